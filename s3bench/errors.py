@@ -1,0 +1,75 @@
+"""What can go wrong, said so that the reader can mend it.
+
+Owns the error types and the exit codes. Only `s3bench.cli` prints them and exits; everybody else raises.
+Doubt that does not stop the work is no error but a warning inside the result.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """The exit codes of every command; each has one meaning."""
+
+    DONE = 0
+    FAIL = 1
+    BAD_INPUT = 2
+    INCONCLUSIVE = 3
+    CLIENT_FAILED = 4
+    INTERRUPTED = 130
+
+
+class S3BenchError(Exception):
+    """Base of all errors raised on purpose: what happened, why, and how to mend it."""
+
+    exit_code = ExitCode.CLIENT_FAILED
+
+    def __init__(self, what: str, why: str = "", fix: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.why = why
+        self.fix = fix
+
+    def __str__(self) -> str:
+        """All three parts, one a line; empty parts are left out."""
+        return "\n".join(part for part in (self.what, self.why, self.fix) if part)
+
+
+class BadInput(S3BenchError):
+    """The user's option, file or environment variable is wrong; nothing was run."""
+
+    exit_code = ExitCode.BAD_INPUT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing wrong in a definition file: where, what, and what would be right."""
+
+    path: str
+    what: str
+    fix: str
+
+    def __str__(self) -> str:
+        """`PATH: what; fix`."""
+        return f"{self.path}: {self.what}; {self.fix}"
+
+
+class BadDefinitions(BadInput):
+    """A definition file breaks the schema or contradicts itself; `problems` lists every place, in file order."""
+
+    def __init__(self, source: str, problems: tuple[Problem, ...]) -> None:
+        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        super().__init__(
+            f"{source}: {count}; nothing was run",
+            "\n".join(f"  {problem}" for problem in problems),
+        )
+        self.source = source
+        self.problems = problems
+
+
+class ClientNotFound(S3BenchError):
+    """A client under test is not installed and could not be fetched."""
+
+
+class MachineError(S3BenchError):
+    """The machine or our own helper processes failed; the client under test is not to blame."""

@@ -1,0 +1,76 @@
+"""The server's own record of each request: what a client really did, seen from the other end of the socket.
+
+All times are `CLOCK_MONOTONIC` nanoseconds of this machine, comparable with every other process's.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Engine(StrEnum):
+    """The S3 transfer engine that sent a request, told from the bytes on the wire, never from a configuration.
+
+    `CRT`: aws-c-s3, whose C code puts `CRTS3NativeClient/` into User-Agent itself. `PYTHON`: botocore's own HTTP client.
+    `GO`: aws-sdk-go (s5cmd). `OTHER`: anything else.
+    """
+
+    CRT = "crt"
+    PYTHON = "python"
+    GO = "go"
+    OTHER = "other"
+
+
+class WireRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One request and its response.
+
+    `path` is decoded, without the query; `query` is raw. `byte_range` is the Range header as sent, or empty.
+    `body_bytes` is the payload after chunked and aws-chunked framing was taken off, `wire_bytes` what crossed the
+    socket for the body, `response_bytes` the response body bytes really sent. `attempt` is from `amz-sdk-request`
+    (1 where absent). `status` is 0 when no response was sent. `checksums` maps each algorithm (`md5`, `crc32`,
+    `crc32c`, `crc64nvme`, `sha1`, `sha256`; `content-sha256` for x-amz-content-sha256) to whether it was right;
+    empty when none was declared or verifying was off. `file` is the workspace file that was served, or empty, and
+    `served_start`, `served_end` the half-open byte range of it that the response carried.
+    `complete` is true when the request was read and the response written to the last byte. `error` says what was
+    wrong with the request as the server saw it (no response left, truncated body, checksum mismatch), or is empty.
+    """
+
+    method: str
+    path: str
+    query: str
+    byte_range: str
+    connection: int
+    attempt: int
+    engine: Engine
+    started_ns: int
+    body_ended_ns: int
+    response_started_ns: int
+    ended_ns: int
+    status: int
+    body_bytes: int
+    wire_bytes: int
+    response_bytes: int
+    checksums: dict[str, bool]
+    file: str
+    served_start: int
+    served_end: int
+    complete: bool
+    error: str
+
+
+class WireLog(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the server saw between arming and collecting, requests in order of their start.
+
+    `leftover` describes each response that no request took ("responses[3]: 4 of 5 instances unused").
+    `connections` counts connections accepted, `connections_open_max` how many were open at once.
+    `requests_in_flight_max` counts requests between their first byte and the last byte of their response.
+    `server_cpu_s` is the server's own CPU time in the span. `faults` are connections that spoke no HTTP, in words.
+    """
+
+    requests: tuple[WireRequest, ...]
+    leftover: tuple[str, ...]
+    connections: int
+    connections_open_max: int
+    requests_in_flight_max: int
+    server_cpu_s: float
+    faults: tuple[str, ...]
