@@ -4,6 +4,7 @@ Owns what a definition can say. `s3bench.spec.parse` turns JSON into these types
 whoever holds a `Definition` can trust it. Sizes are bytes, times are seconds.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -58,6 +59,10 @@ class FixtureDir:
     file_size_bytes: int
     fill: Fill = Fill.ZERO
 
+    def file_names(self) -> Iterator[str]:
+        """Yield the names of its files, without the directory, in order."""
+        return (f"file-{index:06d}" for index in range(self.file_count))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileLiteral:
@@ -96,9 +101,23 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileBody:
-    """A response body read from a file of the workspace (`body: {"file": NAME}`)."""
+    """A response body read from a file of the workspace (`body: {"file": NAME}`).
+
+    A `*` in `file` stands for the characters that the `*` of `match.path` stood for in the request's path.
+    """
 
     file: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListingBody:
+    """A ListObjectsV2 answer made from a fixture directory (`body: {"listing": DIRECTORY, "prefix": PREFIX}`).
+
+    Each file of `directory` is listed under the key `prefix` followed by the file's name.
+    """
+
+    directory: str
+    prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +130,7 @@ class Response:
 
     status_code: int = 200
     headers: tuple[tuple[str, str], ...] = ()
-    body: str | FileBody = ""
+    body: str | FileBody | ListingBody = ""
     instances: int | None = 1
     match: Match | None = None
     delay_s: float = 0.0

@@ -1,0 +1,264 @@
+"""Runs a plan: wires workspace, endpoint, process and sampler together, and yields what each iteration showed.
+
+Owns the order of events around one iteration, and decides what is an error. Nothing of what happens inside: fixtures
+are `run.workspace`'s, the client's command line `clients`', the responses `s3`'s, the figures `results`'.
+"""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import msgspec
+
+from s3bench.clients.client import FoundClient
+from s3bench.clients.environment import Sandbox
+from s3bench.clients.invocation import invocation
+from s3bench.errors import BadInput, S3BenchError
+from s3bench.results.audit import compare_observed
+from s3bench.results.document import Client, Result
+from s3bench.results.measurement import Failure, Measurement, measure
+from s3bench.run.endpoint import Endpoint
+from s3bench.run.facts import gather_facts, read_milestones
+from s3bench.run.process import Launch, ProcessRecord, Spawner
+from s3bench.run.proof import download_errors, engine_errors, request_errors, upload_errors
+from s3bench.run.workspace import Workspace, Workspaces
+from s3bench.s3.wirelog import Engine, WireLog
+from s3bench.spec.command import Transfer, parse_transfer
+from s3bench.spec.definition import DEFAULT_RESPONSES, Definition, Response
+from s3bench.spec.listing import expand_listings
+from s3bench.spec.plan import Cell, Plan
+
+STDERR_TAIL_BYTES = 2000
+"""How much of the end of a failed client's stderr goes into the document."""
+
+FAILURES_MAX = 3
+"""A client that failed this often, and never once succeeded, is not run again: the reason is known by then."""
+
+TRANSFER_CLIENT = "S3TransferClient"
+TRANSFER_CLIENTS = {Engine.PYTHON: "Classic", Engine.CRT: "CRT"}
+"""The dimension that tells Classic from CRT, added where a definition leaves it to the client."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How to measure. An `interval_s` of `None` takes no samples; `debug_dir` keeps stdout and stderr of everything."""
+
+    interval_s: float | None = 0.001
+    verify: bool = True
+    probes: bool = True
+    timeout_s: float = 600.0
+    debug_dir: Path | None = None
+
+    def unobserved(self) -> "Settings":
+        """The same without sampling and probes: what `--audit` compares with."""
+        return replace(self, interval_s=None, probes=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """Everything that a run holds open."""
+
+    spawner: Spawner
+    endpoint: Endpoint
+    workspaces: Workspaces
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadyCell:
+    """One definition, and its client as found; or why it cannot be run here."""
+
+    cell: Cell
+    client: FoundClient | S3BenchError
+
+    @property
+    def found(self) -> FoundClient | None:
+        """The client, if it was found."""
+        return self.client if isinstance(self.client, FoundClient) else None
+
+
+def run_cells(
+    bench: Bench, cells: tuple[ReadyCell, ...], settings: Settings, plan: Plan, *, audit: bool
+) -> Iterator[Result]:
+    """Run every cell in turn; yield its result after every iteration, and once more when it is closed.
+
+    What fails is an error in its result, and the others run all the same. With `audit` every iteration has a twin
+    without sampling and probes, in the order ABBA, and the result tells what measuring changed.
+    """
+    for number, ready in enumerate(cells):
+        if isinstance(ready.client, S3BenchError):
+            yield _unrunnable(ready.cell, ready.client)
+            continue
+        yield from _run_cell(bench, ready.cell, ready.client, _schedule(settings, plan, audit=audit), number)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """One iteration to come. `number` counts what is measured from 0, and is `None` for a warm-up."""
+
+    settings: Settings
+    number: int | None
+    is_observed: bool = True
+
+
+def _schedule(settings: Settings, plan: Plan, *, audit: bool) -> tuple[_Step, ...]:
+    steps = [_Step(settings=settings, number=None) for _ in range(plan.warmup)]
+    for number in range(plan.iterations):
+        step = _Step(settings=settings, number=number)
+        twin = _Step(settings=settings.unobserved(), number=number, is_observed=False)
+        steps += ([step, twin] if number % 2 == 0 else [twin, step]) if audit else [step]
+    return tuple(steps)
+
+
+def _run_cell(
+    bench: Bench, cell: Cell, found: FoundClient, steps: tuple[_Step, ...], number: int
+) -> Iterator[Result]:
+    result = _new_result(cell, Client(name=found.kind, version=found.version, label=found.label), found)
+    unobserved: dict[int, Measurement] = {}
+    try:
+        with bench.workspaces.open(cell.definition.environment) as workspace:
+            bout = _Bout(bench=bench, definition=cell.definition, found=found, workspace=workspace)
+            for step in steps:
+                outcome = bout.once(step.number or 0, step.settings, f"{number:03d}-{cell.definition.name}-{found.kind}")
+                if isinstance(outcome, Failure):
+                    result = result.with_failure(outcome)
+                elif not step.is_observed:
+                    unobserved[outcome.iteration] = outcome
+                elif step.number is not None:
+                    result = result.with_measurement(outcome)
+                yield result
+                if len(result.errors) >= FAILURES_MAX and not result.measurements:
+                    break
+    except BadInput as error:
+        result = result.with_failure(Failure(iteration=0, what=error.what, why=f"{error.why} {error.fix}".strip()))
+    if unobserved:
+        result = result.with_audit(compare_observed(result.measurements, unobserved))
+    yield result.completed()
+
+
+def _new_result(cell: Cell, client: Client, found: FoundClient | None) -> Result:
+    definition = cell.definition
+    dimensions = [{name: value} for name, value in definition.dimensions]
+    engine = found.engine if found else None
+    named = {name for name, _ in definition.dimensions}
+    if engine in TRANSFER_CLIENTS and TRANSFER_CLIENT not in named and parse_transfer(definition.command):
+        dimensions.append({TRANSFER_CLIENT: TRANSFER_CLIENTS[engine]})
+    return Result(name=definition.name, dimensions=tuple(dimensions), client=client, tags=definition.tags)
+
+
+def _unrunnable(cell: Cell, error: S3BenchError) -> Result:
+    client = Client(name=cell.client.kind, version=cell.client.version or "", label=str(cell.client))
+    failure = Failure(iteration=0, what=error.what, why=f"{error.why} {error.fix}".strip())
+    return _new_result(cell, client, None).with_failure(failure).completed()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Bout:
+    """One client running one benchmark again and again; remembers when it last stopped."""
+
+    bench: Bench
+    definition: Definition
+    found: FoundClient
+    workspace: Workspace
+    transfer: Transfer | None = field(init=False)
+    responses: tuple[Response, ...] = field(init=False)
+    last_ended_ns: int | None = None
+
+    def __post_init__(self) -> None:
+        self.transfer = parse_transfer(self.definition.command)
+        given = self.definition.responses
+        self.responses = expand_listings(DEFAULT_RESPONSES if given is None else given, self.definition.environment)
+
+    def once(self, iteration: int, settings: Settings, debug_name: str) -> Measurement | Failure:
+        workspace = self.workspace
+        workspace.restore()
+        probe_file = workspace.output / "milestones" if settings.probes else None
+        self.bench.endpoint.arm(self.responses, workspace=workspace.pristine, verify=settings.verify)
+        launch = self._launch(settings, probe_file)
+        record = self.bench.spawner.run(launch)
+        log = self.bench.endpoint.collect()
+        turnaround_ns = None if self.last_ended_ns is None else record.started_ns - self.last_ended_ns
+        self.last_ended_ns = record.ended_ns
+        if settings.debug_dir is not None:
+            _keep_output(launch, settings.debug_dir / debug_name / str(iteration))
+        failure = self._failure(iteration, record, log, launch)
+        if failure is not None:
+            return failure
+        return measure(
+            gather_facts(
+                record,
+                log,
+                read_milestones(probe_file, started_ns=record.started_ns) if probe_file else {},
+                iteration=iteration,
+                interval_s=settings.interval_s,
+                turnaround_s=None if turnaround_ns is None else turnaround_ns / 1e9,
+            )
+        )
+
+    def _launch(self, settings: Settings, probe_file: Path | None) -> Launch:
+        workspace, definition = self.workspace, self.definition
+        sandbox = Sandbox(home=workspace.home, work=workspace.work, probe_file=probe_file)
+        call = invocation(self.found, definition, self.transfer, self.bench.endpoint.facts, sandbox)
+        workspace.write_config(call.config_text)
+        return Launch(
+            argv=call.argv,
+            env=call.env,
+            cwd=workspace.work,
+            stdout=workspace.output / "stdout",
+            stderr=workspace.output / "stderr",
+            timeout_s=definition.timeout_s or settings.timeout_s,
+            interval_s=settings.interval_s,
+        )
+
+    def _failure(
+        self, iteration: int, record: ProcessRecord, log: WireLog | None, launch: Launch
+    ) -> Failure | None:
+        """Why this iteration gives no measurement, or `None`. A client's own failure comes first: it explains the rest."""
+        errors = () if log is None else self._errors(log)
+        if record.timed_out:
+            what = f"timed out after {launch.timeout_s:g} s"
+        elif record.exit_code != 0:
+            what = f"exited {record.exit_code}" if (record.exit_code or 0) > 0 else f"ended by signal {-(record.exit_code or 0)}"
+        elif errors:
+            return Failure(iteration=iteration, what=errors[0], exit_code=0, why="; ".join(errors[1:]))
+        else:
+            return None
+        why = _tail(launch.stderr) or _tail(launch.stdout)
+        return Failure(
+            iteration=iteration,
+            what=what,
+            exit_code=None if record.timed_out else record.exit_code,
+            why=why,
+            request=errors[0] if errors else "",
+        )
+
+    def _errors(self, log: WireLog) -> tuple[str, ...]:
+        workspace, environment = self.workspace, self.definition.environment
+        if self.definition.responses is None:
+            # The default response is there for whoever asks; a command that asks nothing leaves no riddle.
+            log = _without_leftovers(log)
+        return (
+            *engine_errors(log, self.transfer, self.found.engine),
+            *request_errors(log),
+            *upload_errors(log, self.transfer, environment),
+            *download_errors(
+                log, self.transfer, environment, work=workspace.work, served_from=workspace.pristine
+            ),
+        )
+
+
+def _without_leftovers(log: WireLog) -> WireLog:
+    return msgspec.structs.replace(log, leftover=())
+
+
+def _keep_output(launch: Launch, directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    for file in (launch.stdout, launch.stderr):
+        shutil.copyfile(file, directory / file.name)
+
+
+def _tail(path: Path) -> str:
+    """The end of what the client wrote, without terminal controls' meaning: undecodable bytes are escaped."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - STDERR_TAIL_BYTES))
+        return file.read().decode("utf-8", "backslashreplace").strip()

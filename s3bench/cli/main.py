@@ -1,0 +1,89 @@
+"""The command line's front door: the list of commands, and the one place that prints errors and exits."""
+
+import importlib
+import signal
+import sys
+from types import FrameType
+
+import click
+
+import s3bench
+from s3bench.errors import ExitCode, S3BenchError
+
+# Command, where it lives, and its line in `s3bench --help`. Modules are imported only when their command is asked for,
+# so that `--help` and a mistyped command answer at once.
+COMMANDS = {
+    "run": ("s3bench.cli.run:run_command", "Run benchmarks and write a results document."),
+    "validate": ("s3bench.cli.validate:validate_command", "Check definition files; run nothing."),
+    "clients": ("s3bench.cli.clients:clients_group", "List and install the clients under test."),
+}
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's signature)
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (as above)
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+    epilog="Exit codes: 0 done; 1 a regression or too many errors; 2 bad input, nothing was run; 3 inconclusive; "
+    "4 a client or the machine failed; 130 interrupted, with everything measured so far on disk.",
+)
+@click.version_option(s3bench.__version__, prog_name="s3bench")
+def s3bench_command() -> None:
+    """Measure how S3 clients and S3 endpoints perform, with figures that can be trusted.
+
+    \b
+    s3bench run --num-iterations 2                  the shipped benchmarks, on the clients found here
+    s3bench run -k 'cp and 32MB' -o results.json    some of them, kept in a file
+    s3bench validate my-benchmarks.json             every mistake in a file of your own, with its JSON path
+    s3bench clients list                            which clients are here, and which versions
+    """
+
+
+def main() -> None:
+    """Run the command line; the only place where s3bench turns an error into words and an exit code."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        code = s3bench_command(standalone_mode=False)
+    except S3BenchError as error:
+        print_error(error)
+        code = error.exit_code
+    except click.exceptions.Exit as stop:
+        code = stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("s3bench: interrupted", err=True)
+        code = ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our stdout has gone (`| head`): that is its right. Python must not complain at exit either.
+        sys.stdout = None
+        code = ExitCode.DONE
+    sys.exit(int(code or 0))
+
+
+def print_error(error: S3BenchError) -> None:
+    """Write an error to stderr: what, and indented below it why and how to mend it."""
+    click.echo(f"s3bench: {error.what}", err=True)
+    for part in (error.why, error.fix):
+        for line in part.splitlines():
+            click.echo(f"  {line}", err=True)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

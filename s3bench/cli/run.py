@@ -1,0 +1,281 @@
+"""`s3bench run`: the executor's options, and where its results go."""
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+import s3bench
+from s3bench.bench import Bench, ReadyCell, Settings, run_cells
+from s3bench.cli.progress import RunProgress, progress_for
+from s3bench.cli.ready import ready_cells
+from s3bench.errors import BadInput, ExitCode
+from s3bench.report.table import render_table
+from s3bench.results.document import Client, Document, encode_document, render_time
+from s3bench.results.file import check_output, write_document
+from s3bench.results.redaction import redact
+from s3bench.run.endpoint import Endpoint, Live, Stubbed
+from s3bench.run.machine import machine_facts, machine_warnings
+from s3bench.run.process import Spawner
+from s3bench.run.workspace import Workspaces
+from s3bench.s3.endpoint import StubEndpoint
+from s3bench.spec.definition import Definition
+from s3bench.spec.parse import read_definitions
+from s3bench.spec.plan import Plan, parse_client_spec, plan_runs
+from s3bench.spec.suite import Suite
+
+_POSITIVE_SECONDS = click.FloatRange(min=0, min_open=True)
+
+
+@click.command("run", context_settings={"max_content_width": 120})
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[DEFINITIONS]...")
+@click.option(
+    "--benchmark-definitions", "named_files", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
+    help="The same as DEFINITIONS.  [default: the shipped benchmarks.json]",
+)  # fmt: skip
+@click.option("-n", "--num-iterations", type=click.IntRange(min=1), default=1, show_default=True, help="Measured runs of each benchmark and client.")
+@click.option("--warmup", type=click.IntRange(min=0), default=0, show_default=True, help="Runs before them that are not measured.")
+@click.option("-k", "select", metavar="EXPRESSION", help="Only what matches, in name, dimensions, client or tags: 'cp and 32MB and not crt'.")
+@click.option("--suite", type=click.Choice([suite.value for suite in Suite]), help="Benchmarks by tag: `default` leaves out those tagged `full`.  [default: default; with -k: full]")
+@click.option("--client", "clients", multiple=True, metavar="NAME[@VERSION|@PATH]", help="Only on this client; repeat for several.")
+@click.option("--num-chunks", type=int, default=1, help="Split the benchmarks into this many chunks ...")
+@click.option("--chunk-id", type=int, default=0, help="... and run this one, counted from 0.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the results document here, anew after every iteration.")
+@click.option("--force", is_flag=True, help="Let -o replace a file that exists.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results document to stdout (the default in a pipe without -o).")
+@click.option("--data-interval", type=_POSITIVE_SECONDS, default=0.001, show_default=True, metavar="SECONDS", help="Time between samples of memory and CPU.")
+@click.option("--timeout", type=_POSITIVE_SECONDS, default=600, show_default=True, metavar="SECONDS", help="End a run that takes longer, unless its definition says otherwise.")
+@click.option("--tls", is_flag=True, help="Stub over HTTPS, with a certificate of our own.")
+@click.option("--verify/--no-verify", default=True, show_default=True, help="Let the stub recompute every checksum that clients send.")
+@click.option("--endpoint-url", metavar="URL", help="Run against this live S3 instead of the stub, with your own credentials.")
+@click.option("--debug-dir", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Keep stdout and stderr of every run here.")
+@click.option("--keep-workspace", is_flag=True, help="Leave the working directories; says where they are.")
+@click.option("--audit", is_flag=True, help="Pair every run with one without sampling and probes; report what measuring changes.")
+@click.option("--list", "list_only", is_flag=True, help="Print what would run, and run nothing.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+def run_command(**options: Any) -> None:
+    """Run the benchmarks of DEFINITIONS (by default the shipped ones), each in fresh processes of each client.
+
+    \b
+    s3bench run -n 10 -k 'cp and upload' -o results.json     keep the results in a file
+    s3bench run -n 5 --client cli-classic --client cli-crt   Classic against CRT
+    s3bench run mine.json > results.json                     a pipe gets the results document
+    s3bench run --list -k sync                               what would run
+
+    Exit code 4 when any run failed; its error stands in the results, the others are whole.
+    """
+    _run(RunOptions(**options))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The options of `s3bench run`, as typed; the help of each is above."""
+
+    files: tuple[Path, ...]
+    named_files: tuple[Path, ...]
+    num_iterations: int
+    warmup: int
+    select: str | None
+    suite: str | None
+    clients: tuple[str, ...]
+    num_chunks: int
+    chunk_id: int
+    output: Path | None
+    force: bool
+    as_json: bool
+    data_interval: float
+    timeout: float
+    tls: bool
+    verify: bool
+    endpoint_url: str | None
+    debug_dir: Path | None
+    keep_workspace: bool
+    audit: bool
+    list_only: bool
+    quiet: bool
+
+    @property
+    def settings(self) -> Settings:
+        """How to measure."""
+        return Settings(
+            interval_s=self.data_interval, verify=self.verify, timeout_s=self.timeout, debug_dir=self.debug_dir
+        )
+
+    @property
+    def recorded(self) -> dict[str, object]:
+        """What the document keeps of them: all that can change a figure."""
+        return {
+            "num_iterations": self.num_iterations,
+            "warmup": self.warmup,
+            "data_interval": self.data_interval,
+            "timeout": self.timeout,
+            "endpoint": "live" if self.endpoint_url else "stub",
+            "tls": self.tls,
+            "verify": self.verify,
+            "audit": self.audit,
+        }
+
+
+def shipped_definitions() -> Path:
+    """The `benchmarks.json` that comes with s3bench: inside the package in a wheel, beside it in a checkout."""
+    package = Path(s3bench.__file__).resolve().parent
+    inside = package / "benchmarks.json"
+    return inside if inside.is_file() else package.parent / "benchmarks.json"
+
+
+def _run(options: RunOptions) -> None:
+    plan = _plan(options)
+    if options.list_only:
+        _print_plan(plan)
+        return
+    if options.output is not None:
+        check_output(options.output, force=options.force)
+    total = len(plan.cells) * (plan.iterations + plan.warmup) * (2 if options.audit else 1)
+    sink = _Sink(options)
+    with progress_for(total, quiet=options.quiet) as progress:
+        for line in plan.skipped:
+            progress.say(f"skipped: {line}")
+        cells = ready_cells(plan, progress)
+        document = _new_document(options, cells)
+        for line in document.warnings:
+            progress.say(f"warning: {line}")
+        try:
+            document = _measure(document, options, plan, cells, sink, progress)
+        except KeyboardInterrupt:
+            sink.finish(sink.latest or document)
+            raise
+    sink.finish(document)
+    if document.has_failures:
+        raise click.exceptions.Exit(ExitCode.CLIENT_FAILED)
+
+
+def _plan(options: RunOptions) -> Plan:
+    files = (*options.files, *options.named_files) or (shipped_definitions(),)
+    definitions = _definitions(files)
+    suite = Suite(options.suite) if options.suite else (Suite.FULL if options.select else Suite.DEFAULT)
+    return plan_runs(
+        suite.of(definitions),
+        clients=tuple(parse_client_spec(text) for text in options.clients),
+        select=options.select,
+        num_chunks=options.num_chunks,
+        chunk_id=options.chunk_id,
+        iterations=options.num_iterations,
+        warmup=options.warmup,
+    )
+
+
+def _definitions(files: tuple[Path, ...]) -> tuple[Definition, ...]:
+    definitions = tuple(definition for file in files for definition in read_definitions(file))
+    seen = set()
+    for definition in definitions:
+        identity = (definition.name, definition.dimensions)
+        if identity in seen:
+            raise BadInput(
+                f"benchmark {definition.name!r} stands in two definition files with equal dimensions",
+                "their results could not be told apart",
+                "give one of them another name or dimension",
+            )
+        seen.add(identity)
+    return definitions
+
+
+def _print_plan(plan: Plan) -> None:
+    for cell in plan.cells:
+        dimensions = " ".join(f"{name}={value}" for name, value in cell.definition.dimensions)
+        click.echo(f"{cell.definition.name} {dimensions}".rstrip() + f"\t{cell.client}")
+    for line in plan.skipped:
+        click.echo(f"skipped: {line}", err=True)
+
+
+def _new_document(options: RunOptions, cells: tuple[ReadyCell, ...]) -> Document:
+    facts = machine_facts()
+    found = {cell.found.label: cell.found for cell in cells if cell.found is not None}
+    return Document(
+        s3bench=s3bench.__version__,
+        started_at=render_time(datetime.now(UTC)),
+        command_line=("s3bench", *redact(sys.argv[1:])),
+        machine=msgspec.to_builtins(facts),
+        clients=tuple(
+            Client(name=client.kind, version=client.version, label=label) for label, client in found.items()
+        ),
+        options=options.recorded,
+        warnings=machine_warnings(facts),
+    )
+
+
+def _measure(
+    document: Document,
+    options: RunOptions,
+    plan: Plan,
+    cells: tuple[ReadyCell, ...],
+    sink: "_Sink",
+    progress: RunProgress,
+) -> Document:
+    with _bench(options) as bench:
+        for swept in bench.workspaces.swept:
+            progress.say(f"removed what a crashed run had left: {swept}")
+        if options.keep_workspace:
+            progress.say(f"the working directories stay in {bench.workspaces.root}")
+        for result in run_cells(bench, cells, options.settings, plan, audit=options.audit):
+            document = document.with_result(result)
+            if result.is_running:
+                progress.iteration(result)
+            else:
+                progress.finished(result)
+            sink.save(document, durable=not result.is_running)
+    return document.ended(datetime.now(UTC))
+
+
+@contextmanager
+def _bench(options: RunOptions) -> Iterator[Bench]:
+    parent = Path(os.environ.get("S3BENCH_TMPDIR") or tempfile.gettempdir())
+    with (
+        Workspaces(parent=parent, keep=options.keep_workspace) as workspaces,
+        _endpoint(options, workspaces.root) as endpoint,
+        Spawner() as spawner,
+    ):
+        yield Bench(spawner=spawner, endpoint=endpoint, workspaces=workspaces)
+
+
+@contextmanager
+def _endpoint(options: RunOptions, root: Path) -> Iterator[Endpoint]:
+    if options.endpoint_url:
+        yield Live(url=options.endpoint_url)
+        return
+    directory = root / "stub"
+    directory.mkdir(mode=0o700)
+    with StubEndpoint(tls=options.tls, directory=directory) as stub:
+        yield Stubbed(stub)
+
+
+class _Sink:
+    """Where the results go: the file after every iteration, stdout at the end."""
+
+    def __init__(self, options: RunOptions) -> None:
+        self._output = options.output
+        self._wants_json = options.as_json or (options.output is None and not sys.stdout.isatty())
+        self.latest: Document | None = None
+
+    def save(self, document: Document, *, durable: bool) -> None:
+        self.latest = document
+        if self._output is not None:
+            write_document(document, self._output, durable=durable)
+
+    def finish(self, document: Document) -> None:
+        if self._output is not None:
+            write_document(document, self._output)
+        if self._wants_json:
+            sys.stdout.buffer.write(encode_document(document))
+            sys.stdout.buffer.flush()
+        elif self._output is None or sys.stdout.isatty():
+            width = shutil.get_terminal_size().columns
+            click.echo(render_table(document, width=width, color=sys.stdout.isatty()), nl=False)

@@ -1,0 +1,52 @@
+"""`s3bench validate`: every problem of definition files, and the JSON Schema."""
+
+import json
+from pathlib import Path
+
+import click
+
+from s3bench.errors import BadDefinitions, BadInput
+from s3bench.spec.parse import read_definitions
+from s3bench.spec.schema import json_schema
+
+
+@click.command("validate")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[DEFINITIONS]...")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of definition files and exit.")
+@click.option("--json", "as_json", is_flag=True, help="Print the problems as JSON: a list of {source, path, what, fix}.")
+def validate_command(files: tuple[Path, ...], *, schema: bool, as_json: bool) -> None:
+    """Check DEFINITIONS and run nothing. Exit code 2 when anything is wrong.
+
+    \b
+    s3bench validate benchmarks.json
+    s3bench validate --json mine.json | jq '.[].path'
+    s3bench validate --schema > s3bench.schema.json
+    """
+    if schema:
+        click.echo(json.dumps(json_schema(), indent=2))
+        return
+    if not files:
+        raise BadInput("no definition file was named", fix="name one: s3bench validate benchmarks.json")
+    broken: list[BadDefinitions] = []
+    for file in files:
+        try:
+            count = len(read_definitions(file))
+        except BadDefinitions as error:
+            broken.append(error)
+        else:
+            click.echo(f"{file}: {count} benchmark{'' if count == 1 else 's'}, no problem", err=True)
+    if as_json:
+        click.echo(json.dumps([_row(error, index) for error in broken for index in range(len(error.problems))], indent=2))
+    if broken:
+        raise _joined(broken)
+
+
+def _row(error: BadDefinitions, index: int) -> dict[str, str]:
+    problem = error.problems[index]
+    return {"source": error.source, "path": problem.path, "what": problem.what, "fix": problem.fix}
+
+
+def _joined(broken: list[BadDefinitions]) -> BadInput:
+    if len(broken) == 1:
+        return broken[0]
+    return BadInput(f"{len(broken)} files have problems", "\n".join(str(error) for error in broken))

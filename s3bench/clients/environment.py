@@ -1,0 +1,119 @@
+"""The environment a client under test runs in: built from nothing, so that no setting of the user's leaks in.
+
+Owns every variable. Credentials are obviously fake unless a live endpoint is asked for; then the user's own are looked
+up in memory and handed to the client's environment alone: they are written nowhere.
+"""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from s3bench.errors import BadInput
+
+REGION = "us-east-1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointFacts:
+    """What a client has to know of an endpoint.
+
+    `ca_bundle` is the certificate authority of our own TLS endpoints, `None` for the system's. `live` says that the
+    endpoint is not ours: the user's own credentials go there.
+    """
+
+    url: str
+    ca_bundle: Path | None = None
+    live: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sandbox:
+    """The places one iteration may use.
+
+    `home` is the client's HOME with its config file, `temporary` its TMPDIR, `work` the current directory with the
+    fixtures. Probes append milestones to `probe_file`; `None` runs the client without any probe of ours. `stub_script`
+    makes the probe answer requests inside the client's process, as that file tells.
+    """
+
+    home: Path
+    temporary: Path
+    work: Path
+    probe_file: Path | None = None
+    stub_script: Path | None = None
+
+    @property
+    def config_file(self) -> Path:
+        """Where the AWS config file belongs."""
+        return self.home / ".aws" / "config"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials:
+    """The keys that requests are signed with. Never printed."""
+
+    access_key: str
+    secret_key: str = field(repr=False)
+    token: str | None = field(default=None, repr=False)
+    region: str = REGION
+
+
+FAKE_CREDENTIALS = Credentials(access_key="AKIAFAKEFAKEFAKEFAKE", secret_key="fake/s3bench/no/secret/at/all/0000000000")  # noqa: S106 (made up)
+
+
+def own_credentials() -> Credentials:
+    """Look up the user's own credentials and region as every AWS program does: AWS_* variables, then ~/.aws.
+
+    Raises `BadInput` when there are none.
+    """
+    import botocore.session  # noqa: PLC0415 (a tenth of a second, for live endpoints alone)
+
+    session = botocore.session.Session()
+    found = session.get_credentials()
+    if found is None:
+        raise BadInput(
+            "a live endpoint needs credentials, and none were found",
+            fix="set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run `aws configure`",
+        )
+    keys = found.get_frozen_credentials()
+    region = session.get_config_variable("region") or REGION
+    return Credentials(access_key=keys.access_key, secret_key=keys.secret_key, token=keys.token, region=region)
+
+
+def sealed_environment(
+    sandbox: Sandbox, endpoint: EndpointFacts, credentials: Credentials = FAKE_CREDENTIALS
+) -> dict[str, str]:
+    """All variables of the client's process, and no others."""
+    variables = {
+        "PATH": os.defpath,
+        "HOME": str(sandbox.home),
+        "TMPDIR": str(sandbox.temporary),
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        "NO_PROXY": "*",
+        "no_proxy": "*",
+        "PYTHONNOUSERSITE": "1",
+        "AWS_CONFIG_FILE": str(sandbox.config_file),
+        "AWS_SHARED_CREDENTIALS_FILE": str(sandbox.home / ".aws" / "no-credentials"),
+        "AWS_ACCESS_KEY_ID": credentials.access_key,
+        "AWS_SECRET_ACCESS_KEY": credentials.secret_key,
+        "AWS_REGION": credentials.region,
+        "AWS_DEFAULT_REGION": credentials.region,
+        "AWS_ENDPOINT_URL": endpoint.url,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_PAGER": "",
+    }
+    if credentials.token:
+        variables["AWS_SESSION_TOKEN"] = credentials.token
+    if endpoint.ca_bundle:
+        # botocore and aws-cli read the first, programs in Go and OpenSSL's users the second.
+        variables |= {"AWS_CA_BUNDLE": str(endpoint.ca_bundle), "SSL_CERT_FILE": str(endpoint.ca_bundle)}
+    return variables | _probe_variables(sandbox)
+
+
+def _probe_variables(sandbox: Sandbox) -> dict[str, str]:
+    variables = {}
+    if sandbox.probe_file:
+        variables["S3BENCH_PROBE_FILE"] = str(sandbox.probe_file)
+    if sandbox.stub_script:
+        variables["S3BENCH_STUB_SCRIPT"] = str(sandbox.stub_script)
+    return variables

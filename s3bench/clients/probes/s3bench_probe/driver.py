@@ -1,0 +1,50 @@
+"""Our driver's process: reads the request, makes the client, runs the command, marks the milestones.
+
+The request has `kind` (`boto3-classic`, `boto3-crt`, `crt-python`), `endpoint_url`, `ca_bundle`, `region`, `site`,
+`settings` (of the config's `s3` block, sizes in bytes) and `command` (see `transfers`).
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+from typing import Any
+
+from .milestones import Milestones
+
+
+def main(request_text: str, started_ns: int) -> int:
+    """Run the command; 0, or 1 with the reason on stderr."""
+    milestones = Milestones()
+    milestones.mark("interpreter_start", started_ns)
+    request = json.loads(request_text)
+    if request["site"]:
+        sys.path.insert(0, request["site"])
+    from . import transfers  # noqa: PLC0415 (after the first milestone)
+
+    atexit.register(milestones.mark, "exit")
+    backend = _backend(request, milestones)
+    try:
+        transfers.run(request["command"], backend)
+    except Exception as error:  # noqa: BLE001 (whatever the SDK raises is the client's failure)
+        sys.stderr.write(f"{type(error).__module__}.{type(error).__qualname__}: {error}\n")
+        return 1
+    return 0
+
+
+def _backend(request: dict[str, Any], milestones: Milestones) -> Any:
+    if request["kind"] == "crt-python":
+        from .crt_backend import CrtBackend  # noqa: PLC0415 (imports the SDK under test)
+
+        milestones.mark("imports_done")
+        return CrtBackend(request, milestones)
+    from .boto3_backend import Boto3Backend  # noqa: PLC0415 (as above)
+
+    milestones.mark("imports_done")
+    if os.environ.get("S3BENCH_STUB_SCRIPT"):
+        from . import stubbing  # noqa: PLC0415 (only when asked for)
+
+        stubbing.install()
+    return Boto3Backend(request, milestones)

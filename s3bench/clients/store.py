@@ -1,0 +1,119 @@
+"""Where installed clients are kept: `clients/NAME/VERSION` below one directory, several versions side by side.
+
+Owns the layout, and that a version is either there whole or not at all: it is built in a directory beside its place
+and renamed into it, so that an interrupted installation leaves nothing half and of two concurrent ones the first wins.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from s3bench.clients.client import release_of
+from s3bench.errors import MachineError
+
+_BUILDING = ".building-"
+
+
+class Store:
+    """The directory of installed clients. Nothing is created before something is added."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> "Store":
+        """`$S3BENCH_HOME`, or `$XDG_DATA_HOME/s3bench` with the default of the XDG base directory specification."""
+        if home := environment.get("S3BENCH_HOME"):
+            return cls(Path(home).absolute())
+        data = environment.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+        return cls(Path(data).absolute() / "s3bench")
+
+    def place(self, name: str, version: str) -> Path:
+        """Where `version` of `name` is, or would be."""
+        return self.root / "clients" / name / version
+
+    def versions(self, name: str) -> tuple[str, ...]:
+        """The installed versions of `name`, newest first."""
+        folder = self.root / "clients" / name
+        if not folder.is_dir():
+            return ()
+        there = [entry.name for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith(".")]
+        return tuple(sorted(there, key=lambda version: (release_of(version), version), reverse=True))
+
+    @contextlib.contextmanager
+    def building(self, name: str) -> Iterator[Path]:
+        """A private directory, on the store's own file system, to build a version in; removed at the end."""
+        folder = self.root / "clients" / name
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            _remove_abandoned(folder)
+            building = Path(tempfile.mkdtemp(prefix=f"{_BUILDING}{os.getpid()}-", dir=folder))
+        except OSError as error:
+            raise MachineError(
+                f"cannot write to the clients' store {self.root}",
+                str(error),
+                "set S3BENCH_HOME to a directory that you may write to",
+            ) from error
+        try:
+            yield building
+        finally:
+            shutil.rmtree(building, ignore_errors=True)
+
+    def adopt(self, built: Path, name: str, version: str) -> Path:
+        """Move the finished directory `built` into its place; when another process was faster, its own stays."""
+        place = self.place(name, version)
+        try:
+            built.rename(place)
+        except OSError as error:
+            # POSIX: renaming onto a directory that is not empty fails with ENOTEMPTY or EEXIST.
+            if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
+                raise
+        return place
+
+    def remembered(self, key: str, stamp: list[int | str], find: Callable[[], str]) -> str:
+        """The fact `key`, found anew by `find` whenever `stamp` (a file's identity, say) differs from last time's."""
+        facts = self._facts()
+        known = facts.get(key)
+        if known and known.get("stamp") == stamp:
+            return str(known["fact"])
+        fact = find()
+        self._write_facts({**self._facts(), key: {"stamp": stamp, "fact": fact}})
+        return fact
+
+    def _facts(self) -> dict[str, dict[str, object]]:
+        try:
+            facts = json.loads((self.root / "facts.json").read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return facts if isinstance(facts, dict) else {}
+
+    def _write_facts(self, facts: dict[str, dict[str, object]]) -> None:
+        # Only saves time: a store that cannot be written to costs the finding again, and is no error.
+        with contextlib.suppress(OSError):
+            self.root.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=self.root, prefix=".facts-", delete=False) as file:
+                file.write(json.dumps(facts, indent=1))
+            Path(file.name).replace(self.root / "facts.json")
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove what processes that are gone were building."""
+    for entry in folder.glob(f"{_BUILDING}*"):
+        owner = entry.name.removeprefix(_BUILDING).partition("-")[0]
+        if owner.isdigit() and not _alive(int(owner)):
+            shutil.rmtree(entry, ignore_errors=True)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

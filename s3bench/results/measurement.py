@@ -1,0 +1,274 @@
+"""What one iteration showed, computed from plain facts.
+
+Owns the figures of a measurement and the arithmetic between the facts and the figures. Pure: who runs the process and
+the server fills `Facts`. What was not measured is null, never invented.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from s3bench.results.metrics import METRICS_BY_NAME
+
+_SERVER_BOUND_SHARE = 0.5
+_SHORT_WINDOW_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesFacts:
+    """Samples of the whole process tree, in the order they were taken.
+
+    `at_s`: seconds since the spawn. `rss_bytes`: resident memory of all its processes. `cpu_s`: CPU time that all its
+    processes have used so far, those that ended included. The three are equally long. `interval_s` is the interval
+    that was asked for, `cores` how many the process may use.
+    """
+
+    at_s: Sequence[float]
+    rss_bytes: Sequence[float]
+    cpu_s: Sequence[float]
+    interval_s: float
+    cores: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageFacts:
+    """What the kernel accounted to the process by its end; `None` where the system does not tell."""
+
+    user_cpu_s: float | None = None
+    system_cpu_s: float | None = None
+    peak_memory_bytes: int | None = None
+    minor_faults: int | None = None
+    major_faults: int | None = None
+    voluntary_context_switches: int | None = None
+    involuntary_context_switches: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireFacts:
+    """What the server saw. `first_request_s` and `last_response_s` count from the spawn, `None` without a request."""
+
+    requests: int
+    retries: int
+    connections: int
+    requests_in_flight_max: int
+    bytes_received: int
+    bytes_sent: int
+    part_size_max: int
+    checksums_verified: int
+    first_request_s: float | None
+    last_response_s: float | None
+    requests_by_kind: Mapping[str, int]
+    engine: str
+    server_cpu_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """All that is known about one iteration.
+
+    `milestones_s` are the probes' times since the spawn by the names of `Milestones`; `first_client_invocation_s` is
+    theirs too. `warnings` are doubts of those who gathered the facts.
+    """
+
+    iteration: int
+    total_s: float
+    series: SeriesFacts | None = None
+    usage: UsageFacts = UsageFacts()
+    wire: WireFacts | None = None
+    milestones_s: Mapping[str, float] = field(default_factory=dict)
+    first_client_invocation_s: float | None = None
+    sampler_cpu_s: float | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class Milestones(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When the client reached what, in seconds since it was spawned."""
+
+    interpreter_start: float | None = None
+    imports_done: float | None = None
+    plugins_loaded: float | None = None
+    client_created: float | None = None
+    first_request: float | None = None
+    last_response: float | None = None
+    exit: float | None = None
+
+
+class Wire(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the client did as the server saw it: counts, and sizes in bytes."""
+
+    requests: int
+    retries: int
+    connections: int
+    requests_in_flight_max: int
+    bytes_received: int
+    bytes_sent: int
+    part_size_max: int
+    checksums_verified: int
+
+
+class Harness(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What measuring cost: samples taken, and CPU seconds beside the client."""
+
+    samples: int
+    sampler_cpu_time: float | None
+    server_cpu_time: float | None
+
+
+class Measurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The figures of one iteration, by the names, units and meanings of `s3bench.results.metrics`.
+
+    `iteration` counts from 0, warm-up iterations not counted. `engine` is the S3 engine that the wire showed (`crt`,
+    `python`, `go`, `other`, joined by `+` when there were several), empty when there was no request.
+    `requests_by_kind` counts requests by what they were (`GET ranged`, `PUT`).
+    """
+
+    iteration: int
+    total_time: float
+    max_memory: float | None
+    max_cpu: float | None
+    p50_memory: float | None
+    p95_memory: float | None
+    p50_cpu: float | None
+    p95_cpu: float | None
+    first_client_invocation_time: float | None
+    user_cpu_time: float | None
+    system_cpu_time: float | None
+    cpu_time: float | None
+    peak_memory: int | None
+    minor_faults: int | None
+    major_faults: int | None
+    voluntary_context_switches: int | None
+    involuntary_context_switches: int | None
+    throughput: float | None
+    engine: str
+    requests_by_kind: dict[str, int]
+    milestones: Milestones
+    wire: Wire | None
+    harness: Harness
+    warnings: tuple[str, ...]
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Why an iteration gave no measurement, or one that is not to be trusted.
+
+    `exit_code` is null when the client did not exit by itself (never started, timed out), negative for a signal. `why`
+    is the end of its stderr or the reason in words. `request` names the HTTP request concerned, if any.
+    """
+
+    iteration: int
+    what: str
+    exit_code: int | None = None
+    why: str = ""
+    request: str = ""
+
+
+def measure(facts: Facts) -> Measurement:
+    """Compute the figures of one iteration."""
+    usage, wire = facts.usage, facts.wire
+    memory = sorted(facts.series.rss_bytes) if facts.series else []
+    cores = sorted(cores_in_use(facts.series)) if facts.series else []
+    highs = [value for value in (memory[-1] if memory else None, usage.peak_memory_bytes) if value is not None]
+    first_request_s = wire.first_request_s if wire else None
+    first_call_s = facts.first_client_invocation_s
+    return Measurement(
+        iteration=facts.iteration,
+        total_time=facts.total_s,
+        max_memory=max(highs, default=None),
+        max_cpu=cores[-1] if cores else None,
+        p50_memory=percentile(memory, 50),
+        p95_memory=percentile(memory, 95),
+        p50_cpu=percentile(cores, 50),
+        p95_cpu=percentile(cores, 95),
+        first_client_invocation_time=first_request_s if first_call_s is None else first_call_s,
+        user_cpu_time=usage.user_cpu_s,
+        system_cpu_time=usage.system_cpu_s,
+        cpu_time=_sum(usage.user_cpu_s, usage.system_cpu_s),
+        peak_memory=usage.peak_memory_bytes,
+        minor_faults=usage.minor_faults,
+        major_faults=usage.major_faults,
+        voluntary_context_switches=usage.voluntary_context_switches,
+        involuntary_context_switches=usage.involuntary_context_switches,
+        throughput=_throughput(facts),
+        engine=wire.engine if wire else "",
+        requests_by_kind=dict(sorted(wire.requests_by_kind.items())) if wire else {},
+        milestones=_milestones(facts),
+        wire=_wire(wire) if wire else None,
+        harness=Harness(
+            samples=len(memory),
+            sampler_cpu_time=facts.sampler_cpu_s,
+            server_cpu_time=wire.server_cpu_s if wire else None,
+        ),
+        warnings=(*facts.warnings, *_doubts(facts)),
+    )
+
+
+def percentile(ordered: Sequence[float], percent: float) -> float | None:
+    """Find the percentile of values in ascending order, linear between the closest ranks; `None` of nothing.
+
+    Type 7 of Hyndman and Fan, "Sample Quantiles in Statistical Packages" (1996); the default of numpy.
+    """
+    if not ordered:
+        return None
+    rank = (len(ordered) - 1) * percent / 100
+    below = math.floor(rank)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (rank - below)
+
+
+def cores_in_use(series: SeriesFacts) -> list[float]:
+    """Compute the cores in use over each data interval: CPU seconds used over seconds passed.
+
+    A sampler that was late reads two samples in quick succession, and one that was interrupted between the clock and
+    the CPU time puts seconds into the wrong window. So a window lasts half an interval at least, and one that shows
+    more cores than the process may use is joined with the one before it, which got too little.
+    """
+    windows: list[tuple[float, float]] = []  # seconds passed, CPU seconds used
+    start_s, start_cpu_s = (series.at_s[0], series.cpu_s[0]) if series.at_s else (0.0, 0.0)
+    for at_s, cpu_s in zip(series.at_s, series.cpu_s, strict=True):
+        passed_s, used_s = at_s - start_s, cpu_s - start_cpu_s
+        if passed_s <= 0 or passed_s < series.interval_s * _SHORT_WINDOW_SHARE:
+            continue
+        while windows and used_s > passed_s * series.cores:
+            before_passed_s, before_used_s = windows.pop()
+            passed_s, used_s = passed_s + before_passed_s, used_s + before_used_s
+        windows.append((passed_s, used_s))
+        start_s, start_cpu_s = at_s, cpu_s
+    return [max(0.0, used_s / passed_s) for passed_s, used_s in windows]
+
+
+def figure(measurement: Measurement, name: str) -> float | None:
+    """Look up the figure of the metric `name`; `None` when it was not measured."""
+    value: object = measurement
+    for key in METRICS_BY_NAME[name].name.split("."):
+        value = getattr(value, key, None)
+    return value if isinstance(value, int | float) else None
+
+
+def _sum(left: float | None, right: float | None) -> float | None:
+    return None if left is None or right is None else left + right
+
+
+def _throughput(facts: Facts) -> float | None:
+    payload = facts.wire.bytes_received + facts.wire.bytes_sent if facts.wire else 0
+    return payload / facts.total_s if payload and facts.total_s > 0 else None
+
+
+def _milestones(facts: Facts) -> Milestones:
+    wire = facts.wire
+    seen = {"first_request": wire.first_request_s, "last_response": wire.last_response_s} if wire else {}
+    return Milestones(**{**facts.milestones_s, **seen})
+
+
+def _wire(wire: WireFacts) -> Wire:
+    return Wire(**{name: getattr(wire, name) for name in Wire.__struct_fields__})
+
+
+def _doubts(facts: Facts) -> list[str]:
+    doubts = []
+    if facts.wire and facts.wire.server_cpu_s is not None:
+        share = facts.wire.server_cpu_s / facts.total_s if facts.total_s > 0 else 0.0
+        if share > _SERVER_BOUND_SHARE:
+            doubts.append(f"stub-bound: the server was busy for {share:.0%} of the iteration, the client waited for it")
+    return doubts

@@ -1,0 +1,121 @@
+"""The one table of metrics: name, unit, which way is better, what it means and where it comes from.
+
+The document's reader, `docs/results.md` and the reports are made from it. Names are the paths of the figures inside a
+measurement, `.` between an object and its key.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Unit(StrEnum):
+    """The units of all figures; nothing else is stored."""
+
+    SECONDS = "s"
+    BYTES = "bytes"
+    CORES = "cores"
+    COUNT = "count"
+    BYTES_PER_SECOND = "bytes/s"
+
+
+class Direction(StrEnum):
+    """Which way is better."""
+
+    LOWER = "lower is better"
+    HIGHER = "higher is better"
+    NEUTRAL = "neutral"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One figure of a measurement."""
+
+    name: str
+    unit: Unit
+    direction: Direction
+    meaning: str
+    source: str
+
+
+_PERCENTILE = "samples; linear between closest ranks (Hyndman and Fan's type 7, numpy's default)"
+_RUSAGE = "wait4(2) at the end of the process, children it waited for included"
+_SAMPLES = "samples of the whole process tree"
+_PROBE = "probe inside the client; null where the client has none"
+_WIRE = "the server's wire log; null without a server of ours"
+_HARNESS = "s3bench's own processes"
+
+
+def _lower(name: str, unit: Unit, meaning: str, source: str) -> Metric:
+    return Metric(name=name, unit=unit, direction=Direction.LOWER, meaning=meaning, source=source)
+
+
+def _neutral(name: str, unit: Unit, meaning: str, source: str) -> Metric:
+    return Metric(name=name, unit=unit, direction=Direction.NEUTRAL, meaning=meaning, source=source)
+
+
+METRICS: tuple[Metric, ...] = (
+    _lower("total_time", Unit.SECONDS, "from just before the process was spawned to its end", "monotonic clock"),
+    _lower(
+        "max_memory",
+        Unit.BYTES,
+        "most resident memory of the process tree",
+        "the largest sample, or the kernel's high-water mark where that is higher",
+    ),
+    _neutral("max_cpu", Unit.CORES, "most cores in use over one data interval", _SAMPLES),
+    _lower("p50_memory", Unit.BYTES, "median resident memory of the process tree", _PERCENTILE),
+    _lower("p95_memory", Unit.BYTES, "95th percentile of the tree's resident memory", _PERCENTILE),
+    _neutral("p50_cpu", Unit.CORES, "median of the cores in use", _PERCENTILE),
+    _neutral("p95_cpu", Unit.CORES, "95th percentile of the cores in use", _PERCENTILE),
+    _lower(
+        "first_client_invocation_time",
+        Unit.SECONDS,
+        "from the spawn to the first call of an API client",
+        "probe inside the client, or the first request on the wire where there is none",
+    ),
+    _lower("user_cpu_time", Unit.SECONDS, "CPU time in the program's own code", _RUSAGE),
+    _lower("system_cpu_time", Unit.SECONDS, "CPU time in the kernel on its behalf", _RUSAGE),
+    _lower("cpu_time", Unit.SECONDS, "user and system CPU time together", _RUSAGE),
+    _lower(
+        "peak_memory",
+        Unit.BYTES,
+        "resident memory of the process that had most",
+        "the kernel's high-water mark (VmHWM, ru_maxrss)",
+    ),
+    _neutral("minor_faults", Unit.COUNT, "page faults served without reading a disk", _RUSAGE),
+    _lower("major_faults", Unit.COUNT, "page faults that read a disk; not 0 means a cold cache", _RUSAGE),
+    _neutral("voluntary_context_switches", Unit.COUNT, "times that it waited for something", _RUSAGE),
+    _neutral("involuntary_context_switches", Unit.COUNT, "times that the kernel took the CPU away", _RUSAGE),
+    Metric(
+        name="throughput",
+        unit=Unit.BYTES_PER_SECOND,
+        direction=Direction.HIGHER,
+        meaning="payload bytes both ways over total_time, start-up included",
+        source="wire.bytes_received, wire.bytes_sent and total_time",
+    ),
+    _lower("milestones.interpreter_start", Unit.SECONDS, "spawn to the first line of Python", _PROBE),
+    _lower("milestones.imports_done", Unit.SECONDS, "spawn to the client's modules being imported", _PROBE),
+    _lower("milestones.plugins_loaded", Unit.SECONDS, "spawn to the plug-ins being loaded", _PROBE),
+    _lower("milestones.client_created", Unit.SECONDS, "spawn to the first API client being made", _PROBE),
+    _lower("milestones.first_request", Unit.SECONDS, "spawn to the first byte of the first request", _WIRE),
+    _lower("milestones.last_response", Unit.SECONDS, "spawn to the last byte of the last response", _WIRE),
+    _lower("milestones.exit", Unit.SECONDS, "spawn to the interpreter's own exit", _PROBE),
+    _lower("wire.requests", Unit.COUNT, "HTTP requests", _WIRE),
+    _lower("wire.retries", Unit.COUNT, "requests that were a second or later attempt", _WIRE),
+    _neutral("wire.connections", Unit.COUNT, "connections accepted", _WIRE),
+    _neutral("wire.requests_in_flight_max", Unit.COUNT, "most requests at one time", _WIRE),
+    _neutral("wire.bytes_received", Unit.BYTES, "payload that the client uploaded, framing taken off", _WIRE),
+    _neutral("wire.bytes_sent", Unit.BYTES, "response bodies that the client was sent", _WIRE),
+    _neutral("wire.part_size_max", Unit.BYTES, "largest payload of one request or response", _WIRE),
+    _neutral("wire.checksums_verified", Unit.COUNT, "checksums of the client that the server recomputed", _WIRE),
+    _neutral("harness.samples", Unit.COUNT, "samples taken", _HARNESS),
+    _lower("harness.sampler_cpu_time", Unit.SECONDS, "CPU time of the sampler during the iteration", _HARNESS),
+    _lower("harness.server_cpu_time", Unit.SECONDS, "CPU time of the server during the iteration", _HARNESS),
+)
+
+METRICS_BY_NAME = {metric.name: metric for metric in METRICS}
+
+
+def render_metrics() -> str:
+    """Render the table as Markdown, for the documentation."""
+    rows = [f"| `{m.name}` | {m.unit} | {m.direction} | {m.meaning} | {m.source} |" for m in METRICS]
+    return "\n".join(("| metric | unit | direction | meaning | source |", "| --- | --- | --- | --- | --- |", *rows))

@@ -1,0 +1,25 @@
+"""Secrets taken out of what the user typed, before it is kept."""
+
+import re
+from collections.abc import Sequence
+
+REDACTED = "***"
+
+_NAMES = r"[\w-]*(?:secret|token|password|passwd|credential|signature|access[-_]key|api[-_]key)[\w-]*"
+_SECRET_OPTION = re.compile(rf"^--?{_NAMES}$", re.IGNORECASE)
+_SECRET_ASSIGNMENT = re.compile(rf"\b({_NAMES}=)[^&\s]+", re.IGNORECASE)
+_URL_CREDENTIALS = re.compile(r"\b([a-z][a-z0-9+.-]*://)[^/@\s]+@", re.IGNORECASE)
+
+
+def redact(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Replace secret values: after or joined to options that name one, in URLs' credentials and signed queries."""
+    redacted = []
+    hide_next = False
+    for argument in arguments:
+        if hide_next and not argument.startswith("--"):
+            redacted.append(REDACTED)
+        else:
+            without_credentials = _URL_CREDENTIALS.sub(rf"\g<1>{REDACTED}@", argument)
+            redacted.append(_SECRET_ASSIGNMENT.sub(rf"\g<1>{REDACTED}", without_credentials))
+        hide_next = bool(_SECRET_OPTION.match(argument))
+    return tuple(redacted)

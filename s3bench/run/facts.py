@@ -1,0 +1,96 @@
+"""The facts of one iteration, gathered from the process, the wire and the probes into what a measurement is made of.
+
+Pure but for reading the probe file. Owns the reading of the wire log as counts; what the figures mean is `results`'.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from s3bench.results.measurement import Facts, SeriesFacts, UsageFacts, WireFacts
+from s3bench.run.process import ProcessRecord
+from s3bench.run.proof import engines, moves_object_data
+from s3bench.s3.wirelog import WireLog, WireRequest
+
+FIRST_CALL = "first_client_invocation"
+"""The probes' name for the first call of an API client."""
+
+_SECOND_NS = 1_000_000_000
+
+
+def read_milestones(probe_file: Path, *, started_ns: int) -> dict[str, float]:
+    """The first time each milestone was reached, in seconds since the spawn; lines are `NAME MONOTONIC_NS`."""
+    milestones: dict[str, float] = {}
+    try:
+        lines = probe_file.read_text("utf-8").splitlines()
+    except FileNotFoundError:
+        return milestones
+    for line in lines:
+        name, _, at_ns = line.partition(" ")
+        milestones.setdefault(name, (int(at_ns) - started_ns) / _SECOND_NS)
+    return milestones
+
+
+def gather_facts(
+    record: ProcessRecord,
+    log: WireLog | None,
+    milestones_s: Mapping[str, float],
+    *,
+    iteration: int,
+    interval_s: float | None,
+    turnaround_s: float | None,
+) -> Facts:
+    """All that is known about one iteration. `turnaround_s` is what passed between the iteration before and this one."""
+    return Facts(
+        iteration=iteration,
+        total_s=(record.ended_ns - record.started_ns) / _SECOND_NS,
+        series=_series_facts(record, interval_s),
+        usage=UsageFacts(
+            user_cpu_s=record.user_s,
+            system_cpu_s=record.system_s,
+            peak_memory_bytes=record.peak_rss_bytes,
+            minor_faults=record.minor_faults,
+            major_faults=record.major_faults,
+            voluntary_context_switches=record.voluntary_switches,
+            involuntary_context_switches=record.involuntary_switches,
+        ),
+        wire=None if log is None else wire_facts(log, started_ns=record.started_ns),
+        milestones_s={name: at_s for name, at_s in milestones_s.items() if name != FIRST_CALL},
+        first_client_invocation_s=milestones_s.get(FIRST_CALL),
+        sampler_cpu_s=record.sampler_cpu_s if interval_s is not None else None,
+        turnaround_s=turnaround_s,
+        warnings=record.warnings,
+    )
+
+
+def wire_facts(log: WireLog, *, started_ns: int) -> WireFacts:
+    """Count what the server saw. Sizes are those of object data where any moved, else of any body."""
+    requests = log.requests
+    data = [request for request in requests if moves_object_data(request)]
+    first_ns = min((request.started_ns for request in requests), default=None)
+    last_ns = max((request.ended_ns for request in requests if request.ended_ns), default=None)
+    return WireFacts(
+        requests=len(requests),
+        retries=sum(request.attempt > 1 for request in requests),
+        connections=log.connections,
+        requests_in_flight_max=log.requests_in_flight_max,
+        bytes_received=sum(request.body_bytes for request in requests),
+        bytes_sent=sum(request.response_bytes for request in requests),
+        part_size_max=max((max(request.body_bytes, request.response_bytes) for request in data), default=0),
+        checksums_verified=sum(sum(request.checksums.values()) for request in requests),
+        first_request_s=None if first_ns is None else (first_ns - started_ns) / _SECOND_NS,
+        last_response_s=None if last_ns is None else (last_ns - started_ns) / _SECOND_NS,
+        requests_by_kind=Counter(request_kind(request) for request in requests),
+        engine="+".join(sorted(engines(data or requests))),
+        server_cpu_s=log.server_cpu_s,
+    )
+
+
+_QUERY_KINDS = ("uploads", "partNumber", "uploadId", "list-type", "delete")
+
+
+def request_kind(request: WireRequest) -> str:
+    """What a request was, for counting: its method, with the query key that changes its meaning, or `ranged`."""
+    keys = {item.partition("=")[0] for item in request.query.split("&")}
+    special = next((key for key in _QUERY_KINDS if key in keys), "ranged" if request.byte_range else "")
+    return f"{request.method} {special}".rstrip()

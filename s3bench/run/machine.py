@@ -1,0 +1,278 @@
+"""What kind of machine this is and in what state: the facts that a figure depends on, and doubts about them.
+
+Owns reading them from /proc, /sys and psutil. Everything that a system does not tell is null. Names of the host and
+of users are left out: results are shown around.
+"""
+
+import os
+import platform
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import msgspec
+import psutil
+
+import s3bench
+
+_GIT_TIMEOUT_S = 5.0
+_BUSY_LOAD_PER_CORE = 0.5
+_CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
+_CGROUP = "/sys/fs/cgroup"
+_CGROUP_UNLIMITED_BYTES = 1 << 60  # cgroup v1 writes the largest page count instead of a word
+
+
+class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine as it is when a run starts. Sizes are bytes, frequencies MHz; null where the system does not tell.
+
+    `cores_allowed` is how many logical cores we may be scheduled on, `cpu_quota_cores` the cgroup's limit on CPU time.
+    `virtualization` is `hypervisor`, `container`, both joined by `+`, or `none`. `address_randomization` is 0 (off),
+    1 or 2 (full), see proc(5). `git_commit` names our own checkout, `-dirty` at its end when it was changed.
+    """
+
+    cpu_model: str | None
+    architecture: str
+    cores_logical: int | None
+    cores_physical: int | None
+    cores_allowed: int | None
+    cpu_quota_cores: float | None
+    hyperthreading: bool | None
+    governor: str | None
+    frequency_mhz: float | None
+    frequency_max_mhz: float | None
+    turbo: bool | None
+    load_1min: float | None
+    load_5min: float | None
+    load_15min: float | None
+    memory_total: int
+    memory_available: int
+    memory_limit: int | None
+    swap_total: int | None
+    swap_used: int | None
+    system: str
+    kernel: str
+    virtualization: str
+    product: str | None
+    on_battery: bool | None
+    clock_source: str | None
+    address_randomization: int | None
+    python: str
+    git_commit: str | None
+
+
+def machine_facts(root: Path = Path("/")) -> MachineFacts:
+    """Read the facts. `root` is where /proc, /sys and /etc are looked for."""
+    memory = psutil.virtual_memory()
+    swap_total, swap_used = _swap()
+    load = _load()
+    frequency, frequency_max = _frequency()
+    return MachineFacts(
+        cpu_model=_cpu_model(root),
+        architecture=platform.machine(),
+        cores_logical=psutil.cpu_count(),
+        cores_physical=psutil.cpu_count(logical=False),
+        cores_allowed=_cores_allowed(),
+        cpu_quota_cores=_cpu_quota(root),
+        hyperthreading=_flag(root, "sys/devices/system/cpu/smt/active"),
+        governor=_read(root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        frequency_mhz=frequency,
+        frequency_max_mhz=frequency_max,
+        turbo=_turbo(root),
+        load_1min=load[0],
+        load_5min=load[1],
+        load_15min=load[2],
+        memory_total=memory.total,
+        memory_available=memory.available,
+        memory_limit=_memory_limit(root),
+        swap_total=swap_total,
+        swap_used=swap_used,
+        system=_system(root),
+        kernel=f"{platform.system()} {platform.release()}",
+        virtualization=_virtualization(root),
+        product=_product(root),
+        on_battery=_on_battery(),
+        clock_source=_clock_source(root),
+        address_randomization=_integer(_read(root, "proc/sys/kernel/randomize_va_space")),
+        python=f"{platform.python_implementation()} {platform.python_version()}",
+        git_commit=_git_commit(Path(s3bench.__file__).resolve().parent.parent),
+    )
+
+
+def machine_warnings(facts: MachineFacts) -> tuple[str, ...]:
+    """Say what about the machine makes figures doubtful, and what to do about it."""
+    doubts = []
+    cores = facts.cores_allowed or facts.cores_logical
+    if facts.governor not in {None, "performance"}:
+        doubts.append(
+            f"the CPU frequency governor is {facts.governor!r}: clock speed changes while measuring; "
+            "set it with `cpupower frequency-set -g performance`"
+        )
+    if cores and facts.load_1min is not None and facts.load_1min > cores * _BUSY_LOAD_PER_CORE:
+        doubts.append(f"the machine is busy: load {facts.load_1min:.2f} on {cores} cores; stop what else runs")
+    if cores == 1:
+        doubts.append("only 1 core: the client, the server and the sampler take turns on it; use 2 or more")
+    if facts.cpu_quota_cores is not None and facts.cpu_quota_cores < (cores or 0):
+        doubts.append(
+            f"the control group limits us to {facts.cpu_quota_cores:g} of {cores} cores by pausing processes; lift it"
+        )
+    if facts.swap_used:
+        doubts.append("swap is in use: resident memory may be understated and times overstated; free memory first")
+    if facts.on_battery:
+        doubts.append("running on battery: the CPU may be slowed to save power; plug it in")
+    return tuple(doubts)
+
+
+def _read(root: Path, name: str) -> str | None:
+    try:
+        return (root / name).read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return None
+
+
+def _integer(text: str | None) -> int | None:
+    return int(text) if text is not None and text.lstrip("-").isdecimal() else None
+
+
+def _flag(root: Path, name: str) -> bool | None:
+    value = _integer(_read(root, name))
+    return None if value is None else value == 1
+
+
+def _cpu_model(root: Path) -> str | None:
+    for line in (_read(root, "proc/cpuinfo") or "").splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() in {"model name", "Model", "cpu model", "cpu"}:
+            return value.strip()
+    return platform.processor() or None
+
+
+def _cores_allowed() -> int | None:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
+
+
+def _frequency() -> tuple[float | None, float | None]:
+    try:
+        frequency = psutil.cpu_freq()
+    except (OSError, RuntimeError, NotImplementedError):  # psutil differs by system and by sandbox
+        return None, None
+    return (frequency.current or None, frequency.max or None) if frequency else (None, None)
+
+
+def _turbo(root: Path) -> bool | None:
+    no_turbo = _flag(root, "sys/devices/system/cpu/intel_pstate/no_turbo")
+    return _flag(root, "sys/devices/system/cpu/cpufreq/boost") if no_turbo is None else not no_turbo
+
+
+def _load() -> tuple[float, float, float] | tuple[None, None, None]:
+    try:
+        return os.getloadavg()
+    except OSError:
+        return None, None, None
+
+
+def _swap() -> tuple[int, int] | tuple[None, None]:
+    try:
+        swap = psutil.swap_memory()
+    except (OSError, RuntimeError):  # no /proc/vmstat, or no rights
+        return None, None
+    return swap.total, swap.used
+
+
+def _own_cgroup(root: Path) -> str:
+    """Find our control group (cgroups(7), v2); inside a container it is the root."""
+    for line in (_read(root, "proc/self/cgroup") or "").splitlines():
+        hierarchy, _, rest = line.partition(":")
+        if hierarchy == "0":
+            return rest.partition(":")[2].strip("/")
+    return ""
+
+
+def _cgroup_levels(root: Path, file: str) -> list[str]:
+    """Read `file` of our control group and of each above it: the tightest limit counts."""
+    group = Path(_CGROUP.strip("/")) / _own_cgroup(root)
+    levels = (group, *group.parents)
+    texts = (_read(root, str(level / file)) for level in levels if level.is_relative_to(_CGROUP.strip("/")))
+    return [text for text in texts if text]
+
+
+def _cpu_quota(root: Path) -> float | None:
+    quotas = [text.split() for text in _cgroup_levels(root, "cpu.max")]
+    v1_quota = _read(root, f"{_CGROUP[1:]}/cpu/cpu.cfs_quota_us")
+    v1_period = _read(root, f"{_CGROUP[1:]}/cpu/cpu.cfs_period_us")
+    if v1_quota and v1_period:
+        quotas.append([v1_quota, v1_period])
+    cores = [
+        int(quota) / int(period)
+        for quota, period in (fields for fields in quotas if len(fields) == 2)  # noqa: PLR2004 (quota and period)
+        if quota.isdecimal() and period.isdecimal() and int(period)
+    ]
+    return min(cores, default=None)
+
+
+def _memory_limit(root: Path) -> int | None:
+    texts = [*_cgroup_levels(root, "memory.max"), _read(root, f"{_CGROUP[1:]}/memory/memory.limit_in_bytes")]
+    limits = [limit for limit in map(_integer, texts) if limit is not None and limit < _CGROUP_UNLIMITED_BYTES]
+    return min(limits, default=None)
+
+
+def _system(root: Path) -> str:
+    for line in (_read(root, "etc/os-release") or "").splitlines():
+        key, _, value = line.partition("=")
+        if key == "PRETTY_NAME":
+            return value.strip('"')
+    release = platform.mac_ver()[0]
+    return f"macOS {release}" if release else platform.system()
+
+
+def _virtualization(root: Path) -> str:
+    marks = []
+    cpuinfo = _read(root, "proc/cpuinfo") or ""
+    if any(line.startswith("flags") and "hypervisor" in line.split() for line in cpuinfo.splitlines()):
+        marks.append("hypervisor")
+    if any((root / mark.lstrip("/")).exists() for mark in _CONTAINER_MARKS) or "container=" in (
+        _read(root, "proc/1/environ") or ""
+    ):
+        marks.append("container")
+    return "+".join(marks) or "none"
+
+
+def _product(root: Path) -> str | None:
+    """Name the make of the machine or the kind of cloud instance (DMI); never serial numbers."""
+    names = (_read(root, f"sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name"))
+    return " ".join(name for name in names if name) or None
+
+
+def _on_battery() -> bool | None:
+    try:
+        battery = psutil.sensors_battery()
+    except (AttributeError, OSError, RuntimeError):  # not on every system
+        return None
+    return None if battery is None or battery.power_plugged is None else not battery.power_plugged
+
+
+def _clock_source(root: Path) -> str | None:
+    """Name the kernel's clock source; elsewhere what Python's monotonic clock is made from."""
+    kernel = _read(root, "sys/devices/system/clocksource/clocksource0/current_clocksource")
+    return kernel or time.get_clock_info("monotonic").implementation
+
+
+def _git_commit(checkout: Path) -> str | None:
+    """Name the commit of `checkout`, if that is the top of a repository itself and git is there and quick."""
+    git = shutil.which("git")
+    if git is None or not (checkout / ".git").exists():
+        return None
+    try:
+        commit, changes = (
+            subprocess.run(
+                (git, "--no-optional-locks", "-C", str(checkout), *arguments),
+                capture_output=True,
+                check=True,
+                timeout=_GIT_TIMEOUT_S,
+                stdin=subprocess.DEVNULL,
+            ).stdout.decode(errors="replace")
+            for arguments in (("rev-parse", "--short=12", "HEAD"), ("status", "--porcelain"))
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return commit.strip() + ("-dirty" if changes else "")

@@ -1,0 +1,122 @@
+"""What the wire and the disk prove about one iteration: which engine ran, and that the bytes are right.
+
+Owns the checks between a client's exit and its measurement. A configuration is never believed: the engine is read from
+the requests that moved object data, and every downloaded file is compared with the one that was served.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+
+from s3bench.s3.wirelog import Engine, WireLog, WireRequest
+from s3bench.spec.command import Direction, Local, Transfer, Verb, expected_local
+from s3bench.spec.definition import Environment
+
+_COMPARE_BYTES = 1 << 20
+
+
+def moves_object_data(request: WireRequest) -> bool:
+    """Whether `request` is an S3 request that carries an object's bytes: GetObject, PutObject or UploadPart.
+
+    Path-style addressing puts the key after the bucket (`/bucket/key`), so a path of one segment names no object.
+    """
+    return request.method in {"GET", "PUT"} and "/" in request.path.strip("/")
+
+
+def engines(requests: Iterable[WireRequest]) -> frozenset[Engine]:
+    """The engines that sent `requests`."""
+    return frozenset(request.engine for request in requests)
+
+
+def engine_errors(log: WireLog, transfer: Transfer | None, expected: Engine | None) -> tuple[str, ...]:
+    """What contradicts `expected`, the engine that the client under test claims to be; empty when nothing does.
+
+    Only requests that move object data count: every engine lists and looks up objects through the SDK around it.
+    """
+    if transfer is None or expected is None:
+        return ()
+    wrong = [request for request in log.requests if moves_object_data(request) and request.engine is not expected]
+    if not wrong:
+        return ()
+    first = wrong[0]
+    return (
+        f"the wire shows engine `{first.engine}` where `{expected}` was asked for: {len(wrong)} requests, the first "
+        f"{first.method} {first.path}; the client silently ran another engine than the one being measured",
+    )
+
+
+def request_errors(log: WireLog) -> tuple[str, ...]:
+    """Requests that the server could not answer as scripted, responses left over, and connections that spoke no HTTP."""
+    failed = [request.error for request in log.requests if request.error]
+    return tuple(dict.fromkeys((*failed, *(f"unused response: {item}" for item in log.leftover), *log.faults)))
+
+
+def upload_errors(log: WireLog, transfer: Transfer | None, environment: Environment) -> tuple[str, ...]:
+    """Whether every byte of an uploaded fixture reached the server."""
+    if transfer is None or transfer.direction is not Direction.UPLOAD or not isinstance(transfer.source, Local):
+        return ()
+    asked = _fixture_bytes(transfer, transfer.source.path.rstrip("/"), environment)
+    received = sum(request.body_bytes for request in log.requests if request.method == "PUT" and request.complete)
+    if asked is None or received >= asked:
+        return ()
+    return (f"the server received {received} of the {asked} bytes of {transfer.source.path}",)
+
+
+def _fixture_bytes(transfer: Transfer, name: str, environment: Environment) -> int | None:
+    """The bytes that the transfer has to move, or `None` where that is not known: filters, literals, a live sync."""
+    if not transfer.recursive:
+        return next((file.size_bytes for file in environment.files if file.name == name), None)
+    if transfer.filters or transfer.verb is Verb.SYNC:
+        return None
+    directory = next((item for item in environment.file_dirs if item.name.rstrip("/") == name), None)
+    return None if directory is None else directory.file_count * directory.file_size_bytes
+
+
+def download_errors(
+    log: WireLog, transfer: Transfer | None, environment: Environment, *, work: Path, served_from: Path
+) -> tuple[str, ...]:
+    """Compare each downloaded file, byte by byte, with the file that the server sent for its key."""
+    if transfer is None or transfer.direction is not Direction.DOWNLOAD:
+        return ()
+    directories = {directory.name for directory in environment.file_dirs}
+    return tuple(_differences(log, transfer, directories, work, served_from))
+
+
+def _differences(
+    log: WireLog, transfer: Transfer, directories: Collection[str], work: Path, served_from: Path
+) -> Iterator[str]:
+    served = {request.path: request.file for request in log.requests if request.method == "GET" and request.file}
+    for path, file in served.items():
+        key = path.lstrip("/").partition("/")[2]
+        name = expected_local(transfer, key, directories=directories)
+        if name is None:
+            continue
+        source, landed = served_from / file, work / name
+        if not landed.is_file():
+            yield f"{path} was served, but {name} is not there"
+            continue
+        at = first_difference(source, landed)
+        if at is not None:
+            yield (
+                f"{name} differs from what was served for {path}: {landed.stat().st_size} bytes for "
+                f"{source.stat().st_size}, first difference at byte {at}"
+            )
+
+
+def first_difference(left: Path, right: Path) -> int | None:
+    """The offset of the first byte in which two files differ (a shorter file differs at its end), or `None`."""
+    offset = 0
+    left_block, right_block = bytearray(_COMPARE_BYTES), bytearray(_COMPARE_BYTES)
+    with left.open("rb", buffering=0) as left_file, right.open("rb", buffering=0) as right_file:
+        while True:
+            left_count, right_count = left_file.readinto(left_block), right_file.readinto(right_block)
+            count = min(left_count or 0, right_count or 0)
+            # Whole bytearrays are compared by memcmp, memoryviews item by item, sixty times slower.
+            if count < _COMPARE_BYTES:
+                left_block, right_block = left_block[:count], right_block[:count]
+            if left_block != right_block:
+                return offset + next(at for at in range(count) if left_block[at] != right_block[at])
+            if left_count != right_count:
+                return offset + count
+            if not count:
+                return None
+            offset += count

@@ -1,0 +1,151 @@
+"""Checksums that a request declares for its body, and whether the body matches them.
+
+Owns the algorithms (Content-MD5, x-amz-content-sha256 and the five of `x-amz-checksum-*`, as header or trailer,
+https://docs.aws.amazon.com/AmazonS3/latest/userguide/checking-object-integrity-upload.html) and which of them a
+request claims. Pure; the pieces arrive from `framing`.
+"""
+
+import binascii
+import hashlib
+import importlib
+import zlib
+from collections.abc import Callable
+from typing import Protocol
+
+from s3bench.s3.http import RequestHead
+
+_HEADER = "x-amz-checksum-"
+_NO_CHECKSUMS = frozenset({"algorithm", "mode", "type"})  # x-amz-checksum-mode and the like declare no value
+_SHA256_HEX_DIGITS = 64
+
+
+class Hasher(Protocol):
+    """One running checksum."""
+
+    def update(self, data: memoryview, /) -> None:
+        """Add the next piece of the body."""
+
+    def digest(self) -> bytes:
+        """The checksum of all pieces, big-endian as S3 encodes it."""
+
+
+class _Crc:
+    __slots__ = ("_function", "_size_bytes", "_value")
+
+    def __init__(self, function: Callable[[memoryview, int], int], size_bytes: int) -> None:
+        self._function = function
+        self._size_bytes = size_bytes
+        self._value = 0
+
+    def update(self, data: memoryview, /) -> None:
+        self._value = self._function(data, self._value)
+
+    def digest(self) -> bytes:
+        return self._value.to_bytes(self._size_bytes, "big")
+
+
+def _from_awscrt(name: str) -> Callable[[memoryview, int], int]:
+    """awscrt's function `name`; imported on first use, since most scripts never verify."""
+    function: Callable[[memoryview, int], int] = getattr(importlib.import_module("awscrt.checksums"), name)
+    return function
+
+
+_ALGORITHMS: dict[str, Callable[[], Hasher]] = {
+    "md5": lambda: hashlib.md5(usedforsecurity=False),
+    "sha1": lambda: hashlib.sha1(usedforsecurity=False),
+    "sha256": hashlib.sha256,
+    "crc32": lambda: _Crc(zlib.crc32, 4),
+    "crc32c": lambda: _Crc(_from_awscrt("crc32c"), 4),
+    "crc64nvme": lambda: _Crc(_from_awscrt("crc64nvme"), 8),
+}
+
+
+def load_algorithms() -> None:
+    """Import what hashing needs, so that no request pays for it."""
+    for start in _ALGORITHMS.values():
+        start()
+
+
+class _Claim:
+    """One checksum that the request declares: where, by which algorithm, and its value unless a trailer brings it."""
+
+    __slots__ = ("algorithm", "field", "name", "value")
+
+    def __init__(self, name: str, algorithm: str, field: str, value: str | None) -> None:
+        self.name = name
+        self.algorithm = algorithm
+        self.field = field
+        self.value = value
+
+
+class Verifier:
+    """Hashes one body by every algorithm that its request names, and compares at the end."""
+
+    __slots__ = ("_claims", "_hashers")
+
+    def __init__(self, claims: tuple[_Claim, ...]) -> None:
+        self._claims = claims
+        self._hashers = {claim.algorithm: _ALGORITHMS[claim.algorithm]() for claim in claims}
+
+    def update(self, piece: memoryview, /) -> None:
+        """Add the next payload bytes."""
+        for hasher in self._hashers.values():
+            hasher.update(piece)
+
+    def outcome(self, trailers: dict[str, str]) -> tuple[dict[str, bool], str]:
+        """Whether each checksum was right, and what was wrong in words (empty when all were right)."""
+        results: dict[str, bool] = {}
+        wrong = []
+        for claim in self._claims:
+            value = trailers.get(claim.field) if claim.value is None else claim.value
+            digest = self._hashers[claim.algorithm].digest()
+            right = value is not None and _decode(claim, value) == digest
+            results[claim.name] = right and results.get(claim.name, True)
+            if value is None:
+                wrong.append(f"the announced trailer {claim.field} did not come")
+            elif not right:
+                wrong.append(f"{claim.field} is {value[:100]!r} but the body's is {_encode(claim, digest)!r}")
+        return results, "; ".join(wrong)
+
+
+def verifier_for(head: RequestHead) -> Verifier | None:
+    """What verifies the body of `head`, or `None` when the request declares no checksum of it."""
+    claims = tuple(_claims(head))
+    return Verifier(claims) if claims else None
+
+
+def _claims(head: RequestHead) -> list[_Claim]:
+    fields = head.fields
+    claims = []
+    if "content-md5" in fields:
+        claims.append(_Claim("md5", "md5", "content-md5", fields["content-md5"]))
+    payload_hash = fields.get("x-amz-content-sha256", "")
+    if len(payload_hash) == _SHA256_HEX_DIGITS:  # else UNSIGNED-PAYLOAD or STREAMING-...: no hash of the body
+        claims.append(_Claim("content-sha256", "sha256", "x-amz-content-sha256", payload_hash))
+    if head.method == "POST" and "uploadId=" in head.query:
+        return claims  # CompleteMultipartUpload carries the checksum of the object there, not of its own body
+    for field, value in fields.items():
+        name = field.removeprefix(_HEADER)
+        if name != field and name not in _NO_CHECKSUMS and name in _ALGORITHMS:
+            claims.append(_Claim(name, name, field, value))
+    for announced in fields.get("x-amz-trailer", "").lower().split(","):
+        field = announced.strip()
+        name = field.removeprefix(_HEADER)
+        if name != field and name in _ALGORITHMS:
+            claims.append(_Claim(name, name, field, None))
+    return claims
+
+
+def _decode(claim: _Claim, value: str) -> bytes | None:
+    try:
+        if claim.name == "content-sha256":
+            return bytes.fromhex(value)
+        return binascii.a2b_base64(value, strict_mode=True)
+    except ValueError:  # binascii.Error is one
+        return None
+
+
+def _encode(claim: _Claim, digest: bytes) -> str:
+    if claim.name == "content-sha256":
+        return digest.hex()
+    return binascii.b2a_base64(digest, newline=False).decode()

@@ -1,0 +1,104 @@
+"""What the harness and the server's process say to each other, and how it crosses the socket pair between them.
+
+Owns the messages and their framing: eight bytes of length, then MessagePack. One question at a time, one answer each.
+"""
+
+import socket
+import time
+
+import msgspec
+
+from s3bench.s3.wirelog import WireLog
+from s3bench.spec.definition import Response
+
+_LENGTH_BYTES = 8
+_PIECE_BYTES = 1 << 20
+
+
+class Arm(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Begin an iteration: answer with `responses`, their files read from the directory `workspace`."""
+
+    responses: tuple[Response, ...]
+    workspace: str
+    verify: bool
+
+
+class Collect(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """End the iteration and give its wire log."""
+
+
+class Ready(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The server listens on `port`; said once, unasked."""
+
+    port: int
+
+
+class Armed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The answer to `Arm`."""
+
+
+class Collected(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The answer to `Collect`."""
+
+    log: WireLog
+
+
+class Refused(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The answer to a question that cannot be met, with the parts of an `S3BenchError`."""
+
+    what: str
+    why: str
+    fix: str
+
+
+Question = Arm | Collect
+Answer = Ready | Armed | Collected | Refused
+
+_QUESTIONS: msgspec.msgpack.Decoder[Question] = msgspec.msgpack.Decoder(Question)
+_ANSWERS: msgspec.msgpack.Decoder[Answer] = msgspec.msgpack.Decoder(Answer)
+
+
+class ChannelClosed(Exception):
+    """The other side is gone, or did not speak within the time it was given."""
+
+
+class Channel:
+    """One end of the socket pair; blocking, within the limits given."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+
+    def send(self, message: Question | Answer, *, limit_s: float) -> None:
+        """Send one message within `limit_s`."""
+        data = msgspec.msgpack.encode(message)
+        self._sock.settimeout(limit_s)
+        try:
+            self._sock.sendall(len(data).to_bytes(_LENGTH_BYTES, "big") + data)
+        except OSError as error:
+            raise ChannelClosed from error
+
+    def receive_question(self, *, limit_s: float) -> Question:
+        """The next question, at the server."""
+        return _QUESTIONS.decode(self._receive(limit_s))
+
+    def receive_answer(self, *, limit_s: float) -> Answer:
+        """The next answer, at the harness."""
+        return _ANSWERS.decode(self._receive(limit_s))
+
+    def _receive(self, limit_s: float) -> bytearray:
+        deadline_s = time.monotonic() + limit_s
+        length = int.from_bytes(self._exactly(_LENGTH_BYTES, deadline_s), "big")
+        return self._exactly(length, deadline_s)
+
+    def _exactly(self, size_bytes: int, deadline_s: float) -> bytearray:
+        data = bytearray()
+        while len(data) < size_bytes:
+            try:
+                self._sock.settimeout(max(0.001, deadline_s - time.monotonic()))
+                piece = self._sock.recv(min(_PIECE_BYTES, size_bytes - len(data)))
+            except OSError as error:
+                raise ChannelClosed from error
+            if not piece:
+                raise ChannelClosed
+            data += piece
+        return data

@@ -1,0 +1,47 @@
+"""S3 error documents: how the server says no.
+
+Owns the rendering of an error (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html) into a reply.
+"""
+
+from xml.sax.saxutils import escape
+
+from s3bench.s3.exchange import Reply
+from s3bench.s3.http import RequestHead, render_head
+
+REQUEST_ID = "S3BENCH000000001"
+"""The value of every x-amz-request-id: clients print it, nobody tells requests apart by it."""
+
+
+def refuse(  # one row per part of the document
+    head: RequestHead | None,
+    *,
+    status: int,
+    code: str,
+    message: str,
+    date_line: bytes,
+    error: str = "",
+    checksums: dict[str, bool] | None = None,
+    headers: tuple[tuple[str, str], ...] = (),
+) -> Reply:
+    """An error reply to `head` (`None` when no head could be read); `error` goes into the wire log."""
+    resource = head.path if head is not None else ""
+    document = (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>{code}</Code><Message>{_text(message)}</Message>'
+        f"<Resource>{_text(resource)}</Resource><RequestId>{REQUEST_ID}</RequestId></Error>"
+    ).encode()
+    rendered = render_head(
+        status,
+        (
+            ("x-amz-request-id", REQUEST_ID),
+            ("Content-Type", "application/xml"),
+            ("Content-Length", str(len(document))),
+            *headers,
+        ),
+    )
+    body = b"" if head is not None and head.method == "HEAD" else document
+    return Reply(status, rendered + date_line + b"\r\n", body, error=error, checksums=checksums)
+
+
+def _text(value: str) -> str:
+    """`value` as XML text; characters that XML 1.0 forbids become question marks."""
+    return escape("".join(character if character.isprintable() else "?" for character in value))

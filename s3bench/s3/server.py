@@ -1,0 +1,201 @@
+"""The server: one thread, one epoll loop, all connections non-blocking.
+
+Owns accepting, turning the loop, and what bounds it: how many connections, how long they may idle. What a request is
+answered is the handler's. Speaks HTTP/1.1 on a listening socket that is given to it, over TLS where it gets a context.
+"""
+
+import errno
+import os
+import resource
+import socket
+import ssl
+from select import EPOLLIN
+from typing import Self
+
+from s3bench.s3.connection import Connection
+from s3bench.s3.exchange import Handler
+from s3bench.s3.loop import Loop, Watched
+from s3bench.s3.outbox import FileChanged
+from s3bench.s3.recorder import Recorder
+from s3bench.s3.tls import TlsConnection
+
+_ACCEPTS_A_TURN = 64
+_EVENTS_A_TURN = 512
+_SWEEP_NS = 1_000_000_000
+_DESCRIPTORS_RESERVED = 64  # for the workspace's files, the control channel and the process itself
+_CONNECTIONS_MAX = 50_000
+_TOO_MANY = (
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n"
+    b"x-amz-request-id: S3BENCH000000001\r\n\r\n"
+)
+_FULL = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+
+def raise_descriptor_limit() -> int:
+    """Raise this process's soft limit on open files to the hard one; how many connections that allows."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = _CONNECTIONS_MAX if hard == resource.RLIM_INFINITY else min(hard, _CONNECTIONS_MAX)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    return max(1, limit - _DESCRIPTORS_RESERVED)
+
+
+class Server:
+    """Serves `listener` by turns; whoever drives it calls `turn` again and again.
+
+    While it is full, a new connection is told so (503 and closed), never left to hang.
+    """
+
+    def __init__(
+        self, listener: socket.socket, handler: Handler, *, connections_max: int, context: ssl.SSLContext | None = None
+    ) -> None:
+        self.loop = Loop(handler)
+        self._listener = listener
+        self._connections_max = connections_max
+        self._context = context
+        self._permanent = 0  # descriptors watched that are no connections
+        self._sweep_due_ns = self.loop.now_ns + _SWEEP_NS
+        # Closed for a moment when descriptors run out, so that a connection can be accepted and told so.
+        self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        listener.setblocking(False)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # inherited by every accepted socket on Linux
+        self.watch(listener.fileno(), self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close_connections("the server ended")
+        self.loop.epoll.close()
+        os.close(self._spare)
+
+    def watch(self, descriptor: int, owner: Watched) -> None:
+        """Have `owner` called when `descriptor` becomes readable, for as long as the server lives."""
+        self._permanent += 1
+        self.loop.watch(descriptor, owner, EPOLLIN)
+
+    def turn(self, timeout_s: float) -> int:
+        """Wait up to `timeout_s` for events and handle them; how many there were."""
+        loop = self.loop
+        events = loop.epoll.poll(self._patience_s(timeout_s) if loop.timers else timeout_s, _EVENTS_A_TURN)
+        loop.tick()
+        if loop.busy + len(events) > loop.recorder.in_flight_max:
+            self._note_in_flight(events)
+        watched = loop.watched
+        for descriptor, mask in events:
+            owner = watched.get(descriptor)
+            if owner is not None:
+                try:
+                    owner.on_event(mask)
+                except Exception as error:  # noqa: BLE001 (one broken exchange must not end the others)
+                    _give_up(owner, error)
+        if loop.timers:
+            self._run_timers()
+        if loop.now_ns >= self._sweep_due_ns:
+            self._sweep_due_ns = loop.now_ns + _SWEEP_NS
+            for owner in tuple(watched.values()):
+                owner.on_sweep(loop.now_ns)
+        return len(events)
+
+    def start_recording(self, handler: Handler) -> None:
+        """Drop all connections and begin an empty wire log, with `handler` to answer."""
+        self.close_connections("a new iteration began")
+        self.loop.handler = handler
+        self.loop.recorder = Recorder()
+
+    def close_connections(self, why: str) -> None:
+        """Close every connection; requests that are on are recorded as incomplete because of `why`."""
+        for owner in tuple(self.loop.watched.values()):
+            if isinstance(owner, Connection):
+                owner.abort(why)
+        self.loop.timers.clear()
+
+    # What the loop calls for the listener.
+
+    def on_event(self, events: int) -> None:
+        """Connections are waiting to be accepted."""
+        del events
+        for _ in range(_ACCEPTS_A_TURN):
+            try:
+                sock, _address = self._listener.accept()
+            except BlockingIOError:
+                return
+            except OSError as error:
+                if error.errno in _FULL:
+                    self._refuse_with_spare()
+                    return
+                continue  # the client gave up before it was accepted (accept(2): ECONNABORTED and the like)
+            self._admit(sock)
+
+    def on_sweep(self, now_ns: int) -> None:
+        """The listener waits for ever."""
+
+    def abort(self, why: str) -> None:
+        """The listener stays; what went wrong is told."""
+        self.loop.recorder.fault(why)
+
+    def _admit(self, sock: socket.socket) -> None:
+        loop = self.loop
+        recorder = loop.recorder
+        recorder.connections += 1
+        if len(loop.watched) - self._permanent >= self._connections_max:
+            self._refuse(sock)
+            return
+        sock.setblocking(False)
+        try:
+            if self._context is None:
+                Connection(loop, sock, recorder.connections)
+            else:
+                TlsConnection(loop, sock, recorder.connections, self._context)
+        except OSError:  # the client is gone already
+            sock.close()
+            return
+        recorder.connections_open_max = max(recorder.connections_open_max, len(loop.watched) - self._permanent)
+
+    def _refuse(self, sock: socket.socket) -> None:
+        self.loop.recorder.fault(
+            f"connection {self.loop.recorder.connections}: refused, {len(self.loop.watched) - self._permanent} are open"
+        )
+        with sock:
+            sock.setblocking(False)
+            try:
+                if self._context is None:
+                    sock.send(_TOO_MANY)
+                sock.shutdown(socket.SHUT_WR)
+            except OSError:
+                pass  # a client that is not there needs no answer
+
+    def _refuse_with_spare(self) -> None:
+        os.close(self._spare)
+        try:
+            sock, _address = self._listener.accept()
+            self.loop.recorder.connections += 1
+            self._refuse(sock)
+        except OSError:
+            pass  # somebody else took the descriptor; the connection waits for the next turn
+        finally:
+            self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+
+    def _patience_s(self, timeout_s: float) -> float:
+        due_s = (self.loop.timers[0][0] - self.loop.clock()) / 1e9
+        return min(timeout_s, max(0.0, due_s))
+
+    def _run_timers(self) -> None:
+        for owner, ticket in self.loop.due():
+            try:
+                owner.on_time(ticket)
+            except Exception as error:  # noqa: BLE001 (as in turn)
+                _give_up(owner, error)
+
+    def _note_in_flight(self, events: list[tuple[int, int]]) -> None:
+        """Requests seen at once: those that are on, and one for each idle connection that has bytes waiting."""
+        loop = self.loop
+        begun = 0
+        for descriptor, mask in events:
+            owner = loop.watched.get(descriptor)
+            begun += isinstance(owner, Connection) and owner.idle and mask == EPOLLIN
+        loop.recorder.in_flight_max = max(loop.recorder.in_flight_max, loop.busy + begun)
+
+
+def _give_up(owner: Watched, error: Exception) -> None:
+    """End what `owner` was about; the text lands in the wire log, as an error of the request or as a fault."""
+    owner.abort(str(error) if isinstance(error, FileChanged) else f"the server failed: {error!r}")

@@ -1,0 +1,176 @@
+"""The keys of `environment`: fixtures and the AWS config file.
+
+Owns their types, limits, defaults and meanings; what must agree between fixtures is `s3bench.spec.fixture_rules`'.
+"""
+
+from enum import StrEnum
+
+from s3bench.spec.awsconfig import check_config
+from s3bench.spec.compound import Key, ListOf, Record
+from s3bench.spec.definition import Environment, FileLiteral, Fill, FixtureDir, FixtureFile
+from s3bench.spec.names import FIXTURE_NAME
+from s3bench.spec.shape import Text, TextRule, Whole, Word
+
+OBJECT_BYTES_MAX = 10_000 * 5 * 1024**3
+"""The largest object S3 can hold: 10,000 parts of 5 GiB, the limits of a multipart upload
+(https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html)."""
+
+FILE_COUNT_MAX = 10_000_000
+
+
+class WriteMode(StrEnum):
+    """The modes of Python's `open` that write."""
+
+    W = "w"
+    WB = "wb"
+    A = "a"
+    AB = "ab"
+    X = "x"
+    XB = "xb"
+
+
+_SIZE = Whole(
+    minimum=0, maximum=OBJECT_BYTES_MAX, unit="bytes", why_maximum="10,000 parts of 5 GiB, S3's largest object"
+)
+
+
+_FILL = Key(
+    name="fill",
+    becomes="fill",
+    shape=Word(words=Fill, noun="a fill"),
+    meaning="What the bytes are: `zero`, null bytes; `random`, noise, the same in every run, different in every file.",
+    default="zero",
+)
+
+
+FILE = Record(
+    make=FixtureFile,
+    noun="a file",
+    keys=(
+        Key(
+            name="name",
+            becomes="name",
+            shape=Text(rule=FIXTURE_NAME),
+            required=True,
+            meaning="Name of the file to create, relative to the workspace in which the command runs.",
+            examples=("test_file",),
+        ),
+        Key(
+            name="size",
+            becomes="size_bytes",
+            shape=_SIZE,
+            required=True,
+            meaning="Size of the file in bytes.",
+            examples=(33554432,),
+        ),
+        _FILL,
+    ),
+)
+
+
+FILE_DIR = Record(
+    make=FixtureDir,
+    noun="a directory of files",
+    keys=(
+        Key(
+            name="name",
+            becomes="name",
+            shape=Text(rule=FIXTURE_NAME),
+            required=True,
+            meaning="Name of the directory to create, relative to the workspace. Its files are called `file-000000`, "
+            "`file-000001`, ...",
+            examples=("test_dir",),
+        ),
+        Key(
+            name="file_count",
+            becomes="file_count",
+            shape=Whole(
+                minimum=0,
+                maximum=FILE_COUNT_MAX,
+                unit="files",
+                why_maximum="each takes an inode and about 100 us to make",
+            ),
+            required=True,
+            meaning="Number of files to create in the directory.",
+            examples=(5000,),
+        ),
+        Key(
+            name="file_size",
+            becomes="file_size_bytes",
+            shape=_SIZE,
+            required=True,
+            meaning="Size of each of its files in bytes.",
+            examples=(4096,),
+        ),
+        _FILL,
+    ),
+)
+
+
+FILE_LITERAL = Record(
+    make=FileLiteral,
+    noun="a file literal",
+    keys=(
+        Key(
+            name="name",
+            becomes="name",
+            shape=Text(rule=FIXTURE_NAME),
+            required=True,
+            meaning="Name of the file to create, relative to the workspace.",
+            examples=("policy.json",),
+        ),
+        Key(
+            name="content",
+            becomes="content",
+            shape=Text(),
+            required=True,
+            meaning="The contents of the file, written as UTF-8.",
+            examples=('{"Version": "2012-10-17"}',),
+        ),
+        Key(
+            name="mode",
+            becomes="mode",
+            shape=Word(words=WriteMode, noun="a write mode"),
+            meaning="How the contents are written: `w` and `wb` make the file, `a` and `ab` append to one that is "
+            "there, `x` and `xb` insist that it is new. With and without `b` alike, the contents are UTF-8.",
+            default="w",
+        ),
+    ),
+)
+
+
+ENVIRONMENT = Record(
+    make=Environment,
+    noun="an environment",
+    keys=(
+        Key(
+            name="file_literals",
+            becomes="file_literals",
+            shape=ListOf(item=FILE_LITERAL),
+            meaning="Files with the given contents, created before each iteration, after `files` and `file_dirs`.",
+            default=[],
+        ),
+        Key(
+            name="files",
+            becomes="files",
+            shape=ListOf(item=FILE),
+            meaning="Files of a given size, created before each iteration.",
+            default=[],
+        ),
+        Key(
+            name="file_dirs",
+            becomes="file_dirs",
+            shape=ListOf(item=FILE_DIR),
+            meaning="Directories of many equal files, created before each iteration.",
+            default=[],
+        ),
+        Key(
+            name="config",
+            becomes="config",
+            shape=Text(rule=TextRule(check=check_config, pattern=r"^\s*($|[\[#;])")),
+            meaning="The contents of the AWS config file that the client reads.",
+            default="[default]",
+            examples=("[default]\ns3 =\n preferred_transfer_client = crt",),
+        ),
+    ),
+)

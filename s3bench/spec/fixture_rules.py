@@ -1,0 +1,145 @@
+"""What must hold between the fixtures of one definition: each file made once, none both file and directory.
+
+Owns those checks and the sizes of fixtures by name, which bodies from files are held against.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from s3bench.spec.definition import Environment, FixtureDir
+from s3bench.spec.reader import Complaint, Report, Steps, quoted, render_path
+
+TOTAL_BYTES_MAX = 2**63 - 1
+"""No file system counts beyond a signed 64-bit offset."""
+
+_GENERATED = re.compile(r"file-([0-9]{6,})\Z")
+
+
+@dataclass(slots=True)
+class Fixtures:
+    """The files that an environment makes, by name. `complete` is false when one could not be read."""
+
+    complete: bool = True
+    _sizes: dict[str, int] = field(default_factory=dict)
+    _places: dict[str, Steps] = field(default_factory=dict)
+    _dirs: dict[str, tuple[FixtureDir, Steps]] = field(default_factory=dict)
+
+    def size_bytes(self, name: str) -> int | None:
+        """Return the size of the file `name`; `None` when no fixture makes it."""
+        if name in self._sizes:
+            return self._sizes[name]
+        found = self._generated_by(name)
+        return found[0].file_size_bytes if found else None
+
+    def directory(self, name: str) -> FixtureDir | None:
+        """Return the generated directory `name`, or `None`."""
+        found = self._dirs.get(name)
+        return found[0] if found else None
+
+    def directories(self) -> tuple[str, ...]:
+        """Return the names of all generated directories."""
+        return tuple(self._dirs)
+
+    def place(self, name: str) -> Steps | None:
+        """Where in the document the file `name` is made."""
+        found = self._generated_by(name)
+        return self._places.get(name) or (found[1] if found else None)
+
+    def names(self) -> Iterator[str]:
+        """Every file's name; of each directory the first and the last file alone."""
+        yield from self._sizes
+        for directory, _ in self._dirs.values():
+            ends = {0, directory.file_count - 1} if directory.file_count else set()
+            yield from (f"{directory.name}/file-{at:06d}" for at in sorted(ends))
+
+    def _generated_by(self, name: str) -> tuple[FixtureDir, Steps] | None:
+        parent, _, last = name.rpartition("/")
+        found, numbered = self._dirs.get(parent), _GENERATED.match(last)
+        if found and numbered and int(numbered[1]) < found[0].file_count and last == f"file-{int(numbered[1]):06d}":
+            return found
+        return None
+
+    def add_dir(self, directory: FixtureDir, at: Steps, report: Report) -> None:
+        """Take `directory` in, or complain that it is there."""
+        if directory.name in self._dirs:
+            report.add((*at, "name"), _twice(directory.name, self._dirs[directory.name][1]))
+        else:
+            self._dirs[directory.name] = directory, at
+
+    def add_file(self, name: str, size_bytes: int, at: Steps, report: Report, *, mode: str = "w") -> None:
+        """Take a file in; `mode` says what becomes of one that is there."""
+        before, place = self.size_bytes(name), self.place(name)
+        if before is None or place is None:
+            self._sizes[name], self._places[name] = size_bytes, at
+        elif mode.startswith("a"):
+            self._sizes[name] = before + size_bytes
+            self._places.setdefault(name, place)
+        elif mode.startswith("x"):
+            said = f"insists on a new file, but {quoted(name)} is made at {render_path(place)}"
+            report.add((*at, "mode"), Complaint(said, "give the file another name, or append with mode `a`"))
+        else:
+            report.add((*at, "name"), _twice(name, place))
+
+    def check_directories(self, report: Report) -> None:
+        """Complain of each file that another fixture needs as a directory."""
+        below: dict[str, Steps] = {}
+        for name, at in [*self._places.items(), *((name, at) for name, (_, at) in self._dirs.items())]:
+            for parent in _parents(name):
+                below.setdefault(parent, at)
+        below.update((name, at) for name, (_, at) in self._dirs.items())
+        for name, at in self._places.items():
+            if name in below:
+                said = f"is {quoted(name)}, which {render_path(below[name])} makes a directory"
+                report.add((*at, "name"), Complaint(said, "give the file another name"))
+
+    def total_bytes(self) -> int:
+        """Return the sizes of all files together."""
+        directories = sum(found.file_count * found.file_size_bytes for found, _ in self._dirs.values())
+        return sum(self._sizes.values()) + directories
+
+
+def _twice(name: str, place: Steps) -> Complaint:
+    return Complaint(
+        f"is {quoted(name)}, which {render_path(place)} makes already",
+        "give one of the two another name, or take it out",
+    )
+
+
+def _parents(name: str) -> Iterator[str]:
+    parts = name.split("/")
+    for depth in range(1, len(parts)):
+        yield "/".join(parts[:depth])
+
+
+def check_fixtures(environment: Environment, at: Steps, report: Report) -> Fixtures:
+    """File what is wrong between the fixtures of the environment `at`, and return them by name."""
+    fixtures = Fixtures()
+    for directory, place in _readable(environment.file_dirs, (*at, "file_dirs"), report, fixtures):
+        fixtures.add_dir(directory, place, report)
+    for file, place in _readable(environment.files, (*at, "files"), report, fixtures):
+        fixtures.add_file(file.name, file.size_bytes, place, report)
+    for literal, place in _readable(environment.file_literals, (*at, "file_literals"), report, fixtures):
+        fixtures.add_file(literal.name, len(literal.content.encode()), place, report, mode=literal.mode)
+    fixtures.check_directories(report)
+    if fixtures.total_bytes() > TOTAL_BYTES_MAX:
+        said = f"asks for {fixtures.total_bytes()} bytes in all, more than any file system counts ({TOTAL_BYTES_MAX})"
+        report.add(at, Complaint(said, "make fewer or smaller files"))
+    return fixtures
+
+
+_FixtureT = TypeVar("_FixtureT")
+
+
+def _readable(
+    items: tuple[_FixtureT, ...], at: Steps, report: Report, fixtures: Fixtures
+) -> Iterator[tuple[_FixtureT, Steps]]:
+    """Return the fixtures whose names could be read, with their places."""
+    if report.touches_whole(at):
+        fixtures.complete = False
+    for index, item in enumerate(items):
+        place = (*at, index)
+        fixtures.complete = fixtures.complete and not report.touches(place)
+        if not report.touches_whole((*place, "name")):
+            yield item, place

@@ -1,0 +1,58 @@
+"""Responses that list a fixture directory as ListObjectsV2 would, lowered to plain responses.
+
+Owns the XML and its paging, so that a definition of 5,000 objects stays a few lines. What a stub does with the
+responses is `s3bench.s3.stub`'s.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from xml.sax.saxutils import escape
+
+from s3bench.spec.definition import Environment, ListingBody, Match, Response
+
+PAGE_KEYS_MAX = 1000
+"""ListObjectsV2 returns at most this many keys
+(https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html)."""
+
+LISTED_AT = "2026-01-01T00:00:00.000Z"
+"""The Last-Modified of every listed object: newer than the fixtures, so that `s3 sync` decides alike every time."""
+
+
+def expand_listings(responses: tuple[Response, ...], environment: Environment) -> tuple[Response, ...]:
+    """`responses` with each listing replaced by one response a page; pages follow by `continuation-token`."""
+    expanded: list[Response] = []
+    for response in responses:
+        if isinstance(response.body, ListingBody):
+            expanded.extend(_pages(response, response.body, environment))
+        else:
+            expanded.append(response)
+    return tuple(expanded)
+
+
+def _pages(response: Response, listing: ListingBody, environment: Environment) -> Iterator[Response]:
+    directory = next(item for item in environment.file_dirs if item.name == listing.directory)
+    keys = [f"{listing.prefix}{name}" for name in directory.file_names()]
+    pages = [keys[start : start + PAGE_KEYS_MAX] for start in range(0, len(keys), PAGE_KEYS_MAX)] or [[]]
+    match = response.match or Match()
+    headers = (*response.headers, ("Content-Type", "application/xml"))
+    # A request for a later page also fits the first page's match, so later pages stand before it.
+    for number in reversed(range(len(pages))):
+        token = (("continuation-token", f"page-{number}"),) if number else ()
+        following = f"page-{number + 1}" if number + 1 < len(pages) else ""
+        body = _page_xml(pages[number], directory.file_size_bytes, following)
+        yield replace(response, headers=headers, body=body, match=replace(match, query=(*match.query, *token)))
+
+
+def _page_xml(keys: list[str], size_bytes: int, following: str) -> str:
+    contents = "".join(
+        f"<Contents><Key>{escape(key)}</Key><LastModified>{LISTED_AT}</LastModified>"
+        f'<ETag>"00000000000000000000000000000000"</ETag><Size>{size_bytes}</Size></Contents>'
+        for key in keys
+    )
+    more = f"<NextContinuationToken>{following}</NextContinuationToken>" if following else ""
+    truncated = "true" if following else "false"
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
+        f"<KeyCount>{len(keys)}</KeyCount><MaxKeys>{PAGE_KEYS_MAX}</MaxKeys><IsTruncated>{truncated}</IsTruncated>"
+        f"{more}{contents}</ListBucketResult>"
+    )

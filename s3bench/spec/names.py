@@ -1,0 +1,86 @@
+"""Names of files in the workspace: relative, plain, and unable to leave it.
+
+Owns which names a definition may give to fixtures. Symbolic links cannot be seen in a name: the workspace checks them.
+"""
+
+import re
+
+from s3bench.spec.reader import Complaint, quoted
+from s3bench.spec.shape import TextRule
+
+_COMPONENT_BYTES_MAX = 255  # NAME_MAX of the common Linux and macOS file systems
+_DRIVE = re.compile(r"[A-Za-z]:")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def _check(name: str) -> Complaint | None:
+    return _check_characters(name) or _check_components(name)
+
+
+def _check_characters(name: str) -> Complaint | None:
+    if not name:
+        return Complaint("is empty", 'name a file of the workspace, e.g. "test_file"')
+    control = _CONTROL.search(name)
+    if control:
+        return Complaint(
+            f"is {quoted(name)}: character {control.start()} is a control character", "use printable characters alone"
+        )
+    if "\\" in name:
+        return Complaint(f"is {quoted(name)}: it has a backslash", f"separate directories by `/`: {_mended(name)}")
+    if _DRIVE.match(name):
+        return Complaint(
+            f"is {quoted(name)}: it begins with a drive letter", f"name it inside the workspace: {_mended(name)}"
+        )
+    return None
+
+
+def _check_components(name: str) -> Complaint | None:
+    if name.startswith("/"):
+        return Complaint(
+            f"is {quoted(name)}: it is absolute and leaves the workspace",
+            f"name it inside the workspace: {_mended(name)}",
+        )
+    components = name.split("/")
+    if ".." in components:
+        return Complaint(
+            f"is {quoted(name)}: `..` leaves the workspace", f"name it inside the workspace: {_mended(name)}"
+        )
+    if "." in components or "" in components:
+        return Complaint(
+            f"is {quoted(name)}: it has an empty component or `.`", f"write each file in one way only: {_mended(name)}"
+        )
+    longest = max(components, key=lambda component: len(component.encode()))
+    if len(longest.encode()) > _COMPONENT_BYTES_MAX:
+        return Complaint(
+            f"has the component {quoted(longest)} of {len(longest.encode())} bytes",
+            f"keep each component within {_COMPONENT_BYTES_MAX} bytes, the most that file systems take",
+        )
+    return None
+
+
+def _mended(name: str) -> str:
+    """Return the nearest name that stays inside, quoted."""
+    parts = [part for part in re.split(r"[/\\]", _DRIVE.sub("", name)) if part not in {"", ".", ".."}]
+    return quoted("/".join(parts) or "test_file")
+
+
+def _check_fixture(name: str) -> Complaint | None:
+    if "*" in name:
+        said = f"is {quoted(name)}: a `*` in a body's `file` stands for other characters, so no fixture may have one"
+        return Complaint(said, "give the fixture another name")
+    return _check(name)
+
+
+def _check_body(name: str) -> Complaint | None:
+    if name.count("*") > 1:
+        return Complaint(f"is {quoted(name)}: it has more than one `*`", "keep one, for the `*` of `match.path`")
+    return _check(name)
+
+
+_INSIDE = r"^(?!/)(?![A-Za-z]:)(?!(?:.*/)?\.{0,2}(?:/|$))"
+
+FIXTURE_NAME = TextRule(check=_check_fixture, pattern=_INSIDE + r"[^*\\\u0000-\u001f\u007f]+$")
+"""A relative name inside the workspace, with `/` between directories, in its shortest form."""
+
+BODY_NAME = TextRule(check=_check_body, pattern=_INSIDE + r"(?=[^*]*\*?[^*]*$)[^\\\u0000-\u001f\u007f]+$")
+"""The same, with at most one `*`."""

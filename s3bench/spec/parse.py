@@ -1,0 +1,64 @@
+"""JSON text to definitions: the only door.
+
+Owns the order of the checks: JSON, then the table of keys, then the rules between keys. All problems are found in one
+pass. Reading the file is here too, nothing else touches the machine.
+"""
+
+from pathlib import Path
+
+from s3bench.errors import BadDefinitions, BadInput, Problem
+from s3bench.spec.definition import Definition
+from s3bench.spec.definition_rules import check_definition, check_names
+from s3bench.spec.fixture_rules import check_fixtures
+from s3bench.spec.reader import Complaint, Report, Steps, decode_json
+from s3bench.spec.response_rules import check_response
+from s3bench.spec.table import DEFINITIONS
+
+
+def read_definitions(path: Path) -> tuple[Definition, ...]:
+    """Return the definitions of the file `path`; raises `BadInput` if it cannot be read, and as `parse_definitions`."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BadInput(
+            f"{path}: cannot be read: {error.strerror}",
+            fix="name a file of benchmark definitions, e.g. benchmarks.json",
+        ) from error
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        complaint = Complaint(
+            f"is not UTF-8: byte {error.start} is 0x{content[error.start]:02x}", "save the file as UTF-8"
+        )
+        raise _whole_file(str(path), complaint) from error
+    return parse_definitions(text, str(path))
+
+
+def parse_definitions(text: str, source: str) -> tuple[Definition, ...]:
+    """Return the definitions in `text`, in order; `source` is how messages call it.
+
+    Raises `BadDefinitions` with every problem, each with its JSON path, in the order of the file.
+    """
+    document = decode_json(text)
+    if isinstance(document, Complaint):
+        raise _whole_file(source, document)
+    report = Report()
+    definitions = DEFINITIONS.read(document, (), report)
+    for index, definition in enumerate(definitions):
+        _check(definition, (index,), report)
+    check_names(definitions, report)
+    problems = report.problems(document)
+    if problems:
+        raise BadDefinitions(source, problems)
+    return definitions
+
+
+def _check(definition: Definition, at: Steps, report: Report) -> None:
+    check_definition(definition, at, report)
+    fixtures = check_fixtures(definition.environment, (*at, "environment"), report)
+    for index, response in enumerate(definition.responses or ()):
+        check_response(response, (*at, "responses", index), fixtures, report)
+
+
+def _whole_file(source: str, complaint: Complaint) -> BadDefinitions:
+    return BadDefinitions(source, (Problem(path="$", what=complaint.what, fix=complaint.fix),))

@@ -1,0 +1,183 @@
+"""Which definitions run on which clients, in what order: the plan of a run.
+
+Owns the reading of `--client`, the pairing of definitions with clients, `-k` and the chunks. Pure: whether a client is
+installed is found out later, by `s3bench.clients`.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from s3bench.errors import BadInput
+from s3bench.spec.awsconfig import transfer_kind
+from s3bench.spec.definition import AWS_CLI_KINDS, ClientKind, Definition
+from s3bench.spec.reader import nearest, one_of
+from s3bench.spec.selection import Selection, parse_selection
+
+_VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z]+)*(\+[0-9A-Za-z.]+)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientSpec:
+    """A client as asked for: `kind`, and at most one of `version` and `path`; neither means whichever is there."""
+
+    kind: ClientKind
+    version: str | None = None
+    path: str | None = None
+
+    def __str__(self) -> str:
+        """As `parse_client_spec` reads it."""
+        where = self.version or self.path
+        return f"{self.kind}@{where}" if where else str(self.kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One definition on one client."""
+
+    definition: Definition
+    client: ClientSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The cells of a run in order, each measured `iterations` times after `warmup` times unmeasured.
+
+    `skipped` says in words which definitions are not run, or not on a client that was asked for, and why.
+    """
+
+    cells: tuple[Cell, ...]
+    iterations: int
+    warmup: int
+    skipped: tuple[str, ...]
+
+
+def parse_client_spec(text: str) -> ClientSpec:
+    """`cli-crt`, `cli-crt@2.38.5` or `boto3-crt@/path/to/environment`; raises `BadInput` with the nearest name."""
+    name, at, where = text.partition("@")
+    if name not in list(ClientKind):
+        near = nearest(name, list(ClientKind))
+        fix = f"did you mean `{near}`? " if near else ""
+        raise BadInput(f"`{text}`: there is no client `{name}`", fix=f"{fix}The clients are {one_of(ClientKind)}")
+    kind = ClientKind(name)
+    if not at:
+        return ClientSpec(kind=kind)
+    if "/" in where or where.startswith(("~", ".")):
+        return ClientSpec(kind=kind, path=where)
+    if _VERSION.fullmatch(where):
+        return ClientSpec(kind=kind, version=where)
+    raise BadInput(
+        f"`{text}`: `{where}` is neither a version nor a path",
+        fix=f"write `{name}@2.38.5`, or `{name}@./directory` (a path has a `/`)",
+    )
+
+
+def plan_runs(
+    definitions: tuple[Definition, ...],
+    *,
+    clients: tuple[ClientSpec, ...],
+    select: str | None,
+    num_chunks: int,
+    chunk_id: int,
+    iterations: int,
+    warmup: int,
+) -> Plan:
+    """Pair definitions with clients, keep what `select` picks, take the chunk `chunk_id` (from 0) of `num_chunks`.
+
+    Without `clients` each definition runs on those it names, or on `cli`. Chunks are dealt out definition by
+    definition, so that all chunks together are everything, and none is larger than another by more than one definition.
+    Raises `BadInput` when nothing is left to run, but not for an empty chunk.
+    """
+    _check_counts(num_chunks, chunk_id, iterations, warmup)
+    if not definitions:
+        raise BadInput("there are no benchmarks in the definitions", fix="put at least one into the list")
+    wanted = tuple(dict.fromkeys(clients))
+    skipped = [reason for definition in definitions for reason in _reasons(definition, wanted)]
+    cells = [cell for definition in definitions for cell in _cells(definition, wanted)]
+    if not cells:
+        raise _no_client(definitions, wanted)
+    if select is not None:
+        selection = parse_selection(select)
+        picked = [cell for cell in cells if selection.picks(_labels(cell))]
+        if not picked:
+            raise _nothing_selected(select, selection, cells)
+        skipped += _left_out(cells, picked, f"not selected by -k {select}")
+        cells = picked
+    dealt = _chunk(cells, num_chunks, chunk_id)
+    skipped += _left_out(cells, dealt, f"in other chunks than {chunk_id} of {num_chunks}")
+    return Plan(cells=tuple(dealt), iterations=iterations, warmup=warmup, skipped=tuple(skipped))
+
+
+def _check_counts(num_chunks: int, chunk_id: int, iterations: int, warmup: int) -> None:
+    if num_chunks < 1:
+        raise BadInput(f"--num-chunks is {num_chunks}", fix="write 1 or more")
+    if not 0 <= chunk_id < num_chunks:
+        raise BadInput(f"--chunk-id is {chunk_id}, with --num-chunks {num_chunks}", fix=f"write 0 to {num_chunks - 1}")
+    if iterations < 1:
+        raise BadInput(f"--num-iterations is {iterations}", fix="write 1 or more")
+    if warmup < 0:
+        raise BadInput(f"--warmup is {warmup}", fix="write 0 or more")
+
+
+def _cells(definition: Definition, wanted: tuple[ClientSpec, ...]) -> Iterator[Cell]:
+    specs = wanted or tuple(ClientSpec(kind=kind) for kind in definition.clients or (ClientKind.CLI,))
+    for spec in specs:
+        if _obstacle(definition, spec.kind) is None:
+            yield Cell(definition=definition, client=spec)
+
+
+def _obstacle(definition: Definition, kind: ClientKind) -> str | None:
+    """Why `definition` does not run on `kind`, or `None`."""
+    if definition.clients:
+        return None if kind in definition.clients else f"it runs on {', '.join(definition.clients)}"
+    if kind not in AWS_CLI_KINDS:
+        return "it names no `clients`, so it runs on aws-cli alone"
+    configured = transfer_kind(definition.environment.config)
+    if kind is not ClientKind.CLI and configured is not None and configured is not kind:
+        return f"its config asks for {configured}"
+    return None
+
+
+def _reasons(definition: Definition, wanted: tuple[ClientSpec, ...]) -> Iterator[str]:
+    for spec in wanted:
+        obstacle = _obstacle(definition, spec.kind)
+        if obstacle:
+            yield f"{title(definition)} is not run on {spec}: {obstacle}"
+
+
+def title(definition: Definition) -> str:
+    """Return the definition's name with its dimensions: `s3.cp.upload [FileSize=32MB]`."""
+    dimensions = ", ".join(f"{name}={value}" for name, value in definition.dimensions)
+    return f"{definition.name} [{dimensions}]" if dimensions else definition.name
+
+
+def _labels(cell: Cell) -> tuple[str, ...]:
+    definition = cell.definition
+    return definition.name, *(value for _, value in definition.dimensions), str(cell.client), *definition.tags
+
+
+def _chunk(cells: list[Cell], num_chunks: int, chunk_id: int) -> list[Cell]:
+    numbers = {definition: at for at, definition in enumerate(dict.fromkeys(cell.definition for cell in cells))}
+    return [cell for cell in cells if numbers[cell.definition] % num_chunks == chunk_id]
+
+
+def _left_out(before: list[Cell], after: list[Cell], why: str) -> list[str]:
+    count = len({cell.definition for cell in before} - {cell.definition for cell in after})
+    return [f"{count} benchmark{'' if count == 1 else 's'} {why}"] if count else []
+
+
+def _no_client(definitions: tuple[Definition, ...], wanted: tuple[ClientSpec, ...]) -> BadInput:
+    named = sorted({kind for definition in definitions for kind in definition.clients or AWS_CLI_KINDS})
+    return BadInput(
+        f"no benchmark runs on {', '.join(map(str, wanted))}",
+        fix=f"the definitions name {', '.join(named)}; select one of these, or add the client to `clients`",
+    )
+
+
+def _nothing_selected(select: str, selection: Selection, cells: list[Cell]) -> BadInput:
+    labels = {label for cell in cells for label in _labels(cell)}
+    near = [found for word in selection.words if (found := nearest(word, sorted(labels)))]
+    offered = one_of(dict.fromkeys(near)) if near else one_of(sorted(labels)[:6])
+    return BadInput(
+        f"-k {select}: no benchmark is selected", fix=f"near are {offered}" if near else f"there are {offered}"
+    )

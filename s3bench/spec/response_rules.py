@@ -1,0 +1,131 @@
+"""What must hold within one stubbed response: status, headers and body may not contradict one another.
+
+Owns those checks. The grammar of single header names and values is `s3bench.spec.header`'s.
+"""
+
+from s3bench.spec.definition import FileBody, ListingBody, Response
+from s3bench.spec.fixture_rules import Fixtures
+from s3bench.spec.reader import Complaint, Report, Steps, nearest, quoted
+
+_NO_CONTENT = frozenset({204, 205, 304})  # and 1xx: RFC 9110, sections 15.3.5, 15.3.6, 15.4.5 and 15.2
+_FIRST_FINAL_STATUS = 200
+
+
+def check_response(response: Response, at: Steps, fixtures: Fixtures, report: Report) -> None:
+    """File what is wrong with the response `at`, given the files of its environment."""
+    if report.touches_whole(at):
+        return
+    _check_instances(response, at, report)
+    match response.body:
+        case FileBody() as body:
+            _check_file(body, response, at, fixtures, report)
+        case ListingBody() as body:
+            _check_listing(body, at, fixtures, report)
+    _check_repeated(response, at, report)
+    if not report.touches((*at, "body")):
+        body_bytes = _body_bytes(response, fixtures)
+        _check_bodiless(response, at, body_bytes, report)
+        _check_framing(response, at, body_bytes, report)
+
+
+def _check_instances(response: Response, at: Steps, report: Report) -> None:
+    if response.instances is None and response.match is None and not report.touches((*at, "instances")):
+        said = 'is "any" without `match`: no later response could ever be given'
+        report.add((*at, "instances"), Complaint(said, "add `match`, or write how many requests get this response"))
+
+
+def _check_file(body: FileBody, response: Response, at: Steps, fixtures: Fixtures, report: Report) -> None:
+    place = (*at, "body", "file")
+    if report.touches(place):
+        return
+    if "*" in body.file and not report.touches((*at, "match")):
+        path = (response.match.path if response.match else None) or ""
+        if path.count("*") != 1:
+            said = f"is {quoted(body.file)}, but `match.path` has {path.count('*') or 'no'} `*` for it to stand for"
+            report.add(place, Complaint(said, 'add `match` with one `*` in its path, e.g. {"path": "/bucket/*"}'))
+            return
+    if fixtures.complete and not _files(body, fixtures):
+        near = nearest(body.file, fixtures.names())
+        fix = f"did you mean {quoted(near)}?" if near else "add it under `environment`, or name a file that is there"
+        report.add(place, Complaint(f"is {quoted(body.file)}, which no fixture makes", fix))
+
+
+def _files(body: FileBody, fixtures: Fixtures) -> list[str]:
+    """Return the fixtures that `body` can stand for; of a generated directory its first and last file alone."""
+    if "*" not in body.file:
+        return [body.file] if fixtures.size_bytes(body.file) is not None else []
+    before, _, after = body.file.partition("*")
+    least = len(before) + len(after)
+    return [
+        name for name in fixtures.names() if len(name) >= least and name.startswith(before) and name.endswith(after)
+    ]
+
+
+def _check_listing(body: ListingBody, at: Steps, fixtures: Fixtures, report: Report) -> None:
+    place = (*at, "body", "listing")
+    if report.touches(place) or not fixtures.complete or fixtures.directory(body.directory) is not None:
+        return
+    near = nearest(body.directory, fixtures.directories())
+    fix = f"did you mean {quoted(near)}?" if near else "add it under `environment.file_dirs`"
+    report.add(place, Complaint(f"is {quoted(body.directory)}, which no `file_dirs` makes", fix))
+
+
+def _check_repeated(response: Response, at: Steps, report: Report) -> None:
+    first: dict[str, str] = {}
+    for name, _ in response.headers:
+        if name.lower() in first:
+            said = f"is the same header as {quoted(first[name.lower()])}: names have no case (RFC 9110, section 5.1)"
+            report.add((*at, "headers", name), Complaint(said, "keep one of them"))
+        first.setdefault(name.lower(), name)
+
+
+def _body_bytes(response: Response, fixtures: Fixtures) -> int | None:
+    """Return the body's length, or `None` when it cannot be known or is not always the same."""
+    match response.body:
+        case str() as text:
+            return len(text.encode())
+        case FileBody() as body if fixtures.complete:
+            sizes = {fixtures.size_bytes(name) for name in _files(body, fixtures)}
+            return sizes.pop() if len(sizes) == 1 else None
+        case _:
+            return None
+
+
+def _check_bodiless(response: Response, at: Steps, body_bytes: int | None, report: Report) -> None:
+    status = response.status_code
+    if not body_bytes or not (status in _NO_CONTENT or status < _FIRST_FINAL_STATUS):
+        return
+    if report.touches((*at, "status_code")):
+        return
+    said = f"is not empty, but a response with status {status} carries no body (RFC 9110)"
+    report.add((*at, "body"), Complaint(said, "take the body out, or use another status, e.g. 200"))
+
+
+def _check_framing(response: Response, at: Steps, body_bytes: int | None, report: Report) -> None:
+    for name, value in response.headers:
+        place = (*at, "headers", name)
+        if isinstance(response.body, ListingBody) and name.lower() in {"content-length", "content-type"}:
+            report.add(place, Complaint("is set by s3bench itself for a listing", "take it out"))
+        elif name.lower() == "content-length":
+            complaint = _length_complaint(value, response, body_bytes)
+            if complaint:
+                report.add(place, complaint)
+
+
+def _length_complaint(value: str, response: Response, body_bytes: int | None) -> Complaint | None:
+    if not (value.isascii() and value.isdigit()):
+        return Complaint(
+            f"is {quoted(value)}, not a number of bytes", 'write decimal digits, e.g. "32000000", or take it out'
+        )
+    declared = value.lstrip("0") or "0"
+    # A HEAD response declares the length of a body that it does not send; without `match` it may be one.
+    if body_bytes == 0 and (response.match is None or response.match.method in {None, "HEAD"}):
+        return None
+    if body_bytes is None or declared == str(body_bytes):
+        return None
+    if body_bytes == 0:
+        return Complaint(
+            f'is "{declared}", but the body is empty, which only a response to HEAD may be all the same',
+            'write the body, or "0", or take the header out',
+        )
+    return Complaint(f'is "{declared}", but the body has {body_bytes} bytes', f'write "{body_bytes}", or take it out')

@@ -1,0 +1,158 @@
+"""The keys of `responses[]`: status, headers, body, and which requests get them.
+
+Owns their types, limits, defaults and meanings; what must agree between them is `s3bench.spec.response_rules`'.
+"""
+
+from s3bench.spec.compound import ByKey, Either, Key, Pairs, Record
+from s3bench.spec.definition import FileBody, ListingBody, Match, Response
+from s3bench.spec.header import FIELD_NAME, FIELD_VALUE, METHOD, PATH, QUERY_NAME, QUERY_VALUE
+from s3bench.spec.names import BODY_NAME, FIXTURE_NAME
+from s3bench.spec.reader import Complaint, JsonObject, quoted
+from s3bench.spec.shape import Seconds, Standing, Text, TextRule, Whole
+
+INSTANCES_MAX = 1_000_000_000
+DELAY_S_MAX = 86_400
+
+
+def _check_prefix(prefix: str) -> Complaint | None:
+    # XML 1.0 has no place for them, not even escaped (section 2.2).
+    if any(character < " " for character in prefix):
+        return Complaint(f"is {quoted(prefix)}: it has control characters", "use printable characters alone")
+    return None
+
+
+KEY_PREFIX = TextRule(check=_check_prefix, pattern=r"^[^\u0000-\u001f]*$")
+
+
+FILE_BODY = Record(
+    make=FileBody,
+    noun="an object with `file`",
+    wrong_kind_fix='write the body as a string, or {"file": "NAME"}',
+    keys=(
+        Key(
+            name="file",
+            becomes="file",
+            shape=Text(rule=BODY_NAME),
+            required=True,
+            meaning="The name of a file of the `environment`, whose contents are the body. A `*` stands for the "
+            "characters that the `*` of `match.path` stood for.",
+            examples=("test_file", "test_dir/file-000000", "test_dir/*"),
+        ),
+    ),
+)
+
+LISTING_BODY = Record(
+    make=ListingBody,
+    noun="an object with `listing`",
+    keys=(
+        Key(
+            name="listing",
+            becomes="directory",
+            shape=Text(rule=FIXTURE_NAME),
+            required=True,
+            meaning="The name of a directory of `environment.file_dirs`, whose files are listed as by ListObjectsV2, "
+            "1,000 to a page.",
+            examples=("test_dir",),
+        ),
+        Key(
+            name="prefix",
+            becomes="prefix",
+            shape=Text(rule=KEY_PREFIX),
+            meaning="What the key of each listed object begins with; the file's name follows.",
+            default="",
+            examples=("test_dir/",),
+        ),
+    ),
+)
+
+
+MATCH = Record(
+    make=Match,
+    noun="a match",
+    keys=(
+        Key(
+            name="method",
+            becomes="method",
+            shape=Text(rule=METHOD),
+            meaning="The request's method, in upper case. Left out: any.",
+            examples=("GET",),
+        ),
+        Key(
+            name="path",
+            becomes="path",
+            shape=Text(rule=PATH),
+            meaning="The request's decoded URL path (path-style, so `/bucket/key`), `*` standing for any run of "
+            "characters. Left out: any.",
+            examples=("/bucket/test_file", "/bucket/*"),
+        ),
+        Key(
+            name="query",
+            becomes="query",
+            shape=Pairs(name_rule=QUERY_NAME, value_rule=QUERY_VALUE),
+            meaning="Query parameters that the request must have; an empty value means present with any value.",
+            default={},
+            examples=({"uploads": ""},),
+        ),
+    ),
+)
+
+
+RESPONSE = Record(
+    make=Response,
+    noun="a response",
+    keys=(
+        Key(
+            name="status_code",
+            becomes="status_code",
+            shape=Whole(minimum=100, maximum=599, why_maximum="RFC 9110, section 15"),
+            meaning="The status code of the response.",
+            default=200,
+        ),
+        Key(
+            name="headers",
+            becomes="headers",
+            shape=Pairs(name_rule=FIELD_NAME, value_rule=FIELD_VALUE),
+            meaning="The response's headers: names and values.",
+            default={},
+            examples=({"ETag": '"etag"'},),
+        ),
+        Key(
+            name="body",
+            becomes="body",
+            shape=Either(
+                usual=Text(),
+                special=ByKey(usual=FILE_BODY, special=LISTING_BODY),
+                special_type=JsonObject,
+            ),
+            meaning="The raw response body: a string, sent as UTF-8, a file of the environment, or a listing of one of "
+            "its directories.",
+            default="",
+        ),
+        Key(
+            name="instances",
+            becomes="instances",
+            shape=Either(
+                usual=Whole(minimum=1, maximum=INSTANCES_MAX),
+                special=Standing(word="any", means=None),
+                special_type=str,
+            ),
+            meaning='How many requests get this response. `"any"`, with `match` only: as many as come, none included.',
+            default=1,
+        ),
+        Key(
+            name="match",
+            becomes="match",
+            shape=MATCH,
+            meaning="Which requests get this response; each request takes the first response not yet used up that fits "
+            "it. Left out: any request.",
+            examples=({"method": "GET", "path": "/bucket/*"},),
+        ),
+        Key(
+            name="delay",
+            becomes="delay_s",
+            shape=Seconds(maximum=DELAY_S_MAX),
+            meaning="Seconds to wait before the response's first byte.",
+            default=0,
+        ),
+    ),
+)

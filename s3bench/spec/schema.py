@@ -1,0 +1,20 @@
+"""The JSON Schema of definition files (draft 2020-12), for editors and other tools.
+
+Made from the same table as the parser. It says what one value can be; what must agree between values only
+`s3bench validate` can tell.
+"""
+
+from typing import Any
+
+from s3bench.spec.table import DEFINITIONS
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the schema as a JSON document."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "s3bench benchmark definitions",
+        "description": "Commands to benchmark, the environments they run in, and the responses they are given. "
+        "Sizes are bytes, times are seconds.",
+        **DEFINITIONS.schema(),
+    }

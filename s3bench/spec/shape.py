@@ -1,0 +1,218 @@
+"""The kinds of single JSON values: each reads a value into its Python type and describes itself as JSON Schema.
+
+Owns what a shape is, and strings, numbers and words; lists and objects are `s3bench.spec.compound`'s. Reading never
+stops at a problem: it is filed in the report, and a blank of the right type stands in, so that one pass finds all.
+Which keys there are is `s3bench.spec.table`'s, what must agree between keys is the rules' (`fixture_rules`,
+`response_rules`, `definition_rules`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Generic, Protocol, TypeVar
+
+from s3bench.spec.reader import Complaint, Report, Steps, nearest, one_of, quoted, render_kind
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Shape(Protocol[T_co]):
+    """What a JSON value ought to be."""
+
+    @property
+    def noun(self) -> str:
+        """The right kind in words, with its article: `a string`."""
+        ...
+
+    def read(self, value: Any, at: Steps, report: Report) -> T_co:
+        """`value` as its Python type; problems go to `report`, and a blank value comes back."""
+        ...
+
+    def schema(self) -> dict[str, Any]:
+        """Return the same as JSON Schema, draft 2020-12."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextRule:
+    """What a string may say: `check` decides and words the complaint, `pattern` tells JSON Schema the same."""
+
+    check: Callable[[str], Complaint | None]
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """A string that UTF-8 can carry."""
+
+    rule: TextRule | None = None
+    noun: str = "a string"
+
+    def read(self, value: Any, at: Steps, report: Report) -> str:
+        """Return the string, or an empty one."""
+        if not isinstance(value, str):
+            report.add(at, wrong_kind(value, at, self.noun, f"write {self.noun} in double quotes"))
+            return ""
+        complaint = unencodable(value) or (self.rule.check(value) if self.rule else None)
+        if complaint:
+            report.add(at, complaint)
+            return ""
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        """`type: string`, with the rule's pattern."""
+        return {"type": "string"} | ({"pattern": self.rule.pattern} if self.rule else {})
+
+
+def unencodable(text: str) -> Complaint | None:
+    """Complain of a string that UTF-8 cannot carry, or return `None`."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return Complaint(
+            f"cannot be encoded as UTF-8: character {error.start} is half of a surrogate pair",
+            "write the character itself, or both halves of its \\u escape",
+        )
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """A whole number between two limits. `3.2e7` is one, `true` is none; `why_maximum` says where the limit is from."""
+
+    minimum: int
+    maximum: int
+    unit: str = ""
+    why_maximum: str = ""
+
+    @property
+    def noun(self) -> str:
+        """`a whole number of bytes`."""
+        return f"a whole number of {self.unit}" if self.unit else "a whole number"
+
+    def read(self, value: Any, at: Steps, report: Report) -> int:
+        """Return the number, or `minimum`."""
+        number = _as_whole(value)
+        if number is None:
+            hint = (
+                f"write it without quotes: {value}" if _digits(value) else f"write {self.noun}, e.g. {self._example()}"
+            )
+            report.add(at, wrong_kind(value, at, self.noun, hint))
+        elif number < self.minimum:
+            report.add(at, Complaint(f"is {number}, below the least, {self.minimum}", f"write {self.minimum} or more"))
+        elif number > self.maximum:
+            reason = f" ({self.why_maximum})" if self.why_maximum else ""
+            report.add(
+                at, Complaint(f"is {number}, above the most, {self.maximum}{reason}", f"write {self.maximum} or less")
+            )
+        else:
+            return number
+        return self.minimum
+
+    def _example(self) -> int:
+        return max(self.minimum, 1)
+
+    def schema(self) -> dict[str, Any]:
+        """`type: integer` with both limits."""
+        return {"type": "integer", "minimum": self.minimum, "maximum": self.maximum}
+
+
+def _as_whole(value: object) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    # JSON Schema's `integer` is any number without a fraction, and people write 3.2e7. All limits lie below 2**53,
+    # where such a number is exact.
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return None
+
+
+def _digits(value: object) -> bool:
+    return isinstance(value, str) and value.isascii() and value.isdigit()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seconds:
+    """A number of seconds; `above_zero` forbids zero itself."""
+
+    maximum: float
+    above_zero: bool = False
+    noun: str = "a number of seconds"
+
+    def read(self, value: Any, at: Steps, report: Report) -> float:
+        """Return the seconds, or 0."""
+        least = "above 0" if self.above_zero else "at least 0"
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            report.add(at, wrong_kind(value, at, self.noun, f"write {self.noun}, {least}, e.g. 0.5"))
+        elif value < 0 or (self.above_zero and value == 0):
+            report.add(at, Complaint(f"is {value} seconds", f"write {self.noun} {least}"))
+        elif value > self.maximum:
+            report.add(at, Complaint(f"is {value} seconds, longer than a day", f"write {self.maximum:g} or less"))
+        else:
+            return float(value)
+        return 0.0
+
+    def schema(self) -> dict[str, Any]:
+        """`type: number` with its limits."""
+        lower = "exclusiveMinimum" if self.above_zero else "minimum"
+        return {"type": "number", lower: 0, "maximum": self.maximum}
+
+
+WordT = TypeVar("WordT", bound=StrEnum)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word(Generic[WordT]):
+    """One of the words of `words`; the first stands in for a wrong one."""
+
+    words: type[WordT]
+    noun: str
+
+    def read(self, value: Any, at: Steps, report: Report) -> WordT:
+        """Return the word, or the first there is."""
+        right = [str(word) for word in self.words]
+        if isinstance(value, str) and value in right:
+            return self.words(value)
+        if isinstance(value, str):
+            near = nearest(value, right)
+            fix = f"did you mean `{near}`? It must be {one_of(right)}" if near else f"write {one_of(right)}"
+            report.add(at, Complaint(f"is {quoted(value)}, which is not {self.noun}", fix))
+        else:
+            report.add(at, wrong_kind(value, at, self.noun, f"write {one_of(right)}"))
+        return next(iter(self.words))
+
+    def schema(self) -> dict[str, Any]:
+        """`enum` of the words."""
+        return {"enum": [str(word) for word in self.words]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing(Generic[T]):
+    """The one string `word`, which stands for the value `means`."""
+
+    word: str
+    means: T
+
+    @property
+    def noun(self) -> str:
+        """`"any"`."""
+        return f'"{self.word}"'
+
+    def read(self, value: Any, at: Steps, report: Report) -> T:
+        """Return what the word means, whatever was written."""
+        if value != self.word:
+            fix = f"write it without quotes: {value}" if _digits(value) else f"write {self.noun}"
+            report.add(at, Complaint(f"is {render_kind(value)}, not {self.noun}", fix))
+        return self.means
+
+    def schema(self) -> dict[str, Any]:
+        """`const` of the word."""
+        return {"const": self.word}
+
+
+def wrong_kind(value: object, at: Steps, noun: str, fix: str) -> Complaint:
+    """Complain that `value` is not `noun`; `fix` says what to write."""
+    if value is None and at and isinstance(at[-1], str):
+        return Complaint(f"is null, not {noun}", f"{fix}, or leave the key out if it is optional")
+    return Complaint(f"is {render_kind(value)}, not {noun}", fix)

@@ -1,0 +1,21 @@
+"""Suites: which benchmarks run when nobody picks them one by one."""
+
+from enum import StrEnum
+
+from s3bench.spec.definition import Definition
+
+SLOW_TAG = "full"
+"""The tag of benchmarks that only the full suite runs: large files, thousands of files."""
+
+
+class Suite(StrEnum):
+    """`DEFAULT` leaves out what is tagged `full`; `FULL` is everything."""
+
+    DEFAULT = "default"
+    FULL = "full"
+
+    def of(self, definitions: tuple[Definition, ...]) -> tuple[Definition, ...]:
+        """The benchmarks of this suite, in their order."""
+        if self is Suite.FULL:
+            return definitions
+        return tuple(definition for definition in definitions if SLOW_TAG not in definition.tags)

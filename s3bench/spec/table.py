@@ -1,0 +1,150 @@
+"""The table of keys: all that a definition file can say, with types, limits, defaults and meanings.
+
+The parser (`s3bench.spec.parse`) and the JSON Schema (`s3bench.spec.schema`) are both made from it, so that they cannot
+drift apart; docs/definitions.md is held to it by a test. The keys of `environment` and `responses[]` have tables of
+their own.
+"""
+
+from s3bench.spec.compound import Key, ListOf, Record
+from s3bench.spec.definition import ClientKind, Definition
+from s3bench.spec.environment_table import ENVIRONMENT
+from s3bench.spec.reader import Complaint, JsonObject, nearest, quoted
+from s3bench.spec.response_table import RESPONSE
+from s3bench.spec.shape import Seconds, Text, TextRule, Word
+
+TIMEOUT_S_MAX = 86_400
+
+
+def _check_label(text: str) -> Complaint | None:
+    if not text or text != text.strip():
+        return Complaint(f"is {quoted(text)}: empty, or with spaces at its ends", "write visible words")
+    if not text.isprintable():
+        return Complaint(f"is {quoted(text)}: it has characters that cannot be printed", "write visible words")
+    return None
+
+
+LABEL = TextRule(check=_check_label, pattern=r"^\S(?:[^\u0000-\u001f\u007f]*\S)?$")
+"""Something printed in tables and matched by `-k`: visible, without spaces at its ends."""
+
+
+def _check_argument(text: str) -> Complaint | None:
+    if "\0" in text:
+        return Complaint("has a NUL character, which no command line can carry", "take it out")
+    return None
+
+
+ARGUMENT = TextRule(check=_check_argument, pattern=r"^[^\u0000]*$")
+
+
+def _dimension(*, name: str, value: str) -> tuple[str, str]:
+    return name, value
+
+
+def _former_dimension(written: JsonObject) -> Complaint | None:
+    """Older versions of the aws-cli harness wrote `{"FileSize": "32MB"}`."""
+    if len(written.pairs) != 1:
+        return None
+    [(name, value)] = written.pairs
+    if not isinstance(value, str) or nearest(name, ("name", "value")):
+        return None
+    return Complaint(
+        f"is in the older form, {quoted(name)} as its key",
+        f'write {{"name": {quoted(name)}, "value": {quoted(value)}}}',
+    )
+
+
+DIMENSION = Record(
+    make=_dimension,
+    noun="a dimension",
+    outdated=_former_dimension,
+    wrong_kind_fix='write {"name": "FileSize", "value": "32MB"}',
+    keys=(
+        Key(
+            name="name",
+            becomes="name",
+            shape=Text(rule=LABEL),
+            required=True,
+            meaning="Name of the dimension.",
+            examples=("FileSize",),
+        ),
+        Key(
+            name="value",
+            becomes="value",
+            shape=Text(rule=LABEL),
+            required=True,
+            meaning="Value of the dimension.",
+            examples=("32MB",),
+        ),
+    ),
+)
+
+
+DEFINITION = Record(
+    make=Definition,
+    noun="a benchmark",
+    keys=(
+        Key(
+            name="name",
+            becomes="name",
+            shape=Text(rule=LABEL),
+            required=True,
+            meaning="The name of the benchmark. Names may repeat where the dimensions differ.",
+            examples=("s3.cp.upload",),
+        ),
+        Key(
+            name="command",
+            becomes="command",
+            shape=ListOf(item=Text(rule=ARGUMENT), least=1, noun="a list of strings"),
+            required=True,
+            meaning="The AWS CLI command to benchmark, without `aws`: each element is one argument.",
+            examples=(["s3", "cp", "test_file", "s3://bucket/test_file", "--quiet"],),
+        ),
+        Key(
+            name="dimensions",
+            becomes="dimensions",
+            shape=ListOf(item=DIMENSION),
+            meaning="Further facts by which results are told apart.",
+            default=[],
+        ),
+        Key(
+            name="environment",
+            becomes="environment",
+            shape=ENVIRONMENT,
+            meaning="The files and the AWS config that the command runs with.",
+            default={},
+        ),
+        Key(
+            name="responses",
+            becomes="responses",
+            shape=ListOf(item=RESPONSE),
+            meaning='The HTTP responses that the stub gives, in order. Left out: [{"headers": {}, "body": ""}]. An '
+            "emulator or a live endpoint needs none.",
+        ),
+        Key(
+            name="clients",
+            becomes="clients",
+            shape=ListOf(item=Word(words=ClientKind, noun="a client"), least=1, distinct=True),
+            meaning="Which clients run it. Left out: the aws-cli, with the transfer client of its `config`.",
+            examples=(["cli-classic", "cli-crt", "boto3-crt", "s5cmd"],),
+        ),
+        Key(
+            name="timeout",
+            becomes="timeout_s",
+            shape=Seconds(maximum=TIMEOUT_S_MAX, above_zero=True),
+            meaning="Seconds after which an iteration is stopped and counts as failed. Left out: as `--timeout` says.",
+            examples=(120,),
+        ),
+        Key(
+            name="tags",
+            becomes="tags",
+            shape=ListOf(item=Text(rule=LABEL), distinct=True),
+            meaning="Words that group benchmarks for `-k`.",
+            default=[],
+            examples=(["full"],),
+        ),
+    ),
+)
+
+
+DEFINITIONS = ListOf(item=DEFINITION, noun="a list of benchmarks")
+"""The whole file."""

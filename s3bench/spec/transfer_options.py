@@ -1,0 +1,104 @@
+"""The options of `aws s3 cp|mv|sync|rm`: how many values each takes, and a command line split accordingly.
+
+Owns the grammar alone (aws-cli's own tables: awscli/customizations/s3/subcommands.py and awscli/data/cli.json); what an
+option means is `s3bench.spec.command`'s.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Values(Enum):
+    """How many values an option takes, as argparse counts them."""
+
+    NONE = 0
+    ONE = 1
+    OPTIONAL = "?"
+    MANY = "+"
+
+
+def _options(values: Values, names: str) -> dict[str, Values]:
+    return {f"--{name}": values for name in names.split()}
+
+
+_KNOWN = {
+    **_options(
+        Values.NONE,
+        "recursive dryrun quiet follow-symlinks no-follow-symlinks no-guess-mime-type only-show-errors no-progress "
+        "progress-multiline ignore-glacier-warnings force-glacier-transfer delete size-only exact-timestamps "
+        "no-overwrite validate-same-s3-paths debug no-verify-ssl no-paginate no-sign-request no-cli-pager "
+        "cli-auto-prompt no-cli-auto-prompt version v2-debug",
+    ),
+    **_options(
+        Values.ONE,
+        "include exclude acl content-type sse-c-key sse-kms-key-id sse-c-copy-source-key storage-class "
+        "website-redirect cache-control content-disposition content-encoding content-language source-region expires "
+        "metadata metadata-directive expected-size page-size checksum-mode checksum-algorithm "
+        "progress-frequency copy-props case-conflict endpoint-url output query profile region color ca-bundle "
+        "cli-read-timeout cli-connect-timeout cli-binary-format cli-error-format",
+    ),
+    **_options(Values.OPTIONAL, "sse sse-c sse-c-copy-source request-payer"),
+    **_options(Values.MANY, "grants"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option as given; `known` is false for one that is in no table here."""
+
+    name: str
+    values: tuple[str, ...]
+    known: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandLine:
+    """A command split: `words` are the arguments that belong to no option.
+
+    Whether an unknown option takes the argument behind it cannot be known. `words` leaves such arguments out,
+    `words_at_most` has them.
+    """
+
+    words: tuple[str, ...]
+    words_at_most: tuple[str, ...]
+    options: tuple[Option, ...]
+
+
+def split_command(command: tuple[str, ...]) -> CommandLine:
+    """`command` split into words and options."""
+    words: list[str] = []
+    words_at_most: list[str] = []
+    options: list[Option] = []
+    at = 0
+    while at < len(command):
+        argument = command[at]
+        at += 1
+        if argument == "--":
+            words += command[at:]
+            words_at_most += command[at:]
+            break
+        if not argument.startswith("--"):
+            words.append(argument)
+            words_at_most.append(argument)
+            continue
+        name, equals, value = argument.partition("=")
+        known = name in _KNOWN
+        values = (value,) if equals else _values(command[at:], _KNOWN.get(name, Values.OPTIONAL))
+        at += 0 if equals else len(values)
+        options.append(Option(name=name, values=values, known=known))
+        if not known and not equals:
+            words_at_most += values
+    return CommandLine(words=tuple(words), words_at_most=tuple(words_at_most), options=tuple(options))
+
+
+def _values(rest: tuple[str, ...], count: Values) -> tuple[str, ...]:
+    if count is Values.NONE:
+        return ()
+    if count is Values.ONE:
+        return rest[:1]
+    free: list[str] = []
+    for argument in rest:
+        if argument.startswith("--") or (count is Values.OPTIONAL and free):
+            break
+        free.append(argument)
+    return tuple(free)

@@ -1,0 +1,141 @@
+from typing import Any
+
+import pytest
+
+
+def files(*names: str) -> list[dict[str, Any]]:
+    return [{"name": name, "size": 10} for name in names]
+
+
+def directory(name: str, count: int = 3) -> dict[str, Any]:
+    return {"name": name, "file_count": count, "file_size": 4}
+
+
+def literal(name: str, mode: str = "w") -> dict[str, Any]:
+    return {"name": name, "content": "text", "mode": mode}
+
+
+TWICE = "; give one of the two another name, or take it out"
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        (
+            {"files": files("f", "f")},
+            f'files[1].name: is "f", which $[0].environment.files[0] makes already{TWICE}',
+        ),
+        (
+            {"files": files("f"), "file_literals": [literal("f")]},
+            f'file_literals[0].name: is "f", which $[0].environment.files[0] makes already{TWICE}',
+        ),
+        (
+            {"file_dirs": [directory("d"), directory("d")]},
+            f'file_dirs[1].name: is "d", which $[0].environment.file_dirs[0] makes already{TWICE}',
+        ),
+        (
+            {"files": files("d/file-000002"), "file_dirs": [directory("d")]},
+            f'files[0].name: is "d/file-000002", which $[0].environment.file_dirs[0] makes already{TWICE}',
+        ),
+        (
+            {"files": files("d", "d/e/f")},
+            'files[0].name: is "d", which $[0].environment.files[1] makes a directory; give the file another name',
+        ),
+        (
+            {"files": files("d"), "file_dirs": [directory("d", 0)]},
+            'files[0].name: is "d", which $[0].environment.file_dirs[0] makes a directory; give the file another name',
+        ),
+        (
+            {"files": files("d"), "file_dirs": [directory("d/e", 0)]},
+            'files[0].name: is "d", which $[0].environment.file_dirs[0] makes a directory; give the file another name',
+        ),
+        (
+            {"file_literals": [literal("f", "x"), literal("f", "xb")]},
+            (
+                'file_literals[1].mode: insists on a new file, but "f" is made at $[0].environment.file_literals[0]; '
+                "give the file another name, or append with mode `a`"
+            ),
+        ),
+        (
+            {"file_dirs": [{"name": "d", "file_count": 10_000_000, "file_size": 10_000_000_000_000}]},
+            (
+                ": asks for 100000000000000000000 bytes in all, more than any file system counts "
+                "(9223372036854775807); "
+                "make fewer or smaller files"
+            ),
+        ),
+    ],
+)
+def test_fixtures_that_contradict_one_another_are_told(
+    environment: dict[str, Any], expected: str, problems: Any
+) -> None:
+    dot = "" if expected.startswith(":") else "."
+    assert problems(environment=environment) == [f"$[0].environment{dot}{expected}"]
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {
+            "files": files("d/extra", "d/file-000003"),
+            "file_dirs": [directory("d"), directory("d/e"), directory("d/e/f")],
+        },
+        {"files": files("f"), "file_literals": [literal("f", "a"), literal("f", "ab"), literal("new", "a")]},
+        {"file_dirs": [directory("d")], "file_literals": [literal("d/file-000000", "a")]},
+        {"files": files("file-000000", "a b", "é", "..a", "a..", ".hidden", "-")},
+        {"file_dirs": [directory("empty", 0)]},
+    ],
+)
+def test_fixtures_side_by_side_are_right(environment: dict[str, Any], problems: Any) -> None:
+    assert problems(environment=environment) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("", "is empty"),
+        ("/etc/passwd", "absolute"),
+        ("../up", "leaves the workspace"),
+        ("a/../../b", "leaves the workspace"),
+        ("..", "leaves the workspace"),
+        (".", "an empty component or `.`"),
+        ("./a", "an empty component or `.`"),
+        ("a//b", "an empty component or `.`"),
+        ("dir/", "an empty component or `.`"),
+        ("C:/x", "drive letter"),
+        ("c:x", "drive letter"),
+        ("..\\up", "backslash"),
+        ("a\\b", "backslash"),
+        ("a\0b", "control character"),
+        ("a\nb", "control character"),
+        ("a*", "a `*` in a body's `file` stands for other characters"),
+        ("é" * 128, "of 256 bytes"),
+    ],
+)
+@pytest.mark.parametrize("key", ["files", "file_dirs", "file_literals"])
+def test_no_name_leaves_the_workspace(name: str, said: str, key: str, problems: Any) -> None:
+    other: dict[str, dict[str, Any]] = {
+        "files": {"size": 1},
+        "file_dirs": {"file_count": 1, "file_size": 1},
+        "file_literals": {"content": ""},
+    }
+    [problem] = problems(environment={key: [{"name": name} | other[key]]})
+    assert problem.startswith(f"$[0].environment.{key}[0].name: ")
+    assert said in problem
+
+
+@pytest.mark.parametrize("mode", ["r", "w+", "wt", "", "W", "rb"])
+def test_a_mode_that_does_not_write_is_wrong(mode: str, problems: Any) -> None:
+    [problem] = problems(environment={"file_literals": [literal("f", mode)]})
+    assert problem.startswith(f'$[0].environment.file_literals[0].mode: is "{mode}", which is not a write mode; ')
+
+
+@pytest.mark.parametrize("mode", ["w", "wb", "a", "ab", "x", "xb"])
+def test_every_mode_that_writes_is_right(mode: str, parse: Any) -> None:
+    assert parse(environment={"file_literals": [literal("f", mode)]}).environment.file_literals[0].mode == mode
+
+
+@pytest.mark.parametrize(("key", "value"), [("file_count", -1), ("file_count", 10_000_001), ("file_size", 2**63)])
+def test_an_impossible_directory_is_wrong(key: str, value: int, problems: Any) -> None:
+    [problem] = problems(environment={"file_dirs": [directory("d") | {key: value}]})
+    assert problem.startswith(f"$[0].environment.file_dirs[0].{key}: is {value}, ")

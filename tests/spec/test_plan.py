@@ -1,0 +1,215 @@
+from collections.abc import Callable, Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from s3bench.errors import BadInput
+from s3bench.spec.definition import ClientKind, Definition, Environment
+from s3bench.spec.plan import ClientSpec, Plan, parse_client_spec, plan_runs
+
+CRT_CONFIG = Environment(config="[default]\ns3 =\n preferred_transfer_client = crt")
+DEFINITIONS = (
+    Definition(
+        name="s3.cp.upload",
+        command=("s3", "cp", "a", "s3://b/k"),
+        dimensions=(("FileSize", "32MB"),),
+        clients=(ClientKind.S5CMD, ClientKind.CLI_CLASSIC, ClientKind.CLI_CRT),
+        tags=("default",),
+    ),
+    Definition(name="s3.sync.download", command=("s3", "sync", "s3://b", "."), environment=CRT_CONFIG, tags=("full",)),
+    Definition(name="sqs.send", command=("sqs", "send-message"), tags=("default",)),
+)
+
+
+def specs(*texts: str) -> tuple[ClientSpec, ...]:
+    return tuple(parse_client_spec(text) for text in texts)
+
+
+def plan(
+    *clients: str,
+    select: str | None = None,
+    num_chunks: int = 1,
+    chunk_id: int = 0,
+    definitions: tuple[Definition, ...] = DEFINITIONS,
+) -> Plan:
+    return plan_runs(
+        definitions,
+        clients=specs(*clients),
+        select=select,
+        num_chunks=num_chunks,
+        chunk_id=chunk_id,
+        iterations=2,
+        warmup=1,
+    )
+
+
+def cells(planned: Plan) -> list[str]:
+    return [f"{cell.definition.name} {cell.client}" for cell in planned.cells]
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("s5cmd", ClientSpec(kind=ClientKind.S5CMD)),
+        ("cli-crt@2.38.5", ClientSpec(kind=ClientKind.CLI_CRT, version="2.38.5")),
+        ("cli@2.0.0rc1", ClientSpec(kind=ClientKind.CLI, version="2.0.0rc1")),
+        ("boto3-crt@/path/to/env", ClientSpec(kind=ClientKind.BOTO3_CRT, path="/path/to/env")),
+        ("cli@./a@b", ClientSpec(kind=ClientKind.CLI, path="./a@b")),
+        ("cli@~/env", ClientSpec(kind=ClientKind.CLI, path="~/env")),
+    ],
+)
+def test_a_client_is_a_name_with_a_version_or_a_path(text: str, spec: ClientSpec) -> None:
+    assert parse_client_spec(text) == spec
+    assert str(spec) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "fix"),
+    [
+        ("cli-ctr", "`cli-ctr`: there is no client `cli-ctr`", "did you mean `cli-crt`? The clients are `cli`, "),
+        ("", "``: there is no client ``", "The clients are `cli`, "),
+        ("S5CMD@1", "`S5CMD@1`: there is no client `S5CMD`", "did you mean `s5cmd`? "),
+        ("cli@", "`cli@`: `` is neither a version nor a path", "write `cli@2.38.5`, or `cli@./directory`"),
+        ("cli@latest", "`cli@latest`: `latest` is neither a version nor a path", "write `cli@2.38.5`, "),
+        ("cli@2.38.5 ", "`cli@2.38.5 `: `2.38.5 ` is neither a version nor a path", "write `cli@2.38.5`, "),
+    ],
+)
+def test_a_client_that_is_none_is_told_with_the_nearest(text: str, what: str, fix: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse_client_spec(text)
+    assert caught.value.what == what
+    assert caught.value.fix.startswith(fix)
+
+
+def test_without_a_choice_definitions_run_on_the_clients_they_name_or_on_cli() -> None:
+    planned = plan()
+    assert cells(planned) == [
+        "s3.cp.upload s5cmd",
+        "s3.cp.upload cli-classic",
+        "s3.cp.upload cli-crt",
+        "s3.sync.download cli",
+        "sqs.send cli",
+    ]
+    assert planned.skipped == ()
+    assert (planned.iterations, planned.warmup) == (2, 1)
+
+
+def test_chosen_clients_run_what_names_them_and_what_names_none_and_does_not_contradict() -> None:
+    planned = plan("cli-classic@2.30.0", "cli-classic", "s5cmd")
+    assert cells(planned) == [
+        "s3.cp.upload cli-classic@2.30.0",
+        "s3.cp.upload cli-classic",
+        "s3.cp.upload s5cmd",
+        "sqs.send cli-classic@2.30.0",
+        "sqs.send cli-classic",
+    ]
+    assert planned.skipped == (
+        "s3.sync.download is not run on cli-classic@2.30.0: its config asks for cli-crt",
+        "s3.sync.download is not run on cli-classic: its config asks for cli-crt",
+        "s3.sync.download is not run on s5cmd: it names no `clients`, so it runs on aws-cli alone",
+        "sqs.send is not run on s5cmd: it names no `clients`, so it runs on aws-cli alone",
+    )
+
+
+def test_a_client_that_a_definition_does_not_name_is_skipped() -> None:
+    planned = plan("cli")
+    assert cells(planned) == ["s3.sync.download cli", "sqs.send cli"]
+    assert planned.skipped == (
+        "s3.cp.upload [FileSize=32MB] is not run on cli: it runs on s5cmd, cli-classic, cli-crt",
+    )
+
+
+def test_a_client_chosen_twice_runs_once() -> None:
+    assert cells(plan("s5cmd", "s5cmd")) == ["s3.cp.upload s5cmd"]
+
+
+def test_a_client_that_nothing_runs_on_is_bad_input() -> None:
+    with pytest.raises(BadInput) as caught:
+        plan("boto3-crt")
+    assert caught.value.what == "no benchmark runs on boto3-crt"
+    assert "cli, cli-classic, cli-crt, s5cmd" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("select", "expected"),
+    [
+        ("upload and crt", ["s3.cp.upload cli-crt"]),
+        ("s5cmd or full", ["s3.cp.upload s5cmd", "s3.sync.download cli"]),
+        ("32mb and not s5cmd", ["s3.cp.upload cli-classic", "s3.cp.upload cli-crt"]),
+        ("not s3", ["sqs.send cli"]),
+    ],
+)
+def test_a_selection_looks_at_name_dimensions_client_and_tags(select: str, expected: list[str]) -> None:
+    assert cells(plan(select=select)) == expected
+
+
+def test_what_is_not_selected_is_counted() -> None:
+    assert plan(select="sync").skipped == ("2 benchmarks not selected by -k sync",)
+
+
+def test_nothing_selected_is_bad_input_with_what_is_near() -> None:
+    with pytest.raises(BadInput) as caught:
+        plan(select="sqs.sned and defualt")
+    assert str(caught.value) == ("-k sqs.sned and defualt: no benchmark is selected\nnear are `sqs.send` or `default`")
+    with pytest.raises(BadInput, match="there are `32MB`, "):
+        plan(select="zzzzzzzz")
+
+
+def test_no_definitions_are_bad_input() -> None:
+    with pytest.raises(BadInput, match="no benchmarks"):
+        plan(definitions=())
+
+
+@pytest.mark.parametrize(
+    ("num_chunks", "chunk_id", "iterations", "warmup", "what"),
+    [
+        (0, 0, 1, 0, "--num-chunks is 0"),
+        (2, 2, 1, 0, "--chunk-id is 2, with --num-chunks 2"),
+        (2, -1, 1, 0, "--chunk-id is -1, with --num-chunks 2"),
+        (1, 0, 0, 0, "--num-iterations is 0"),
+        (1, 0, 1, -1, "--warmup is -1"),
+    ],
+)
+def test_counts_out_of_range_are_bad_input(
+    num_chunks: int, chunk_id: int, iterations: int, warmup: int, what: str
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        plan_runs(
+            DEFINITIONS,
+            clients=(),
+            select=None,
+            num_chunks=num_chunks,
+            chunk_id=chunk_id,
+            iterations=iterations,
+            warmup=warmup,
+        )
+    assert caught.value.what == what
+
+
+def _many(count: int) -> tuple[Definition, ...]:
+    return tuple(
+        Definition(
+            name=f"b{at}", command=("s3", "ls"), clients=(ClientKind.CLI_CLASSIC, ClientKind.CLI_CRT)[: 1 + at % 2]
+        )
+        for at in range(count)
+    )
+
+
+@given(count=st.integers(1, 40), num_chunks=st.integers(1, 12))
+def test_chunks_are_even_disjoint_and_together_everything(count: int, num_chunks: int) -> None:
+    definitions = _many(count)
+    whole = cells(plan(definitions=definitions))
+    chunks = [plan(definitions=definitions, num_chunks=num_chunks, chunk_id=chunk_id) for chunk_id in range(num_chunks)]
+    assert sorted(_flat(chunks, cells)) == sorted(whole)
+    sizes = [len({cell.definition for cell in chunk.cells}) for chunk in chunks]
+    assert sum(sizes) == count
+    assert max(sizes) - min(sizes) <= 1
+
+
+def _flat(chunks: Iterable[Plan], each: Callable[[Plan], list[str]]) -> list[str]:
+    return [item for chunk in chunks for item in each(chunk)]
+
+
+def test_a_chunk_says_what_the_others_have() -> None:
+    assert plan(num_chunks=2, chunk_id=1).skipped == ("2 benchmarks in other chunks than 1 of 2",)

@@ -1,0 +1,249 @@
+from typing import Any
+
+import pytest
+
+ENVIRONMENT = {
+    "files": [{"name": "test_file", "size": 100}],
+    "file_dirs": [
+        {"name": "dir", "file_count": 12, "file_size": 4096},
+        {"name": "empty", "file_count": 0, "file_size": 1},
+    ],
+    "file_literals": [{"name": "é.txt", "content": "é"}, {"name": "test_file", "content": "12345", "mode": "a"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        (
+            {"headers": {"Content-Length": "5"}, "body": "héllo"},
+            '.headers["Content-Length"]: is "5", but the body has 6 bytes; write "6", or take it out',
+        ),
+        (
+            {"headers": {"content-length": "100"}, "body": {"file": "test_file"}},
+            '.headers["content-length"]: is "100", but the body has 105 bytes; write "105", or take it out',
+        ),
+        (
+            {"headers": {"Content-Length": "1"}, "body": {"file": "dir/file-000011"}},
+            '.headers["Content-Length"]: is "1", but the body has 4096 bytes; write "4096", or take it out',
+        ),
+        (
+            {"headers": {"Content-Length": "1"}, "body": {"file": "dir/*"}, "match": {"path": "/b/*"}},
+            '.headers["Content-Length"]: is "1", but the body has 4096 bytes; write "4096", or take it out',
+        ),
+        (
+            {"headers": {"Content-Length": "9"}, "match": {"method": "GET"}},
+            (
+                '.headers["Content-Length"]: is "9", but the body is empty, which only a response to HEAD '
+                "may be all the "
+                'same; write the body, or "0", or take the header out'
+            ),
+        ),
+        (
+            {"headers": {"Content-Length": "9"}, "body": "1234", "match": {"method": "HEAD"}},
+            '.headers["Content-Length"]: is "9", but the body has 4 bytes; write "4", or take it out',
+        ),
+        (
+            {"headers": {"Content-Length": "4 bytes"}, "body": "1234"},
+            (
+                '.headers["Content-Length"]: is "4 bytes", not a number of bytes; write decimal digits, '
+                'e.g. "32000000", or '
+                "take it out"
+            ),
+        ),
+        (
+            {"headers": {"Content-Length": "1"}, "body": {"listing": "dir"}},
+            '.headers["Content-Length"]: is set by s3bench itself for a listing; take it out',
+        ),
+        (
+            {"headers": {"ETag": "a", "etag": "b"}},
+            '.headers.etag: is the same header as "ETag": names have no case (RFC 9110, section 5.1); keep one of them',
+        ),
+        (
+            {"body": {"file": "test_fil"}},
+            '.body.file: is "test_fil", which no fixture makes; did you mean "test_file"?',
+        ),
+        (
+            {"body": {"file": "dir/file-000012"}},
+            '.body.file: is "dir/file-000012", which no fixture makes; did you mean "dir/file-000011"?',
+        ),
+        (
+            {"body": {"file": "zzz"}},
+            '.body.file: is "zzz", which no fixture makes; add it under `environment`, or name a file that is there',
+        ),
+        (
+            {"body": {"file": "dir"}},
+            '.body.file: is "dir", which no fixture makes; add it under `environment`, or name a file that is there',
+        ),
+        (
+            {"body": {"file": "empty/*"}, "match": {"path": "/b/*"}},
+            (
+                '.body.file: is "empty/*", which no fixture makes; add it under `environment`, or name a file '
+                "that is there"
+            ),
+        ),
+        (
+            {"body": {"file": "dir/*"}},
+            (
+                '.body.file: is "dir/*", but `match.path` has no `*` for it to stand for; add `match` '
+                "with one `*` in its "
+                'path, e.g. {"path": "/bucket/*"}'
+            ),
+        ),
+        (
+            {"body": {"file": "dir/*"}, "match": {"path": "/*/*"}},
+            (
+                '.body.file: is "dir/*", but `match.path` has 2 `*` for it to stand for; add `match` with '
+                "one `*` in its "
+                'path, e.g. {"path": "/bucket/*"}'
+            ),
+        ),
+        (
+            {"body": {"listing": "dri"}},
+            '.body.listing: is "dri", which no `file_dirs` makes; did you mean "dir"?',
+        ),
+        (
+            {"body": {"listng": "dir"}},
+            ".body.listng: is an unknown key; did you mean `listing`?",
+        ),
+        (
+            {"instances": "any"},
+            (
+                '.instances: is "any" without `match`: no later response could ever be given; add '
+                "`match`, or write how many "
+                "requests get this response"
+            ),
+        ),
+        ({"instances": 0}, ".instances: is 0, below the least, 1; write 1 or more"),
+        ({"instances": "3"}, '.instances: is the string "3", not "any"; write it without quotes: 3'),
+        ({"instances": True}, ".instances: is true, not a whole number; write a whole number, e.g. 1"),
+        ({"status_code": 99}, ".status_code: is 99, below the least, 100; write 100 or more"),
+        (
+            {"status_code": 600},
+            ".status_code: is 600, above the most, 599 (RFC 9110, section 15); write 599 or less",
+        ),
+        (
+            {"status_code": 204, "body": "x"},
+            (
+                ".body: is not empty, but a response with status 204 carries no body (RFC 9110); take the "
+                "body out, or use "
+                "another status, e.g. 200"
+            ),
+        ),
+        (
+            {"status_code": 304, "body": {"file": "test_file"}},
+            (
+                ".body: is not empty, but a response with status 304 carries no body (RFC 9110); take the "
+                "body out, or use "
+                "another status, e.g. 200"
+            ),
+        ),
+        (
+            {"status_code": 103, "body": "x"},
+            (
+                ".body: is not empty, but a response with status 103 carries no body (RFC 9110); take the body out, or "
+                "use another status, e.g. 200"
+            ),
+        ),
+        ({"delay": -0.5}, ".delay: is -0.5 seconds; write a number of seconds at least 0"),
+        ({"delay": 1e9}, ".delay: is 1000000000.0 seconds, longer than a day; write 86400 or less"),
+        (
+            {"delay": False},
+            ".delay: is false, not a number of seconds; write a number of seconds, at least 0, e.g. 0.5",
+        ),
+        ({"match": {"method": "get"}}, '.match.method: is "get"; methods are upper-case; write "GET"'),
+        (
+            {"match": {"method": "GET IT"}},
+            '.match.method: is "GET IT", which is no HTTP method; write GET, HEAD, PUT, POST or DELETE',
+        ),
+        (
+            {"match": {"path": "bucket/key"}},
+            '.match.path: is "bucket/key", which no request\'s path can equal; begin with `/` or `*`: "/bucket/key"',
+        ),
+        (
+            {"match": {"path": "/bucket/key?uploads"}},
+            (
+                '.match.path: is "/bucket/key?uploads": it has a query; write "/bucket/key" and put the '
+                "query under `query`, "
+                'e.g. {"uploads": ""}'
+            ),
+        ),
+        (
+            {"match": {"query": {"uploads": None}}},
+            (
+                ".match.query.uploads: is null, not a string; write a string in double quotes, or leave "
+                "the key out if it is "
+                "optional"
+            ),
+        ),
+        (
+            {"headers": {"X-Long": "a\r\nX-Injected: b"}},
+            '.headers["X-Long"]: has a line break, which would begin another header; write the value in one line',
+        ),
+        (
+            {"headers": {"X": "caf\u0142"}},
+            (
+                '.headers.X: has the character "\u0142", which a header value cannot carry; use visible '
+                "ASCII and spaces "
+                "(RFC 9110, section 5.5)"
+            ),
+        ),
+        (
+            {"headers": {"X": " a"}},
+            '.headers.X: has spaces at its ends, which HTTP does not carry; write "a"',
+        ),
+        (
+            {"headers": {"": "a"}},
+            '.headers[""]: "" is no header name; use letters, digits and `-`, e.g. `ETag` (a token of RFC 9110)',
+        ),
+        ({"headers": {"ETag": 7}}, ".headers.ETag: is the number 7, not a string; write a string in double quotes"),
+    ],
+)
+def test_a_response_that_contradicts_itself_is_told(response: dict[str, Any], expected: str, problems: Any) -> None:
+    assert problems(environment=ENVIRONMENT, responses=[response]) == [f"$[0].responses[0]{expected}"]
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        {"headers": {"Content-Length": "6"}, "body": "héllo"},
+        {"headers": {"Content-Length": "0"}},
+        {"headers": {"Transfer-Encoding": "chunked"}, "body": "x"},
+        {"headers": {"Content-Length": "10000000000", "ETag": "etag-1"}},
+        {"headers": {"Content-Length": "105"}, "match": {"method": "HEAD"}},
+        {"headers": {"Content-Length": "105"}, "body": {"file": "test_file"}, "match": {"method": "HEAD"}},
+        {"headers": {"Content-Length": "9"}, "match": {"path": "/bucket/*"}},
+        {"headers": {"Content-Length": "4096"}, "body": {"file": "dir/*"}, "match": {"path": "/b/*"}},
+        {"headers": {"Content-Range": "0-8388608/10000000000", "Empty": ""}},
+        {"body": {"file": "é.txt"}},
+        {"body": {"file": "dir/file-000000"}},
+        {"body": {"listing": "empty"}},
+        {"body": {"listing": "dir", "prefix": "a/b-"}},
+        {"status_code": 204},
+        {"status_code": 599, "body": "x", "instances": 1_000_000_000, "delay": 0},
+        {"match": {}, "instances": "any"},
+        {"match": {"path": "*", "method": "M-SEARCH", "query": {"é": ""}}},
+    ],
+)
+def test_a_response_that_agrees_with_itself_is_right(response: dict[str, Any], problems: Any) -> None:
+    assert problems(environment=ENVIRONMENT, responses=[response]) == []
+
+
+@pytest.mark.parametrize(
+    ("environment", "path"),
+    [
+        ({"files": [{"name": "/test_file", "size": 5}]}, "environment.files[0].name"),
+        ({"files": [{"name": "test_file", "size": -5}]}, "environment.files[0].size"),
+        ({"file_dirs": [{"name": "dir", "file_count": "3", "file_size": 5}]}, "environment.file_dirs[0].file_count"),
+        ({"files": {}}, "environment.files"),
+        ([], "environment"),
+    ],
+)
+def test_what_depends_on_an_unreadable_fixture_is_not_blamed(environment: Any, path: str, problems: Any) -> None:
+    responses = [
+        {"body": {"file": "test_file"}, "headers": {"Content-Length": "9"}},
+        {"body": {"file": "dir/file-000001"}},
+        {"body": {"listing": "dir"}},
+    ]
+    found = problems(environment=environment, responses=responses)
+    assert [problem.split(":")[0] for problem in found] == [f"$[0].{path}"]

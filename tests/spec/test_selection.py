@@ -1,0 +1,70 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from s3bench.errors import BadInput
+from s3bench.spec.selection import parse_selection
+
+LABELS = ("s3.cp.upload", "32MB", "CRT", "cli-crt", "two words", "notable")
+
+
+@pytest.mark.parametrize(
+    ("expression", "picked"),
+    [
+        ("upload", True),
+        ("UPLOAD", True),
+        ("crt", True),
+        ("download", False),
+        ("not download", True),
+        ("not not upload", True),
+        ("upload and 32mb", True),
+        ("upload and 64mb", False),
+        ("download or crt", True),
+        ("upload and not crt", False),
+        ("download and crt or upload", True),
+        ("download and (crt or upload)", False),
+        ("(upload)and(crt)", True),
+        ("not (download or sync) AND crt", True),
+        ('"two words"', True),
+        ('"three words"', False),
+        ('"not"', True),
+        ("notable", True),
+        ("s3.cp", True),
+    ],
+)
+def test_words_and_operators_pick_as_in_pytest(expression: str, picked: bool) -> None:
+    assert parse_selection(expression).picks(LABELS) is picked
+
+
+@pytest.mark.parametrize(
+    ("expression", "what"),
+    [
+        ("", "-k: expected a word, `not` or `(` at column 1"),
+        ("   ", "-k: expected a word, `not` or `(` at column 4"),
+        ("a and", "-k: expected a word, `not` or `(` at column 6"),
+        ("and a", "-k: expected a word, `not` or `(` at column 1"),
+        ("a b", "-k: expected `and`, `or` or the end at column 3"),
+        ("(a or b", "-k: expected `)` at column 8"),
+        ("a) or b", "-k: expected `and`, `or` or the end at column 2"),
+        ("a or  )", "-k: expected a word, `not` or `(` at column 7"),
+        ('a or "b', "-k: expected a word between two quotes at column 6"),
+        ('a or ""', "-k: expected a word between two quotes at column 6"),
+        ("(" * 60 + "a" + ")" * 60, "-k: expected no more than 50 levels of parentheses at column 52"),
+    ],
+)
+def test_bad_syntax_is_told_with_its_column(expression: str, what: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse_selection(expression)
+    assert caught.value.what == what
+    column = int(what.rpartition(" ")[2])
+    assert caught.value.why == f"{expression}\n{' ' * (column - 1)}^"
+
+
+@given(st.text(alphabet='ab ()"andornt\t', max_size=40) | st.text(max_size=40))
+def test_any_text_is_an_expression_or_bad_input(expression: str) -> None:
+    try:
+        selection = parse_selection(expression)
+    except BadInput:
+        return
+    assert selection.picks(LABELS) in {True, False}
+    assert selection.words
