@@ -5,6 +5,7 @@ are `run.workspace`'s, the client's command line `clients`', the responses `s3`'
 """
 
 import shutil
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ import msgspec
 from s3bench.clients.client import FoundClient
 from s3bench.clients.environment import Sandbox
 from s3bench.clients.invocation import invocation
-from s3bench.errors import BadInput, S3BenchError
+from s3bench.errors import S3BenchError
 from s3bench.results.audit import compare_observed
 from s3bench.results.document import Client, Result
 from s3bench.results.measurement import Failure, Measurement, measure
@@ -31,6 +32,9 @@ from s3bench.spec.plan import Cell, Plan
 
 STDERR_TAIL_BYTES = 2000
 """How much of the end of a failed client's stderr goes into the document."""
+
+ERRORS_MAX = 10
+"""How many contradictions of one iteration are told; of thousands, the first say it all."""
 
 FAILURES_MAX = 3
 """A client that failed this often, and never once succeeded, is not run again: the reason is known by then."""
@@ -110,16 +114,16 @@ def _schedule(settings: Settings, plan: Plan, *, audit: bool) -> tuple[_Step, ..
     return tuple(steps)
 
 
-def _run_cell(
-    bench: Bench, cell: Cell, found: FoundClient, steps: tuple[_Step, ...], number: int
-) -> Iterator[Result]:
+def _run_cell(bench: Bench, cell: Cell, found: FoundClient, steps: tuple[_Step, ...], number: int) -> Iterator[Result]:
     result = _new_result(cell, Client(name=found.kind, version=found.version, label=found.label), found)
     unobserved: dict[int, Measurement] = {}
     try:
         with bench.workspaces.open(cell.definition.environment) as workspace:
             bout = _Bout(bench=bench, definition=cell.definition, found=found, workspace=workspace)
             for step in steps:
-                outcome = bout.once(step.number or 0, step.settings, f"{number:03d}-{cell.definition.name}-{found.kind}")
+                outcome = bout.once(
+                    step.number or 0, step.settings, f"{number:03d}-{cell.definition.name}-{found.kind}"
+                )
                 if isinstance(outcome, Failure):
                     result = result.with_failure(outcome)
                 elif not step.is_observed:
@@ -129,8 +133,8 @@ def _run_cell(
                 yield result
                 if len(result.errors) >= FAILURES_MAX and not result.measurements:
                     break
-    except BadInput as error:
-        result = result.with_failure(Failure(iteration=0, what=error.what, why=f"{error.why} {error.fix}".strip()))
+    except S3BenchError as error:
+        result = result.with_failure(_failure_of(error))
     if unobserved:
         result = result.with_audit(compare_observed(result.measurements, unobserved))
     yield result.completed()
@@ -148,8 +152,11 @@ def _new_result(cell: Cell, client: Client, found: FoundClient | None) -> Result
 
 def _unrunnable(cell: Cell, error: S3BenchError) -> Result:
     client = Client(name=cell.client.kind, version=cell.client.version or "", label=str(cell.client))
-    failure = Failure(iteration=0, what=error.what, why=f"{error.why} {error.fix}".strip())
-    return _new_result(cell, client, None).with_failure(failure).completed()
+    return _new_result(cell, client, None).with_failure(_failure_of(error)).completed()
+
+
+def _failure_of(error: S3BenchError) -> Failure:
+    return Failure(iteration=0, what=error.what, why=f"{error.why} {error.fix}".strip())
 
 
 @dataclass(slots=True, kw_only=True)
@@ -197,7 +204,7 @@ class _Bout:
 
     def _launch(self, settings: Settings, probe_file: Path | None) -> Launch:
         workspace, definition = self.workspace, self.definition
-        sandbox = Sandbox(home=workspace.home, work=workspace.work, probe_file=probe_file)
+        sandbox = Sandbox(home=workspace.home, temporary=workspace.tmp, work=workspace.work, probe_file=probe_file)
         call = invocation(self.found, definition, self.transfer, self.bench.endpoint.facts, sandbox)
         workspace.write_config(call.config_text)
         return Launch(
@@ -213,24 +220,20 @@ class _Bout:
     def _failure(
         self, iteration: int, record: ProcessRecord, log: WireLog | None, launch: Launch
     ) -> Failure | None:
-        """Why this iteration gives no measurement, or `None`. A client's own failure comes first: it explains the rest."""
+        """Why this iteration gives no measurement. A client's own failure comes first: it explains the rest."""
         errors = () if log is None else self._errors(log)
-        if record.timed_out:
-            what = f"timed out after {launch.timeout_s:g} s"
-        elif record.exit_code != 0:
-            what = f"exited {record.exit_code}" if (record.exit_code or 0) > 0 else f"ended by signal {-(record.exit_code or 0)}"
-        elif errors:
-            return Failure(iteration=iteration, what=errors[0], exit_code=0, why="; ".join(errors[1:]))
-        else:
-            return None
-        why = _tail(launch.stderr) or _tail(launch.stdout)
-        return Failure(
-            iteration=iteration,
-            what=what,
-            exit_code=None if record.timed_out else record.exit_code,
-            why=why,
-            request=errors[0] if errors else "",
-        )
+        ending = _bad_ending(record, launch)
+        if ending is not None:
+            return Failure(
+                iteration=iteration,
+                what=ending,
+                exit_code=record.exit_code,
+                why=_tail(launch.stderr) or _tail(launch.stdout),
+                request=errors[0] if errors else "",
+            )
+        if errors:
+            return Failure(iteration=iteration, what=errors[0], exit_code=0, why="; ".join(errors[1:ERRORS_MAX]))
+        return None
 
     def _errors(self, log: WireLog) -> tuple[str, ...]:
         workspace, environment = self.workspace, self.definition.environment
@@ -241,10 +244,16 @@ class _Bout:
             *engine_errors(log, self.transfer, self.found.engine),
             *request_errors(log),
             *upload_errors(log, self.transfer, environment),
-            *download_errors(
-                log, self.transfer, environment, work=workspace.work, served_from=workspace.pristine
-            ),
+            *download_errors(log, self.transfer, environment, work=workspace.work, served_from=workspace.pristine),
         )
+
+
+def _bad_ending(record: ProcessRecord, launch: Launch) -> str | None:
+    if record.exit_code is None:
+        return f"timed out after {launch.timeout_s:g} s"
+    if record.exit_code < 0:
+        return f"ended by signal {-record.exit_code} ({signal.Signals(-record.exit_code).name})"
+    return f"exited {record.exit_code}" if record.exit_code else None
 
 
 def _without_leftovers(log: WireLog) -> WireLog:

@@ -2,7 +2,6 @@
 
 import sys
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Protocol, Self
 
 from rich.console import Console
@@ -77,16 +76,12 @@ class _Bar(_Quiet):
         self._progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
     def iteration(self, result: Result) -> None:
         dimensions = " ".join(value for dimension in result.dimensions for value in dimension.values())
-        self._progress.update(
-            self._task, advance=1, description=f"{result.name} {dimensions} on {result.client.label}"
-        )
+        self._progress.update(self._task, advance=1, description=f"{result.name} {dimensions} on {result.client.label}")
 
     def finished(self, result: Result) -> None:
         self.say(result_line(result))

@@ -7,7 +7,7 @@ from s3bench.bench import ReadyCell
 from s3bench.cli.progress import RunProgress
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
-from s3bench.clients.installing import install
+from s3bench.clients.installing import by_line, install
 from s3bench.clients.store import Store
 from s3bench.errors import ClientNotFound
 from s3bench.spec.definition import AWS_CLI_KINDS
@@ -33,7 +33,7 @@ def _find(spec: ClientSpec, store: Store, progress: RunProgress) -> FoundClient 
             return missing
     progress.say("no aws-cli v2 here: installing the newest (once)")
     try:
-        install("aws-cli", store, progress.say)
+        install("aws-cli", store, by_line(progress.say))
         return find_client(spec, store)
     except ClientNotFound as missing:
         return missing

@@ -42,24 +42,84 @@ _POSITIVE_SECONDS = click.FloatRange(min=0, min_open=True)
     "--benchmark-definitions", "named_files", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
     help="The same as DEFINITIONS.  [default: the shipped benchmarks.json]",
 )  # fmt: skip
-@click.option("-n", "--num-iterations", type=click.IntRange(min=1), default=1, show_default=True, help="Measured runs of each benchmark and client.")
-@click.option("--warmup", type=click.IntRange(min=0), default=0, show_default=True, help="Runs before them that are not measured.")
-@click.option("-k", "select", metavar="EXPRESSION", help="Only what matches, in name, dimensions, client or tags: 'cp and 32MB and not crt'.")
-@click.option("--suite", type=click.Choice([suite.value for suite in Suite]), help="Benchmarks by tag: `default` leaves out those tagged `full`.  [default: default; with -k: full]")
-@click.option("--client", "clients", multiple=True, metavar="NAME[@VERSION|@PATH]", help="Only on this client; repeat for several.")
+@click.option(
+    "-n",
+    "--num-iterations",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Measured runs of each benchmark and client.",
+)
+@click.option(
+    "--warmup", type=click.IntRange(min=0), default=0, show_default=True, help="Runs before them that are not measured."
+)
+@click.option(
+    "-k",
+    "select",
+    metavar="EXPRESSION",
+    help="Only what matches, in name, dimensions, client or tags: 'cp and 32MB and not crt'.",
+)
+@click.option(
+    "--suite",
+    type=click.Choice([suite.value for suite in Suite]),
+    help="Benchmarks by tag: `default` leaves out those tagged `full`.  [default: default; with -k: full]",
+)
+@click.option(
+    "--client",
+    "clients",
+    multiple=True,
+    metavar="NAME[@VERSION|@PATH]",
+    help="Only on this client; repeat for several.",
+)
 @click.option("--num-chunks", type=int, default=1, help="Split the benchmarks into this many chunks ...")
 @click.option("--chunk-id", type=int, default=0, help="... and run this one, counted from 0.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the results document here, anew after every iteration.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the results document here, anew after every iteration.",
+)
 @click.option("--force", is_flag=True, help="Let -o replace a file that exists.")
-@click.option("--json", "as_json", is_flag=True, help="Print the results document to stdout (the default in a pipe without -o).")
-@click.option("--data-interval", type=_POSITIVE_SECONDS, default=0.001, show_default=True, metavar="SECONDS", help="Time between samples of memory and CPU.")
-@click.option("--timeout", type=_POSITIVE_SECONDS, default=600, show_default=True, metavar="SECONDS", help="End a run that takes longer, unless its definition says otherwise.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the results document to stdout (the default in a pipe without -o)."
+)
+@click.option(
+    "--data-interval",
+    type=_POSITIVE_SECONDS,
+    default=0.001,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time between samples of memory and CPU.",
+)
+@click.option(
+    "--timeout",
+    type=_POSITIVE_SECONDS,
+    default=600,
+    show_default=True,
+    metavar="SECONDS",
+    help="End a run that takes longer, unless its definition says otherwise.",
+)
 @click.option("--tls", is_flag=True, help="Stub over HTTPS, with a certificate of our own.")
-@click.option("--verify/--no-verify", default=True, show_default=True, help="Let the stub recompute every checksum that clients send.")
-@click.option("--endpoint-url", metavar="URL", help="Run against this live S3 instead of the stub, with your own credentials.")
-@click.option("--debug-dir", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Keep stdout and stderr of every run here.")
+@click.option(
+    "--verify/--no-verify",
+    default=True,
+    show_default=True,
+    help="Let the stub recompute every checksum that clients send.",
+)
+@click.option(
+    "--endpoint-url", metavar="URL", help="Run against this live S3 instead of the stub, with your own credentials."
+)
+@click.option(
+    "--debug-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Keep stdout and stderr of every run here.",
+)
 @click.option("--keep-workspace", is_flag=True, help="Leave the working directories; says where they are.")
-@click.option("--audit", is_flag=True, help="Pair every run with one without sampling and probes; report what measuring changes.")
+@click.option(
+    "--audit", is_flag=True, help="Pair every run with one without sampling and probes; report what measuring changes."
+)
 @click.option("--list", "list_only", is_flag=True, help="Print what would run, and run nothing.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 def run_command(**options: Any) -> None:
@@ -204,9 +264,7 @@ def _new_document(options: RunOptions, cells: tuple[ReadyCell, ...]) -> Document
         started_at=render_time(datetime.now(UTC)),
         command_line=("s3bench", *redact(sys.argv[1:])),
         machine=msgspec.to_builtins(facts),
-        clients=tuple(
-            Client(name=client.kind, version=client.version, label=label) for label, client in found.items()
-        ),
+        clients=tuple(Client(name=client.kind, version=client.version, label=label) for label, client in found.items()),
         options=options.recorded,
         warnings=machine_warnings(facts),
     )

@@ -13,7 +13,9 @@ from s3bench.spec.schema import json_schema
 @click.command("validate")
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[DEFINITIONS]...")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of definition files and exit.")
-@click.option("--json", "as_json", is_flag=True, help="Print the problems as JSON: a list of {source, path, what, fix}.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the problems as JSON: a list of {source, path, what, fix}."
+)
 def validate_command(files: tuple[Path, ...], *, schema: bool, as_json: bool) -> None:
     """Check DEFINITIONS and run nothing. Exit code 2 when anything is wrong.
 
@@ -36,7 +38,9 @@ def validate_command(files: tuple[Path, ...], *, schema: bool, as_json: bool) ->
         else:
             click.echo(f"{file}: {count} benchmark{'' if count == 1 else 's'}, no problem", err=True)
     if as_json:
-        click.echo(json.dumps([_row(error, index) for error in broken for index in range(len(error.problems))], indent=2))
+        click.echo(
+            json.dumps([_row(error, index) for error in broken for index in range(len(error.problems))], indent=2)
+        )
     if broken:
         raise _joined(broken)
 

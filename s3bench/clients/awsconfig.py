@@ -12,7 +12,7 @@ _PAIR = re.compile(r"(?P<indent>\s*)(?P<key>[^=:#;\s][^=:]*?)\s*[=:]\s*(?P<value
 
 
 def with_s3_settings(text: str, settings: Mapping[str, str], *, profile: str = "default") -> str:
-    """`text` with `settings` in the `s3` block of `profile`, each in place of an earlier value or at the block's end."""
+    """Put `settings` into the `s3` block of `profile`, each in place of an earlier value or at the block's end."""
     lines = text.splitlines()
     section = _find_section(lines, profile)
     if section is None:
@@ -56,7 +56,7 @@ def with_section(text: str, section: str, pairs: Mapping[str, str]) -> str:
 
 
 def _find_section(lines: list[str], profile: str, *, exact: bool = False) -> tuple[int, int] | None:
-    """The half-open range of lines below the heading of `profile`, `[profile NAME]` or (for default) `[default]`."""
+    """Find the half-open range of lines below the heading of `profile`, `[profile NAME]` or `[default]`."""
     names = {profile} if exact else {f"profile {profile}"} | ({profile} if profile == "default" else set())
     start = None
     for number, line in enumerate(lines):
@@ -71,7 +71,7 @@ def _find_section(lines: list[str], profile: str, *, exact: bool = False) -> tup
 
 
 def _find_block(lines: list[str], start: int, end: int) -> tuple[int, int] | None:
-    """The line of `s3 =` and the end of the more deeply indented lines below it, trailing blanks left out."""
+    """Find the line of `s3 =` and the end of the more deeply indented lines below it, trailing blanks left out."""
     for number in range(start, end):
         pair = _PAIR.fullmatch(lines[number])
         if pair is None or pair["key"] != "s3":

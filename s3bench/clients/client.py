@@ -75,7 +75,7 @@ class FoundClient:
 
 
 def release_of(version: str) -> tuple[int, ...]:
-    """The leading numbers of a version: `2.38.5` and `2.38.5rc1` are both `(2, 38, 5)`."""
+    """Take the leading numbers of a version: `2.38.5` and `2.38.5rc1` are both `(2, 38, 5)`."""
     numbers: list[int] = []
     for part in version.split("."):
         digits = part[: len(part) - len(part.lstrip("0123456789"))]

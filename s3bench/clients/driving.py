@@ -62,7 +62,7 @@ def _rate(key: str, text: str) -> int:
 def driver_command(
     found: FoundClient, transfer: Transfer, endpoint: EndpointFacts, settings: dict[str, int | str], *, region: str
 ) -> tuple[str, ...]:
-    """The command line of our driver, which runs boto3 or awscrt."""
+    """Make the command line of our driver, which runs boto3 or awscrt."""
     request = {
         "kind": str(found.kind),
         "endpoint_url": endpoint.url,
@@ -92,7 +92,7 @@ def _place(location: Local | S3 | None) -> dict[str, str] | None:
 def s5cmd_command(
     found: FoundClient, transfer: Transfer, endpoint: EndpointFacts, settings: dict[str, int | str]
 ) -> tuple[str, ...]:
-    """The s5cmd command line that does what `transfer` says; raises `BadInput` for what s5cmd cannot do."""
+    """Make the s5cmd command line that does what `transfer` says; raises `BadInput` for what s5cmd cannot do."""
     if any(rule.include for rule in transfer.filters):
         raise BadInput("s5cmd's `--include` does not mean what aws-cli's does", fix="measure it on other `--client`s")
     concurrency = settings.get("max_concurrent_requests")

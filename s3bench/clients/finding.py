@@ -23,12 +23,12 @@ _AWS_VERSION = re.compile(r"aws-cli/([0-9][^\s]*)(?: Python/([0-9.]+))?")
 _S5CMD_VERSION = re.compile(r"v?([0-9]+\.[0-9][^\s-]*)")
 _VERSION_TIMEOUT_S = 60.0
 # The oldest aws-cli whose CRT transfer client honours the port of an endpoint, and awscrt that boto3 accepts.
-CRT_AWS_CLI = (2, 0)
+CRT_AWS_CLI = (2, 26)
 CRT_AWSCRT = (0, 19, 18)
 
 
 def find_client(spec: ClientSpec, store: Store, *, environment: Mapping[str, str] | None = None) -> FoundClient:
-    """The client that `spec` asks for; raises `ClientNotFound` with the command that installs it.
+    """Find the client that `spec` asks for; raises `ClientNotFound` with the command that installs it.
 
     Without version or path: the newest aws-cli v2 of the store, then an `aws` of version 2 on PATH; boto3 and awscrt of
     our own environment; s5cmd of our own environment, of the store, of PATH. `environment` has PATH (default: ours).
@@ -45,7 +45,7 @@ def find_client(spec: ClientSpec, store: Store, *, environment: Mapping[str, str
 
 def _find_aws_cli(spec: ClientSpec, store: Store, path: str) -> FoundClient:
     if spec.path:
-        return _aws_cli_at(_executable(spec, "aws"), spec, store)
+        return _aws_cli_at(_executable(Path(spec.path), spec, "aws"), spec, store)
     if spec.version:
         place = store.place("aws-cli", spec.version)
         found = _aws_cli_in_store(place, spec)
@@ -55,7 +55,7 @@ def _find_aws_cli(spec: ClientSpec, store: Store, path: str) -> FoundClient:
     for version in store.versions("aws-cli"):
         if release_of(version)[:1] == (2,) and (found := _aws_cli_in_store(store.place("aws-cli", version), spec)):
             return found
-    for executable in _on_path("aws", path):
+    for executable in programs_on_path("aws", path):
         try:
             found = _aws_cli_at(executable, spec, store)
         except ClientNotFound:
@@ -109,22 +109,20 @@ def _check_engine(found: FoundClient) -> None:
 
 
 def _find_python(spec: ClientSpec, store: Store) -> FoundClient:
-    """A Python environment, or a directory of packages to be put before our own interpreter's."""
-    package = PACKAGES[spec.kind]
-    if spec.path is None and spec.version is None:
-        return _python_client(
-            spec, Path(sys.executable), None, _sites_of(Path(sys.prefix)) or tuple(map(Path, sys.path))
-        )
+    """Find a Python environment, or a directory of packages to be put before our own interpreter's."""
+    if spec.path:
+        return _python_at(Path(spec.path).expanduser().absolute(), spec)
+    package, own = PACKAGES[spec.kind], _sites_of(Path(sys.prefix))
     if spec.version:
         place = store.place(package, spec.version)
         if place.is_dir():
             return _python_client(spec, Path(sys.executable), place, (place,))
-        own = _version_in(package, _sites_of(Path(sys.prefix)))
-        if own == spec.version:
-            return _python_client(spec, Path(sys.executable), None, _sites_of(Path(sys.prefix)))
-        raise _missing(spec)
-    assert spec.path is not None
-    directory = Path(spec.path).expanduser().absolute()
+        if _version_in(package, own) != spec.version:
+            raise _missing(spec)
+    return _python_client(spec, Path(sys.executable), None, own)
+
+
+def _python_at(directory: Path, spec: ClientSpec) -> FoundClient:
     if (directory / "bin" / "python").exists():
         return _python_client(spec, directory / "bin" / "python", None, _sites_of(directory))
     if directory.is_dir():
@@ -159,21 +157,22 @@ def _python_client(spec: ClientSpec, python: Path, site: Path | None, sites: tup
 
 def _find_s5cmd(spec: ClientSpec, store: Store, path: str) -> FoundClient:
     if spec.path:
-        return _s5cmd_at(_executable(spec, "s5cmd"), spec, store)
-    own = _packaged_s5cmd(_sites_of(Path(sys.prefix)), spec)
-    if own and spec.version in {None, own.version}:
-        return own
-    for version in (spec.version,) if spec.version else store.versions("s5cmd"):
-        if found := _packaged_s5cmd((store.place("s5cmd", version),), spec):
+        return _s5cmd_at(_executable(Path(spec.path), spec, "s5cmd"), spec, store)
+    stored = [
+        (store.place("s5cmd", version),) for version in (spec.version and [spec.version]) or store.versions("s5cmd")
+    ]
+    own = _sites_of(Path(sys.prefix))
+    for sites in (*stored, own) if spec.version else (own, *stored):
+        found = _packaged_s5cmd(sites, spec)
+        if found and spec.version in {None, found.version}:
             return found
-    if spec.version is None:
-        for executable in _on_path("s5cmd", path):
-            return _s5cmd_at(executable, spec, store)
+    for executable in programs_on_path("s5cmd", path) if spec.version is None else ():
+        return _s5cmd_at(executable, spec, store)
     raise _missing(spec)
 
 
 def _packaged_s5cmd(sites: tuple[Path, ...], spec: ClientSpec) -> FoundClient | None:
-    """The binary inside the package, not the package's Python wrapper, which costs 0.2 s of start-up."""
+    """Find the binary inside the package, not the package's Python wrapper, which costs 0.2 s of start-up."""
     version = _version_in("s5cmd", sites)
     for site in sites:
         binary = site / "s5cmd" / "bin" / "s5cmd"
@@ -192,9 +191,8 @@ def _s5cmd_at(executable: Path, spec: ClientSpec, store: Store) -> FoundClient:
     return FoundClient(kind=spec.kind, version=found[1], executable=executable, asked_path=spec.path)
 
 
-def _executable(spec: ClientSpec, name: str) -> Path:
-    assert spec.path is not None
-    path = Path(spec.path).expanduser().absolute()
+def _executable(path: Path, spec: ClientSpec, name: str) -> Path:
+    path = path.expanduser().absolute()
     inside = [path, path / name, path / "bin" / name] if path.is_dir() else [path]
     for candidate in inside:
         if candidate.is_file() and os.access(candidate, os.X_OK):
@@ -202,7 +200,10 @@ def _executable(spec: ClientSpec, name: str) -> Path:
     raise ClientNotFound(f"{spec}: {path} is no executable file", fix=f"name the program `{name}` itself")
 
 
-def _on_path(name: str, path: str) -> list[Path]:
+def programs_on_path(name: str, path: str) -> list[Path]:
+    """Find all programs `name` on a PATH, in its order."""
+    if not name:
+        return []
     folders = [folder for folder in path.split(os.pathsep) if folder]
     return [Path(found).absolute() for folder in folders if (found := shutil.which(name, path=folder))]
 

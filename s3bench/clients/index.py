@@ -1,4 +1,4 @@
-"""The package index, through pip alone: which versions there are, fetching a wheel, installing packages into a directory.
+"""The package index, through pip alone: which versions there are, fetching a wheel, installing into a directory.
 
 Owns the calls to pip and the reading of a wheel's first bytes. The index, its certificates and proxies are the user's
 own pip configuration; no address is known here. pip verifies the hash that the index gives for what it downloads.
@@ -46,7 +46,7 @@ def available_versions(package: str) -> tuple[str, ...]:
 
 
 def wheel_head(package: str, version: str) -> bytes | None:
-    """The first half MiB of a wheel; `None` when the index cannot be asked for a part of a file."""
+    """Fetch the first half MiB of a wheel; `None` when the index cannot be asked for a part of a file."""
     report = _pip(
         [
             "install",

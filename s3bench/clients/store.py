@@ -38,7 +38,7 @@ class Store:
         return self.root / "clients" / name / version
 
     def versions(self, name: str) -> tuple[str, ...]:
-        """The installed versions of `name`, newest first."""
+        """List the installed versions of `name`, newest first."""
         folder = self.root / "clients" / name
         if not folder.is_dir():
             return ()
@@ -47,7 +47,7 @@ class Store:
 
     @contextlib.contextmanager
     def building(self, name: str) -> Iterator[Path]:
-        """A private directory, on the store's own file system, to build a version in; removed at the end."""
+        """Make a private directory, on the store's own file system, to build a version in; removed at the end."""
         folder = self.root / "clients" / name
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -76,7 +76,7 @@ class Store:
         return place
 
     def remembered(self, key: str, stamp: list[int | str], find: Callable[[], str]) -> str:
-        """The fact `key`, found anew by `find` whenever `stamp` (a file's identity, say) differs from last time's."""
+        """Recall the fact `key`, found anew by `find` whenever `stamp` (a file's identity, say) differs."""
         facts = self._facts()
         known = facts.get(key)
         if known and known.get("stamp") == stamp:

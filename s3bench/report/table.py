@@ -1,16 +1,17 @@
 """The results as a text table for a terminal.
 
-One row for each benchmark and client, then a line for every failure and every doubt. A figure is the median of the
-iterations, with the median absolute deviation behind it: like the median, it does not mind a single straggler.
+One row for each client under its benchmark, then a line for every failure and every doubt. A figure is the median of
+the iterations, with the median absolute deviation behind it: like the median, it does not mind a single straggler.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import StringIO
 from statistics import median
 
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -19,14 +20,23 @@ from s3bench.results.measurement import figure
 from s3bench.units import render_bytes, render_seconds
 
 _NOTHING = "-"
+_LEGEND = (
+    "median ± median absolute deviation of n iterations: total time, CPU time of user and system, peak memory; "
+    "requests from fewest to most"
+)
+_WHOLE_PERCENTS_FROM = 0.0995  # 9.95 % is "10%"
+_LEGEND_NARROW = "median of n iterations: total time, CPU time, peak memory"
+_LINE_MAX = 10_000  # never reached: the terminal folds long lines, we do not
 
 
 def render_table(document: Document, *, width: int, color: bool) -> str:
-    """Render the document's results for a terminal of `width` columns. Color adds nothing to the meaning."""
-    out = StringIO()
+    """Render the document's results for a terminal of `width` columns. Color adds nothing to the meaning.
+
+    Where the terminal is too narrow, spreads and throughput are left out; no figure is ever cut.
+    """
     console = Console(
-        file=out,
-        width=width,
+        file=StringIO(),
+        width=_LINE_MAX,
         force_terminal=color,
         color_system="standard" if color else None,
         no_color=not color,
@@ -34,54 +44,99 @@ def render_table(document: Document, *, width: int, color: bool) -> str:
         emoji=False,
         legacy_windows=False,
     )
-    if document.results:
-        console.print(_table(document.results))
-        console.print(Text("median ± median absolute deviation; n: iterations measured", style="dim"))
-    else:
-        console.print("no results")
-    for line in _lines(document):
-        console.print(line, soft_wrap=True)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    lines = [*_table_lines(document.results, console, width), *(_rendered(line, console) for line in _lines(document))]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _table(results: Iterable[Result]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("benchmark", overflow="fold")
-    table.add_column("client", overflow="fold")
-    table.add_column("n", justify="right", no_wrap=True)
-    for heading in ("total time", "CPU time", "peak memory", "throughput", "requests"):
-        table.add_column(heading, justify="right")
-    table.add_column("engine")
-    table.add_column("status")
+def result_line(result: Result) -> str:
+    """Render one result as a line: what it was, on which client, and its median total time or its first error."""
+    client, count, total_time, *_ = _cells(result)
+    outcome = f"{_status(result)}: {result.errors[0].what}" if result.errors else f"{total_time} total time, n={count}"
+    return f"{_benchmark(result)} on {client}: {outcome}"
+
+
+def _table_lines(results: Sequence[Result], console: Console, width: int) -> Iterator[str]:
+    """Render one line a result, and one for its benchmark above the first of each."""
+    if not results:
+        yield "no results"
+        return
+    table, legend = _table(results, is_wide=True), _LEGEND
+    if Measurement.get(console, console.options, table).maximum > width:
+        table, legend = _table(results, is_wide=False), _LEGEND_NARROW
+    heading, rule, *rows = _rendered(table, console).splitlines()
+    yield heading
+    yield rule
+    above = ""
+    for result, row in zip(results, rows, strict=True):
+        if (benchmark := _benchmark(result)) != above:
+            yield _rendered(Text(benchmark, style="bold"), console)
+        yield row
+        above = benchmark
+    yield _rendered(Text(legend, style="dim"), console)
+
+
+def _table(results: Iterable[Result], *, is_wide: bool) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("  client", no_wrap=True)
+    for heading in ("n", "time", "CPU", "memory", *(("throughput",) if is_wide else ()), "requests"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("engine", no_wrap=True)
+    table.add_column("status", no_wrap=True)
     for result in results:
-        style = "red" if result.errors else ""
-        table.add_row(*(Text(cell) for cell in _cells(result)), style=style)
+        client, *cells = _cells(result, is_wide=is_wide)
+        table.add_row(Text(f"  {client}"), *(Text(cell) for cell in cells), style="red" if result.errors else "")
     return table
 
 
-def _cells(result: Result) -> Iterator[str]:
-    dimensions = " ".join(f"{name}={value}" for dimension in result.dimensions for name, value in dimension.items())
-    yield f"{result.name} {dimensions}".rstrip()
+def _rendered(renderable: Table | Text, console: Console) -> str:
+    with console.capture() as capture:
+        console.print(renderable, soft_wrap=isinstance(renderable, Text))
+    return capture.get().rstrip("\n")
+
+
+def _benchmark(result: Result) -> str:
+    dimensions = (f"{name}={value}" for dimension in result.dimensions for name, value in dimension.items())
+    return " ".join((result.name, *dimensions))
+
+
+def _cells(result: Result, *, is_wide: bool = True) -> Iterator[str]:
+    def center(metric: str, render: Callable[[float], str]) -> str:
+        values = _figures(result, metric)
+        return _center(values, render) + (_spread(values) if is_wide else "")
+
     yield result.client.label
     yield str(len(result.measurements))
-    yield _spread(result, "total_time", render_seconds)
-    yield _spread(result, "cpu_time", render_seconds)
-    yield _spread(result, "peak_memory", render_bytes)
-    yield _spread(result, "throughput", lambda rate: f"{render_bytes(rate)}/s")
-    yield _spread(result, "wire.requests", lambda count: f"{count:g}")
+    yield center("total_time", render_seconds)
+    yield center("cpu_time", render_seconds)
+    yield center("peak_memory", render_bytes)
+    if is_wide:
+        yield center("throughput", lambda rate: f"{render_bytes(rate)}/s")
+    yield _range(_figures(result, "wire.requests"))
     yield "/".join(sorted({item.engine for item in result.measurements if item.engine})) or _NOTHING
     yield _status(result)
 
 
-def _spread(result: Result, metric: str, render: Callable[[float], str]) -> str:
-    values = [value for item in result.measurements if (value := figure(item, metric)) is not None]
+def _center(values: Sequence[float], render: Callable[[float], str]) -> str:
+    return render(median(values)) if values else _NOTHING
+
+
+def _spread(values: Sequence[float]) -> str:
+    center = median(values) if len(values) > 1 else 0.0
+    if not center:
+        return ""
+    share = median(abs(value - center) for value in values) / center
+    return f" ±{share:.0%}" if share >= _WHOLE_PERCENTS_FROM else f" ±{share:.1%}"
+
+
+def _range(values: Sequence[float]) -> str:
     if not values:
         return _NOTHING
-    center = median(values)
-    deviation = median(abs(value - center) for value in values)
-    if len(values) == 1 or (metric == "wire.requests" and not deviation):
-        return render(center)
-    return f"{render(center)} ± {render(deviation)}"
+    low, high = min(values), max(values)
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
+def _figures(result: Result, metric: str) -> list[float]:
+    return [value for item in result.measurements if (value := figure(item, metric)) is not None]
 
 
 def _status(result: Result) -> str:
@@ -94,7 +149,7 @@ def _lines(document: Document) -> Iterator[Text]:
     for warning in document.warnings:
         yield _line("warning", "yellow", warning)
     for result in document.results:
-        subject = f"{result.name} on {result.client.label}"
+        subject = f"{_benchmark(result)} on {result.client.label}"
         doubts = Counter(warning for item in result.measurements for warning in item.warnings)
         for doubt, count in doubts.items():
             yield _line("warning", "yellow", f"{subject}: {doubt}" + (f" ({count} iterations)" if count > 1 else ""))

@@ -16,6 +16,7 @@ from typing import Any, Self
 import msgspec
 
 from s3bench.errors import BadInput
+from s3bench.results.audit import Audit
 from s3bench.results.measurement import Failure, Measurement
 
 SCHEMA_VERSION = 1
@@ -49,6 +50,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     status: Status = Status.RUNNING
     measurements: tuple[Measurement, ...] = ()
     errors: tuple[Failure, ...] = ()
+    audit: Audit | None = None
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -62,6 +64,15 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def with_failure(self, failure: Failure) -> Self:
         """Add what went wrong in one more iteration."""
         return msgspec.structs.replace(self, errors=(*self.errors, failure))
+
+    def with_audit(self, audit: Audit | None) -> Self:
+        """Add what sampling and probes changed."""
+        return msgspec.structs.replace(self, audit=audit)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether iterations are still to come."""
+        return self.status is Status.RUNNING
 
     def completed(self) -> Self:
         """Close the result: complete when no iteration failed."""

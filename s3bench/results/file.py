@@ -40,8 +40,10 @@ def check_output(path: Path, *, force: bool) -> None:
     _sweep(target)
 
 
-def write_document(document: Document, path: Path) -> None:
+def write_document(document: Document, path: Path, *, durable: bool = True) -> None:
     """Replace the file at `path` by `document`, whole or not at all.
+
+    `durable` waits until the disk has it, so that it outlives a power cut too; without, it outlives any crash of ours.
 
     A symbolic link stays, its target is replaced. A file that was there keeps its mode; a new one has the umask's.
     """
@@ -58,12 +60,14 @@ def write_document(document: Document, path: Path) -> None:
                     os.fchmod(fd, stat.S_IMODE(status.st_mode))
                 file.write(encode_document(document))
                 file.flush()
-                os.fsync(fd)
+                if durable:
+                    os.fsync(fd)
             part.replace(target)
         except BaseException:
             part.unlink(missing_ok=True)
             raise
-        _sync_directory(target.parent)
+        if durable:
+            _sync_directory(target.parent)
     except OSError as error:
         raise MachineError(
             f"cannot write the results to {path}", str(error), "what was written there before is whole"

@@ -7,6 +7,7 @@ the server fills `Facts`. What was not measured is null, never invented.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import msgspec
 
@@ -80,6 +81,7 @@ class Facts:
     milestones_s: Mapping[str, float] = field(default_factory=dict)
     first_client_invocation_s: float | None = None
     sampler_cpu_s: float | None = None
+    turnaround_s: float | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -109,9 +111,10 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Harness(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What measuring cost: samples taken, and CPU seconds beside the client."""
+    """What measuring cost: samples taken, CPU seconds beside the client, and seconds between it and the one before."""
 
     samples: int
+    turnaround_time: float | None
     sampler_cpu_time: float | None
     server_cpu_time: float | None
 
@@ -197,6 +200,7 @@ def measure(facts: Facts) -> Measurement:
         wire=_wire(wire) if wire else None,
         harness=Harness(
             samples=len(memory),
+            turnaround_time=facts.turnaround_s,
             sampler_cpu_time=facts.sampler_cpu_s,
             server_cpu_time=wire.server_cpu_s if wire else None,
         ),
@@ -222,20 +226,22 @@ def cores_in_use(series: SeriesFacts) -> list[float]:
 
     A sampler that was late reads two samples in quick succession, and one that was interrupted between the clock and
     the CPU time puts seconds into the wrong window. So a window lasts half an interval at least, and one that shows
-    more cores than the process may use is joined with the one before it, which got too little.
+    more cores than the process may use is joined with the one before it, which got too little, or else the one after.
     """
-    windows: list[tuple[float, float]] = []  # seconds passed, CPU seconds used
-    start_s, start_cpu_s = (series.at_s[0], series.cpu_s[0]) if series.at_s else (0.0, 0.0)
+    edges: list[tuple[float, float]] = []  # where a window ends and the next begins: time, CPU time
     for at_s, cpu_s in zip(series.at_s, series.cpu_s, strict=True):
-        passed_s, used_s = at_s - start_s, cpu_s - start_cpu_s
-        if passed_s <= 0 or passed_s < series.interval_s * _SHORT_WINDOW_SHARE:
+        if edges and at_s - edges[-1][0] < series.interval_s * _SHORT_WINDOW_SHARE:
             continue
-        while windows and used_s > passed_s * series.cores:
-            before_passed_s, before_used_s = windows.pop()
-            passed_s, used_s = passed_s + before_passed_s, used_s + before_used_s
-        windows.append((passed_s, used_s))
-        start_s, start_cpu_s = at_s, cpu_s
-    return [max(0.0, used_s / passed_s) for passed_s, used_s in windows]
+        while len(edges) > 1 and _rate(edges[-1], (at_s, cpu_s)) > series.cores:
+            edges.pop()
+        if not edges or _rate(edges[-1], (at_s, cpu_s)) <= series.cores:
+            edges.append((at_s, cpu_s))
+    return [max(0.0, _rate(start, end)) for start, end in pairwise(edges)]
+
+
+def _rate(start: tuple[float, float], end: tuple[float, float]) -> float:
+    passed_s = end[0] - start[0]
+    return (end[1] - start[1]) / passed_s if passed_s > 0 else math.inf
 
 
 def figure(measurement: Measurement, name: str) -> float | None:

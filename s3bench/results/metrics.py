@@ -108,6 +108,7 @@ METRICS: tuple[Metric, ...] = (
     _neutral("wire.part_size_max", Unit.BYTES, "largest payload of one request or response", _WIRE),
     _neutral("wire.checksums_verified", Unit.COUNT, "checksums of the client that the server recomputed", _WIRE),
     _neutral("harness.samples", Unit.COUNT, "samples taken", _HARNESS),
+    _lower("harness.turnaround_time", Unit.SECONDS, "end of the iteration before to the start of this one", _HARNESS),
     _lower("harness.sampler_cpu_time", Unit.SECONDS, "CPU time of the sampler during the iteration", _HARNESS),
     _lower("harness.server_cpu_time", Unit.SECONDS, "CPU time of the server during the iteration", _HARNESS),
 )

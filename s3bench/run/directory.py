@@ -23,7 +23,7 @@ def opened(name: str | os.PathLike[str], dir_fd: int | None = None) -> Iterator[
 
 
 @contextmanager
-def forced(name: str, dir_fd: int) -> Iterator[int]:
+def forced(name: str | os.PathLike[str], dir_fd: int | None = None) -> Iterator[int]:
     """As `opened`, for a directory of our own from which a command took the right to read."""
     if not os.stat(name, dir_fd=dir_fd, follow_symlinks=False).st_mode & stat.S_IRUSR:
         os.chmod(name, stat.S_IRWXU, dir_fd=dir_fd)  # no link: those always read 0777

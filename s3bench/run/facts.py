@@ -3,6 +3,7 @@
 Pure but for reading the probe file. Owns the reading of the wire log as counts; what the figures mean is `results`'.
 """
 
+import os
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,11 +41,11 @@ def gather_facts(
     interval_s: float | None,
     turnaround_s: float | None,
 ) -> Facts:
-    """All that is known about one iteration. `turnaround_s` is what passed between the iteration before and this one."""
+    """All that is known about one iteration; `turnaround_s` passed between the end of the one before and its start."""
     return Facts(
         iteration=iteration,
         total_s=(record.ended_ns - record.started_ns) / _SECOND_NS,
-        series=_series_facts(record, interval_s),
+        series=None if interval_s is None else _series_facts(record, interval_s),
         usage=UsageFacts(
             user_cpu_s=record.user_s,
             system_cpu_s=record.system_s,
@@ -60,6 +61,17 @@ def gather_facts(
         sampler_cpu_s=record.sampler_cpu_s if interval_s is not None else None,
         turnaround_s=turnaround_s,
         warnings=record.warnings,
+    )
+
+
+def _series_facts(record: ProcessRecord, interval_s: float) -> SeriesFacts:
+    series = record.series
+    return SeriesFacts(
+        at_s=series.at_s,
+        rss_bytes=series.rss_bytes,
+        cpu_s=series.cpu_s,
+        interval_s=interval_s,
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
     )
 
 

@@ -38,14 +38,15 @@ def engine_errors(log: WireLog, transfer: Transfer | None, expected: Engine | No
     if not wrong:
         return ()
     first = wrong[0]
-    return (
+    error = (
         f"the wire shows engine `{first.engine}` where `{expected}` was asked for: {len(wrong)} requests, the first "
-        f"{first.method} {first.path}; the client silently ran another engine than the one being measured",
+        f"{first.method} {first.path}; the client silently ran another engine than the one being measured"
     )
+    return (error,)
 
 
 def request_errors(log: WireLog) -> tuple[str, ...]:
-    """Requests that the server could not answer as scripted, responses left over, and connections that spoke no HTTP."""
+    """Requests that were not answered as scripted, responses left over, connections that spoke no HTTP."""
     failed = [request.error for request in log.requests if request.error]
     return tuple(dict.fromkeys((*failed, *(f"unused response: {item}" for item in log.leftover), *log.faults)))
 

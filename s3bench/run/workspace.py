@@ -121,7 +121,7 @@ class Workspace:
         For use before every iteration, when no process of the last one lives. Links are never followed.
         """
         tally = _Tally()
-        with _explained("restore"), directory.opened(self.root) as root_fd, ExitStack() as stack:
+        with _explained("restore"), directory.forced(self.root) as root_fd, ExitStack() as stack:
             for name in os.listdir(root_fd):  # noqa: PTH208 (a descriptor is no path)
                 if name not in _OWN_NAMES:  # a command wrote to `..`
                     directory.remove_entry(name, root_fd)

@@ -8,36 +8,28 @@ Owns what the stub adds to a response that its definition leaves out, since clie
   It has the form of a multipart ETag, which nobody takes for the MD5 of the body;
 - `Last-Modified` on 2xx answers to GET and HEAD, a fixed date, so that two runs write the same file times.
 
-Pure: files come opened.
+Files come opened.
 """
 
 import hashlib
 from collections.abc import Iterable
 from urllib.parse import parse_qs
 
-import msgspec
-
 from s3bench.s3.exchange import Reply, Segment
 from s3bench.s3.http import RequestHead, render_head
 from s3bench.s3.ranges import ByteRange, Unsatisfiable, parse_range
 from s3bench.s3.refusal import REQUEST_ID, refuse
+from s3bench.s3.shelf import OpenFile
 from s3bench.spec.definition import FileBody, Response
 
 _OK = 200
 _PARTIAL = 206
-_BODYLESS = frozenset({204, 304})
+_NOT_MODIFIED = 304
+_BODYLESS = frozenset({100, 101, 102, 103, 204, 304})
 _READS = frozenset({"GET", "HEAD"})
 _KINDS = frozenset({"GET", "HEAD", "PUT"})  # the methods whose heads differ
 _OURS = frozenset({"content-length", "transfer-encoding"})
 _LAST_MODIFIED = "Mon, 01 Jan 2024 00:00:00 GMT"
-
-
-class OpenFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A workspace file opened for reading, as large as it was when the script was armed."""
-
-    name: str
-    descriptor: int
-    size_bytes: int
 
 
 class Answer:
@@ -55,7 +47,7 @@ class Answer:
         self._replies: dict[str, Reply] = {}  # by method, for one date line
 
     def reply(self, head: RequestHead, date_line: bytes) -> Reply:
-        """The reply to `head`; a Range or partNumber is honoured where the response has a `match` and a file."""
+        """Give the reply to `head`; a Range or partNumber is honoured where the response has a `match` and a file."""
         if self._ranged and head.method in _READS and ("range" in head.fields or "partNumber=" in head.query):
             partial = self._partial(head, date_line)
             if partial is not None:
@@ -73,7 +65,7 @@ class Answer:
         status = self._response.status_code
         size_bytes = len(self._content) if self._file is None else self._file.size_bytes
         if status in _BODYLESS:
-            length = self._declared("content-length") if status != 204 else None  # noqa: PLR2004 (RFC 9110 8.6)
+            length = self._declared("content-length") if status == _NOT_MODIFIED else None  # RFC 9110 8.6
             return self._assemble(status, self._headers(kind, status, length), date_line)
         length = str(size_bytes)
         if kind == "HEAD":
@@ -83,10 +75,10 @@ class Answer:
         headers = self._headers(kind, status, length)
         if self._file is None:
             return self._assemble(status, headers, date_line, body=self._content)
-        return self._assemble(status, headers, date_line, segment=self._segment(0, size_bytes))
+        return self._assemble(status, headers, date_line, segment=Segment(self._file, 0, size_bytes))
 
     def _partial(self, head: RequestHead, date_line: bytes) -> Reply | None:
-        """The 206 or 416 for a request with a Range or partNumber; `None` when the whole object is the answer."""
+        """Give the 206 or 416 for a request with a Range or partNumber; `None` when the whole object is the answer."""
         assert self._file is not None
         size_bytes = self._file.size_bytes
         try:
@@ -100,27 +92,33 @@ class Answer:
             return None
         headers = self._headers(head.method, _PARTIAL, str(part.end - part.start))
         headers.append(("Content-Range", part.content_range))
-        segment = self._segment(part.start, part.end) if head.method == "GET" else None
+        segment = Segment(self._file, part.start, part.end) if head.method == "GET" else None
         return self._assemble(_PARTIAL, headers, date_line, segment=segment)
 
     def _unsatisfiable(self, head: RequestHead, date_line: bytes) -> Reply:
         assert self._file is not None
-        ranged = "range" in head.fields
+        size = str(self._file.size_bytes)
+        headers = (("Content-Range", f"bytes */{size}"),)
+        if "range" not in head.fields:
+            message = "The requested partnumber is not satisfiable"
+            return refuse(
+                head, status=416, code="InvalidPartNumber", message=message, date_line=date_line, headers=headers
+            )
+        # aws-c-s3 looks for ActualObjectSize to tell an empty object, which it asked for by range, from an error.
+        details = (("RangeRequested", head.fields["range"]), ("ActualObjectSize", size))
+        message = "The requested range is not satisfiable"
         return refuse(
             head,
             status=416,
-            code="InvalidRange" if ranged else "InvalidPartNumber",
-            message="The requested range is not satisfiable" if ranged else "The requested part does not exist",
+            code="InvalidRange",
+            message=message,
             date_line=date_line,
-            headers=(("Content-Range", f"bytes */{self._file.size_bytes}"),),
+            headers=headers,
+            details=details,
         )
 
-    def _segment(self, start: int, end: int) -> Segment | None:
-        assert self._file is not None
-        return Segment(self._file.descriptor, start, end, self._file.name)
-
     def _headers(self, kind: str, status: int, length: str | None) -> list[tuple[str, str]]:
-        """The declared headers, completed by what the module's docstring lists."""
+        """Give the declared headers, completed by what the module's docstring lists."""
         dropped = _OURS | {"content-range"} if self._ranged else _OURS
         headers = [(name, value) for name, value in self._response.headers if name.lower() not in dropped]
         present = {name.lower() for name, _ in headers}
@@ -137,7 +135,7 @@ class Answer:
         return headers
 
     def _etag(self) -> str:
-        """The same for every request of one file or text, and different from most others."""
+        """Make a tag that is the same for every request of one file or text, and different from most others."""
         seed = self._content if self._file is None else f"{self._file.name} {self._file.size_bytes}".encode()
         return f'"{hashlib.md5(seed, usedforsecurity=False).hexdigest()}-1"'
 

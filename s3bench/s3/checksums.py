@@ -26,7 +26,7 @@ class Hasher(Protocol):
         """Add the next piece of the body."""
 
     def digest(self) -> bytes:
-        """The checksum of all pieces, big-endian as S3 encodes it."""
+        """Give the checksum of all pieces, big-endian as S3 encodes it."""
 
 
 class _Crc:
@@ -45,7 +45,7 @@ class _Crc:
 
 
 def _from_awscrt(name: str) -> Callable[[memoryview, int], int]:
-    """awscrt's function `name`; imported on first use, since most scripts never verify."""
+    """Give awscrt's function `name`; imported on first use, since most scripts never verify."""
     function: Callable[[memoryview, int], int] = getattr(importlib.import_module("awscrt.checksums"), name)
     return function
 
@@ -109,7 +109,7 @@ class Verifier:
 
 
 def verifier_for(head: RequestHead) -> Verifier | None:
-    """What verifies the body of `head`, or `None` when the request declares no checksum of it."""
+    """Make what verifies the body of `head`, or give `None` when the request declares no checksum of it."""
     claims = tuple(_claims(head))
     return Verifier(claims) if claims else None
 

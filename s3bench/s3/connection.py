@@ -12,7 +12,7 @@ import socket
 from enum import IntEnum
 from select import EPOLLIN, EPOLLOUT, EPOLLRDHUP
 
-from s3bench.s3.exchange import NO_BODY, Body, Reply
+from s3bench.s3.exchange import NO_BODY, NO_FACTS, Body, Reply
 from s3bench.s3.framing import framing_of
 from s3bench.s3.http import HEAD_BYTES_MAX, HEAD_END, BadRequest, RequestHead, parse_head
 from s3bench.s3.intake import Intake
@@ -22,9 +22,10 @@ from s3bench.s3.refusal import refuse
 
 READ_MASK = EPOLLIN | EPOLLRDHUP
 RECEIVE_BYTES = 64 * 1024
-"""At least one TLS record (16 KiB), so that no decrypted byte stays behind inside OpenSSL, where epoll cannot see it."""
+"""At least one TLS record (16 KiB), so that no decrypted byte stays behind in OpenSSL, where epoll cannot see it."""
 
 _CR = 13
+_HEAD_END_BYTES = len(HEAD_END)
 
 
 class State(IntEnum):
@@ -38,6 +39,8 @@ class State(IntEnum):
     LINGER = 5
     CLOSED = 6
 
+
+_HEAD, _SEND = State.HEAD, State.SEND  # a global is looked up faster than an enum's member
 
 HEAD_LIMIT_S = 60.0
 """From the first byte of a request head to its last."""
@@ -86,15 +89,15 @@ class Connection:
     # What the loop calls.
 
     def on_event(self, events: int) -> None:
-        """The socket is ready; errors show in the call that follows, so `events` tells nothing more."""
+        """Go on, since the socket is ready; errors show in the call that follows, so `events` tells nothing more."""
         del events
         self._active_ns = self._loop.now_ns
         state = self._state
-        if state is State.HEAD:
+        if state is _HEAD:
             self._receive_head()
         elif state is State.BODY:
             self._receive_body()
-        elif state is State.SEND:
+        elif state is _SEND:
             self._send_on()
         elif state is State.LINGER:
             self._drain()
@@ -102,10 +105,11 @@ class Connection:
             self._lose("the client closed the connection")
 
     def on_time(self, ticket: int) -> None:
-        """The delay with `ticket` has passed."""
+        """Send the reply that was delayed with `ticket`."""
         if self._state is State.DELAY and ticket == self._ticket:
             self._active_ns = self._loop.now_ns
-            if self._start_reply(self._loop.clock()):
+            assert self._reply is not None
+            if self._start_reply(self._reply, self._loop.clock()):
                 self._resume()
 
     def on_sweep(self, now_ns: int) -> None:
@@ -138,48 +142,42 @@ class Connection:
         if not data:
             self._lose("the client closed the connection")
         elif self._held:
-            self._take(self._held + data, max(0, len(self._held) - len(HEAD_END) + 1))
+            held, self._held = self._held, b""
+            self._loop.busy -= 1  # it is counted again where the bytes are taken
+            self._take(held + data, self._started_ns)
         else:
-            self._take_first(data)
+            self._take(data, self._loop.now_ns)
 
-    def _take_first(self, data: bytes) -> None:
-        """Take bytes that no request has claimed yet."""
-        if data[0] <= _CR:  # RFC 9112 2.2 asks to ignore empty lines before a request
-            data = data.lstrip(b"\r\n")
-        if data:
-            self._begin()
-            self._take(data, 0)
-
-    def _begin(self) -> None:
-        """The first byte of a request is here."""
-        self._started_ns = self._loop.now_ns
-        self._loop.busy += 1
-
-    def _take(self, data: bytes, scan: int) -> None:
-        """Serve the requests in `data`, one after another, until one has to wait; no head ends before `scan`."""
-        self._held = b""
+    def _take(self, data: bytes, started_ns: int) -> None:
+        """Serve the requests in `data`, the first begun at `started_ns`, one after another until one has to wait."""
+        loop = self._loop
         try:
             while True:
-                end = data.find(HEAD_END, scan)
+                if data[0] <= _CR:  # RFC 9112 2.2 asks to ignore empty lines before a request
+                    data = data.lstrip(b"\r\n")
+                    if not data:
+                        return
+                self._started_ns = started_ns
+                loop.busy += 1
+                end = data.find(HEAD_END)
                 if not 0 <= end <= HEAD_BYTES_MAX:
                     self._hold_head(data)
                     return
                 self._head = head = parse_head(data[:end])
                 self._closing = head.closing
-                at = end + len(HEAD_END)
+                at = end + _HEAD_END_BYTES
                 if head.chunked or head.length:
                     at = self._begin_body(head, data, at)
                 else:
-                    self._answer_bodyless(head)
+                    sink = loop.handler.begin(head)
+                    self._answer(head, NO_BODY if sink is None else Body(0, 0, {}, sink))
                 if at == len(data):
                     return
-                if self._state is not State.HEAD:
-                    self._held = data[at:]
+                data = data[at:]
+                if self._state is not _HEAD:
+                    self._held = data
                     return
-                data, scan = data[at:].lstrip(b"\r\n"), 0
-                if not data:
-                    return
-                self._begin()
+                started_ns = loop.now_ns
         except BadRequest as bad:
             self._refuse(bad)
 
@@ -201,7 +199,7 @@ class Connection:
         if at < len(data):
             at += intake.feed(memoryview(data)[at:])
         if intake.ended:
-            self._answer(intake.body())
+            self._answer(head, intake.body())
         elif head.expects_continue and not self._outbox.send_continue():
             self._lose("the client took no 100 Continue")
         return at
@@ -222,38 +220,33 @@ class Connection:
             self._lose("the client closed the connection")
         elif self._intake.ended:
             self._held = leftover
-            if self._answer(self._intake.body()):
+            assert self._head is not None
+            if self._answer(self._head, self._intake.body()):
                 self._resume()
 
     # Answering.
 
-    def _answer_bodyless(self, head: RequestHead) -> None:
-        sink = self._loop.handler.begin(head)
-        self._answer(NO_BODY if sink is None else Body(0, 0, {}, sink))
-
-    def _answer(self, body: Body) -> bool:
+    def _answer(self, head: RequestHead, body: Body) -> bool:
         """Have the request answered; whether the exchange is over and the next one may begin."""
         loop = self._loop
-        assert self._head is not None
         self._intake = None
         self._payload_bytes = body.payload_bytes
         self._wire_bytes = body.wire_bytes
         self._body_ended_ns = now_ns = loop.clock()
-        self._reply = reply = loop.handler.finish(self._head, body, loop.date_line)
-        if reply.delay_s > 0:
+        self._reply = reply = loop.handler.finish(head, body, loop.date_line)
+        if reply.delay_s:
             self._state = State.DELAY
             self._ticket += 1
             self._watch_for(0)
             loop.call_at(now_ns + round(reply.delay_s * 1e9), self, self._ticket)
             return False
-        return self._start_reply(now_ns)
+        return self._start_reply(reply, now_ns)
 
-    def _start_reply(self, now_ns: int) -> bool:
-        assert self._reply is not None
+    def _start_reply(self, reply: Reply, now_ns: int) -> bool:
         self._response_started_ns = now_ns
-        self._state = State.SEND
+        self._state = _SEND
         try:
-            sent = self._outbox.start(self._reply, closing=self._closing)
+            sent = self._outbox.start(reply, self._closing)
         except OSError as error:
             self._lose(_in_words(error))
             return False
@@ -272,9 +265,9 @@ class Connection:
             self._resume()
 
     def _end(self) -> bool:
-        """The exchange is over; whether the connection goes on."""
+        """Take note that the exchange is over; tell whether the connection goes on."""
         self._record(self._broken)
-        self._state = State.HEAD
+        self._state = _HEAD
         if self._closing:
             self._linger()
             return False
@@ -285,7 +278,7 @@ class Connection:
         self._watch_for(READ_MASK)
         if self._held:
             data, self._held = self._held, b""
-            self._take_first(data)
+            self._take(data, self._loop.now_ns)
 
     def _refuse(self, bad: BadRequest) -> None:
         """Answer a request that cannot be read any further, and close."""
@@ -299,7 +292,7 @@ class Connection:
         self._body_ended_ns = now_ns = self._loop.clock()
         date_line = self._loop.date_line
         self._reply = refuse(head, status=bad.status, code=bad.code, message=bad.why, date_line=date_line)
-        self._start_reply(now_ns)
+        self._start_reply(self._reply, now_ns)
 
     # Recording and ending.
 
@@ -307,21 +300,25 @@ class Connection:
         """Record the exchange that is on, if its head could be read, and take it off."""
         loop = self._loop
         loop.busy -= 1
-        if self._head is not None:
+        head, reply = self._head, self._reply
+        if head is not None:
             loop.recorder.add(
-                self._head,
+                head,
                 self._number,
-                (self._started_ns, self._body_ended_ns, self._response_started_ns, loop.clock()),
+                self._started_ns,
+                self._body_ended_ns,
+                self._response_started_ns,
+                loop.clock(),
                 self._payload_bytes,
                 self._wire_bytes,
-                self._outbox.body_bytes if self._reply is not None else 0,
-                self._reply,
+                0 if reply is None else self._outbox.body_bytes,
+                NO_FACTS if reply is None else reply.facts,
                 error,
             )
             self._head = None
 
     def _lose(self, why: str) -> None:
-        """The connection is over, in the middle of an exchange or between two."""
+        """Take note that the connection is over, in the middle of an exchange or between two."""
         head = self._head
         if head is not None:
             self._count_intake()

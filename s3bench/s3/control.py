@@ -9,16 +9,49 @@ import time
 import msgspec
 
 from s3bench.s3.wirelog import WireLog
-from s3bench.spec.definition import Response
+from s3bench.spec.definition import FileBody, Match, Response
 
 _LENGTH_BYTES = 8
 _PIECE_BYTES = 1 << 20
 
 
+class Scripted(msgspec.Struct, frozen=True, array_like=True):
+    """A `Response` on its way: msgspec tells no two dataclasses apart within one union, so the body is two fields."""
+
+    status_code: int
+    headers: tuple[tuple[str, str], ...]
+    text: str
+    file: str | None
+    instances: int | None
+    match: Match | None
+    delay_s: float
+
+    @classmethod
+    def of(cls, response: Response) -> "Scripted":
+        """Take `response` apart; its listings are expanded before (`s3bench.spec.listing`)."""
+        body = response.body
+        assert isinstance(body, str | FileBody)
+        text, file = ("", body.file) if isinstance(body, FileBody) else (body, None)
+        return cls(
+            response.status_code, response.headers, text, file, response.instances, response.match, response.delay_s
+        )
+
+    def response(self) -> Response:
+        """Put the `Response` together again."""
+        return Response(
+            status_code=self.status_code,
+            headers=self.headers,
+            body=self.text if self.file is None else FileBody(file=self.file),
+            instances=self.instances,
+            match=self.match,
+            delay_s=self.delay_s,
+        )
+
+
 class Arm(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Begin an iteration: answer with `responses`, their files read from the directory `workspace`."""
 
-    responses: tuple[Response, ...]
+    responses: tuple[Scripted, ...]
     workspace: str
     verify: bool
 
@@ -78,11 +111,11 @@ class Channel:
             raise ChannelClosed from error
 
     def receive_question(self, *, limit_s: float) -> Question:
-        """The next question, at the server."""
+        """Wait for the next question, at the server."""
         return _QUESTIONS.decode(self._receive(limit_s))
 
     def receive_answer(self, *, limit_s: float) -> Answer:
-        """The next answer, at the harness."""
+        """Wait for the next answer, at the harness."""
         return _ANSWERS.decode(self._receive(limit_s))
 
     def _receive(self, limit_s: float) -> bytearray:

@@ -13,7 +13,19 @@ from typing import Self, TypeVar
 import s3bench
 from s3bench.errors import MachineError, S3BenchError
 from s3bench.s3.certificates import write_certificates
-from s3bench.s3.control import Answer, Arm, Armed, Channel, ChannelClosed, Collect, Collected, Question, Ready, Refused
+from s3bench.s3.control import (
+    Answer,
+    Arm,
+    Armed,
+    Channel,
+    ChannelClosed,
+    Collect,
+    Collected,
+    Question,
+    Ready,
+    Refused,
+    Scripted,
+)
 from s3bench.s3.wirelog import WireLog
 from s3bench.spec.definition import Response
 
@@ -63,7 +75,8 @@ class StubEndpoint:
         `verify` holds every body against the checksums its request declares. Raises `S3BenchError` when a file body is
         missing, `MachineError` when the server is gone.
         """
-        self._ask(Arm(responses=responses, workspace=str(workspace.absolute()), verify=verify), Armed, limit_s=_ARM_S)
+        scripted = tuple(Scripted.of(response) for response in responses)
+        self._ask(Arm(responses=scripted, workspace=str(workspace.absolute()), verify=verify), Armed, limit_s=_ARM_S)
 
     def collect(self) -> WireLog:
         """End the iteration: close what is open and give the wire log; until armed again nothing is answered."""

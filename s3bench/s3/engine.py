@@ -16,7 +16,7 @@ _MARKS = (
 
 
 def engine_of(user_agent: str) -> Engine:
-    """The engine that wrote `user_agent`; the first mark found decides."""
+    """Tell the engine that wrote `user_agent`; the first mark found decides."""
     for mark, engine in _MARKS:
         if mark in user_agent:
             return engine

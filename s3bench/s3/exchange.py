@@ -9,6 +9,7 @@ from typing import Protocol
 import msgspec
 
 from s3bench.s3.http import RequestHead
+from s3bench.s3.shelf import OpenFile
 
 
 class Sink(Protocol):
@@ -34,29 +35,60 @@ class Body(msgspec.Struct, frozen=True):
 NO_BODY = Body(0, 0, {}, None)
 
 
-class Segment(msgspec.Struct, frozen=True, gc=False):
-    """The half-open range `[start, end)` of an open file; `file` is its name in the workspace."""
+ReplyFacts = tuple[int, dict[str, bool], str, str, int, int]
+NO_FACTS: ReplyFacts = (0, {}, "", "", 0, 0)
 
-    descriptor: int
+
+class Segment(msgspec.Struct, frozen=True):
+    """The half-open range `[start, end)` of an open file."""
+
+    file: OpenFile
     start: int
     end: int
-    file: str
 
 
-class Reply(msgspec.Struct, frozen=True):
-    """One response, ready to be sent.
+class Reply:
+    """One response, ready to be sent; shared by every request that gets the same, so nothing changes it.
 
     `head` is complete, with the empty line. The body is `body`, or `segment` when that is given. The first byte leaves
-    `delay_s` after the request was read. `checksums` and `error` go into the wire log as they are.
+    `delay_s` after the request was read. `checksums` and `error` go into the wire log as they are. `facts` is what the
+    wire log keeps: status, checksums, error, and name, start and end of the file bytes; a tuple of its own, since a log
+    of whole replies would hold their files open and their bodies in memory.
     """
 
-    status: int
-    head: bytes
-    body: bytes = b""
-    segment: Segment | None = None
-    delay_s: float = 0.0
-    checksums: dict[str, bool] | None = None
-    error: str = ""
+    __slots__ = ("body", "delay_s", "facts", "head", "segment", "status")
+
+    def __init__(
+        self,
+        status: int,
+        head: bytes,
+        body: bytes = b"",
+        *,
+        segment: Segment | None = None,
+        delay_s: float = 0.0,
+        checksums: dict[str, bool] | None = None,
+        error: str = "",
+    ) -> None:
+        self.status = status
+        self.head = head
+        self.body = body
+        self.segment = segment
+        self.delay_s = delay_s
+        served = ("", 0, 0) if segment is None else (segment.file.name, segment.start, segment.end)
+        self.facts: ReplyFacts = (status, checksums or {}, error, *served)
+
+    def with_checksums(self, checksums: dict[str, bool]) -> "Reply":
+        """Give the same reply to a request whose checksums were verified."""
+        error = self.facts[2]
+        return Reply(
+            self.status,
+            self.head,
+            self.body,
+            segment=self.segment,
+            delay_s=self.delay_s,
+            checksums=checksums,
+            error=error,
+        )
 
 
 class Handler(Protocol):
@@ -66,4 +98,4 @@ class Handler(Protocol):
         """Where the body that follows `head` goes; `None` lets the server discard it, in the kernel where it can."""
 
     def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
-        """The reply to a request whose body has ended; `date_line` is the rendered Date header line."""
+        """Give the reply to a request whose body has ended; `date_line` is the rendered Date header line."""

@@ -33,7 +33,7 @@ class Framing(Protocol):
         """The trailer fields, names in lower case; complete once the body has ended."""
 
     def feed(self, data: memoryview) -> tuple[list[memoryview], int]:
-        """The payload pieces in `data` and how many of its bytes belong to this body; raises `BadRequest`."""
+        """Give the payload pieces in `data` and how many of its bytes belong to this body; raises `BadRequest`."""
 
     def payload_ahead(self) -> int:
         """How many of the next bytes on the wire are payload for certain, so that nobody need look at them."""
@@ -99,7 +99,7 @@ class Chunked:
         return pieces, position
 
     def payload_ahead(self) -> int:
-        """What is left of the current chunk."""
+        """Count what is left of the current chunk."""
         return self._left
 
     def skip(self, count: int) -> None:
@@ -194,7 +194,7 @@ class Nested:
         return pieces, consumed
 
     def payload_ahead(self) -> int:
-        """What both layers agree on."""
+        """Count what both layers agree on."""
         return min(self._outer.payload_ahead(), self._inner.payload_ahead())
 
     def skip(self, count: int) -> None:
@@ -210,13 +210,13 @@ class Nested:
             raise BadRequest("the body ends before the last aws-chunk", code="IncompleteBody")
         if self._decoded_length is not None and self._payload_bytes != self._decoded_length:
             raise BadRequest(
-                f"x-amz-decoded-content-length is {self._decoded_length} but the payload has {self._payload_bytes} bytes",
+                f"x-amz-decoded-content-length is {self._decoded_length}, the payload has {self._payload_bytes} bytes",
                 code="IncompleteBody",
             )
 
 
 def framing_of(head: RequestHead) -> Framing:
-    """The framing of the body that follows `head`; raises `BadRequest`.
+    """Choose the framing of the body that follows `head`; raises `BadRequest`.
 
     aws-chunked is announced by Content-Encoding or by a `STREAMING-` payload hash; clients leave out either.
     """

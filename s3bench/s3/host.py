@@ -1,6 +1,6 @@
 """The server's process: drives the loop, obeys the harness, and ends when the harness does.
 
-Owns the life of an iteration inside the process: opening the workspace's files, arming a script, letting the loop
+Owns the life of an iteration inside the process: arming a script, letting the loop
 settle before the log is taken, and the garbage collector. Started by `endpoint.StubEndpoint` with the number of its
 control descriptor and, for TLS, a certificate.
 """
@@ -13,43 +13,19 @@ import sys
 import time
 from pathlib import Path
 
-from s3bench.s3.answer import OpenFile
+from s3bench.errors import S3BenchError
 from s3bench.s3.checksums import load_algorithms
-from s3bench.s3.control import Arm, Armed, Channel, ChannelClosed, Collected, Question, Ready, Refused
+from s3bench.s3.control import Arm, Armed, Channel, ChannelClosed, Collected, Ready, Refused
 from s3bench.s3.server import Server, raise_descriptor_limit
+from s3bench.s3.shelf import Shelf
 from s3bench.s3.stub import Script
 from s3bench.s3.wirelog import WireLog
-from s3bench.spec.definition import FileBody, Response
 
 _BACKLOG = 4096
 _TURN_S = 1.0
 _TALK_S = 60.0
 _SETTLE_TURNS_MAX = 200
-_NOTHING_ARMED = Script((), files={}, verify=False)
-
-
-class Files:
-    """The workspace files that one script serves, open for reading."""
-
-    def __init__(self) -> None:
-        self._opened: dict[str, OpenFile] = {}
-
-    def reopen(self, responses: tuple[Response, ...], workspace: Path) -> dict[str, OpenFile]:
-        """Close the last script's files and open those of `responses`; raises `OSError`."""
-        self.close()
-        for response in responses:
-            if isinstance(response.body, FileBody) and response.body.file not in self._opened:
-                name = response.body.file
-                descriptor = os.open(workspace / name, os.O_RDONLY | os.O_CLOEXEC)
-                size_bytes = os.fstat(descriptor).st_size
-                self._opened[name] = OpenFile(name=name, descriptor=descriptor, size_bytes=size_bytes)
-        return self._opened
-
-    def close(self) -> None:
-        """Close all."""
-        for file in self._opened.values():
-            os.close(file.descriptor)
-        self._opened.clear()
+_NOTHING_ARMED = Script((), files=Shelf(Path(os.devnull)), verify=False)
 
 
 class Host:
@@ -58,7 +34,6 @@ class Host:
     def __init__(self, server: Server, control: socket.socket) -> None:
         self._server = server
         self._channel = Channel(control)
-        self._files = Files()
         self._script = _NOTHING_ARMED
         self._cpu_s = 0.0
         self._parent = os.getppid()
@@ -74,10 +49,9 @@ class Host:
         server = self._server
         while not self._ended:
             server.turn(_TURN_S)
-        self._files.close()
 
     def on_event(self, events: int) -> None:
-        """The harness asks something, or is gone."""
+        """Answer the harness, or end when it is gone."""
         del events
         try:
             question = self._channel.receive_question(limit_s=_TALK_S)
@@ -87,25 +61,21 @@ class Host:
             self._ended = True
 
     def on_sweep(self, now_ns: int) -> None:
-        """A control channel kept open by somebody's fork must not keep an orphan alive."""
+        """End with the parent: a control channel kept open by somebody's fork must not keep an orphan alive."""
         del now_ns
         self._ended = self._ended or os.getppid() != self._parent
 
     def abort(self, why: str) -> None:
-        """A question that cannot be answered is the end: the harness sees the channel close and reads why."""
+        """End over a question that cannot be answered: the harness sees the channel close and reads why."""
         sys.stderr.write(f"{why}\n")
         self._ended = True
 
     def _arm(self, question: Arm) -> Armed | Refused:
+        responses = tuple(scripted.response() for scripted in question.responses)
         try:
-            files = self._files.reopen(question.responses, Path(question.workspace))
-            script = Script(question.responses, files=files, verify=question.verify)
-        except OSError as error:
-            return Refused(
-                what=f"the stub cannot read the workspace file {error.filename!r}",
-                why=str(error.strerror),
-                fix="name a file that `environment` makes",
-            )
+            script = Script(responses, files=Shelf(Path(question.workspace)), verify=question.verify)
+        except S3BenchError as error:
+            return Refused(what=error.what, why=error.why, fix=error.fix)
         if question.verify:
             load_algorithms()
         self._script = script
@@ -114,7 +84,7 @@ class Host:
         return Armed()
 
     def _collect(self) -> WireLog:
-        """What the sockets still hold belongs to the iteration; then everything is closed."""
+        """Read what the sockets still hold, which belongs to the iteration; then close everything."""
         for _ in range(_SETTLE_TURNS_MAX):
             if not self._server.turn(0):
                 break
@@ -123,7 +93,6 @@ class Host:
         log = self._server.loop.recorder.log(leftover=self._script.leftover(), server_cpu_s=cpu_s)
         self._script = _NOTHING_ARMED
         self._server.start_recording(_NOTHING_ARMED)
-        self._files.close()
         gc.collect()
         return log
 

@@ -24,7 +24,6 @@ HEAD_END = b"\r\n\r\n"
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 5.6.2
 _LENGTH_DIGITS_MAX = 19
 _METHODS = frozenset({"GET", "PUT", "POST", "HEAD", "DELETE"})
-_REQUEST_LINE_PARTS = 3
 _NAMES_MAX = 1024
 _names: dict[str, str] = {}  # field names seen and found valid, to their lower-case form; bounded by _NAMES_MAX
 
@@ -75,17 +74,17 @@ class RequestHead(msgspec.Struct, frozen=True, gc=False):
 
 
 def parse_head(raw: bytes) -> RequestHead:
-    """The request head in `raw`, which ends before the empty line; raises `BadRequest`."""
+    """Parse the request head in `raw`, which ends before the empty line; raises `BadRequest`."""
     text = raw.decode("latin-1")
     lines = text.split("\r\n")
     line_ends = len(lines) - 1
     # RFC 9112 2.2: a bare CR is invalid; a bare LF could be read as a line end by others, so it is refused as well.
     if text.count("\n") != line_ends or text.count("\r") != line_ends or "\0" in text:
         raise BadRequest("the request head holds a bare CR, LF or NUL")
-    request_line = lines[0].split(" ")
-    if len(request_line) != _REQUEST_LINE_PARTS:
-        raise BadRequest(f"not an HTTP request line: {lines[0][:80]!r}")
-    method, target, version = request_line
+    try:
+        method, target, version = lines[0].split(" ")
+    except ValueError:
+        raise BadRequest(f"not an HTTP request line: {lines[0][:80]!r}") from None
     if method not in _METHODS and _TOKEN.fullmatch(method) is None:
         raise BadRequest(f"not an HTTP method: {method[:80]!r}")
     closing = version != "HTTP/1.1"
@@ -97,13 +96,13 @@ def parse_head(raw: bytes) -> RequestHead:
         length, chunked = _body_framing(fields, closing=closing)
     if "connection" in fields and "close" in fields["connection"].lower():
         closing = True
-    if "host" not in fields and version == "HTTP/1.1":
+    if "host" not in fields and version != "HTTP/1.0":
         raise BadRequest("the Host header is missing (RFC 9112 3.2)")
-    path, _, query = target.partition("?")
-    if not path.startswith("/"):
-        path = _path_of_other_form(path)
-    if "%" in path or not path.isascii():
-        path = unquote_to_bytes(path.encode("latin-1")).decode("utf-8", "replace")
+    path, query = target, ""
+    if "?" in target:
+        path, _, query = target.partition("?")
+    if path[:1] != "/" or "%" in path or not path.isascii():
+        path = _decode_path(path)
     return RequestHead(method, path, query, fields, length, chunked, closing)
 
 
@@ -164,8 +163,15 @@ def _bad_version(version: str) -> BadRequest:
     return BadRequest(f"not an HTTP version: {version[:20]!r}")
 
 
+def _decode_path(path: str) -> str:
+    """Undo percent-encoding; bytes that are no UTF-8 become replacement characters."""
+    if path[:1] != "/":
+        path = _path_of_other_form(path)
+    return unquote_to_bytes(path.encode("latin-1")).decode("utf-8", "replace")
+
+
 def _path_of_other_form(target: str) -> str:
-    """The path of a target in absolute form (`http://host/path`, RFC 9112 3.2.2) or of `*`."""
+    """Take the path out of a target in absolute form (`http://host/path`, RFC 9112 3.2.2), or take `*`."""
     scheme, separator, rest = target.partition("://")
     if separator and scheme.lower() in {"http", "https"}:
         _, slash, path = rest.partition("/")

@@ -43,7 +43,7 @@ class Intake:
         return self._framing.ended
 
     def body(self) -> Body:
-        """The body, once it has ended."""
+        """Give the body, once it has ended."""
         return Body(self.payload_bytes, self.wire_bytes, self._framing.trailers, self._sink)
 
     def feed(self, view: memoryview) -> int:

@@ -24,10 +24,10 @@ class Watched(Protocol):
     """Whoever owns a descriptor in the epoll set."""
 
     def on_event(self, events: int) -> None:
-        """The descriptor is ready for `events` (an epoll mask)."""
+        """Go on, since the descriptor is ready for `events` (an epoll mask)."""
 
     def on_sweep(self, now_ns: int) -> None:
-        """Called about once a second: give up what has waited too long."""
+        """Give up what has waited too long."""
 
     def abort(self, why: str) -> None:
         """Something about this descriptor went wrong that only ends it, not the loop."""
@@ -37,7 +37,7 @@ class Timed(Watched, Protocol):
     """Whoever waits for a time."""
 
     def on_time(self, ticket: int) -> None:
-        """The time given to `Loop.call_at` has come; `ticket` as given there."""
+        """Go on, since the time given to `Loop.call_at` has come; `ticket` as given there."""
 
 
 class Loop:
@@ -76,7 +76,7 @@ class Loop:
         self.tick()
 
     def tick(self) -> None:
-        """A new batch of events begins: take the time, and a new Date once a second."""
+        """Begin a new batch of events: take the time, and a new Date once a second."""
         self.now_ns = self.clock()
         if self.now_ns >= self._date_due_ns:
             wall_s = time.time()

@@ -16,6 +16,7 @@ BLOCKED = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantW
 _INLINE_BYTES = 32 * 1024  # files up to this size are read and sent with their head; larger ones go by sendfile
 _SENDFILE_BYTES = 4 * 1024 * 1024
 _TLS_PIECE_BYTES = 256 * 1024
+_pread = os.pread
 _NOTHING = memoryview(b"")
 _CLOSE = b"Connection: close\r\n\r\n"
 
@@ -24,7 +25,7 @@ class FileChanged(Exception):
     """A workspace file became shorter than it was when the script was armed."""
 
     def __init__(self, segment: Segment) -> None:
-        super().__init__(f"the workspace file {segment.file!r} became shorter while it was served")
+        super().__init__(f"the workspace file {segment.file.name!r} became shorter while it was served")
 
 
 class Outbox:
@@ -47,7 +48,7 @@ class Outbox:
         """Bytes of the response body that the kernel has taken so far."""
         return max(0, self._sent_bytes - self._head_bytes)
 
-    def start(self, reply: Reply, *, closing: bool) -> bool:
+    def start(self, reply: Reply, closing: bool, /) -> bool:  # noqa: FBT001 (a keyword costs the hot path more)
         """Begin to send `reply`, and `Connection: close` with it where `closing`; whether all of it is sent.
 
         Raises `OSError` when the client is gone, `FileChanged` when the file is.
@@ -56,15 +57,15 @@ class Outbox:
         if closing:
             data = data[:-2] + _CLOSE
         self._head_bytes = len(data)
-        self._at = self._end = 0
         segment = reply.segment
         if segment is None:
             data += reply.body
         else:
-            size_bytes = segment.end - segment.start
+            start = segment.start
+            size_bytes = segment.end - start
             if size_bytes > _INLINE_BYTES:
                 return self._start_file(data, segment)
-            content = os.pread(segment.descriptor, size_bytes, segment.start)
+            content = _pread(segment.file.descriptor, size_bytes, start)
             if len(content) < size_bytes:
                 raise FileChanged(segment)
             data += content
@@ -117,7 +118,7 @@ class Outbox:
         segment = self._segment
         assert segment is not None
         wanted = min(self._end - self._at, _SENDFILE_BYTES)
-        sent = os.sendfile(self._sock.fileno(), segment.descriptor, self._at, wanted)
+        sent = os.sendfile(self._sock.fileno(), segment.file.descriptor, self._at, wanted)
         if not sent:
             raise FileChanged(segment)
         self._at += sent
@@ -140,7 +141,7 @@ class TlsOutbox(Outbox):
     def _send_file(self) -> bool:
         segment = self._segment
         assert segment is not None
-        content = os.pread(segment.descriptor, min(self._end - self._at, _TLS_PIECE_BYTES), self._at)
+        content = os.pread(segment.file.descriptor, min(self._end - self._at, _TLS_PIECE_BYTES), self._at)
         if not content:
             raise FileChanged(segment)
         self._at += len(content)

@@ -29,13 +29,13 @@ class Unsatisfiable(Exception):
 
 
 def parse_range(header: str, size_bytes: int) -> ByteRange | None:
-    """The range that `header` asks of an object of `size_bytes`, clamped to it; `None` asks for the whole object.
+    """Find the range that `header` asks of an object of `size_bytes`, clamped to it; `None` asks for the whole object.
 
     Raises `Unsatisfiable` when no byte of the object is in the range. RFC 9110 14.1.2 calls a suffix of an empty
     object satisfiable; there is no Content-Range for it, so the whole (empty) object is the answer.
     """
     match = _ONE_RANGE.fullmatch(header)
-    if match is None or match[0] and not (match[1] or match[2]):
+    if match is None or not (match[1] or match[2]):
         return None
     first, last = match[1], match[2]
     if not first:

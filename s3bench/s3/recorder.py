@@ -5,10 +5,11 @@ beyond the tuple until the log is collected, since that would be the client's ti
 """
 
 import re
+from operator import itemgetter
 from typing import Any
 
 from s3bench.s3.engine import engine_of
-from s3bench.s3.exchange import Reply
+from s3bench.s3.exchange import ReplyFacts
 from s3bench.s3.http import RequestHead
 from s3bench.s3.wirelog import Engine, WireLog, WireRequest
 
@@ -33,43 +34,50 @@ class Recorder:
         self.connections_open_max = 0
         self.in_flight_max = 0
 
-    def add(  # positional and flat: this runs once a request
+    def add(  # noqa: PLR0917 (this runs once a request, and keywords cost time)
         self,
         head: RequestHead,
         connection: int,
-        times_ns: tuple[int, int, int, int],
+        started_ns: int,
+        body_ended_ns: int,
+        response_started_ns: int,
+        ended_ns: int,
         body_bytes: int,
         wire_bytes: int,
         response_bytes: int,
-        reply: Reply | None,
+        facts: ReplyFacts,
         error: str,
         /,
     ) -> None:
-        """One exchange that has ended; it is complete unless `error` says otherwise."""
-        if len(self._records) >= RECORDS_MAX:
+        """Record one exchange that has ended; it is complete unless `error` says otherwise."""
+        records = self._records
+        if len(records) >= RECORDS_MAX:
             self._unkept[0] += 1
             return
-        fields = head.fields
-        self._records.append(
+        field = head.fields.get
+        records.append(
             (
-                times_ns,
+                started_ns,
+                body_ended_ns,
+                response_started_ns,
+                ended_ns,
                 head.method,
                 head.path,
                 head.query,
-                fields.get("range", ""),
-                fields.get("amz-sdk-request", ""),
-                fields.get("user-agent", ""),
+                field("range", ""),
+                field("amz-sdk-request", ""),
+                field("user-agent", ""),
                 connection,
                 body_bytes,
                 wire_bytes,
                 response_bytes,
-                reply,
+                facts,
                 error,
             )
         )
 
     def fault(self, text: str) -> None:
-        """A connection that spoke no HTTP, in words."""
+        """Record a connection that spoke no HTTP, in words."""
         if len(self._faults) < FAULTS_MAX:
             self._faults.append(text)
         else:
@@ -78,7 +86,7 @@ class Recorder:
     def log(self, *, leftover: tuple[str, ...], server_cpu_s: float) -> WireLog:
         """Everything recorded, requests in order of their start."""
         engines: dict[str, Engine] = {}
-        self._records.sort(key=_started_ns)
+        self._records.sort(key=itemgetter(0))
         return WireLog(
             requests=tuple(_request(record, engines) for record in self._records),
             leftover=leftover,
@@ -101,19 +109,14 @@ class Recorder:
         return tuple(texts)
 
 
-def _started_ns(record: tuple[Any, ...]) -> int:
-    started: int = record[0][0]
-    return started
-
-
 def _request(record: tuple[Any, ...], engines: dict[str, Engine]) -> WireRequest:
-    times_ns, method, path, query, byte_range, sdk_request, user_agent, connection, *rest = record
-    body_bytes, wire_bytes, response_bytes, reply, error = rest
+    started_ns, body_ended_ns, response_started_ns, ended_ns, method, path, query, *rest = record
+    byte_range, sdk_request, user_agent, connection, body_bytes, wire_bytes, response_bytes, facts, error = rest
+    status, checksums, refusal, file, served_start, served_end = facts
     engine = engines.get(user_agent)
     if engine is None:
         engine = engines[user_agent] = engine_of(user_agent)
     attempt = _ATTEMPT.search(sdk_request)
-    segment = None if reply is None else reply.segment
     return WireRequest(
         method=method,
         path=path,
@@ -122,18 +125,18 @@ def _request(record: tuple[Any, ...], engines: dict[str, Engine]) -> WireRequest
         connection=connection,
         attempt=int(attempt[1]) if attempt else 1,
         engine=engine,
-        started_ns=times_ns[0],
-        body_ended_ns=times_ns[1],
-        response_started_ns=times_ns[2],
-        ended_ns=times_ns[3],
-        status=0 if reply is None else reply.status,
+        started_ns=started_ns,
+        body_ended_ns=body_ended_ns,
+        response_started_ns=response_started_ns,
+        ended_ns=ended_ns,
+        status=status,
         body_bytes=body_bytes,
         wire_bytes=wire_bytes,
         response_bytes=response_bytes,
-        checksums={} if reply is None or reply.checksums is None else reply.checksums,
-        file="" if segment is None else segment.file,
-        served_start=0 if segment is None else segment.start,
-        served_end=0 if segment is None else segment.end,
+        checksums=checksums,
+        file=file,
+        served_start=served_start,
+        served_end=served_end,
         complete=not error,
-        error=error or ("" if reply is None else reply.error),
+        error=error or refusal,
     )

@@ -12,7 +12,7 @@ REQUEST_ID = "S3BENCH000000001"
 """The value of every x-amz-request-id: clients print it, nobody tells requests apart by it."""
 
 
-def refuse(  # one row per part of the document
+def refuse(
     head: RequestHead | None,
     *,
     status: int,
@@ -22,11 +22,16 @@ def refuse(  # one row per part of the document
     error: str = "",
     checksums: dict[str, bool] | None = None,
     headers: tuple[tuple[str, str], ...] = (),
+    details: tuple[tuple[str, str], ...] = (),
 ) -> Reply:
-    """An error reply to `head` (`None` when no head could be read); `error` goes into the wire log."""
+    """Make an error reply to `head` (`None` when no head could be read), with `details` as further XML elements.
+
+    `error` goes into the wire log.
+    """
     resource = head.path if head is not None else ""
     document = (
         f'<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>{code}</Code><Message>{_text(message)}</Message>'
+        f"{''.join(f'<{name}>{_text(value)}</{name}>' for name, value in details)}"
         f"<Resource>{_text(resource)}</Resource><RequestId>{REQUEST_ID}</RequestId></Error>"
     ).encode()
     rendered = render_head(

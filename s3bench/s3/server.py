@@ -4,6 +4,7 @@ Owns accepting, turning the loop, and what bounds it: how many connections, how 
 answered is the handler's. Speaks HTTP/1.1 on a listening socket that is given to it, over TLS where it gets a context.
 """
 
+import contextlib
 import errno
 import os
 import resource
@@ -22,7 +23,7 @@ from s3bench.s3.tls import TlsConnection
 _ACCEPTS_A_TURN = 64
 _EVENTS_A_TURN = 512
 _SWEEP_NS = 1_000_000_000
-_DESCRIPTORS_RESERVED = 64  # for the workspace's files, the control channel and the process itself
+_DESCRIPTORS_RESERVED = 512  # for the workspace's files, the control channel and the process itself
 _CONNECTIONS_MAX = 50_000
 _TOO_MANY = (
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n"
@@ -36,7 +37,7 @@ def raise_descriptor_limit() -> int:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = _CONNECTIONS_MAX if hard == resource.RLIM_INFINITY else min(hard, _CONNECTIONS_MAX)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
-    return max(1, limit - _DESCRIPTORS_RESERVED)
+    return limit - min(_DESCRIPTORS_RESERVED, limit // 2)
 
 
 class Server:
@@ -56,8 +57,12 @@ class Server:
         self._sweep_due_ns = self.loop.now_ns + _SWEEP_NS
         # Closed for a moment when descriptors run out, so that a connection can be accepted and told so.
         self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-        listener.setblocking(False)
+        listener.settimeout(0)
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # inherited by every accepted socket on Linux
+        with contextlib.suppress(OSError):  # not every kernel lets us choose
+            # BBR, the default of some machines, paces its sending by timers: on loopback that halves what one
+            # connection carries, and there is no congestion to control. Inherited by accepted sockets as well.
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
         self.watch(listener.fileno(), self)
 
     def __enter__(self) -> Self:
@@ -112,7 +117,7 @@ class Server:
     # What the loop calls for the listener.
 
     def on_event(self, events: int) -> None:
-        """Connections are waiting to be accepted."""
+        """Accept the connections that wait."""
         del events
         for _ in range(_ACCEPTS_A_TURN):
             try:
@@ -127,10 +132,10 @@ class Server:
             self._admit(sock)
 
     def on_sweep(self, now_ns: int) -> None:
-        """The listener waits for ever."""
+        """Do nothing: the listener waits for ever."""
 
     def abort(self, why: str) -> None:
-        """The listener stays; what went wrong is told."""
+        """Tell what went wrong; the listener stays."""
         self.loop.recorder.fault(why)
 
     def _admit(self, sock: socket.socket) -> None:
@@ -140,7 +145,7 @@ class Server:
         if len(loop.watched) - self._permanent >= self._connections_max:
             self._refuse(sock)
             return
-        sock.setblocking(False)
+        sock.settimeout(0)
         try:
             if self._context is None:
                 Connection(loop, sock, recorder.connections)
@@ -156,7 +161,7 @@ class Server:
             f"connection {self.loop.recorder.connections}: refused, {len(self.loop.watched) - self._permanent} are open"
         )
         with sock:
-            sock.setblocking(False)
+            sock.settimeout(0)
             try:
                 if self._context is None:
                     sock.send(_TOO_MANY)
@@ -187,7 +192,7 @@ class Server:
                 _give_up(owner, error)
 
     def _note_in_flight(self, events: list[tuple[int, int]]) -> None:
-        """Requests seen at once: those that are on, and one for each idle connection that has bytes waiting."""
+        """Count requests seen at once: those that are on, and one for each idle connection that has bytes waiting."""
         loop = self.loop
         begun = 0
         for descriptor, mask in events:

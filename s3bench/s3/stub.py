@@ -1,39 +1,33 @@
 """The stub's script: which response a request takes, and what is left over.
 
 Owns the order of responses, `match` and `instances`. Each request takes the first response not yet used up that fits
-it, at the moment its body has been read to the end; a request that is refused for its checksums takes none. Pure:
-`answer` renders, `connection` sends.
+it, at the moment its body has been read to the end; a request that is refused for its checksums takes none. `answer`
+renders, `shelf` opens files, `connection` sends.
 """
 
 import re
-from collections.abc import Mapping
+from typing import Protocol
 from urllib.parse import parse_qsl
 
-from msgspec import structs
-
-from s3bench.s3.answer import Answer, OpenFile
+from s3bench.errors import S3BenchError
+from s3bench.s3.answer import Answer
 from s3bench.s3.checksums import Verifier, verifier_for
 from s3bench.s3.exchange import Body, Reply
 from s3bench.s3.http import RequestHead
 from s3bench.s3.refusal import refuse
+from s3bench.s3.shelf import OpenFile
 from s3bench.spec.definition import FileBody, Match, Response
 
 
-class _Entry:
-    """One response of the script and how often it can still be taken (`None`: without end)."""
+class Files(Protocol):
+    """Where file bodies come from."""
 
-    __slots__ = ("answer", "fits", "left", "position", "response")
-
-    def __init__(self, position: int, response: Response, file: OpenFile | None) -> None:
-        self.position = position
-        self.response = response
-        self.answer = Answer(response, file)
-        self.fits = None if response.match is None else _Fit(response.match)
-        self.left = response.instances
+    def find(self, name: str) -> OpenFile | None:
+        """Give the file `name`, opened, or `None` where there is none."""
 
 
 class _Fit:
-    """A `Match` made ready: whether it fits a request."""
+    """A `Match` made ready to be held against requests."""
 
     __slots__ = ("_exact_path", "_method", "_path", "_query")
 
@@ -42,45 +36,67 @@ class _Fit:
         self._exact_path = match.path if match.path is not None and "*" not in match.path else None
         self._path = None
         if match.path is not None and "*" in match.path:
-            self._path = re.compile(".*".join(map(re.escape, match.path.split("*"))), re.DOTALL)
+            self._path = re.compile("(.*)".join(map(re.escape, match.path.split("*"))), re.DOTALL)
         self._query = match.query
 
-    def __call__(self, head: RequestHead) -> bool:
+    def wildcard(self, head: RequestHead) -> str | None:
+        """Give what the path's first `*` stands for in `head` (empty without one), or `None` where it does not fit."""
         if self._method is not None and head.method != self._method:
-            return False
+            return None
         if self._exact_path is not None and head.path != self._exact_path:
-            return False
-        if self._path is not None and self._path.fullmatch(head.path) is None:
-            return False
-        if not self._query:
-            return True
-        given = dict(parse_qsl(head.query, keep_blank_values=True))
-        return all(name in given and value in {"", given[name]} for name, value in self._query)
+            return None
+        stands_for = ""
+        if self._path is not None:
+            found = self._path.fullmatch(head.path)
+            if found is None:
+                return None
+            stands_for = found[1]
+        if self._query:
+            given = dict(parse_qsl(head.query, keep_blank_values=True))
+            if not all(name in given and value in {"", given[name]} for name, value in self._query):
+                return None
+        return stands_for
+
+
+class _Entry:
+    """One response of the script, and how often it can still be taken (`None`: without end).
+
+    `answer` is ready beforehand, except where the file depends on the request.
+    """
+
+    __slots__ = ("answer", "fit", "left", "position", "response")
+
+    def __init__(self, position: int, response: Response, files: Files) -> None:
+        self.position = position
+        self.response = response
+        self.fit = None if response.match is None else _Fit(response.match)
+        self.left = response.instances
+        self.answer = None if _depends_on_request(response) else Answer(response, _file_of(position, response, files))
 
 
 class Script:
     """The `exchange.Handler` of one iteration.
 
-    `files` holds every `FileBody` of the responses, opened, by name. With `verify` each body is held against the
-    checksums that its request declares, and refused as S3 does (400, BadDigest) when one is wrong.
+    File bodies come from `files`; raises `S3BenchError` where one is missing. With `verify` each body is held against
+    the checksums that its request declares, and refused as S3 does (400, BadDigest) when one is wrong.
     """
 
-    def __init__(self, responses: tuple[Response, ...], *, files: Mapping[str, OpenFile], verify: bool) -> None:
+    def __init__(self, responses: tuple[Response, ...], *, files: Files, verify: bool) -> None:
         self._verify = verify
+        self._files = files
         self._live = [
-            _Entry(position, response, files[response.body.file] if isinstance(response.body, FileBody) else None)
-            for position, response in enumerate(responses)
-            if response.instances != 0
+            _Entry(position, response, files) for position, response in enumerate(responses) if response.instances != 0
         ]
 
     def begin(self, head: RequestHead) -> Verifier | None:
-        """What verifies the body, if anything does."""
+        """Give what verifies the body, if anything does."""
         return verifier_for(head) if self._verify else None
 
     def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
-        """The reply to a whole request."""
+        """Give the reply to a whole request."""
         checksums = None
-        if isinstance(body.sink, Verifier):
+        if body.sink is not None:
+            assert isinstance(body.sink, Verifier)
             checksums, wrong = body.sink.outcome(body.trailers)
             if wrong:
                 return refuse(
@@ -92,40 +108,55 @@ class Script:
                     error=f"checksum mismatch for {head.method} {head.target}: {wrong}",
                     checksums=checksums,
                 )
-        answer = self._take(head)
-        if answer is None:
-            return _nothing_left(head, date_line, checksums)
-        reply = answer.reply(head, date_line)
-        return reply if checksums is None else structs.replace(reply, checksums=checksums)
+        reply = self._reply(head, date_line)
+        return reply if checksums is None else reply.with_checksums(checksums)
 
     def leftover(self) -> tuple[str, ...]:
         """Each response that no request took, in words, in the order of the script."""
         return tuple(_left_in_words(entry) for entry in self._live if entry.left is not None)
 
-    def _take(self, head: RequestHead) -> Answer | None:
+    def _reply(self, head: RequestHead, date_line: bytes) -> Reply:
         live = self._live
-        for index, entry in enumerate(live):
-            if entry.fits is None or entry.fits(head):
+        for entry in live:
+            wildcard = "" if entry.fit is None else entry.fit.wildcard(head)
+            if wildcard is not None:
                 if entry.left is not None:
                     entry.left -= 1
                     if not entry.left:
-                        del live[index]
-                return entry.answer
+                        live.remove(entry)
+                if entry.answer is not None:
+                    return entry.answer.reply(head, date_line)
+                return self._reply_with(entry.response, wildcard, head, date_line)
+        # A 400 that no client retries; S3 itself never sends this code.
+        message = f"no response left for {head.method} {head.target}"
+        return refuse(head, status=400, code="NoResponseLeft", message=message, date_line=date_line, error=message)
+
+    def _reply_with(self, response: Response, wildcard: str, head: RequestHead, date_line: bytes) -> Reply:
+        """Reply with the file that the request names by its path."""
+        assert isinstance(response.body, FileBody)
+        name = response.body.file.replace("*", wildcard)
+        file = self._files.find(name)
+        if file is not None:
+            return Answer(response, file).reply(head, date_line)
+        message = f"the workspace has no file {name!r} for {head.method} {head.target}"
+        return refuse(head, status=404, code="NoSuchKey", message=message, date_line=date_line, error=message)
+
+
+def _depends_on_request(response: Response) -> bool:
+    return isinstance(response.body, FileBody) and "*" in response.body.file
+
+
+def _file_of(position: int, response: Response, files: Files) -> OpenFile | None:
+    if not isinstance(response.body, FileBody):
         return None
-
-
-def _nothing_left(head: RequestHead, date_line: bytes, checksums: dict[str, bool] | None) -> Reply:
-    """A 400 that no client retries; S3 itself never sends this code."""
-    message = f"no response left for {head.method} {head.target}"
-    return refuse(
-        head,
-        status=400,
-        code="NoResponseLeft",
-        message=message,
-        date_line=date_line,
-        error=message,
-        checksums=checksums,
-    )
+    file = files.find(response.body.file)
+    if file is None:
+        raise S3BenchError(
+            f"responses[{position}]: the workspace has no file {response.body.file!r}",
+            "its body is read from there",
+            "make it under `environment`",
+        )
+    return file
 
 
 def _left_in_words(entry: _Entry) -> str:

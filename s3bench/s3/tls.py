@@ -15,7 +15,7 @@ from s3bench.s3.outbox import TlsOutbox
 
 
 def server_context(certificate: Path) -> ssl.SSLContext:
-    """The TLS settings of a server with `certificate`, a PEM file that holds its private key too."""
+    """Make the TLS settings of a server with `certificate`, a PEM file that holds its private key too."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(certificate)
@@ -37,7 +37,7 @@ class TlsConnection(Connection):
         self._state = State.HANDSHAKE
 
     def on_event(self, events: int) -> None:
-        """The socket is ready."""
+        """Shake hands first, then go on as any connection."""
         if self._state is State.HANDSHAKE:
             self._active_ns = self._loop.now_ns
             self._shake_hands()

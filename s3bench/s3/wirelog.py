@@ -11,8 +11,8 @@ import msgspec
 class Engine(StrEnum):
     """The S3 transfer engine that sent a request, told from the bytes on the wire, never from a configuration.
 
-    `CRT`: aws-c-s3, whose C code puts `CRTS3NativeClient/` into User-Agent itself. `PYTHON`: botocore's own HTTP client.
-    `GO`: aws-sdk-go (s5cmd). `OTHER`: anything else.
+    `CRT`: aws-c-s3, whose C code puts `CRTS3NativeClient/` into User-Agent itself. `PYTHON`: botocore's own HTTP
+    client. `GO`: aws-sdk-go (s5cmd). `OTHER`: anything else.
     """
 
     CRT = "crt"

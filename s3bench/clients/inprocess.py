@@ -1,0 +1,114 @@
+"""The stub inside the client's process, seen from outside: writes its script, reads its log as a wire log.
+
+For Classic clients (aws-cli, boto3) alone; `probes/s3bench_probe/stubbing.py` is what runs there. There are no sockets,
+so connections count nothing, and nobody verifies checksums.
+"""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from s3bench.errors import BadInput
+from s3bench.s3.wirelog import Engine, WireLog, WireRequest
+from s3bench.spec.definition import ClientKind, FileBody, Match, Response
+
+URL = "http://127.0.0.1:9"
+"""Where a client is pointed that never opens a socket: the discard port (RFC 863), should it do so after all."""
+
+_ATTEMPT = re.compile(r"attempt=([0-9]{1,6})")
+
+
+def check_in_process(kind: ClientKind) -> None:
+    """Raise `BadInput` for a client whose requests do not go through botocore."""
+    if kind not in {ClientKind.CLI, ClientKind.CLI_CLASSIC, ClientKind.BOTO3_CLASSIC}:
+        raise BadInput(
+            f"{kind} cannot be stubbed in its own process",
+            "its requests do not go through botocore",
+            "leave `--stub in-process` away, or select `--client cli-classic`",
+        )
+
+
+def write_script(script: Path, responses: tuple[Response, ...], *, workspace: Path, log: Path) -> None:
+    """Write the script for one iteration, file bodies to be read from `workspace`, and begin an empty `log`."""
+    log.write_bytes(b"")
+    told = {
+        "workspace": str(workspace),
+        "log": str(log),
+        "responses": [_response(response) for response in responses],
+    }
+    script.write_text(json.dumps(told), "utf-8")
+
+
+def _response(response: Response) -> dict[str, Any]:
+    file = response.body.file if isinstance(response.body, FileBody) else ""
+    return {
+        "status_code": response.status_code,
+        "headers": dict(response.headers),
+        "body": response.body if isinstance(response.body, str) else "",
+        "file": file,
+        "instances": response.instances,
+        "delay_s": response.delay_s,
+        "match": _match(response.match),
+    }
+
+
+def _match(match: Match | None) -> dict[str, Any] | None:
+    return None if match is None else {"method": match.method, "path": match.path, "query": list(match.query)}
+
+
+def read_log(log: Path, responses: tuple[Response, ...]) -> WireLog:
+    """Read what the stub inside the process saw."""
+    records = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    used = Counter(record["response"] for record in records)
+    leftover = [
+        f"responses[{position}]: {response.instances - used[position]} of {response.instances} instances unused"
+        for position, response in enumerate(responses)
+        if response.instances is not None and used[position] < response.instances
+    ]
+    return WireLog(
+        requests=tuple(sorted((_request(record) for record in records), key=lambda request: request.started_ns)),
+        leftover=tuple(leftover),
+        connections=0,
+        connections_open_max=0,
+        requests_in_flight_max=_in_flight_max(records),
+        server_cpu_s=0.0,
+        faults=(),
+    )
+
+
+def _request(record: dict[str, Any]) -> WireRequest:
+    attempt = _ATTEMPT.search(record["attempt"])
+    return WireRequest(
+        method=record["method"],
+        path=record["path"],
+        query=record["query"],
+        byte_range=record["byte_range"],
+        connection=0,
+        attempt=int(attempt[1]) if attempt else 1,
+        engine=Engine.PYTHON,
+        started_ns=record["started_ns"],
+        body_ended_ns=record["body_ended_ns"],
+        response_started_ns=record["ended_ns"],
+        ended_ns=record["ended_ns"],
+        status=record["status"],
+        body_bytes=record["body_bytes"],
+        wire_bytes=record["wire_bytes"],
+        response_bytes=record["response_bytes"],
+        checksums={},
+        file=record["file"],
+        served_start=record["start"],
+        served_end=record["end"],
+        complete=True,
+        error=record["error"],
+    )
+
+
+def _in_flight_max(records: list[dict[str, Any]]) -> int:
+    steps = sorted([(record["started_ns"], 1) for record in records] + [(record["ended_ns"], -1) for record in records])
+    now = highest = 0
+    for _, step in steps:
+        now += step
+        highest = max(highest, now)
+    return highest

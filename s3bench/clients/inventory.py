@@ -1,0 +1,96 @@
+"""Which clients this machine has: all versions in the store, on PATH and in our own environment.
+
+Owns the listing. What is found and refused is `finding`'s.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from s3bench.clients.client import PACKAGES, FoundClient
+from s3bench.clients.finding import find_client, programs_on_path
+from s3bench.clients.store import Store
+from s3bench.errors import ClientNotFound
+from s3bench.spec.definition import ClientKind
+from s3bench.spec.plan import ClientSpec
+
+_PROGRAMS = {"aws-cli": "aws", "s5cmd": "s5cmd"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """An installed program and the clients that it can be.
+
+    `default_for` are the clients that it is when they are asked for without a version. `problem` says why it cannot be
+    some client that a program of its name is; empty when there is nothing to say.
+    """
+
+    name: str
+    version: str
+    path: Path
+    detail: str
+    clients: tuple[ClientKind, ...]
+    default_for: tuple[ClientKind, ...]
+    problem: str
+
+
+def take_inventory(store: Store, environment: Mapping[str, str] | None = None) -> tuple[Program, ...]:
+    """List everything that was found, by name, newest version first."""
+    environment = os.environ if environment is None else environment
+    defaults = {kind: _try(ClientSpec(kind=kind), store, environment) for kind in ClientKind}
+    programs = []
+    seen: set[tuple[str, Path, Path | None]] = set()
+    for name in dict.fromkeys(PACKAGES.values()):
+        for places in _places(name, store, environment):
+            program, identity = _program(name, places, store, environment, defaults)
+            if program is not None and identity not in seen:
+                seen.add(identity)
+                programs.append(program)
+    return tuple(programs)
+
+
+def _places(name: str, store: Store, environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    for version in store.versions(name):
+        yield {"version": version}
+    if name != "aws-cli":
+        yield {}  # our own environment
+    for path in programs_on_path(_PROGRAMS.get(name, ""), environment.get("PATH", "")):
+        yield {"path": str(path)}
+
+
+def _program(
+    name: str,
+    place: dict[str, str],
+    store: Store,
+    environment: Mapping[str, str],
+    defaults: Mapping[ClientKind, FoundClient | ClientNotFound],
+) -> tuple[Program | None, tuple[str, Path, Path | None]]:
+    kinds = [kind for kind, package in PACKAGES.items() if package == name]
+    tried = {kind: _try(ClientSpec(kind=kind, **place), store, environment) for kind in kinds}
+    found = {kind: client for kind, client in tried.items() if isinstance(client, FoundClient)}
+    refused = [error for error in tried.values() if isinstance(error, ClientNotFound)]
+    if not found:
+        return None, (name, Path(), None)
+    one = next(iter(found.values()))
+    program = Program(
+        name=name,
+        version=one.version,
+        path=one.site or one.executable,
+        detail=one.detail,
+        clients=tuple(found),
+        default_for=tuple(kind for kind, client in found.items() if _same(client, defaults[kind])),
+        problem="; ".join(dict.fromkeys(error.why for error in refused if error.why)),
+    )
+    return program, (name, one.executable, one.site)
+
+
+def _try(spec: ClientSpec, store: Store, environment: Mapping[str, str]) -> FoundClient | ClientNotFound:
+    try:
+        return find_client(spec, store, environment=environment)
+    except ClientNotFound as error:
+        return error
+
+
+def _same(one: FoundClient, other: FoundClient | ClientNotFound) -> bool:
+    return isinstance(other, FoundClient) and (one.executable, one.site) == (other.executable, other.site)

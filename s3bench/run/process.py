@@ -1,0 +1,322 @@
+"""One client process from start to end: what is launched, and what it took.
+
+Owns the harness's side of the spawner, and the judgement of what the kernel and the sampler told. The helper process
+that forks, waits and samples is `spawner`; the sampling itself is `sampler`.
+"""
+
+import errno
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from array import array
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from types import TracebackType
+from typing import IO, Any, Self
+
+from s3bench.errors import ClientNotFound, MachineError
+from s3bench.run import spawner
+
+_SECOND_NS = 1_000_000_000
+_STOP_WAIT_S = 15.0
+_RSS_SLACK_BYTES = 1 << 20
+"""Per-CPU counters make `ru_maxrss` uncertain by this much; a mark this close to its floor says nothing."""
+
+_SAMPLES_TRUSTED = 5
+_COMPLAINT_BYTES = 2000
+_JUDGED_SAMPLES_MIN = 20
+_STRETCH_WARN = 1.5
+_UNSEEN_CPU_SHARE = 0.2
+_UNSEEN_CPU_MIN_S = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """A command to run. `env` is all of its environment; `stdout` and `stderr` are files, emptied first.
+
+    `argv[0]` without a slash is looked up in `env`'s PATH. After `timeout_s` the whole process tree is killed. An
+    `interval_s` of `None` takes no samples. `sampler_cpu_max` is the share of one core that sampling may take: where a
+    wake-up costs more than that at `interval_s`, samples are further apart.
+    """
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: Path
+    stdout: Path
+    stderr: Path
+    timeout_s: float | None
+    interval_s: float | None
+    sampler_cpu_max: float = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """Samples of the whole process tree, in the order they were taken; the three are equally long.
+
+    `at_s`: seconds since the start. `rss_bytes`: resident memory. `cpu_s`: CPU time used since the start, of processes
+    that have ended too.
+    """
+
+    at_s: tuple[float, ...] = ()
+    rss_bytes: tuple[int, ...] = ()
+    cpu_s: tuple[float, ...] = ()
+
+    @property
+    def cpu_cores(self) -> tuple[float, ...]:
+        """Cores in use between each sample and the one before it (for the first, the start)."""
+        before_at_s, before_cpu_s = (0.0, *self.at_s), (0.0, *self.cpu_s)
+        spans = zip(self.at_s, before_at_s, self.cpu_s, before_cpu_s, strict=False)
+        return tuple((cpu_s - cpu_before_s) / (at_s - before_s) for at_s, before_s, cpu_s, cpu_before_s in spans)
+
+
+class PeakSource(StrEnum):
+    """Where the peak of memory comes from.
+
+    `KERNEL`: the kernel's high-water mark of the largest process, exact to a page batch. `TREE`: the largest sum over
+    processes alive at the same time, as sampled; pages that they share count for each. `SAMPLED`: the largest sample of
+    a client so small that the spawner's own memory hides its high-water mark.
+    """
+
+    KERNEL = "kernel high-water mark"
+    TREE = "sampled sum over the process tree"
+    SAMPLED = "largest sample"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessRecord:
+    """What one run took, the client and all its descendants together.
+
+    `exit_code` is negative when a signal ended the client, and `None` when we ended it (timeout). `started_ns`, right
+    before the fork, and `ended_ns` are CLOCK_MONOTONIC. User and system seconds, faults and context switches are the
+    kernel's accounts at the end (wait4). `process_count` counts the processes that were seen: one that lives for a few
+    milliseconds and is waited for by its parent may be missed, its CPU time is not. `samples_missed` is by how many
+    the series falls short of one sample per interval.
+    """
+
+    pid: int
+    exit_code: int | None
+    timed_out: bool
+    started_ns: int
+    ended_ns: int
+    user_s: float
+    system_s: float
+    peak_rss_bytes: int
+    peak_rss_source: str
+    minor_faults: int
+    major_faults: int
+    voluntary_switches: int
+    involuntary_switches: int
+    process_count: int
+    sampler_cpu_s: float
+    samples_missed: int
+    series: Series
+    warnings: tuple[str, ...]
+
+
+class Spawner:
+    """The helper process that runs clients one at a time; open it with `with`.
+
+    A process of its own keeps the harness's memory out of the clients' high-water marks and its threads out of the
+    fork. When the harness dies, however it dies, the helper kills the client's tree and ends.
+    """
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._complaints: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed by __exit__)
+
+    def __enter__(self) -> Self:
+        self._start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop()
+        self._complaints.close()
+
+    @property
+    def pid(self) -> int:
+        """The helper's process id."""
+        assert self._process is not None, "open the spawner with `with`"  # noqa: S101 (a programmer's mistake)
+        return self._process.pid
+
+    def run(self, launch: Launch) -> ProcessRecord:
+        """Run `launch` to its end and tell what it took; nothing of it is alive afterwards.
+
+        Raises `ClientNotFound` where the program cannot be executed, `MachineError` where the helper or its files fail.
+        When this is interrupted (Ctrl-C), the client's tree is killed before the exception goes on; a later run starts
+        a new helper.
+        """
+        request = _request(launch)
+        control = self._control or self._start()
+        try:
+            spawner.send(control.fileno(), request)
+            reply = spawner.receive(control.fileno())
+        except (spawner.StreamEnded, ConnectionError) as error:
+            self._stop()
+            raise self._helper_died() from error
+        except BaseException:
+            self._stop()
+            raise
+        if "failure" in reply:
+            raise _launch_error(launch, *reply["failure"])
+        return _record(launch, reply)
+
+    def _start(self) -> socket.socket:
+        control, theirs = socket.socketpair()
+        paths = [str(Path(__file__).parents[2]), *sys.path]
+        program = "import sys; sys.path += sys.argv[1:]; from s3bench.run.spawner import main; main()"
+        with theirs:
+            self._process = subprocess.Popen(
+                (sys.executable, "-I", "-S", "-c", program, *paths),
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=self._complaints,
+                start_new_session=True,  # Ctrl-C on the terminal is for the harness, which ends the helper
+            )
+        self._control = control
+        return control
+
+    def _stop(self) -> None:
+        """End the stream, at which the helper kills what it runs and ends itself."""
+        control, process = self._control, self._process
+        self._control = self._process = None
+        if control is not None:
+            control.close()
+        if process is not None:
+            try:
+                process.wait(_STOP_WAIT_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def _helper_died(self) -> MachineError:
+        self._complaints.seek(0)
+        tail = self._complaints.read()[-_COMPLAINT_BYTES:].decode("utf-8", "backslashreplace").strip()
+        return MachineError(
+            "the helper process that starts clients has died",
+            tail or "It left no message; the system may have killed it for want of memory.",
+            "Look into the system's log; run fewer things beside the benchmark.",
+        )
+
+
+def _request(launch: Launch) -> dict[str, Any]:
+    program = launch.argv[0]
+    if "/" not in program:
+        program = shutil.which(program, path=launch.env.get("PATH", os.defpath)) or program
+    return {
+        "program": os.fsencode(program),
+        "argv": [os.fsencode(word) for word in launch.argv],
+        "env": {os.fsencode(name): os.fsencode(value) for name, value in launch.env.items()},
+        "cwd": os.fsencode(launch.cwd),
+        "stdout": os.fsencode(launch.stdout.absolute()),
+        "stderr": os.fsencode(launch.stderr.absolute()),
+        "timeout_s": launch.timeout_s,
+        "interval_ns": round(launch.interval_s * _SECOND_NS) if launch.interval_s is not None else 0,
+        "sampler_cpu_max": launch.sampler_cpu_max,
+    }
+
+
+def _launch_error(launch: Launch, stage: str, number: int, message: str) -> ClientNotFound | MachineError:
+    reason = os.strerror(number) if number else message
+    if stage == "exec":
+        hint = {
+            errno.ENOENT: "Check the path; for a script, that the interpreter of its first line exists as well.",
+            errno.EACCES: "Make it executable, or name another program.",
+            errno.ENOEXEC: "It is no program of this system: give it a first line `#!INTERPRETER`, or rebuild it.",
+        }.get(number, "Try the command in a shell.")
+        return ClientNotFound(f"cannot execute `{launch.argv[0]}`", f"The system says: {reason}.", hint)
+    place = {"cwd": launch.cwd, "stdout": launch.stdout, "stderr": launch.stderr}.get(stage, stage)
+    return MachineError(
+        f"cannot start `{launch.argv[0]}`", f"{place}: {reason}.", "Check that the directory exists and is writable."
+    )
+
+
+def _record(launch: Launch, reply: dict[str, Any]) -> ProcessRecord:
+    usage = reply["usage"]
+    series = _series(reply)
+    source, peak_rss_bytes = _peak(reply, len(series.at_s))
+    total_s = (reply["ended_ns"] - reply["started_ns"]) / _SECOND_NS
+    missed = 0
+    if launch.interval_s is not None:
+        missed = max(0, int(total_s / launch.interval_s) - len(series.at_s))
+    return ProcessRecord(
+        pid=reply["pid"],
+        exit_code=None if reply["timed_out"] else os.waitstatus_to_exitcode(reply["status"]),
+        timed_out=reply["timed_out"],
+        started_ns=reply["started_ns"],
+        ended_ns=reply["ended_ns"],
+        user_s=usage["user_s"],
+        system_s=usage["system_s"],
+        peak_rss_bytes=peak_rss_bytes,
+        peak_rss_source=source,
+        minor_faults=usage["minor_faults"],
+        major_faults=usage["major_faults"],
+        voluntary_switches=usage["voluntary_switches"],
+        involuntary_switches=usage["involuntary_switches"],
+        process_count=reply["process_count"],
+        sampler_cpu_s=reply["sampler_cpu_ns"] / _SECOND_NS,
+        samples_missed=missed,
+        series=series,
+        warnings=tuple(_doubts(launch, reply, series, source)),
+    )
+
+
+def _series(reply: dict[str, Any]) -> Series:
+    at_ns, rss_bytes, cpu_ns = (_numbers(reply[name]) for name in ("at_ns", "rss_bytes", "cpu_ns"))
+    started_ns = reply["started_ns"]
+    return Series(
+        at_s=tuple((at - started_ns) / _SECOND_NS for at in at_ns),
+        rss_bytes=tuple(rss_bytes),
+        cpu_s=tuple(used / _SECOND_NS for used in cpu_ns),
+    )
+
+
+def _numbers(data: bytes) -> "array[int]":
+    numbers = array("q")
+    numbers.frombytes(data)
+    return numbers
+
+
+def _peak(reply: dict[str, Any], samples: int) -> tuple[PeakSource, int]:
+    kernel_bytes, sampled_bytes = reply["usage"]["rss_bytes_max"], reply["sampled_rss_bytes_max"]
+    if samples >= _SAMPLES_TRUSTED and kernel_bytes < reply["rss_bytes_floor"] + _RSS_SLACK_BYTES:
+        return PeakSource.SAMPLED, sampled_bytes
+    if reply["process_count"] > 1 and sampled_bytes > kernel_bytes:
+        return PeakSource.TREE, sampled_bytes
+    return PeakSource.KERNEL, kernel_bytes
+
+
+def _doubts(launch: Launch, reply: dict[str, Any], series: Series, source: PeakSource) -> Iterator[str]:
+    if reply["alive"] and not reply["timed_out"]:
+        yield f"{_processes(reply['alive'])} of the client's outlived it and had to be killed"
+    if reply["immortal"]:
+        yield f"{_processes(reply['immortal'])} of the client's could not be killed"
+    if source is PeakSource.KERNEL and reply["usage"]["rss_bytes_max"] < reply["rss_bytes_floor"] + _RSS_SLACK_BYTES:
+        yield "the peak of memory is an upper bound: the client held less than the process that started it"
+    if len(series.at_s) < _JUDGED_SAMPLES_MIN or launch.interval_s is None:
+        return
+    spacing_s = median(after_s - before_s for before_s, after_s in pairwise(series.at_s))
+    if spacing_s > launch.interval_s * _STRETCH_WARN:
+        yield (
+            f"samples are {spacing_s * 1e3:.1f} ms apart, not {launch.interval_s * 1e3:g} ms: "
+            f"on this machine more would take over {launch.sampler_cpu_max:.0%} of a core"
+        )
+    used_s = reply["usage"]["user_s"] + reply["usage"]["system_s"]
+    unseen_s = used_s - series.cpu_s[-1]
+    if unseen_s > max(_UNSEEN_CPU_MIN_S, used_s * _UNSEEN_CPU_SHARE):
+        yield f"{unseen_s:.3f} s of {used_s:.3f} s CPU were used by processes too short-lived for the samples"
+    elif -unseen_s > max(_UNSEEN_CPU_MIN_S, used_s * _UNSEEN_CPU_SHARE):
+        yield f"the CPU time lacks at least {-unseen_s:.3f} s of processes that nobody waited for"
+
+
+def _processes(count: int) -> str:
+    return "1 process" if count == 1 else f"{count} processes"

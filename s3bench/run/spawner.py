@@ -1,0 +1,302 @@
+"""The helper process that starts clients: small, so that nothing of its own shows in their figures.
+
+Owns a client's life: fork and exec in a session of its own, the moment it ends, what the kernel accounted to it and its
+descendants, and that none of them outlives the run. `process` is the harness's side of it. Standard library only, and
+little of that: a client's `ru_maxrss` begins with what its parent held when it forked. (Hence no `typing` or
+`contextlib` in what it imports.)
+
+Requests and replies are marshalled dicts behind a four-byte length on the socket that is file descriptor 0; both ends
+are the same interpreter. When the stream ends, during a run too, the client's tree is killed and the helper ends.
+"""
+
+from __future__ import annotations
+
+import gc
+import marshal
+import os
+import select
+import signal
+import sys
+from time import monotonic_ns
+
+from s3bench.run.sampler import Sampler
+from s3bench.run.tree import descendants, open_tree
+
+TYPE_CHECKING = False  # importing `typing` would add a megabyte to every client's high-water mark
+if TYPE_CHECKING:
+    from typing import Any
+
+CONTROL = 0
+_KILL_WAIT_NS = 10_000_000_000
+_SECOND_NS = 1_000_000_000
+_LENGTH_BYTES = 4
+_FLOOR_BYTES = 8
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_RESTORED_SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGPIPE", "SIGXFSZ", "SIGCHLD") if hasattr(signal, name)
+)
+"""What Python or this process handles or ignores; a client must find the system's defaults."""
+
+
+class StreamEnded(Exception):  # noqa: N818 (no error: how a session ends)
+    """The other end has closed the stream or died."""
+
+
+class _Usage:
+    """What wait4 told about all processes that were reaped, summed up."""
+
+    def __init__(self) -> None:
+        self.user_s = self.system_s = 0.0
+        self.rss_bytes_max = 0
+        self.minor_faults = self.major_faults = self.voluntary_switches = self.involuntary_switches = 0
+        self.reaped = 0
+
+    def add(self, usage: Any) -> None:
+        self.user_s += usage.ru_utime
+        self.system_s += usage.ru_stime
+        self.rss_bytes_max = max(self.rss_bytes_max, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+        self.minor_faults += usage.ru_minflt
+        self.major_faults += usage.ru_majflt
+        self.voluntary_switches += usage.ru_nvcsw
+        self.involuntary_switches += usage.ru_nivcsw
+        self.reaped += 1
+
+
+class _Client:
+    """The process under test and all that descend from it. Orphans among them become our children (subreaper)."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.status: int | None = None
+        self.usage = _Usage()
+        self.has_children = True
+
+    def reap(self) -> None:
+        """Take the accounts of every child that has ended."""
+        try:
+            while True:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+                if not pid:
+                    return
+                self.usage.add(usage)
+                if pid == self.pid:
+                    self.status = status
+        except ChildProcessError:
+            self.has_children = False
+
+    def kill_all(self, wake: int) -> tuple[int, int]:
+        """Kill and reap what is left of the tree; return how many were alive, and how many would not die."""
+        self.reap()
+        alive: set[int] = set()
+        deadline_ns = monotonic_ns() + _KILL_WAIT_NS
+        while self.has_children and monotonic_ns() < deadline_ns:
+            for pid in descendants(os.getpid()):
+                alive.add(pid)
+                _kill(pid)
+            select.select([wake], (), (), 0.02)
+            _drain(wake)
+            self.reap()
+        return len(alive), len(descendants(os.getpid())) if self.has_children else 0
+
+
+def _kill(pid: int) -> None:
+    try:  # noqa: SIM105 (no contextlib, see above)
+        os.kill(pid, signal.SIGKILL)
+    except OSError:  # it has ended meanwhile, or is no longer ours to kill: the caller counts what stays
+        pass
+
+
+def main() -> None:
+    """Serve launches until the harness closes the stream or dies."""
+    gc.disable()
+    wake, wake_writer = os.pipe()
+    os.set_blocking(wake, False)
+    os.set_blocking(wake_writer, False)
+    signal.set_wakeup_fd(wake_writer, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ignored, signal.SIG_IGN)
+    prctl = _load_prctl()
+    prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    cost_ns = 0
+    try:
+        while True:
+            request = receive(CONTROL)
+            reply, cost_ns = _run(request, wake, prctl, cost_ns)
+            send(CONTROL, reply)
+    except (StreamEnded, ConnectionError):
+        pass
+
+
+def receive(control: int) -> dict[str, Any]:
+    """Read one message."""
+    length = int.from_bytes(_read(control, _LENGTH_BYTES), "little")
+    message: dict[str, Any] = marshal.loads(_read(control, length))  # noqa: S302 (from our own parent)
+    return message
+
+
+def _read(control: int, length: int) -> bytes:
+    data = bytearray()
+    while len(data) < length:
+        chunk = os.read(control, length - len(data))
+        if not chunk:
+            raise StreamEnded
+        data += chunk
+    return bytes(data)
+
+
+def send(control: int, message: dict[str, Any]) -> None:
+    """Write one message."""
+    body = marshal.dumps(message)
+    data = memoryview(len(body).to_bytes(_LENGTH_BYTES, "little") + body)
+    while data:
+        data = data[os.write(control, data) :]
+
+
+def _load_prctl() -> Any:
+    if sys.platform != "linux":
+        return lambda *_: 0
+    import ctypes  # noqa: PLC0415 (only Linux needs it)
+
+    prctl = ctypes.CDLL(None).prctl
+    prctl.argtypes = (ctypes.c_int, *(ctypes.c_ulong,) * 4)
+    return prctl
+
+
+def _run(request: dict[str, Any], wake: int, prctl: Any, cost_ns: int) -> tuple[dict[str, Any], int]:
+    started_ns = monotonic_ns()
+    deadline_ns = started_ns + round(request["timeout_s"] * _SECOND_NS) if request["timeout_s"] else None
+    pid, exec_pipe = _fork(request, prctl)
+    client = _Client(pid)
+    tree = sampler = None
+    try:
+        told = _await_exec(exec_pipe, deadline_ns)
+        if len(told) > _FLOOR_BYTES:
+            return {"failure": marshal.loads(told[_FLOOR_BYTES:])}, cost_ns  # noqa: S302 (from our own child)
+        if request["interval_ns"]:
+            tree = open_tree()
+            sampler = Sampler(
+                tree,
+                pid,
+                interval_ns=request["interval_ns"],
+                cpu_share_max=request["sampler_cpu_max"],
+                cost_ns=cost_ns,
+                started_ns=started_ns,
+            )
+        ended_ns = _watch(client, wake, sampler, deadline_ns)
+        timed_out = client.status is None
+        sampler_cpu_ns = sampler.cpu_used_ns() if sampler else 0
+    finally:
+        if tree:
+            tree.close()
+        alive, immortal = client.kill_all(wake)
+    reply = {
+        "timed_out": timed_out,
+        "pid": pid,
+        "status": client.status,
+        "started_ns": started_ns,
+        "ended_ns": ended_ns,
+        "alive": alive,
+        "immortal": immortal,
+        "process_count": max(tree.process_count if tree else 1, client.usage.reaped),
+        "rss_bytes_floor": int.from_bytes(told[:_FLOOR_BYTES], "little"),
+        "usage": vars(client.usage),
+        "sampler_cpu_ns": sampler_cpu_ns,
+        "sampled_rss_bytes_max": sampler.rss_bytes_max if sampler else 0,
+        "at_ns": sampler.at_ns.tobytes() if sampler else b"",
+        "rss_bytes": sampler.rss_bytes.tobytes() if sampler else b"",
+        "cpu_ns": sampler.cpu_ns.tobytes() if sampler else b"",
+    }
+    return reply, sampler.cost_ns if sampler else cost_ns
+
+
+def _fork(request: dict[str, Any], prctl: Any) -> tuple[int, int]:
+    reader, writer = os.pipe()
+    spawner = os.getpid()
+    pid = os.fork()
+    if pid:
+        os.close(writer)
+        return pid, reader
+    stage = "start"
+    try:
+        os.setsid()
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != spawner:
+            os._exit(127)  # it died before the kernel knew that we must die with it
+        for restored in _RESTORED_SIGNALS:
+            signal.signal(restored, signal.SIG_DFL)
+        stage = "cwd"
+        os.chdir(request["cwd"])
+        stage = "stdin"
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        for stage, file in (("stdout", 1), ("stderr", 2)):
+            os.dup2(os.open(request[stage], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), file)
+        stage = "exec"
+        os.write(writer, _own_rss_bytes().to_bytes(_FLOOR_BYTES, "little"))
+        os.execve(request["program"], request["argv"], request["env"])  # noqa: S606 (no shell is the point)
+    except BaseException as error:  # noqa: BLE001 (whatever it is, this copy of the spawner must not live on)
+        if stage != "exec":
+            os.write(writer, bytes(_FLOOR_BYTES))
+        os.write(writer, marshal.dumps((stage, getattr(error, "errno", None) or 0, str(error))))
+    finally:
+        os._exit(127)
+
+
+def _own_rss_bytes() -> int:
+    """Read what the client's high-water mark starts from: the kernel carries the memory held at exec into it."""
+    if sys.platform != "linux":
+        return 0
+    file = os.open("/proc/self/statm", os.O_RDONLY)
+    pages = int(os.read(file, 128).split()[1])
+    os.close(file)
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _await_exec(exec_pipe: int, deadline_ns: int | None) -> bytes:
+    """Collect what the child writes before its exec closes the pipe; stop where `_watch` will end the run anyway."""
+    told = b""
+    try:
+        while exec_pipe in select.select((exec_pipe, CONTROL), (), (), _left_s(deadline_ns))[0]:
+            chunk = os.read(exec_pipe, 4096)
+            if not chunk:
+                break
+            told += chunk
+    finally:
+        os.close(exec_pipe)
+    return told
+
+
+def _left_s(due_ns: int | None) -> float | None:
+    return None if due_ns is None else max(0, due_ns - monotonic_ns()) / _SECOND_NS
+
+
+def _watch(client: _Client, wake: int, sampler: Sampler | None, deadline_ns: int | None) -> int:
+    """Sample until the client ends or its time is over; return when that was. A client without status still runs."""
+    watched = (wake, CONTROL)
+    due_ns = deadline_ns
+    while True:
+        if sampler:
+            if sampler.due_ns <= monotonic_ns():
+                sampler.sample()
+            due_ns = sampler.due_ns if deadline_ns is None else min(sampler.due_ns, deadline_ns)
+        ready = select.select(watched, (), (), _left_s(due_ns))[0]
+        now_ns = monotonic_ns()
+        if ready:
+            if wake in ready:
+                _drain(wake)
+                client.reap()
+            if client.status is not None:
+                return now_ns
+            if CONTROL in ready:
+                raise StreamEnded
+        if deadline_ns is not None and now_ns >= deadline_ns:
+            return now_ns
+
+
+def _drain(wake: int) -> None:
+    try:
+        while os.read(wake, 512):
+            pass
+    except BlockingIOError:
+        pass

@@ -1,0 +1,96 @@
+"""Editing AWS config text: what the clients then read is what was asked for, and all else is as it was."""
+
+import configparser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from s3bench.clients.awsconfig import has_key, s3_settings, with_s3_settings, with_section
+
+REFERENCE = "[default]\ns3 =\n preferred_transfer_client = crt"
+
+
+def read_as_clients_do(text: str, profile: str = "default") -> dict[str, str]:
+    sections = configparser.RawConfigParser(default_section="")
+    sections.read_string(text)
+    if not sections.has_option(profile, "s3"):
+        return {}
+    lines = [line for line in sections.get(profile, "s3").splitlines() if "=" in line]
+    return {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
+
+
+def test_a_setting_replaces_the_one_that_is_there():
+    text = with_s3_settings(REFERENCE, {"preferred_transfer_client": "classic"})
+    assert text == "[default]\ns3 =\n preferred_transfer_client = classic\n"
+
+
+def test_a_new_setting_joins_the_block_with_its_indentation():
+    text = with_s3_settings(REFERENCE, {"addressing_style": "path"})
+    assert text == "[default]\ns3 =\n preferred_transfer_client = crt\n addressing_style = path\n"
+
+
+def test_a_block_is_made_where_there_is_none():
+    text = with_s3_settings("[default]\nregion = eu-west-1\n", {"addressing_style": "path"})
+    assert text == "[default]\ns3 =\n    addressing_style = path\nregion = eu-west-1\n"
+
+
+def test_a_profile_is_made_where_there_is_none():
+    assert with_s3_settings("", {"a": "1"}) == "[default]\ns3 =\n    a = 1\n"
+    assert with_s3_settings("[default]", {"a": "1"}, profile="x") == "[default]\n[profile x]\ns3 =\n    a = 1\n"
+
+
+def test_the_block_of_another_profile_stays():
+    text = "[profile other]\ns3 =\n  multipart_chunksize = 5MB\n[default]\ns3 =\n  multipart_chunksize = 8MB\n"
+    edited = with_s3_settings(text, {"multipart_chunksize": "16MB"})
+    assert s3_settings(edited, profile="other") == {"multipart_chunksize": "5MB"}
+    assert s3_settings(edited) == {"multipart_chunksize": "16MB"}
+
+
+def test_a_key_given_twice_is_left_once():
+    text = with_s3_settings("[default]\ns3 =\n  a = 1\n  a = 2\n", {"a": "3"})
+    assert text == "[default]\ns3 =\n  a = 3\n"
+
+
+def test_comments_and_the_keys_after_the_block_stay():
+    text = "# mine\n[default]\ns3 =\n  # tuned\n  max_concurrent_requests = 20\n\nregion = us-east-1\n"
+    edited = with_s3_settings(text, {"addressing_style": "path"})
+    assert edited == (
+        "# mine\n[default]\ns3 =\n  # tuned\n  max_concurrent_requests = 20\n  addressing_style = path\n\nregion = us-east-1\n"
+    )
+
+
+def test_a_section_is_added_once_and_extended_after():
+    text = with_section("[default]", "plugins", {"probe": "module"})
+    assert text == "[default]\n[plugins]\nprobe = module\n"
+    assert with_section(text, "plugins", {"other": "x"}) == "[default]\n[plugins]\nother = x\nprobe = module\n"
+    assert has_key(text, "plugins", "probe")
+    assert not has_key(text, "plugins", "cli_legacy_plugin_path")
+
+
+KEYS = st.sampled_from(["preferred_transfer_client", "multipart_chunksize", "max_concurrent_requests", "io_chunksize"])
+VALUES = st.sampled_from(["crt", "8MB", "10", "auto"])
+BLOCKS = st.dictionaries(KEYS, VALUES, max_size=4)
+
+
+@st.composite
+def configs(draw: st.DrawFn) -> str:
+    indent = draw(st.sampled_from([" ", "  ", "\t", "    "]))
+    block = draw(BLOCKS)
+    before = draw(st.sampled_from(["", "region = us-east-1\n", "# a comment\n\n"]))
+    after = draw(st.sampled_from(["", "\n", "output = json\n", "[profile x]\nregion = eu-west-1\n"]))
+    lines = "".join(f"{indent}{key} = {value}\n" for key, value in block.items())
+    return f"[default]\n{before}" + (f"s3 =\n{lines}" if block else "") + after
+
+
+@given(text=configs(), settings=BLOCKS)
+def test_clients_read_the_settings_and_everything_that_was_not_set(text: str, settings: dict[str, str]):
+    edited = with_s3_settings(text, settings)
+    assert read_as_clients_do(edited) == {**read_as_clients_do(text), **settings}
+    assert s3_settings(edited) == read_as_clients_do(edited)
+    assert with_s3_settings(edited, settings) == edited
+
+
+@pytest.mark.parametrize("heading", ["[default]", "[ default ]", "[profile default]"])
+def test_the_default_profile_is_known_by_each_of_its_headings(heading: str):
+    assert s3_settings(f"{heading}\ns3 =\n  a = 1\n") == {"a": "1"}

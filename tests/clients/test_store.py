@@ -1,0 +1,82 @@
+"""The store: versions are there whole or not at all, whoever else installs at the same time."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from s3bench.clients.store import Store
+from s3bench.errors import MachineError
+
+
+def test_its_place_follows_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert Store.from_environment({"S3BENCH_HOME": "/a", "XDG_DATA_HOME": "/b"}).root == Path("/a")
+    assert Store.from_environment({"XDG_DATA_HOME": "/b"}).root == Path("/b/s3bench")
+    assert Store.from_environment({}).root == tmp_path / ".local" / "share" / "s3bench"
+
+
+def build(store: Store, text: str) -> Path:
+    with store.building("aws-cli") as building:
+        (building / "dist").mkdir()
+        (building / "dist" / "aws").write_text(text)
+        return store.adopt(building / "dist", "aws-cli", "2.38.5")
+
+
+def test_of_two_installations_the_first_stays(store: Store):
+    first, second = build(store, "first"), build(store, "second")
+    assert first == second
+    assert (first / "aws").read_text() == "first"
+    assert [entry.name for entry in first.parent.iterdir()] == ["2.38.5"]
+
+
+def test_an_interrupted_installation_leaves_nothing(store: Store):
+    with pytest.raises(KeyboardInterrupt), store.building("aws-cli") as building:
+        (building / "half").touch()
+        raise KeyboardInterrupt
+    assert store.versions("aws-cli") == ()
+    assert list((store.root / "clients" / "aws-cli").iterdir()) == []
+
+
+def test_what_a_killed_process_was_building_goes_and_a_living_one_keeps_its_own(store: Store):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    folder = store.root / "clients" / "aws-cli"
+    abandoned, busy = folder / f".building-{gone.pid}-x", folder / f".building-{os.getppid()}-y"
+    abandoned.mkdir(parents=True)
+    busy.mkdir()
+    assert store.versions("aws-cli") == ()
+    with store.building("aws-cli"):
+        assert not abandoned.exists()
+        assert busy.exists()
+
+
+def test_versions_are_listed_newest_first(store: Store):
+    for version in ("2.9.0", "2.38.5", "1.46.2", "2.10.1"):
+        store.place("aws-cli", version).mkdir(parents=True)
+    assert store.versions("aws-cli") == ("2.38.5", "2.10.1", "2.9.0", "1.46.2")
+    assert store.versions("boto3") == ()
+
+
+def test_a_fact_is_found_again_only_when_its_stamp_changed(store: Store):
+    answers = iter("abc")
+    assert store.remembered("key", [1], lambda: next(answers)) == "a"
+    assert store.remembered("key", [1], lambda: next(answers)) == "a"
+    assert store.remembered("key", [2], lambda: next(answers)) == "b"
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{broken", "null"])
+def test_a_damaged_memory_is_begun_anew(content: str, store: Store):
+    store.root.mkdir(parents=True)
+    (store.root / "facts.json").write_text(content)
+    assert store.remembered("key", [1], lambda: "fact") == "fact"
+    assert store.remembered("key", [1], lambda: "other") == "fact"
+
+
+def test_a_store_that_cannot_be_written_to_says_how_to_move_it(tmp_path: Path):
+    (tmp_path / "file").touch()
+    with pytest.raises(MachineError) as caught, Store(tmp_path / "file" / "store").building("aws-cli"):
+        pass
+    assert "S3BENCH_HOME" in caught.value.fix

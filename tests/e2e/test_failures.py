@@ -1,0 +1,134 @@
+"""Nothing is lost: failing benchmarks, Ctrl-C, kill -9, files that are there already."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.e2e.conftest import COMMAND, Finished, starting
+
+Run = Callable[..., Finished]
+Define = Callable[..., Path]
+
+pytestmark = pytest.mark.usefixtures("aws_cli")
+_WAIT_S = 40.0
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _WAIT_S
+    while not condition():
+        assert time.monotonic() < deadline, "it never came about"
+        os.sched_yield()
+
+
+def test_one_failing_benchmark_leaves_the_others_whole_and_says_why(s3bench: Run, define: Define) -> None:
+    broken = {"name": "broken", "command": ["s3", "cp", "missing", "s3://bucket/key"], "responses": []}
+    finished = s3bench("run", "-n", "2", define(starting("before"), broken, starting("after")))
+    assert finished.code == 4
+    before, failed, after = finished.results
+    assert len(before["measurements"]) == len(after["measurements"]) == 2
+    assert [error["iteration"] for error in failed["errors"]] == [0, 1]
+    assert failed["errors"][0]["exit_code"] == 255
+    assert "missing" in failed["errors"][0]["why"]
+
+
+def test_a_request_without_a_response_and_a_response_without_a_request_are_errors(
+    s3bench: Run, define: Define
+) -> None:
+    command = ["s3api", "head-object", "--bucket", "bucket", "--key", "key"]
+    none = {"name": "none", "command": command, "responses": []}
+    more = {"name": "more", "command": command, "responses": [{"instances": 5}]}
+    finished = s3bench("run", define(none, more))
+    assert finished.code == 4
+    assert "no response left for HEAD /bucket/key" in finished.results[0]["errors"][0]["request"]
+    assert "4 of 5 instances unused" in finished.results[1]["errors"][0]["what"]
+
+
+def test_a_client_that_takes_too_long_is_ended(s3bench: Run, define: Define) -> None:
+    command = ["s3api", "head-object", "--bucket", "bucket", "--key", "key"]
+    slow = {"name": "slow", "command": command, "timeout": 2, "responses": [{"delay": 30}]}
+    finished = s3bench("run", define(slow))
+    assert finished.code == 4
+    assert finished.results[0]["errors"][0]["what"] == "timed out after 2 s"
+
+
+def test_an_existing_results_file_is_not_overwritten(s3bench: Run, define: Define, tmp_path: Path) -> None:
+    output = tmp_path / "results.json"
+    output.write_text("precious")
+    finished = s3bench("run", "-o", output, define(starting()))
+    assert finished.code == 2
+    assert output.read_text() == "precious"
+    assert "--force" in finished.err
+
+
+def test_bad_definitions_run_nothing(s3bench: Run, define: Define) -> None:
+    finished = s3bench("run", define(starting(), {"name": "x", "comand": ["--version"]}))
+    assert finished.code == 2
+    assert finished.out == ""
+    assert "$[1].comand" in finished.err
+    assert "command" in finished.err
+
+
+class Endless:
+    """A run that would go on for a thousand iterations, in a session of its own."""
+
+    def __init__(self, definitions: Path, output: Path, environment: dict[str, str]) -> None:
+        self.output = output
+        self.process = subprocess.Popen(
+            (*COMMAND, "run", "-q", "-n", "1000", "-o", str(output), "--force", str(definitions)),
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def measurements(self) -> int:
+        try:
+            document: dict[str, Any] = json.loads(self.output.read_text())
+        except FileNotFoundError:
+            return 0
+        return sum(len(result["measurements"]) for result in document["results"])
+
+    def family(self) -> list[psutil.Process]:
+        parent = psutil.Process(self.process.pid)
+        return [parent, *parent.children(recursive=True)]
+
+
+@pytest.fixture
+def endless(define: Define, tmp_path: Path, environment: dict[str, str]) -> Iterator[Endless]:
+    run = Endless(define(starting()), tmp_path / "results.json", environment)
+    yield run
+    run.process.kill()
+    run.process.wait()
+
+
+def test_ctrl_c_keeps_what_was_measured(endless: Endless, workspaces: Path) -> None:
+    until(lambda: endless.measurements() >= 1)
+    endless.process.send_signal(signal.SIGINT)
+    assert endless.process.wait(_WAIT_S) == 130
+    assert endless.measurements() >= 1
+    assert list(workspaces.iterdir()) == []
+
+
+def test_kill_9_leaves_a_whole_document_and_no_process_and_the_next_run_cleans_up(
+    endless: Endless, s3bench: Run, define: Define, workspaces: Path
+) -> None:
+    until(lambda: endless.measurements() >= 1)
+    stranger = workspaces / f"s3bench-{os.getuid()}-stranger"
+    stranger.mkdir()
+    family = endless.family()
+    endless.process.kill()
+    endless.process.wait()
+    _, alive = psutil.wait_procs(family, timeout=_WAIT_S)
+    assert alive == []
+    assert endless.measurements() >= 1
+    assert len(list(workspaces.iterdir())) == 2
+    assert s3bench("run", define(starting())).code == 0
+    assert list(workspaces.iterdir()) == [stranger]

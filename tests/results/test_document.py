@@ -1,0 +1,144 @@
+"""The results document: immutable, strict, and never with a figure that is not finite."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from s3bench.errors import BadInput
+from s3bench.results.document import (
+    Client,
+    Document,
+    Result,
+    Status,
+    encode_document,
+    parse_document,
+    render_time,
+)
+from s3bench.results.measurement import Facts, Failure, UsageFacts, measure
+
+CRT = Client(name="cli-crt", version="2.38.5", label="cli-crt@2.38.5")
+CLASSIC = Client(name="cli-classic", version="2.38.5", label="cli-classic@2.38.5")
+EMPTY = Document(s3bench="0.1.0", started_at="2026-11-21T00:00:00.000Z")
+MEASUREMENT = measure(Facts(iteration=0, total_s=1.5, usage=UsageFacts(user_cpu_s=1.0, system_cpu_s=0.25)))
+FAILURE = Failure(iteration=1, what="the client failed", exit_code=1, why="boom")
+
+
+def result(name: str = "s3.cp.upload", client: Client = CRT, **dimensions: str) -> Result:
+    return Result(name=name, client=client, dimensions=tuple({key: value} for key, value in dimensions.items()))
+
+
+def test_a_document_survives_writing_and_reading() -> None:
+    whole = (
+        EMPTY.with_result(result(FileSize="32MB").with_measurement(MEASUREMENT).with_failure(FAILURE).completed())
+        .with_warnings(["odd"])
+        .ended(datetime(2026, 11, 21, tzinfo=UTC))
+    )
+    assert parse_document(encode_document(whole), source="x") == whole
+
+
+def test_the_shape_is_that_of_the_reference() -> None:
+    tree = msgspec.json.decode(encode_document(EMPTY.with_result(result(A="1", B="2").with_measurement(MEASUREMENT))))
+    (entry,) = tree["results"]
+    assert entry["name"] == "s3.cp.upload"
+    assert entry["dimensions"] == [{"A": "1"}, {"B": "2"}]
+    assert list(entry["measurements"][0])[1:9] == [
+        "total_time",
+        "max_memory",
+        "max_cpu",
+        "p50_memory",
+        "p95_memory",
+        "p50_cpu",
+        "p95_cpu",
+        "first_client_invocation_time",
+    ]
+
+
+def test_keys_come_in_the_same_order_every_time_with_two_spaces() -> None:
+    text = encode_document(EMPTY.with_result(result())).decode()
+    assert text.startswith('{\n  "schema_version": 1,\n  "s3bench": "0.1.0",\n  "started_at":')
+    assert text.endswith("}\n")
+    assert text == encode_document(parse_document(text.encode(), source="x")).decode()
+
+
+def test_a_result_takes_the_place_of_the_one_it_continues() -> None:
+    first, second = result(A="1"), result(A="2")
+    document = EMPTY.with_result(first).with_result(second)
+    grown = first.with_measurement(MEASUREMENT)
+    assert document.with_result(grown).results == (grown, second)
+    assert document.results == (first, second), "the old document does not change"
+
+
+def test_results_differ_by_name_dimensions_and_client() -> None:
+    results = (result(A="1"), result(A="2"), result(B="1"), result("other", A="1"), result(client=CLASSIC, A="1"))
+    document = EMPTY
+    for one in results:
+        document = document.with_result(one)
+    assert document.results == results
+
+
+def test_a_result_with_an_error_fails_and_without_one_is_complete() -> None:
+    assert result().status is Status.RUNNING
+    assert result().with_measurement(MEASUREMENT).completed().status is Status.COMPLETE
+    failed = result().with_failure(FAILURE).completed()
+    assert failed.status is Status.FAILED
+    assert EMPTY.with_result(failed).has_failures
+    assert not EMPTY.with_result(result()).has_failures
+
+
+def test_a_warning_is_kept_once() -> None:
+    assert EMPTY.with_warnings(["a", "b"]).with_warnings(["b", "c"]).warnings == ("a", "b", "c")
+
+
+def test_times_are_utc() -> None:
+    at = datetime(2026, 11, 21, 1, 30, 0, 123456, tzinfo=timezone(timedelta(hours=2)))
+    assert render_time(at) == "2026-11-20T23:30:00.123Z"
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_a_figure_that_is_not_finite_is_never_written(value: float) -> None:
+    bad = msgspec.structs.replace(MEASUREMENT, max_cpu=value)
+    with pytest.raises(ValueError, match=r"\$\.results\[0\]\.measurements\[0\]\.max_cpu is not a finite number"):
+        encode_document(EMPTY.with_result(result().with_measurement(bad)))
+    with pytest.raises(ValueError, match=r"\$\.machine\.load is not"):
+        encode_document(msgspec.structs.replace(EMPTY, machine={"load": value}))
+
+
+GOOD = encode_document(EMPTY.with_result(result().with_measurement(MEASUREMENT)))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "is no JSON"),
+        (GOOD[:-3], "is no JSON"),
+        (b"[]", "has no schema_version"),
+        (b'{"results": []}', "has no schema_version"),
+        (b'{"schema_version": "1"}', "has no schema_version"),
+        (b'{"schema_version": true}', "has no schema_version"),
+        (b'{"schema_version": 2}', "has schema_version 2; this s3bench knows 1"),
+        (b'{"schema_version": 1}', "missing required field `s3bench`"),
+        (GOOD.replace(b'"total_time": 1.5', b'"total_time": "1.5"'), "$.results[0].measurements[0].total_time"),
+        (GOOD.replace(b'"total_time"', b'"totl_time"'), "$.results[0].measurements[0]"),
+        (GOOD.replace(b'"status": "running"', b'"status": "fine"'), "$.results[0].status"),
+        (b"\xff", "is no JSON"),
+    ],
+)
+def test_what_is_wrong_with_a_document_is_said_and_where(text: bytes, message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse_document(text, source="old.json")
+    assert message in str(caught.value)
+    assert "old.json" in caught.value.what
+    assert parse_document(GOOD, source="old.json").results
+
+
+@given(
+    st.binary() | st.integers(0, len(GOOD)).map(lambda at: GOOD[:at]) | st.integers(0, 255).map(lambda b: bytes([b]))
+)
+def test_garbage_is_bad_input_and_never_a_traceback(text: bytes) -> None:
+    try:
+        assert parse_document(text, source="x") == parse_document(GOOD, source="x")
+    except BadInput:
+        assert text.strip() != GOOD.strip()

@@ -1,0 +1,202 @@
+"""The arithmetic between the facts of an iteration and its figures."""
+
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from s3bench.results.measurement import (
+    Facts,
+    SeriesFacts,
+    UsageFacts,
+    WireFacts,
+    cores_in_use,
+    figure,
+    measure,
+    percentile,
+)
+from s3bench.results.metrics import METRICS
+
+FINITE = st.floats(min_value=-1e12, max_value=1e12)
+
+
+def series(at_s: list[float], cpu_s: list[float], rss: list[float] | None = None, cores: int = 2) -> SeriesFacts:
+    return SeriesFacts(at_s=at_s, cpu_s=cpu_s, rss_bytes=rss or [0.0] * len(at_s), interval_s=1.0, cores=cores)
+
+
+def wire(**changes: object) -> WireFacts:
+    values: dict[str, object] = {
+        "requests": 3,
+        "retries": 1,
+        "connections": 2,
+        "requests_in_flight_max": 2,
+        "bytes_received": 1000,
+        "bytes_sent": 500,
+        "part_size_max": 900,
+        "checksums_verified": 1,
+        "first_request_s": 0.25,
+        "last_response_s": 0.75,
+        "requests_by_kind": {"PUT": 2, "GET ranged": 1},
+        "engine": "crt",
+        "server_cpu_s": 0.1,
+    }
+    return WireFacts(**{**values, **changes})  # type: ignore[arg-type]
+
+
+def test_what_was_not_measured_is_null() -> None:
+    measurement = measure(Facts(iteration=0, total_s=1.5))
+    known = {metric.name for metric in METRICS if figure(measurement, metric.name) is not None}
+    assert known == {"total_time", "harness.samples"}
+    assert measurement.engine == ""
+    assert measurement.requests_by_kind == {}
+    assert measurement.wire is None
+
+
+def test_all_that_was_measured_is_in_its_place() -> None:
+    facts = Facts(
+        iteration=3,
+        total_s=2.0,
+        series=series([0.0, 1.0, 2.0], [0.0, 0.5, 2.0], [10.0, 30.0, 20.0]),
+        usage=UsageFacts(
+            user_cpu_s=1.5,
+            system_cpu_s=0.5,
+            peak_memory_bytes=25,
+            minor_faults=7,
+            major_faults=1,
+            voluntary_context_switches=8,
+            involuntary_context_switches=9,
+        ),
+        wire=wire(),
+        milestones_s={"interpreter_start": 0.1, "exit": 1.9},
+        first_client_invocation_s=0.2,
+        sampler_cpu_s=0.01,
+        turnaround_s=0.02,
+        warnings=("odd",),
+    )
+    assert msgspec.json.decode(msgspec.json.encode(measure(facts))) == {
+        "iteration": 3,
+        "total_time": 2.0,
+        "max_memory": 30.0,
+        "max_cpu": 1.5,
+        "p50_memory": 20.0,
+        "p95_memory": pytest.approx(29.0),
+        "p50_cpu": 1.0,
+        "p95_cpu": pytest.approx(1.45),
+        "first_client_invocation_time": 0.2,
+        "user_cpu_time": 1.5,
+        "system_cpu_time": 0.5,
+        "cpu_time": 2.0,
+        "peak_memory": 25,
+        "minor_faults": 7,
+        "major_faults": 1,
+        "voluntary_context_switches": 8,
+        "involuntary_context_switches": 9,
+        "throughput": 750.0,
+        "engine": "crt",
+        "requests_by_kind": {"GET ranged": 1, "PUT": 2},
+        "milestones": {
+            "interpreter_start": 0.1,
+            "imports_done": None,
+            "plugins_loaded": None,
+            "client_created": None,
+            "first_request": 0.25,
+            "last_response": 0.75,
+            "exit": 1.9,
+        },
+        "wire": {
+            "requests": 3,
+            "retries": 1,
+            "connections": 2,
+            "requests_in_flight_max": 2,
+            "bytes_received": 1000,
+            "bytes_sent": 500,
+            "part_size_max": 900,
+            "checksums_verified": 1,
+        },
+        "harness": {"samples": 3, "turnaround_time": 0.02, "sampler_cpu_time": 0.01, "server_cpu_time": 0.1},
+        "warnings": ["odd"],
+    }
+
+
+def test_the_most_memory_is_the_kernels_figure_where_sampling_missed_the_peak() -> None:
+    facts = Facts(iteration=0, total_s=1.0, series=series([0.0], [0.0], [10.0]), usage=UsageFacts(peak_memory_bytes=12))
+    assert measure(facts).max_memory == 12
+    assert measure(replace(facts, usage=UsageFacts(peak_memory_bytes=9))).max_memory == 10
+    assert measure(replace(facts, series=None)).max_memory == 12
+
+
+def test_the_first_call_is_the_first_request_where_no_probe_tells() -> None:
+    assert measure(Facts(iteration=0, total_s=1.0, wire=wire())).first_client_invocation_time == 0.25
+    with_probe = Facts(iteration=0, total_s=1.0, wire=wire(), first_client_invocation_s=0.0)
+    assert measure(with_probe).first_client_invocation_time == 0.0
+
+
+def test_a_milestone_that_nobody_knows_is_a_programmers_mistake() -> None:
+    with pytest.raises(TypeError, match="tea_break"):
+        measure(Facts(iteration=0, total_s=1.0, milestones_s={"tea_break": 1.0}))
+
+
+def test_an_iteration_that_waited_for_the_server_says_so() -> None:
+    assert measure(Facts(iteration=0, total_s=1.0, wire=wire(server_cpu_s=0.5))).warnings == ()
+    (warning,) = measure(Facts(iteration=0, total_s=1.0, wire=wire(server_cpu_s=0.51))).warnings
+    assert warning.startswith("stub-bound: the server was busy for 51% of the iteration")
+
+
+def test_no_payload_means_no_throughput() -> None:
+    facts = Facts(iteration=0, total_s=1.0, wire=wire(bytes_received=0, bytes_sent=0))
+    assert measure(facts).throughput is None
+    assert measure(Facts(iteration=0, total_s=0.0, wire=wire())).throughput is None
+
+
+@given(st.lists(FINITE, min_size=1, max_size=50), st.floats(0, 100))
+def test_percentiles_are_numpys(values: list[float], percent: float) -> None:
+    expected = float(np.percentile(values, percent))
+    assert percentile(sorted(values), percent) == pytest.approx(expected, rel=1e-9, abs=1e-3)
+
+
+def test_percentiles_of_nothing_are_null() -> None:
+    assert percentile([], 50) is None
+
+
+def test_cores_are_cpu_seconds_over_seconds() -> None:
+    assert cores_in_use(series([0.0, 1.0, 2.0, 4.0], [0.1, 0.6, 2.6, 3.6])) == [0.5, 2.0, 0.5]
+
+
+def test_one_sample_or_none_shows_no_cores() -> None:
+    assert cores_in_use(series([], [])) == []
+    assert cores_in_use(series([0.0], [0.5])) == []
+
+
+def test_a_late_sample_and_the_next_are_one_window() -> None:
+    # The sample due at 1 s came at 1.99 s; 10 ms of CPU clock noise in the 10 ms that follow would read as a core.
+    assert cores_in_use(series([0.0, 1.99, 2.0, 3.0], [0.0, 1.0, 1.01, 1.5])) == [
+        pytest.approx(1.0 / 1.99),
+        pytest.approx(0.5 / 1.01),
+    ]
+
+
+def test_more_cores_than_there_are_means_that_the_window_before_got_too_little() -> None:
+    assert cores_in_use(series([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 1.5, 5.0], cores=2)) == [1.0, 2.0]
+    assert cores_in_use(series([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 1.0, 6.0], cores=2)) == [2.0]
+    assert cores_in_use(series([0.0, 1.0, 2.0, 3.0], [0.0, 3.0, 3.5, 4.0], cores=2)) == [1.75, 0.5]
+    assert cores_in_use(series([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 1.5, 5.0], cores=4)) == [1.0, 0.5, 3.5]
+
+
+def test_a_cpu_clock_that_loses_a_process_never_shows_negative_cores() -> None:
+    assert cores_in_use(series([0.0, 1.0, 2.0], [0.0, 1.0, 0.5])) == [1.0, 0.0]
+
+
+@given(
+    st.lists(st.tuples(st.floats(1e-6, 3), st.floats(0, 8)), min_size=1, max_size=40),
+    st.integers(1, 4),
+)
+def test_no_series_shows_more_cores_than_there_are(steps: list[tuple[float, float]], cores: int) -> None:
+    at_s, cpu_s = [0.0], [0.0]
+    for passed, used in steps:
+        at_s.append(at_s[-1] + passed)
+        cpu_s.append(cpu_s[-1] + used)
+    rates = cores_in_use(series(at_s, cpu_s, cores=cores))
+    assert all(0 <= rate <= cores for rate in rates)
