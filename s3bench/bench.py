@@ -4,6 +4,7 @@ Owns the order of events around one iteration, and decides what is an error. Not
 are `run.workspace`'s, the client's command line `clients`', the responses `s3`'s, the figures `results`'.
 """
 
+import re
 import shutil
 import signal
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import msgspec
 
 from s3bench.clients.client import FoundClient
 from s3bench.clients.environment import Sandbox
+from s3bench.clients.inprocess import check_in_process
 from s3bench.clients.invocation import invocation
 from s3bench.errors import S3BenchError
 from s3bench.results.audit import compare_observed
@@ -22,7 +24,7 @@ from s3bench.results.measurement import Failure, Measurement, measure
 from s3bench.run.endpoint import Endpoint
 from s3bench.run.facts import gather_facts, read_milestones
 from s3bench.run.process import Launch, ProcessRecord, Spawner
-from s3bench.run.proof import download_errors, engine_errors, request_errors, upload_errors
+from s3bench.run.proof import download_errors, engine_errors, request_errors, served_files, upload_errors
 from s3bench.run.workspace import Workspace, Workspaces
 from s3bench.s3.wirelog import Engine, WireLog
 from s3bench.spec.command import Transfer, parse_transfer
@@ -117,13 +119,13 @@ def _schedule(settings: Settings, plan: Plan, *, audit: bool) -> tuple[_Step, ..
 def _run_cell(bench: Bench, cell: Cell, found: FoundClient, steps: tuple[_Step, ...], number: int) -> Iterator[Result]:
     result = _new_result(cell, Client(name=found.kind, version=found.version, label=found.label), found)
     unobserved: dict[int, Measurement] = {}
+    # A name may hold anything that can be printed; as a directory's name it must stay inside --debug-dir.
+    debug_name = re.sub(r"[^\w.-]+", "_", f"{number:03d}-{cell.definition.name}-{found.label}")
     try:
         with bench.workspaces.open(cell.definition.environment) as workspace:
             bout = _Bout(bench=bench, definition=cell.definition, found=found, workspace=workspace)
             for step in steps:
-                outcome = bout.once(
-                    step.number or 0, step.settings, f"{number:03d}-{cell.definition.name}-{found.kind}"
-                )
+                outcome = bout.once(step.number or 0, step.settings, debug_name)
                 if isinstance(outcome, Failure):
                     result = result.with_failure(outcome)
                 elif not step.is_observed:
@@ -172,6 +174,9 @@ class _Bout:
     last_ended_ns: int | None = None
 
     def __post_init__(self) -> None:
+        self.definition = self.bench.endpoint.adapted(self.definition)
+        if self.bench.endpoint.script is not None:
+            check_in_process(self.found.kind)
         self.transfer = parse_transfer(self.definition.command)
         given = self.definition.responses
         self.responses = expand_listings(DEFAULT_RESPONSES if given is None else given, self.definition.environment)
@@ -204,7 +209,13 @@ class _Bout:
 
     def _launch(self, settings: Settings, probe_file: Path | None) -> Launch:
         workspace, definition = self.workspace, self.definition
-        sandbox = Sandbox(home=workspace.home, temporary=workspace.tmp, work=workspace.work, probe_file=probe_file)
+        sandbox = Sandbox(
+            home=workspace.home,
+            temporary=workspace.tmp,
+            work=workspace.work,
+            probe_file=probe_file,
+            stub_script=self.bench.endpoint.script,
+        )
         call = invocation(self.found, definition, self.transfer, self.bench.endpoint.facts, sandbox)
         workspace.write_config(call.config_text)
         return Launch(
@@ -217,34 +228,39 @@ class _Bout:
             interval_s=settings.interval_s,
         )
 
-    def _failure(
-        self, iteration: int, record: ProcessRecord, log: WireLog | None, launch: Launch
-    ) -> Failure | None:
+    def _failure(self, iteration: int, record: ProcessRecord, log: WireLog | None, launch: Launch) -> Failure | None:
         """Why this iteration gives no measurement. A client's own failure comes first: it explains the rest."""
-        errors = () if log is None else self._errors(log)
+        errors = self._errors(log)
         ending = _bad_ending(record, launch)
         if ending is not None:
             return Failure(
                 iteration=iteration,
                 what=ending,
                 exit_code=record.exit_code,
-                why=_tail(launch.stderr) or _tail(launch.stdout),
+                why=self.bench.endpoint.conceal(_tail(launch.stderr) or _tail(launch.stdout)),
                 request=errors[0] if errors else "",
             )
         if errors:
             return Failure(iteration=iteration, what=errors[0], exit_code=0, why="; ".join(errors[1:ERRORS_MAX]))
         return None
 
-    def _errors(self, log: WireLog) -> tuple[str, ...]:
+    def _errors(self, log: WireLog | None) -> tuple[str, ...]:
+        on_the_wire = () if log is None else self._wire_errors(log)
+        served = self.bench.endpoint.served() if log is None else served_files(log)
         workspace, environment = self.workspace, self.definition.environment
+        return (
+            *on_the_wire,
+            *download_errors(served, self.transfer, environment, work=workspace.work, served_from=workspace.pristine),
+        )
+
+    def _wire_errors(self, log: WireLog) -> tuple[str, ...]:
         if self.definition.responses is None:
             # The default response is there for whoever asks; a command that asks nothing leaves no riddle.
-            log = _without_leftovers(log)
+            log = msgspec.structs.replace(log, leftover=())
         return (
             *engine_errors(log, self.transfer, self.found.engine),
             *request_errors(log),
-            *upload_errors(log, self.transfer, environment),
-            *download_errors(log, self.transfer, environment, work=workspace.work, served_from=workspace.pristine),
+            *upload_errors(log, self.transfer, self.definition.environment),
         )
 
 
@@ -254,10 +270,6 @@ def _bad_ending(record: ProcessRecord, launch: Launch) -> str | None:
     if record.exit_code < 0:
         return f"ended by signal {-record.exit_code} ({signal.Signals(-record.exit_code).name})"
     return f"exited {record.exit_code}" if record.exit_code else None
-
-
-def _without_leftovers(log: WireLog) -> WireLog:
-    return msgspec.structs.replace(log, leftover=())
 
 
 def _keep_output(launch: Launch, directory: Path) -> None:

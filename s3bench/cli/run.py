@@ -23,7 +23,8 @@ from s3bench.report.table import render_table
 from s3bench.results.document import Client, Document, encode_document, render_time
 from s3bench.results.file import check_output, write_document
 from s3bench.results.redaction import redact
-from s3bench.run.endpoint import Endpoint, Live, Stubbed
+from s3bench.run.endpoint import Endpoint, InProcess, Stubbed
+from s3bench.run.live import LiveEndpoint
 from s3bench.run.machine import machine_facts, machine_warnings
 from s3bench.run.process import Spawner
 from s3bench.run.workspace import Workspaces
@@ -108,8 +109,16 @@ _POSITIVE_SECONDS = click.FloatRange(min=0, min_open=True)
     help="Let the stub recompute every checksum that clients send.",
 )
 @click.option(
+    "--stub",
+    type=click.Choice(["server", "in-process"]),
+    default="server",
+    show_default=True,
+    help="Where the stub is: a real server, or inside a Classic client's process, without sockets.",
+)
+@click.option(
     "--endpoint-url", metavar="URL", help="Run against this live S3 instead of the stub, with your own credentials."
 )
+@click.option("--bucket", metavar="NAME", help="The bucket for --endpoint-url; only a prefix s3bench/... is touched.")
 @click.option(
     "--debug-dir",
     type=click.Path(path_type=Path, file_okay=False),
@@ -156,7 +165,9 @@ class RunOptions:
     timeout: float
     tls: bool
     verify: bool
+    stub: str
     endpoint_url: str | None
+    bucket: str | None
     debug_dir: Path | None
     keep_workspace: bool
     audit: bool
@@ -178,7 +189,7 @@ class RunOptions:
             "warmup": self.warmup,
             "data_interval": self.data_interval,
             "timeout": self.timeout,
-            "endpoint": "live" if self.endpoint_url else "stub",
+            "endpoint": "live" if self.endpoint_url else f"stub {self.stub}",
             "tls": self.tls,
             "verify": self.verify,
             "audit": self.audit,
@@ -192,7 +203,24 @@ def shipped_definitions() -> Path:
     return inside if inside.is_file() else package.parent / "benchmarks.json"
 
 
+def _check(options: RunOptions) -> None:
+    """Refuse options that contradict each other. Raises `BadInput`."""
+    if (options.endpoint_url is None) is not (options.bucket is None):
+        raise BadInput(
+            "--endpoint-url and --bucket go together", fix="name the endpoint and the bucket to be used there"
+        )
+    if options.endpoint_url and (options.tls or options.stub == "in-process"):
+        raise BadInput("--tls and --stub are the stub's", "--endpoint-url runs without one", "leave them out")
+    if options.tls and options.stub == "in-process":
+        raise BadInput("--tls needs the server", "the stub in the client's process has no sockets", "leave --tls out")
+    if options.debug_dir and options.debug_dir.is_dir() and any(options.debug_dir.iterdir()) and not options.force:
+        raise BadInput(
+            f"{options.debug_dir} is not empty", "nothing is overwritten", "name another directory, or --force"
+        )
+
+
 def _run(options: RunOptions) -> None:
+    _check(options)
     plan = _plan(options)
     if options.list_only:
         _print_plan(plan)
@@ -307,10 +335,15 @@ def _bench(options: RunOptions) -> Iterator[Bench]:
 @contextmanager
 def _endpoint(options: RunOptions, root: Path) -> Iterator[Endpoint]:
     if options.endpoint_url:
-        yield Live(url=options.endpoint_url)
+        assert options.bucket is not None
+        with LiveEndpoint(options.endpoint_url, bucket=options.bucket) as live:
+            yield live
         return
     directory = root / "stub"
     directory.mkdir(mode=0o700)
+    if options.stub == "in-process":
+        yield InProcess(directory)
+        return
     with StubEndpoint(tls=options.tls, directory=directory) as stub:
         yield Stubbed(stub)
 

@@ -145,7 +145,7 @@ class Spawner:
     @property
     def pid(self) -> int:
         """The helper's process id."""
-        assert self._process is not None, "open the spawner with `with`"  # noqa: S101 (a programmer's mistake)
+        assert self._process is not None, "open the spawner with `with`"
         return self._process.pid
 
     def run(self, launch: Launch) -> ProcessRecord:

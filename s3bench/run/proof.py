@@ -4,7 +4,7 @@ Owns the checks between a client's exit and its measurement. A configuration is 
 the requests that moved object data, and every downloaded file is compared with the one that was served.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from s3bench.s3.wirelog import Engine, WireLog, WireRequest
@@ -72,20 +72,29 @@ def _fixture_bytes(transfer: Transfer, name: str, environment: Environment) -> i
     return None if directory is None else directory.file_count * directory.file_size_bytes
 
 
+def served_files(log: WireLog) -> dict[str, str]:
+    """Which workspace file the server sent for which path."""
+    return {request.path: request.file for request in log.requests if request.method == "GET" and request.file}
+
+
 def download_errors(
-    log: WireLog, transfer: Transfer | None, environment: Environment, *, work: Path, served_from: Path
+    served: Mapping[str, str],
+    transfer: Transfer | None,
+    environment: Environment,
+    *,
+    work: Path,
+    served_from: Path,
 ) -> tuple[str, ...]:
-    """Compare each downloaded file, byte by byte, with the file that the server sent for its key."""
+    """Compare each downloaded file, byte by byte, with the file in `served_from` that was served for its path."""
     if transfer is None or transfer.direction is not Direction.DOWNLOAD:
         return ()
     directories = {directory.name for directory in environment.file_dirs}
-    return tuple(_differences(log, transfer, directories, work, served_from))
+    return tuple(_differences(served, transfer, directories, work, served_from))
 
 
 def _differences(
-    log: WireLog, transfer: Transfer, directories: Collection[str], work: Path, served_from: Path
+    served: Mapping[str, str], transfer: Transfer, directories: Collection[str], work: Path, served_from: Path
 ) -> Iterator[str]:
-    served = {request.path: request.file for request in log.requests if request.method == "GET" and request.file}
     for path, file in served.items():
         key = path.lstrip("/").partition("/")[2]
         name = expected_local(transfer, key, directories=directories)

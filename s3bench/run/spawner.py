@@ -33,13 +33,9 @@ _LENGTH_BYTES = 4
 _FLOOR_BYTES = 8
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-_RESTORED_SIGNALS = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGPIPE", "SIGXFSZ", "SIGCHLD") if hasattr(signal, name)
-)
-"""What Python or this process handles or ignores; a client must find the system's defaults."""
 
 
-class StreamEnded(Exception):  # noqa: N818 (no error: how a session ends)
+class StreamEnded(Exception):
     """The other end has closed the stream or died."""
 
 
@@ -110,21 +106,10 @@ def _kill(pid: int) -> None:
 def main() -> None:
     """Serve launches until the harness closes the stream or dies."""
     gc.disable()
-    wake, wake_writer = os.pipe()
-    os.set_blocking(wake, False)
-    os.set_blocking(wake_writer, False)
-    signal.set_wakeup_fd(wake_writer, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(ignored, signal.SIG_IGN)
-    prctl = _load_prctl()
-    prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    cost_ns = 0
+    helper = _Helper()
     try:
         while True:
-            request = receive(CONTROL)
-            reply, cost_ns = _run(request, wake, prctl, cost_ns)
-            send(CONTROL, reply)
+            send(CONTROL, helper.run(receive(CONTROL)))
     except (StreamEnded, ConnectionError):
         pass
 
@@ -154,6 +139,102 @@ def send(control: int, message: dict[str, Any]) -> None:
         data = data[os.write(control, data) :]
 
 
+class _Helper:
+    """What outlasts single runs: how we hear of deaths, and what one sample was found to cost."""
+
+    def __init__(self) -> None:
+        self._sample_cost_ns = 0
+        self._prctl = _load_prctl()
+        self._prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        self._wake, writer = os.pipe()
+        os.set_blocking(self._wake, False)
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        self._changed_signals = [
+            number for number in signal.valid_signals() if signal.getsignal(number) not in {signal.SIG_DFL, None}
+        ]
+
+    def run(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Run one launch to its end, and tell what it took or why it could not start."""
+        started_ns = monotonic_ns()
+        deadline_ns = started_ns + round(request["timeout_s"] * _SECOND_NS) if request["timeout_s"] else None
+        pid, exec_pipe = self._fork(request)
+        client = _Client(pid)
+        tree = sampler = None
+        try:
+            told = _await_exec(exec_pipe, deadline_ns)
+            if len(told) > _FLOOR_BYTES:
+                return {"failure": marshal.loads(told[_FLOOR_BYTES:])}  # noqa: S302 (from our own child)
+            if request["interval_ns"]:
+                tree = open_tree()
+                sampler = Sampler(
+                    tree,
+                    pid,
+                    interval_ns=request["interval_ns"],
+                    cpu_share_max=request["sampler_cpu_max"],
+                    cost_ns=self._sample_cost_ns,
+                    started_ns=started_ns,
+                )
+            ended_ns = _watch(client, self._wake, sampler, deadline_ns)
+            timed_out = client.status is None
+            sampled = _sampled(sampler)
+        finally:
+            if tree:
+                tree.close()
+            alive, immortal = client.kill_all(self._wake)
+        if sampler:
+            self._sample_cost_ns = sampler.cost_ns
+        return {
+            "pid": pid,
+            "status": client.status,
+            "timed_out": timed_out,
+            "started_ns": started_ns,
+            "ended_ns": ended_ns,
+            "alive": alive,
+            "immortal": immortal,
+            "process_count": max(tree.process_count if tree else 1, client.usage.reaped),
+            "rss_bytes_floor": int.from_bytes(told[:_FLOOR_BYTES], "little"),
+            "usage": vars(client.usage),
+            **sampled,
+        }
+
+    def _fork(self, request: dict[str, Any]) -> tuple[int, int]:
+        """Fork and exec; return the child's id, and a pipe on which it tells its size, and why exec failed if it did."""
+        reader, writer = os.pipe()
+        helper = os.getpid()
+        pid = os.fork()
+        if pid:
+            os.close(writer)
+            return pid, reader
+        stage = "start"
+        try:
+            os.setsid()
+            self._prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            if os.getppid() != helper:
+                os._exit(127)  # it died before the kernel knew that we must die with it
+            for number in self._changed_signals:
+                signal.signal(number, signal.SIG_DFL)
+            stage = "cwd"
+            os.chdir(request["cwd"])
+            stage = "stdin"
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            for stage, file in (("stdout", 1), ("stderr", 2)):  # noqa: B007 (read when opening fails)
+                os.dup2(os.open(request[stage], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), file)
+            stage = "exec"
+            os.write(writer, _own_rss_bytes().to_bytes(_FLOOR_BYTES, "little"))
+            os.execve(request["program"], request["argv"], request["env"])  # noqa: S606 (no shell is the point)
+        except BaseException as error:  # noqa: BLE001 (whatever it is, this copy of the helper must not live on)
+            if stage != "exec":
+                os.write(writer, bytes(_FLOOR_BYTES))
+            os.write(writer, marshal.dumps((stage, getattr(error, "errno", None) or 0, str(error))))
+        finally:
+            os._exit(127)
+
+
 def _load_prctl() -> Any:
     if sys.platform != "linux":
         return lambda *_: 0
@@ -164,83 +245,16 @@ def _load_prctl() -> Any:
     return prctl
 
 
-def _run(request: dict[str, Any], wake: int, prctl: Any, cost_ns: int) -> tuple[dict[str, Any], int]:
-    started_ns = monotonic_ns()
-    deadline_ns = started_ns + round(request["timeout_s"] * _SECOND_NS) if request["timeout_s"] else None
-    pid, exec_pipe = _fork(request, prctl)
-    client = _Client(pid)
-    tree = sampler = None
-    try:
-        told = _await_exec(exec_pipe, deadline_ns)
-        if len(told) > _FLOOR_BYTES:
-            return {"failure": marshal.loads(told[_FLOOR_BYTES:])}, cost_ns  # noqa: S302 (from our own child)
-        if request["interval_ns"]:
-            tree = open_tree()
-            sampler = Sampler(
-                tree,
-                pid,
-                interval_ns=request["interval_ns"],
-                cpu_share_max=request["sampler_cpu_max"],
-                cost_ns=cost_ns,
-                started_ns=started_ns,
-            )
-        ended_ns = _watch(client, wake, sampler, deadline_ns)
-        timed_out = client.status is None
-        sampler_cpu_ns = sampler.cpu_used_ns() if sampler else 0
-    finally:
-        if tree:
-            tree.close()
-        alive, immortal = client.kill_all(wake)
-    reply = {
-        "timed_out": timed_out,
-        "pid": pid,
-        "status": client.status,
-        "started_ns": started_ns,
-        "ended_ns": ended_ns,
-        "alive": alive,
-        "immortal": immortal,
-        "process_count": max(tree.process_count if tree else 1, client.usage.reaped),
-        "rss_bytes_floor": int.from_bytes(told[:_FLOOR_BYTES], "little"),
-        "usage": vars(client.usage),
-        "sampler_cpu_ns": sampler_cpu_ns,
-        "sampled_rss_bytes_max": sampler.rss_bytes_max if sampler else 0,
-        "at_ns": sampler.at_ns.tobytes() if sampler else b"",
-        "rss_bytes": sampler.rss_bytes.tobytes() if sampler else b"",
-        "cpu_ns": sampler.cpu_ns.tobytes() if sampler else b"",
+def _sampled(sampler: Sampler | None) -> dict[str, Any]:
+    if sampler is None:
+        return {"sampler_cpu_ns": 0, "sampled_rss_bytes_max": 0, "at_ns": b"", "rss_bytes": b"", "cpu_ns": b""}
+    return {
+        "sampler_cpu_ns": sampler.cpu_used_ns(),
+        "sampled_rss_bytes_max": sampler.rss_bytes_max,
+        "at_ns": sampler.at_ns.tobytes(),
+        "rss_bytes": sampler.rss_bytes.tobytes(),
+        "cpu_ns": sampler.cpu_ns.tobytes(),
     }
-    return reply, sampler.cost_ns if sampler else cost_ns
-
-
-def _fork(request: dict[str, Any], prctl: Any) -> tuple[int, int]:
-    reader, writer = os.pipe()
-    spawner = os.getpid()
-    pid = os.fork()
-    if pid:
-        os.close(writer)
-        return pid, reader
-    stage = "start"
-    try:
-        os.setsid()
-        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != spawner:
-            os._exit(127)  # it died before the kernel knew that we must die with it
-        for restored in _RESTORED_SIGNALS:
-            signal.signal(restored, signal.SIG_DFL)
-        stage = "cwd"
-        os.chdir(request["cwd"])
-        stage = "stdin"
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        for stage, file in (("stdout", 1), ("stderr", 2)):
-            os.dup2(os.open(request[stage], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), file)
-        stage = "exec"
-        os.write(writer, _own_rss_bytes().to_bytes(_FLOOR_BYTES, "little"))
-        os.execve(request["program"], request["argv"], request["env"])  # noqa: S606 (no shell is the point)
-    except BaseException as error:  # noqa: BLE001 (whatever it is, this copy of the spawner must not live on)
-        if stage != "exec":
-            os.write(writer, bytes(_FLOOR_BYTES))
-        os.write(writer, marshal.dumps((stage, getattr(error, "errno", None) or 0, str(error))))
-    finally:
-        os._exit(127)
 
 
 def _own_rss_bytes() -> int:

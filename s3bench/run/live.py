@@ -1,0 +1,125 @@
+"""A real S3 as endpoint: prepares the objects a benchmark needs, and removes what the run made.
+
+Owns the manners: everything happens under one prefix of our own, `s3bench/RUN/`, in the bucket that was named; nothing
+else there is listed, read or deleted.
+"""
+
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from s3bench.clients.environment import EndpointFacts, own_credentials
+from s3bench.errors import BadInput, S3BenchError
+from s3bench.results.redaction import REDACTED
+from s3bench.s3.wirelog import WireLog
+from s3bench.spec.command import parse_transfer
+from s3bench.spec.definition import Definition, Response
+from s3bench.spec.remote import RemoteObject, moved_under, remote_objects
+
+_DELETE_KEYS_MAX = 1000  # of one DeleteObjects request
+
+
+class LiveEndpoint:
+    """The S3 at `url`, used under a prefix of our own in `bucket`; a context manager that cleans up behind itself."""
+
+    def __init__(self, url: str, *, bucket: str) -> None:
+        self.script: Path | None = None
+        self.facts = EndpointFacts(url=url, live=True)
+        self.prefix = f"s3bench/{secrets.token_hex(6)}"
+        self._bucket = bucket
+        self._client: Any = None
+        self._objects: tuple[RemoteObject, ...] = ()
+        self._secrets: tuple[str, ...] = ()
+
+    def __enter__(self) -> Self:
+        """Connect. Raises `BadInput` when the bucket cannot be used with the user's own credentials."""
+        import boto3  # noqa: PLC0415 (a fifth of a second, for live endpoints alone)
+        from botocore.config import Config  # noqa: PLC0415 (as above)
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 (as above)
+
+        keys = own_credentials()
+        self._secrets = tuple(filter(None, (keys.secret_key, keys.token)))
+        self._client = boto3.client(
+            "s3",
+            endpoint_url=self.facts.url,
+            region_name=keys.region,
+            aws_access_key_id=keys.access_key,
+            aws_secret_access_key=keys.secret_key,
+            aws_session_token=keys.token,
+            config=Config(s3={"addressing_style": "path"}),
+        )
+        try:
+            self._client.head_bucket(Bucket=self._bucket)
+        except (BotoCoreError, ClientError, ValueError) as error:
+            raise BadInput(
+                f"bucket {self._bucket!r} at {self.facts.url} cannot be used",
+                str(error),
+                "check --endpoint-url and --bucket",
+            ) from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._remove_all()
+
+    def adapted(self, definition: Definition) -> Definition:
+        """The definition under our prefix. Raises `BadInput` for a command that would act outside it."""
+        if parse_transfer(definition.command) is None:
+            raise BadInput(
+                f"`{' '.join(definition.command)}` is not run on a live endpoint",
+                "only `s3 cp`, `mv`, `sync` and `rm` stay under a prefix of our own",
+                "run it against the stub",
+            )
+        self._objects = remote_objects(definition)
+        return moved_under(definition, bucket=self._bucket, prefix=self.prefix)
+
+    def arm(self, responses: tuple[Response, ...], *, workspace: Path, verify: bool) -> None:
+        """Make the bucket as the benchmark expects it: its own objects there, nothing else under the prefix."""
+        del responses, verify  # a real S3 answers by itself
+        self._remove_all()
+        for item in self._objects:
+            self._client.upload_file(str(workspace / item.file), self._bucket, f"{self.prefix}/{item.key}")
+
+    def collect(self) -> WireLog | None:
+        """Nobody looked."""
+        return None
+
+    def served(self) -> dict[str, str]:
+        """The objects that were there to be downloaded: path to fixture file."""
+        return {f"/{self._bucket}/{self.prefix}/{item.key}": item.file for item in self._objects}
+
+    def conceal(self, text: str) -> str:
+        """Take the user's keys out of what a client wrote."""
+        for secret in self._secrets:
+            text = text.replace(secret, REDACTED)
+        return text
+
+    def _remove_all(self) -> None:
+        keys = list(self._keys())
+        for start in range(0, len(keys), _DELETE_KEYS_MAX):
+            batch = [{"Key": key} for key in keys[start : start + _DELETE_KEYS_MAX]]
+            failed = self._client.delete_objects(Bucket=self._bucket, Delete={"Objects": batch}).get("Errors")
+            if failed:
+                raise S3BenchError(
+                    f"{len(failed)} objects under {self.prefix} could not be deleted",
+                    str(failed[0]),
+                    "delete them by hand",
+                )
+        for upload in self._uploads():
+            self._client.abort_multipart_upload(Bucket=self._bucket, **upload)
+
+    def _keys(self) -> Iterator[str]:
+        for page in self._client.get_paginator("list_objects_v2").paginate(
+            Bucket=self._bucket, Prefix=f"{self.prefix}/"
+        ):
+            for item in page.get("Contents", ()):
+                yield item["Key"]
+
+    def _uploads(self) -> Iterator[dict[str, str]]:
+        pages = self._client.get_paginator("list_multipart_uploads")
+        for page in pages.paginate(Bucket=self._bucket, Prefix=f"{self.prefix}/"):
+            for item in page.get("Uploads", ()):
+                yield {"Key": item["Key"], "UploadId": item["UploadId"]}

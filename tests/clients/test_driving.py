@@ -1,0 +1,118 @@
+"""Translating a transfer: settings as aws-cli reads them, our driver's request, s5cmd's command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from s3bench.clients.client import FoundClient
+from s3bench.clients.driving import DRIVER, driver_command, s5cmd_command, transfer_settings
+from s3bench.clients.environment import EndpointFacts
+from s3bench.errors import BadInput
+from s3bench.spec.command import Transfer, parse_transfer
+from s3bench.spec.definition import ClientKind
+
+ENDPOINT = EndpointFacts(url="http://127.0.0.1:9000", ca_bundle=Path("/ca.pem"))
+S5CMD = FoundClient(kind=ClientKind.S5CMD, version="2.3.0", executable=Path("/s5cmd"))
+BOTO3 = FoundClient(kind=ClientKind.BOTO3_CRT, version="1.44.5", executable=Path("/python"), site=Path("/site"))
+
+
+def transfer(*words: str) -> Transfer:
+    parsed = parse_transfer(("s3", *words))
+    assert parsed is not None
+    return parsed
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "value"),
+    [
+        ("multipart_chunksize", "8388608", 8388608),
+        ("multipart_chunksize", "8MB", 8 << 20),
+        ("multipart_threshold", "16KB", 16 << 10),
+        ("multipart_threshold", "1GiB", 1 << 30),
+        ("max_concurrent_requests", "20", 20),
+        ("max_bandwidth", "50MB/s", 50 << 20),
+        ("max_bandwidth", "80Mb/s", 10 << 20),
+        ("target_bandwidth", "1000", 1000),
+        ("addressing_style", "virtual", "virtual"),
+    ],
+)
+def test_settings_are_read_as_aws_cli_reads_them(key: str, text: str, value: object) -> None:
+    assert transfer_settings({key: text}) == {key: value}
+
+
+def test_settings_that_no_driver_has_are_left_out() -> None:
+    assert transfer_settings({"preferred_transfer_client": "crt", "max_queue_size": "1000"}) == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [("multipart_chunksize", "8 apples"), ("max_concurrent_requests", "0"), ("max_concurrent_requests", "1KB"),
+     ("max_bandwidth", "fast"), ("multipart_threshold", "0")],
+)  # fmt: skip
+def test_a_setting_that_aws_cli_would_refuse_is_refused(key: str, text: str) -> None:
+    with pytest.raises(BadInput, match=key):
+        transfer_settings({key: text})
+
+
+def test_the_driver_is_told_everything_in_one_argument() -> None:
+    sync = transfer("sync", "dir", "s3://bucket/prefix", "--delete", "--exclude", "*.tmp")
+    python, driver, request = driver_command(BOTO3, sync, ENDPOINT, {"multipart_chunksize": 5}, region="us-east-1")
+    assert (python, driver) == ("/python", str(DRIVER))
+    assert json.loads(request) == {
+        "kind": "boto3-crt",
+        "endpoint_url": "http://127.0.0.1:9000",
+        "ca_bundle": "/ca.pem",
+        "region": "us-east-1",
+        "site": "/site",
+        "settings": {"multipart_chunksize": 5},
+        "command": {
+            "verb": "sync",
+            "direction": "upload",
+            "recursive": True,
+            "delete": True,
+            "filters": [[False, "*.tmp"]],
+            "source": {"path": "dir"},
+            "destination": {"bucket": "bucket", "key": "prefix"},
+        },
+    }
+
+
+def words(*command: str, **settings: int) -> list[str]:
+    program, *rest = s5cmd_command(S5CMD, transfer(*command), ENDPOINT, dict(settings))
+    assert [program, *rest[:4]] == ["/s5cmd", "--endpoint-url", "http://127.0.0.1:9000", "--log", "error"]
+    return rest[4:]
+
+
+@pytest.mark.parametrize(
+    ("command", "s5cmd"),
+    [
+        ("cp file s3://b/k", "cp file s3://b/k"),
+        ("cp s3://b/k file", "cp s3://b/k file"),
+        ("mv s3://b/k out/", "mv s3://b/k out/"),
+        ("cp dir s3://b/p --recursive", "cp dir/ s3://b/p/"),
+        ("cp s3://b/p dir --recursive", "cp s3://b/p/* dir/"),
+        ("sync dir s3://b", "sync dir/ s3://b/"),
+        ("sync s3://b/p/ dir --delete", "sync --delete s3://b/p/* dir/"),
+        ("sync dir s3://b/p --exclude *.tmp", "sync --exclude *.tmp dir/ s3://b/p/"),
+        ("rm s3://b/k --quiet", "rm s3://b/k"),
+        ("rm s3://b/p --recursive", "rm s3://b/p/*"),
+        ("cp s3://b/k s3://c/k", "cp s3://b/k s3://c/k"),
+    ],
+)
+def test_s5cmd_is_asked_for_the_same_transfer(command: str, s5cmd: str) -> None:
+    assert words(*command.split()) == s5cmd.split()
+
+
+def test_s5cmd_gets_parts_and_concurrency_in_its_own_terms() -> None:
+    assert words("cp", "file", "s3://b/k", multipart_chunksize=17 << 20, max_concurrent_requests=8) == [
+        "--numworkers", "8", "cp", "--part-size", "17", "--concurrency", "8", "file", "s3://b/k"
+    ]  # fmt: skip
+    assert words("sync", "dir", "s3://b/k", multipart_chunksize=1, max_concurrent_requests=8) == [
+        "--numworkers", "8", "sync", "--part-size", "5", "dir/", "s3://b/k/"
+    ]  # fmt: skip
+
+
+def test_a_filter_that_s5cmd_means_otherwise_is_refused() -> None:
+    with pytest.raises(BadInput, match="--include"):
+        words("cp", "dir", "s3://b/k", "--recursive", "--include", "*")

@@ -1,0 +1,157 @@
+"""Installing, with the package index played by a fake: which wheel is chosen, what is left when something fails."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from s3bench.clients import index
+from s3bench.clients.installing import by_line, install, package_of
+from s3bench.clients.store import Store
+from s3bench.errors import BadInput, ClientNotFound
+from s3bench.spec.definition import ClientKind
+from s3bench.spec.plan import ClientSpec
+
+MakeWheel = Callable[..., Path]
+CARRIED = {"2.0.1": "2.9.0", "2.0.2": "2.12.7", "2.0.3": "2.12.7", "2.0.4": "2.36.1", "2.0.10": "2.38.5"}
+
+
+class FakeIndex:
+    """Plays the functions of `index`; counts what was asked."""
+
+    def __init__(self, tmp_path: Path, make_wheel: MakeWheel, *, ranges: bool = True) -> None:
+        self.folder = tmp_path / "index"
+        self.folder.mkdir()
+        self.ranges = ranges
+        self.make_wheel = make_wheel
+        self.heads: list[str] = []
+        self.downloads: list[str] = []
+
+    def available_versions(self, package: str) -> tuple[str, ...]:
+        return tuple(reversed(CARRIED)) if package.startswith("aws-cdk") else ("1.2.3", "1.2.2")
+
+    def wheel_head(self, _package: str, version: str) -> bytes | None:
+        self.heads.append(version)
+        return self.make_wheel(self.folder / "w.whl", CARRIED[version]).read_bytes() if self.ranges else None
+
+    def download_wheel(self, _package: str, version: str, into: Path, *, progress: index.Progress) -> Path:
+        self.downloads.append(version)
+        progress(1, 2)
+        return self.make_wheel(into / f"asset-{version}.whl", CARRIED[version])
+
+    def install_packages(self, requirement: str, into: Path, *, progress: index.Progress) -> None:
+        del progress
+        name, _, version = requirement.partition("==")
+        folder = into / f"{name.partition('[')[0]}-{version}.dist-info"
+        folder.mkdir(parents=True)
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name.partition('[')[0]}\nVersion: {version}\n")
+        (into / "bin").mkdir()
+        (into / "bin" / "aws").touch()
+
+
+@pytest.fixture
+def fake_index(tmp_path: Path, make_wheel: MakeWheel, monkeypatch: pytest.MonkeyPatch) -> FakeIndex:
+    return use(FakeIndex(tmp_path, make_wheel), monkeypatch)
+
+
+def use(fake: FakeIndex, monkeypatch: pytest.MonkeyPatch) -> FakeIndex:
+    for name in ("available_versions", "wheel_head", "download_wheel", "install_packages"):
+        monkeypatch.setattr(index, name, getattr(fake, name))
+    return fake
+
+
+def silent(_step: str, _done: int, _total: int, /) -> None:
+    pass
+
+
+def test_the_newest_aws_cli_is_installed_and_found(store: Store, fake_index: FakeIndex) -> None:
+    found = install("aws-cli", store, silent)
+    assert (found.label, found.executable) == ("cli@2.38.5", store.place("aws-cli", "2.38.5") / "aws")
+    assert fake_index.downloads == ["2.0.10"]
+
+
+def test_it_remembers_where_a_program_came_from(store: Store, fake_index: FakeIndex) -> None:
+    install("aws-cli", store, silent)
+    origin = json.loads((store.place("aws-cli", "2.38.5") / ".s3bench-origin.json").read_text())
+    assert origin["version"] == "2.0.10"
+    assert len(origin["sha256"]) == 64
+
+
+@pytest.mark.parametrize("version", ["2.9.0", "2.36.1", "2.38.5", "2.12.7"])
+def test_a_version_is_found_by_looking_into_few_wheels(version: str, store: Store, fake_index: FakeIndex) -> None:
+    assert install(f"aws-cli@{version}", store, silent).version == version
+    assert len(fake_index.heads) <= 4
+    assert len(fake_index.downloads) == 1
+
+
+def test_what_was_looked_up_is_not_looked_up_again(store: Store, fake_index: FakeIndex) -> None:
+    install("aws-cli@2.36.1", store, silent)
+    fake_index.heads.clear()
+    install("aws-cli@2.38.5", store, silent)
+    install("aws-cli@2.36.1", store, silent)
+    assert len(fake_index.heads) <= 1
+    assert fake_index.downloads == ["2.0.4", "2.0.10"]
+
+
+def test_an_index_without_ranges_costs_whole_wheels(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = use(FakeIndex(tmp_path, make_wheel, ranges=False), monkeypatch)
+    assert install("aws-cli@2.36.1", store, silent).version == "2.36.1"
+    assert len(fake.downloads) > 1
+
+
+def test_a_version_that_is_in_no_package_names_its_neighbours(store: Store, fake_index: FakeIndex) -> None:
+    with pytest.raises(ClientNotFound) as caught:
+        install("aws-cli@2.20.0", store, silent)
+    assert "2.12.7 and 2.36.1" in caught.value.why
+    assert "aws-cli@2.36.1" in caught.value.fix
+    with pytest.raises(ClientNotFound) as caught:
+        install("aws-cli@2.99.0", store, silent)
+    assert "aws-cli@2.38.5" in caught.value.fix
+
+
+def test_a_version_that_is_there_asks_nothing(
+    store: Store, fake_index: FakeIndex, with_aws_cli: Callable[[str], Path]
+) -> None:
+    with_aws_cli("2.36.1")
+    assert install("aws-cli@2.36.1", store, silent).version == "2.36.1"
+    assert fake_index.heads == fake_index.downloads == []
+
+
+def test_aws_cli_v1_and_libraries_are_directories_of_packages(store: Store, fake_index: FakeIndex) -> None:
+    found = install("aws-cli@1.46.2", store, silent)
+    assert (found.version, found.site) == ("1.46.2", store.place("aws-cli", "1.46.2"))
+    assert install("boto3", store, silent).label == "boto3-classic@1.2.3"
+    assert install("crt-python@1.2.2", store, silent).label == "crt-python@1.2.2"
+
+
+def test_a_failed_download_leaves_nothing(store: Store, fake_index: FakeIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> Path:
+        raise ClientNotFound("no network", "why", "fix")
+
+    monkeypatch.setattr(index, "download_wheel", broken)
+    with pytest.raises(ClientNotFound):
+        install("aws-cli", store, silent)
+    assert list((store.root / "clients" / "aws-cli").iterdir()) == []
+
+
+@pytest.mark.parametrize("wanted", ["nosuch", "aws-cli@../../x", "aws-cli@2.3x", "boto3@latest"])
+def test_what_cannot_be_installed_is_refused_at_once(wanted: str, store: Store, fake_index: FakeIndex) -> None:
+    with pytest.raises(BadInput):
+        install(wanted, store, silent)
+
+
+def test_a_client_knows_the_package_that_it_comes_from() -> None:
+    assert package_of(ClientSpec(kind=ClientKind.CLI_CRT)) == "aws-cli"
+    assert package_of(ClientSpec(kind=ClientKind.BOTO3_CRT, version="1.40.0")) == "boto3@1.40.0"
+    assert package_of(ClientSpec(kind=ClientKind.S5CMD, path="/x")) is None
+
+
+def test_each_step_is_said_once() -> None:
+    said: list[str] = []
+    note = by_line(said.append)
+    for step in ("fetching", "fetching", "unpacking", "fetching"):
+        note(step, 0, 0)
+    assert said == ["fetching", "unpacking"]

@@ -1,0 +1,100 @@
+"""The server under test, in its own process, and a client that sends exactly the bytes it is told to."""
+
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from s3bench.s3.endpoint import StubEndpoint
+from s3bench.spec.definition import FileBody, Match, Response
+
+LIMIT_S = 20.0
+
+
+class RawClient:
+    """One connection; every wait is bounded by `LIMIT_S`."""
+
+    def __init__(self, url: str) -> None:
+        port = int(url.rpartition(":")[2])
+        self.sock = socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S)
+        self._data = b""
+
+    def __enter__(self) -> "RawClient":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.sock.close()
+
+    def send(self, data: bytes) -> None:
+        self.sock.sendall(data)
+
+    def response(self, *, to_head: bool = False) -> tuple[int, dict[str, str], bytes]:
+        """Read one response; `to_head` when it answers a HEAD."""
+        while b"\r\n\r\n" not in self._data:
+            self._more()
+        head, _, self._data = self._data.partition(b"\r\n\r\n")
+        lines = head.decode().split("\r\n")
+        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines[1:])}
+        length = 0 if to_head else int(headers.get("content-length", "0"))
+        while len(self._data) < length:
+            self._more()
+        body, self._data = self._data[:length], self._data[length:]
+        return int(lines[0].split(" ")[1]), headers, body
+
+    def at_end(self) -> bool:
+        """Wait until the server closes; whether it does so without another byte."""
+        try:
+            return self._data + self.sock.recv(1) == b""
+        except ConnectionResetError:
+            return True
+
+    def _more(self) -> None:
+        data = self.sock.recv(65536)
+        if not data:
+            raise EOFError(self._data)
+        self._data += data
+
+
+def request(method: str, target: str, body: bytes = b"", **headers: str) -> bytes:
+    """A request with Host and Content-Length; underscores in header names stand for hyphens."""
+    lines = [f"{method} {target} HTTP/1.1", "Host: 127.0.0.1"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    if body:
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+def anything(body: str | FileBody = "", **fields: object) -> Response:
+    """A response that fits every request, without end."""
+    return Response(match=Match(), instances=None, body=body, **fields)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="session")
+def stub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StubEndpoint]:
+    with StubEndpoint(directory=tmp_path_factory.mktemp("stub")) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="session")
+def tls_stub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StubEndpoint]:
+    with StubEndpoint(tls=True, directory=tmp_path_factory.mktemp("tls-stub")) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def make_request() -> Callable[..., bytes]:
+    return request
+
+
+@pytest.fixture
+def connect(stub: StubEndpoint) -> Callable[[], RawClient]:
+    return lambda: RawClient(stub.url)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    (tmp_path / "small").write_bytes(bytes(range(256)))
+    (tmp_path / "large").write_bytes(bytes(range(251)) * 8000)
+    (tmp_path / "empty").write_bytes(b"")
+    return tmp_path
