@@ -3,7 +3,6 @@
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from s3bench.results.redaction import redact
 from s3bench.run.endpoint import Endpoint, InProcess, Stubbed
 from s3bench.run.live import LiveEndpoint
 from s3bench.run.machine import machine_facts, machine_warnings
+from s3bench.run.owner import workspace_parent
 from s3bench.run.process import Spawner
 from s3bench.run.workspace import Workspaces
 from s3bench.s3.endpoint import StubEndpoint
@@ -323,7 +323,7 @@ def _measure(
 
 @contextmanager
 def _bench(options: RunOptions) -> Iterator[Bench]:
-    parent = Path(os.environ.get("S3BENCH_TMPDIR") or tempfile.gettempdir())
+    parent = workspace_parent(os.environ)
     with (
         Workspaces(parent=parent, keep=options.keep_workspace) as workspaces,
         _endpoint(options, workspaces.root) as endpoint,

@@ -78,8 +78,8 @@ METRICS: tuple[Metric, ...] = (
     _lower(
         "peak_memory",
         Unit.BYTES,
-        "resident memory of the process that had most",
-        "the kernel's high-water mark (VmHWM, ru_maxrss)",
+        "most resident memory: of the largest process, or of the whole tree at one moment where that was more",
+        "the kernel's high-water mark (ru_maxrss), or the largest sample",
     ),
     _neutral("minor_faults", Unit.COUNT, "page faults served without reading a disk", _RUSAGE),
     _lower("major_faults", Unit.COUNT, "page faults that read a disk; not 0 means a cold cache", _RUSAGE),

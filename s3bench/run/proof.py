@@ -115,18 +115,13 @@ def _differences(
 def first_difference(left: Path, right: Path) -> int | None:
     """The offset of the first byte in which two files differ (a shorter file differs at its end), or `None`."""
     offset = 0
-    left_block, right_block = bytearray(_COMPARE_BYTES), bytearray(_COMPARE_BYTES)
     with left.open("rb", buffering=0) as left_file, right.open("rb", buffering=0) as right_file:
         while True:
-            left_count, right_count = left_file.readinto(left_block), right_file.readinto(right_block)
-            count = min(left_count or 0, right_count or 0)
-            # Whole bytearrays are compared by memcmp, memoryviews item by item, sixty times slower.
-            if count < _COMPARE_BYTES:
-                left_block, right_block = left_block[:count], right_block[:count]
+            # Whole bytes objects are compared by memcmp; memoryviews item by item, sixty times slower.
+            left_block, right_block = left_file.read(_COMPARE_BYTES), right_file.read(_COMPARE_BYTES)
             if left_block != right_block:
-                return offset + next(at for at in range(count) if left_block[at] != right_block[at])
-            if left_count != right_count:
-                return offset + count
-            if not count:
+                common = min(len(left_block), len(right_block))
+                return offset + next((at for at in range(common) if left_block[at] != right_block[at]), common)
+            if not left_block:
                 return None
-            offset += count
+            offset += len(left_block)

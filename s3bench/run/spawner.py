@@ -222,7 +222,7 @@ class _Helper:
             os.chdir(request["cwd"])
             stage = "stdin"
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-            for stage, file in (("stdout", 1), ("stderr", 2)):  # noqa: B007 (read when opening fails)
+            for stage, file in (("stdout", 1), ("stderr", 2)):
                 os.dup2(os.open(request[stage], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), file)
             stage = "exec"
             os.write(writer, _own_rss_bytes().to_bytes(_FLOOR_BYTES, "little"))

@@ -203,7 +203,7 @@ def selects(transfer: Transfer, key: str) -> bool:
     As aws-cli, patterns begin at the source's prefix (of a single object, at its parent) and match the whole key, `*`
     standing for `/` too.
     """
-    assert isinstance(transfer.source, S3), "objects are at the source"  # noqa: S101 (a programmer's mistake)
+    assert isinstance(transfer.source, S3), "objects are at the source"
     root = transfer.source.key
     if not transfer.recursive and not root.endswith("/"):
         root = posixpath.dirname(root)

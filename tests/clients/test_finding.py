@@ -84,7 +84,7 @@ def test_a_directory_stands_for_the_program_in_it(store: Store, make_program: Ca
     ("version", "reason"), [("1.46.2", "v1 has no CRT"), ("2.17.56", "does not honour the port"), ("2.25.0", "port")]
 )
 def test_a_crt_that_is_missing_or_cannot_be_pointed_at_a_local_server_is_refused(
-    version: str, reason: str, store: Store, make_program
+    version: str, reason: str, store: Store, make_program: Callable[..., Path]
 ) -> None:
     program = make_program("aws", V2.replace("2.38.5", version))
     with pytest.raises(ClientNotFound) as caught:
@@ -136,7 +136,7 @@ def test_a_python_environment_is_known_by_its_interpreter(
 
 @pytest.mark.parametrize("crt", [None, "0.19.17"])
 def test_boto3_without_a_usable_crt_is_no_boto3_crt(
-    crt: str | None, store: Store, tmp_path: Path, with_distribution
+    crt: str | None, store: Store, tmp_path: Path, with_distribution: Callable[..., None]
 ) -> None:
     with_distribution(tmp_path / "site", "boto3", "1.38.0")
     if crt:

@@ -95,7 +95,7 @@ def test_what_was_looked_up_is_not_looked_up_again(store: Store, fake_index: Fak
 
 
 def test_an_index_without_ranges_costs_whole_wheels(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, tmp_path: Path, make_wheel: MakeWheel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake = use(FakeIndex(tmp_path, make_wheel, ranges=False), monkeypatch)
     assert install("aws-cli@2.36.1", store, silent).version == "2.36.1"

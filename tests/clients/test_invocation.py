@@ -69,7 +69,7 @@ def test_a_command_is_pointed_at_the_endpoint() -> None:
 @pytest.mark.parametrize(
     "command",
     [("--version",), ("help",), ("s3", "help"), ("s3", "ls", "--endpoint-url", "u"), ("s3", "ls", "--endpoint-url=u")],
-)  # fmt: skip
+)
 def test_a_command_that_takes_no_endpoint_or_has_one_is_left_alone(command: tuple[str, ...]) -> None:
     call = invoke(client("cli-classic"), command)
     assert call.argv == ("/bin/program", *command)
@@ -107,8 +107,8 @@ def test_a_plug_in_path_of_the_definition_stays() -> None:
 def test_nothing_of_the_user_reaches_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
         "AWS_ACCESS_KEY_ID": "own", "AWS_SECRET_ACCESS_KEY": "own", "AWS_SESSION_TOKEN": "own", "AWS_PROFILE": "own",
-        "HTTP_PROXY": "http://own", "https_proxy": "http://own", "PYTHONPATH": "/own", "LD_PRELOAD": "own", "HOME": "/own",
-        "AWS_CONFIG_FILE": "/own", "AWS_ENDPOINT_URL": "http://own",
+        "HTTP_PROXY": "http://own", "https_proxy": "http://own", "PYTHONPATH": "/own", "LD_PRELOAD": "own",
+        "HOME": "/own", "AWS_CONFIG_FILE": "/own", "AWS_ENDPOINT_URL": "http://own",
     }.items():  # fmt: skip
         monkeypatch.setenv(name, value)
     for kind in ClientKind:

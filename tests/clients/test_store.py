@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Never
+from typing import NoReturn
 
 import pytest
 
@@ -33,15 +33,14 @@ def test_of_two_installations_the_first_stays(store: Store) -> None:
     assert [entry.name for entry in first.parent.iterdir()] == ["2.38.5"]
 
 
-def interrupt_building(store: Store) -> None:
-    with store.building("aws-cli") as building:
-        (building / "half").touch()
-        raise KeyboardInterrupt
+def touch_and_be_interrupted(path: Path) -> NoReturn:
+    path.touch()
+    raise KeyboardInterrupt
 
 
-def test_an_interrupted_installation_leaves_nothing(store: Store) -> Never:
-    with pytest.raises(KeyboardInterrupt):
-        interrupt_building(store)
+def test_an_interrupted_installation_leaves_nothing(store: Store) -> None:
+    with pytest.raises(KeyboardInterrupt), store.building("aws-cli") as building:
+        touch_and_be_interrupted(building / "half")
     assert store.versions("aws-cli") == ()
     assert list((store.root / "clients" / "aws-cli").iterdir()) == []
 

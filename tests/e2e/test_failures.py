@@ -39,9 +39,7 @@ def test_one_failing_benchmark_leaves_the_others_whole_and_says_why(s3bench: Run
     assert "missing" in failed["errors"][0]["why"]
 
 
-def test_a_request_without_a_response_and_a_response_without_a_request_are_errors(
-    s3bench: Run, define: Define
-) -> None:
+def test_a_request_without_a_response_and_a_response_without_a_request_are_errors(s3bench: Run, define: Define) -> None:
     command = ["s3api", "head-object", "--bucket", "bucket", "--key", "key"]
     none = {"name": "none", "command": command, "responses": []}
     more = {"name": "more", "command": command, "responses": [{"instances": 5}]}

@@ -80,9 +80,7 @@ def test_transfers_run_under_our_prefix_and_the_bucket_stays_as_it_was(
 def test_a_command_that_would_act_outside_our_prefix_is_not_run(
     s3bench: Callable[..., Finished], define: Callable[..., Path], live: Any
 ) -> None:
-    finished = s3bench(
-        "run", "--endpoint-url", live.meta.endpoint_url, "--bucket", "precious", define(starting())
-    )
+    finished = s3bench("run", "--endpoint-url", live.meta.endpoint_url, "--bucket", "precious", define(starting()))
     assert finished.code == 4
     assert "is not run on a live endpoint" in finished.results[0]["errors"][0]["what"]
 

@@ -1,12 +1,13 @@
 """The server under test, in its own process, and a client that sends exactly the bytes it is told to."""
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from s3bench.s3.endpoint import StubEndpoint
+from s3bench.s3.wirelog import WireLog
 from s3bench.spec.definition import FileBody, Match, Response
 
 LIMIT_S = 20.0
@@ -30,7 +31,7 @@ class RawClient:
         self.sock.sendall(data)
 
     def response(self, *, to_head: bool = False) -> tuple[int, dict[str, str], bytes]:
-        """Read one response; `to_head` when it answers a HEAD."""
+        """Read one response, `to_head` when it answers a HEAD: status, headers, body."""
         while b"\r\n\r\n" not in self._data:
             self._more()
         head, _, self._data = self._data.partition(b"\r\n\r\n")
@@ -42,8 +43,15 @@ class RawClient:
         body, self._data = self._data[:length], self._data[length:]
         return int(lines[0].split(" ")[1]), headers, body
 
+    def status_or_close(self) -> int | None:
+        """Read until the server has answered or closed; the status, or `None` where it only closed."""
+        try:
+            return self.response()[0]
+        except (EOFError, ConnectionError):
+            return None
+
     def at_end(self) -> bool:
-        """Wait until the server closes; whether it does so without another byte."""
+        """Wait for the server to close; whether it does so without another byte."""
         try:
             return self._data + self.sock.recv(1) == b""
         except ConnectionResetError:
@@ -56,18 +64,35 @@ class RawClient:
         self._data += data
 
 
-def request(method: str, target: str, body: bytes = b"", **headers: str) -> bytes:
-    """A request with Host and Content-Length; underscores in header names stand for hyphens."""
-    lines = [f"{method} {target} HTTP/1.1", "Host: 127.0.0.1"]
-    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
-    if body:
-        lines.append(f"Content-Length: {len(body)}")
-    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+class Wire:
+    """The stub and what tests do with it."""
 
+    def __init__(self, stub: StubEndpoint, workspace: Path) -> None:
+        self.stub = stub
+        self.workspace = workspace
 
-def anything(body: str | FileBody = "", **fields: object) -> Response:
-    """A response that fits every request, without end."""
-    return Response(match=Match(), instances=None, body=body, **fields)  # type: ignore[arg-type]
+    def arm(self, *responses: Response, verify: bool = False) -> None:
+        self.stub.arm(responses, workspace=self.workspace, verify=verify)
+
+    def collect(self) -> WireLog:
+        return self.stub.collect()
+
+    def connect(self) -> RawClient:
+        return RawClient(self.stub.url)
+
+    @staticmethod
+    def request(method: str, target: str, body: bytes = b"", **headers: str) -> bytes:
+        """A request with Host and Content-Length; underscores in header names stand for hyphens."""
+        lines = [f"{method} {target} HTTP/1.1", "Host: 127.0.0.1"]
+        lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+        if body:
+            lines.append(f"Content-Length: {len(body)}")
+        return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+    @staticmethod
+    def any_file(name: str) -> Response:
+        """A response with the file that fits every request, without end."""
+        return Response(match=Match(), instances=None, body=FileBody(file=name))
 
 
 @pytest.fixture(scope="session")
@@ -83,18 +108,13 @@ def tls_stub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StubEndpoint]
 
 
 @pytest.fixture
-def make_request() -> Callable[..., bytes]:
-    return request
-
-
-@pytest.fixture
-def connect(stub: StubEndpoint) -> Callable[[], RawClient]:
-    return lambda: RawClient(stub.url)
-
-
-@pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     (tmp_path / "small").write_bytes(bytes(range(256)))
-    (tmp_path / "large").write_bytes(bytes(range(251)) * 8000)
+    (tmp_path / "large").write_bytes(bytes(range(251)) * 20000)
     (tmp_path / "empty").write_bytes(b"")
     return tmp_path
+
+
+@pytest.fixture
+def wire(stub: StubEndpoint, workspace: Path) -> Wire:
+    return Wire(stub, workspace)

@@ -186,6 +186,4 @@ def test_the_head_chooses_the_framing(lines: tuple[str, ...], kind: type) -> Non
 
 def test_a_decoded_length_that_is_no_number_is_refused() -> None:
     with pytest.raises(BadRequest):
-        framing_of(
-            head_with("Content-Length: 5", "Content-Encoding: aws-chunked", "x-amz-decoded-content-length: -5")
-        )
+        framing_of(head_with("Content-Length: 5", "Content-Encoding: aws-chunked", "x-amz-decoded-content-length: -5"))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import boto3.session
 from boto3.s3.transfer import TransferConfig, create_transfer_manager
@@ -18,6 +19,9 @@ from .transfers import Object
 _CRT_SETTINGS = ("multipart_threshold", "multipart_chunksize", "max_concurrent_requests")
 _NAMES = {"max_concurrent_requests": "max_concurrency"}
 _CLASSIC_SETTINGS = (*_CRT_SETTINGS, "max_bandwidth", "io_chunksize")
+
+
+_CALLBACK_S = 30.0
 
 
 class Boto3Backend:
@@ -69,8 +73,12 @@ class Boto3Backend:
 
     def download(self, bucket: str, item: Object, path: str) -> Any:
         """Start a download to a file; what a listing told of the object saves Classic a HEAD, as in aws-cli."""
-        known = [_Listed(item)] if item.size_bytes is not None and not self._crt else []
-        return self._manager.download(bucket, item.where, os.path.abspath(path), subscribers=known)
+        path = os.path.abspath(path)
+        if self._crt:
+            done = _Done()
+            return _Finished(self._manager.download(bucket, item.where, path, subscribers=[done]), done)
+        known = [_Listed(item)] if item.size_bytes is not None else []
+        return self._manager.download(bucket, item.where, path, subscribers=known)
 
     def copy(self, source: dict[str, str], bucket: str, key: str) -> Any:
         """Start a copy inside S3, with the Classic manager as boto3 itself does: the CRT's has no copies."""
@@ -91,6 +99,30 @@ class _Listed(BaseSubscriber):  # type: ignore[misc,unused-ignore]
         future.meta.provide_transfer_size(self._item.size_bytes)
         if hasattr(future.meta, "provide_object_etag"):  # since s3transfer 0.11
             future.meta.provide_object_etag(self._item.etag)
+
+
+class _Done(BaseSubscriber):  # type: ignore[misc,unused-ignore]
+    def __init__(self) -> None:
+        self.event = threading.Event()
+
+    def on_done(self, **_: Any) -> None:
+        self.event.set()
+
+
+class _Finished(NamedTuple):
+    """A CRT download whose result waits for the file as well.
+
+    awscrt ends the request's future first and calls back then; it is the callback that gives the file its name.
+    """
+
+    future: Any
+    done: _Done
+
+    def result(self) -> None:
+        """Wait for the end and the file's name; raises what went wrong."""
+        self.future.result()
+        if not self.done.event.wait(_CALLBACK_S):
+            raise TimeoutError("the CRT did not call back after the end of a download")
 
 
 def _make_client(request: dict[str, Any]) -> Any:

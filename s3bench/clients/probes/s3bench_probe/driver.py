@@ -44,7 +44,7 @@ def _backend(request: dict[str, Any], milestones: Milestones) -> Any:
 
     milestones.mark("imports_done")
     if os.environ.get("S3BENCH_STUB_SCRIPT"):
-        from . import stubbing  # noqa: PLC0415 (only when asked for)
+        from .stubbing import install  # noqa: PLC0415 (only when asked for)
 
-        stubbing.install()
+        install()
     return Boto3Backend(request, milestones)

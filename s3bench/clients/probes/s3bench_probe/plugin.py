@@ -32,9 +32,9 @@ def awscli_initialize(event_hooks: Any) -> None:
         event_hooks.register_last(event, _Mark(milestones, name))
     atexit.register(milestones.mark, "exit")
     if os.environ.get("S3BENCH_STUB_SCRIPT"):
-        from . import stubbing  # noqa: PLC0415 (only when asked for: its imports would be the client's time)
+        from .stubbing import install  # noqa: PLC0415 (only when asked for: its imports would be the client's time)
 
-        stubbing.install()
+        install()
 
 
 class _Mark:
