@@ -15,6 +15,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from s3bench.results.audit import Audit, Ratio
 from s3bench.results.document import Document, Result, Status
 from s3bench.results.measurement import figure
 from s3bench.units import render_bytes, render_seconds
@@ -148,16 +149,43 @@ def _status(result: Result) -> str:
 def _lines(document: Document) -> Iterator[Text]:
     for warning in document.warnings:
         yield _line("warning", "yellow", warning)
+    yield from _doubts(document.results)
     for result in document.results:
         subject = f"{_benchmark(result)} on {result.client.label}"
-        doubts = Counter(warning for item in result.measurements for warning in item.warnings)
-        for doubt, count in doubts.items():
-            yield _line("warning", "yellow", f"{subject}: {doubt}" + (f" ({count} iterations)" if count > 1 else ""))
+        if result.audit is not None:
+            yield _line("audit", "cyan", f"{subject}: {_audit_in_words(result.audit)}")
         for failure in result.errors:
             code = "" if failure.exit_code is None else f" (exit code {failure.exit_code})"
             about = f"; request {failure.request}" if failure.request else ""
             why = f": {' '.join(failure.why.split())}" if failure.why else ""
             yield _line("error", "red", f"{subject}, iteration {failure.iteration}: {failure.what}{code}{about}{why}")
+
+
+def _doubts(results: Sequence[Result]) -> Iterator[Text]:
+    """Render each doubt once, however many results share it."""
+    sharing: dict[str, list[Result]] = {}
+    counts: Counter[str] = Counter()
+    for result in results:
+        for doubt, count in Counter(warning for item in result.measurements for warning in item.warnings).items():
+            sharing.setdefault(doubt, []).append(result)
+            counts[doubt] += count
+    for doubt, shared in sharing.items():
+        where = f"{_benchmark(shared[0])} on {shared[0].client.label}" if len(shared) == 1 else f"{len(shared)} results"
+        yield _line("warning", "yellow", f"{where}: {doubt}" + (f" ({counts[doubt]} iterations)" * (counts[doubt] > 1)))
+
+
+def _audit_in_words(audit: Audit) -> str:
+    words = f"sampling and probes changed total time by {_change(audit.total_time)}"
+    if audit.cpu_time is not None:
+        words += f", CPU time by {_change(audit.cpu_time)}"
+    return f"{words}; median of {audit.pairs} pairs, 95 % interval"
+
+
+def _change(ratio: Ratio) -> str:
+    interval = (
+        "unknown" if ratio.low is None or ratio.high is None else f"{ratio.low - 1:+.1%} to {ratio.high - 1:+.1%}"
+    )
+    return f"{ratio.median - 1:+.1%} ({interval})"
 
 
 def _line(kind: str, style: str, text: str) -> Text:

@@ -51,6 +51,10 @@ class TestEngine:
     def test_requests_that_move_no_object_data_prove_nothing(self, other: WireRequest) -> None:
         assert engine_errors(log(other), DOWNLOAD, Engine.CRT) == ()
 
+    def test_copies_within_s3_move_no_data_through_the_client(self) -> None:
+        copy = transfer("cp", "s3://bucket/a", "s3://bucket/b")
+        assert engine_errors(log(request("PUT")), copy, Engine.CRT) == ()
+
     def test_commands_that_transfer_nothing_and_clients_that_may_choose_are_not_judged(self) -> None:
         assert engine_errors(log(request()), None, Engine.CRT) == ()
         assert engine_errors(log(request()), DOWNLOAD, None) == ()

@@ -41,7 +41,7 @@ def run(command: dict[str, Any], backend: Any) -> None:
         else:
             surplus = []
         _finish((_start(command, item, backend), _after(command, item)) for item in wanted)
-        if False:
+        if command["verb"] == "mv":
             _remove(command["source"], wanted, backend)
         if command["delete"]:
             _remove(command["destination"], surplus, backend)
