@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """How fast the stub's server is beside nginx: requests per second and server CPU per request, as ratios.
 
     .venv/bin/python benchmarks/server_vs_nginx.py [--rounds 5] [--seconds 2]

@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -21,7 +22,7 @@ class RawClient:
         self.sock = socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S)
         self._data = b""
 
-    def __enter__(self) -> "RawClient":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,11 +57,9 @@ def test_a_server_that_died_is_the_machines_error(tmp_path: Path, question: str)
     with StubEndpoint(directory=tmp_path) as stub:
         os.kill(stub.pid, signal.SIGKILL)
         await_end(stub.pid)
+        ask = stub.collect if question == "collect" else partial(stub.arm, (), workspace=tmp_path, verify=False)
         with pytest.raises(MachineError, match="exit code -9"):
-            if question == "arm":
-                stub.arm((), workspace=tmp_path, verify=False)
-            else:
-                stub.collect()
+            ask()
 
 
 def test_a_server_that_cannot_start_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,11 +89,11 @@ def test_the_server_is_quiet(wire: Any, stub: StubEndpoint) -> None:
 
 
 def test_files_are_closed_after_each_iteration(wire: Any, stub: StubEndpoint) -> None:
-    open_before = len(os.listdir(f"/proc/{stub.pid}/fd"))
+    open_before = len(list(Path(f"/proc/{stub.pid}/fd").iterdir()))
     for _ in range(5):
         wire.arm(wire.any_file("small"), wire.any_file("large"))
         with wire.connect() as client:
             client.send(wire.request("GET", "/b/k"))
             client.response()
         wire.collect()
-    assert len(os.listdir(f"/proc/{stub.pid}/fd")) <= open_before
+    assert len(list(Path(f"/proc/{stub.pid}/fd").iterdir())) <= open_before

@@ -1,5 +1,6 @@
 """Bodies taken out of their framing, whatever pieces they arrive in."""
 
+import itertools
 from collections.abc import Callable
 
 import pytest
@@ -58,7 +59,7 @@ def chunked(chunks: list[bytes], *, signed: bool = False, trailers: dict[str, st
 
 def cut(stream: bytes, points: list[int]) -> list[bytes]:
     edges = [0, *sorted(point % (len(stream) + 1) for point in points), len(stream)]
-    return [stream[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    return [stream[start:end] for start, end in itertools.pairwise(edges)]
 
 
 def nested(stream: bytes, outer: Framing, decoded_length: int | None = None) -> tuple[Framing, bytes]:

@@ -67,9 +67,11 @@ class Driven:
 
 @contextmanager
 def driven(reply: Reply = OK, connections_max: int = 100) -> Iterator[Driven]:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        with Server(listener, Fixed(reply), connections_max=connections_max) as server:
-            yield Driven(server, listener.getsockname()[1])
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        Server(listener, Fixed(reply), connections_max=connections_max) as server,
+    ):
+        yield Driven(server, listener.getsockname()[1])
 
 
 def is_closed(client: socket.socket) -> bool:

@@ -29,7 +29,7 @@ def test_the_certificate_is_good_for_loopback(tls_stub: StubEndpoint, name: str)
 
 def test_files_ranges_and_uploads_pass_through(tls_stub: StubEndpoint, workspace: Path) -> None:
     large = (workspace / "large").read_bytes()
-    tls_stub.arm((ANY_LARGE,), workspace=workspace, verify=False)
+    tls_stub.arm((Response(match=Match(method="PUT")), ANY_LARGE), workspace=workspace, verify=False)
     with connect(tls_stub) as client:
         client.sendall(b"GET /b HTTP/1.1\r\nHost: h\r\n\r\nGET /b HTTP/1.1\r\nHost: h\r\nRange: bytes=5-9\r\n\r\n")
         data = b""
@@ -59,9 +59,12 @@ def test_a_client_that_speaks_plain_http_is_a_fault(tls_stub: StubEndpoint, work
 def test_a_client_that_does_not_trust_us_is_a_fault(tls_stub: StubEndpoint, workspace: Path) -> None:
     tls_stub.arm((ANY_LARGE,), workspace=workspace, verify=False)
     port = int(tls_stub.url.rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as plain:
-        with pytest.raises(ssl.SSLCertVerificationError):
-            ssl.create_default_context().wrap_socket(plain, server_hostname="127.0.0.1")
+    distrusting = ssl.create_default_context()
+    with (
+        socket.create_connection(("127.0.0.1", port), timeout=20) as plain,
+        pytest.raises(ssl.SSLCertVerificationError),
+    ):
+        distrusting.wrap_socket(plain, server_hostname="127.0.0.1")
     (fault,) = tls_stub.collect().faults
     assert "TLS" in fault or "closed" in fault
 

@@ -1,0 +1,114 @@
+"""The front door: help, exit codes, errors in words, pipes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from s3bench.cli.main import COMMANDS
+
+COMMAND = (sys.executable, "-c", "from s3bench.cli.main import main; main()")
+SHIPPED = Path(__file__).parents[2] / "benchmarks.json"
+
+
+def s3bench(*arguments: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run((*COMMAND, *arguments), capture_output=True, text=True, timeout=50, check=False, cwd=cwd)
+
+
+def test_help_names_every_command_and_every_exit_code() -> None:
+    finished = s3bench("--help")
+    assert finished.returncode == 0
+    for name in COMMANDS:
+        assert name in finished.stdout
+    for code in ("0 done", "1 a regression", "2 bad input", "3 inconclusive", "4 a client", "130 interrupted"):
+        assert code in " ".join(finished.stdout.split())
+
+
+def test_help_imports_no_command() -> None:
+    # What --help costs is imports; a timed assertion would judge the machine.
+    program = (
+        "import sys\nfrom s3bench.cli.main import s3bench_command\n"
+        "try: s3bench_command(['--help'])\nexcept SystemExit: pass\n"
+        "print([name for name in sys.modules if name.startswith(('s3bench.spec', 'msgspec', 'rich', 'numpy', 'boto'))],"
+        " file=sys.stderr)"
+    )
+    finished = subprocess.run((sys.executable, "-c", program), capture_output=True, text=True, timeout=50, check=True)
+    assert finished.stderr.strip() == "[]"
+
+
+@pytest.mark.parametrize("command", list(COMMANDS))
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    finished = s3bench(command, "--help")
+    assert finished.returncode == 0
+    assert f"s3bench {command}" in finished.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nonsense",), "No such command"),
+        (("run", "--num-iterations", "0"), "num-iterations"),
+        (("run", "--client", "cli-ctr"), "did you mean `cli-crt`?"),
+        (("run", "-k", "cp and ("), "-k"),
+        (("run", "missing.json"), "missing.json"),
+        (("run", "--num-chunks", "2", "--chunk-id", "2"), "--chunk-id"),
+        (("run", "--endpoint-url", "http://127.0.0.1:9"), "--bucket"),
+        (("run", "--tls", "--stub", "in-process"), "--tls"),
+        (("run", "-o", "."), "directory"),
+        (("validate",), "no definition file"),
+    ],
+)
+def test_bad_input_is_told_in_words_with_exit_code_2(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    finished = s3bench(*arguments, cwd=tmp_path)
+    assert finished.returncode == 2
+    assert finished.stdout == ""
+    assert said in finished.stderr
+    assert "Traceback" not in finished.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    program = f"{sys.executable} -c 'from s3bench.cli.main import main; main()' validate --schema | head -n 1"
+    finished = subprocess.run(
+        program, shell=True, capture_output=True, text=True, timeout=50, check=False, cwd=tmp_path
+    )
+    assert finished.stdout == "{\n"
+    assert finished.stderr == ""
+
+
+class TestValidate:
+    def test_the_shipped_definitions_are_right(self) -> None:
+        finished = s3bench("validate", str(SHIPPED))
+        assert finished.returncode == 0
+        assert "no problem" in finished.stderr
+
+    def test_every_problem_of_every_file_is_told(self, tmp_path: Path) -> None:
+        (tmp_path / "one.json").write_text('[{"name": "a", "comand": ["x"]}]')
+        (tmp_path / "two.json").write_text('[{"name": 1, "command": ["x"]}]')
+        finished = s3bench("validate", "--json", "one.json", "two.json", cwd=tmp_path)
+        assert finished.returncode == 2
+        rows = json.loads(finished.stdout)
+        assert {(row["source"], row["path"]) for row in rows} >= {
+            ("one.json", "$[0].comand"),
+            ("two.json", "$[0].name"),
+        }
+
+    def test_the_schema_is_json(self) -> None:
+        assert json.loads(s3bench("validate", "--schema").stdout)["type"] == "array"
+
+
+class TestList:
+    def test_the_default_suite_leaves_the_slow_ones_out_and_the_full_one_has_them(self) -> None:
+        default = s3bench("run", "--list").stdout.splitlines()
+        full = s3bench("run", "--list", "--suite", "full").stdout.splitlines()
+        assert set(default) < set(full)
+        assert any("FileSize=256MB" in line for line in default)
+        assert any("secretsmanager" in line for line in full)
+        assert not any("secretsmanager" in line for line in default)
+
+    def test_chunks_share_out_everything(self) -> None:
+        chunks = [s3bench("run", "--list", "--num-chunks", "3", "--chunk-id", str(i)).stdout for i in range(3)]
+        lines = [line for chunk in chunks for line in chunk.splitlines()]
+        assert sorted(lines) == sorted(s3bench("run", "--list").stdout.splitlines())
