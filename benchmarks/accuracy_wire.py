@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Is what s3bench says about the wire true? The real clients, over HTTP and HTTPS.
 
-Uploads: 32 MiB of noise must arrive as 32 MiB with the client's own checksums verified. Downloads: 64 MiB of noise in
+Uploads: 32 MiB of noise must arrive as 32 MiB with the client's own checksums verified. Downloads: 320 MiB of noise in
 1 MiB ranges, asked for 64 at a time where the client can (each answer is held back so that they pile up), must land
 byte for byte as served.
 """
@@ -17,7 +17,7 @@ from typing import Any
 S3BENCH = Path(sys.executable).with_name("s3bench")
 CLIENTS = ("cli-classic", "cli-crt", "boto3-classic", "boto3-crt", "crt-python", "s5cmd")
 MIB = 1 << 20
-UPLOAD_BYTES, DOWNLOAD_BYTES, CONCURRENCY = 32 * MIB, 64 * MIB, 64
+UPLOAD_BYTES, DOWNLOAD_BYTES, CONCURRENCY = 32 * MIB, 320 * MIB, 64
 # aws-c-s3 sends no checksum of its own unless asked to, and our crt-python driver asks for nothing.
 WITHOUT_CHECKSUM = frozenset({"crt-python"})
 CONFIG = (
