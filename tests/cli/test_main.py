@@ -42,7 +42,8 @@ def test_help_imports_no_command() -> None:
 def test_every_command_has_help_with_an_example(command: str) -> None:
     finished = s3bench(command, "--help")
     assert finished.returncode == 0
-    assert f"s3bench {command}" in finished.stdout
+    assert f"  s3bench {command}" in finished.stdout
+    assert "\\b" not in finished.stdout
 
 
 @pytest.mark.parametrize(
