@@ -107,7 +107,9 @@ def main() -> int:
             row = {"what": result["name"], "client": result["client"]["label"], "over": protocol, "seen": seen}
             rows.append({**row, "right": is_right})
             if not options.json:
-                print(f"{'ok ' if is_right else 'BAD'} {row['what']:8} {protocol:5} {row['client']:22} {seen}", flush=True)
+                print(
+                    f"{'ok ' if is_right else 'BAD'} {row['what']:8} {protocol:5} {row['client']:22} {seen}", flush=True
+                )
     if options.json:
         print(json.dumps(rows, indent=2))
     return int(not all(row["right"] for row in rows))

@@ -54,7 +54,7 @@ def _neutral(name: str, unit: Unit, meaning: str, source: str) -> Metric:
 
 
 METRICS: tuple[Metric, ...] = (
-    _lower("total_time", Unit.SECONDS, "from just before the process was spawned to its end", "monotonic clock"),
+    _lower("total_time", Unit.SECONDS, "from just before the program was executed to its end", "monotonic clock"),
     _lower(
         "max_memory",
         Unit.BYTES,

@@ -94,7 +94,7 @@ class ProcessRecord:
     """What one run took, the client and all its descendants together.
 
     `exit_code` is negative when a signal ended the client, and `None` when we ended it (timeout). `started_ns`, right
-    before the fork, and `ended_ns` are CLOCK_MONOTONIC. User and system seconds, faults and context switches are the
+    before exec, and `ended_ns` are CLOCK_MONOTONIC. User and system seconds, faults and context switches are the
     kernel's accounts at the end (wait4). `process_count` counts the processes that were seen: one that lives for a few
     milliseconds and is waited for by its parent may be missed, its CPU time is not. `samples_missed` is by how many
     the series falls short of one sample per interval.

@@ -30,7 +30,8 @@ CONTROL = 0
 _KILL_WAIT_NS = 10_000_000_000
 _SECOND_NS = 1_000_000_000
 _LENGTH_BYTES = 4
-_FLOOR_BYTES = 8
+_NUMBER_BYTES = 8
+_TOLD_BYTES = 2 * _NUMBER_BYTES
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -160,15 +161,16 @@ class _Helper:
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
         """Run one launch to its end, and tell what it took or why it could not start."""
-        started_ns = monotonic_ns()
-        deadline_ns = started_ns + round(request["timeout_s"] * _SECOND_NS) if request["timeout_s"] else None
+        forked_ns = monotonic_ns()
+        timeout_ns = round(request["timeout_s"] * _SECOND_NS) if request["timeout_s"] else None
         pid, exec_pipe = self._fork(request)
         client = _Client(pid)
         tree = sampler = None
         try:
-            told = _await_exec(exec_pipe, deadline_ns)
-            if len(told) > _FLOOR_BYTES:
-                return {"failure": marshal.loads(told[_FLOOR_BYTES:])}  # noqa: S302 (from our own child)
+            told = _await_exec(exec_pipe, _deadline_ns(forked_ns, timeout_ns))
+            if len(told) > _TOLD_BYTES:
+                return {"failure": marshal.loads(told[_TOLD_BYTES:])}  # noqa: S302 (from our own child)
+            rss_bytes_floor, started_ns = _numbers(told) if told else (0, forked_ns)
             if request["interval_ns"]:
                 tree = open_tree()
                 sampler = Sampler(
@@ -179,7 +181,7 @@ class _Helper:
                     cost_ns=self._sample_cost_ns,
                     started_ns=started_ns,
                 )
-            ended_ns = _watch(client, self._wake, sampler, deadline_ns)
+            ended_ns = _watch(client, self._wake, sampler, _deadline_ns(started_ns, timeout_ns))
             timed_out = client.status is None
             sampled = _sampled(sampler)
         finally:
@@ -197,13 +199,16 @@ class _Helper:
             "alive": alive,
             "immortal": immortal,
             "process_count": max(tree.process_count if tree else 1, client.usage.reaped),
-            "rss_bytes_floor": int.from_bytes(told[:_FLOOR_BYTES], "little"),
+            "rss_bytes_floor": rss_bytes_floor,
             "usage": vars(client.usage),
             **sampled,
         }
 
     def _fork(self, request: dict[str, Any]) -> tuple[int, int]:
-        """Fork and exec; return the child's id, and a pipe on which it tells its size, and why exec failed if it did."""
+        """Fork and exec; return the child's id and a pipe.
+
+        On the pipe the child tells its size and the time right before exec, and why that failed if it did.
+        """
         reader, writer = os.pipe()
         helper = os.getpid()
         pid = os.fork()
@@ -225,11 +230,12 @@ class _Helper:
             for stage, file in (("stdout", 1), ("stderr", 2)):
                 os.dup2(os.open(request[stage], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), file)
             stage = "exec"
-            os.write(writer, _own_rss_bytes().to_bytes(_FLOOR_BYTES, "little"))
+            floor = _own_rss_bytes().to_bytes(_NUMBER_BYTES, "little")
+            os.write(writer, floor + monotonic_ns().to_bytes(_NUMBER_BYTES, "little"))
             os.execve(request["program"], request["argv"], request["env"])  # noqa: S606 (no shell is the point)
         except BaseException as error:  # noqa: BLE001 (whatever it is, this copy of the helper must not live on)
             if stage != "exec":
-                os.write(writer, bytes(_FLOOR_BYTES))
+                os.write(writer, bytes(_TOLD_BYTES))
             os.write(writer, marshal.dumps((stage, getattr(error, "errno", None) or 0, str(error))))
         finally:
             os._exit(127)
@@ -243,6 +249,15 @@ def _load_prctl() -> Any:
     prctl = ctypes.CDLL(None).prctl
     prctl.argtypes = (ctypes.c_int, *(ctypes.c_ulong,) * 4)
     return prctl
+
+
+def _deadline_ns(started_ns: int, timeout_ns: int | None) -> int | None:
+    return None if timeout_ns is None else started_ns + timeout_ns
+
+
+def _numbers(told: bytes) -> tuple[int, int]:
+    """What a forked child told before exec: its resident bytes, and the time."""
+    return int.from_bytes(told[:_NUMBER_BYTES], "little"), int.from_bytes(told[_NUMBER_BYTES:_TOLD_BYTES], "little")
 
 
 def _sampled(sampler: Sampler | None) -> dict[str, Any]:
