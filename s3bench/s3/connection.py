@@ -9,18 +9,17 @@ usual request costs one epoll_wait (shared by all ready connections), one recv a
 """
 
 import socket
-from enum import IntEnum
-from select import EPOLLIN, EPOLLOUT, EPOLLRDHUP
+from select import EPOLLOUT
 
 from s3bench.s3.exchange import NO_BODY, NO_FACTS, Body, Reply
 from s3bench.s3.framing import framing_of
 from s3bench.s3.http import HEAD_BYTES_MAX, HEAD_END, BadRequest, RequestHead, parse_head
 from s3bench.s3.intake import Intake
-from s3bench.s3.loop import VOID_BYTES, Loop
-from s3bench.s3.outbox import BLOCKED, Outbox
+from s3bench.s3.loop import Loop
+from s3bench.s3.outbox import BLOCKED, FileChanged, Outbox
+from s3bench.s3.peer import READ_MASK, Peer, State
 from s3bench.s3.refusal import refuse
 
-READ_MASK = EPOLLIN | EPOLLRDHUP
 RECEIVE_BYTES = 64 * 1024
 """At least one TLS record (16 KiB), so that no decrypted byte stays behind in OpenSSL, where epoll cannot see it."""
 
@@ -28,63 +27,32 @@ _CR = 13
 _HEAD_END_BYTES = len(HEAD_END)
 
 
-class State(IntEnum):
-    """What a connection waits for."""
-
-    HANDSHAKE = 0
-    HEAD = 1
-    BODY = 2
-    DELAY = 3
-    SEND = 4
-    LINGER = 5
-    CLOSED = 6
-
-
 _HEAD, _SEND = State.HEAD, State.SEND  # a global is looked up faster than an enum's member
 
-HEAD_LIMIT_S = 60.0
-"""From the first byte of a request head to its last."""
 
-LIMITS_S = {
-    State.HANDSHAKE: 30.0,
-    State.HEAD: 900.0,
-    State.BODY: 120.0,
-    State.SEND: 120.0,
-    State.LINGER: 5.0,
-}
-"""How long a connection may stay in a state without any progress. Between requests a client may think for long: its
-connection pool must not be measured against our closing."""
-
-
-class Connection:
+class Connection(Peer):
     """A plain-text connection."""
 
     __slots__ = (
-        "_active_ns", "_body_ended_ns", "_broken", "_closing", "_droppable", "_head", "_held", "_intake", "_loop",
-        "_mask", "_number", "_outbox", "_payload_bytes", "_recv", "_reply", "_response_started_ns", "_started_ns",
-        "_state", "_ticket", "_wire_bytes", "sock",
+        "_body_ended_ns", "_broken", "_closing", "_droppable", "_head", "_intake", "_number", "_outbox",
+        "_payload_bytes", "_recv", "_reply", "_response_started_ns", "_send", "_ticket", "_wire_bytes",
     )  # fmt: skip
 
     def __init__(self, loop: Loop, sock: socket.socket, number: int) -> None:
-        self.sock = sock
-        self._loop = loop
+        super().__init__(loop, sock)
         self._number = number
         self._recv = sock.recv
+        self._send = sock.send
         self._outbox = Outbox(sock)
         self._droppable = True
-        self._state = State.HEAD
-        self._mask = READ_MASK
-        self._active_ns = loop.now_ns
-        self._held = b""  # bytes read ahead: part of a head, or pipelined requests
         self._ticket = 0  # tells the current delay from earlier ones
         self._head: RequestHead | None = None  # of the exchange that is on
         self._intake: Intake | None = None
         self._reply: Reply | None = None
         self._closing = False
         self._broken = ""  # why the exchange cannot be complete
-        self._started_ns = self._body_ended_ns = self._response_started_ns = 0
+        self._body_ended_ns = self._response_started_ns = 0
         self._payload_bytes = self._wire_bytes = 0
-        loop.watch(sock.fileno(), self, READ_MASK)
 
     # What the loop calls.
 
@@ -94,7 +62,17 @@ class Connection:
         self._active_ns = self._loop.now_ns
         state = self._state
         if state is _HEAD:
-            self._receive_head()
+            try:
+                data = self._recv(RECEIVE_BYTES)
+            except BLOCKED:
+                return
+            except OSError as error:
+                self._lose(_in_words(error))
+                return
+            if data and not self._held:
+                self._take(data, self._active_ns)
+            else:
+                self._take_more(data)
         elif state is State.BODY:
             self._receive_body()
         elif state is _SEND:
@@ -112,41 +90,20 @@ class Connection:
             if self._start_reply(self._reply, self._loop.clock()):
                 self._resume()
 
-    def on_sweep(self, now_ns: int) -> None:
-        """Give up what waits longer than any working client would."""
-        limit_s, since_ns = LIMITS_S.get(self._state), self._active_ns
-        if self._state is State.HEAD and self._held:
-            limit_s, since_ns = HEAD_LIMIT_S, self._started_ns
-        if limit_s is not None and now_ns - since_ns > limit_s * 1e9:
-            self._lose(f"nothing came for {limit_s:.0f} s")
-
-    @property
-    def idle(self) -> bool:
-        """Whether no request has begun."""
-        return self._state is State.HEAD and not self._held
-
     def abort(self, why: str) -> None:
         """Close now; a request that is on is recorded as incomplete, because of `why`."""
         self._lose(why)
 
     # Reading.
 
-    def _receive_head(self) -> None:
-        try:
-            data = self._recv(RECEIVE_BYTES)
-        except BLOCKED:
-            return
-        except OSError as error:
-            self._lose(_in_words(error))
-            return
-        if not data:
-            self._lose("the client closed the connection")
-        elif self._held:
+    def _take_more(self, data: bytes) -> None:
+        """Take the next bytes of a head that has begun, or the client's end."""
+        if data:
             held, self._held = self._held, b""
             self._loop.busy -= 1  # it is counted again where the bytes are taken
             self._take(held + data, self._started_ns)
         else:
-            self._take(data, self._loop.now_ns)
+            self._lose("the client closed the connection")
 
     def _take(self, data: bytes, started_ns: int) -> None:
         """Serve the requests in `data`, the first begun at `started_ns`, one after another until one has to wait."""
@@ -158,19 +115,16 @@ class Connection:
                     if not data:
                         return
                 self._started_ns = started_ns
-                loop.busy += 1
                 end = data.find(HEAD_END)
                 if not 0 <= end <= HEAD_BYTES_MAX:
                     self._hold_head(data)
                     return
-                self._head = head = parse_head(data[:end])
-                self._closing = head.closing
+                head = parse_head(data[:end])
                 at = end + _HEAD_END_BYTES
                 if head.chunked or head.length:
                     at = self._begin_body(head, data, at)
                 else:
-                    sink = loop.handler.begin(head)
-                    self._answer(head, NO_BODY if sink is None else Body(0, 0, {}, sink))
+                    self._answer_bodyless(head)
                 if at == len(data):
                     return
                 data = data[at:]
@@ -181,15 +135,24 @@ class Connection:
         except BadRequest as bad:
             self._refuse(bad)
 
+    def _begin(self, head: RequestHead) -> None:
+        """Begin an exchange that may outlast this turn."""
+        self._loop.busy += 1
+        self._head = head
+        self._closing = head.closing
+
     def _hold_head(self, data: bytes) -> None:
+        """Keep a head that has only begun."""
         if len(data) > HEAD_BYTES_MAX:
             why = f"the request head is longer than {HEAD_BYTES_MAX} bytes"
             raise BadRequest(why, status=431, code="RequestHeaderSectionTooLarge")
+        self._loop.busy += 1
         self._held = data
 
     def _begin_body(self, head: RequestHead, data: bytes, at: int) -> int:
         """Begin to read the body of `head`, part of which may be in `data` from `at` on; where it ends there."""
         loop = self._loop
+        self._begin(head)
         framing = framing_of(head)
         sink = loop.handler.begin(head)
         self._intake = intake = Intake(
@@ -226,52 +189,87 @@ class Connection:
 
     # Answering.
 
+    def _answer_bodyless(self, head: RequestHead) -> None:
+        """Answer a request without a body: all in one go when the reply is in memory and the socket takes it.
+
+        That is what nearly every small request is, and all of the time a busy server has; the longer way leads
+        through the connection's state.
+        """
+        loop = self._loop
+        try:
+            reply = loop.handler.finish(head, NO_BODY, loop.date_line)
+        except Exception:
+            self._begin(head)  # so that what failed is recorded
+            raise
+        now_ns = loop.clock()
+        sent = 0
+        if reply.plain and not head.closing:
+            try:
+                sent = self._send(reply.data)
+            except OSError:  # a full socket is waited for; any other trouble shows again when sending goes on
+                sent = 0
+            if sent == len(reply.data):
+                body_bytes = sent - reply.head_bytes
+                loop.recorder.add(
+                    head,
+                    self._number,
+                    self._started_ns,
+                    now_ns,
+                    now_ns,
+                    loop.clock(),
+                    0,
+                    0,
+                    body_bytes,
+                    reply.facts,
+                    "",
+                )
+                return
+        self._begin(head)
+        self._answer_with(reply, NO_BODY, now_ns, sent)
+
     def _answer(self, head: RequestHead, body: Body) -> bool:
         """Have the request answered; whether the exchange is over and the next one may begin."""
+        loop = self._loop
+        now_ns = loop.clock()
+        return self._answer_with(loop.handler.finish(head, body, loop.date_line), body, now_ns, 0)
+
+    def _answer_with(self, reply: Reply, body: Body, now_ns: int, sent: int) -> bool:
         loop = self._loop
         self._intake = None
         self._payload_bytes = body.payload_bytes
         self._wire_bytes = body.wire_bytes
-        self._body_ended_ns = now_ns = loop.clock()
-        self._reply = reply = loop.handler.finish(head, body, loop.date_line)
+        self._body_ended_ns = now_ns
+        self._reply = reply
         if reply.delay_s:
             self._state = State.DELAY
             self._ticket += 1
             self._watch_for(0)
             loop.call_at(now_ns + round(reply.delay_s * 1e9), self, self._ticket)
             return False
-        return self._start_reply(reply, now_ns)
+        return self._start_reply(reply, now_ns, sent)
 
-    def _start_reply(self, reply: Reply, now_ns: int) -> bool:
+    def _start_reply(self, reply: Reply, now_ns: int, sent: int = 0) -> bool:
+        """Send `reply`, of which `sent` bytes are sent; whether all is, and the connection goes on."""
         self._response_started_ns = now_ns
-        self._state = _SEND
         try:
-            sent = self._outbox.start(reply, self._closing)
-        except OSError as error:
+            if self._outbox.start(reply, sent=sent, closing=self._closing):
+                return self._end(self._outbox.body_bytes, self._broken)
+        except (OSError, FileChanged) as error:
+            self._state = _SEND
             self._lose(_in_words(error))
             return False
-        if sent:
-            return self._end()
+        self._state = _SEND
         self._watch_for(EPOLLOUT)
         return False
 
     def _send_on(self) -> None:
         try:
             sent = self._outbox.pump()
-        except OSError as error:
+        except (OSError, FileChanged) as error:
             self._lose(_in_words(error))
             return
-        if sent and self._end():
+        if sent and self._end(self._outbox.body_bytes, self._broken):
             self._resume()
-
-    def _end(self) -> bool:
-        """Take note that the exchange is over; tell whether the connection goes on."""
-        self._record(self._broken)
-        self._state = _HEAD
-        if self._closing:
-            self._linger()
-            return False
-        return True
 
     def _resume(self) -> None:
         """Go on to the next request, part of which may have been read ahead."""
@@ -285,6 +283,7 @@ class Connection:
         head = self._head
         self._count_intake()
         if head is None:
+            self._loop.busy += 1
             self._loop.recorder.fault(f"connection {self._number}: {bad.why}")
         else:
             self._broken = f"{bad.why} (in {head.method} {head.target})"
@@ -296,12 +295,13 @@ class Connection:
 
     # Recording and ending.
 
-    def _record(self, error: str) -> None:
-        """Record the exchange that is on, if its head could be read, and take it off."""
+    def _end(self, response_bytes: int, error: str) -> bool:
+        """Record the exchange that is on, if its head could be read; tell whether the connection goes on."""
         loop = self._loop
         loop.busy -= 1
         head, reply = self._head, self._reply
         if head is not None:
+            self._head = self._reply = None
             loop.recorder.add(
                 head,
                 self._number,
@@ -311,30 +311,37 @@ class Connection:
                 loop.clock(),
                 self._payload_bytes,
                 self._wire_bytes,
-                0 if reply is None else self._outbox.body_bytes,
+                response_bytes,
                 NO_FACTS if reply is None else reply.facts,
                 error,
             )
-            self._head = None
+        self._state = _HEAD
+        if self._closing:
+            self._linger()
+            return False
+        return True
 
     def _lose(self, why: str) -> None:
         """Take note that the connection is over, in the middle of an exchange or between two."""
         head = self._head
         if head is not None:
             self._count_intake()
-            moved = f"{self._wire_bytes} bytes of its body received"
-            if self._state is State.SEND:
-                moved = f"{self._outbox.body_bytes} bytes of its response sent"
+            response_bytes = 0
+            if self._state is _SEND:
+                response_bytes = max(0, self._outbox.body_bytes)
+                moved = f"{response_bytes} bytes of its response sent"
             else:
+                moved = f"{self._wire_bytes} bytes of its body received"
                 self._reply = None
                 self._response_started_ns = self._loop.clock()
                 if self._state is not State.DELAY:
                     self._body_ended_ns = self._response_started_ns
-            self._record(self._broken or f"{why}: {head.method} {head.target}, {moved}")
+            self._closing = False  # there is nobody to linger for
+            self._end(response_bytes, self._broken or f"{why}: {head.method} {head.target}, {moved}")
         elif self._held:
             self._loop.busy -= 1
             self._loop.recorder.fault(f"connection {self._number}: {why} inside a request head: {self._held[:80]!r}")
-        elif self._state is State.SEND:  # the refusal of a head that could not be read
+        elif self._state is _SEND:  # the refusal of a head that could not be read
             self._loop.busy -= 1
         self._close()
 
@@ -346,39 +353,6 @@ class Connection:
         elif self._state is State.HEAD:
             self._payload_bytes = self._wire_bytes = 0
 
-    def _linger(self) -> None:
-        """Close our half and wait for the client to close its own: closing both would destroy a reply on its way."""
-        try:
-            self.sock.shutdown(socket.SHUT_WR)
-        except OSError:
-            self._close()
-            return
-        self._held = b""
-        self._state = State.LINGER
-        self._watch_for(EPOLLIN)
 
-    def _drain(self) -> None:
-        try:
-            count = self.sock.recv_into(self._loop.void, VOID_BYTES, socket.MSG_TRUNC)
-        except BLOCKED:
-            return
-        except OSError:
-            count = 0
-        if not count:
-            self._close()
-
-    def _close(self) -> None:
-        if self._state is not State.CLOSED:
-            self._state = State.CLOSED
-            self._held = b""
-            self._loop.unwatch(self.sock.fileno())
-            self.sock.close()
-
-    def _watch_for(self, mask: int) -> None:
-        if mask != self._mask:
-            self._mask = mask
-            self._loop.epoll.modify(self.sock.fileno(), mask)
-
-
-def _in_words(error: OSError) -> str:
-    return f"the connection failed ({error.strerror or error})"
+def _in_words(error: OSError | FileChanged) -> str:
+    return str(error) if isinstance(error, FileChanged) else f"the connection failed ({error.strerror or error})"

@@ -4,6 +4,7 @@ Owns the `Handler` protocol: the server reads requests and writes replies, a han
 handler; an object store with a network model fits behind the same door, its delays as `Reply.delay_s`.
 """
 
+import copy
 from typing import Protocol
 
 import msgspec
@@ -50,13 +51,13 @@ class Segment(msgspec.Struct, frozen=True):
 class Reply:
     """One response, ready to be sent; shared by every request that gets the same, so nothing changes it.
 
-    `head` is complete, with the empty line. The body is `body`, or `segment` when that is given. The first byte leaves
-    `delay_s` after the request was read. `checksums` and `error` go into the wire log as they are. `facts` is what the
-    wire log keeps: status, checksums, error, and name, start and end of the file bytes; a tuple of its own, since a log
-    of whole replies would hold their files open and their bodies in memory.
+    `data` is the head, complete with its empty line (`head_bytes`), and what of the body is in memory; `segment` is the
+    rest of the body, bytes of a file. The first byte leaves `delay_s` after the request was read. A `plain` reply has
+    neither file nor delay. `facts` is what the wire log keeps: status, checksums, error, and name, start and end of the
+    file bytes; a tuple of its own, since a log of whole replies would hold files open and bodies in memory.
     """
 
-    __slots__ = ("body", "delay_s", "facts", "head", "segment", "status")
+    __slots__ = ("data", "delay_s", "facts", "head_bytes", "plain", "segment")
 
     def __init__(
         self,
@@ -69,33 +70,34 @@ class Reply:
         checksums: dict[str, bool] | None = None,
         error: str = "",
     ) -> None:
-        self.status = status
-        self.head = head
-        self.body = body
+        file, start, end = "", 0, 0
+        if segment is not None:
+            file, start, end = segment.file.name, segment.start, segment.end
+            if segment.file.content is not None:
+                body, segment = segment.file.content[start:end], None
+        self.facts: ReplyFacts = (status, checksums or {}, error, file, start, end)
+        self.data = head + body
+        self.head_bytes = len(head)
         self.segment = segment
         self.delay_s = delay_s
-        served = ("", 0, 0) if segment is None else (segment.file.name, segment.start, segment.end)
-        self.facts: ReplyFacts = (status, checksums or {}, error, *served)
+        self.plain = segment is None and not delay_s
 
     def with_checksums(self, checksums: dict[str, bool]) -> "Reply":
         """Give the same reply to a request whose checksums were verified."""
-        error = self.facts[2]
-        return Reply(
-            self.status,
-            self.head,
-            self.body,
-            segment=self.segment,
-            delay_s=self.delay_s,
-            checksums=checksums,
-            error=error,
-        )
+        reply = copy.copy(self)
+        status, _, error, file, start, end = self.facts
+        reply.facts = (status, checksums, error, file, start, end)
+        return reply
 
 
 class Handler(Protocol):
     """Decides about requests; called by the server's loop, so it must not block."""
 
     def begin(self, head: RequestHead) -> Sink | None:
-        """Where the body that follows `head` goes; `None` lets the server discard it, in the kernel where it can."""
+        """Where the body that follows `head` goes; `None` lets the server discard it, in the kernel where it can.
+
+        Asked only where a body follows.
+        """
 
     def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
         """Give the reply to a request whose body has ended; `date_line` is the rendered Date header line."""

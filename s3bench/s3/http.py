@@ -25,7 +25,7 @@ _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 5.6.2
 _LENGTH_DIGITS_MAX = 19
 _BLANKS = " \t"  # RFC 9110 5.6.3
 _FRAMING = frozenset({"content-length", "transfer-encoding", "connection"})
-_METHODS = frozenset({"GET", "PUT", "POST", "HEAD", "DELETE"})
+_METHODS = {name: name for name in ("GET", "PUT", "POST", "HEAD", "DELETE")}  # the log keeps one string for all GETs
 _NAMES_MAX = 1024
 _names: dict[str, str] = {}  # field names seen and found valid, to their lower-case form; bounded by _NAMES_MAX
 
@@ -98,11 +98,12 @@ def parse_head(raw: bytes) -> RequestHead:
         path = _decode_path(path)
     fields: dict[str, str] = {}
     for line in lines:
-        name, _, value = line.partition(":")
-        key = _names.get(name) or _field_name(name, line)
+        name, colon, value = line.partition(":")
+        key = (colon and _names.get(name)) or _field_name(name, line)
         fields[key] = value.strip(_BLANKS) if key not in fields else _joined(key, fields[key], value)
-    if method in _METHODS and version == "HTTP/1.1" and "host" in fields and _FRAMING.isdisjoint(fields):
-        return RequestHead(method, path, query, fields, 0, False, False)  # noqa: FBT003 (keywords cost time)
+    usual = _METHODS.get(method)
+    if usual is not None and version == "HTTP/1.1" and "host" in fields and _FRAMING.isdisjoint(fields):
+        return RequestHead(usual, path, query, fields, 0, False, False)  # noqa: FBT003 (keywords cost time)
     return _with_framing(method, path, query, version, fields)
 
 

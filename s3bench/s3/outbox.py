@@ -13,12 +13,10 @@ from s3bench.s3.exchange import Reply, Segment
 BLOCKED = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 """What a non-blocking socket raises when it has to be waited for."""
 
-_INLINE_BYTES = 32 * 1024  # files up to this size are read and sent with their head; larger ones go by sendfile
 _SENDFILE_BYTES = 4 * 1024 * 1024
 _TLS_PIECE_BYTES = 256 * 1024
-_pread = os.pread
 _NOTHING = memoryview(b"")
-_CLOSE = b"Connection: close\r\n\r\n"
+_CLOSE = b"Connection: close\r\n"
 
 
 class FileChanged(Exception):
@@ -31,11 +29,10 @@ class FileChanged(Exception):
 class Outbox:
     """The sending half of one plain-text connection."""
 
-    __slots__ = ("_at", "_end", "_head_bytes", "_out", "_segment", "_send", "_sent_bytes", "_sock")
+    __slots__ = ("_at", "_end", "_head_bytes", "_out", "_segment", "_sent_bytes", "_sock")
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
-        self._send = sock.send
         self._out = _NOTHING  # bytes to send before the file
         self._segment: Segment | None = None  # the file that is sent, from _at to _end
         self._at = 0
@@ -45,38 +42,24 @@ class Outbox:
 
     @property
     def body_bytes(self) -> int:
-        """Bytes of the response body that the kernel has taken so far."""
-        return max(0, self._sent_bytes - self._head_bytes)
+        """Bytes of the response body that the kernel has taken so far; negative while the head is not yet sent."""
+        return self._sent_bytes - self._head_bytes
 
-    def start(self, reply: Reply, closing: bool, /) -> bool:  # noqa: FBT001 (a keyword costs the hot path more)
-        """Begin to send `reply`, and `Connection: close` with it where `closing`; whether all of it is sent.
+    def start(self, reply: Reply, *, sent: int, closing: bool) -> bool:
+        """Begin to send `reply`, of which `sent` bytes are sent, and `Connection: close` with it where `closing`.
 
-        Raises `OSError` when the client is gone, `FileChanged` when the file is.
+        Tells whether all of it is sent. Raises `OSError` when the client is gone, `FileChanged` when the file is.
         """
-        data = reply.head
+        data = reply.data
+        self._head_bytes = head_bytes = reply.head_bytes
         if closing:
-            data = data[:-2] + _CLOSE
-        self._head_bytes = len(data)
-        segment = reply.segment
-        if segment is None:
-            data += reply.body
-        else:
-            start = segment.start
-            size_bytes = segment.end - start
-            if size_bytes > _INLINE_BYTES:
-                return self._start_file(data, segment)
-            content = _pread(segment.file.descriptor, size_bytes, start)
-            if len(content) < size_bytes:
-                raise FileChanged(segment)
-            data += content
-        try:
-            sent = self._send(data)
-        except BLOCKED:
-            sent = 0
+            self._head_bytes += len(_CLOSE)
+            data = data[: head_bytes - 2] + _CLOSE + data[head_bytes - 2 :]
         self._sent_bytes = sent
-        if sent == len(data):
-            return True
         self._out = memoryview(data)[sent:]
+        self._segment = reply.segment
+        if reply.segment is not None:
+            self._at, self._end = reply.segment.start, reply.segment.end
         return self.pump()
 
     def pump(self) -> bool:
@@ -84,10 +67,12 @@ class Outbox:
         try:
             while True:
                 if len(self._out):
-                    sent = self._send(self._out)
+                    # A head shares its packet with the first bytes of its file.
+                    sent = self._send_bytes(self._out, more=self._at < self._end)
                     self._sent_bytes += sent
                     self._out = self._out[sent:]
                 elif self._at == self._end:
+                    self._segment = None
                     return True
                 elif not self._send_file():
                     return False
@@ -98,20 +83,12 @@ class Outbox:
         """Answer `Expect: 100-continue`; false when the socket does not take those few bytes."""
         line = b"HTTP/1.1 100 Continue\r\n\r\n"
         try:
-            return self._send(line) == len(line)
+            return self._sock.send(line) == len(line)
         except OSError:
             return False
 
-    def _start_file(self, head: bytes, segment: Segment) -> bool:
-        self._segment = segment
-        self._at, self._end = segment.start, segment.end
-        try:
-            sent = self._send(head, socket.MSG_MORE)  # the head shares its packet with the file's first bytes
-        except BLOCKED:
-            sent = 0
-        self._sent_bytes = sent
-        self._out = memoryview(head)[sent:]
-        return self.pump()
+    def _send_bytes(self, data: memoryview, *, more: bool) -> int:
+        return self._sock.send(data, socket.MSG_MORE if more else 0)
 
     def _send_file(self) -> bool:
         """Move file bytes into the socket; whether it may take more."""
@@ -131,12 +108,9 @@ class TlsOutbox(Outbox):
 
     __slots__ = ()
 
-    def _start_file(self, head: bytes, segment: Segment) -> bool:
-        self._segment = segment
-        self._at, self._end = segment.start, segment.end
-        self._sent_bytes = 0
-        self._out = memoryview(head)
-        return self.pump()
+    def _send_bytes(self, data: memoryview, *, more: bool) -> int:
+        del more  # records go out as they are made
+        return self._sock.send(data)
 
     def _send_file(self) -> bool:
         segment = self._segment

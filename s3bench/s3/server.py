@@ -16,7 +16,6 @@ from typing import Self
 from s3bench.s3.connection import Connection
 from s3bench.s3.exchange import Handler
 from s3bench.s3.loop import Loop, Watched
-from s3bench.s3.outbox import FileChanged
 from s3bench.s3.recorder import Recorder
 from s3bench.s3.tls import TlsConnection
 
@@ -203,4 +202,4 @@ class Server:
 
 def _give_up(owner: Watched, error: Exception) -> None:
     """End what `owner` was about; the text lands in the wire log, as an error of the request or as a fault."""
-    owner.abort(str(error) if isinstance(error, FileChanged) else f"the server failed: {error!r}")
+    owner.abort(f"the server failed: {error!r}")

@@ -1,28 +1,37 @@
 """The workspace's files as the stub serves them: opened, measured, and closed when nobody sends them any more.
 
-Owns the descriptors. A name is looked up inside the workspace only. Which bytes of a file a request gets is `answer`'s.
+Owns the descriptors, and the content of small files: those are read once, when they are opened, and served as they were
+then; large ones are read while they are sent. A name is looked up inside the workspace only. Which bytes of a file a
+request gets is `answer`'s.
 """
 
 import os
 import stat
 from pathlib import Path, PurePosixPath
 
-_OPEN_MAX = 256
-"""Files kept open for the next request of the same name; what is being sent stays open beside them."""
+_SMALL_BYTES = 32 * 1024
+"""Files up to this size are kept in memory: reading one costs more than sending it."""
+
+_KEPT_MAX = 256
+"""Files kept for the next request of the same name; what is being sent stays open beside them."""
 
 
 class OpenFile:
-    """A regular file opened for reading, as large as it was then.
+    """A regular file as it was when it was opened: `size_bytes` of it, all in `content` when it is small.
 
     The descriptor is closed with the last reference: an exchange may outlast the shelf's own interest in the file.
     """
 
-    __slots__ = ("descriptor", "name", "size_bytes")
+    __slots__ = ("content", "descriptor", "name", "size_bytes")
 
-    def __init__(self, name: str, descriptor: int, size_bytes: int) -> None:
+    def __init__(self, name: str, descriptor: int) -> None:
         self.name = name
         self.descriptor = descriptor
-        self.size_bytes = size_bytes
+        self.size_bytes = os.fstat(descriptor).st_size
+        self.content: bytes | None = None
+        if self.size_bytes <= _SMALL_BYTES:
+            self.content = os.pread(descriptor, self.size_bytes, 0)
+            self.size_bytes = len(self.content)
 
     def __del__(self) -> None:
         os.close(self.descriptor)
@@ -41,7 +50,7 @@ class Shelf:
         if file is None:
             file = self._open(name)
             if file is not None:
-                if len(self._kept) >= _OPEN_MAX:
+                if len(self._kept) >= _KEPT_MAX:
                     del self._kept[next(iter(self._kept))]
                 self._kept[name] = file
         return file
@@ -55,6 +64,7 @@ class Shelf:
             descriptor = os.open(self._workspace / path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError:
             return None
-        facts = os.fstat(descriptor)
-        file = OpenFile(name, descriptor, facts.st_size)
-        return file if stat.S_ISREG(facts.st_mode) else None
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            return None
+        return OpenFile(name, descriptor)

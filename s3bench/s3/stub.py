@@ -94,22 +94,25 @@ class Script:
 
     def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
         """Give the reply to a whole request."""
-        checksums = None
-        if body.sink is not None:
-            assert isinstance(body.sink, Verifier)
-            checksums, wrong = body.sink.outcome(body.trailers)
-            if wrong:
-                return refuse(
-                    head,
-                    status=400,
-                    code="BadDigest",
-                    message=wrong,
-                    date_line=date_line,
-                    error=f"checksum mismatch for {head.method} {head.target}: {wrong}",
-                    checksums=checksums,
-                )
-        reply = self._reply(head, date_line)
-        return reply if checksums is None else reply.with_checksums(checksums)
+        # A request without a body has not been asked about yet, and its checksums are those of no bytes.
+        if not self._verify:
+            return self._reply(head, date_line)
+        verifier = body.sink or verifier_for(head)
+        if verifier is None:
+            return self._reply(head, date_line)
+        assert isinstance(verifier, Verifier)
+        checksums, wrong = verifier.outcome(body.trailers)
+        if not wrong:
+            return self._reply(head, date_line).with_checksums(checksums)
+        return refuse(
+            head,
+            status=400,
+            code="BadDigest",
+            message=wrong,
+            date_line=date_line,
+            error=f"checksum mismatch for {head.method} {head.target}: {wrong}",
+            checksums=checksums,
+        )
 
     def leftover(self) -> tuple[str, ...]:
         """Each response that no request took, in words, in the order of the script."""

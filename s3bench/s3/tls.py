@@ -9,9 +9,10 @@ import ssl
 from pathlib import Path
 from select import EPOLLIN, EPOLLOUT
 
-from s3bench.s3.connection import READ_MASK, Connection, State
+from s3bench.s3.connection import Connection
 from s3bench.s3.loop import Loop
 from s3bench.s3.outbox import TlsOutbox
+from s3bench.s3.peer import READ_MASK, State
 
 
 def server_context(certificate: Path) -> ssl.SSLContext:

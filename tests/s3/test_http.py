@@ -70,6 +70,8 @@ def test_the_connection_goes_on_unless_the_request_says_otherwise(lines: tuple[s
         (("GET / HTTP/2.0", "Host: h"), 505),
         (("GET / SPDY/1", "Host: h"), 400),
         (("GET / HTTP/1.1", "Host: h", "no colon"), 400),
+        (("GET / HTTP/1.1", "Host: h", "range: x", "range"), 400),
+        (("GET / HTTP/1.1", "Host"), 400),
         (("GET / HTTP/1.1", "Host: h", "A : spaced"), 400),
         (("GET / HTTP/1.1", "Host: h", " folded: line"), 400),
         (("GET / HTTP/1.1", "Host: h", "A: bare\rCR"), 400),

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 import pytest
 
 from s3bench.s3 import recorder
-from s3bench.s3.connection import HEAD_LIMIT_S, LIMITS_S, State
 from s3bench.s3.exchange import NO_FACTS, Body, Reply
 from s3bench.s3.http import RequestHead, parse_head
+from s3bench.s3.peer import HEAD_LIMIT_S, LIMITS_S, State
 from s3bench.s3.recorder import FAULTS_MAX, Recorder
 from s3bench.s3.server import Server
 from s3bench.s3.wirelog import WireLog
@@ -112,7 +112,7 @@ def test_a_body_that_stops_is_given_up() -> None:
 
 
 def test_a_client_that_reads_nothing_is_given_up() -> None:
-    with driven(Reply(200, OK.head, bytes(20_000_000))) as drive, drive.connect() as client:
+    with driven(Reply(200, OK.data, bytes(20_000_000))) as drive, drive.connect() as client:
         drive.send(client, b"GET /b HTTP/1.1\r\nHost: h\r\n\r\n")
         drive.pass_time(LIMITS_S[State.SEND] + 1)
         (request,) = drive.log().requests
@@ -131,7 +131,7 @@ def test_an_idle_connection_is_kept_for_long_but_not_for_ever() -> None:
 
 
 def test_a_delayed_reply_is_waited_for_beyond_every_limit_and_ends_with_its_client() -> None:
-    delayed = Reply(200, OK.head, delay_s=1000)
+    delayed = Reply(200, OK.data, delay_s=1000)
     with driven(delayed) as drive:
         with drive.connect() as client, drive.connect() as other:
             drive.send(client, b"GET /b HTTP/1.1\r\nHost: h\r\n\r\n")

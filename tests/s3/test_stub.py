@@ -16,32 +16,34 @@ from s3bench.spec.definition import FileBody, Match, Response
 DATE = b"Date: Sat, 21 Nov 2026 04:24:00 GMT\r\n"
 
 
+class Got:
+    """A reply, taken apart."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.head, self.body = reply.data[: reply.head_bytes], reply.data[reply.head_bytes :]
+        self.status, self.checksums, self.error, *served = reply.facts
+        self.served = tuple(served)
+        self.segment = reply.segment
+
+
 class Told:
     """A script with a workspace, asked by request lines."""
 
     def __init__(self, workspace: Path, *responses: Response, verify: bool = False) -> None:
         self.script = Script(responses, files=Shelf(workspace), verify=verify)
 
-    def reply(self, method: str, target: str, *lines: str, body: bytes = b"") -> Reply:
+    def reply(self, method: str, target: str, *lines: str, body: bytes = b"") -> Got:
         head = parse_head("\r\n".join((f"{method} {target} HTTP/1.1", "Host: h", *lines)).encode())
-        sink = self.script.begin(head)
+        sink = self.script.begin(head) if head.has_body else None
         if sink is not None:
             sink.update(memoryview(body))
         read = NO_BODY if sink is None else Body(len(body), len(body), {}, sink)
-        return self.script.finish(head, read, DATE)
+        return Got(self.script.finish(head, read, DATE))
 
 
-def headers(reply: Reply) -> dict[str, str]:
+def headers(reply: Got) -> dict[str, str]:
     lines = reply.head.decode().removesuffix("\r\n\r\n").split("\r\n")[1:]
     return {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
-
-
-def error_of(reply: Reply) -> str:
-    return reply.facts[2]
-
-
-def served(reply: Reply) -> tuple[str, int, int]:
-    return reply.facts[3:]
 
 
 Tell = Callable[..., Told]
@@ -97,7 +99,7 @@ def test_paths_match_decoded_with_stars(tell: Tell, pattern: str, path: str, fit
 def test_a_request_with_no_response_left_is_named(tell: Tell) -> None:
     reply = tell().reply("GET", "/bucket/key?a=b&c")
     assert reply.status == 400
-    assert error_of(reply) == "no response left for GET /bucket/key?a=b&c"
+    assert reply.error == "no response left for GET /bucket/key?a=b&c"
     document = ET.fromstring(reply.body)
     assert document.findtext("Code") == "NoResponseLeft"
     assert document.findtext("Message") == "no response left for GET /bucket/key?a=b&c"
@@ -199,7 +201,7 @@ def test_a_matched_file_is_served_by_range(
 ) -> None:
     told = tell(Response(match=Match(), body=FileBody(file="small"), headers=(("ETag", '"e"'),)))
     reply = told.reply("GET", "/b/k", *lines)
-    assert (reply.status, headers(reply).get("content-range"), served(reply)) == (status, content_range, bytes_served)
+    assert (reply.status, headers(reply).get("content-range"), reply.served) == (status, content_range, bytes_served)
     if status != 416:
         assert headers(reply)["etag"] == '"e"'
         assert headers(reply)["accept-ranges"] == "bytes"
@@ -224,7 +226,7 @@ def test_part_number_one_is_the_whole_object(tell: Tell) -> None:
 def test_without_match_a_file_is_sent_whole_with_its_status(tell: Tell) -> None:
     told = tell(Response(status_code=203, body=FileBody(file="small")))
     reply = told.reply("GET", "/b/k", "Range: bytes=1-2")
-    assert (reply.status, served(reply)) == (203, ("small", 0, 256))
+    assert (reply.status, reply.served) == (203, ("small", 0, 256))
 
 
 def test_a_star_in_the_file_stands_for_what_the_path_had(tell: Tell, workspace: Path) -> None:
@@ -232,7 +234,7 @@ def test_a_star_in_the_file_stands_for_what_the_path_had(tell: Tell, workspace: 
     (workspace / "dir" / "a b").write_bytes(b"12345")
     told = tell(Response(match=Match(path="/b/pre/*"), body=FileBody(file="dir/*"), instances=None))
     reply = told.reply("GET", "/b/pre/a%20b", "Range: bytes=1-")
-    assert (reply.status, served(reply)) == (206, ("dir/a b", 1, 5))
+    assert (reply.status, reply.served) == (206, ("dir/a b", 1, 5))
 
 
 @pytest.mark.parametrize("key", ["none", "..%2f..%2fetc/passwd", "", "%00", "../small"])
@@ -241,7 +243,7 @@ def test_a_star_that_names_no_workspace_file_is_not_found(tell: Tell, workspace:
     told = tell(Response(match=Match(path="/b/*"), body=FileBody(file="dir/*"), instances=None))
     reply = told.reply("GET", f"/b/{key}")
     assert reply.status == 404
-    assert "the workspace has no file" in error_of(reply)
+    assert "the workspace has no file" in reply.error
 
 
 def test_a_file_that_is_missing_at_the_start_is_an_error(workspace: Path) -> None:
@@ -257,8 +259,8 @@ def test_a_wrong_checksum_is_refused_and_takes_no_response(tell: Tell) -> None:
     reply = told.reply("PUT", "/b/k", "x-amz-checksum-crc32: AAAAAA==", "Content-Length: 3", body=b"abc")
     assert reply.status == 400
     assert ET.fromstring(reply.body).findtext("Code") == "BadDigest"
-    assert reply.facts[1] == {"crc32": False}
-    assert error_of(reply).startswith("checksum mismatch for PUT /b/k: x-amz-checksum-crc32")
+    assert reply.checksums == {"crc32": False}
+    assert reply.error.startswith("checksum mismatch for PUT /b/k: x-amz-checksum-crc32")
     assert told.script.leftover() == ("responses[0]: unused",)
 
 
@@ -266,11 +268,11 @@ def test_a_right_checksum_is_told_and_without_verify_none_is(workspace: Path) ->
     line = "x-amz-checksum-crc32: NSRBwg=="  # of b"abc"
     for verify, expected in ((True, {"crc32": True}), (False, {})):
         reply = Told(workspace, Response(), verify=verify).reply("PUT", "/b/k", line, "Content-Length: 3", body=b"abc")
-        assert (reply.status, reply.facts[1]) == (200, expected)
+        assert (reply.status, reply.checksums) == (200, expected)
 
 
 def test_a_new_date_is_sent_when_time_has_passed(workspace: Path) -> None:
     script = Script((Response(instances=None, match=Match()),), files=Shelf(workspace), verify=False)
     head = parse_head(b"GET / HTTP/1.1\r\nHost: h")
-    assert b"Date: one" in script.finish(head, NO_BODY, b"Date: one\r\n").head
-    assert b"Date: two" in script.finish(head, NO_BODY, b"Date: two\r\n").head
+    assert b"Date: one" in script.finish(head, NO_BODY, b"Date: one\r\n").data
+    assert b"Date: two" in script.finish(head, NO_BODY, b"Date: two\r\n").data
