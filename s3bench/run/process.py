@@ -79,7 +79,8 @@ class Series:
 class PeakSource(StrEnum):
     """Where the peak of memory comes from.
 
-    `KERNEL`: the kernel's high-water mark of the largest process, exact to a page batch. `TREE`: the largest sum over
+    `KERNEL`: the kernel's high-water mark of the largest process, and never less than a sample of it: the mark is kept
+    in per-CPU counters that lag by some pages. `TREE`: the largest sum over
     processes alive at the same time, as sampled; pages that they share count for each. `SAMPLED`: the largest sample of
     a client so small that the spawner's own memory hides its high-water mark.
     """
@@ -292,7 +293,7 @@ def _peak(reply: dict[str, Any], samples: int) -> tuple[PeakSource, int]:
         return PeakSource.SAMPLED, sampled_bytes
     if reply["process_count"] > 1 and sampled_bytes > kernel_bytes:
         return PeakSource.TREE, sampled_bytes
-    return PeakSource.KERNEL, kernel_bytes
+    return PeakSource.KERNEL, max(kernel_bytes, sampled_bytes)
 
 
 def _doubts(launch: Launch, reply: dict[str, Any], series: Series, source: PeakSource) -> Iterator[str]:

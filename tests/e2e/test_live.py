@@ -12,19 +12,35 @@ from typing import Any
 import boto3
 import pytest
 
+from s3bench.clients.store import Store
 from tests.e2e.conftest import MIB, Finished, download, starting, upload
 
 KEYS = {"AWS_ACCESS_KEY_ID": "live-test-key", "AWS_SECRET_ACCESS_KEY": "live-test-secret-0123456789"}
+MODULE = "github.com/versity/versitygw/cmd/versitygw@latest"
 _START_S = 20.0
+_BUILD_S = 400.0
+
+pytestmark = pytest.mark.timeout(_BUILD_S + 60)
 
 
 @pytest.fixture(scope="session")
 def versitygw() -> str:
-    """The real server's binary; skipped where it is not installed."""
-    found = shutil.which("versitygw") or shutil.which("versitygw", path=str(Path.home() / "go" / "bin"))
-    if found is None:
-        pytest.skip("needs versitygw: go install github.com/versity/versitygw/cmd/versitygw@latest")
-    return found
+    """The real server's binary: found, or built once into the store where there is Go; skipped where there is none."""
+    built = Store.from_environment(os.environ).root / "servers"
+    places = os.pathsep.join([os.environ.get("PATH", ""), str(Path.home() / "go" / "bin"), str(built)])
+    if found := shutil.which("versitygw", path=places):
+        return found
+    go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
+    if go is None:
+        pytest.skip(f"needs versitygw, and there is no Go to build it: go install {MODULE}")
+    built.mkdir(parents=True, exist_ok=True)
+    environment = {**os.environ, "GOBIN": str(built)}
+    done = subprocess.run(
+        (go, "install", MODULE), env=environment, capture_output=True, text=True, timeout=_BUILD_S, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"needs versitygw, which could not be built: {done.stderr[-300:]}")
+    return str(built / "versitygw")
 
 
 @pytest.fixture
