@@ -308,7 +308,7 @@ def _doubts(launch: Launch, reply: dict[str, Any], series: Series, source: PeakS
     spacing_s = median(after_s - before_s for before_s, after_s in pairwise(series.at_s))
     if spacing_s > launch.interval_s * _STRETCH_WARN:
         yield (
-            f"samples are {spacing_s * 1e3:.1f} ms apart, not {launch.interval_s * 1e3:g} ms: "
+            f"samples are {spacing_s * 1e3:.2g} ms apart, not {launch.interval_s * 1e3:g} ms: "
             f"on this machine more would take over {launch.sampler_cpu_max:.0%} of a core"
         )
     used_s = reply["usage"]["user_s"] + reply["usage"]["system_s"]

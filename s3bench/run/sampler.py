@@ -24,7 +24,7 @@ _COST_SAMPLES = 32
 _BUDGET_SHARE = 0.9
 """The part of the budget that is planned for; the rest is for starting and for estimates that come late."""
 
-_STRETCH_MAX = 4
+_STRETCH_MAX = 10
 """The interval is stretched this far at most. On an overloaded machine even sleeping is accounted as dear."""
 
 _TORN_NS = 100_000
