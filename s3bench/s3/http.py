@@ -99,7 +99,7 @@ def parse_head(raw: bytes) -> RequestHead:
     fields: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
-        key = _names.get(name) or _field_name(name, line)
+        key = (colon and _names.get(name)) or _field_name(name, line)
         fields[key] = value.strip(_BLANKS) if key not in fields else _joined(key, fields[key], value)
     usual = _METHODS.get(method)
     if usual is not None and version == "HTTP/1.1" and "host" in fields and _FRAMING.isdisjoint(fields):

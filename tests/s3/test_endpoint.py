@@ -52,6 +52,24 @@ def test_the_server_ends_when_its_harness_is_killed(tmp_path: Path) -> None:
     await_end(pid)
 
 
+def test_the_server_ends_though_somebody_holds_its_control_channel_open(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys; from pathlib import Path; from s3bench.s3.endpoint import StubEndpoint\n"
+        "with StubEndpoint(directory=Path(sys.argv[1])) as stub:\n"
+        "    holder = os.fork() or signal.alarm(20) or signal.pause()\n"
+        "    print(stub.pid, holder, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]) as harness:
+        assert harness.stdout is not None
+        pid, holder = map(int, harness.stdout.readline().split())
+        harness.wait(LIMIT_S)
+        try:
+            await_end(pid)
+        finally:
+            os.kill(holder, signal.SIGKILL)
+
+
 @pytest.mark.parametrize("question", ["arm", "collect"])
 def test_a_server_that_died_is_the_machines_error(tmp_path: Path, question: str) -> None:
     with StubEndpoint(directory=tmp_path) as stub:
