@@ -9,6 +9,11 @@ stub is armed the way `s3bench run` arms it (`match` and a file body); nothing h
 would take. wrk makes the GETs; the PUTs come from a loop in this file that sends from memory by sendfile(2), so that
 the load costs less than either server. nginx discards a PUT's body by 4 KiB reads: a weak reference, hence its bar.
 
+The stub chooses TCP Reno for its own sockets, nginx takes the machine's default. Where that is BBR, whose pacing costs
+timers on loopback, a good part of the large GETs' ratio comes from there.
+
+Run it on a quiet machine: whatever shares the cores' caches slows an interpreter more than it slows nginx.
+
 Exits 1 when a bar is missed, 2 when nginx or wrk is missing or the machine has one core only.
 """
 
@@ -94,6 +99,8 @@ def main() -> int:
     if missing:
         print(f"missing: {', '.join(missing)}; install with `apt-get install {' '.join(missing)}`", file=sys.stderr)
         return 2
+    control = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
+    print(f"congestion control: {control} for nginx, reno for the stub and for the PUTs' load")
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         print("this needs two cores: one for the server, one for the load", file=sys.stderr)

@@ -48,17 +48,18 @@ class Answer:
 
     def reply(self, head: RequestHead, date_line: bytes) -> Reply:
         """Give the reply to `head`; a Range or partNumber is honoured where the response has a `match` and a file."""
-        if self._ranged and head.method in _READS and ("range" in head.fields or "partNumber=" in head.query):
+        if self._ranged and ("range" in head.fields or "partNumber=" in head.query) and head.method in _READS:
             partial = self._partial(head, date_line)
             if partial is not None:
                 return partial
         if date_line is not self._date_line:
             self._date_line = date_line
             self._replies.clear()
-        kind = head.method if head.method in _KINDS else ""
-        reply = self._replies.get(kind)
+        reply = self._replies.get(head.method)
         if reply is None:
-            reply = self._replies[kind] = self._whole(kind, date_line)
+            reply = self._whole(head.method if head.method in _KINDS else "", date_line)
+            if head.method in _KINDS:
+                self._replies[head.method] = reply
         return reply
 
     def _whole(self, kind: str, date_line: bytes) -> Reply:

@@ -1,6 +1,6 @@
 """Which transfer engine sent a request, told from its bytes.
 
-Owns the recognition rules; `docs` of what each client really sends stand in tests/s3/test_engine.py, one per client.
+Owns the recognition rules. What each client really sends stands in tests/s3/test_engine.py, as captured from it.
 """
 
 from s3bench.s3.wirelog import Engine
