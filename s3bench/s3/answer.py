@@ -76,7 +76,7 @@ class Answer:
         headers = self._headers(kind, status, length)
         if self._file is None:
             return self._assemble(status, headers, date_line, body=self._content)
-        return self._assemble(status, headers, date_line, segment=Segment(self._file, 0, size_bytes))
+        return self._assemble(status, headers, date_line, part=(0, size_bytes))
 
     def _partial(self, head: RequestHead, date_line: bytes) -> Reply | None:
         """Give the 206 or 416 for a request with a Range or partNumber; `None` when the whole object is the answer."""
@@ -93,8 +93,8 @@ class Answer:
             return None
         headers = self._headers(head.method, _PARTIAL, str(part.end - part.start))
         headers.append(("Content-Range", part.content_range))
-        segment = Segment(self._file, part.start, part.end) if head.method == "GET" else None
-        return self._assemble(_PARTIAL, headers, date_line, segment=segment)
+        served = (part.start, part.end) if head.method == "GET" else None
+        return self._assemble(_PARTIAL, headers, date_line, part=served)
 
     def _unsatisfiable(self, head: RequestHead, date_line: bytes) -> Reply:
         assert self._file is not None
@@ -151,13 +151,18 @@ class Answer:
         date_line: bytes,
         *,
         body: bytes = b"",
-        segment: Segment | None = None,
+        part: tuple[int, int] | None = None,
     ) -> Reply:
+        """Put the reply together; its body is `body` or the `part` (start, end) of the file."""
         tail = b"\r\n" if self._declared("date") is not None else date_line + b"\r\n"
-        if segment is not None and segment.start == segment.end:
-            segment = None
         rendered = render_head(status, headers) + tail
-        return Reply(status, rendered, body, segment=segment, delay_s=self._response.delay_s)
+        delay_s = self._response.delay_s
+        if self._file is None or part is None or part[0] == part[1]:
+            return Reply(status, rendered, body, delay_s=delay_s)
+        served = (self._file.name, *part)
+        if self._file.content is not None:
+            return Reply(status, rendered, self._file.content[slice(*part)], delay_s=delay_s, served=served)
+        return Reply(status, rendered, segments=(Segment(self._file, *part),), delay_s=delay_s, served=served)
 
 
 def _numbered_part(query: str, size_bytes: int) -> ByteRange | None:

@@ -10,7 +10,6 @@ from typing import Protocol
 import msgspec
 
 from s3bench.s3.http import RequestHead
-from s3bench.s3.shelf import OpenFile
 
 
 class Sink(Protocol):
@@ -40,10 +39,24 @@ ReplyFacts = tuple[int, dict[str, bool], str, str, int, int]
 NO_FACTS: ReplyFacts = (0, {}, "", "", 0, 0)
 
 
-class Segment(msgspec.Struct, frozen=True):
-    """The half-open range `[start, end)` of an open file."""
+class Source(Protocol):
+    """Something with a descriptor that bytes can be sent from; a reply keeps it alive until it is sent."""
 
-    file: OpenFile
+    @property
+    def descriptor(self) -> int:
+        """What sendfile(2) reads from."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """What an error calls it."""
+        ...
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """The half-open range `[start, end)` of what `source` holds."""
+
+    source: Source
     start: int
     end: int
 
@@ -51,13 +64,14 @@ class Segment(msgspec.Struct, frozen=True):
 class Reply:
     """One response, ready to be sent; shared by every request that gets the same, so nothing changes it.
 
-    `data` is the head, complete with its empty line (`head_bytes`), and what of the body is in memory; `segment` is the
-    rest of the body, bytes of a file. The first byte leaves `delay_s` after the request was read. A `plain` reply has
-    neither file nor delay. `facts` is what the wire log keeps: status, checksums, error, and name, start and end of the
-    file bytes; a tuple of its own, since a log of whole replies would hold files open and bodies in memory.
+    `data` is the head, complete with its empty line (`head_bytes`), and what of the body is in memory; `segments` are
+    the rest of the body, one after another. The first byte leaves `delay_s` after the request was read. A `plain` reply
+    has neither segments nor delay. `facts` is what the wire log keeps: status, checksums, error, and name, start and
+    end of the workspace file's bytes that were `served`; a tuple of its own, since a log of whole replies would hold
+    files open and bodies in memory.
     """
 
-    __slots__ = ("data", "delay_s", "facts", "head_bytes", "plain", "segment")
+    __slots__ = ("data", "delay_s", "facts", "head_bytes", "plain", "segments")
 
     def __init__(
         self,
@@ -65,22 +79,18 @@ class Reply:
         head: bytes,
         body: bytes = b"",
         *,
-        segment: Segment | None = None,
+        segments: tuple[Segment, ...] = (),
         delay_s: float = 0.0,
         checksums: dict[str, bool] | None = None,
         error: str = "",
+        served: tuple[str, int, int] = ("", 0, 0),
     ) -> None:
-        file, start, end = "", 0, 0
-        if segment is not None:
-            file, start, end = segment.file.name, segment.start, segment.end
-            if segment.file.content is not None:
-                body, segment = segment.file.content[start:end], None
-        self.facts: ReplyFacts = (status, checksums or {}, error, file, start, end)
+        self.facts: ReplyFacts = (status, checksums or {}, error, *served)
         self.data = head + body
         self.head_bytes = len(head)
-        self.segment = segment
+        self.segments = segments
         self.delay_s = delay_s
-        self.plain = segment is None and not delay_s
+        self.plain = not segments and not delay_s
 
     def with_checksums(self, checksums: dict[str, bool]) -> "Reply":
         """Give the same reply to a request whose checksums were verified."""

@@ -7,6 +7,7 @@ reply is belongs to the handler; waiting for the socket belongs to `connection`.
 import os
 import socket
 import ssl
+from collections.abc import Iterator
 
 from s3bench.s3.exchange import Reply, Segment
 
@@ -20,21 +21,22 @@ _CLOSE = b"Connection: close\r\n"
 
 
 class FileChanged(Exception):
-    """A workspace file became shorter than it was when the script was armed."""
+    """A file became shorter than it was when it was opened."""
 
     def __init__(self, segment: Segment) -> None:
-        super().__init__(f"the workspace file {segment.file.name!r} became shorter while it was served")
+        super().__init__(f"{segment.source.name!r} became shorter while it was served")
 
 
 class Outbox:
     """The sending half of one plain-text connection."""
 
-    __slots__ = ("_at", "_end", "_head_bytes", "_out", "_segment", "_sent_bytes", "_sock")
+    __slots__ = ("_at", "_end", "_head_bytes", "_out", "_segment", "_segments", "_sent_bytes", "_sock")
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._out = _NOTHING  # bytes to send before the file
-        self._segment: Segment | None = None  # the file that is sent, from _at to _end
+        self._segments: Iterator[Segment] = iter(())  # what is sent after _segment
+        self._segment: Segment | None = None  # what is sent from _at to _end
         self._at = 0
         self._end = 0
         self._head_bytes = 0
@@ -57,9 +59,8 @@ class Outbox:
             data = data[: head_bytes - 2] + _CLOSE + data[head_bytes - 2 :]
         self._sent_bytes = sent
         self._out = memoryview(data)[sent:]
-        self._segment = reply.segment
-        if reply.segment is not None:
-            self._at, self._end = reply.segment.start, reply.segment.end
+        self._segments = iter(reply.segments)
+        self._next_segment()
         return self.pump()
 
     def pump(self) -> bool:
@@ -71,11 +72,11 @@ class Outbox:
                     sent = self._send_bytes(self._out, more=self._at < self._end)
                     self._sent_bytes += sent
                     self._out = self._out[sent:]
-                elif self._at == self._end:
-                    self._segment = None
+                elif self._at < self._end:
+                    if not self._send_file():
+                        return False
+                elif not self._next_segment():
                     return True
-                elif not self._send_file():
-                    return False
         except BLOCKED:
             return False
 
@@ -87,6 +88,14 @@ class Outbox:
         except OSError:
             return False
 
+    def _next_segment(self) -> bool:
+        """Go on to the next segment, if there is one."""
+        segment = self._segment = next(self._segments, None)
+        if segment is None:
+            return False
+        self._at, self._end = segment.start, segment.end
+        return True
+
     def _send_bytes(self, data: memoryview, *, more: bool) -> int:
         return self._sock.send(data, socket.MSG_MORE if more else 0)
 
@@ -95,7 +104,7 @@ class Outbox:
         segment = self._segment
         assert segment is not None
         wanted = min(self._end - self._at, _SENDFILE_BYTES)
-        sent = os.sendfile(self._sock.fileno(), segment.file.descriptor, self._at, wanted)
+        sent = os.sendfile(self._sock.fileno(), segment.source.descriptor, self._at, wanted)
         if not sent:
             raise FileChanged(segment)
         self._at += sent
@@ -115,7 +124,7 @@ class TlsOutbox(Outbox):
     def _send_file(self) -> bool:
         segment = self._segment
         assert segment is not None
-        content = os.pread(segment.file.descriptor, min(self._end - self._at, _TLS_PIECE_BYTES), self._at)
+        content = os.pread(segment.source.descriptor, min(self._end - self._at, _TLS_PIECE_BYTES), self._at)
         if not content:
             raise FileChanged(segment)
         self._at += len(content)

@@ -303,7 +303,11 @@ class TestTheHelper:
     @linux_only
     def test_its_death_takes_the_client_along(self, launch: Launcher) -> None:
         with Spawner() as spawner:
-            job = launch("import os; print(os.getpid(), flush=True); os.kill(os.getppid(), 9)\nwhile True: pass")
+            job = launch(
+                "import os, time; print(os.getpid(), flush=True); os.kill(os.getppid(), 9)\n"
+                "limit_s = time.monotonic() + 30\n"  # where this test fails, its client must not run for ever
+                "while time.monotonic() < limit_s: pass"
+            )
             with pytest.raises(MachineError):
                 spawner.run(job)
             assert wait_until(lambda: not alive(int(job.stdout.read_text("ascii"))))

@@ -23,7 +23,7 @@ class Got:
         self.head, self.body = reply.data[: reply.head_bytes], reply.data[reply.head_bytes :]
         self.status, self.checksums, self.error, *served = reply.facts
         self.served = tuple(served)
-        self.segment = reply.segment
+        self.segments = reply.segments
 
 
 class Told:
@@ -175,7 +175,7 @@ def test_a_head_reply_declares_a_length_and_sends_nothing(tell: Tell, workspace:
     )
     replies = [told.reply("HEAD", "/") for _ in range(4)]
     assert [headers(reply)["content-length"] for reply in replies] == ["77", "3", "256", "256"]
-    assert all(reply.body == b"" and reply.segment is None for reply in replies)
+    assert all(reply.body == b"" and not reply.segments for reply in replies)
 
 
 @pytest.mark.parametrize(("status", "length"), [(204, None), (304, "5")])

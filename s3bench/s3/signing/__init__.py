@@ -1,0 +1,1 @@
+"""AWS Signature Version 4: how requests are signed, and whether a signature is right."""
