@@ -9,7 +9,7 @@ import binascii
 import hashlib
 import importlib
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from s3bench.s3.http import RequestHead
@@ -44,11 +44,14 @@ class _Crc:
         return self._value.to_bytes(self._size_bytes, "big")
 
 
-def _from_awscrt(name: str) -> Callable[[memoryview, int], int]:
+def _from_awscrt(name: str) -> Callable[..., int]:
     """Give awscrt's function `name`; imported on first use, since most scripts never verify."""
-    function: Callable[[memoryview, int], int] = getattr(importlib.import_module("awscrt.checksums"), name)
+    function: Callable[..., int] = getattr(importlib.import_module("awscrt.checksums"), name)
     return function
 
+
+CRC_BYTES = {"crc32": 4, "crc32c": 4, "crc64nvme": 8}
+"""The CRCs, with their size: the checksums that a multipart object can have of the whole."""
 
 _ALGORITHMS: dict[str, Callable[[], Hasher]] = {
     "md5": lambda: hashlib.md5(usedforsecurity=False),
@@ -66,6 +69,27 @@ def load_algorithms() -> None:
         start()
 
 
+def digest_of(algorithm: str, pieces: Iterable[memoryview]) -> bytes:
+    """Give the checksum of `pieces` by one of the algorithms, big-endian as S3 encodes it."""
+    hasher = _ALGORITHMS[algorithm]()
+    for piece in pieces:
+        hasher.update(piece)
+    return hasher.digest()
+
+
+def combined(algorithm: str, digests: Iterable[tuple[bytes, int]]) -> bytes:
+    """Give the CRC of a whole from the CRCs of its parts, each with the part's size in bytes, in order.
+
+    Only CRCs can be combined (the sizes suffice since a CRC is linear, as zlib's crc32_combine shows); the others S3
+    has only of parts.
+    """
+    combine = _from_awscrt(f"combine_{algorithm}")
+    whole = 0
+    for digest, size_bytes in digests:
+        whole = combine(whole, int.from_bytes(digest, "big"), size_bytes)
+    return whole.to_bytes(CRC_BYTES[algorithm], "big")
+
+
 class _Claim:
     """One checksum that the request declares: where, by which algorithm, and its value unless a trailer brings it."""
 
@@ -79,18 +103,30 @@ class _Claim:
 
 
 class Verifier:
-    """Hashes one body by every algorithm that its request names, and compares at the end."""
+    """Hashes one body by every algorithm that its request names, and those asked for `also`; compares at the end."""
 
     __slots__ = ("_claims", "_hashers")
 
-    def __init__(self, claims: tuple[_Claim, ...]) -> None:
+    def __init__(self, claims: tuple[_Claim, ...], also: Iterable[str] = ()) -> None:
         self._claims = claims
         self._hashers = {claim.algorithm: _ALGORITHMS[claim.algorithm]() for claim in claims}
+        for algorithm in also:
+            if algorithm not in self._hashers:
+                self._hashers[algorithm] = _ALGORITHMS[algorithm]()
 
     def update(self, piece: memoryview, /) -> None:
         """Add the next payload bytes."""
         for hasher in self._hashers.values():
             hasher.update(piece)
+
+    def digest(self, algorithm: str) -> bytes:
+        """Give the body's checksum by an algorithm that was declared or asked for."""
+        return self._hashers[algorithm].digest()
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """The names of the checksums that the request declares, as in `wirelog.WireRequest.checksums`."""
+        return tuple(claim.name for claim in self._claims)
 
     def outcome(self, trailers: dict[str, str]) -> tuple[dict[str, bool], str]:
         """Whether each checksum was right, and what was wrong in words (empty when all were right)."""
@@ -110,8 +146,13 @@ class Verifier:
 
 def verifier_for(head: RequestHead) -> Verifier | None:
     """Make what verifies the body of `head`, or give `None` when the request declares no checksum of it."""
-    claims = tuple(_claims(head))
-    return Verifier(claims) if claims else None
+    claims = _claims(head)
+    return Verifier(tuple(claims)) if claims else None
+
+
+def hashing_verifier(head: RequestHead, also: Iterable[str]) -> Verifier:
+    """Make what verifies the body of `head` and hashes it by the algorithms in `also` besides."""
+    return Verifier(tuple(_claims(head)), also)
 
 
 def _claims(head: RequestHead) -> list[_Claim]:

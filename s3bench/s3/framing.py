@@ -2,11 +2,12 @@
 
 Owns Content-Length (RFC 9112 6.2), chunked (RFC 9112 7.1) and aws-chunked bodies, signed or not, with or without
 trailers (https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming.html). aws-chunked has the grammar of
-chunked, with `;chunk-signature=` as the chunk extension, and lies inside the HTTP framing. Chunk signatures are not
-verified: the stub knows no secret. Pure; hashing belongs to `checksums`.
+chunked, with `;chunk-signature=` as the chunk extension, and lies inside the HTTP framing. Chunk signatures are shown
+to a `ChunkCheck` where there is one: the stub knows no secret. Pure; hashing belongs to `checksums` and `signing`.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Protocol
 
 from s3bench.s3.http import LENGTH_MAX, BadRequest, RequestHead
@@ -42,6 +43,22 @@ class Framing(Protocol):
         """Count the next `count` bytes as fed, unseen; `count` is at most `payload_ahead()`."""
 
 
+class ChunkCheck(Protocol):
+    """Sees the chunks of one aws-chunked body, in order, and raises `BadRequest` when one is not as it should be."""
+
+    def chunk_begins(self, extension: bytes) -> None:
+        """Take what stands behind the chunk's size and the semicolon; the last chunk is empty."""
+
+    def update(self, piece: memoryview) -> None:
+        """Take the next payload bytes of the chunk; the memory is reused after the call."""
+
+    def chunk_ends(self) -> None:
+        """Judge the chunk, all of which has been seen."""
+
+    def body_ends(self, trailers: Mapping[str, str]) -> None:
+        """Judge the trailer fields that followed the last chunk."""
+
+
 class Sized:
     """A body of exactly `length` bytes."""
 
@@ -72,11 +89,12 @@ class Sized:
 
 
 class Chunked:
-    """A chunked or aws-chunked body."""
+    """A chunked or aws-chunked body; `check` sees its chunks, and then nobody may skip any."""
 
-    __slots__ = ("_expects", "_left", "_line", "_trailer_bytes", "ended", "trailers")
+    __slots__ = ("_check", "_expects", "_left", "_line", "_trailer_bytes", "ended", "trailers")
 
-    def __init__(self) -> None:
+    def __init__(self, check: ChunkCheck | None = None) -> None:
+        self._check = check
         self.ended = False
         self.trailers: dict[str, str] = {}
         self._left = 0  # payload bytes left of the current chunk
@@ -94,13 +112,17 @@ class Chunked:
                 pieces.append(data[position : position + taken])
                 self._left -= taken
                 position += taken
+                if self._check is not None:
+                    self._check.update(pieces[-1])
+                    if not self._left:
+                        self._check.chunk_ends()
             else:
                 position = self._take_line(data, position)
         return pieces, position
 
     def payload_ahead(self) -> int:
-        """Count what is left of the current chunk."""
-        return self._left
+        """Count what is left of the current chunk; nothing, where every byte is to be seen."""
+        return self._left if self._check is None else 0
 
     def skip(self, count: int) -> None:
         """Count `count` payload bytes of the current chunk as fed."""
@@ -116,10 +138,13 @@ class Chunked:
             # A wrong line is refused at its first byte: waiting for its end could last until a timeout.
             self._check_start()
             return position + len(window)
-        line, self._line = self._line, b""
-        if not line.endswith(b"\r\n"):
+        line = self._line
+        if line.endswith(b"\r\n"):
+            self._line = b""
+            self._accept(line[:-2])
+        elif self._expects != _TRAILER:
             raise BadRequest(f"a chunk line ends without CRLF: {line[:40]!r}")
-        self._accept(line[:-2])
+        # AWS's pages, and minio-go, end the trailer fields that are signed with LF, and all of them with CRLF.
         return position + end + 1
 
     def _accept(self, line: bytes) -> None:
@@ -139,23 +164,31 @@ class Chunked:
             raise BadRequest(f"a chunk is longer than its size: {self._line[:40]!r}")
 
     def _accept_size(self, line: bytes) -> None:
-        digits = line.split(b";", 1)[0].rstrip(b" \t")
+        size, _, extension = line.partition(b";")
+        digits = size.rstrip(b" \t")
         if _CHUNK_SIZE.fullmatch(digits) is None:
             raise BadRequest(f"not a chunk size: {line[:40]!r}")
         self._left = int(digits, 16)
         if self._left > LENGTH_MAX:
             raise BadRequest(f"a chunk size is beyond 2**63 - 1: {line[:40]!r}")
         self._expects = _CHUNK_END if self._left else _TRAILER
+        if self._check is not None:
+            self._check.chunk_begins(extension)
+            if not self._left:
+                self._check.chunk_ends()
 
     def _accept_trailer(self, line: bytes) -> None:
         if not line:
             self.ended = True
+            if self._check is not None:
+                self._check.body_ends(self.trailers)
             return
         self._trailer_bytes += len(line)
-        match = _FIELD.fullmatch(line)
-        if match is None or self._trailer_bytes > TRAILER_BYTES_MAX:
-            raise BadRequest(f"not a trailer, or too many of them: {line[:40]!r}", code="MalformedTrailerError")
-        self.trailers[match[1].decode().lower()] = match[2].decode("latin-1")
+        for field in line.removesuffix(b"\n").split(b"\n"):
+            match = _FIELD.fullmatch(field)
+            if match is None or self._trailer_bytes > TRAILER_BYTES_MAX:
+                raise BadRequest(f"not a trailer, or too many of them: {field[:40]!r}", code="MalformedTrailerError")
+            self.trailers[match[1].decode().lower()] = match[2].decode("latin-1")
 
 
 class Nested:
@@ -215,10 +248,11 @@ class Nested:
             )
 
 
-def framing_of(head: RequestHead) -> Framing:
+def framing_of(head: RequestHead, check: ChunkCheck | None = None) -> Framing:
     """Choose the framing of the body that follows `head`; raises `BadRequest`.
 
-    aws-chunked is announced by Content-Encoding or by a `STREAMING-` payload hash; clients leave out either.
+    aws-chunked is announced by Content-Encoding or by a `STREAMING-` payload hash; clients leave out either. `check`
+    sees the chunks of such a body.
     """
     outer: Framing = Chunked() if head.chunked else Sized(head.length)
     fields = head.fields
@@ -228,4 +262,4 @@ def framing_of(head: RequestHead) -> Framing:
     decoded = fields.get("x-amz-decoded-content-length")
     if decoded is not None and not (decoded.isascii() and decoded.isdigit() and len(decoded) < 20):  # noqa: PLR2004 (2**63 has 19 digits)
         raise BadRequest(f"x-amz-decoded-content-length is no number of bytes: {decoded[:40]!r}")
-    return Nested(outer, Chunked(), decoded_length=None if decoded is None else int(decoded))
+    return Nested(outer, Chunked(check), decoded_length=None if decoded is None else int(decoded))

@@ -1,6 +1,7 @@
 """S3 error documents: how the server says no.
 
-Owns the rendering of an error (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html) into a reply.
+Owns what a refusal says, as the exception that whoever decides about a request raises, and the rendering of an error
+(https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html) into a reply.
 """
 
 from xml.sax.saxutils import escape
@@ -10,6 +11,51 @@ from s3bench.s3.http import RequestHead, render_head
 
 REQUEST_ID = "S3BENCH000000001"
 """The value of every x-amz-request-id: clients print it, nobody tells requests apart by it."""
+
+
+class S3Refusal(Exception):
+    """The request is understood and refused: the client gets `status` and an S3 error document.
+
+    `details` are further elements of the document, `headers` further header lines of the reply; names with values.
+    """
+
+    def __init__(
+        self,
+        *,
+        status: int,
+        code: str,
+        message: str,
+        details: tuple[tuple[str, str], ...] = (),
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        super().__init__(f"{code}: {message}")
+        self.status = status
+        self.code = code
+        self.message = message
+        self.details = details
+        self.headers = headers
+
+
+def refusal_reply(
+    head: RequestHead | None,
+    refusal: S3Refusal,
+    date_line: bytes,
+    *,
+    checksums: dict[str, bool] | None = None,
+    error: str = "",
+) -> Reply:
+    """Make the reply that carries `refusal` to `head`; `checksums` and `error` go into the wire log."""
+    return refuse(
+        head,
+        status=refusal.status,
+        code=refusal.code,
+        message=refusal.message,
+        date_line=date_line,
+        headers=refusal.headers,
+        details=refusal.details,
+        checksums=checksums,
+        error=error,
+    )
 
 
 def refuse(
@@ -48,5 +94,9 @@ def refuse(
 
 
 def _text(value: str) -> str:
-    """`value` as XML text; characters that XML 1.0 forbids become question marks."""
-    return escape("".join(character if character.isprintable() else "?" for character in value))
+    """`value` as XML text; characters that XML 1.0 forbids become question marks, others that cannot be seen too.
+
+    Lines stay: S3 shows what it would have signed in lines.
+    """
+    shown = (character if character.isprintable() or character == "\n" else "?" for character in value)
+    return escape("".join(shown))

@@ -1,35 +1,276 @@
-"""The emulator's door: every request comes in here, and its reply goes out."""
+"""The emulator's door: every request comes in here, is told apart, checked, done, and answered.
 
+Owns the order of checks: signature, operation, length, checksums, then the operation itself. Small reads that ask for
+nothing special take a shorter way to the same reply.
+"""
+
+import time
+from collections.abc import Callable
 from pathlib import Path
 
+from s3bench.s3.checksums import load_algorithms
+from s3bench.s3.emulator.buckets import BucketOperations
+from s3bench.s3.emulator.call import Call
+from s3bench.s3.emulator.content import NoiseBlock
+from s3bench.s3.emulator.copying import CopyOperation
+from s3bench.s3.emulator.deleting import DeleteOperations
+from s3bench.s3.emulator.describing import check_checksum_claims
+from s3bench.s3.emulator.lists import ListOperations
+from s3bench.s3.emulator.loading import Loader
+from s3bench.s3.emulator.lookup import find_bucket
+from s3bench.s3.emulator.memory import Memory
+from s3bench.s3.emulator.operation import WRITES_DATA, Operation, bucket_of_host, operation_of, parse_query
+from s3bench.s3.emulator.reading import ReadOperations
+from s3bench.s3.emulator.receiving import DEFAULT_ALGORITHM, Document, Intentions, Receiver, Unwanted
 from s3bench.s3.emulator.settings import EmulatorSettings
+from s3bench.s3.emulator.store import Store
+from s3bench.s3.emulator.tagging import TagOperations
+from s3bench.s3.emulator.uploads import PART_BYTES_MAX, UploadOperations, find_upload, parse_part_number, too_large
+from s3bench.s3.emulator.writing import WriteOperations
 from s3bench.s3.exchange import Body, Reply, Sink
 from s3bench.s3.http import RequestHead
-from s3bench.s3.refusal import refuse
+from s3bench.s3.refusal import S3Refusal, refusal_reply
+from s3bench.s3.signing.authentication import Authenticator, Signature
+
+_KEY_BYTES_MAX = 1024
+_HOSTS_MAX = 1000
+
+# A GET with one of these needs more than the whole current object.
+_SPECIAL = frozenset({
+    "range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "x-amz-checksum-mode",
+    "x-amz-server-side-encryption-customer-algorithm",
+})  # fmt: skip
 
 
 class Emulator:
-    """The `exchange.Handler` that is an S3; raises `S3BenchError` when its data directory cannot be read."""
+    """The `exchange.Handler` that is an S3; raises `BadInput` when its data directory cannot be read.
 
-    def __init__(self, settings: EmulatorSettings) -> None:
+    `now` gives seconds since 1970.
+    """
+
+    def __init__(self, settings: EmulatorSettings, now: Callable[[], float] = time.time) -> None:
         self._settings = settings
+        self._now = now
+        self._memory = Memory(settings.memory_limit_bytes)
+        noise = NoiseBlock(settings.seed) if settings.discard else None
+        self._intentions = Intentions(self._memory, noise=noise, md5_always=settings.md5_always)
+        self._store = Store(settings.seed)
+        self._authenticator: Authenticator | None = None
+        if settings.access_key is not None and settings.secret_key is not None:
+            self._authenticator = Authenticator(settings.access_key, settings.secret_key, settings.region, now)
+        self._hosts: dict[str, str] = {}  # Host header to the bucket that it names, or nothing
+        self._read_only = settings.data_dir is not None
+        self._reads = ReadOperations(self._store, faithful=self._intentions.faithful)
+        self._operations = self._table()
+        load_algorithms()
+        for name in settings.buckets:
+            self._store.make(name, now())
+        self._loader = Loader(self._store, self._intentions, now)
+        if settings.data_dir is not None:
+            self._loader.load_directory(Path(settings.data_dir))
 
     @property
     def objects(self) -> int:
         """How many object versions are stored."""
-        return 0
+        return self._store.objects
 
     @property
     def held_bytes(self) -> int:
         """What they and what is kept about them take of the memory limit."""
-        return 0
+        return self._memory.held_bytes
 
     def load(self, bucket: str, key: str, file: Path) -> None:
-        """Store the content of `file` as `key`, before the first request; `bucket` is made where it is missing."""
+        """Store the content of `file` as `key`, before the first request; `bucket` is made where it is missing.
+
+        Raises `OSError` when the file cannot be read, `S3Refusal` when it does not fit into the memory limit.
+        """
+        self._loader.load(bucket, key, file)
+
+    # What the server calls.
 
     def begin(self, head: RequestHead) -> Sink | None:
-        """Where the body of `head` goes."""
+        """Tell where the body of `head` goes, or that it is not wanted."""
+        try:
+            signature = self._authenticate(head)
+            bucket, key = self._target(head)
+            query = parse_query(head.query)
+            operation = operation_of(head.method, bucket, key, query, head.fields)
+            if operation not in WRITES_DATA:
+                return Document(head)
+            return self._receiver(head, operation, bucket, key, query, signature)
+        except S3Refusal as refusal:
+            return Unwanted(refusal)
 
     def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
         """Answer a whole request."""
-        return refuse(head, status=501, code="NotImplemented", message="not yet", date_line=date_line)
+        if not head.query and head.method == "GET" and _SPECIAL.isdisjoint(head.fields):
+            reply = self._plain_read(head, date_line)
+            if reply is not None:
+                return reply
+        try:
+            return self._answer(head, body, date_line)
+        except S3Refusal as refusal:
+            return refusal_reply(head, refusal, date_line)
+
+    def _plain_read(self, head: RequestHead, date_line: bytes) -> Reply | None:
+        """Give the reply to a GET of a whole current object, where it is ready or can be made so."""
+        if self._authenticator is not None or self._bucket_of(head.fields.get("host", "")):
+            return None
+        _, _, place = head.path.partition("/")
+        name, _, key = place.partition("/")
+        bucket = self._store.buckets.get(name)
+        version = None if bucket is None or not key else bucket.current(key)
+        if version is None:
+            return None
+        if version.reply_date is date_line:
+            return version.reply
+        call = Call(head=head, bucket=name, key=key, query={}, now_s=0.0, date_line=date_line)
+        try:
+            version.reply = self._reads.plain(call, version)
+        except S3Refusal:
+            return None  # it will be told on the longer way
+        version.reply_date = date_line
+        return version.reply
+
+    def _answer(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
+        sink = body.sink
+        if isinstance(sink, Unwanted):
+            raise sink.refusal
+        bucket, key = self._target(head)
+        query = parse_query(head.query)
+        operation = operation_of(head.method, bucket, key, query, head.fields)
+        if sink is None:  # a request without a body was not asked about yet
+            signature = self._authenticate(head)
+            if operation in WRITES_DATA:
+                sink = self._receiver(head, operation, bucket, key, query, signature)
+        if self._read_only and (head.method in {"PUT", "DELETE"} or head.method == "POST"):
+            raise S3Refusal(status=403, code="AccessDenied", message="This endpoint serves a directory, read-only.")
+        checksums: dict[str, bool] = {}
+        if isinstance(sink, Receiver | Document):
+            checksums, refusal = sink.outcome(body.trailers)
+            if refusal is not None:
+                return refusal_reply(head, refusal, date_line, checksums=checksums, error=refusal.message)
+        call = Call(
+            head=head,
+            bucket=bucket,
+            key=key,
+            query=query,
+            now_s=self._now(),
+            date_line=date_line,
+            data=sink if isinstance(sink, Receiver) else None,
+            document=sink if isinstance(sink, Document) else None,
+            checksums=checksums,
+        )
+        return self._operations[operation](call)
+
+    # Its parts.
+
+    def _table(self) -> dict[Operation, Callable[[Call], Reply]]:
+        buckets = BucketOperations(self._store, self._settings.region)
+        lists = ListOperations(self._store)
+        reads, tags = self._reads, TagOperations(self._store)
+        writes = WriteOperations(self._store, self._memory)
+        copies = CopyOperation(self._store, self._intentions, writes)
+        deletes = DeleteOperations(self._store, writes)
+        uploads = UploadOperations(self._store, self._intentions, writes)
+        return {
+            Operation.LIST_BUCKETS: buckets.list_buckets,
+            Operation.CREATE_BUCKET: buckets.create,
+            Operation.HEAD_BUCKET: buckets.head,
+            Operation.DELETE_BUCKET: buckets.delete,
+            Operation.GET_BUCKET_LOCATION: buckets.location,
+            Operation.GET_BUCKET_VERSIONING: buckets.versioning,
+            Operation.PUT_BUCKET_VERSIONING: buckets.set_versioning,
+            Operation.GET_BUCKET_TAGGING: buckets.tagging,
+            Operation.PUT_BUCKET_TAGGING: buckets.set_tagging,
+            Operation.DELETE_BUCKET_TAGGING: buckets.delete_tagging,
+            Operation.LIST_OBJECTS: lists.objects,
+            Operation.LIST_OBJECTS_V2: lists.objects_v2,
+            Operation.LIST_OBJECT_VERSIONS: lists.versions,
+            Operation.LIST_MULTIPART_UPLOADS: lists.uploads,
+            Operation.DELETE_OBJECTS: deletes.delete_many,
+            Operation.PUT_OBJECT: writes.put,
+            Operation.COPY_OBJECT: copies.copy,
+            Operation.GET_OBJECT: reads.get,
+            Operation.HEAD_OBJECT: reads.get,
+            Operation.DELETE_OBJECT: deletes.delete,
+            Operation.GET_OBJECT_ATTRIBUTES: reads.attributes,
+            Operation.GET_OBJECT_TAGGING: tags.tagging,
+            Operation.PUT_OBJECT_TAGGING: tags.set_tagging,
+            Operation.DELETE_OBJECT_TAGGING: tags.delete_tagging,
+            Operation.CREATE_MULTIPART_UPLOAD: uploads.create,
+            Operation.UPLOAD_PART: uploads.put_part,
+            Operation.UPLOAD_PART_COPY: uploads.copy_part,
+            Operation.LIST_PARTS: uploads.list_parts,
+            Operation.COMPLETE_MULTIPART_UPLOAD: uploads.complete,
+            Operation.ABORT_MULTIPART_UPLOAD: uploads.abort,
+        }
+
+    def _authenticate(self, head: RequestHead) -> Signature | None:
+        return None if self._authenticator is None else self._authenticator.check(head)
+
+    def _target(self, head: RequestHead) -> tuple[str, str]:
+        """Give the bucket and the key that a request names, by its path or by its Host header. Raises `S3Refusal`."""
+        place = head.path.removeprefix("/")
+        bucket = self._bucket_of(head.fields.get("host", ""))
+        if bucket:
+            key = place
+        else:
+            bucket, _, key = place.partition("/")
+        if len(key.encode("utf-8", "surrogatepass")) > _KEY_BYTES_MAX:
+            details = (
+                ("Size", str(len(key.encode("utf-8", "surrogatepass")))),
+                ("MaxSizeAllowed", str(_KEY_BYTES_MAX)),
+            )
+            raise S3Refusal(status=400, code="KeyTooLongError", message="Your key is too long", details=details)
+        return bucket, key
+
+    def _bucket_of(self, host: str) -> str:
+        bucket = self._hosts.get(host)
+        if bucket is None:
+            bucket = bucket_of_host(host, self._settings.domain)
+            if len(self._hosts) < _HOSTS_MAX:
+                self._hosts[host] = bucket
+        return bucket
+
+    def _receiver(
+        self,
+        head: RequestHead,
+        operation: Operation,
+        bucket_name: str,
+        key: str,
+        query: dict[str, str],
+        signature: Signature | None,
+    ) -> Receiver:
+        """Make ready for object data. Raises `S3Refusal` where it cannot be taken."""
+        if self._read_only:
+            raise S3Refusal(status=403, code="AccessDenied", message="This endpoint serves a directory, read-only.")
+        size_bytes = _declared_size(head)
+        if size_bytes > PART_BYTES_MAX:
+            raise too_large(size_bytes)
+        check_checksum_claims(head)
+        bucket = find_bucket(self._store, bucket_name)
+        algorithm = None
+        in_parts = operation is Operation.UPLOAD_PART
+        if in_parts:
+            parse_part_number(query)
+            upload = find_upload(bucket, key, query.get("uploadId", ""))
+            algorithm = upload.algorithm or DEFAULT_ALGORITHM
+        chunk_check = None if signature is None else signature.chunk_check()
+        return self._intentions.receive(
+            head, size_bytes, algorithm=algorithm, in_parts=in_parts, chunk_check=chunk_check
+        )
+
+
+def _declared_size(head: RequestHead) -> int:
+    """Give the size of the object data that follows. Raises `S3Refusal` where the request does not tell."""
+    decoded = head.fields.get("x-amz-decoded-content-length")
+    if decoded is not None and decoded.isascii() and decoded.isdigit():
+        return int(decoded)
+    if "content-length" in head.fields:
+        return head.length
+    if head.chunked:
+        message = "A header you provided implies functionality that is not implemented: Transfer-Encoding"
+        raise S3Refusal(status=501, code="NotImplemented", message=message)
+    message = "You must provide the Content-Length HTTP header."
+    raise S3Refusal(status=411, code="MissingContentLength", message=message)

@@ -1,0 +1,154 @@
+"""Operations on buckets.
+
+Owns the rules of bucket names
+(https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html) and of a bucket's settings.
+"""
+
+import ipaddress
+import re
+
+from s3bench.s3.emulator.call import Call
+from s3bench.s3.emulator.documents import (
+    document,
+    element,
+    group,
+    iso_time,
+    malformed,
+    parse,
+    parse_tagging,
+    render_tagging,
+)
+from s3bench.s3.emulator.lookup import find_bucket
+from s3bench.s3.emulator.operation import not_implemented
+from s3bench.s3.emulator.store import OWNER, Store, Versioning
+from s3bench.s3.exchange import Reply
+from s3bench.s3.refusal import S3Refusal
+
+DEFAULT_REGION = "us-east-1"
+
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]")
+
+
+def valid_name(name: str) -> bool:
+    """Whether S3 takes `name` for a new bucket."""
+    if _NAME.fullmatch(name) is None or ".." in name or ".-" in name or "-." in name:
+        return False
+    try:
+        ipaddress.IPv4Address(name)
+    except ValueError:
+        return not name.startswith("xn--")
+    return False
+
+
+class BucketOperations:
+    """What can be done to buckets."""
+
+    def __init__(self, store: Store, region: str) -> None:
+        self._store = store
+        self._region = region
+
+    def list_buckets(self, call: Call) -> Reply:
+        """List all buckets, in pages where max-buckets asks for them."""
+        prefix, after = call.query.get("prefix", ""), call.query.get("continuation-token", "")
+        limit = call.number("max-buckets", 10_000, least=1, most=10_000)
+        found = [bucket for name, bucket in self._store.buckets.items() if name.startswith(prefix) and name > after]
+        buckets = (
+            group("Bucket", element("Name", bucket.name), element("CreationDate", iso_time(bucket.created_s)))
+            for bucket in found[:limit]
+        )
+        more = [element("ContinuationToken", found[limit - 1].name)] if len(found) > limit else []
+        shown = [element("Prefix", prefix)] if prefix else []
+        return call.reply(
+            200, (), document("ListAllMyBucketsResult", _owner(), group("Buckets", *buckets), *more, *shown)
+        )
+
+    def create(self, call: Call) -> Reply:
+        """Make a bucket in the region of this endpoint."""
+        if not valid_name(call.bucket):
+            message = "The specified bucket is not valid."
+            details = (("BucketName", call.bucket),)
+            raise S3Refusal(status=400, code="InvalidBucketName", message=message, details=details)
+        if call.fields.get("x-amz-bucket-object-lock-enabled", "").lower() == "true":
+            raise not_implemented("object lock")
+        asked = DEFAULT_REGION
+        if call.body:
+            asked = parse(call.body, "CreateBucketConfiguration").text("LocationConstraint") or DEFAULT_REGION
+        if asked != self._region:
+            message = (
+                f"The {asked} location constraint is incompatible for the region specific endpoint this request was "
+                "sent to."
+            )
+            raise S3Refusal(status=400, code="IllegalLocationConstraintException", message=message)
+        if call.bucket in self._store.buckets:
+            # us-east-1 answers 200 to whoever owns the bucket already
+            # (https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateBucket.html), other regions do not.
+            if self._region != DEFAULT_REGION:
+                message = "Your previous request to create the named bucket succeeded and you already own it."
+                details = (("BucketName", call.bucket),)
+                raise S3Refusal(status=409, code="BucketAlreadyOwnedByYou", message=message, details=details)
+        else:
+            self._store.make(call.bucket, call.now_s)
+        return call.reply(200, (("Location", f"/{call.bucket}"),))
+
+    def head(self, call: Call) -> Reply:
+        """Tell that a bucket is there, and in which region."""
+        find_bucket(self._store, call.bucket)
+        return call.reply(200, (("x-amz-bucket-region", self._region), ("x-amz-access-point-alias", "false")))
+
+    def delete(self, call: Call) -> Reply:
+        """Delete a bucket that holds no version of any key."""
+        bucket = find_bucket(self._store, call.bucket)
+        if not bucket.empty:
+            what = "The bucket you tried to delete is not empty"
+            if all(key.current is None for key in bucket.keys.values()):
+                what += ". You must delete all versions in the bucket."
+            details = (("BucketName", call.bucket),)
+            raise S3Refusal(status=409, code="BucketNotEmpty", message=what, details=details)
+        del self._store.buckets[call.bucket]
+        return call.reply(204)
+
+    def location(self, call: Call) -> Reply:
+        """Tell the region; us-east-1 is written as nothing."""
+        find_bucket(self._store, call.bucket)
+        region = "" if self._region == DEFAULT_REGION else self._region
+        return call.reply(200, (), document("LocationConstraint", region))
+
+    def versioning(self, call: Call) -> Reply:
+        """Tell the versioning state; nothing where it was never set."""
+        state = find_bucket(self._store, call.bucket).versioning
+        children = () if state is Versioning.NEVER else (element("Status", state.value),)
+        return call.reply(200, (), document("VersioningConfiguration", *children))
+
+    def set_versioning(self, call: Call) -> Reply:
+        """Enable or suspend versioning."""
+        bucket = find_bucket(self._store, call.bucket)
+        node = parse(call.body, "VersioningConfiguration")
+        if (node.text("MfaDelete") or "Disabled") != "Disabled":
+            raise not_implemented("MFA delete")
+        status = node.text("Status")
+        if status not in {Versioning.ENABLED.value, Versioning.SUSPENDED.value}:
+            raise malformed("<Status> is neither Enabled nor Suspended")
+        bucket.versioning = Versioning(status)
+        return call.reply(200)
+
+    def tagging(self, call: Call) -> Reply:
+        """Give the bucket's tags."""
+        bucket = find_bucket(self._store, call.bucket)
+        if not bucket.tags:
+            message, details = "The TagSet does not exist", (("BucketName", call.bucket),)
+            raise S3Refusal(status=404, code="NoSuchTagSet", message=message, details=details)
+        return call.reply(200, (), render_tagging(bucket.tags))
+
+    def set_tagging(self, call: Call) -> Reply:
+        """Replace the bucket's tags."""
+        find_bucket(self._store, call.bucket).tags = parse_tagging(call.body, "bucket")
+        return call.reply(204)
+
+    def delete_tagging(self, call: Call) -> Reply:
+        """Remove the bucket's tags."""
+        find_bucket(self._store, call.bucket).tags = ()
+        return call.reply(204)
+
+
+def _owner() -> str:
+    return group("Owner", element("ID", OWNER), element("DisplayName", OWNER))

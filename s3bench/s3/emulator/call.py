@@ -1,0 +1,77 @@
+"""One request as the operations see it, and how they answer.
+
+Owns what is common to all answers: request id, date, content type and length.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from s3bench.s3.emulator.content import Sendable
+from s3bench.s3.emulator.receiving import Document, Receiver
+from s3bench.s3.exchange import Reply
+from s3bench.s3.http import RequestHead, render_date, render_head
+from s3bench.s3.refusal import REQUEST_ID, S3Refusal
+
+Headers = Iterable[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A request whose body has been read and verified: `data` of an object, or a `document`.
+
+    `bucket` and `key` are empty where it names none. `now_s` is in seconds since 1970, `date_line` the rendered Date
+    header. `checksums` tells which declared checksums were right.
+    """
+
+    head: RequestHead
+    bucket: str
+    key: str
+    query: Mapping[str, str]
+    now_s: float
+    date_line: bytes
+    data: Receiver | None = None
+    document: Document | None = None
+    checksums: Mapping[str, bool] | None = None
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        """The request's header fields, names in lower case."""
+        return self.head.fields
+
+    @property
+    def body(self) -> bytes:
+        """The request's document, empty where none came."""
+        return b"" if self.document is None else self.document.data
+
+    def reply(self, status: int, headers: Headers = (), document: bytes = b"") -> Reply:
+        """Answer with an XML document, or without a body."""
+        length = () if status == 204 else (("Content-Length", str(len(document))),)  # noqa: PLR2004 (RFC 9110 8.6)
+        kind = (("Content-Type", "application/xml"),) if document else ()
+        rendered = self._head(status, (*headers, *kind, *length))
+        body = b"" if self.head.method == "HEAD" else document
+        return Reply(status, rendered, body, checksums=dict(self.checksums or {}))
+
+    def reply_with_bytes(self, status: int, headers: Headers, length: int, body: Sendable) -> Reply:
+        """Answer with `length` bytes of an object, or tell of them where the request is a HEAD."""
+        rendered = self._head(status, (*headers, ("Content-Length", str(length))))
+        data, segments = (b"", ()) if self.head.method == "HEAD" else body
+        return Reply(status, rendered, data, segments=segments)
+
+    def _head(self, status: int, headers: Headers) -> bytes:
+        return render_head(status, (("x-amz-request-id", REQUEST_ID), *headers)) + self.date_line + b"\r\n"
+
+    def number(self, name: str, default: int, *, least: int = 0, most: int = 2**31 - 1) -> int:
+        """Give the number that the query has under `name`, at most `most`. Raises `S3Refusal` where it is none."""
+        text = self.query.get(name, "")
+        if not text:
+            return default
+        if not (text.isascii() and text.isdigit()) or not least <= int(text) < 2**31:
+            message = f"Argument {name} must be an integer between {least} and {most}"
+            details = (("ArgumentName", name), ("ArgumentValue", text))
+            raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
+        return min(int(text), most)
+
+
+def http_time(at_s: float) -> str:
+    """`at_s` as an HTTP date."""
+    return render_date(at_s)

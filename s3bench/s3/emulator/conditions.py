@@ -1,0 +1,99 @@
+"""Conditional requests (RFC 9110 13): whether a read or write may go on, by ETags and dates.
+
+Owns the evaluation and its order (RFC 9110 13.2.2), for reads, for the source of a copy and for writes
+(https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-requests.html). Pure.
+"""
+
+import email.utils
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from s3bench.s3.refusal import S3Refusal
+
+
+class Condition(Enum):
+    """What the conditions of a read come to."""
+
+    GO_ON = "go on"
+    NOT_MODIFIED = "not modified"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """What conditions are held against: an ETag without quotes, and when the object was last modified."""
+
+    etag: str
+    modified_s: float
+
+
+def check_read(fields: Mapping[str, str], state: State, *, prefix: str = "") -> Condition:
+    """Evaluate the conditions of a read; `prefix` is before their names in a copy. Raises `S3Refusal` (412)."""
+    if_match = fields.get(f"{prefix}if-match")
+    since = _date(fields.get(f"{prefix}if-unmodified-since"))
+    if if_match is not None:
+        if not _matches(if_match, state.etag):
+            raise _failed("If-Match", prefix)
+    elif since is not None and int(state.modified_s) > since:
+        raise _failed("If-Unmodified-Since", prefix)
+    if_none_match = fields.get(f"{prefix}if-none-match")
+    since = _date(fields.get(f"{prefix}if-modified-since"))
+    if if_none_match is not None:
+        if not _matches(if_none_match, state.etag):
+            return Condition.GO_ON
+    elif since is None or int(state.modified_s) > since:
+        return Condition.GO_ON
+    if prefix:  # a copy has no 304
+        raise _failed("If-None-Match" if if_none_match is not None else "If-Modified-Since", prefix)
+    return Condition.NOT_MODIFIED
+
+
+def check_write(fields: Mapping[str, str], key: str, state: State | None) -> None:
+    """Evaluate the conditions of a write to `key`, whose current object is `state` (`None` without one).
+
+    Raises `S3Refusal`: 412 where a condition fails, 404 where If-Match meets no object.
+    """
+    if_none_match, if_match = fields.get("if-none-match"), fields.get("if-match")
+    if if_none_match is not None and if_match is not None:
+        raise _not_implemented("If-Match and If-None-Match in one write")
+    if if_none_match is not None:
+        if if_none_match.strip() != "*":
+            raise _not_implemented("If-None-Match with an ETag in a write")
+        if state is not None:
+            raise _failed("If-None-Match")
+    if if_match is not None:
+        if state is None:
+            message = "The specified key does not exist."
+            raise S3Refusal(status=404, code="NoSuchKey", message=message, details=(("Key", key),))
+        if not _matches(if_match, state.etag):
+            raise _failed("If-Match")
+
+
+def _matches(header: str, etag: str) -> bool:
+    """Whether one of the tags in `header` is `etag`; S3's clients send them with quotes and without."""
+    return any(tag.strip().removeprefix("W/").strip('"') in {"*", etag} for tag in header.split(","))
+
+
+def _date(header: str | None) -> float | None:
+    """Parse an HTTP date; one that is no date is as if it were not there (RFC 9110 13.1.3)."""
+    if header is None:
+        return None
+    try:
+        return email.utils.parsedate_to_datetime(header).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _failed(condition: str, prefix: str = "") -> S3Refusal:
+    name = f"{prefix}{condition.lower()}" if prefix else condition
+    return S3Refusal(
+        status=412,
+        code="PreconditionFailed",
+        message="At least one of the pre-conditions you specified did not hold",
+        details=(("Condition", name),),
+    )
+
+
+def _not_implemented(what: str) -> S3Refusal:
+    message = f"A header you provided implies functionality that is not implemented: {what}"
+    return S3Refusal(status=501, code="NotImplemented", message=message)

@@ -1,0 +1,200 @@
+"""The bytes of one object, wherever they are: in a bytes object, in memory extents, in a file, or only pretended.
+
+Owns how a range of them becomes something that can be sent: some bytes, then segments. Contents are immutable and
+shared by copies.
+"""
+
+import os
+import random
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Protocol
+
+from s3bench.s3.emulator.memory import Extent, Hold
+from s3bench.s3.exchange import Segment
+from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.shelf import OpenFile
+
+Sendable = tuple[bytes, tuple[Segment, ...]]
+"""Bytes to send, and the segments to send after them."""
+
+NOISE_BYTES = 16 * 1024 * 1024
+_COPY_BYTES = 1024 * 1024
+
+
+class Content(Protocol):
+    """The bytes of an object."""
+
+    @property
+    def size_bytes(self) -> int:
+        """How many there are."""
+        ...
+
+    def part(self, start: int, end: int) -> Sendable:
+        """Give the bytes of the half-open range `[start, end)`, which lies inside the content."""
+        ...
+
+
+class Small:
+    """Content in a bytes object."""
+
+    __slots__ = ("_data", "_hold")
+
+    def __init__(self, data: bytes, hold: Hold) -> None:
+        self._data = data
+        self._hold = hold
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes there are."""
+        return len(self._data)
+
+    def part(self, start: int, end: int) -> Sendable:
+        """Give a slice."""
+        return (self._data if end - start == len(self._data) else self._data[start:end]), ()
+
+
+class Stretch(Protocol):
+    """One contiguous piece of a content."""
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes it has."""
+        ...
+
+    def segments(self, start: int, end: int) -> tuple[Segment, ...]:
+        """Give the bytes `[start, end)` of the piece."""
+        ...
+
+
+class Stored:
+    """A stretch in memory: `size_bytes` of `extent`, from `at` on."""
+
+    __slots__ = ("_at", "_extent", "size_bytes")
+
+    def __init__(self, extent: Extent, size_bytes: int, at: int = 0) -> None:
+        self._extent = extent
+        self._at = extent.offset + at
+        self.size_bytes = size_bytes
+
+    def segments(self, start: int, end: int) -> tuple[Segment, ...]:
+        """Give a range of the memory's file."""
+        return (Segment(self._extent, self._at + start, self._at + end),)
+
+
+class Noise:
+    """Bytes that nobody kept: the same pseudo-random ones at every reading, from `shift` on in a repeated block."""
+
+    __slots__ = ("_block", "_shift", "size_bytes")
+
+    def __init__(self, block: "NoiseBlock", size_bytes: int, shift: int) -> None:
+        self._block = block
+        self._shift = shift
+        self.size_bytes = size_bytes
+
+    def segments(self, start: int, end: int) -> tuple[Segment, ...]:
+        """Give pieces of the block, over and over."""
+        pieces = []
+        while start < end:
+            at = (self._shift + start) % NOISE_BYTES
+            count = min(end - start, NOISE_BYTES - at)
+            pieces.append(Segment(self._block, at, at + count))
+            start += count
+        return tuple(pieces)
+
+
+class NoiseBlock:
+    """The block that all `Noise` is read from; an `exchange.Source`."""
+
+    name = "the noise that stands for discarded data"
+
+    def __init__(self, seed: int) -> None:
+        self.descriptor = os.memfd_create("s3bench-noise", os.MFD_CLOEXEC)
+        os.write(self.descriptor, random.Random(seed).randbytes(NOISE_BYTES))  # noqa: S311 (noise, not a secret)
+
+    def __del__(self) -> None:
+        os.close(self.descriptor)
+
+
+class Stretches:
+    """Content made of stretches, one after another; a multipart object has one a part, or more."""
+
+    __slots__ = ("_ends", "_stretches", "size_bytes")
+
+    def __init__(self, stretches: Sequence[Stretch]) -> None:
+        self._stretches = tuple(stretches)
+        self._ends = list(accumulate(stretch.size_bytes for stretch in stretches))
+        self.size_bytes = self._ends[-1] if self._ends else 0
+
+    def part(self, start: int, end: int) -> Sendable:
+        """Give the stretches that the range touches, cut to it."""
+        pieces: list[Segment] = []
+        index = bisect_right(self._ends, start)
+        while start < end:
+            stretch = self._stretches[index]
+            begin = self._ends[index] - stretch.size_bytes
+            stop = min(end, self._ends[index])
+            pieces += stretch.segments(start - begin, stop - begin)
+            start = stop
+            index += 1
+        return b"", tuple(pieces)
+
+    def cut(self, start: int, end: int) -> tuple[Stretch, ...]:
+        """Give the same bytes as stretches of their own, for a copy of a part of the content."""
+        if (start, end) == (0, self.size_bytes):
+            return self._stretches
+        return (Span(self, start, end),)
+
+
+class Span:
+    """A stretch that is a range of another content."""
+
+    __slots__ = ("_content", "_start", "size_bytes")
+
+    def __init__(self, content: Content, start: int, end: int) -> None:
+        self._content = content
+        self._start = start
+        self.size_bytes = end - start
+
+    def segments(self, start: int, end: int) -> tuple[Segment, ...]:
+        """Give the other content's bytes."""
+        _, segments = self._content.part(self._start + start, self._start + end)
+        return segments
+
+
+class FileContent:
+    """Content of a file on disk, opened when it is read."""
+
+    __slots__ = ("_path", "size_bytes")
+
+    def __init__(self, path: Path, size_bytes: int) -> None:
+        self._path = path
+        self.size_bytes = size_bytes
+
+    def part(self, start: int, end: int) -> Sendable:
+        """Open the file. Raises `S3Refusal` where it is gone or has become shorter."""
+        try:
+            file = OpenFile(self._path.name, os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
+        except OSError as error:
+            raise _gone(f"the file behind this object cannot be read: {error.strerror}") from error
+        if file.size_bytes < end:
+            raise _gone("the file behind this object became shorter")
+        if file.content is not None:
+            return file.content[start:end], ()
+        return b"", (Segment(file, start, end),)
+
+
+def pieces_of(content: Content, start: int, end: int) -> Iterator[memoryview]:
+    """Give the bytes `[start, end)` in pieces of at most 1 MiB, to be hashed or written elsewhere."""
+    data, segments = content.part(start, end)
+    if data:
+        yield memoryview(data)
+    for segment in segments:
+        for at in range(segment.start, segment.end, _COPY_BYTES):
+            yield memoryview(os.pread(segment.source.descriptor, min(_COPY_BYTES, segment.end - at), at))
+
+
+def _gone(why: str) -> S3Refusal:
+    return S3Refusal(status=500, code="InternalError", message=f"We encountered an internal error: {why}.")

@@ -1,0 +1,144 @@
+"""CopyObject: a new version that shares the bytes of another.
+
+Owns what is copied and what is replaced, and how a source is named.
+"""
+
+from urllib.parse import unquote
+
+from s3bench.s3.checksums import digest_of
+from s3bench.s3.emulator.call import Call
+from s3bench.s3.emulator.conditions import check_read, check_write
+from s3bench.s3.emulator.content import pieces_of
+from s3bench.s3.emulator.describing import base64_of, describe, unsupported_algorithm
+from s3bench.s3.emulator.documents import document, element, iso_time
+from s3bench.s3.emulator.lookup import current_state, find_bucket, find_version, state_of
+from s3bench.s3.emulator.operation import not_implemented
+from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS, Intentions
+from s3bench.s3.emulator.store import NULL_VERSION, Checksum, Description, Store, Version
+from s3bench.s3.emulator.writing import WriteOperations, written_headers
+from s3bench.s3.exchange import Reply
+from s3bench.s3.refusal import S3Refusal
+
+COPY_BYTES_MAX = 5 * 1024**3
+
+
+class CopyOperation:
+    """How objects are copied."""
+
+    def __init__(self, store: Store, intentions: Intentions, writes: WriteOperations) -> None:
+        self._store = store
+        self._intentions = intentions
+        self._writes = writes
+
+    def copy(self, call: Call) -> Reply:
+        """CopyObject: the bytes are shared, what is said about them is copied or replaced."""
+        bucket = find_bucket(self._store, call.bucket)
+        source_bucket, source_key, version_id = copy_source(call.fields["x-amz-copy-source"])
+        source = find_version(self._store, source_bucket, source_key, version_id)
+        check_read(call.fields, state_of(source), prefix="x-amz-copy-source-")
+        check_write(call.fields, call.key, current_state(bucket, call.key))
+        description = _copied_description(call, source)
+        if (source_bucket, source_key) == (call.bucket, call.key) and version_id is None:
+            _check_changes(call, source, description)
+        assert source.content is not None
+        if source.size_bytes > COPY_BYTES_MAX:
+            message = f"The specified copy source is larger than the {COPY_BYTES_MAX} bytes that can be copied at once"
+            raise S3Refusal(status=400, code="InvalidRequest", message=message)
+        checksum = self._copied_checksum(call, source)
+        version = self._writes.keep(
+            bucket,
+            call,
+            description=description,
+            content=source.content,
+            etag=self._copied_etag(source),
+            checksum=checksum,
+        )
+        headers = written_headers(bucket, version)
+        if source.version_id != NULL_VERSION:
+            headers.append(("x-amz-copy-source-version-id", source.version_id))
+        result = document(
+            "CopyObjectResult",
+            element("ETag", f'"{version.etag}"'),
+            element("LastModified", iso_time(version.modified_s)),
+            element(checksum.element, checksum.value),
+            element("ChecksumType", checksum.kind),
+        )
+        return call.reply(200, headers, result)
+
+    def _copied_checksum(self, call: Call, source: Version) -> Checksum:
+        """Give the copy's checksum: by the algorithm that is asked for, else by the source's, always of the whole."""
+        asked = call.fields.get("x-amz-checksum-algorithm", "").lower()
+        if asked and asked not in CHECKSUM_ALGORITHMS:
+            raise unsupported_algorithm()
+        assert source.checksum is not None
+        if not source.checksum.composite and asked in {"", source.checksum.algorithm}:
+            return source.checksum
+        assert source.content is not None
+        algorithm = asked or source.checksum.algorithm
+        digest = digest_of(algorithm, pieces_of(source.content, 0, source.size_bytes))
+        return Checksum(algorithm=algorithm, value=base64_of(digest))
+
+    def _copied_etag(self, source: Version) -> str:
+        """Give the ETag of a copy: one made of parts becomes that of a single piece."""
+        if not source.parts:
+            return source.etag
+        assert source.content is not None
+        assert source.checksum is not None
+        return self._intentions.etag_of(source.content, source.checksum.algorithm, source.checksum.value.encode())
+
+
+def copy_source(header: str) -> tuple[str, str, str | None]:
+    """Take x-amz-copy-source apart: bucket, key, version. Raises `S3Refusal`."""
+    path, _, query = header.partition("?")
+    version_id = None
+    if query:
+        name, _, value = query.partition("=")
+        if name != "versionId" or not value:
+            raise _bad_source()
+        version_id = value
+    bucket, _, key = unquote(path).removeprefix("/").partition("/")
+    if bucket.startswith("arn:"):
+        raise not_implemented("access points")
+    if not bucket or not key:
+        raise _bad_source()
+    return bucket, key, version_id
+
+
+def _bad_source() -> S3Refusal:
+    message = "Copy Source must mention the source bucket and key: sourcebucket/sourcekey"
+    return S3Refusal(status=400, code="InvalidArgument", message=message)
+
+
+def _copied_description(call: Call, source: Version) -> Description:
+    """Put together what is said about a copy, by its directives."""
+    new = describe(call.fields)
+    old = source.description
+    metadata_from, tags_from = (_directive(call, f"x-amz-{what}-directive") for what in ("metadata", "tagging"))
+    return Description(
+        headers=new.headers if metadata_from == "REPLACE" else old.headers,
+        metadata=new.metadata if metadata_from == "REPLACE" else old.metadata,
+        tags=new.tags if tags_from == "REPLACE" else old.tags,
+        storage_class=new.storage_class,
+    )
+
+
+def _directive(call: Call, name: str) -> str:
+    value = call.fields.get(name, "COPY")
+    if value not in {"COPY", "REPLACE"}:
+        what = "metadata" if "metadata" in name else "tagging"
+        message, details = f"Unknown {what} directive.", (("ArgumentName", name), ("ArgumentValue", value))
+        raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
+    return value
+
+
+def _check_changes(call: Call, source: Version, description: Description) -> None:
+    """Refuse a copy of an object to itself that changes nothing."""
+    replaced = _directive(call, "x-amz-metadata-directive") == "REPLACE"
+    changed = description.storage_class != source.description.storage_class
+    named = {"x-amz-storage-class", "x-amz-website-redirect-location", "x-amz-server-side-encryption"}
+    if not replaced and not changed and named.isdisjoint(call.fields):
+        message = (
+            "This copy request is illegal because it is trying to copy an object to itself without changing the "
+            "object's metadata, storage class, website redirect location or encryption attributes."
+        )
+        raise S3Refusal(status=400, code="InvalidRequest", message=message)

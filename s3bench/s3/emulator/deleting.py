@@ -1,0 +1,93 @@
+"""Operations that delete objects: DeleteObject and DeleteObjects.
+
+Owns what a delete does under versioning
+(https://docs.aws.amazon.com/AmazonS3/latest/userguide/DeletingObjectVersions.html).
+"""
+
+from s3bench.s3.emulator.call import Call
+from s3bench.s3.emulator.conditions import check_write
+from s3bench.s3.emulator.documents import document, element, group, malformed, parse
+from s3bench.s3.emulator.lookup import current_state, find_bucket, state_of
+from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Description, Store, Version, Versioning
+from s3bench.s3.emulator.writing import WriteOperations
+from s3bench.s3.exchange import Reply
+from s3bench.s3.refusal import S3Refusal
+
+_DELETES_MAX = 1000
+
+
+class DeleteOperations:
+    """How objects are deleted."""
+
+    def __init__(self, store: Store, writes: WriteOperations) -> None:
+        self._store = store
+        self._writes = writes
+
+    def delete(self, call: Call) -> Reply:
+        """Delete an object, or one version for good; what is not there is deleted already."""
+        bucket = find_bucket(self._store, call.bucket)
+        if "if-match" in call.fields:
+            check_write(call.fields, call.key, current_state(bucket, call.key))
+        gone, marker = self._delete(bucket, call.key, call.query.get("versionId"), call.now_s)
+        headers = []
+        shown_version = marker or gone
+        if shown_version is not None:
+            if shown_version.deleted:
+                headers.append(("x-amz-delete-marker", "true"))
+            if bucket.versioning is not Versioning.NEVER or shown_version.version_id != NULL_VERSION:
+                headers.append(("x-amz-version-id", shown_version.version_id))
+        elif "versionId" in call.query:
+            headers.append(("x-amz-version-id", call.query["versionId"]))
+        return call.reply(204, headers)
+
+    def delete_many(self, call: Call) -> Reply:
+        """DeleteObjects: up to a thousand keys or versions, each with its own outcome."""
+        bucket = find_bucket(self._store, call.bucket)
+        if not call.checksums:
+            message = "Missing required header for this request: Content-MD5 OR x-amz-checksum-*"
+            raise S3Refusal(status=400, code="InvalidRequest", message=message)
+        node = parse(call.body, "Delete")
+        items = [(item.need("Key"), item.text("VersionId"), item.text("ETag")) for item in node.all("Object")]
+        if not 0 < len(items) <= _DELETES_MAX or any(not key for key, _, _ in items):
+            raise malformed(f"it names {len(items)} objects; 1 to {_DELETES_MAX} are possible, each with a key")
+        quiet = (node.text("Quiet") or "").lower() == "true"
+        outcomes = []
+        for key, version_id, etag in items:
+            outcome = self._delete_one(bucket, key, version_id or None, etag, call.now_s)
+            if not quiet or outcome.startswith("<Error>"):
+                outcomes.append(outcome)
+        return call.reply(200, (), document("DeleteResult", *outcomes))
+
+    def _delete_one(self, bucket: Bucket, key: str, version_id: str | None, etag: str | None, now_s: float) -> str:
+        current = bucket.current(key) if version_id is None else bucket.version(key, version_id)
+        if etag is not None:
+            try:
+                check_write({"if-match": etag}, key, None if current is None else state_of(current))
+            except S3Refusal as refusal:
+                said = element("Code", refusal.code) + element("Message", refusal.message)
+                return group("Error", element("Key", key), said)
+        gone, marker = self._delete(bucket, key, version_id, now_s)
+        children = [element("Key", key)]
+        if version_id is not None:
+            children.append(element("VersionId", version_id))
+        told = marker or (gone if gone is not None and gone.deleted else None)
+        if told is not None:
+            children += [element("DeleteMarker", "true"), element("DeleteMarkerVersionId", told.version_id)]
+        return group("Deleted", *children)
+
+    def _delete(
+        self, bucket: Bucket, key: str, version_id: str | None, now_s: float
+    ) -> tuple[Version | None, Version | None]:
+        """Delete; the version that is gone for good, and the delete marker that was made."""
+        if version_id is not None:
+            return bucket.remove(key, version_id), None
+        if bucket.versioning is Versioning.NEVER:
+            return bucket.remove(key, NULL_VERSION), None
+        marker = Version(
+            key=key,
+            version_id=bucket.next_version_id(key),
+            modified_s=now_s,
+            hold=self._writes.hold(key, Description()),
+        )
+        bucket.put(marker)
+        return None, marker

@@ -1,0 +1,149 @@
+"""The XML that S3 speaks: documents rendered, and those of requests read.
+
+Owns the syntax alone: which elements stand in which document is written where the operation is. S3's namespace and
+shapes: https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_Simple_Storage_Service.html.
+"""
+
+import time
+import urllib.parse
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Iterator
+from xml.parsers.expat import ExpatError
+from xml.sax.saxutils import escape
+
+from s3bench.s3.refusal import S3Refusal
+
+NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
+
+_TAGS_MAX = {"object": 10, "bucket": 50}
+_TAG_KEY_MAX, _TAG_VALUE_MAX = 128, 256
+
+
+def element(name: str, content: object) -> str:
+    """Render `<name>content</name>`, the content escaped; characters that XML 1.0 forbids become references."""
+    return f"<{name}>{_text(str(content))}</{name}>"
+
+
+def group(name: str, *children: str) -> str:
+    """Render `<name>` around rendered children."""
+    return f"<{name}>{''.join(children)}</{name}>"
+
+
+def document(name: str, *children: str) -> bytes:
+    """Render a whole document with the root `name` in S3's namespace."""
+    text = f'<?xml version="1.0" encoding="UTF-8"?>\n<{name} xmlns="{NAMESPACE}">{"".join(children)}</{name}>'
+    return text.encode("utf-8", "surrogatepass")
+
+
+def iso_time(at_s: float) -> str:
+    """`at_s` (seconds since 1970) as S3 writes times in documents: whole seconds, with three zeros behind them."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(at_s))
+
+
+def url_encoded(text: str) -> str:
+    """`text` as in a listing with `encoding-type=url`; a space is %20, which every decoder takes."""
+    return urllib.parse.quote(text, safe="/", errors="surrogatepass")
+
+
+def parse(data: bytes, root: str) -> "Node":
+    """Read a document whose root is `root`. Raises `S3Refusal` (MalformedXML)."""
+    if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
+        raise malformed("it has a document type definition")
+    try:
+        node = ET.fromstring(data)  # noqa: S314 (no entity gets here, and the size is bounded)
+    except (ET.ParseError, ExpatError, ValueError) as error:
+        raise malformed(str(error)) from error
+    if _local(node.tag) != root:
+        raise malformed(f"its root is not <{root}>")
+    return Node(node)
+
+
+class Node:
+    """An element of a request's document; namespaces are not looked at, as S3 does not either."""
+
+    __slots__ = ("_element",)
+
+    def __init__(self, node: ET.Element) -> None:
+        self._element = node
+
+    def all(self, name: str) -> Iterator["Node"]:
+        """Give the children called `name`."""
+        return (Node(child) for child in self._element if _local(child.tag) == name)
+
+    def text(self, name: str) -> str | None:
+        """Give the text of the child `name`, or `None` where there is none."""
+        for child in self._element:
+            if _local(child.tag) == name:
+                return child.text or ""
+        return None
+
+    def need(self, name: str) -> str:
+        """Give the text of the child `name`. Raises `S3Refusal` where there is none."""
+        text = self.text(name)
+        if text is None:
+            raise malformed(f"<{name}> is missing")
+        return text
+
+
+def malformed(why: str) -> S3Refusal:
+    """How S3 refuses a document; `why` is ours."""
+    message = "The XML you provided was not well-formed or did not validate against our published schema"
+    return S3Refusal(status=400, code="MalformedXML", message=f"{message}: {why}.")
+
+
+def render_tagging(tags: Iterable[tuple[str, str]]) -> bytes:
+    """Render a Tagging document."""
+    rendered = (group("Tag", element("Key", key), element("Value", value)) for key, value in tags)
+    return document("Tagging", group("TagSet", *rendered))
+
+
+def parse_tagging(data: bytes, owner: str) -> tuple[tuple[str, str], ...]:
+    """Read a Tagging document for an `object` or a `bucket`. Raises `S3Refusal`."""
+    sets = list(parse(data, "Tagging").all("TagSet"))
+    if len(sets) != 1:
+        raise malformed("there is not exactly one <TagSet>")
+    return checked_tags([(node.need("Key"), node.need("Value")) for node in sets[0].all("Tag")], owner)
+
+
+def parse_tag_header(header: str) -> tuple[tuple[str, str], ...]:
+    """Read the x-amz-tagging header. Raises `S3Refusal`."""
+    try:
+        tags = urllib.parse.parse_qsl(header, keep_blank_values=True, strict_parsing=bool(header))
+    except ValueError as error:
+        message = "The header 'x-amz-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters without "
+        raise S3Refusal(status=400, code="InvalidArgument", message=message + "tag name duplicates.") from error
+    return checked_tags(tags, "object")
+
+
+def checked_tags(tags: list[tuple[str, str]], owner: str) -> tuple[tuple[str, str], ...]:
+    """Give the tags of an `object` or a `bucket`, sorted. Raises `S3Refusal` where S3 would not take them."""
+    if len(tags) > _TAGS_MAX[owner]:
+        message = f"{owner.capitalize()} tags cannot be greater than {_TAGS_MAX[owner]}"
+        raise S3Refusal(status=400, code="BadRequest", message=message)
+    if len({key for key, _ in tags}) < len(tags):
+        message = "Cannot provide multiple Tags with the same key"
+        raise S3Refusal(status=400, code="InvalidTag", message=message)
+    for key, value in tags:
+        if not 0 < len(key) <= _TAG_KEY_MAX:
+            message = "The TagKey you have provided is invalid"
+            raise S3Refusal(status=400, code="InvalidTag", message=message, details=(("TagKey", key),))
+        if len(value) > _TAG_VALUE_MAX:
+            message = "The TagValue you have provided is invalid"
+            raise S3Refusal(status=400, code="InvalidTag", message=message, details=(("TagKey", key),))
+    return tuple(sorted(tags))
+
+
+def _local(tag: str) -> str:
+    return tag.rpartition("}")[2]
+
+
+def _text(text: str) -> str:
+    escaped = escape(text, {'"': "&quot;", "\r": "&#13;"})
+    if escaped.isprintable():
+        return escaped
+    return "".join(_reference(character) for character in escaped)
+
+
+def _reference(character: str) -> str:
+    """Give `character`, or a reference to it where it is a control character other than tab and newline."""
+    return f"&#x{ord(character):x};" if ord(character) < ord(" ") and character not in "\t\n" else character

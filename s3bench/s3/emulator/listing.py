@@ -1,0 +1,84 @@
+"""Pages of a listing: keys in order, grouped by a delimiter, cut at a number of entries.
+
+Owns the rules that ListObjects, ListObjectsV2, ListObjectVersions and ListMultipartUploads share. S3 lists in the order
+of the keys' UTF-8 bytes (https://docs.aws.amazon.com/AmazonS3/latest/userguide/ListingKeysUsingAPIs.html), which is the
+order of their code points and thus Python's. Pure.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+EntryT = TypeVar("EntryT")
+
+From = Callable[[str, bool], Iterator[tuple[str, EntryT]]]
+"""Gives entries with their keys, in order, from a key on; the flag says whether that key itself is wanted."""
+
+_LAST_CODE_POINT = 0x10FFFF
+
+
+@dataclass(slots=True, kw_only=True)
+class Page(Generic[EntryT]):
+    """One page: entries, common prefixes, and where the next page begins (`None` on the last).
+
+    `last` is the key or the common prefix that the page ends with.
+    """
+
+    entries: list[EntryT] = field(default_factory=list)
+    prefixes: list[str] = field(default_factory=list)
+    truncated: bool = False
+    last: str = ""
+
+    def __len__(self) -> int:
+        """Entries and common prefixes both count towards the maximum."""
+        return len(self.entries) + len(self.prefixes)
+
+
+def page_of(entries_from: From[EntryT], *, prefix: str, delimiter: str, after: str, limit: int) -> Page[EntryT]:
+    """List at most `limit` entries whose key begins with `prefix`, after the key or common prefix `after`.
+
+    Keys that hold `delimiter` behind the prefix are given as one common prefix each, and skipped as a whole.
+    """
+    page: Page[EntryT] = Page()
+    if not limit:
+        return page
+    start, inclusive = (prefix, True) if after < prefix else (after, False)
+    if after.startswith(prefix) and after == _common(after, prefix, delimiter):
+        skipped = _past(after)  # the group was given on an earlier page
+        if skipped is None:
+            return page
+        start, inclusive = skipped, True
+    while True:
+        for key, entry in entries_from(start, inclusive):
+            if not key.startswith(prefix):
+                return page
+            if len(page) == limit:
+                page.truncated = True
+                return page
+            common = _common(key, prefix, delimiter)
+            if common is not None:
+                page.prefixes.append(common)
+                page.last = common
+                break
+            page.entries.append(entry)
+            page.last = key
+        else:
+            return page
+        skipped = _past(page.last)
+        if skipped is None:
+            return page
+        start, inclusive = skipped, True
+
+
+def _common(key: str, prefix: str, delimiter: str) -> str | None:
+    """Give the common prefix that `key` falls under, or `None`."""
+    if not delimiter:
+        return None
+    at = key.find(delimiter, len(prefix))
+    return None if at < 0 else key[: at + len(delimiter)]
+
+
+def _past(prefix: str) -> str | None:
+    """Give the first string behind all that begin with `prefix`; `None` where there is none."""
+    stem = prefix.rstrip(chr(_LAST_CODE_POINT))
+    return stem[:-1] + chr(ord(stem[-1]) + 1) if stem else None

@@ -1,0 +1,70 @@
+"""Buckets and versions found by the names that requests use, or refused as S3 does.
+
+Owns the errors for what is not there, and the headers that tell which version was found.
+"""
+
+from s3bench.s3.emulator.call import Call, http_time
+from s3bench.s3.emulator.conditions import State
+from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Store, Version
+from s3bench.s3.refusal import S3Refusal
+
+
+def find_bucket(store: Store, name: str) -> Bucket:
+    """Give the bucket. Raises `S3Refusal` where it is not there."""
+    bucket = store.buckets.get(name)
+    if bucket is None:
+        message, details = "The specified bucket does not exist", (("BucketName", name),)
+        raise S3Refusal(status=404, code="NoSuchBucket", message=message, details=details)
+    return bucket
+
+
+def find_version(store: Store, bucket_name: str, key: str, version_id: str | None) -> Version:
+    """Give the version that a read means. Raises `S3Refusal` where there is none, or a delete marker."""
+    bucket = find_bucket(store, bucket_name)
+    if version_id is None:
+        found = bucket.keys.get(key)
+        newest = found.versions[0] if found is not None else None
+        if newest is None or newest.deleted:
+            marked: tuple[tuple[str, str], ...] = () if newest is None else _marker_headers(newest)
+            message = "The specified key does not exist."
+            raise S3Refusal(status=404, code="NoSuchKey", message=message, details=(("Key", key),), headers=marked)
+        return newest
+    version = bucket.version(key, version_id)
+    if version is None:
+        message, details = "The specified version does not exist.", (("Key", key), ("VersionId", version_id))
+        raise S3Refusal(status=404, code="NoSuchVersion", message=message, details=details)
+    if version.deleted:
+        raise S3Refusal(
+            status=405,
+            code="MethodNotAllowed",
+            message="The specified method is not allowed against this resource.",
+            details=(("Method", "GET"), ("ResourceType", "DeleteMarker")),
+            headers=(
+                *_marker_headers(version),
+                ("Last-Modified", http_time(version.modified_s)),
+                ("Allow", "DELETE"),
+            ),
+        )
+    return version
+
+
+def state_of(version: Version) -> State:
+    """Give what conditions are held against."""
+    return State(etag=version.etag, modified_s=version.modified_s)
+
+
+def current_state(bucket: Bucket, key: str) -> State | None:
+    """Give the state of the current object of `key`, if there is one."""
+    current = bucket.current(key)
+    return None if current is None else state_of(current)
+
+
+def version_headers(version: Version, call: Call) -> list[tuple[str, str]]:
+    """Give the header that tells the version, where there can be several."""
+    if version.version_id != NULL_VERSION or "versionId" in call.query:
+        return [("x-amz-version-id", version.version_id)]
+    return []
+
+
+def _marker_headers(marker: Version) -> tuple[tuple[str, str], ...]:
+    return ("x-amz-delete-marker", "true"), ("x-amz-version-id", marker.version_id)

@@ -1,0 +1,98 @@
+"""Where object data lies: one memfd, and the account of what it and everything kept about objects take.
+
+Owns the limit. Large bodies are extents of an anonymous file that sendfile(2) can read from; its offsets are never used
+twice, a freed extent gives its pages back at once, so nothing fragments and no descriptor is spent on an object.
+"""
+
+import ctypes
+import mmap
+import os
+
+from s3bench.s3.refusal import S3Refusal
+
+PAGE_BYTES = mmap.PAGESIZE
+
+_PUNCH_HOLE_KEEP_SIZE = 0x02 | 0x01  # FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, fallocate(2)
+
+
+class Memory:
+    """`limit_bytes` of memory; `held_bytes` of it are taken. Whoever would go beyond is refused."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.limit_bytes = limit_bytes
+        self.held_bytes = 0
+        self.descriptor = os.memfd_create("s3bench-objects", os.MFD_CLOEXEC)
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._libc.fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+        self._next = 0  # offset of the next extent
+
+    def __del__(self) -> None:
+        os.close(self.descriptor)
+
+    def hold(self, size_bytes: int) -> "Hold":
+        """Take `size_bytes` of the account; they come back with the hold's last reference. Raises `S3Refusal`."""
+        self._take(size_bytes)
+        return Hold(self, size_bytes)
+
+    def extent(self, size_bytes: int) -> "Extent":
+        """Take room for `size_bytes` in the file. Raises `S3Refusal` when that goes beyond the limit."""
+        taken_bytes = -(-size_bytes // PAGE_BYTES) * PAGE_BYTES
+        self._take(taken_bytes)
+        offset, self._next = self._next, self._next + taken_bytes
+        return Extent(self, offset, taken_bytes)
+
+    def release(self, size_bytes: int) -> None:
+        """Give `size_bytes` back to the account."""
+        self.held_bytes -= size_bytes
+
+    def punch(self, offset: int, size_bytes: int) -> None:
+        """Give the pages of a part of the file back to the machine."""
+        self._libc.fallocate(self.descriptor, _PUNCH_HOLE_KEEP_SIZE, offset, size_bytes)
+
+    def _take(self, size_bytes: int) -> None:
+        if self.held_bytes + size_bytes > self.limit_bytes:
+            raise S3Refusal(
+                status=507,
+                code="InsufficientStorage",
+                message=f"The emulator's memory limit of {self.limit_bytes} bytes is reached: {self.held_bytes} bytes "
+                f"are held and {size_bytes} more were asked for. Delete objects, or raise --memory-limit.",
+            )
+        self.held_bytes += size_bytes
+
+
+class Hold:
+    """A share of the account, given back with the last reference."""
+
+    __slots__ = ("_memory", "_size_bytes")
+
+    def __init__(self, memory: Memory, size_bytes: int) -> None:
+        self._memory = memory
+        self._size_bytes = size_bytes
+
+    def __del__(self) -> None:
+        self._memory.release(self._size_bytes)
+
+
+class Extent:
+    """Room in the memory's file, from `offset` on; given back with the last reference. An `exchange.Source`."""
+
+    __slots__ = ("_memory", "_size_bytes", "descriptor", "offset")
+
+    name = "an object's memory"
+
+    def __init__(self, memory: Memory, offset: int, size_bytes: int) -> None:
+        self._memory = memory
+        self._size_bytes = size_bytes
+        self.descriptor = memory.descriptor
+        self.offset = offset
+
+    def write(self, data: memoryview, at: int) -> None:
+        """Write `data` `at` bytes into the extent."""
+        while len(data):
+            written = os.pwrite(self.descriptor, data, self.offset + at)
+            data = data[written:]
+            at += written
+
+    def __del__(self) -> None:
+        self._memory.release(self._size_bytes)
+        self._memory.punch(self.offset, self._size_bytes)

@@ -1,0 +1,160 @@
+"""What a request asks for: the operation behind its method, its target and its query.
+
+Owns the table of operations and where a request names its bucket. Pure. What S3 has and the emulator has not is
+answered NotImplemented by name.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+from urllib.parse import parse_qsl
+
+from s3bench.s3.refusal import S3Refusal
+
+
+class Operation(Enum):
+    """The operations of the emulator, by their names in the S3 API."""
+
+    LIST_BUCKETS = "ListBuckets"
+    CREATE_BUCKET = "CreateBucket"
+    HEAD_BUCKET = "HeadBucket"
+    DELETE_BUCKET = "DeleteBucket"
+    GET_BUCKET_LOCATION = "GetBucketLocation"
+    GET_BUCKET_VERSIONING = "GetBucketVersioning"
+    PUT_BUCKET_VERSIONING = "PutBucketVersioning"
+    GET_BUCKET_TAGGING = "GetBucketTagging"
+    PUT_BUCKET_TAGGING = "PutBucketTagging"
+    DELETE_BUCKET_TAGGING = "DeleteBucketTagging"
+    LIST_OBJECTS = "ListObjects"
+    LIST_OBJECTS_V2 = "ListObjectsV2"
+    LIST_OBJECT_VERSIONS = "ListObjectVersions"
+    LIST_MULTIPART_UPLOADS = "ListMultipartUploads"
+    DELETE_OBJECTS = "DeleteObjects"
+    PUT_OBJECT = "PutObject"
+    COPY_OBJECT = "CopyObject"
+    GET_OBJECT = "GetObject"
+    HEAD_OBJECT = "HeadObject"
+    DELETE_OBJECT = "DeleteObject"
+    GET_OBJECT_ATTRIBUTES = "GetObjectAttributes"
+    GET_OBJECT_TAGGING = "GetObjectTagging"
+    PUT_OBJECT_TAGGING = "PutObjectTagging"
+    DELETE_OBJECT_TAGGING = "DeleteObjectTagging"
+    CREATE_MULTIPART_UPLOAD = "CreateMultipartUpload"
+    UPLOAD_PART = "UploadPart"
+    UPLOAD_PART_COPY = "UploadPartCopy"
+    LIST_PARTS = "ListParts"
+    COMPLETE_MULTIPART_UPLOAD = "CompleteMultipartUpload"
+    ABORT_MULTIPART_UPLOAD = "AbortMultipartUpload"
+
+
+WRITES_DATA = frozenset({Operation.PUT_OBJECT, Operation.UPLOAD_PART})
+"""Operations whose body is object data; the bodies of all others are documents or nothing."""
+
+_BUCKET = {
+    ("GET", "location"): Operation.GET_BUCKET_LOCATION,
+    ("GET", "versioning"): Operation.GET_BUCKET_VERSIONING,
+    ("PUT", "versioning"): Operation.PUT_BUCKET_VERSIONING,
+    ("GET", "tagging"): Operation.GET_BUCKET_TAGGING,
+    ("PUT", "tagging"): Operation.PUT_BUCKET_TAGGING,
+    ("DELETE", "tagging"): Operation.DELETE_BUCKET_TAGGING,
+    ("GET", "versions"): Operation.LIST_OBJECT_VERSIONS,
+    ("GET", "uploads"): Operation.LIST_MULTIPART_UPLOADS,
+    ("POST", "delete"): Operation.DELETE_OBJECTS,
+    ("GET", ""): Operation.LIST_OBJECTS,
+    ("HEAD", ""): Operation.HEAD_BUCKET,
+    ("PUT", ""): Operation.CREATE_BUCKET,
+    ("DELETE", ""): Operation.DELETE_BUCKET,
+}
+_OBJECT = {
+    ("GET", "attributes"): Operation.GET_OBJECT_ATTRIBUTES,
+    ("GET", "tagging"): Operation.GET_OBJECT_TAGGING,
+    ("PUT", "tagging"): Operation.PUT_OBJECT_TAGGING,
+    ("DELETE", "tagging"): Operation.DELETE_OBJECT_TAGGING,
+    ("POST", "uploads"): Operation.CREATE_MULTIPART_UPLOAD,
+    ("PUT", "uploadId"): Operation.UPLOAD_PART,
+    ("GET", "uploadId"): Operation.LIST_PARTS,
+    ("POST", "uploadId"): Operation.COMPLETE_MULTIPART_UPLOAD,
+    ("DELETE", "uploadId"): Operation.ABORT_MULTIPART_UPLOAD,
+    ("GET", ""): Operation.GET_OBJECT,
+    ("HEAD", ""): Operation.HEAD_OBJECT,
+    ("PUT", ""): Operation.PUT_OBJECT,
+    ("DELETE", ""): Operation.DELETE_OBJECT,
+}
+
+_BUCKET_ONLY = (
+    "abac accelerate analytics cors encryption intelligent-tiering inventory lifecycle logging metadataConfiguration "
+    "metadataTable metrics notification object-lock ownershipControls policy policyStatus publicAccessBlock "
+    "replication requestPayment session website"
+)
+_ELSEWHERE = {
+    "bucket": frozenset(f"acl {_BUCKET_ONLY}".split()),
+    "object": frozenset(
+        ["acl", "legal-hold", "restore", "retention", "select", "torrent", "encryption", "renameObject"]
+    ),
+}
+"""Sub-resources that S3 has and the emulator has not."""
+
+_METHODS = frozenset({"GET", "HEAD", "PUT", "POST", "DELETE", "OPTIONS"})
+
+
+def parse_query(query: str) -> dict[str, str]:
+    """Take a raw query apart; of a repeated name the first value counts."""
+    parameters: dict[str, str] = {}
+    for name, value in parse_qsl(query, keep_blank_values=True, errors="surrogateescape"):
+        parameters.setdefault(name, value)
+    return parameters
+
+
+def operation_of(method: str, bucket: str, key: str, query: Mapping[str, str], fields: Mapping[str, str]) -> Operation:
+    """Tell the operation; `bucket` and `key` are empty where the request names none. Raises `S3Refusal`."""
+    if not bucket:
+        if method == "GET":
+            return Operation.LIST_BUCKETS
+        raise _not_allowed(method, "SERVICE")
+    kind, table = ("object", _OBJECT) if key else ("bucket", _BUCKET)
+    for name in query:
+        if name in _ELSEWHERE[kind]:
+            raise not_implemented(f"?{name} of {kind}s")
+    subresource = next((name for name in query if (method, name) in table), "")
+    operation = table.get((method, subresource))
+    if operation is None:
+        if method in {"POST", "OPTIONS"}:
+            raise not_implemented("browser-based uploads" if method == "POST" else "cross-origin requests")
+        raise _not_allowed(method, kind.upper())
+    if operation is Operation.LIST_OBJECTS and query.get("list-type") == "2":
+        return Operation.LIST_OBJECTS_V2
+    if operation is Operation.UPLOAD_PART and "x-amz-copy-source" in fields:
+        return Operation.UPLOAD_PART_COPY
+    if operation is Operation.PUT_OBJECT and "x-amz-copy-source" in fields:
+        return Operation.COPY_OBJECT
+    return operation
+
+
+def bucket_of_host(host: str, domain: str) -> str:
+    """Give the bucket that a virtual-hosted request names in its Host header; empty for a path-style one.
+
+    `BUCKET.DOMAIN` and `BUCKET.s3.DOMAIN` name a bucket; a port is no part of it.
+    """
+    name = host.rpartition(":")[0] if ":" in host and not host.endswith("]") else host
+    name = name.lower()
+    for suffix in (f".s3.{domain}", f".{domain}"):
+        if name.endswith(suffix):
+            bucket = name.removesuffix(suffix)
+            return "" if bucket == "s3" else bucket
+    return ""
+
+
+def not_implemented(what: str) -> S3Refusal:
+    """How the emulator says that it lacks something S3 has."""
+    message = f"A header or query you provided implies functionality that is not implemented here: {what}"
+    return S3Refusal(status=501, code="NotImplemented", message=message)
+
+
+def _not_allowed(method: str, kind: str) -> S3Refusal:
+    if method not in _METHODS:
+        return not_implemented(f"the method {method[:20]}")
+    return S3Refusal(
+        status=405,
+        code="MethodNotAllowed",
+        message="The specified method is not allowed against this resource.",
+        details=(("Method", method), ("ResourceType", kind)),
+    )

@@ -1,0 +1,149 @@
+"""Operations that read objects: GetObject, HeadObject, GetObjectAttributes.
+
+Owns ranges, part numbers and conditions of reads.
+"""
+
+from s3bench.s3.emulator.call import Call, http_time
+from s3bench.s3.emulator.conditions import Condition, check_read
+from s3bench.s3.emulator.describing import checksum_headers, overridden, shown
+from s3bench.s3.emulator.documents import document, element, group
+from s3bench.s3.emulator.lookup import find_version, state_of, version_headers
+from s3bench.s3.emulator.store import Part, Store, Version
+from s3bench.s3.exchange import Reply
+from s3bench.s3.ranges import Unsatisfiable, parse_range
+from s3bench.s3.refusal import S3Refusal
+
+
+class ReadOperations:
+    """What can be read of objects; checksums are told only where reads are `faithful`."""
+
+    def __init__(self, store: Store, *, faithful: bool) -> None:
+        self._store = store
+        self._faithful = faithful
+
+    def get(self, call: Call) -> Reply:
+        """Read an object, a range of it, or one of its parts; or only its headers."""
+        version = find_version(self._store, call.bucket, call.key, call.query.get("versionId"))
+        if check_read(call.fields, state_of(version)) is Condition.NOT_MODIFIED:
+            return call.reply_with_bytes(304, self._validators(version), 0, (b"", ()))
+        return self._read(call, version)
+
+    def plain(self, call: Call, version: Version) -> Reply:
+        """Read a current version whole, without any condition."""
+        return self._read(call, version)
+
+    def _read(self, call: Call, version: Version) -> Reply:
+        content = version.content
+        assert content is not None
+        start, end, part = 0, content.size_bytes, None
+        ranged = False
+        if "range" in call.fields and _fits(call.fields.get("if-range"), version):
+            try:
+                found = parse_range(call.fields["range"], content.size_bytes)
+            except Unsatisfiable:
+                raise _bad_range(call.fields["range"], content.size_bytes) from None
+            if found is not None:
+                start, end, ranged = found.start, found.end, True
+        if "partNumber" in call.query:
+            if ranged:
+                message = "Cannot specify both Range header and partNumber query parameter"
+                raise S3Refusal(status=400, code="InvalidRequest", message=message)
+            start, end, part = self._part(call, version)
+            ranged = True
+        asked = call.fields.get("x-amz-checksum-mode", "").upper() == "ENABLED" and self._faithful
+        headers = shown(version, with_checksum=asked and not ranged)
+        headers += version_headers(version, call)
+        if part is not None and asked:
+            headers += checksum_headers(part.checksum)
+        if "partNumber" in call.query and version.parts:
+            headers.append(("x-amz-mp-parts-count", str(len(version.parts))))
+        if ranged and end > start:
+            headers.append(("Content-Range", f"bytes {start}-{end - 1}/{content.size_bytes}"))
+        status = 206 if ranged and end > start else 200
+        body = (b"", ()) if call.head.method == "HEAD" else content.part(start, end)
+        return call.reply_with_bytes(status, overridden(headers, call.query), end - start, body)
+
+    @staticmethod
+    def _part(call: Call, version: Version) -> tuple[int, int, Part | None]:
+        """Give the range of the part that is asked for; an object that came in one piece has one part."""
+        number = call.number("partNumber", 0, least=1, most=10_000)
+        if not version.parts and number == 1:
+            return 0, version.size_bytes, None
+        start = 0
+        for position, part in enumerate(version.parts, 1):
+            if position == number:
+                return start, start + part.content.size_bytes, part
+            start += part.content.size_bytes
+        message = "The requested partnumber is not satisfiable"
+        details = (("PartNumberRequested", str(number)), ("ActualPartCount", str(max(1, len(version.parts)))))
+        raise S3Refusal(status=416, code="InvalidPartNumber", message=message, details=details)
+
+    @staticmethod
+    def _validators(version: Version) -> list[tuple[str, str]]:
+        return [("ETag", f'"{version.etag}"'), ("Last-Modified", http_time(version.modified_s))]
+
+    def attributes(self, call: Call) -> Reply:
+        """GetObjectAttributes: what is known of an object without reading it."""
+        version = find_version(self._store, call.bucket, call.key, call.query.get("versionId"))
+        wanted = {name.strip() for name in call.fields.get("x-amz-object-attributes", "").split(",") if name.strip()}
+        unknown = wanted - {"ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"}
+        if unknown or not wanted:
+            message = (
+                "Invalid attribute name specified." if unknown else "The x-amz-object-attributes header is missing."
+            )
+            raise S3Refusal(status=400, code="InvalidArgument", message=message)
+        children = []
+        if "ETag" in wanted:
+            children.append(element("ETag", version.etag))
+        if "Checksum" in wanted and version.checksum is not None:
+            value = version.checksum.value.partition("-")[0]
+            kind = element("ChecksumType", version.checksum.kind)
+            children.append(group("Checksum", element(version.checksum.element, value), kind))
+        if "ObjectParts" in wanted and version.parts:
+            children.append(group("ObjectParts", *_attribute_parts(call, version)))
+        if "StorageClass" in wanted:
+            children.append(element("StorageClass", version.description.storage_class))
+        if "ObjectSize" in wanted:
+            children.append(element("ObjectSize", version.size_bytes))
+        headers = [("Last-Modified", http_time(version.modified_s)), *version_headers(version, call)]
+        return call.reply(200, headers, document("GetObjectAttributesResponse", *children))
+
+
+def _fits(if_range: str | None, version: Version) -> bool:
+    """Whether a Range is to be honoured (If-Range, RFC 9110 13.1.5)."""
+    return if_range is None or if_range.strip().strip('"') == version.etag or if_range == http_time(version.modified_s)
+
+
+def _bad_range(header: str, size_bytes: int) -> S3Refusal:
+    return S3Refusal(
+        status=416,
+        code="InvalidRange",
+        message="The requested range is not satisfiable",
+        details=(("RangeRequested", header), ("ActualObjectSize", str(size_bytes))),
+        headers=(("Content-Range", f"bytes */{size_bytes}"),),
+    )
+
+
+def _attribute_parts(call: Call, version: Version) -> list[str]:
+    """Render the parts of a multipart object, in pages; each one only where parts have checksums of their own."""
+    limit = int(call.fields.get("x-amz-max-parts", "1000"))
+    after = int(call.fields.get("x-amz-part-number-marker", "0"))
+    numbered = [(number, part) for number, part in enumerate(version.parts, 1) if number > after]
+    chosen = numbered[:limit]
+    children = [
+        element("PartsCount", len(version.parts)),
+        element("PartNumberMarker", after),
+        element("NextPartNumberMarker", chosen[-1][0] if chosen else after),
+        element("MaxParts", limit),
+        element("IsTruncated", "true" if len(numbered) > limit else "false"),
+    ]
+    for number, part in chosen:
+        children.append(
+            group(
+                "Part",
+                element("PartNumber", number),
+                element("Size", part.content.size_bytes),
+                element(part.checksum.element, part.checksum.value),
+            )
+        )
+    return children

@@ -1,0 +1,257 @@
+"""A request body on its way into the emulator: hashed while it arrives, kept where its kind belongs.
+
+Owns which checksums are computed of an object's data and what the ETag is made of. S3 computes CRC64NVME of every
+object whose request brings no other checksum
+(https://docs.aws.amazon.com/AmazonS3/latest/userguide/checking-object-integrity-upload.html). Its ETag is the MD5 of
+the body for plain objects, and no MD5 for encrypted ones; MD5 runs at half a gigabyte a second, a hundredth of what the
+CRCs do, so of large bodies it is only computed where the request or the settings ask for it. The other ETags have the
+form of a multipart ETag, which nobody takes for an MD5.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Protocol
+
+from s3bench.s3.checksums import Verifier, digest_of, hashing_verifier
+from s3bench.s3.emulator.content import Content, Noise, NoiseBlock, Small, Stored, Stretches, pieces_of
+from s3bench.s3.emulator.memory import Extent, Memory
+from s3bench.s3.framing import ChunkCheck
+from s3bench.s3.http import RequestHead
+from s3bench.s3.refusal import S3Refusal
+
+SMALL_BYTES = 32 * 1024
+"""Bodies up to this size are kept as bytes: sending those costs less than a file's range."""
+
+MD5_BYTES_MAX = 1024 * 1024
+"""Bodies up to this size always have their MD5 as ETag."""
+
+_DOCUMENT_BYTES_MAX = 4 * 1024 * 1024  # DeleteObjects and CompleteMultipartUpload stay below 3 MiB
+
+CHECKSUM_ALGORITHMS = ("crc32", "crc32c", "crc64nvme", "sha1", "sha256")
+DEFAULT_ALGORITHM = "crc64nvme"
+
+
+class _Target(Protocol):
+    """Where data goes."""
+
+    def write(self, piece: memoryview) -> None:
+        """Take the next bytes."""
+
+    def content(self, digest: bytes) -> Content:
+        """Give what was written; `digest` is some checksum of it."""
+
+
+class _SmallTarget:
+    __slots__ = ("_data", "_hold")
+
+    def __init__(self, memory: Memory, size_bytes: int) -> None:
+        self._hold = memory.hold(size_bytes)
+        self._data = bytearray()
+
+    def write(self, piece: memoryview) -> None:
+        self._data += piece
+
+    def content(self, digest: bytes) -> Content:
+        del digest
+        return Small(bytes(self._data), self._hold)
+
+
+class _ExtentTarget:
+    __slots__ = ("_at", "_extent")
+
+    def __init__(self, extent: Extent) -> None:
+        self._extent = extent
+        self._at = 0
+
+    def write(self, piece: memoryview) -> None:
+        self._extent.write(piece, self._at)
+        self._at += len(piece)
+
+    def content(self, digest: bytes) -> Content:
+        del digest
+        return Stretches((Stored(self._extent, self._at),) if self._at else ())
+
+
+class _NoTarget:
+    __slots__ = ("_noise", "_size_bytes")
+
+    def __init__(self, noise: NoiseBlock) -> None:
+        self._noise = noise
+        self._size_bytes = 0
+
+    def write(self, piece: memoryview) -> None:
+        self._size_bytes += len(piece)
+
+    def content(self, digest: bytes) -> Content:
+        if not self._size_bytes:
+            return Stretches(())
+        return Stretches((Noise(self._noise, self._size_bytes, int.from_bytes(digest[:8], "big")),))
+
+
+class Intentions:
+    """How object data is received: into which memory, or thrown away, and with which ETag."""
+
+    def __init__(self, memory: Memory, *, noise: NoiseBlock | None, md5_always: bool) -> None:
+        self.memory = memory
+        self.noise = noise
+        self._md5_always = md5_always
+
+    @property
+    def faithful(self) -> bool:
+        """Whether reads give the bytes that were written, so that their checksums may be told."""
+        return self.noise is None
+
+    def receive(
+        self,
+        head: RequestHead,
+        size_bytes: int,
+        *,
+        algorithm: str | None,
+        in_parts: bool,
+        chunk_check: ChunkCheck | None,
+    ) -> "Receiver":
+        """Make ready for `size_bytes` of object data, `in_parts` when they will be part of a larger object.
+
+        `algorithm` is the checksum that the object is to have, `None` when the request may choose; `chunk_check` sees
+        the chunks of a signed body. Raises `S3Refusal` when there is no room.
+        """
+        also = [] if algorithm is None else [algorithm]
+        with_md5 = self._md5_always or size_bytes <= MD5_BYTES_MAX or "content-md5" in head.fields
+        if with_md5:
+            also.append("md5")
+        verifier = hashing_verifier(head, also)
+        if algorithm is None:
+            algorithm = next((name for name in verifier.declared if name in CHECKSUM_ALGORITHMS), None)
+            if algorithm is None:
+                algorithm = DEFAULT_ALGORITHM
+                verifier = hashing_verifier(head, (*also, algorithm))
+        target = self._target(size_bytes, in_parts=in_parts)
+        return Receiver(verifier, target, algorithm, with_md5=with_md5, chunk_check=chunk_check)
+
+    def written(self, pieces: Iterable[memoryview], size_bytes: int) -> tuple[Stored, ...]:
+        """Write `pieces` of `size_bytes` in all into memory."""
+        extent, at = self.memory.extent(size_bytes), 0
+        for piece in pieces:
+            extent.write(piece, at)
+            at += len(piece)
+        return (Stored(extent, size_bytes),)
+
+    def copied(self, content: Content) -> Content:
+        """Give the same bytes in memory."""
+        size_bytes = content.size_bytes
+        if size_bytes <= SMALL_BYTES:
+            hold = self.memory.hold(size_bytes)
+            return Small(b"".join(pieces_of(content, 0, size_bytes)), hold)
+        return Stretches(self.written(pieces_of(content, 0, size_bytes), size_bytes))
+
+    def etag_of(self, content: Content, algorithm: str, digest: bytes) -> str:
+        """Give the ETag of a content whose checksum is known, as if it had been put in one piece."""
+        if self._md5_always or content.size_bytes <= MD5_BYTES_MAX:
+            return digest_of("md5", pieces_of(content, 0, content.size_bytes)).hex()
+        return opaque_etag(algorithm.encode() + digest)
+
+    def _target(self, size_bytes: int, *, in_parts: bool) -> _Target:
+        if self.noise is not None:
+            return _NoTarget(self.noise)
+        if size_bytes <= SMALL_BYTES and not in_parts:
+            return _SmallTarget(self.memory, size_bytes)
+        return _ExtentTarget(self.memory.extent(size_bytes))
+
+
+class Receiver:
+    """Takes the data of one object or part; an `exchange.Sink`."""
+
+    __slots__ = ("_target", "_verifier", "_with_md5", "algorithm", "chunk_check")
+
+    def __init__(
+        self, verifier: Verifier, target: _Target, algorithm: str, *, with_md5: bool, chunk_check: ChunkCheck | None
+    ) -> None:
+        self._verifier = verifier
+        self._target = target
+        self._with_md5 = with_md5
+        self.algorithm = algorithm
+        self.chunk_check = chunk_check
+
+    def update(self, piece: memoryview, /) -> None:
+        """Hash and keep the next bytes."""
+        self._verifier.update(piece)
+        self._target.write(piece)
+
+    def outcome(self, trailers: dict[str, str]) -> tuple[dict[str, bool], S3Refusal | None]:
+        """Tell which declared checksums were right, and how to refuse the body if one was not."""
+        return judged(self._verifier, trailers)
+
+    def content(self) -> Content:
+        """Give the data as content."""
+        return self._target.content(self.digest())
+
+    def digest(self) -> bytes:
+        """Give the checksum that the object has."""
+        return self._verifier.digest(self.algorithm)
+
+    def etag(self) -> str:
+        """Give the ETag, without quotes."""
+        if self._with_md5:
+            return self._verifier.digest("md5").hex()
+        return opaque_etag(self.algorithm.encode() + self.digest())
+
+
+class Document:
+    """Takes an XML document of a request, within a bound; an `exchange.Sink`."""
+
+    __slots__ = ("_data", "_verifier")
+
+    def __init__(self, head: RequestHead) -> None:
+        self._verifier = hashing_verifier(head, ())
+        self._data = bytearray()
+
+    def update(self, piece: memoryview, /) -> None:
+        """Keep the next bytes, as far as the bound goes."""
+        self._verifier.update(piece)
+        if len(self._data) <= _DOCUMENT_BYTES_MAX:
+            self._data += piece
+
+    def outcome(self, trailers: dict[str, str]) -> tuple[dict[str, bool], S3Refusal | None]:
+        """Tell which declared checksums were right, and how to refuse the body if one was not."""
+        if len(self._data) > _DOCUMENT_BYTES_MAX:
+            message = "Your request was too big."
+            return {}, S3Refusal(status=400, code="MaxMessageLengthExceeded", message=message)
+        return judged(self._verifier, trailers)
+
+    @property
+    def data(self) -> bytes:
+        """The document."""
+        return bytes(self._data)
+
+
+class Unwanted:
+    """Takes a body that is refused already; an `exchange.Sink`."""
+
+    __slots__ = ("refusal",)
+
+    def __init__(self, refusal: S3Refusal) -> None:
+        self.refusal = refusal
+
+    def update(self, piece: memoryview, /) -> None:
+        """Drop the bytes."""
+
+
+def judged(verifier: Verifier, trailers: dict[str, str]) -> tuple[dict[str, bool], S3Refusal | None]:
+    """Tell which declared checksums were right, and how S3 refuses the first that was not."""
+    results, wrong = verifier.outcome(trailers)
+    if not wrong:
+        return results, None
+    name = next(name for name, right in results.items() if not right)
+    if name == "content-sha256":
+        message = f"The provided 'x-amz-content-sha256' header does not match what was computed: {wrong}."
+        return results, S3Refusal(status=400, code="XAmzContentSHA256Mismatch", message=message)
+    if name == "md5":
+        message = f"The Content-MD5 you specified did not match what we received: {wrong}."
+    else:
+        message = f"The {name.upper()} you specified did not match the calculated checksum: {wrong}."
+    return results, S3Refusal(status=400, code="BadDigest", message=message)
+
+
+def opaque_etag(seed: bytes) -> str:
+    """Make an ETag that is the same for the same `seed` and that nobody takes for an MD5 of the body."""
+    return f"{hashlib.md5(seed, usedforsecurity=False).hexdigest()}-1"

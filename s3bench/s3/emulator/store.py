@@ -1,0 +1,223 @@
+"""What an S3 account holds: buckets, and in each the versions of every key and the uploads that are under way.
+
+Owns the rules of versioning (https://docs.aws.amazon.com/AmazonS3/latest/userguide/Versioning.html). Pure: no HTTP, no
+bytes; ids come from a seed, so that two runs that do the same have the same ids, in whatever order requests arrive.
+"""
+
+import base64
+import hashlib
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from sortedcontainers import SortedDict
+
+from s3bench.s3.emulator.content import Content
+from s3bench.s3.emulator.memory import Hold
+from s3bench.s3.exchange import Reply
+
+NULL_VERSION = "null"
+OWNER = "s3bench"
+
+
+class Versioning(StrEnum):
+    """The versioning state of a bucket; one that was never set has none."""
+
+    NEVER = ""
+    ENABLED = "Enabled"
+    SUSPENDED = "Suspended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checksum:
+    """A checksum as S3 shows it: `value` in base64, with `-N` where it is made of the checksums of N parts."""
+
+    algorithm: str
+    value: str
+    composite: bool = False
+
+    @property
+    def element(self) -> str:
+        """Its XML element; as header it is `x-amz-checksum-` and the algorithm."""
+        return f"Checksum{self.algorithm.upper()}"
+
+    @property
+    def kind(self) -> str:
+        """The value of x-amz-checksum-type."""
+        return "COMPOSITE" if self.composite else "FULL_OBJECT"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One part of an upload, or of the object that came of it. `modified_s` is in seconds since 1970."""
+
+    number: int
+    content: Content
+    etag: str
+    digest: bytes
+    checksum: Checksum
+    modified_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """What a client says about an object beside its bytes: `headers` as sent back, `metadata` without its prefix."""
+
+    headers: tuple[tuple[str, str], ...] = ()
+    metadata: tuple[tuple[str, str], ...] = ()
+    tags: tuple[tuple[str, str], ...] = ()
+    storage_class: str = "STANDARD"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Version:
+    """One version of a key; a delete marker has no content.
+
+    `etag` is without quotes. `parts` are those of a multipart upload. `hold` accounts for what is kept about it.
+    `reply` is the rendered answer to a plain read, good as long as the Date header is `reply_date`.
+    """
+
+    key: str
+    version_id: str
+    modified_s: float
+    hold: Hold
+    content: Content | None = None
+    etag: str = ""
+    checksum: Checksum | None = None
+    description: Description = Description()
+    parts: tuple[Part, ...] = ()
+    reply: Reply | None = None
+    reply_date: bytes | None = None
+
+    @property
+    def deleted(self) -> bool:
+        """Whether it is a delete marker."""
+        return self.content is None
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of the content; 0 of a delete marker."""
+        return 0 if self.content is None else self.content.size_bytes
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Upload:
+    """A multipart upload under way. `algorithm` is empty where the client asked for no checksum."""
+
+    key: str
+    upload_id: str
+    started_s: float
+    description: Description
+    algorithm: str
+    composite: bool
+    hold: Hold
+    parts: dict[int, Part] = field(default_factory=dict)
+
+
+class Key:
+    """All versions of one key, newest first."""
+
+    __slots__ = ("made", "versions")
+
+    def __init__(self) -> None:
+        self.versions: list[Version] = []
+        self.made = 0  # versions and uploads ever begun; their ids come from it
+
+    @property
+    def current(self) -> Version | None:
+        """The newest version where it is an object."""
+        newest = self.versions[0] if self.versions else None
+        return None if newest is None or newest.content is None else newest
+
+
+class Bucket:
+    """One bucket."""
+
+    def __init__(self, name: str, created_s: float, seed: int) -> None:
+        self.name = name
+        self.created_s = created_s
+        self.versioning = Versioning.NEVER
+        self.tags: tuple[tuple[str, str], ...] = ()
+        self.keys: SortedDict[str, Key] = SortedDict()
+        self.uploads: SortedDict[tuple[str, str], Upload] = SortedDict()
+        self.versions = 0  # of all keys, delete markers too
+        self._seed = seed
+        self._begun: dict[str, int] = {}  # uploads begun of a key
+
+    @property
+    def empty(self) -> bool:
+        """Whether it can be deleted: no version of any key is left, and no delete marker."""
+        return not self.keys
+
+    def current(self, key: str) -> Version | None:
+        """Give the object `key` as reads without a version see it."""
+        found = self.keys.get(key)
+        return None if found is None else found.current
+
+    def version(self, key: str, version_id: str) -> Version | None:
+        """Give a version of `key`, which may be a delete marker."""
+        found = self.keys.get(key)
+        if found is None:
+            return None
+        return next((version for version in found.versions if version.version_id == version_id), None)
+
+    def next_version_id(self, key: str) -> str:
+        """Give the id of a version that is put now: `null` unless versioning is enabled."""
+        if self.versioning is not Versioning.ENABLED:
+            return NULL_VERSION
+        found = self.keys.get(key)
+        return self._id("version", key, 0 if found is None else found.made)
+
+    def next_upload_id(self, key: str) -> str:
+        """Give the id of an upload that begins now."""
+        count = self._begun[key] = self._begun.get(key, 0) + 1
+        return self._id("upload", key, count)
+
+    def put(self, version: Version) -> None:
+        """Make `version` the newest of its key; a null version takes the place of the one before."""
+        found = self.keys.get(version.key)
+        if found is None:
+            found = self.keys[version.key] = Key()
+        if version.version_id == NULL_VERSION:
+            self._drop_null(found)
+        found.made += 1
+        found.versions.insert(0, version)
+        self.versions += 1
+
+    def remove(self, key: str, version_id: str) -> Version | None:
+        """Remove one version for good, and give it; `None` where there is none."""
+        found = self.keys.get(key)
+        version = self.version(key, version_id)
+        if found is None or version is None:
+            return None
+        found.versions.remove(version)
+        self.versions -= 1
+        if not found.versions:
+            del self.keys[key]
+        return version
+
+    def _drop_null(self, found: Key) -> None:
+        before = len(found.versions)
+        found.versions[:] = [version for version in found.versions if version.version_id != NULL_VERSION]
+        self.versions -= before - len(found.versions)
+
+    def _id(self, kind: str, key: str, count: int) -> str:
+        seed = f"{self._seed}\0{kind}\0{self.name}\0{key}\0{count}".encode("utf-8", "surrogatepass")
+        return base64.urlsafe_b64encode(hashlib.blake2b(seed, digest_size=24).digest()).decode().rstrip("=")
+
+
+class Store:
+    """All buckets of the account."""
+
+    def __init__(self, seed: int) -> None:
+        self.buckets: SortedDict[str, Bucket] = SortedDict()
+        self._seed = seed
+
+    def make(self, name: str, now_s: float) -> Bucket:
+        """Make the bucket `name`, which is not there yet."""
+        bucket = self.buckets[name] = Bucket(name, now_s, self._seed)
+        return bucket
+
+    @property
+    def objects(self) -> int:
+        """How many versions there are in all."""
+        return sum(bucket.versions for bucket in self.buckets.values())

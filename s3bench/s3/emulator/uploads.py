@@ -1,0 +1,370 @@
+"""Operations of multipart uploads.
+
+Owns the rules of parts (https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html: 1 to 10,000 of them, 5 MiB
+to 5 GiB each, the last one of any size) and what the ETag and the checksum of the whole are made of.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from itertools import pairwise
+
+from s3bench.s3.checksums import CRC_BYTES, combined, digest_of
+from s3bench.s3.emulator.call import Call
+from s3bench.s3.emulator.conditions import check_read, check_write
+from s3bench.s3.emulator.content import Content, Stretch, Stretches, pieces_of
+from s3bench.s3.emulator.copying import copy_source
+from s3bench.s3.emulator.describing import base64_of, describe, unsupported_algorithm
+from s3bench.s3.emulator.documents import Node, document, element, group, iso_time, malformed, parse
+from s3bench.s3.emulator.lookup import current_state, find_bucket, find_version, state_of
+from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS, DEFAULT_ALGORITHM, Intentions
+from s3bench.s3.emulator.store import NULL_VERSION, OWNER, Bucket, Checksum, Part, Store, Upload
+from s3bench.s3.emulator.writing import WriteOperations, written_headers
+from s3bench.s3.exchange import Reply
+from s3bench.s3.ranges import Unsatisfiable, parse_range
+from s3bench.s3.refusal import S3Refusal
+
+PART_BYTES_MIN = 5 * 1024**2
+PART_BYTES_MAX = 5 * 1024**3
+PARTS_MAX = 10_000
+_PARTS_LISTED_MAX = 1000
+_UPLOAD_BYTES = 1024  # what is kept about an upload, about
+
+
+def find_upload(bucket: Bucket, key: str, upload_id: str) -> Upload:
+    """Give the upload. Raises `S3Refusal` where there is none, or it is another key's."""
+    upload = bucket.uploads.get((key, upload_id))
+    if upload is None:
+        message = (
+            "The specified upload does not exist. The upload ID may be invalid, or the upload may have been aborted "
+            "or completed."
+        )
+        raise S3Refusal(status=404, code="NoSuchUpload", message=message, details=(("UploadId", upload_id),))
+    return upload
+
+
+class UploadOperations:
+    """What can be done to multipart uploads."""
+
+    def __init__(self, store: Store, intentions: Intentions, writes: WriteOperations) -> None:
+        self._store = store
+        self._intentions = intentions
+        self._writes = writes
+
+    def create(self, call: Call) -> Reply:
+        """Begin an upload."""
+        bucket = find_bucket(self._store, call.bucket)
+        algorithm, composite = _checksum_asked(call)
+        upload = Upload(
+            key=call.key,
+            upload_id=bucket.next_upload_id(call.key),
+            started_s=call.now_s,
+            description=describe(call.fields),
+            algorithm=algorithm,
+            composite=composite,
+            hold=self._intentions.memory.hold(_UPLOAD_BYTES + len(call.key)),
+        )
+        bucket.uploads[call.key, upload.upload_id] = upload
+        headers = [("x-amz-server-side-encryption", "AES256")]
+        if algorithm:
+            headers.append(("x-amz-checksum-algorithm", algorithm.upper()))
+            headers.append(("x-amz-checksum-type", "COMPOSITE" if composite else "FULL_OBJECT"))
+        result = document(
+            "InitiateMultipartUploadResult",
+            element("Bucket", call.bucket),
+            element("Key", call.key),
+            element("UploadId", upload.upload_id),
+        )
+        return call.reply(200, headers, result)
+
+    def put_part(self, call: Call) -> Reply:
+        """UploadPart."""
+        upload = self._upload(call)
+        number = parse_part_number(call.query)
+        received = call.data
+        assert received is not None
+        checksum = Checksum(algorithm=received.algorithm, value=base64_of(received.digest()))
+        self._keep(upload, call, number, received.content(), received.etag(), received.digest(), checksum)
+        headers = [("ETag", f'"{received.etag()}"'), ("x-amz-server-side-encryption", "AES256")]
+        headers.append((f"x-amz-checksum-{checksum.algorithm}", checksum.value))
+        return call.reply(200, headers)
+
+    def copy_part(self, call: Call) -> Reply:
+        """UploadPartCopy: a part that is a range of another object."""
+        upload = self._upload(call)
+        number = parse_part_number(call.query)
+        bucket, key, version_id = copy_source(call.fields["x-amz-copy-source"])
+        source = find_version(self._store, bucket, key, version_id)
+        check_read(call.fields, state_of(source), prefix="x-amz-copy-source-")
+        assert source.content is not None
+        start, end = _copied_range(call.fields.get("x-amz-copy-source-range"), source.content.size_bytes)
+        if end - start > PART_BYTES_MAX:
+            raise too_large(end - start)
+        algorithm = upload.algorithm or DEFAULT_ALGORITHM
+        digest = digest_of(algorithm, pieces_of(source.content, start, end))
+        content = Stretches(self._cut(source.content, start, end))
+        etag = self._intentions.etag_of(content, algorithm, digest)
+        checksum = Checksum(algorithm=algorithm, value=base64_of(digest))
+        part = self._keep(upload, call, number, content, etag, digest, checksum)
+        headers = [("x-amz-server-side-encryption", "AES256")]
+        if source.version_id != NULL_VERSION:
+            headers.append(("x-amz-copy-source-version-id", source.version_id))
+        told = (element(checksum.element, checksum.value),) if upload.algorithm else ()
+        result = document(
+            "CopyPartResult",
+            element("LastModified", iso_time(part.modified_s)),
+            element("ETag", f'"{etag}"'),
+            *told,
+        )
+        return call.reply(200, headers, result)
+
+    def list_parts(self, call: Call) -> Reply:
+        """ListParts."""
+        upload = self._upload(call)
+        limit = call.number("max-parts", _PARTS_LISTED_MAX, most=_PARTS_LISTED_MAX)
+        after = call.number("part-number-marker", 0)
+        numbers = sorted(number for number in upload.parts if number > after)
+        parts = [upload.parts[number] for number in numbers[:limit]]
+        checksum: tuple[str, ...] = ()
+        if upload.algorithm:
+            kind = "COMPOSITE" if upload.composite else "FULL_OBJECT"
+            checksum = (element("ChecksumAlgorithm", upload.algorithm.upper()), element("ChecksumType", kind))
+        result = document(
+            "ListPartsResult",
+            element("Bucket", call.bucket),
+            element("Key", call.key),
+            element("UploadId", upload.upload_id),
+            group("Initiator", element("ID", OWNER), element("DisplayName", OWNER)),
+            group("Owner", element("ID", OWNER), element("DisplayName", OWNER)),
+            element("StorageClass", upload.description.storage_class),
+            *checksum,
+            element("PartNumberMarker", after),
+            element("NextPartNumberMarker", parts[-1].number if parts else after),
+            element("MaxParts", limit),
+            element("IsTruncated", "true" if len(numbers) > limit else "false"),
+            *(_listed(part, told=bool(upload.algorithm)) for part in parts),
+        )
+        return call.reply(200, (), result)
+
+    def abort(self, call: Call) -> Reply:
+        """Forget an upload and its parts."""
+        upload = self._upload(call)
+        del find_bucket(self._store, call.bucket).uploads[call.key, upload.upload_id]
+        return call.reply(204)
+
+    def complete(self, call: Call) -> Reply:
+        """Make the object out of the parts that the client names."""
+        bucket = find_bucket(self._store, call.bucket)
+        upload = self._upload(call)
+        parts = _chosen(upload, parse(call.body, "CompleteMultipartUpload"))
+        size_bytes = sum(part.content.size_bytes for part in parts)
+        _check_size(call, size_bytes)
+        check_write(call.fields, call.key, current_state(bucket, call.key))
+        checksum = _whole_checksum(upload, parts)
+        _check_whole(call, upload, checksum)
+        version = self._writes.keep(
+            bucket,
+            call,
+            description=upload.description,
+            content=Stretches(_joined(parts)),
+            etag=_whole_etag(parts),
+            checksum=checksum,
+            parts=parts,
+        )
+        del bucket.uploads[call.key, upload.upload_id]
+        result = document(
+            "CompleteMultipartUploadResult",
+            element("Location", f"http://{call.fields.get('host', '')}/{call.bucket}/{call.key}"),
+            element("Bucket", call.bucket),
+            element("Key", call.key),
+            element("ETag", f'"{version.etag}"'),
+            element(checksum.element, checksum.value),
+            element("ChecksumType", checksum.kind),
+        )
+        return call.reply(200, written_headers(bucket, version), result)
+
+    def _upload(self, call: Call) -> Upload:
+        return find_upload(find_bucket(self._store, call.bucket), call.key, call.query.get("uploadId", ""))
+
+    @staticmethod
+    def _keep(
+        upload: Upload, call: Call, number: int, content: Content, etag: str, digest: bytes, checksum: Checksum
+    ) -> Part:
+        part = Part(number=number, content=content, etag=etag, digest=digest, checksum=checksum, modified_s=call.now_s)
+        upload.parts[number] = part
+        return part
+
+    def _cut(self, content: Content, start: int, end: int) -> tuple[Stretch, ...]:
+        """Give a range of `content` as stretches: shared where it lies in memory, else written there."""
+        if start == end:
+            return ()
+        if isinstance(content, Stretches):
+            return content.cut(start, end)
+        return self._intentions.written(pieces_of(content, start, end), end - start)
+
+
+def parse_part_number(query: Mapping[str, str]) -> int:
+    """Give the number of the part that a request names. Raises `S3Refusal`."""
+    text = query.get("partNumber", "")
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= PARTS_MAX:
+        message = f"Part number must be an integer between 1 and {PARTS_MAX}, inclusive"
+        details = (("ArgumentName", "partNumber"), ("ArgumentValue", text))
+        raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
+    return int(text)
+
+
+def too_large(size_bytes: int) -> S3Refusal:
+    """How S3 refuses more than 5 GiB in one piece."""
+    message = "Your proposed upload exceeds the maximum allowed size"
+    details = (("ProposedSize", str(size_bytes)), ("MaxSizeAllowed", str(PART_BYTES_MAX)))
+    return S3Refusal(status=400, code="EntityTooLarge", message=message, details=details)
+
+
+def _checksum_asked(call: Call) -> tuple[str, bool]:
+    """Give the algorithm of a new upload (empty for none), and whether its checksum will be composite."""
+    algorithm = call.fields.get("x-amz-checksum-algorithm", "").lower()
+    kind = call.fields.get("x-amz-checksum-type", "").upper()
+    if not algorithm:
+        if kind:
+            message = "The x-amz-checksum-type header can only be used with the x-amz-checksum-algorithm header."
+            raise _invalid_request(message)
+        return "", False
+    if algorithm not in CHECKSUM_ALGORITHMS:
+        raise unsupported_algorithm()
+    if not kind:
+        return algorithm, algorithm != DEFAULT_ALGORITHM
+    if kind not in {"COMPOSITE", "FULL_OBJECT"}:
+        raise _invalid_request("Value for x-amz-checksum-type header is invalid.")
+    composite = kind == "COMPOSITE"
+    if (composite and algorithm == DEFAULT_ALGORITHM) or (not composite and algorithm not in CRC_BYTES):
+        raise _invalid_request(f"The {kind} checksum type cannot be used with the {algorithm} checksum algorithm.")
+    return algorithm, composite
+
+
+def _copied_range(header: str | None, size_bytes: int) -> tuple[int, int]:
+    if header is None:
+        return 0, size_bytes
+    try:
+        found = parse_range(header, size_bytes)
+    except Unsatisfiable:
+        found = None
+    # Unlike a read, a copy takes no range that reaches beyond the end.
+    last = header.rpartition("-")[2]
+    if found is None or not last.isdigit() or int(last) >= size_bytes:
+        message = (
+            f"The x-amz-copy-source-range value must be of the form bytes=first-last where first and last are the "
+            f"zero-based offsets of the first and last bytes to copy, within the {size_bytes} bytes of the source"
+        )
+        details = (("ArgumentName", "x-amz-copy-source-range"), ("ArgumentValue", header))
+        raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
+    return found.start, found.end
+
+
+def _chosen(upload: Upload, node: Node) -> tuple[Part, ...]:
+    """Give the parts that a CompleteMultipartUpload document names. Raises `S3Refusal`."""
+    named = list(node.all("Part"))
+    if not 0 < len(named) <= PARTS_MAX:
+        raise malformed(f"it names {len(named)} parts")
+    parts = [_named_part(upload, item) for item in named]
+    if any(before.number >= after.number for before, after in pairwise(parts)):
+        message = "The list of parts was not in ascending order. Parts must be ordered by part number."
+        raise S3Refusal(status=400, code="InvalidPartOrder", message=message, details=(("UploadId", upload.upload_id),))
+    for part in parts[:-1]:
+        if part.content.size_bytes < PART_BYTES_MIN:
+            message = "Your proposed upload is smaller than the minimum allowed size"
+            details = (
+                ("ProposedSize", str(part.content.size_bytes)),
+                ("MinSizeAllowed", str(PART_BYTES_MIN)),
+                ("PartNumber", str(part.number)),
+                ("ETag", part.etag),
+            )
+            raise S3Refusal(status=400, code="EntityTooSmall", message=message, details=details)
+    return tuple(parts)
+
+
+def _named_part(upload: Upload, item: Node) -> Part:
+    number, etag = item.need("PartNumber").strip(), item.need("ETag").strip().strip('"')
+    if not (number.isascii() and number.isdigit()):
+        raise malformed(f"{number[:20]!r} is no part number")
+    part = upload.parts.get(int(number))
+    if part is None or part.etag != etag:
+        message = (
+            "One or more of the specified parts could not be found. The part may not have been uploaded, or the "
+            "specified entity tag may not match the part's entity tag."
+        )
+        details = (("UploadId", upload.upload_id), ("PartNumber", number), ("ETag", etag))
+        raise S3Refusal(status=400, code="InvalidPart", message=message, details=details)
+    for algorithm in CHECKSUM_ALGORITHMS:
+        claimed = item.text(f"Checksum{algorithm.upper()}")
+        if claimed is not None and algorithm == part.checksum.algorithm and claimed != part.checksum.value:
+            message = "One or more of the specified parts could not be found. The checksum may not match."
+            raise S3Refusal(status=400, code="InvalidPart", message=message, details=(("PartNumber", number),))
+        if claimed is None and upload.composite and algorithm == upload.algorithm:
+            message = (
+                f"The upload was created using a {algorithm} checksum. The complete request must include the checksum "
+                f"for each part. It was missing for part {number} in the request."
+            )
+            raise _invalid_request(message)
+    return part
+
+
+def _check_size(call: Call, size_bytes: int) -> None:
+    declared = call.fields.get("x-amz-mp-object-size")
+    if declared is not None and declared != str(size_bytes):
+        message = (
+            f"The provided 'x-amz-mp-object-size' header value {declared} does not match what was computed: "
+            f"{size_bytes}"
+        )
+        raise _invalid_request(message)
+
+
+def _whole_checksum(upload: Upload, parts: tuple[Part, ...]) -> Checksum:
+    algorithm = upload.algorithm or DEFAULT_ALGORITHM
+    if upload.composite:
+        digest = digest_of(algorithm, [memoryview(b"".join(part.digest for part in parts))])
+        return Checksum(algorithm=algorithm, value=f"{base64_of(digest)}-{len(parts)}", composite=True)
+    digest = combined(algorithm, ((part.digest, part.content.size_bytes) for part in parts))
+    return Checksum(algorithm=algorithm, value=base64_of(digest))
+
+
+def _check_whole(call: Call, upload: Upload, checksum: Checksum) -> None:
+    """Hold the checksum that the client has of the whole against ours. Raises `S3Refusal`."""
+    kind = call.fields.get("x-amz-checksum-type", "").upper()
+    if kind and upload.algorithm and kind != checksum.kind:
+        message = (
+            f"The upload was created using the {checksum.kind} checksum mode. The complete request must use the same "
+            "checksum mode."
+        )
+        raise _invalid_request(message)
+    claimed = call.fields.get(f"x-amz-checksum-{checksum.algorithm}")
+    if claimed is not None and claimed != checksum.value:
+        message = f"The {checksum.algorithm.upper()} you specified did not match the calculated checksum."
+        raise S3Refusal(status=400, code="BadDigest", message=message)
+
+
+def _whole_etag(parts: tuple[Part, ...]) -> str:
+    """Give the MD5 of the parts' MD5s, and their number; of parts without an MD5 their opaque tag stands in."""
+    digests = b"".join(bytes.fromhex(part.etag.partition("-")[0]) for part in parts)
+    return f"{hashlib.md5(digests, usedforsecurity=False).hexdigest()}-{len(parts)}"
+
+
+def _joined(parts: tuple[Part, ...]) -> list[Stretch]:
+    stretches: list[Stretch] = []
+    for part in parts:
+        assert isinstance(part.content, Stretches)
+        stretches += part.content.cut(0, part.content.size_bytes)
+    return stretches
+
+
+def _listed(part: Part, *, told: bool) -> str:
+    return group(
+        "Part",
+        element("PartNumber", part.number),
+        element("LastModified", iso_time(part.modified_s)),
+        element("ETag", f'"{part.etag}"'),
+        element("Size", part.content.size_bytes),
+        *((element(part.checksum.element, part.checksum.value),) if told else ()),
+    )
+
+
+def _invalid_request(message: str) -> S3Refusal:
+    return S3Refusal(status=400, code="InvalidRequest", message=message)

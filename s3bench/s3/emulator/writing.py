@@ -1,0 +1,82 @@
+"""How an object gets a new version: PutObject, and what all writes share.
+
+Owns what is kept about a version and charged for it.
+"""
+
+from s3bench.s3.emulator.call import Call
+from s3bench.s3.emulator.conditions import check_write
+from s3bench.s3.emulator.content import Content
+from s3bench.s3.emulator.describing import base64_of, checksum_headers, describe
+from s3bench.s3.emulator.lookup import current_state, find_bucket
+from s3bench.s3.emulator.memory import Hold, Memory
+from s3bench.s3.emulator.store import Bucket, Checksum, Description, Part, Store, Version, Versioning
+from s3bench.s3.exchange import Reply
+
+_VERSION_BYTES = 1024
+"""What is kept about a version beside its bytes and what its client says about it, about."""
+
+
+class WriteOperations:
+    """What can be written as an object."""
+
+    def __init__(self, store: Store, memory: Memory) -> None:
+        self._store = store
+        self._memory = memory
+
+    def put(self, call: Call) -> Reply:
+        """Store an object."""
+        bucket = find_bucket(self._store, call.bucket)
+        received = call.data
+        assert received is not None
+        check_write(call.fields, call.key, current_state(bucket, call.key))
+        checksum = Checksum(algorithm=received.algorithm, value=base64_of(received.digest()))
+        version = self.keep(
+            bucket,
+            call,
+            description=describe(call.fields),
+            content=received.content(),
+            etag=received.etag(),
+            checksum=checksum,
+        )
+        headers = [("ETag", f'"{version.etag}"'), *written_headers(bucket, version), *checksum_headers(checksum)]
+        return call.reply(200, headers)
+
+    def keep(
+        self,
+        bucket: Bucket,
+        call: Call,
+        *,
+        description: Description,
+        content: Content,
+        etag: str,
+        checksum: Checksum,
+        parts: tuple[Part, ...] = (),
+    ) -> Version:
+        """Make a new current version of the key that `call` names."""
+        version = Version(
+            key=call.key,
+            version_id=bucket.next_version_id(call.key),
+            modified_s=call.now_s,
+            hold=self.hold(call.key, description, len(parts)),
+            content=content,
+            etag=etag,
+            checksum=checksum,
+            description=description,
+            parts=parts,
+        )
+        bucket.put(version)
+        return version
+
+    def hold(self, key: str, description: Description, parts: int = 0) -> Hold:
+        """Charge what is kept about a version of `key`. Raises `S3Refusal` beyond the memory limit."""
+        said = (*description.headers, *description.metadata, *description.tags)
+        size_bytes = _VERSION_BYTES + len(key) + sum(len(name) + len(value) for name, value in said)
+        return self._memory.hold(size_bytes + _VERSION_BYTES // 2 * parts)
+
+
+def written_headers(bucket: Bucket, version: Version) -> list[tuple[str, str]]:
+    """Give the headers that every write of an object answers with."""
+    headers = [("x-amz-server-side-encryption", "AES256")]
+    if bucket.versioning is not Versioning.NEVER:
+        headers.append(("x-amz-version-id", version.version_id))
+    return headers

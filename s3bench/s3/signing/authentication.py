@@ -1,0 +1,199 @@
+"""Whether a request was signed by somebody who holds the secret, and is allowed to arrive now.
+
+Owns the checks and their refusals (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html); one access
+key is known. What a request says about its signature is `claim`'s, the calculation `sigv4`'s. Session tokens are signed
+like every header, but not looked at.
+"""
+
+import hmac
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import msgspec
+
+from s3bench.s3.http import RequestHead
+from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.signing.claim import Claim, header_claim, header_fault, query_claim, query_fault, unsupported_mechanism
+from s3bench.s3.signing.sigv4 import (
+    UNSIGNED_PAYLOAD,
+    SigningKey,
+    SigningKeys,
+    canonical_path,
+    canonical_request,
+    string_to_sign,
+)
+from s3bench.s3.signing.streaming import (
+    STREAMING,
+    STREAMING_TRAILER,
+    STREAMING_UNSIGNED_TRAILER,
+    ChunkSigner,
+    ChunkVerifier,
+)
+
+SKEW_S_MAX = 15 * 60
+"""How far a request's clock may be from ours."""
+
+_SPECIAL_PAYLOADS = frozenset({UNSIGNED_PAYLOAD, STREAMING, STREAMING_TRAILER, STREAMING_UNSIGNED_TRAILER})
+_SHA256 = re.compile(r"[0-9A-Fa-f]{64}")
+
+
+class Signature(msgspec.Struct, frozen=True):
+    """A signature that was found right; `payload` is UNSIGNED-PAYLOAD or the value of x-amz-content-sha256."""
+
+    access_key: str
+    timestamp: str
+    payload: str
+    seed: str
+    key: SigningKey
+
+    def chunk_check(self) -> ChunkVerifier | None:
+        """Make what verifies the chunks of the request's body, where they are signed."""
+        if self.payload not in {STREAMING, STREAMING_TRAILER}:
+            return None
+        signer = ChunkSigner(self.key, timestamp=self.timestamp, seed=self.seed)
+        return ChunkVerifier(signer, with_trailer=self.payload == STREAMING_TRAILER)
+
+
+class Authenticator:
+    """Checks requests against one pair of keys; `now` gives seconds since 1970."""
+
+    __slots__ = ("_access_key", "_keys", "_now", "_region")
+
+    def __init__(self, access_key: str, secret_key: str, region: str, now: Callable[[], float]) -> None:
+        self._access_key = access_key
+        self._keys = SigningKeys(secret_key)
+        self._region = region
+        self._now = now
+
+    def check(self, head: RequestHead) -> Signature:
+        """Give the signature of a request that may come in; raises `S3Refusal` for any other."""
+        claim = _claim_of(head)
+        presigned = claim.expires_s is not None
+        if claim.region != self._region:
+            fault = query_fault if presigned else header_fault
+            why = f"the region '{claim.region}' is wrong; expecting '{self._region}'"
+            raise fault(why, (("Region", self._region),))
+        if claim.access_key != self._access_key:
+            raise S3Refusal(
+                status=403,
+                code="InvalidAccessKeyId",
+                message="The AWS Access Key Id you provided does not exist in our records.",
+                details=(("AWSAccessKeyId", claim.access_key),),
+            )
+        _check_time(claim, self._now())
+        _check_payload(claim.payload)
+        _check_coverage(claim, head)
+        key = self._keys.key(claim.date, claim.region)
+        path = canonical_path(head.path)
+        request = canonical_request(head.method, path, claim.query, head.fields, claim.signed, claim.payload)
+        text = string_to_sign(claim.timestamp, key.scope, request)
+        signature = key.sign(text)
+        if not hmac.compare_digest(signature.encode(), claim.signature.encode()):
+            raise _does_not_match(claim, text, request)
+        return Signature(claim.access_key, claim.timestamp, claim.payload, signature, key)
+
+
+def _claim_of(head: RequestHead) -> Claim:
+    """Read whichever form of a claim the request has."""
+    authorization = head.fields.get("authorization")
+    query = head.query
+    presigned = "X-Amz-" in query and any(
+        f"X-Amz-{name}=" in query for name in ("Algorithm", "Credential", "Signature")
+    )
+    if authorization is None:
+        if presigned:
+            return query_claim(head)
+        if "AWSAccessKeyId=" in query:
+            raise unsupported_mechanism()
+        raise S3Refusal(status=403, code="AccessDenied", message="Access Denied")
+    if presigned:
+        raise S3Refusal(
+            status=400,
+            code="InvalidArgument",
+            message="Only one auth mechanism allowed; only the X-Amz-Algorithm query parameter, Signature query string "
+            "parameter or the Authorization header should be specified",
+            details=(("ArgumentName", "Authorization"), ("ArgumentValue", authorization)),
+        )
+    return header_claim(head, authorization)
+
+
+def _check_time(claim: Claim, now_s: float) -> None:
+    if claim.expires_s is None:
+        if abs(now_s - claim.signed_s) > SKEW_S_MAX:
+            raise S3Refusal(
+                status=403,
+                code="RequestTimeTooSkewed",
+                message="The difference between the request time and the current time is too large.",
+                details=(
+                    ("RequestTime", claim.timestamp),
+                    ("ServerTime", _iso(now_s)),
+                    ("MaxAllowedSkewMilliseconds", str(SKEW_S_MAX * 1000)),
+                ),
+            )
+    elif now_s > claim.signed_s + claim.expires_s:
+        raise S3Refusal(
+            status=403,
+            code="AccessDenied",
+            message="Request has expired",
+            details=(
+                ("X-Amz-Expires", str(claim.expires_s)),
+                ("Expires", _iso(claim.signed_s + claim.expires_s)),
+                ("ServerTime", _iso(now_s)),
+            ),
+        )
+    elif claim.signed_s - now_s > SKEW_S_MAX:
+        raise S3Refusal(status=403, code="AccessDenied", message="Request is not valid yet")
+
+
+def _iso(at_s: float) -> str:
+    return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _check_payload(payload: str) -> None:
+    if payload in _SPECIAL_PAYLOADS or _SHA256.fullmatch(payload) is not None:
+        return
+    if not payload:
+        message = "Missing required header for this request: x-amz-content-sha256"
+        raise S3Refusal(status=400, code="InvalidRequest", message=message)
+    if payload.startswith("STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD"):
+        raise S3Refusal(status=501, code="NotImplemented", message=f"{payload} is not supported")
+    raise S3Refusal(
+        status=400,
+        code="InvalidArgument",
+        message="x-amz-content-sha256 must be UNSIGNED-PAYLOAD, STREAMING-AWS4-HMAC-SHA256-PAYLOAD, or a valid sha256 "
+        "value.",
+        details=(("ArgumentName", "x-amz-content-sha256"), ("ArgumentValue", payload)),
+    )
+
+
+def _check_coverage(claim: Claim, head: RequestHead) -> None:
+    """Refuse a request with headers that matter and are not signed: host, and all that S3 acts upon."""
+    signed = claim.signed
+    unsigned = [name for name in head.fields if name.startswith("x-amz-") and name not in signed]
+    if unsigned or "host" not in signed:
+        names = unsigned if "host" in signed else ["host", *unsigned]
+        raise S3Refusal(
+            status=403,
+            code="AccessDenied",
+            message="There were headers present in the request which were not signed",
+            details=(("HeadersNotSigned", ", ".join(names)),),
+        )
+
+
+def _does_not_match(claim: Claim, text: str, request: str) -> S3Refusal:
+    request_bytes = request.encode("latin-1")
+    return S3Refusal(
+        status=403,
+        code="SignatureDoesNotMatch",
+        message="The request signature we calculated does not match the signature you provided. "
+        "Check your key and signing method.",
+        details=(
+            ("AWSAccessKeyId", claim.access_key),
+            ("StringToSign", text),
+            ("SignatureProvided", claim.signature),
+            ("StringToSignBytes", text.encode().hex(" ")),
+            ("CanonicalRequest", request_bytes.decode("utf-8", "replace")),
+            ("CanonicalRequestBytes", request_bytes.hex(" ")),
+        ),
+    )
