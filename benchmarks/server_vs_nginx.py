@@ -20,42 +20,16 @@ Exits 1 when a bar is missed, 2 when nginx or wrk is missing or the machine has 
 import argparse
 import contextlib
 import os
-import re
-import shutil
-import signal
-import socket
-import statistics
-import subprocess
 import sys
 import tempfile
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from peers import LARGE_BYTES, SMALL_BYTES, Load, Rate, Target, large_puts, measure, median, need, nginx, pin, wrk
+
 from s3bench.s3.endpoint import StubEndpoint
 from s3bench.spec.definition import FileBody, Match, Response
-
-SMALL_BYTES = 4 * 1024
-LARGE_BYTES = 8 * 1024 * 1024
-LIMIT_S = 20.0
-
-NGINX_CONFIG = """
-daemon off; master_process off; worker_processes 1; pid {directory}/nginx.pid; error_log {directory}/error.log crit;
-events {{ worker_connections 1024; use epoll; multi_accept on; }}
-http {{
-  access_log off; sendfile on; tcp_nopush on; tcp_nodelay on; keepalive_requests 100000000; client_max_body_size 0;
-  open_file_cache max=100; open_file_cache_valid 60s; etag on; default_type binary/octet-stream;
-  client_body_temp_path {directory}/body; proxy_temp_path {directory}/proxy; fastcgi_temp_path {directory}/fastcgi;
-  uwsgi_temp_path {directory}/uwsgi; scgi_temp_path {directory}/scgi;
-  server {{
-    listen 127.0.0.1:{port} backlog=4096;
-    location / {{ root {directory}/www; }}
-    location /put/ {{ return 200; }}
-  }}
-}}
-"""
 
 STUB_RESPONSES = (
     Response(match=Match(method="GET", path="/bucket/small"), body=FileBody(file="small"), instances=None),
@@ -69,56 +43,28 @@ class Case:
     """One kind of load, and the least ratio of our requests per second to nginx's."""
 
     name: str
-    load: Callable[[int, float], int]
+    load: Load
     bar: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
-    """What one round showed of one server."""
-
-    requests_per_s: float
-    server_cpu_us: float  # per request
-    load_busy: float  # cores used by the load
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """A running server."""
-
-    port: int
-    pid: int
-    begin: Callable[[], None]
-    end: Callable[[], int | None]  # requests it recorded, where it records any
 
 
 def main() -> int:
     """Run all cases and print the table."""
     options = _options()
-    missing = [tool for tool in ("nginx", "wrk") if shutil.which(tool, path=f"{os.environ['PATH']}:/usr/sbin") is None]
-    if missing:
-        print(f"missing: {', '.join(missing)}; install with `apt-get install {' '.join(missing)}`", file=sys.stderr)
-        return 2
+    need("nginx", "wrk")
     control = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
     print(f"congestion control: {control} for nginx, reno for the stub and for the PUTs' load")
-    cores = sorted(os.sched_getaffinity(0))
-    if len(cores) < 2:
-        print("this needs two cores: one for the server, one for the load", file=sys.stderr)
-        return 2
     cases = (
-        Case(name="4 KiB GET", load=_wrk("/bucket/small", connections=16), bar=0.8),
-        Case(name="8 MiB GET", load=_wrk("/bucket/large", connections=4), bar=0.95),
-        Case(name="8 MiB PUT", load=_put_load, bar=2.5),
+        Case(name="4 KiB GET", load=wrk("/bucket/small", connections=16), bar=0.8),
+        Case(name="8 MiB GET", load=wrk("/bucket/large", connections=4), bar=0.95),
+        Case(name="8 MiB PUT", load=large_puts("/put/key", os.urandom(LARGE_BYTES)), bar=2.5),
     )
     with tempfile.TemporaryDirectory(prefix="s3bench-nginx-") as name, contextlib.ExitStack() as stack:
         directory = Path(name)
         _write_objects(directory / "www")
-        nginx = stack.enter_context(_nginx(directory))
+        peer = stack.enter_context(nginx(directory))
         stub = stack.enter_context(_stub(directory))
-        for target in (nginx, stub):
-            os.sched_setaffinity(target.pid, {cores[0]})
-        os.sched_setaffinity(0, {cores[1]})
-        missed = [case.name for case in cases if not _run(case, stub, nginx, options)]
+        pin(peer, stub)
+        missed = [case.name for case in cases if not _run(case, stub, peer, options)]
     if missed:
         print(f"below the bar: {', '.join(missed)}")
     return 1 if missed else 0
@@ -131,16 +77,16 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _run(case: Case, stub: Target, nginx: Target, options: argparse.Namespace) -> bool:
+def _run(case: Case, stub: Target, peer: Target, options: argparse.Namespace) -> bool:
     """Print one case's row; whether it reaches its bar."""
     rates: dict[str, list[Rate]] = {"stub": [], "nginx": []}
-    for target in (stub, nginx):
-        _measure(case, target, 0.5)  # warm-up
+    for target in (stub, peer):
+        measure(case.name, case.load, target, 0.5)  # warm-up
     for number in range(options.rounds):
-        order = [("stub", stub), ("nginx", nginx)]
+        order = [("stub", stub), ("nginx", peer)]
         for name, target in order if number % 2 else reversed(order):
-            rates[name].append(_measure(case, target, options.seconds))
-    ours, theirs = (_median(rates[name]) for name in ("stub", "nginx"))
+            rates[name].append(measure(case.name, case.load, target, options.seconds))
+    ours, theirs = (median(rates[name]) for name in ("stub", "nginx"))
     pairs = [a.requests_per_s / b.requests_per_s for a, b in zip(rates["stub"], rates["nginx"], strict=True)]
     ratio = ours.requests_per_s / theirs.requests_per_s
     print(
@@ -153,72 +99,11 @@ def _run(case: Case, stub: Target, nginx: Target, options: argparse.Namespace) -
     return ratio >= case.bar
 
 
-def _median(rates: list[Rate]) -> Rate:
-    return Rate(
-        requests_per_s=statistics.median(rate.requests_per_s for rate in rates),
-        server_cpu_us=statistics.median(rate.server_cpu_us for rate in rates),
-        load_busy=statistics.median(rate.load_busy for rate in rates),
-    )
-
-
-def _measure(case: Case, target: Target, seconds: float) -> Rate:
-    target.begin()
-    cpu_ns, busy_s, started_s = _cpu_ns(target.pid), _own_cpu_s(), time.perf_counter()
-    requests = case.load(target.port, seconds)
-    elapsed_s = time.perf_counter() - started_s
-    cpu_ns = _cpu_ns(target.pid) - cpu_ns
-    busy_s = _own_cpu_s() - busy_s
-    recorded = target.end()
-    if recorded is not None and not requests <= recorded <= requests + 64:
-        raise SystemExit(f"{case.name}: {requests} requests made, {recorded} in the wire log")
-    return Rate(
-        requests_per_s=requests / elapsed_s, server_cpu_us=cpu_ns / requests / 1e3, load_busy=busy_s / elapsed_s
-    )
-
-
-def _cpu_ns(pid: int) -> int:
-    return time.clock_gettime_ns((~pid << 3) | 2)
-
-
-def _own_cpu_s() -> float:
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
-
-
 def _write_objects(www: Path) -> None:
     bucket = www / "bucket"
     bucket.mkdir(parents=True)
     (bucket / "small").write_bytes(os.urandom(SMALL_BYTES))
     (bucket / "large").write_bytes(os.urandom(LARGE_BYTES))
-
-
-@contextlib.contextmanager
-def _nginx(directory: Path) -> Iterator[Target]:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-    config = directory / "nginx.conf"
-    config.write_text(NGINX_CONFIG.format(directory=directory, port=port))
-    program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
-    assert program is not None
-    with subprocess.Popen([program, "-e", "stderr", "-p", str(directory), "-c", str(config)]) as process:
-        try:
-            _await_port(port)
-            yield Target(port=port, pid=process.pid, begin=lambda: None, end=lambda: None)
-        finally:
-            process.send_signal(signal.SIGTERM)
-
-
-def _await_port(port: int) -> None:
-    deadline_s = time.monotonic() + LIMIT_S
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            if time.monotonic() > deadline_s:
-                raise
-            time.sleep(0.02)
-        else:
-            return
 
 
 @contextlib.contextmanager
@@ -238,51 +123,6 @@ def _stub(directory: Path) -> Iterator[Target]:
 
         port = int(endpoint.url.rpartition(":")[2])
         yield Target(port=port, pid=endpoint.pid, begin=begin, end=end)
-
-
-def _wrk(path: str, *, connections: int) -> Callable[[int, float], int]:
-    def load(port: int, seconds: float) -> int:
-        command = ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", f"http://127.0.0.1:{port}{path}"]
-        finished = subprocess.run(command, capture_output=True, text=True, timeout=seconds + LIMIT_S, check=True)
-        if "Non-2xx" in finished.stdout or "Socket errors" in finished.stdout:
-            raise SystemExit(finished.stdout)
-        found = re.search(r"([0-9]+) requests in", finished.stdout)
-        assert found is not None
-        return int(found[1])
-
-    return load
-
-
-def _put_load(port: int, seconds: float) -> int:
-    """PUT 8 MiB again and again over four connections; how many were answered."""
-    descriptor = os.memfd_create("body")
-    os.write(descriptor, os.urandom(LARGE_BYTES))
-    deadline_s = time.monotonic() + seconds
-    done = [0] * 4
-
-    def put(slot: int) -> None:
-        head = f"PUT /put/key HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {LARGE_BYTES}\r\n\r\n".encode()
-        with socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S) as connection:
-            # Where BBR is the default its pacing would measure timers instead of servers.
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
-            while time.monotonic() < deadline_s:
-                connection.send(head, socket.MSG_MORE)
-                connection.settimeout(None)
-                sent = 0
-                while sent < LARGE_BYTES:
-                    sent += os.sendfile(connection.fileno(), descriptor, sent, LARGE_BYTES - sent)
-                connection.settimeout(LIMIT_S)
-                if not connection.recv(4096).startswith(b"HTTP/1.1 200"):
-                    raise SystemExit("a PUT was not answered with 200")
-                done[slot] += 1
-
-    threads = [threading.Thread(target=put, args=(slot,), daemon=True) for slot in range(len(done))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(seconds + LIMIT_S)
-    os.close(descriptor)
-    return sum(done)
 
 
 if __name__ == "__main__":

@@ -204,6 +204,7 @@ class _Bout:
                 iteration=iteration,
                 interval_s=settings.interval_s,
                 turnaround_s=None if turnaround_ns is None else turnaround_ns / 1e9,
+                network=self.bench.endpoint.network,
             )
         )
 
@@ -246,7 +247,7 @@ class _Bout:
 
     def _errors(self, log: WireLog | None) -> tuple[str, ...]:
         on_the_wire = () if log is None else self._wire_errors(log)
-        served = self.bench.endpoint.served() if log is None else served_files(log)
+        served = self.bench.endpoint.served() | ({} if log is None else served_files(log))
         workspace, environment = self.workspace, self.definition.environment
         return (
             *on_the_wire,

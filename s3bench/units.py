@@ -3,7 +3,25 @@
 Parses sizes and durations that people write, and scales figures when they are printed.
 """
 
+import re
+
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
+_DECIMAL = ("B", "KB", "MB", "GB", "TB")
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]*)", re.ASCII)
+
+
+def parse_bytes(text: str) -> int:
+    """Return the bytes that `text` means: `4096`, `512MiB`, `2GiB` (binary units), `1.5GB` (decimal ones).
+
+    Raises `ValueError` for anything else.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    unit = (found[2] or "B").lower() if found else ""
+    for names, step in ((_BINARY, 1024), (_DECIMAL, 1000)):
+        for power, name in enumerate(names):
+            if found and unit == name.lower():
+                return round(float(found[1]) * float(step) ** power)
+    raise ValueError(f"{text!r} is no size: write bytes, or a number with a unit, such as 512MiB, 2GiB, 1.5GB")
 
 
 def render_bytes(size_bytes: float) -> str:

@@ -5,7 +5,6 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,21 +13,22 @@ import click
 import msgspec
 
 import s3bench
-from s3bench.bench import Bench, ReadyCell, Settings, run_cells
+from s3bench.bench import Bench, ReadyCell, run_cells
 from s3bench.cli.progress import RunProgress, progress_for
 from s3bench.cli.ready import ready_cells
+from s3bench.cli.runoptions import RunOptions, check_options
 from s3bench.errors import BadInput, ExitCode
 from s3bench.report.table import render_table
 from s3bench.results.document import Client, Document, encode_document, render_time
 from s3bench.results.file import check_output, write_document
 from s3bench.results.redaction import redact
-from s3bench.run.endpoint import Endpoint, InProcess, Stubbed
+from s3bench.run.endpoint import Emulated, Endpoint, InProcess, Stubbed
 from s3bench.run.live import LiveEndpoint
 from s3bench.run.machine import machine_facts, machine_warnings
 from s3bench.run.owner import workspace_parent
 from s3bench.run.process import Spawner
 from s3bench.run.workspace import Workspaces
-from s3bench.s3.endpoint import StubEndpoint
+from s3bench.s3.endpoint import EmulatorEndpoint, StubEndpoint
 from s3bench.spec.definition import Definition
 from s3bench.spec.parse import read_definitions
 from s3bench.spec.plan import Plan, parse_client_spec, plan_runs
@@ -101,7 +101,15 @@ _POSITIVE_SECONDS = click.FloatRange(min=0, min_open=True)
     metavar="SECONDS",
     help="End a run that takes longer, unless its definition says otherwise.",
 )
-@click.option("--tls", is_flag=True, help="Stub over HTTPS, with a certificate of our own.")
+@click.option(
+    "--endpoint",
+    type=click.Choice(["stub", "emulator"]),
+    default="stub",
+    show_default=True,
+    help="What answers: the definitions' responses, or an S3 in memory that holds the objects they tell of.",
+)
+@click.option("--network", metavar="MODEL", help="Impose a network model on the emulator, e.g. ec2:c5.large.")
+@click.option("--tls", is_flag=True, help="Stub or emulator over HTTPS, with a certificate of our own.")
 @click.option(
     "--verify/--no-verify",
     default=True,
@@ -138,62 +146,12 @@ def run_command(**options: Any) -> None:
     s3bench run -n 10 -k 'cp and upload' -o results.json     keep the results in a file
     s3bench run -n 5 --client cli-classic --client cli-crt   Classic against CRT
     s3bench run mine.json > results.json                     a pipe gets the results document
+    s3bench run --endpoint emulator --network ec2:c5.large   an S3 in memory, behind a link of 949 MB/s
     s3bench run --list -k sync                               what would run
 
     Exit code 4 when any run failed; its error stands in the results, the others are whole.
     """
-    _run(RunOptions(**options))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """The options of `s3bench run`, as typed; the help of each is above."""
-
-    files: tuple[Path, ...]
-    named_files: tuple[Path, ...]
-    num_iterations: int
-    warmup: int
-    select: str | None
-    suite: str | None
-    clients: tuple[str, ...]
-    num_chunks: int
-    chunk_id: int
-    output: Path | None
-    force: bool
-    as_json: bool
-    data_interval: float
-    timeout: float
-    tls: bool
-    verify: bool
-    stub: str
-    endpoint_url: str | None
-    bucket: str | None
-    debug_dir: Path | None
-    keep_workspace: bool
-    audit: bool
-    list_only: bool
-    quiet: bool
-
-    @property
-    def settings(self) -> Settings:
-        """How to measure."""
-        return Settings(
-            interval_s=self.data_interval, verify=self.verify, timeout_s=self.timeout, debug_dir=self.debug_dir
-        )
-
-    @property
-    def recorded(self) -> dict[str, object]:
-        """What the document keeps of them: all that can change a figure."""
-        return {
-            "num_iterations": self.num_iterations,
-            "warmup": self.warmup,
-            "data_interval": self.data_interval,
-            "timeout": self.timeout,
-            "endpoint": "live" if self.endpoint_url else f"stub {self.stub}",
-            "tls": self.tls,
-            "verify": self.verify,
-            "audit": self.audit,
-        }
+    _run(RunOptions.of(options))
 
 
 def shipped_definitions() -> Path:
@@ -203,24 +161,8 @@ def shipped_definitions() -> Path:
     return inside if inside.is_file() else package.parent / "benchmarks.json"
 
 
-def _check(options: RunOptions) -> None:
-    """Refuse options that contradict each other. Raises `BadInput`."""
-    if (options.endpoint_url is None) is not (options.bucket is None):
-        raise BadInput(
-            "--endpoint-url and --bucket go together", fix="name the endpoint and the bucket to be used there"
-        )
-    if options.endpoint_url and (options.tls or options.stub == "in-process"):
-        raise BadInput("--tls and --stub are the stub's", "--endpoint-url runs without one", "leave them out")
-    if options.tls and options.stub == "in-process":
-        raise BadInput("--tls needs the server", "the stub in the client's process has no sockets", "leave --tls out")
-    if options.debug_dir and options.debug_dir.is_dir() and any(options.debug_dir.iterdir()) and not options.force:
-        raise BadInput(
-            f"{options.debug_dir} is not empty", "nothing is overwritten", "name another directory, or --force"
-        )
-
-
 def _run(options: RunOptions) -> None:
-    _check(options)
+    check_options(options)
     plan = _plan(options)
     if options.list_only:
         _print_plan(plan)
@@ -339,8 +281,12 @@ def _endpoint(options: RunOptions, root: Path) -> Iterator[Endpoint]:
         with LiveEndpoint(options.endpoint_url, bucket=options.bucket) as live:
             yield live
         return
-    directory = root / "stub"
+    directory = root / "server"
     directory.mkdir(mode=0o700)
+    if options.endpoint == "emulator":
+        with EmulatorEndpoint(tls=options.tls, directory=directory) as emulator:
+            yield Emulated(emulator, network=options.network)
+        return
     if options.stub == "in-process":
         yield InProcess(directory)
         return

@@ -65,12 +65,22 @@ class WireFacts:
     server_cpu_s: float | None
 
 
+class NetworkFigure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One property of a network model, asked and achieved over `count` requests, in `unit` (`s` or `B/s`)."""
+
+    name: str
+    unit: str
+    asked: float
+    achieved: float
+    count: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """All that is known about one iteration.
 
     `milestones_s` are the probes' times since the spawn by the names of `Milestones`; `first_client_invocation_s` is
-    theirs too. `warnings` are doubts of those who gathered the facts.
+    theirs too. `network` is how well a network model was met. `warnings` are doubts of those who gathered the facts.
     """
 
     iteration: int
@@ -82,6 +92,7 @@ class Facts:
     first_client_invocation_s: float | None = None
     sampler_cpu_s: float | None = None
     turnaround_s: float | None = None
+    network: tuple[NetworkFigure, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -124,7 +135,8 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     `iteration` counts from 0, warm-up iterations not counted. `engine` is the S3 engine that the wire showed (`crt`,
     `python`, `go`, `other`, joined by `+` when there were several), empty when there was no request.
-    `requests_by_kind` counts requests by what they were (`GET ranged`, `PUT`).
+    `requests_by_kind` counts requests by what they were (`GET ranged`, `PUT`). `network` holds what was achieved of a
+    network model against what was asked, where one was imposed.
     """
 
     iteration: int
@@ -150,6 +162,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     milestones: Milestones
     wire: Wire | None
     harness: Harness
+    network: tuple[NetworkFigure, ...] = ()
     warnings: tuple[str, ...]
 
 
@@ -204,6 +217,7 @@ def measure(facts: Facts) -> Measurement:
             sampler_cpu_time=facts.sampler_cpu_s,
             server_cpu_time=wire.server_cpu_s if wire else None,
         ),
+        network=facts.network,
         warnings=(*facts.warnings, *_doubts(facts)),
     )
 

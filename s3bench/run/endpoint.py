@@ -1,18 +1,25 @@
-"""What the client under test talks to: the stub, in a process of its own or inside the client's, or a live S3.
+"""What the client under test talks to: stub or emulator in a process of its own, a stub in the client's, or a live S3.
 
 Owns the one interface behind which they are alike to the bench: armed before an iteration, collected after it. The live
 one is `live`'s.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from s3bench.clients.environment import EndpointFacts
 from s3bench.clients.inprocess import URL, read_log, write_script
-from s3bench.s3.endpoint import StubEndpoint
+from s3bench.errors import BadInput
+from s3bench.s3.control import StoredFile
+from s3bench.s3.emulator.settings import EmulatorSettings
+from s3bench.s3.endpoint import EmulatorEndpoint, StubEndpoint
+from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog
 from s3bench.spec.definition import Definition, Response
+from s3bench.spec.stored import StoredObject, buckets_of, stored_objects
+
+_S3_COMMANDS = frozenset({"s3", "s3api"})
 
 
 class Endpoint(Protocol):
@@ -28,6 +35,11 @@ class Endpoint(Protocol):
         """What a stub inside the client's process reads, where this is one."""
         ...
 
+    @property
+    def network(self) -> NetworkModel | None:
+        """The network model that it imposes."""
+        ...
+
     def adapted(self, definition: Definition) -> Definition:
         """The definition as it has to be for this endpoint; raises `BadInput` where it cannot run there."""
         ...
@@ -41,7 +53,7 @@ class Endpoint(Protocol):
         ...
 
     def served(self) -> dict[str, str]:
-        """Where no log tells: which workspace file stands behind which path."""
+        """Where no log tells it: which workspace file stands behind which path."""
         ...
 
     def conceal(self, text: str) -> str:
@@ -55,6 +67,7 @@ class Stubbed:
 
     stub: StubEndpoint
     script: Path | None = None
+    network: NetworkModel | None = None
 
     def adapted(self, definition: Definition) -> Definition:
         """The definition as it is."""
@@ -82,11 +95,58 @@ class Stubbed:
         return text
 
 
+class Emulated:
+    """A new S3 in memory for every iteration, with what the definition's command needs in it."""
+
+    def __init__(self, emulator: EmulatorEndpoint, *, network: NetworkModel | None) -> None:
+        self.script: Path | None = None
+        self.facts = EndpointFacts(url=emulator.url, ca_bundle=emulator.ca_bundle)
+        self._emulator = emulator
+        self.network: NetworkModel | None = network
+        self._buckets: tuple[str, ...] = ()
+        self._objects: tuple[StoredObject, ...] = ()
+
+    def adapted(self, definition: Definition) -> Definition:
+        """The definition without its responses: they only tell which objects there are."""
+        service = definition.command[0]
+        if service not in _S3_COMMANDS and not service.startswith("-"):
+            raise BadInput(
+                f"`{' '.join(definition.command)}` is not run on the emulator",
+                "it is an S3, and knows no other service",
+                "run it against the stub",
+            )
+        self._buckets = buckets_of(definition)
+        self._objects = stored_objects(definition)
+        return replace(definition, responses=None)
+
+    def arm(self, responses: tuple[Response, ...], *, workspace: Path, verify: bool) -> None:
+        """Have an emulator that is as the benchmark expects it. It verifies checksums as S3 does."""
+        del responses, verify
+        self._emulator.arm(
+            EmulatorSettings(buckets=self._buckets),
+            network=self.network,
+            objects=tuple(StoredFile(item.bucket, item.key, str(workspace / item.file)) for item in self._objects),
+        )
+
+    def collect(self) -> WireLog | None:
+        """The server's own record."""
+        return self._emulator.collect()
+
+    def served(self) -> dict[str, str]:
+        """The objects that were there to be downloaded: path to fixture file."""
+        return {item.path: item.file for item in self._objects}
+
+    def conceal(self, text: str) -> str:
+        """There are no secrets here."""
+        return text
+
+
 class InProcess:
     """Scripted responses inside a Classic client's own process: no sockets, and no wire that proves anything."""
 
     def __init__(self, directory: Path) -> None:
         self.facts = EndpointFacts(url=URL)
+        self.network: NetworkModel | None = None
         self.script: Path | None = directory / "script.json"
         self._log = directory / "requests.jsonl"
         self._responses: tuple[Response, ...] = ()

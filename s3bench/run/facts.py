@@ -8,9 +8,11 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from s3bench.results.measurement import Facts, SeriesFacts, UsageFacts, WireFacts
+from s3bench.results.measurement import Facts, NetworkFigure, SeriesFacts, UsageFacts, WireFacts
 from s3bench.run.process import ProcessRecord
 from s3bench.run.proof import engines, moves_object_data
+from s3bench.s3.network.accuracy import Accuracy, accuracy
+from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog, WireRequest
 
 FIRST_CALL = "first_client_invocation"
@@ -40,8 +42,13 @@ def gather_facts(
     iteration: int,
     interval_s: float | None,
     turnaround_s: float | None,
+    network: NetworkModel | None = None,
 ) -> Facts:
-    """All that is known about one iteration; `turnaround_s` passed between the end of the one before and its start."""
+    """All that is known about one iteration; `turnaround_s` passed between the end of the one before and its start.
+
+    `network` is the model that the server was to impose.
+    """
+    met = Accuracy(figures=(), warnings=()) if log is None or network is None else accuracy(log, network)
     return Facts(
         iteration=iteration,
         total_s=(record.ended_ns - record.started_ns) / _SECOND_NS,
@@ -60,7 +67,17 @@ def gather_facts(
         first_client_invocation_s=milestones_s.get(FIRST_CALL),
         sampler_cpu_s=record.sampler_cpu_s if interval_s is not None else None,
         turnaround_s=turnaround_s,
-        warnings=record.warnings,
+        network=tuple(
+            NetworkFigure(
+                name=figure.name,
+                unit=figure.unit,
+                asked=figure.asked,
+                achieved=figure.achieved,
+                count=figure.count,
+            )
+            for figure in met.figures
+        ),
+        warnings=(*record.warnings, *met.warnings),
     )
 
 

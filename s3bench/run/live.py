@@ -13,6 +13,7 @@ from typing import Any, Self
 from s3bench.clients.environment import EndpointFacts, own_credentials
 from s3bench.errors import BadInput, S3BenchError
 from s3bench.results.redaction import REDACTED
+from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog
 from s3bench.spec.command import parse_transfer
 from s3bench.spec.definition import Definition, Response
@@ -26,6 +27,7 @@ class LiveEndpoint:
 
     def __init__(self, url: str, *, bucket: str) -> None:
         self.script: Path | None = None
+        self.network: NetworkModel | None = None
         self.facts = EndpointFacts(url=url, live=True)
         self.prefix = f"s3bench/{secrets.token_hex(6)}"
         self._bucket = bucket

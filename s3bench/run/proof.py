@@ -47,8 +47,11 @@ def engine_errors(log: WireLog, transfer: Transfer | None, expected: Engine | No
 
 
 def request_errors(log: WireLog) -> tuple[str, ...]:
-    """Requests that were not answered as scripted, responses left over, connections that spoke no HTTP."""
-    failed = [request.error for request in log.requests if request.error]
+    """Requests that were not answered as scripted, responses left over, connections that spoke no HTTP.
+
+    What a network model did to a request was asked for, and is no error.
+    """
+    failed = [request.error for request in log.requests if request.error and not request.fault]
     return tuple(dict.fromkeys((*failed, *(f"unused response: {item}" for item in log.leftover), *log.faults)))
 
 

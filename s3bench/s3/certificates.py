@@ -1,8 +1,9 @@
 """The test CA of one run, and the server certificate it signs.
 
-Owns the two PEM files. The keys never leave the private directory they are written to, and serve loopback alone.
+Owns the two PEM files. The keys never leave the private directory they are written to.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,12 +18,12 @@ class Certificates:
     server: Path
 
 
-def write_certificates(directory: Path) -> Certificates:
-    """Make a new CA and a server certificate for loopback inside `directory`."""
+def write_certificates(directory: Path, *, names: Sequence[str] = ()) -> Certificates:
+    """Make a new CA and a server certificate for loopback and `names` (addresses, host names) inside `directory`."""
     import trustme  # noqa: PLC0415 (its cryptography library takes long to import, and only --tls needs it)
 
     authority = trustme.CA()
-    issued = authority.issue_cert(*_NAMES)
+    issued = authority.issue_cert(*dict.fromkeys((*_NAMES, *names)))
     certificates = Certificates(ca_bundle=directory / "ca.pem", server=directory / "server.pem")
     certificates.server.touch(mode=0o600)
     issued.private_key_and_cert_chain_pem.write_to_path(certificates.server)

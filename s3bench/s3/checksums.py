@@ -6,6 +6,7 @@ request claims. Pure; the pieces arrive from `framing`.
 """
 
 import binascii
+import functools
 import hashlib
 import importlib
 import zlib
@@ -44,9 +45,20 @@ class _Crc:
         return self._value.to_bytes(self._size_bytes, "big")
 
 
+@functools.cache
 def _from_awscrt(name: str) -> Callable[..., int]:
     """Give awscrt's function `name`; imported on first use, since most scripts never verify."""
     function: Callable[..., int] = getattr(importlib.import_module("awscrt.checksums"), name)
+    return function
+
+
+@functools.cache
+def _crc32() -> Callable[[memoryview, int], int]:
+    """Give CRC-32: ISA-L's, fifteen times faster than zlib's, where the machine has it."""
+    try:
+        function: Callable[[memoryview, int], int] = importlib.import_module("isal.isal_zlib").crc32
+    except ImportError:
+        return zlib.crc32
     return function
 
 
@@ -57,7 +69,7 @@ _ALGORITHMS: dict[str, Callable[[], Hasher]] = {
     "md5": lambda: hashlib.md5(usedforsecurity=False),
     "sha1": lambda: hashlib.sha1(usedforsecurity=False),
     "sha256": hashlib.sha256,
-    "crc32": lambda: _Crc(zlib.crc32, 4),
+    "crc32": lambda: _Crc(_crc32(), 4),
     "crc32c": lambda: _Crc(_from_awscrt("crc32c"), 4),
     "crc64nvme": lambda: _Crc(_from_awscrt("crc64nvme"), 8),
 }
@@ -107,6 +119,8 @@ class Verifier:
 
     __slots__ = ("_claims", "_hashers")
 
+    chunk_check = None  # the stub knows no secret
+
     def __init__(self, claims: tuple[_Claim, ...], also: Iterable[str] = ()) -> None:
         self._claims = claims
         self._hashers = {claim.algorithm: _ALGORITHMS[claim.algorithm]() for claim in claims}
@@ -150,9 +164,15 @@ def verifier_for(head: RequestHead) -> Verifier | None:
     return Verifier(tuple(claims)) if claims else None
 
 
-def hashing_verifier(head: RequestHead, also: Iterable[str]) -> Verifier:
-    """Make what verifies the body of `head` and hashes it by the algorithms in `also` besides."""
-    return Verifier(tuple(_claims(head)), also)
+def hashing_verifier(head: RequestHead, also: Iterable[str], *, default: str | None = None) -> Verifier:
+    """Make what verifies the body of `head` and hashes it by the algorithms in `also` besides.
+
+    A body without a checksum of the `x-amz-checksum-` kind is hashed by `default`.
+    """
+    claims = tuple(_claims(head))
+    if default is not None and all(claim.algorithm != claim.name or claim.name == "md5" for claim in claims):
+        also = (*also, default)
+    return Verifier(claims, also)
 
 
 def _claims(head: RequestHead) -> list[_Claim]:

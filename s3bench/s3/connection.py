@@ -67,7 +67,7 @@ class Connection(Peer):
             except BLOCKED:
                 return
             except OSError as error:
-                self._lose(_in_words(error))
+                self._lose(in_words(error))
                 return
             if data and not self._held:
                 self._take(data, self._active_ns)
@@ -153,8 +153,8 @@ class Connection(Peer):
         """Begin to read the body of `head`, part of which may be in `data` from `at` on; where it ends there."""
         loop = self._loop
         self._begin(head)
-        framing = framing_of(head)
         sink = loop.handler.begin(head)
+        framing = framing_of(head, None if sink is None else sink.chunk_check)
         self._intake = intake = Intake(
             self.sock, framing, sink, buffer=loop.buffer, void=loop.void, droppable=self._droppable
         )
@@ -174,7 +174,7 @@ class Connection(Peer):
         except BLOCKED:
             return
         except OSError as error:
-            self._lose(_in_words(error))
+            self._lose(in_words(error))
             return
         except BadRequest as bad:
             self._refuse(bad)
@@ -196,6 +196,12 @@ class Connection(Peer):
         through the connection's state.
         """
         loop = self._loop
+        # botocore asks for it with an empty body too. Where the final status comes without it, botocore takes that for
+        # the status of the next such request on the connection as well, and waits for ever.
+        if "expect" in head.fields and head.expects_continue and not self._outbox.send_continue():
+            self._begin(head)
+            self._lose("the client took no 100 Continue")
+            return
         try:
             reply = loop.handler.finish(head, NO_BODY, loop.date_line)
         except Exception:
@@ -252,11 +258,12 @@ class Connection(Peer):
         """Send `reply`, of which `sent` bytes are sent; whether all is, and the connection goes on."""
         self._response_started_ns = now_ns
         try:
-            if self._outbox.start(reply, sent=sent, closing=self._closing):
+            self._outbox.load(reply, sent=sent, closing=self._closing)
+            if self._outbox.pump():
                 return self._end(self._outbox.body_bytes, self._broken)
         except (OSError, FileChanged) as error:
             self._state = _SEND
-            self._lose(_in_words(error))
+            self._lose(in_words(error))
             return False
         self._state = _SEND
         self._watch_for(EPOLLOUT)
@@ -266,7 +273,7 @@ class Connection(Peer):
         try:
             sent = self._outbox.pump()
         except (OSError, FileChanged) as error:
-            self._lose(_in_words(error))
+            self._lose(in_words(error))
             return
         if sent and self._end(self._outbox.body_bytes, self._broken):
             self._resume()
@@ -354,5 +361,6 @@ class Connection(Peer):
             self._payload_bytes = self._wire_bytes = 0
 
 
-def _in_words(error: OSError | FileChanged) -> str:
+def in_words(error: OSError | FileChanged) -> str:
+    """Say what ended a connection."""
     return str(error) if isinstance(error, FileChanged) else f"the connection failed ({error.strerror or error})"

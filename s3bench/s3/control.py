@@ -8,7 +8,10 @@ import time
 
 import msgspec
 
-from s3bench.s3.wirelog import WireLog
+from s3bench.errors import BadInput, S3BenchError
+from s3bench.s3.emulator.settings import EmulatorSettings
+from s3bench.s3.network.model import NetworkModel
+from s3bench.s3.wirelog import WireLog, WireRequest
 from s3bench.spec.definition import FileBody, Match, Response
 
 _LENGTH_BYTES = 8
@@ -49,15 +52,40 @@ class Scripted(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Arm(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Begin an iteration: answer with `responses`, their files read from the directory `workspace`."""
+    """Begin an iteration of the stub: answer with `responses`, their files read from the directory `workspace`."""
 
     responses: tuple[Scripted, ...]
     workspace: str
     verify: bool
 
 
+class StoredFile(msgspec.Struct, frozen=True, array_like=True):
+    """An object that exists from the start: the content of `file`, stored as `key` in `bucket`."""
+
+    bucket: str
+    key: str
+    file: str
+
+
+class Emulate(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Begin an iteration of a new emulator that holds `objects`, behind `network` where that is given."""
+
+    settings: EmulatorSettings
+    network: NetworkModel | None
+    objects: tuple[StoredFile, ...]
+
+
 class Collect(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """End the iteration and give its wire log."""
+
+
+class Drain(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Give the counters, and at most `requests_max` of the oldest requests that no drain has given yet.
+
+    What is given is forgotten; 0 forgets everything that was only counted. Connections notice nothing.
+    """
+
+    requests_max: int
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -67,7 +95,7 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Armed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The answer to `Arm`."""
+    """The answer to `Arm` and `Emulate`."""
 
 
 class Collected(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -76,16 +104,57 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     log: WireLog
 
 
+class Counters(msgspec.Struct, frozen=True, kw_only=True):
+    """What the server did since it was armed, and what it holds now.
+
+    `requests` have ended, `bytes_received` and `bytes_sent` are their bodies, framing taken off. `in_flight` requests
+    and `connections_open` connections are on. `server_cpu_s` is the process's CPU time. An emulator holds `objects`,
+    which take `held_bytes` of its memory limit.
+    """
+
+    requests: int = 0
+    bytes_received: int = 0
+    bytes_sent: int = 0
+    connections: int = 0
+    connections_open: int = 0
+    in_flight: int = 0
+    server_cpu_s: float = 0.0
+    objects: int = 0
+    held_bytes: int = 0
+
+
+class Drained(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The answer to `Drain`: requests in the order in which they ended; `pending` more are there to be drained."""
+
+    requests: tuple[WireRequest, ...]
+    pending: int
+    faults: tuple[str, ...]
+    counters: Counters
+
+
 class Refused(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The answer to a question that cannot be met, with the parts of an `S3BenchError`."""
+    """The answer to a question that cannot be met, with the parts of an `S3BenchError`.
+
+    `bad_input` tells that what the user typed is to blame.
+    """
 
     what: str
     why: str
     fix: str
+    bad_input: bool
+
+    @classmethod
+    def of(cls, error: S3BenchError) -> "Refused":
+        """Take `error` apart."""
+        return cls(what=error.what, why=error.why, fix=error.fix, bad_input=isinstance(error, BadInput))
+
+    def error(self) -> S3BenchError:
+        """Put the error together again."""
+        return (BadInput if self.bad_input else S3BenchError)(self.what, self.why, self.fix)
 
 
-Question = Arm | Collect
-Answer = Ready | Armed | Collected | Refused
+Question = Arm | Emulate | Collect | Drain
+Answer = Ready | Armed | Collected | Drained | Refused
 
 _QUESTIONS: msgspec.msgpack.Decoder[Question] = msgspec.msgpack.Decoder(Question)
 _ANSWERS: msgspec.msgpack.Decoder[Answer] = msgspec.msgpack.Decoder(Answer)

@@ -1,4 +1,4 @@
-"""The stub as the rest of s3bench sees it: a URL, armed before an iteration and collected after it.
+"""The server as the rest of s3bench sees it: a URL, armed as stub or as emulator, then collected or drained.
 
 Owns the server's process and the talk with it. What the server does is `host`'s and `server`'s.
 """
@@ -7,11 +7,14 @@ import contextlib
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
+import msgspec
+
 import s3bench
-from s3bench.errors import MachineError, S3BenchError
+from s3bench.errors import MachineError
 from s3bench.s3.certificates import write_certificates
 from s3bench.s3.control import (
     Answer,
@@ -21,39 +24,61 @@ from s3bench.s3.control import (
     ChannelClosed,
     Collect,
     Collected,
+    Drain,
+    Drained,
+    Emulate,
     Question,
     Ready,
     Refused,
     Scripted,
+    StoredFile,
 )
+from s3bench.s3.emulator.settings import EmulatorSettings
+from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog
 from s3bench.spec.definition import Response
 
+LOOPBACK = "127.0.0.1"
+
 _START_S = 30.0
 _ARM_S = 60.0
+_LOAD_S = 600.0
 _COLLECT_S = 120.0
 _STOP_S = 5.0
 _STDERR_BYTES = 2000
 
-_AnswerT = TypeVar("_AnswerT", Ready, Armed, Collected)
+_AnswerT = TypeVar("_AnswerT", Ready, Armed, Collected, Drained)
 
 # Isolated mode hides the current directory, so a source tree that is not installed is added, last.
 _START = "import sys, runpy; sys.path.append(sys.argv.pop(1)); runpy.run_module('s3bench.s3.host', run_name='__main__')"
 
 
-class StubEndpoint:
-    """A stub server in a process of its own, listening on loopback while the context lasts.
+class ServerProcess:
+    """A server in a process of its own, listening while the context lasts; nothing is armed at first.
 
-    `directory` is private to it: certificates and the server's stderr go there. The process ends with the context, and
-    by itself when this process dies. With `tls`, `ca_bundle` is what clients must trust.
+    It listens on the address `host` (an IPv4 or IPv6 address, loopback unless asked otherwise) and `port` (0: a free
+    one). `directory` is private to it: certificates and the server's stderr go there. The process ends with the
+    context, and by itself when this process dies. With `tls`, `ca_bundle` is what clients must trust; the certificate
+    is good for loopback, `host` and `names`. Entering raises `BadInput` when the address cannot be listened on.
     """
 
-    def __init__(self, *, tls: bool = False, directory: Path) -> None:
+    def __init__(
+        self,
+        *,
+        tls: bool = False,
+        directory: Path,
+        host: str = LOOPBACK,
+        port: int = 0,
+        names: Sequence[str] = (),
+    ) -> None:
         self._tls = tls
         self._directory = directory
+        self._names = names
         self._stack = contextlib.ExitStack()
         self._channel: Channel | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self.host = host
+        self.port = port
         self.url = ""
         self.pid = 0
         self.ca_bundle: Path | None = None
@@ -69,29 +94,34 @@ class StubEndpoint:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def arm(self, responses: tuple[Response, ...], *, workspace: Path, verify: bool) -> None:
-        """Begin an iteration: answer with `responses`, file bodies read from `workspace`, and an empty wire log.
-
-        `verify` holds every body against the checksums its request declares. Raises `S3BenchError` when a file body is
-        missing, `MachineError` when the server is gone.
-        """
-        scripted = tuple(Scripted.of(response) for response in responses)
-        self._ask(Arm(responses=scripted, workspace=str(workspace.absolute()), verify=verify), Armed, limit_s=_ARM_S)
-
     def collect(self) -> WireLog:
         """End the iteration: close what is open and give the wire log; until armed again nothing is answered."""
         return self._ask(Collect(), Collected, limit_s=_COLLECT_S).log
 
+    def drain(self, *, requests_max: int) -> Drained:
+        """Take the oldest requests out of the wire log, and the counters, while the iteration goes on.
+
+        With `requests_max` 0 all requests are forgotten once they are counted. Raises `MachineError` when the server is
+        gone.
+        """
+        return self._ask(Drain(requests_max=requests_max), Drained, limit_s=_COLLECT_S)
+
     def _start(self) -> None:
-        arguments: list[str] = []
+        certificate = None
         if self._tls:
-            certificates = write_certificates(self._directory)
+            try:
+                certificates = write_certificates(self._directory, names=(self.host, *self._names))
+            except (OSError, ValueError) as error:  # ValueError: a name that no certificate can hold
+                raise MachineError(
+                    "the certificate for TLS cannot be made", str(error), "leave TLS out, or choose another host name"
+                ) from error
             self.ca_bundle = certificates.ca_bundle
-            arguments.append(str(certificates.server))
+            certificate = str(certificates.server)
         ours, theirs = socket.socketpair()
         root = str(Path(s3bench.__file__).parent.parent)
         with theirs, self._stderr_path.open("wb") as stderr:
-            command = [sys.executable, "-I", "-c", _START, root, str(theirs.fileno()), *arguments]
+            told = {"control": theirs.fileno(), "host": self.host, "port": self.port, "certificate": certificate}
+            command = [sys.executable, "-I", "-c", _START, root, msgspec.json.encode(told).decode()]
             self._stack.enter_context(ours)
             self._process = subprocess.Popen(
                 command,
@@ -103,9 +133,9 @@ class StubEndpoint:
             )
         self._stack.callback(self._stop, ours)
         self._channel = Channel(ours)
-        ready = self._answer(Ready, limit_s=_START_S)
+        self.port = self._answer(Ready, limit_s=_START_S).port
         self.pid = self._process.pid
-        self.url = f"{'https' if self._tls else 'http'}://127.0.0.1:{ready.port}"
+        self.url = f"{'https' if self._tls else 'http'}://{reachable(self.host)}:{self.port}"
 
     def _stop(self, ours: socket.socket) -> None:
         """Close the channel, on which the server ends; kill it where it does not."""
@@ -118,7 +148,7 @@ class StubEndpoint:
             self._process.wait()
 
     def _ask(self, question: Question, expected: type[_AnswerT], *, limit_s: float) -> _AnswerT:
-        assert self._channel is not None, "a StubEndpoint is used inside its `with`"
+        assert self._channel is not None, "a server is used inside its `with`"
         try:
             self._channel.send(question, limit_s=limit_s)
         except ChannelClosed as closed:
@@ -132,7 +162,7 @@ class StubEndpoint:
         except ChannelClosed as closed:
             raise self._gone() from closed
         if isinstance(answer, Refused):
-            raise S3BenchError(answer.what, answer.why, answer.fix)
+            raise answer.error()
         assert isinstance(answer, expected)
         return answer
 
@@ -142,7 +172,7 @@ class StubEndpoint:
             self._process.wait(1.0)
         code = self._process.returncode
         said = self._stderr_path.read_bytes()[-_STDERR_BYTES:].decode("utf-8", "replace").strip()
-        what = "the stub server does not answer" if code is None else f"the stub server ended with exit code {code}"
+        what = "the server does not answer" if code is None else f"the server ended with exit code {code}"
         return MachineError(
             what, said or "it wrote nothing to stderr", "run again; if it stays, report it with the above"
         )
@@ -150,3 +180,36 @@ class StubEndpoint:
     @property
     def _stderr_path(self) -> Path:
         return self._directory / "server-stderr.txt"
+
+
+class StubEndpoint(ServerProcess):
+    """A server that answers as scripted."""
+
+    def arm(self, responses: tuple[Response, ...], *, workspace: Path, verify: bool) -> None:
+        """Begin an iteration: answer with `responses`, file bodies read from `workspace`, and an empty wire log.
+
+        `verify` holds every body against the checksums its request declares. Raises `S3BenchError` when a file body is
+        missing, `MachineError` when the server is gone.
+        """
+        scripted = tuple(Scripted.of(response) for response in responses)
+        self._ask(Arm(responses=scripted, workspace=str(workspace.absolute()), verify=verify), Armed, limit_s=_ARM_S)
+
+
+class EmulatorEndpoint(ServerProcess):
+    """A server that is an S3 in memory."""
+
+    def arm(
+        self, settings: EmulatorSettings, *, network: NetworkModel | None = None, objects: Sequence[StoredFile] = ()
+    ) -> None:
+        """Begin an iteration: a new emulator behind `network`, with `objects` and nothing else, an empty wire log.
+
+        Raises `S3BenchError` when an object does not fit or cannot be read, `MachineError` when the server is gone.
+        """
+        question = Emulate(settings=settings, network=network, objects=tuple(objects))
+        self._ask(question, Armed, limit_s=_LOAD_S)
+
+
+def reachable(host: str) -> str:
+    """`host` as a client on this machine writes it in a URL: a wildcard address is reached by loopback."""
+    address = {"0.0.0.0": LOOPBACK, "::": "::1"}.get(host, host)  # noqa: S104 (compared with, not bound to)
+    return f"[{address}]" if ":" in address else address

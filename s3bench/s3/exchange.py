@@ -1,7 +1,7 @@
 """What the server and whoever answers its requests say to each other.
 
 Owns the `Handler` protocol: the server reads requests and writes replies, a handler decides. The stub's script is one
-handler; an object store with a network model fits behind the same door, its delays as `Reply.delay_s`.
+handler, the emulator another, and a network model wraps either: what it asks of a reply is part of the `Reply`.
 """
 
 import copy
@@ -9,11 +9,17 @@ from typing import Protocol
 
 import msgspec
 
+from s3bench.s3.framing import ChunkCheck
 from s3bench.s3.http import RequestHead
 
 
 class Sink(Protocol):
     """Where the payload of one request body goes."""
+
+    @property
+    def chunk_check(self) -> ChunkCheck | None:
+        """What the chunks of an aws-chunked body are shown to, where their signatures are verified."""
+        ...
 
     def update(self, piece: memoryview, /) -> None:
         """Take the next payload bytes; the memory is reused after the call."""
@@ -35,8 +41,8 @@ class Body(msgspec.Struct, frozen=True):
 NO_BODY = Body(0, 0, {}, None)
 
 
-ReplyFacts = tuple[int, dict[str, bool], str, str, int, int]
-NO_FACTS: ReplyFacts = (0, {}, "", "", 0, 0)
+ReplyFacts = tuple[int, dict[str, bool], str, str, int, int, float, str]
+NO_FACTS: ReplyFacts = (0, {}, "", "", 0, 0, 0.0, "")
 
 
 class Source(Protocol):
@@ -61,17 +67,28 @@ class Segment(msgspec.Struct, frozen=True):
     end: int
 
 
+class Break(msgspec.Struct, frozen=True):
+    """Where in the bytes of a reply, its head included, it pauses for `stall_s`, or is cut by a reset where that is 0.
+
+    `after_bytes` is less than the reply has.
+    """
+
+    after_bytes: int
+    stall_s: float
+
+
 class Reply:
     """One response, ready to be sent; shared by every request that gets the same, so nothing changes it.
 
     `data` is the head, complete with its empty line (`head_bytes`), and what of the body is in memory; `segments` are
     the rest of the body, one after another. The first byte leaves `delay_s` after the request was read. A `plain` reply
-    has neither segments nor delay. `facts` is what the wire log keeps: status, checksums, error, and name, start and
-    end of the workspace file's bytes that were `served`; a tuple of its own, since a log of whole replies would hold
-    files open and bodies in memory.
+    has neither segments nor delay, and no network model asks anything of it. `facts` is what the wire log keeps:
+    status, checksums, error, name, start and end of the workspace file's bytes that were `served`, the delay and what
+    the network model did (`wirelog.Fault`); a tuple of its own, since a log of whole replies would hold files open and
+    bodies in memory.
     """
 
-    __slots__ = ("data", "delay_s", "facts", "head_bytes", "plain", "segments")
+    __slots__ = ("broken", "data", "delay_s", "facts", "head_bytes", "plain", "segments")
 
     def __init__(
         self,
@@ -85,18 +102,36 @@ class Reply:
         error: str = "",
         served: tuple[str, int, int] = ("", 0, 0),
     ) -> None:
-        self.facts: ReplyFacts = (status, checksums or {}, error, *served)
+        self.facts: ReplyFacts = (status, checksums or {}, error, *served, delay_s, "")
         self.data = head + body
         self.head_bytes = len(head)
         self.segments = segments
         self.delay_s = delay_s
         self.plain = not segments and not delay_s
+        self.broken: Break | None = None
 
     def with_checksums(self, checksums: dict[str, bool]) -> "Reply":
         """Give the same reply to a request whose checksums were verified."""
         reply = copy.copy(self)
-        status, _, error, file, start, end = self.facts
-        reply.facts = (status, checksums, error, file, start, end)
+        status, _, error, file, start, end, delay_s, fault = self.facts
+        reply.facts = (status, checksums, error, file, start, end, delay_s, fault)
+        return reply
+
+    @property
+    def size_bytes(self) -> int:
+        """All of its bytes, the head included."""
+        return len(self.data) + sum(segment.end - segment.start for segment in self.segments)
+
+    def over_network(self, *, delay_s: float, fault: str = "", broken: Break | None = None) -> "Reply":
+        """Give the same reply as a network model lets it through: `delay_s` later, and with a `fault` where it has one.
+
+        Its bytes cross a link, so it is not plain.
+        """
+        reply = copy.copy(self)
+        reply.delay_s += delay_s
+        reply.facts = (*self.facts[:-2], reply.delay_s, fault)
+        reply.broken = broken
+        reply.plain = False
         return reply
 
 

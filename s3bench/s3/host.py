@@ -1,21 +1,46 @@
 """The server's process: drives the loop, obeys the harness, and ends when the harness does.
 
-Owns the life of an iteration inside the process: arming a script, letting the loop
-settle before the log is taken, and the garbage collector. Started by `endpoint.StubEndpoint` with the number of its
-control descriptor and, for TLS, a certificate.
+Owns the life of an iteration inside the process: arming a stub or an emulator, letting the loop settle before the log
+is taken, draining it while requests go on, and the garbage collector. Started by `endpoint.ServerProcess` with the
+number of its control descriptor, the address to listen on and, for TLS, a certificate.
 """
 
 import contextlib
+import errno
 import gc
 import os
 import socket
+import ssl
 import sys
 import time
 from pathlib import Path
 
-from s3bench.errors import S3BenchError
+import msgspec
+
+from s3bench.errors import BadInput, MachineError, S3BenchError
 from s3bench.s3.checksums import load_algorithms
-from s3bench.s3.control import Arm, Armed, Channel, ChannelClosed, Collected, Ready, Refused
+from s3bench.s3.connection import Connection
+from s3bench.s3.control import (
+    Answer,
+    Arm,
+    Armed,
+    Channel,
+    ChannelClosed,
+    Collect,
+    Collected,
+    Counters,
+    Drain,
+    Drained,
+    Emulate,
+    Question,
+    Ready,
+    Refused,
+    StoredFile,
+)
+from s3bench.s3.emulator.handler import Emulator
+from s3bench.s3.exchange import Handler
+from s3bench.s3.network.networked import Networked
+from s3bench.s3.refusal import S3Refusal
 from s3bench.s3.server import Server, raise_descriptor_limit
 from s3bench.s3.shelf import Shelf
 from s3bench.s3.stub import Script
@@ -25,7 +50,21 @@ _BACKLOG = 4096
 _TURN_S = 1.0
 _TALK_S = 60.0
 _SETTLE_TURNS_MAX = 200
+_TROUBLES = {
+    errno.EADDRINUSE: ("another program listens there", "choose another --port, or leave it out for a free one"),
+    errno.EADDRNOTAVAIL: ("it is no address of this machine", "leave --host out for 127.0.0.1, or name one of ours"),
+    errno.EACCES: ("only root may listen on ports below 1024", "choose a higher --port, or leave it out"),
+}
 _NOTHING_ARMED = Script((), files=Shelf(Path(os.devnull)), verify=False)
+
+
+class Listen(msgspec.Struct, frozen=True, kw_only=True):
+    """What the process is told on its command line, as JSON: where to listen, and the PEM file for TLS."""
+
+    control: int
+    host: str
+    port: int
+    certificate: str | None
 
 
 class Host:
@@ -35,6 +74,7 @@ class Host:
         self._server = server
         self._channel = Channel(control)
         self._script = _NOTHING_ARMED
+        self._emulator: Emulator | None = None
         self._cpu_s = 0.0
         self._parent = os.getppid()
         self._ended = False
@@ -55,7 +95,10 @@ class Host:
         del events
         try:
             question = self._channel.receive_question(limit_s=_TALK_S)
-            answer = self._arm(question) if isinstance(question, Arm) else Collected(log=self._collect())
+            try:
+                answer = self._answer(question)
+            except S3BenchError as error:
+                answer = Refused.of(error)
             self._channel.send(answer, limit_s=_TALK_S)
         except ChannelClosed:
             self._ended = True
@@ -70,18 +113,65 @@ class Host:
         sys.stderr.write(f"{why}\n")
         self._ended = True
 
-    def _arm(self, question: Arm) -> Armed | Refused:
+    def _answer(self, question: Question) -> Answer:
+        match question:
+            case Arm():
+                return self._arm(question)
+            case Emulate():
+                return self._emulate(question)
+            case Drain():
+                return self._drain(question)
+            case Collect():
+                return Collected(log=self._collect())
+
+    def _arm(self, question: Arm) -> Armed:
         responses = tuple(scripted.response() for scripted in question.responses)
-        try:
-            script = Script(responses, files=Shelf(Path(question.workspace)), verify=question.verify)
-        except S3BenchError as error:
-            return Refused(what=error.what, why=error.why, fix=error.fix)
+        script = Script(responses, files=Shelf(Path(question.workspace)), verify=question.verify)
         if question.verify:
             load_algorithms()
-        self._script = script
-        self._server.start_recording(script)
-        self._cpu_s = time.process_time()
+        self._begin(script, script=script)
         return Armed()
+
+    def _emulate(self, question: Emulate) -> Armed:
+        self._begin(_NOTHING_ARMED)  # the last emulator's memory is free before the next one takes its own
+        emulator = Emulator(question.settings)
+        for item in question.objects:
+            _load(emulator, item)
+        load_algorithms()
+        handler = emulator if question.network is None else Networked(emulator, question.network)
+        self._begin(handler, emulator=emulator)
+        return Armed()
+
+    def _begin(self, handler: Handler, *, script: Script = _NOTHING_ARMED, emulator: Emulator | None = None) -> None:
+        self._script = script
+        self._emulator = emulator
+        self._server.start_recording(handler)
+        self._cpu_s = time.process_time()
+
+    def _drain(self, question: Drain) -> Drained:
+        recorder = self._server.loop.recorder
+        requests = recorder.drain(question.requests_max)
+        if not recorder.pending:
+            gc.collect(1)  # what the records and their makers left since the last time; stored objects are not visited
+        return Drained(
+            requests=requests, pending=recorder.pending, faults=recorder.drain_faults(), counters=self._counters()
+        )
+
+    def _counters(self) -> Counters:
+        loop = self._server.loop
+        tally = loop.recorder.tally()
+        emulator = self._emulator
+        return Counters(
+            requests=tally.requests,
+            bytes_received=tally.bytes_received,
+            bytes_sent=tally.bytes_sent,
+            connections=loop.recorder.connections,
+            connections_open=sum(isinstance(owner, Connection) for owner in loop.watched.values()),
+            in_flight=loop.busy,
+            server_cpu_s=time.process_time() - self._cpu_s,
+            objects=0 if emulator is None else emulator.objects,
+            held_bytes=0 if emulator is None else emulator.held_bytes,
+        )
 
     def _collect(self) -> WireLog:
         """Read what the sockets still hold, which belongs to the iteration; then close everything."""
@@ -91,28 +181,62 @@ class Host:
         self._server.close_connections("the iteration ended")
         cpu_s = time.process_time() - self._cpu_s
         log = self._server.loop.recorder.log(leftover=self._script.leftover(), server_cpu_s=cpu_s)
-        self._script = _NOTHING_ARMED
-        self._server.start_recording(_NOTHING_ARMED)
+        self._begin(_NOTHING_ARMED)
         gc.collect()
         return log
 
 
-def main(control_descriptor: int, certificate: Path | None) -> None:
-    """Serve until the channel behind `control_descriptor` closes."""
-    context = None
-    if certificate is not None:
-        from s3bench.s3.tls import server_context  # noqa: PLC0415 (plain servers start without it)
+def _load(emulator: Emulator, item: StoredFile) -> None:
+    try:
+        emulator.load(item.bucket, item.key, Path(item.file))
+    except (OSError, S3Refusal) as error:
+        raise S3BenchError(
+            f"the emulator cannot hold {item.file} as {item.bucket}/{item.key}",
+            str(error),
+            "make the objects smaller, or fewer: they stand in memory",
+        ) from error
 
-        context = server_context(certificate)
+
+def main(listen: Listen) -> None:
+    """Serve until the channel behind `listen.control` closes."""
     connections_max = raise_descriptor_limit()
     with contextlib.ExitStack() as stack:
-        control = stack.enter_context(socket.socket(fileno=control_descriptor))
-        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG))
+        control = stack.enter_context(socket.socket(fileno=listen.control))
+        channel = Channel(control)
+        try:
+            context = None if listen.certificate is None else _tls_context(listen.certificate)
+            listener = stack.enter_context(_listener(listen))
+        except S3BenchError as error:
+            channel.send(Refused.of(error), limit_s=_TALK_S)
+            return
         server = stack.enter_context(Server(listener, _NOTHING_ARMED, connections_max=connections_max, context=context))
         host = Host(server, control)
-        Channel(control).send(Ready(port=listener.getsockname()[1]), limit_s=_TALK_S)
+        channel.send(Ready(port=listener.getsockname()[1]), limit_s=_TALK_S)
         host.serve()
 
 
+def _listener(listen: Listen) -> socket.socket:
+    """Bind and listen. Raises `BadInput` when the address is not ours to use."""
+    family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
+    try:
+        return socket.create_server((listen.host, listen.port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        reason, fix = _TROUBLES.get(
+            error.errno or 0, (os.strerror(error.errno or 0), "choose another --host or --port")
+        )
+        raise BadInput(f"cannot listen on {listen.host} port {listen.port}", reason, fix) from error
+
+
+def _tls_context(certificate: str) -> ssl.SSLContext:
+    from s3bench.s3.tls import server_context  # noqa: PLC0415 (plain servers start without it)
+
+    try:
+        return server_context(Path(certificate))
+    except OSError as error:  # ssl.SSLError is one
+        raise MachineError(
+            "the certificate for TLS cannot be used", f"{certificate}: {error.strerror or error}", "run it again"
+        ) from error
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None)  # noqa: PLR2004 (a second argument)
+    main(msgspec.json.decode(sys.argv[1], type=Listen))

@@ -29,6 +29,9 @@ _METHODS = {name: name for name in ("GET", "PUT", "POST", "HEAD", "DELETE")}  # 
 _NAMES_MAX = 1024
 _names: dict[str, str] = {}  # field names seen and found valid, to their lower-case form; bounded by _NAMES_MAX
 
+_sendable: set[str] = set()  # field names sent and found valid; bounded likewise
+_REASONS = {status.value: status.phrase for status in HTTPStatus}
+
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -134,7 +137,7 @@ def _field_name(name: str, line: str) -> str:
 def _joined(key: str, earlier: str, value: str) -> str:
     if key == "host":
         raise BadRequest("the Host header is repeated (RFC 9112 3.2)")
-    return f"{earlier}, {value.strip(_BLANKS)}"
+    return f"{earlier},{value.strip(_BLANKS)}"
 
 
 def _body_framing(fields: dict[str, str], *, old: bool) -> tuple[int, bool]:
@@ -190,16 +193,21 @@ def render_head(status: int, headers: Iterable[tuple[str, str]]) -> bytes:
 
     Raises `ValueError` for a name or value that would break out of its line.
     """
-    try:
-        reason = HTTPStatus(status).phrase
-    except ValueError:
-        reason = "Stubbed"
-    lines = [f"HTTP/1.1 {status} {reason}\r\n"]
+    lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Stubbed')}\r\n"]
     for name, value in headers:
-        if _TOKEN.fullmatch(name) is None or any(character in value for character in "\r\n\0"):
+        if (name not in _sendable and not _may_send(name)) or "\r" in value or "\n" in value or "\0" in value:
             raise ValueError(f"header {name!r} cannot be sent with the value {value!r}")
         lines.append(f"{name}: {value}\r\n")
     return "".join(lines).encode()
+
+
+def _may_send(name: str) -> bool:
+    """Whether `name` is a field name; remembered where it is."""
+    if _TOKEN.fullmatch(name) is None:
+        return False
+    if len(_sendable) < _NAMES_MAX:
+        _sendable.add(name)
+    return True
 
 
 def render_date(now_s: float) -> str:

@@ -56,17 +56,17 @@ class Intake:
                 self._sink.update(piece)
         return consumed
 
-    def receive(self) -> bytes | None:
-        """Read once from the socket; the bytes that follow the body, or `None` when the client closed.
+    def receive(self, bytes_max: int = VOID_BYTES) -> bytes | None:
+        """Read once from the socket, `bytes_max` at most; what follows the body, or `None` when the client closed.
 
         Raises `OSError` (also when nothing is there) and `BadRequest`.
         """
-        wanted = len(self._buffer)
+        wanted = min(len(self._buffer), bytes_max)
         if self._droppable:
             ahead = self._framing.payload_ahead()
             if ahead:
-                return self._drop(ahead)
-            wanted = _FRAME_BYTES
+                return self._drop(min(ahead, bytes_max))
+            wanted = min(_FRAME_BYTES, bytes_max)
         count = self._sock.recv_into(self._buffer, wanted)
         if not count:
             return None

@@ -14,6 +14,9 @@ from s3bench.s3.exchange import Reply, Segment
 BLOCKED = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 """What a non-blocking socket raises when it has to be waited for."""
 
+ALL = 1 << 62
+"""More bytes than any reply has."""
+
 _SENDFILE_BYTES = 4 * 1024 * 1024
 _TLS_PIECE_BYTES = 256 * 1024
 _NOTHING = memoryview(b"")
@@ -30,7 +33,7 @@ class FileChanged(Exception):
 class Outbox:
     """The sending half of one plain-text connection."""
 
-    __slots__ = ("_at", "_end", "_head_bytes", "_out", "_segment", "_segments", "_sent_bytes", "_sock")
+    __slots__ = ("_at", "_end", "_head_bytes", "_out", "_segment", "_segments", "_sent_bytes", "_sock", "size_bytes")
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -41,39 +44,49 @@ class Outbox:
         self._end = 0
         self._head_bytes = 0
         self._sent_bytes = 0
+        self.size_bytes = 0  # of the reply, its head included
 
     @property
     def body_bytes(self) -> int:
         """Bytes of the response body that the kernel has taken so far; negative while the head is not yet sent."""
         return self._sent_bytes - self._head_bytes
 
-    def start(self, reply: Reply, *, sent: int, closing: bool) -> bool:
-        """Begin to send `reply`, of which `sent` bytes are sent, and `Connection: close` with it where `closing`.
+    @property
+    def body_size_bytes(self) -> int:
+        """Bytes of the response body."""
+        return self.size_bytes - self._head_bytes
 
-        Tells whether all of it is sent. Raises `OSError` when the client is gone, `FileChanged` when the file is.
-        """
+    def load(self, reply: Reply, *, sent: int, closing: bool) -> None:
+        """Take `reply`, of which `sent` bytes are sent, and `Connection: close` with it where `closing`."""
         data = reply.data
         self._head_bytes = head_bytes = reply.head_bytes
         if closing:
             self._head_bytes += len(_CLOSE)
             data = data[: head_bytes - 2] + _CLOSE + data[head_bytes - 2 :]
         self._sent_bytes = sent
+        self.size_bytes = len(data) + sum(segment.end - segment.start for segment in reply.segments)
         self._out = memoryview(data)[sent:]
         self._segments = iter(reply.segments)
         self._next_segment()
-        return self.pump()
 
-    def pump(self) -> bool:
-        """Send on; whether all of the reply is sent. Otherwise the socket is full."""
+    def pump(self, until_bytes: int = ALL) -> bool:
+        """Send on, until `until_bytes` of the reply are sent; whether that is so or the reply is all sent.
+
+        Otherwise the socket is full. Raises `OSError` when the client is gone, `FileChanged` when the file is.
+        """
         try:
             while True:
+                room = until_bytes - self._sent_bytes
+                if room <= 0:
+                    return True
                 if len(self._out):
                     # A head shares its packet with the first bytes of its file.
-                    sent = self._send_bytes(self._out, more=self._at < self._end)
+                    more = self._at < self._end and room > len(self._out)
+                    sent = self._send_bytes(self._out[:room], more=more)
                     self._sent_bytes += sent
                     self._out = self._out[sent:]
                 elif self._at < self._end:
-                    if not self._send_file():
+                    if not self._send_file(room):
                         return False
                 elif not self._next_segment():
                     return True
@@ -99,11 +112,11 @@ class Outbox:
     def _send_bytes(self, data: memoryview, *, more: bool) -> int:
         return self._sock.send(data, socket.MSG_MORE if more else 0)
 
-    def _send_file(self) -> bool:
-        """Move file bytes into the socket; whether it may take more."""
+    def _send_file(self, room: int) -> bool:
+        """Move up to `room` file bytes into the socket; whether it may take more."""
         segment = self._segment
         assert segment is not None
-        wanted = min(self._end - self._at, _SENDFILE_BYTES)
+        wanted = min(self._end - self._at, _SENDFILE_BYTES, room)
         sent = os.sendfile(self._sock.fileno(), segment.source.descriptor, self._at, wanted)
         if not sent:
             raise FileChanged(segment)
@@ -121,7 +134,8 @@ class TlsOutbox(Outbox):
         del more  # records go out as they are made
         return self._sock.send(data)
 
-    def _send_file(self) -> bool:
+    def _send_file(self, room: int) -> bool:
+        del room  # what is read is sent by `_send_bytes`
         segment = self._segment
         assert segment is not None
         content = os.pread(segment.source.descriptor, min(self._end - self._at, _TLS_PIECE_BYTES), self._at)

@@ -8,6 +8,7 @@ import contextlib
 import errno
 import os
 import resource
+import select
 import socket
 import ssl
 from select import EPOLLIN
@@ -16,6 +17,9 @@ from typing import Self
 from s3bench.s3.connection import Connection
 from s3bench.s3.exchange import Handler
 from s3bench.s3.loop import Loop, Watched
+from s3bench.s3.network.link import Link
+from s3bench.s3.network.networked import Networked
+from s3bench.s3.paced import PacedConnection, PacedTlsConnection
 from s3bench.s3.recorder import Recorder
 from s3bench.s3.tls import TlsConnection
 
@@ -42,6 +46,8 @@ def raise_descriptor_limit() -> int:
 class Server:
     """Serves `listener` by turns; whoever drives it calls `turn` again and again.
 
+    Where the handler is a `Networked` one, its connections are on the network model's link.
+
     While it is full, a new connection is told so (503 and closed), never left to hang.
     """
 
@@ -49,6 +55,7 @@ class Server:
         self, listener: socket.socket, handler: Handler, *, connections_max: int, context: ssl.SSLContext | None = None
     ) -> None:
         self.loop = Loop(handler)
+        self._link = _link_of(handler)
         self._listener = listener
         self._connections_max = connections_max
         self._context = context
@@ -80,7 +87,9 @@ class Server:
     def turn(self, timeout_s: float) -> int:
         """Wait up to `timeout_s` for events and handle them; how many there were."""
         loop = self.loop
-        events = loop.epoll.poll(self._patience_s(timeout_s) if loop.timers else timeout_s, _EVENTS_A_TURN)
+        if loop.timers:
+            timeout_s = self._wait_precisely(timeout_s)
+        events = loop.epoll.poll(timeout_s, _EVENTS_A_TURN)
         loop.tick()
         if loop.busy + len(events) > loop.recorder.in_flight_max:
             self._note_in_flight(events)
@@ -104,6 +113,7 @@ class Server:
         """Drop all connections and begin an empty wire log, with `handler` to answer."""
         self.close_connections("a new iteration began")
         self.loop.handler = handler
+        self._link = _link_of(handler)
         self.loop.recorder = Recorder()
 
     def close_connections(self, why: str) -> None:
@@ -146,14 +156,23 @@ class Server:
             return
         sock.settimeout(0)
         try:
-            if self._context is None:
-                Connection(loop, sock, recorder.connections)
-            else:
-                TlsConnection(loop, sock, recorder.connections, self._context)
+            self._connect(sock, recorder.connections)
         except OSError:  # the client is gone already
             sock.close()
             return
         recorder.connections_open_max = max(recorder.connections_open_max, len(loop.watched) - self._permanent)
+
+    def _connect(self, sock: socket.socket, number: int) -> None:
+        loop, context, link = self.loop, self._context, self._link
+        if link is not None:
+            if context is None:
+                PacedConnection(loop, sock, number, link)
+            else:
+                PacedTlsConnection(loop, sock, number, context, link)
+        elif context is None:
+            Connection(loop, sock, number)
+        else:
+            TlsConnection(loop, sock, number, context)
 
     def _refuse(self, sock: socket.socket) -> None:
         self.loop.recorder.fault(
@@ -179,9 +198,18 @@ class Server:
         finally:
             self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
-    def _patience_s(self, timeout_s: float) -> float:
-        due_s = (self.loop.timers[0][0] - self.loop.clock()) / 1e9
-        return min(timeout_s, max(0.0, due_s))
+    def _wait_precisely(self, timeout_s: float) -> float:
+        """Wait for events or the first timer; how long to wait afterwards, which is not at all.
+
+        epoll_wait(2) counts in milliseconds, and Python rounds up. The epoll set is itself a descriptor that becomes
+        readable with its first event, and select(2) counts in microseconds. Its descriptors end at 1024; the set is
+        opened before any connection is.
+        """
+        loop = self.loop
+        wait_s = min(timeout_s, (loop.timers[0][0] - loop.clock()) / 1e9)
+        if wait_s > 0:
+            select.select((loop.epoll,), (), (), wait_s)
+        return 0.0
 
     def _run_timers(self) -> None:
         for owner, ticket in self.loop.due():
@@ -198,6 +226,11 @@ class Server:
             owner = loop.watched.get(descriptor)
             begun += isinstance(owner, Connection) and owner.idle and mask == EPOLLIN
         loop.recorder.in_flight_max = max(loop.recorder.in_flight_max, loop.busy + begun)
+
+
+def _link_of(handler: Handler) -> Link | None:
+    """What connections cross to reach `handler`, where it stands behind a network model."""
+    return handler.link if isinstance(handler, Networked) else None
 
 
 def _give_up(owner: Watched, error: Exception) -> None:

@@ -21,6 +21,20 @@ class Engine(StrEnum):
     OTHER = "other"
 
 
+class Fault(StrEnum):
+    """What the network model did to a request, beside delaying it.
+
+    `SLOW_DOWN`: answered 503, since its prefix had too many. `ERROR`: answered 500. `RESET`: its reply cut by a TCP
+    reset. `STALL`: its reply paused half-way.
+    """
+
+    NONE = ""
+    SLOW_DOWN = "slow-down"
+    ERROR = "error"
+    RESET = "reset"
+    STALL = "stall"
+
+
 class WireRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One request and its response.
 
@@ -33,6 +47,8 @@ class WireRequest(msgspec.Struct, frozen=True, kw_only=True):
     `served_start`, `served_end` the half-open byte range of it that the response carried.
     `complete` is true when the request was read and the response written to the last byte. `error` says what was
     wrong with the request as the server saw it (no response left, truncated body, checksum mismatch), or is empty.
+    `asked_ttfb_s` is how long after `body_ended_ns` the response was to start, by the network model or a scripted
+    delay; `fault` what the network model did to it.
     """
 
     method: str
@@ -56,6 +72,8 @@ class WireRequest(msgspec.Struct, frozen=True, kw_only=True):
     served_end: int
     complete: bool
     error: str
+    asked_ttfb_s: float = 0.0
+    fault: Fault = Fault.NONE
 
 
 class WireLog(msgspec.Struct, frozen=True, kw_only=True):

@@ -62,12 +62,13 @@ def _stand_ins(key: str, file: str, environment: Environment) -> Iterator[str]:
         yield ""
     elif "*" in file:
         before, _, after = file.partition("*")
-        for name in _fixture_names(environment):
+        for name in fixture_names(environment):
             if name.startswith(before) and name.endswith(after) and len(name) >= len(before) + len(after):
                 yield name[len(before) : len(name) - len(after)]
 
 
-def _fixture_names(environment: Environment) -> Iterator[str]:
+def fixture_names(environment: Environment) -> Iterator[str]:
+    """The names of all fixtures, those of directories with their directory."""
     for file in environment.files:
         yield file.name
     for literal in environment.file_literals:

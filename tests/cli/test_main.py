@@ -59,6 +59,11 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
         (("run", "--tls", "--stub", "in-process"), "--tls"),
         (("run", "-o", "."), "directory"),
         (("validate",), "no definition file"),
+        (("run", "--network", "ec2:c5.large"), "--endpoint emulator"),
+        (("run", "--endpoint", "emulator", "--network", "ec2:c5.lrge"), "ec2:c5.large"),
+        (("run", "--endpoint", "emulator", "--stub", "in-process"), "--stub in-process"),
+        (("run", "--endpoint", "emulator", "--endpoint-url", "http://127.0.0.1:9", "--bucket", "b"), "--endpoint-url"),
+        (("run", "--endpoint", "emulator", "--no-verify"), "verifies"),
     ],
 )
 def test_bad_input_is_told_in_words_with_exit_code_2(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:

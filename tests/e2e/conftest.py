@@ -1,10 +1,12 @@
 """What the end-to-end tests share: the real command line in a private place, and definitions for it."""
 
+import contextlib
 import json
 import os
+import random
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,10 @@ from s3bench.clients.finding import find_client
 from s3bench.clients.installing import by_line, install
 from s3bench.clients.store import Store
 from s3bench.errors import S3BenchError
+from s3bench.s3.emulator.settings import EmulatorSettings
+from s3bench.s3.endpoint import EmulatorEndpoint
 from s3bench.spec.plan import parse_client_spec
+from tests.e2e.programs import Bench
 
 COMMAND = (sys.executable, "-c", "from s3bench.cli.main import main; main()")
 MIB = 1 << 20
@@ -135,3 +140,90 @@ def download(size_bytes: int, **changes: Any) -> Definition:
 def starting(name: str = "start", **changes: Any) -> Definition:
     """The quickest benchmark there is: no request at all."""
     return {"name": name, "command": ["--version"], "responses": [], **changes}
+
+
+_LONG_AGO_S = 1_600_000_000
+
+
+class Emulators:
+    """The emulators of one session, plain and TLS, each started when it is first asked for."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._stack = contextlib.ExitStack()
+        self._running: dict[bool, EmulatorEndpoint] = {}
+
+    def __enter__(self) -> "Emulators":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def at(self, *, tls: bool) -> EmulatorEndpoint:
+        if tls not in self._running:
+            directory = self._root / ("https" if tls else "http")
+            directory.mkdir()
+            self._running[tls] = self._stack.enter_context(EmulatorEndpoint(tls=tls, directory=directory))
+        return self._running[tls]
+
+    @contextlib.contextmanager
+    def armed(self, *, tls: bool, settings: EmulatorSettings) -> Iterator[EmulatorEndpoint]:
+        """An emulator with nothing but what `settings` say; afterwards, no request may have broken it."""
+        emulator = self.at(tls=tls)
+        emulator.arm(settings)
+        yield emulator
+        log = emulator.collect()
+        said = (*log.faults, *(request.error for request in log.requests))
+        assert [text for text in said if "the server failed" in text] == []
+
+
+@pytest.fixture(scope="session")
+def emulators(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulators]:
+    with Emulators(tmp_path_factory.mktemp("emulators")) as running:
+        yield running
+
+
+@pytest.fixture(params=[False, True], ids=["http", "https"])
+def bench(request: pytest.FixtureRequest, emulators: Emulators, tmp_path: Path) -> Iterator[Bench]:
+    """All clients, pointed at an emulator that holds the empty bucket `bucket`; over HTTP, then over HTTPS."""
+    with emulators.armed(tls=request.param, settings=EmulatorSettings(buckets=("bucket",))) as emulator:
+        yield Bench(emulator, tmp_path)
+
+
+@pytest.fixture
+def plain_bench(emulators: Emulators, tmp_path: Path) -> Iterator[Bench]:
+    """As `bench`, over HTTP alone."""
+    with emulators.armed(tls=False, settings=EmulatorSettings(buckets=("bucket",))) as emulator:
+        yield Bench(emulator, tmp_path)
+
+
+AWKWARD = (
+    "plain", "with space", "two  spaces", "plus+plus", "percent%41", "percent%", "and&and", "equals=x", "hash#x",
+    "question?x", "quote'x", 'double"x', "tilde~x", "semi;colon", "comma,comma", "at@at", "dollar$x", "paren(x)",
+    "bracket[x]", "brace{x}", "caret^x", "pipe|x", "back`tick", "less<more>", "colon:x", "excl!x", "dot.", ".hidden",
+    "-dash", "ümläut", "日本語", "emoji-\U0001f980", "combining-e\u0301", "a/b/c/deep", "a/b c/ümlaut/x y",
+    "folder.d/file.txt", "%2F", "x-amz-meta", "null",
+)  # fmt: skip
+"""Names that clients and servers have to encode, each in its own way."""
+
+
+@pytest.fixture(scope="session")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files from empty to several parts, and 200 small ones whose names are awkward."""
+    root = tmp_path_factory.mktemp("tree")
+    noise = random.Random(20261121)
+    for name, size_bytes in (("empty", 0), ("one", 1), ("part-and-one", 5 * MIB + 1), ("large", 20 * MIB + 12345)):
+        (root / name).write_bytes(noise.randbytes(size_bytes))
+    names = [*AWKWARD, *(f"many/{number:03}" for number in range(200 - len(AWKWARD)))]
+    for name in names:
+        path = root / "small" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(noise.randbytes(noise.randrange(3000)))
+    for path in root.rglob("*"):
+        os.utime(path, (_LONG_AGO_S, _LONG_AGO_S))  # S3 tells whole seconds, so what is new could look newer than it
+    return root
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    """Every file below `root` with its bytes."""
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}

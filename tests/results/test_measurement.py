@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from s3bench.results.measurement import (
     Facts,
+    NetworkFigure,
     SeriesFacts,
     UsageFacts,
     WireFacts,
@@ -74,6 +75,7 @@ def test_all_that_was_measured_is_in_its_place() -> None:
         first_client_invocation_s=0.2,
         sampler_cpu_s=0.01,
         turnaround_s=0.02,
+        network=(NetworkFigure(name="time to first byte, p50", unit="s", asked=0.02, achieved=0.021, count=3),),
         warnings=("odd",),
     )
     assert msgspec.json.decode(msgspec.json.encode(measure(facts))) == {
@@ -117,6 +119,9 @@ def test_all_that_was_measured_is_in_its_place() -> None:
             "checksums_verified": 1,
         },
         "harness": {"samples": 3, "turnaround_time": 0.02, "sampler_cpu_time": 0.01, "server_cpu_time": 0.1},
+        "network": [
+            {"name": "time to first byte, p50", "unit": "s", "asked": 0.02, "achieved": 0.021, "count": 3}
+        ],
         "warnings": ["odd"],
     }
 

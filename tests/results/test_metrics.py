@@ -9,7 +9,7 @@ from s3bench.results.measurement import Failure, Harness, Measurement, Milestone
 from s3bench.results.metrics import METRICS, METRICS_BY_NAME, render_metrics
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "results.md"
-NO_METRICS = {"iteration", "engine", "requests_by_kind", "warnings"}
+NO_METRICS = {"iteration", "engine", "requests_by_kind", "network", "warnings"}
 
 
 def test_every_figure_of_a_measurement_is_in_the_table_and_the_other_way_round() -> None:

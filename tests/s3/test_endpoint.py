@@ -2,6 +2,8 @@
 
 import os
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -11,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from s3bench.errors import MachineError, S3BenchError
-from s3bench.s3.endpoint import StubEndpoint
-from s3bench.spec.definition import FileBody, Response
+from s3bench.errors import BadInput, MachineError, S3BenchError
+from s3bench.s3.endpoint import ServerProcess, StubEndpoint, reachable
+from s3bench.spec.definition import FileBody, Match, Response
 
 LIMIT_S = 20.0
 
@@ -115,3 +117,122 @@ def test_files_are_closed_after_each_iteration(wire: Any, stub: StubEndpoint) ->
             client.response()
         wire.collect()
     assert len(list(Path(f"/proc/{stub.pid}/fd").iterdir())) <= open_before
+
+
+class TestListening:
+    def test_a_port_that_is_taken_is_bad_input(self, tmp_path: Path, stub: StubEndpoint) -> None:
+        with (
+            pytest.raises(BadInput, match=f"port {stub.port}") as raised,
+            ServerProcess(directory=tmp_path, port=stub.port),
+        ):
+            pass
+        assert "another program listens there" in raised.value.why
+        assert "--port" in raised.value.fix
+
+    def test_an_address_of_another_machine_is_bad_input(self, tmp_path: Path) -> None:
+        # 192.0.2.0/24 is for documentation alone (RFC 5737), so no machine has it.
+        with (
+            pytest.raises(BadInput, match=r"192\.0\.2\.1") as raised,
+            ServerProcess(directory=tmp_path, host="192.0.2.1"),
+        ):
+            pass
+        assert "no address of this machine" in raised.value.why
+
+    @pytest.mark.skipif(not socket.has_ipv6, reason="this machine speaks no IPv6")
+    def test_an_ipv6_address_stands_in_brackets(self, tmp_path: Path) -> None:
+        try:
+            socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+        except OSError:
+            pytest.skip("this machine has no ::1")
+        with StubEndpoint(directory=tmp_path, host="::1") as stub:
+            assert stub.url == f"http://[::1]:{stub.port}"
+            stub.arm((Response(),), workspace=tmp_path, verify=False)
+            with socket.create_connection(("::1", stub.port), timeout=LIMIT_S) as client:
+                client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                assert client.recv(100).startswith(b"HTTP/1.1 200")
+
+    def test_a_wildcard_address_is_reached_by_loopback(self) -> None:
+        assert [reachable(host) for host in ("0.0.0.0", "::", "10.0.0.1")] == ["127.0.0.1", "[::1]", "10.0.0.1"]
+
+    def test_the_certificate_is_good_for_further_names(self, tmp_path: Path) -> None:
+        with ServerProcess(directory=tmp_path, tls=True, names=("s3.test", "*.s3.test")) as server:
+            context = ssl.create_default_context(cafile=str(server.ca_bundle))
+            for name in ("127.0.0.1", "localhost", "s3.test", "bucket.s3.test"):
+                with socket.create_connection(("127.0.0.1", server.port), timeout=LIMIT_S) as plain:
+                    context.wrap_socket(plain, server_hostname=name).close()
+
+    def test_a_certificate_that_cannot_be_written_is_the_machines_error(self, tmp_path: Path) -> None:
+        with pytest.raises(MachineError, match="certificate"), ServerProcess(directory=tmp_path / "none", tls=True):
+            pass
+
+
+class TestDraining:
+    def test_requests_are_given_once_in_the_order_of_their_end_while_the_connection_lives(self, wire: Any) -> None:
+        wire.arm(Response(match=Match(), instances=None, body="four"))
+        with wire.connect() as client:
+            for key in "abc":
+                client.send(wire.request("PUT", f"/b/{key}", b"xx"))
+                client.response()
+            first = wire.stub.drain(requests_max=2)
+            assert [request.path for request in first.requests] == ["/b/a", "/b/b"]
+            assert first.pending == 1
+            client.send(wire.request("GET", "/b/d"))
+            client.response()
+            second = wire.stub.drain(requests_max=500)
+            assert [request.path for request in second.requests] == ["/b/c", "/b/d"]
+            assert second.pending == 0
+            counters = second.counters
+            assert (counters.requests, counters.bytes_received, counters.bytes_sent) == (4, 6, 16)
+            assert (counters.connections, counters.connections_open, counters.in_flight) == (1, 1, 0)
+            assert counters.server_cpu_s > 0
+        assert wire.stub.drain(requests_max=500).requests == ()
+        log = wire.collect()
+        assert log.requests == ()
+        assert log.connections == 1
+
+    def test_requests_that_nobody_wants_are_counted_and_forgotten(self, wire: Any) -> None:
+        wire.arm(Response(match=Match(), instances=None))
+        with wire.connect() as client:
+            for _ in range(3):
+                client.send(wire.request("GET", "/b/k"))
+                client.response()
+            drained = wire.stub.drain(requests_max=0)
+        assert (drained.requests, drained.pending, drained.counters.requests) == ((), 0, 3)
+        assert wire.collect().requests == ()
+
+    def test_a_request_that_is_on_is_in_flight_and_still_recorded_later(self, wire: Any) -> None:
+        wire.arm(Response())
+        with wire.connect() as client:
+            client.send(b"PUT /b/k HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nab")
+            deadline_s = time.monotonic() + LIMIT_S
+            while not wire.stub.drain(requests_max=9).counters.in_flight:
+                assert time.monotonic() < deadline_s
+            client.send(b"cd")
+            client.response()
+            assert [request.body_bytes for request in wire.stub.drain(requests_max=9).requests] == [4]
+
+    def test_faults_are_given_once(self, wire: Any) -> None:
+        wire.arm()
+        with wire.connect() as client:
+            client.send(b"nonsense\r\n\r\n")
+            client.status_or_close()
+            assert "not an HTTP request line" in str(wire.stub.drain(requests_max=9).faults)
+            assert wire.stub.drain(requests_max=9).faults == ()
+        assert wire.collect().faults == ()
+
+    def test_draining_for_long_keeps_the_server_small(self, wire: Any, stub: StubEndpoint) -> None:
+        wire.arm(Response(match=Match(), instances=None))
+
+        def rss_pages() -> int:
+            return int(Path(f"/proc/{stub.pid}/statm").read_text().split()[1])
+
+        with wire.connect() as client:
+            for round_number in range(20):
+                client.send(wire.request("GET", "/b/k") * 500)
+                for _ in range(500):
+                    client.response()
+                wire.stub.drain(requests_max=0)
+                if round_number == 4:
+                    before = rss_pages()
+        # 7,500 records that were kept would be 1,000 pages and more.
+        assert rss_pages() - before < 200

@@ -1,7 +1,7 @@
 """Bodies taken out of their framing, whatever pieces they arrive in."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 from hypothesis import given
@@ -64,6 +64,32 @@ def cut(stream: bytes, points: list[int]) -> list[bytes]:
 
 def nested(stream: bytes, outer: Framing, decoded_length: int | None = None) -> tuple[Framing, bytes]:
     return Nested(outer, Chunked(), decoded_length=decoded_length), stream
+
+
+class Witness:
+    """A `ChunkCheck` that remembers what it was shown, and refuses the chunk that holds `unwanted`."""
+
+    def __init__(self, unwanted: bytes | None = None) -> None:
+        self.chunks: list[tuple[bytes, bytes]] = []
+        self.trailers: dict[str, str] | None = None
+        self._unwanted = unwanted
+        self._extension = b""
+        self._payload = b""
+
+    def chunk_begins(self, extension: bytes) -> None:
+        self._extension = extension
+        self._payload = b""
+
+    def update(self, piece: memoryview) -> None:
+        self._payload += piece
+
+    def chunk_ends(self) -> None:
+        self.chunks.append((self._extension, self._payload))
+        if self._unwanted is not None and self._unwanted in self._payload:
+            raise BadRequest("unwanted")
+
+    def body_ends(self, trailers: Mapping[str, str]) -> None:
+        self.trailers = dict(trailers)
 
 
 TRAILERS = {"x-amz-checksum-crc32": "AAAAAA==", "x-amz-trailer-signature": "f" * 64}
@@ -188,3 +214,56 @@ def test_the_head_chooses_the_framing(lines: tuple[str, ...], kind: type) -> Non
 def test_a_decoded_length_that_is_no_number_is_refused() -> None:
     with pytest.raises(BadRequest):
         framing_of(head_with("Content-Length: 5", "Content-Encoding: aws-chunked", "x-amz-decoded-content-length: -5"))
+
+
+@given(chunk_lists, st.integers(1, 64), st.booleans(), cuts)
+def test_a_check_is_shown_each_chunk_with_its_extension_the_empty_last_one_too(
+    chunks: list[bytes], outer_step: int, outer_chunked: bool, points: list[int]
+) -> None:
+    inner = chunked(chunks, signed=True, trailers=TRAILERS)
+    lines = ["x-amz-content-sha256: STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER"]
+    stream = inner
+    if outer_chunked:
+        stream = chunked([inner[at : at + outer_step] for at in range(0, len(inner), outer_step)])
+        lines.append("Transfer-Encoding: chunked")
+    else:
+        lines.append(f"Content-Length: {len(inner)}")
+    witness = Witness()
+    framing = framing_of(head_with(*lines), witness)
+    assert framing.payload_ahead() == 0
+    assert read(framing, cut(stream, points)) == (b"".join(chunks), TRAILERS, b"")
+    extension = b"chunk-signature=" + b"0" * 64
+    assert witness.chunks == [(extension, chunk) for chunk in [*filter(None, chunks), b""]]
+    assert witness.trailers == TRAILERS
+
+
+def test_nothing_may_be_skipped_that_a_check_has_to_see() -> None:
+    framing = Chunked(Witness())
+    framing.feed(memoryview(b"5\r\nab"))
+    assert framing.payload_ahead() == 0
+
+
+def test_a_chunk_that_the_check_refuses_ends_the_body() -> None:
+    stream = chunked([b"abc", b"def"])
+    assert read(Chunked(Witness(b"z")), [stream]) == (b"abcdef", {}, b"")
+    witness = Witness(b"e")
+    assert read(Chunked(witness), [stream]) == "bad"
+    assert witness.trailers is None
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        b"0\r\na: b\nc:d\n\r\n\r\n",
+        b"0\r\na: b\n\r\nc:d\r\n\r\n",
+        b"0\r\na: b\r\nc:d\r\n\r\n",
+    ],
+)
+def test_trailer_fields_may_end_with_lf_alone(stream: bytes) -> None:
+    assert read(Chunked(), [stream + b"x"]) == (b"", {"a": "b", "c": "d"}, b"x")
+    assert read(Chunked(), [stream[at : at + 1] for at in range(len(stream))]) == (b"", {"a": "b", "c": "d"}, b"")
+
+
+@pytest.mark.parametrize("stream", [b"0\r\n\n\r\n\r\n", b"0\r\na: b\n\n\r\n\r\n", b"0\r\na: b\r\n\n\r\n"])
+def test_an_empty_trailer_line_ends_with_crlf(stream: bytes) -> None:
+    assert read(Chunked(), [stream]) == "bad"

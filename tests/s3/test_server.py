@@ -268,7 +268,7 @@ def test_a_large_file_that_shrinks_while_it_is_served_ends_the_connection(wire: 
         assert client.status_or_close() is None
     request = only(wire)
     assert not request.complete
-    assert "the workspace file 'large' became shorter" in request.error
+    assert "'large' became shorter" in request.error
 
 
 def test_a_small_file_is_served_as_it_was_when_the_iteration_began(wire: Any) -> None:

@@ -21,7 +21,7 @@ class Got:
 
     def __init__(self, reply: Reply) -> None:
         self.head, self.body = reply.data[: reply.head_bytes], reply.data[reply.head_bytes :]
-        self.status, self.checksums, self.error, *served = reply.facts
+        self.status, self.checksums, self.error, *served, _delay_s, _fault = reply.facts
         self.served = tuple(served)
         self.segments = reply.segments
 

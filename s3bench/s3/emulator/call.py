@@ -17,7 +17,7 @@ Headers = Iterable[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A request whose body has been read and verified: `data` of an object, or a `document`.
+    """A request whose body has been read and verified; `sink` has it.
 
     `bucket` and `key` are empty where it names none. `now_s` is in seconds since 1970, `date_line` the rendered Date
     header. `checksums` tells which declared checksums were right.
@@ -29,8 +29,7 @@ class Call:
     query: Mapping[str, str]
     now_s: float
     date_line: bytes
-    data: Receiver | None = None
-    document: Document | None = None
+    sink: Receiver | Document | None = None
     checksums: Mapping[str, bool] | None = None
 
     @property
@@ -41,7 +40,13 @@ class Call:
     @property
     def body(self) -> bytes:
         """The request's document, empty where none came."""
-        return b"" if self.document is None else self.document.data
+        return self.sink.data if isinstance(self.sink, Document) else b""
+
+    @property
+    def received(self) -> Receiver:
+        """The object data that came."""
+        assert isinstance(self.sink, Receiver)
+        return self.sink
 
     def reply(self, status: int, headers: Headers = (), document: bytes = b"") -> Reply:
         """Answer with an XML document, or without a body."""

@@ -45,6 +45,16 @@ _DIGEST_BYTES = {"crc32": 4, "crc32c": 4, "crc64nvme": 8, "sha1": 20, "sha256": 
 _OWNER_ACLS = frozenset({"private", "bucket-owner-full-control"})
 
 
+# Headers that say nothing about the object; most writes have no others.
+_SILENT = frozenset({
+    "accept", "accept-encoding", "amz-sdk-invocation-id", "amz-sdk-request", "authorization", "connection",
+    "content-length", "content-md5", "content-type", "date", "expect", "host", "transfer-encoding", "user-agent",
+    "x-amz-content-sha256", "x-amz-date", "x-amz-decoded-content-length", "x-amz-sdk-checksum-algorithm",
+    "x-amz-security-token", "x-amz-trailer", "x-amz-user-agent",
+    *(_CHECKSUM + algorithm for algorithm in CHECKSUM_ALGORITHMS),
+})  # fmt: skip
+
+
 def check_supported(fields: Mapping[str, str]) -> None:
     """Refuse what the headers of a write ask for that is not built here. Raises `S3Refusal`."""
     for name in fields:
@@ -62,6 +72,8 @@ def check_supported(fields: Mapping[str, str]) -> None:
 
 def describe(fields: Mapping[str, str]) -> Description:
     """Read what a write says about its object. Raises `S3Refusal`."""
+    if fields.keys() <= _SILENT:
+        return Description(headers=(("Content-Type", fields.get("content-type") or _DEFAULT_TYPE),))
     check_supported(fields)
     storage_class = fields.get("x-amz-storage-class", "STANDARD")
     if storage_class not in _STORAGE_CLASSES:

@@ -19,7 +19,15 @@ from s3bench.s3.emulator.lists import ListOperations
 from s3bench.s3.emulator.loading import Loader
 from s3bench.s3.emulator.lookup import find_bucket
 from s3bench.s3.emulator.memory import Memory
-from s3bench.s3.emulator.operation import WRITES_DATA, Operation, bucket_of_host, operation_of, parse_query
+from s3bench.s3.emulator.operation import (
+    WRITES_DATA,
+    Asked,
+    Operation,
+    bucket_of_host,
+    only_signed,
+    operation_of,
+    parse_query,
+)
 from s3bench.s3.emulator.reading import ReadOperations
 from s3bench.s3.emulator.receiving import DEFAULT_ALGORITHM, Document, Intentions, Receiver, Unwanted
 from s3bench.s3.emulator.settings import EmulatorSettings
@@ -28,9 +36,10 @@ from s3bench.s3.emulator.tagging import TagOperations
 from s3bench.s3.emulator.uploads import PART_BYTES_MAX, UploadOperations, find_upload, parse_part_number, too_large
 from s3bench.s3.emulator.writing import WriteOperations
 from s3bench.s3.exchange import Body, Reply, Sink
+from s3bench.s3.framing import ChunkCheck
 from s3bench.s3.http import RequestHead
 from s3bench.s3.refusal import S3Refusal, refusal_reply
-from s3bench.s3.signing.authentication import Authenticator, Signature
+from s3bench.s3.signing.authentication import Authenticator
 
 _KEY_BYTES_MAX = 1024
 _HOSTS_MAX = 1000
@@ -88,68 +97,63 @@ class Emulator:
 
     # What the server calls.
 
-    def begin(self, head: RequestHead) -> Sink | None:
+    def begin(self, head: RequestHead) -> Sink:
         """Tell where the body of `head` goes, or that it is not wanted."""
         try:
-            signature = self._authenticate(head)
-            bucket, key = self._target(head)
-            query = parse_query(head.query)
-            operation = operation_of(head.method, bucket, key, query, head.fields)
-            if operation not in WRITES_DATA:
-                return Document(head)
-            return self._receiver(head, operation, bucket, key, query, signature)
+            return self._admit(head)
         except S3Refusal as refusal:
             return Unwanted(refusal)
 
     def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
         """Answer a whole request."""
-        if not head.query and head.method == "GET" and _SPECIAL.isdisjoint(head.fields):
-            reply = self._plain_read(head, date_line)
-            if reply is not None:
-                return reply
         try:
+            if head.method == "GET" and _SPECIAL.isdisjoint(head.fields) and only_signed(head.query):
+                reply = self._plain_read(head, date_line)
+                if reply is not None:
+                    return reply
             return self._answer(head, body, date_line)
         except S3Refusal as refusal:
             return refusal_reply(head, refusal, date_line)
 
     def _plain_read(self, head: RequestHead, date_line: bytes) -> Reply | None:
-        """Give the reply to a GET of a whole current object, where it is ready or can be made so."""
-        if self._authenticator is not None or self._bucket_of(head.fields.get("host", "")):
+        """Give the reply to a GET of a whole current object, where there is one. Raises `S3Refusal`."""
+        if self._bucket_of(head.fields.get("host", "")):
             return None
-        _, _, place = head.path.partition("/")
-        name, _, key = place.partition("/")
+        name, _, key = head.path[1:].partition("/")
         bucket = self._store.buckets.get(name)
         version = None if bucket is None or not key else bucket.current(key)
         if version is None:
             return None
-        if version.reply_date is date_line:
-            return version.reply
-        call = Call(head=head, bucket=name, key=key, query={}, now_s=0.0, date_line=date_line)
-        try:
+        if self._authenticator is not None:
+            self._authenticator.check(head)
+        if version.reply_date is not date_line:
+            call = Call(head=head, bucket=name, key=key, query={}, now_s=0.0, date_line=date_line)
             version.reply = self._reads.plain(call, version)
-        except S3Refusal:
-            return None  # it will be told on the longer way
-        version.reply_date = date_line
+            version.reply_date = date_line
         return version.reply
 
-    def _answer(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
-        sink = body.sink
-        if isinstance(sink, Unwanted):
-            raise sink.refusal
+    def _admit(self, head: RequestHead) -> Receiver | Document:
+        """Find out what is asked for, and make ready for the body. Raises `S3Refusal` where it may not be done."""
+        signature = None if self._authenticator is None else self._authenticator.check(head)
         bucket, key = self._target(head)
         query = parse_query(head.query)
         operation = operation_of(head.method, bucket, key, query, head.fields)
-        if sink is None:  # a request without a body was not asked about yet
-            signature = self._authenticate(head)
-            if operation in WRITES_DATA:
-                sink = self._receiver(head, operation, bucket, key, query, signature)
-        if self._read_only and (head.method in {"PUT", "DELETE"} or head.method == "POST"):
+        asked = Asked(operation, bucket, key, query)
+        if self._read_only and head.method not in {"GET", "HEAD"}:
             raise S3Refusal(status=403, code="AccessDenied", message="This endpoint serves a directory, read-only.")
-        checksums: dict[str, bool] = {}
-        if isinstance(sink, Receiver | Document):
-            checksums, refusal = sink.outcome(body.trailers)
-            if refusal is not None:
-                return refusal_reply(head, refusal, date_line, checksums=checksums, error=refusal.message)
+        if operation in WRITES_DATA:
+            return self._receiver(head, asked, None if signature is None else signature.chunk_check())
+        return Document(head, asked)
+
+    def _answer(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
+        sink = body.sink or self._admit(head)
+        if isinstance(sink, Unwanted):
+            raise sink.refusal
+        assert isinstance(sink, Receiver | Document)
+        checksums, refusal = sink.outcome(body.trailers)
+        if refusal is not None:
+            return refusal_reply(head, refusal, date_line, checksums=checksums, error=refusal.message)
+        operation, bucket, key, query = sink.asked
         call = Call(
             head=head,
             bucket=bucket,
@@ -157,13 +161,12 @@ class Emulator:
             query=query,
             now_s=self._now(),
             date_line=date_line,
-            data=sink if isinstance(sink, Receiver) else None,
-            document=sink if isinstance(sink, Document) else None,
+            sink=sink,
             checksums=checksums,
         )
         return self._operations[operation](call)
 
-    # Its parts.
+    # How it does that.
 
     def _table(self) -> dict[Operation, Callable[[Call], Reply]]:
         buckets = BucketOperations(self._store, self._settings.region)
@@ -206,9 +209,6 @@ class Emulator:
             Operation.ABORT_MULTIPART_UPLOAD: uploads.abort,
         }
 
-    def _authenticate(self, head: RequestHead) -> Signature | None:
-        return None if self._authenticator is None else self._authenticator.check(head)
-
     def _target(self, head: RequestHead) -> tuple[str, str]:
         """Give the bucket and the key that a request names, by its path or by its Host header. Raises `S3Refusal`."""
         place = head.path.removeprefix("/")
@@ -233,32 +233,21 @@ class Emulator:
                 self._hosts[host] = bucket
         return bucket
 
-    def _receiver(
-        self,
-        head: RequestHead,
-        operation: Operation,
-        bucket_name: str,
-        key: str,
-        query: dict[str, str],
-        signature: Signature | None,
-    ) -> Receiver:
+    def _receiver(self, head: RequestHead, asked: Asked, chunk_check: ChunkCheck | None) -> Receiver:
         """Make ready for object data. Raises `S3Refusal` where it cannot be taken."""
-        if self._read_only:
-            raise S3Refusal(status=403, code="AccessDenied", message="This endpoint serves a directory, read-only.")
         size_bytes = _declared_size(head)
         if size_bytes > PART_BYTES_MAX:
             raise too_large(size_bytes)
         check_checksum_claims(head)
-        bucket = find_bucket(self._store, bucket_name)
+        bucket = find_bucket(self._store, asked.bucket)
         algorithm = None
-        in_parts = operation is Operation.UPLOAD_PART
+        in_parts = asked.operation is Operation.UPLOAD_PART
         if in_parts:
-            parse_part_number(query)
-            upload = find_upload(bucket, key, query.get("uploadId", ""))
+            parse_part_number(asked.query)
+            upload = find_upload(bucket, asked.key, asked.query.get("uploadId", ""))
             algorithm = upload.algorithm or DEFAULT_ALGORITHM
-        chunk_check = None if signature is None else signature.chunk_check()
         return self._intentions.receive(
-            head, size_bytes, algorithm=algorithm, in_parts=in_parts, chunk_check=chunk_check
+            head, asked, size_bytes, algorithm=algorithm, in_parts=in_parts, chunk_check=chunk_check
         )
 
 

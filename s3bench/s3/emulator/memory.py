@@ -1,7 +1,8 @@
 """Where object data lies: one memfd, and the account of what it and everything kept about objects take.
 
-Owns the limit. Large bodies are extents of an anonymous file that sendfile(2) can read from; its offsets are never used
-twice, a freed extent gives its pages back at once, so nothing fragments and no descriptor is spent on an object.
+Owns the limit. Large bodies are extents of an anonymous file that sendfile(2) can read from. Its offsets are endless, a
+freed extent gives its pages back to the machine, so nothing fragments and no descriptor is spent on an object. A few
+freed extents are kept for the next body of the same size, since fresh pages cost as much as filling them.
 """
 
 import ctypes
@@ -15,6 +16,9 @@ PAGE_BYTES = mmap.PAGESIZE
 _PUNCH_HOLE_KEEP_SIZE = 0x02 | 0x01  # FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, fallocate(2)
 
 
+_SPARE_BYTES_MAX = 64 * 1024 * 1024
+
+
 class Memory:
     """`limit_bytes` of memory; `held_bytes` of it are taken. Whoever would go beyond is refused."""
 
@@ -25,6 +29,8 @@ class Memory:
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._libc.fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
         self._next = 0  # offset of the next extent
+        self._spare: dict[int, list[int]] = {}  # size to offsets of extents that are free and have their pages
+        self._spare_bytes = 0
 
     def __del__(self) -> None:
         os.close(self.descriptor)
@@ -37,6 +43,11 @@ class Memory:
     def extent(self, size_bytes: int) -> "Extent":
         """Take room for `size_bytes` in the file. Raises `S3Refusal` when that goes beyond the limit."""
         taken_bytes = -(-size_bytes // PAGE_BYTES) * PAGE_BYTES
+        spare = self._spare.get(taken_bytes)
+        if spare:
+            self._spare_bytes -= taken_bytes
+            self.held_bytes += taken_bytes  # it was counted before, so it cannot be too much
+            return Extent(self, spare.pop(), taken_bytes)
         self._take(taken_bytes)
         offset, self._next = self._next, self._next + taken_bytes
         return Extent(self, offset, taken_bytes)
@@ -45,11 +56,28 @@ class Memory:
         """Give `size_bytes` back to the account."""
         self.held_bytes -= size_bytes
 
-    def punch(self, offset: int, size_bytes: int) -> None:
-        """Give the pages of a part of the file back to the machine."""
+    def free(self, offset: int, size_bytes: int) -> None:
+        """Take back an extent: keep it for the next one of its size, or give its pages to the machine."""
+        self.held_bytes -= size_bytes
+        if self._spare_bytes + size_bytes > _SPARE_BYTES_MAX:
+            self._punch(offset, size_bytes)
+            return
+        self._spare.setdefault(size_bytes, []).append(offset)
+        self._spare_bytes += size_bytes
+
+    def _punch(self, offset: int, size_bytes: int) -> None:
         self._libc.fallocate(self.descriptor, _PUNCH_HOLE_KEEP_SIZE, offset, size_bytes)
 
+    def _drop_spare(self) -> None:
+        for size_bytes, offsets in self._spare.items():
+            for offset in offsets:
+                self._punch(offset, size_bytes)
+        self._spare.clear()
+        self._spare_bytes = 0
+
     def _take(self, size_bytes: int) -> None:
+        if self.held_bytes + self._spare_bytes + size_bytes > self.limit_bytes:
+            self._drop_spare()
         if self.held_bytes + size_bytes > self.limit_bytes:
             raise S3Refusal(
                 status=507,
@@ -94,5 +122,4 @@ class Extent:
             at += written
 
     def __del__(self) -> None:
-        self._memory.release(self._size_bytes)
-        self._memory.punch(self.offset, self._size_bytes)
+        self._memory.free(self.offset, self._size_bytes)

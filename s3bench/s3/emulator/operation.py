@@ -4,8 +4,10 @@ Owns the table of operations and where a request names its bucket. Pure. What S3
 answered NotImplemented by name.
 """
 
+import re
 from collections.abc import Mapping
 from enum import Enum
+from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from s3bench.s3.refusal import S3Refusal
@@ -44,6 +46,15 @@ class Operation(Enum):
     LIST_PARTS = "ListParts"
     COMPLETE_MULTIPART_UPLOAD = "CompleteMultipartUpload"
     ABORT_MULTIPART_UPLOAD = "AbortMultipartUpload"
+
+
+class Asked(NamedTuple):
+    """An operation and what it is asked of; `bucket` and `key` are empty where the request names none."""
+
+    operation: Operation
+    bucket: str
+    key: str
+    query: Mapping[str, str]
 
 
 WRITES_DATA = frozenset({Operation.PUT_OBJECT, Operation.UPLOAD_PART})
@@ -93,12 +104,21 @@ _ELSEWHERE = {
 }
 """Sub-resources that S3 has and the emulator has not."""
 
+_SIGNED_QUERY = re.compile(r"(?:X-Amz-[A-Za-z0-9-]+=[^&]*(?:&|$))+")
+
 _METHODS = frozenset({"GET", "HEAD", "PUT", "POST", "DELETE", "OPTIONS"})
 
 
+def only_signed(query: str) -> bool:
+    """Whether a raw query says nothing, or nothing but a signature."""
+    return not query or _SIGNED_QUERY.fullmatch(query) is not None
+
+
 def parse_query(query: str) -> dict[str, str]:
-    """Take a raw query apart; of a repeated name the first value counts."""
+    """Take a raw query apart; of a repeated name the first value counts. A signature alone is left out."""
     parameters: dict[str, str] = {}
+    if only_signed(query):
+        return parameters
     for name, value in parse_qsl(query, keep_blank_values=True, errors="surrogateescape"):
         parameters.setdefault(name, value)
     return parameters

@@ -15,6 +15,7 @@ from typing import Protocol
 from s3bench.s3.checksums import Verifier, digest_of, hashing_verifier
 from s3bench.s3.emulator.content import Content, Noise, NoiseBlock, Small, Stored, Stretches, pieces_of
 from s3bench.s3.emulator.memory import Extent, Memory
+from s3bench.s3.emulator.operation import Asked
 from s3bench.s3.framing import ChunkCheck
 from s3bench.s3.http import RequestHead
 from s3bench.s3.refusal import S3Refusal
@@ -104,6 +105,7 @@ class Intentions:
     def receive(
         self,
         head: RequestHead,
+        asked: Asked,
         size_bytes: int,
         *,
         algorithm: str | None,
@@ -119,14 +121,11 @@ class Intentions:
         with_md5 = self._md5_always or size_bytes <= MD5_BYTES_MAX or "content-md5" in head.fields
         if with_md5:
             also.append("md5")
-        verifier = hashing_verifier(head, also)
+        verifier = hashing_verifier(head, also, default=None if algorithm else DEFAULT_ALGORITHM)
         if algorithm is None:
-            algorithm = next((name for name in verifier.declared if name in CHECKSUM_ALGORITHMS), None)
-            if algorithm is None:
-                algorithm = DEFAULT_ALGORITHM
-                verifier = hashing_verifier(head, (*also, algorithm))
+            algorithm = next((name for name in verifier.declared if name in CHECKSUM_ALGORITHMS), DEFAULT_ALGORITHM)
         target = self._target(size_bytes, in_parts=in_parts)
-        return Receiver(verifier, target, algorithm, with_md5=with_md5, chunk_check=chunk_check)
+        return Receiver(asked, verifier, target, algorithm, with_md5=with_md5, chunk_check=chunk_check)
 
     def written(self, pieces: Iterable[memoryview], size_bytes: int) -> tuple[Stored, ...]:
         """Write `pieces` of `size_bytes` in all into memory."""
@@ -161,11 +160,19 @@ class Intentions:
 class Receiver:
     """Takes the data of one object or part; an `exchange.Sink`."""
 
-    __slots__ = ("_target", "_verifier", "_with_md5", "algorithm", "chunk_check")
+    __slots__ = ("_target", "_verifier", "_with_md5", "algorithm", "asked", "chunk_check")
 
     def __init__(
-        self, verifier: Verifier, target: _Target, algorithm: str, *, with_md5: bool, chunk_check: ChunkCheck | None
+        self,
+        asked: Asked,
+        verifier: Verifier,
+        target: _Target,
+        algorithm: str,
+        *,
+        with_md5: bool,
+        chunk_check: ChunkCheck | None,
     ) -> None:
+        self.asked = asked
         self._verifier = verifier
         self._target = target
         self._with_md5 = with_md5
@@ -199,9 +206,12 @@ class Receiver:
 class Document:
     """Takes an XML document of a request, within a bound; an `exchange.Sink`."""
 
-    __slots__ = ("_data", "_verifier")
+    __slots__ = ("_data", "_verifier", "asked")
 
-    def __init__(self, head: RequestHead) -> None:
+    chunk_check = None
+
+    def __init__(self, head: RequestHead, asked: Asked) -> None:
+        self.asked = asked
         self._verifier = hashing_verifier(head, ())
         self._data = bytearray()
 
@@ -228,6 +238,8 @@ class Unwanted:
     """Takes a body that is refused already; an `exchange.Sink`."""
 
     __slots__ = ("refusal",)
+
+    chunk_check = None
 
     def __init__(self, refusal: S3Refusal) -> None:
         self.refusal = refusal

@@ -80,8 +80,7 @@ class UploadOperations:
         """UploadPart."""
         upload = self._upload(call)
         number = parse_part_number(call.query)
-        received = call.data
-        assert received is not None
+        received = call.received
         checksum = Checksum(algorithm=received.algorithm, value=base64_of(received.digest()))
         self._keep(upload, call, number, received.content(), received.etag(), received.digest(), checksum)
         headers = [("ETag", f'"{received.etag()}"'), ("x-amz-server-side-encryption", "AES256")]

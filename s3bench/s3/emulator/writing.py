@@ -26,8 +26,7 @@ class WriteOperations:
     def put(self, call: Call) -> Reply:
         """Store an object."""
         bucket = find_bucket(self._store, call.bucket)
-        received = call.data
-        assert received is not None
+        received = call.received
         check_write(call.fields, call.key, current_state(bucket, call.key))
         checksum = Checksum(algorithm=received.algorithm, value=base64_of(received.digest()))
         version = self.keep(

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""What the emulator answers, beside versitygw and moto, call by call.
+
+Sends the same S3 calls, right and wrong, to each server, reduces the answers to status, error code, headers and body,
+and prints where they differ from the emulator's. Every difference is explained by a verdict in
+conformance/verdicts.toml; one that is not fails the run.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from conformance import bodies, buckets, listings, multipart, objects
+from conformance.comparison import Difference, differences
+from conformance.servers import Missing, Server, emulator, moto, versitygw
+from conformance.session import Answer, Session
+from conformance.verdicts import Verdicts, read_verdicts
+
+AREAS: tuple[Callable[[Session], None], ...] = (
+    buckets.service,
+    buckets.bucket,
+    buckets.unsupported,
+    objects.basics,
+    objects.headers,
+    objects.keys,
+    objects.ranges,
+    objects.conditional_reads,
+    objects.conditional_writes,
+    objects.copies,
+    objects.tagging,
+    objects.attributes,
+    objects.deletes,
+    multipart.whole,
+    multipart.wrong,
+    multipart.checksums,
+    multipart.part_copies,
+    multipart.lists,
+    listings.lists,
+    listings.versions,
+    listings.suspended,
+    bodies.checksums,
+    bodies.framing,
+    bodies.signatures,
+)
+
+
+def answers_of(start: AbstractContextManager[Server]) -> dict[str, Answer]:
+    """Make every call on one server."""
+    with start as server:
+        session = Session(server)
+        for area in AREAS:
+            area(session)
+        return session.answers
+
+
+def main() -> int:
+    """Compare; exit 1 where a difference has no verdict, 2 where a server is missing."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--versitygw", metavar="PROGRAM", help="versitygw's binary, where it is not on PATH")
+    parser.add_argument("--moto", metavar="PROGRAM", help="moto_server, where it is not on PATH")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--markdown", action="store_true", help="print the table of docs/s3-behaviour.md")
+    parser.add_argument("--unexplained", action="store_true", help="print only what has no verdict")
+    options = parser.parse_args()
+    ours = answers_of(emulator())
+    found: list[Difference] = []
+    missing = []
+    servers = {"versitygw": versitygw(options.versitygw), "moto": moto(options.moto)}
+    for name, start in servers.items():
+        try:
+            found += differences(name, ours, answers_of(start))
+        except Missing as error:
+            missing.append(f"{name} was not compared: {error}")
+    verdicts = read_verdicts()
+    explained = verdicts.explain(found)
+    unexplained = [difference for difference in found if difference not in explained]
+    if options.json:
+        print(json.dumps(_document(ours, found, verdicts), indent=2, ensure_ascii=False))
+    elif options.markdown:
+        print(verdicts.markdown(found))
+    else:
+        for difference in unexplained if options.unexplained else found:
+            print(difference.line(explained.get(difference)))
+        servers_compared = len(servers) - len(missing)
+        print(f"{len(ours)} calls, {servers_compared} servers, {len(found)} differences, {len(unexplained)} unexplained")
+    for line in missing:
+        print(line, file=sys.stderr)
+    return 2 if missing else int(bool(unexplained))
+
+
+def _document(ours: dict[str, Answer], found: list[Difference], verdicts: Verdicts) -> dict[str, object]:
+    explained = verdicts.explain(found)
+    return {
+        "calls": len(ours),
+        "differences": [
+            {
+                "call": difference.call,
+                "server": difference.server,
+                "aspect": difference.aspect,
+                "emulator": difference.ours,
+                "other": difference.theirs,
+                "verdict": explained[difference].says if difference in explained else None,
+                "page": explained[difference].page if difference in explained else None,
+            }
+            for difference in found
+        ],
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

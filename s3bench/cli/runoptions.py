@@ -1,0 +1,118 @@
+"""The options of `s3bench run`: what they mean, what the document keeps of them, and which go together.
+
+Owns the checks that are made before anything runs. The options' help is `run`'s.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from s3bench.bench import Settings
+from s3bench.errors import BadInput
+from s3bench.s3.network.model import NetworkModel, describe, parse_network
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The options of `s3bench run`, by the names of its parameters; the network model is parsed."""
+
+    files: tuple[Path, ...]
+    named_files: tuple[Path, ...]
+    num_iterations: int
+    warmup: int
+    select: str | None
+    suite: str | None
+    clients: tuple[str, ...]
+    num_chunks: int
+    chunk_id: int
+    output: Path | None
+    force: bool
+    as_json: bool
+    data_interval: float
+    timeout: float
+    endpoint: str
+    network: NetworkModel | None
+    tls: bool
+    verify: bool
+    stub: str
+    endpoint_url: str | None
+    bucket: str | None
+    debug_dir: Path | None
+    keep_workspace: bool
+    audit: bool
+    list_only: bool
+    quiet: bool
+
+    @classmethod
+    def of(cls, typed: Mapping[str, Any]) -> Self:
+        """Take the options as typed. Raises `BadInput` for a network model that cannot be read."""
+        network = typed["network"]
+        return cls(**{**typed, "network": None if network is None else parse_network(network)})
+
+    @property
+    def settings(self) -> Settings:
+        """How to measure."""
+        return Settings(
+            interval_s=self.data_interval, verify=self.verify, timeout_s=self.timeout, debug_dir=self.debug_dir
+        )
+
+    @property
+    def recorded(self) -> dict[str, object]:
+        """What the document keeps of them: all that can change a figure."""
+        return {
+            "num_iterations": self.num_iterations,
+            "warmup": self.warmup,
+            "data_interval": self.data_interval,
+            "timeout": self.timeout,
+            "endpoint": self._endpoint,
+            "network": None if self.network is None else network_facts(self.network),
+            "tls": self.tls,
+            "verify": self.verify,
+            "audit": self.audit,
+        }
+
+    @property
+    def _endpoint(self) -> str:
+        if self.endpoint_url:
+            return "live"
+        return "emulator" if self.endpoint == "emulator" else f"stub {self.stub}"
+
+
+def check_options(options: RunOptions) -> None:
+    """Refuse options that contradict each other. Raises `BadInput`."""
+    if (options.endpoint_url is None) is not (options.bucket is None):
+        raise BadInput(
+            "--endpoint-url and --bucket go together", fix="name the endpoint and the bucket to be used there"
+        )
+    _check_emulator(options)
+    if options.endpoint_url and (options.tls or options.stub == "in-process"):
+        raise BadInput("--tls and --stub are the stub's", "--endpoint-url runs without one", "leave them out")
+    if options.tls and options.stub == "in-process":
+        raise BadInput("--tls needs the server", "the stub in the client's process has no sockets", "leave --tls out")
+    if options.debug_dir and options.debug_dir.is_dir() and any(options.debug_dir.iterdir()) and not options.force:
+        raise BadInput(
+            f"{options.debug_dir} is not empty", "nothing is overwritten", "name another directory, or --force"
+        )
+
+
+def _check_emulator(options: RunOptions) -> None:
+    if options.endpoint != "emulator":
+        if options.network is not None:
+            raise BadInput("--network is the emulator's", "the stub has no model", "add --endpoint emulator")
+        return
+    if options.endpoint_url or options.stub == "in-process":
+        other = "--endpoint-url" if options.endpoint_url else "--stub in-process"
+        raise BadInput(f"--endpoint emulator goes without {other}", "one endpoint answers", f"leave out {other}")
+    if not options.verify:
+        raise BadInput("--no-verify is the stub's", "the emulator verifies checksums as S3 does", "leave it out")
+
+
+def network_facts(model: NetworkModel) -> dict[str, object]:
+    """What the document keeps of a network model: all but a file of samples, of which the number and quantiles stay."""
+    facts: dict[str, object] = {"description": describe(model), **msgspec.to_builtins(model)}
+    facts["ttfb_samples"] = len(model.ttfb_samples_s)
+    del facts["ttfb_samples_s"]
+    return facts

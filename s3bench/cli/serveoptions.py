@@ -1,0 +1,158 @@
+"""The options of `s3bench serve`: what they mean, and which go together.
+
+Owns every check that is made before anything starts. The options' help is `serve`'s.
+"""
+
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+from s3bench.clients.pointing import SECRET_VARIABLE
+from s3bench.errors import BadInput
+from s3bench.s3.emulator.buckets import valid_name
+from s3bench.s3.emulator.settings import MEMORY_LIMIT_BYTES, REGION, EmulatorSettings
+from s3bench.s3.endpoint import LOOPBACK
+from s3bench.s3.network.model import NetworkModel, parse_network
+from s3bench.spec.definition import Definition
+from s3bench.spec.parse import read_definitions
+from s3bench.spec.plan import plan_runs, title
+from s3bench.units import parse_bytes
+
+DOMAIN = "localhost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeOptions:
+    """The options of `s3bench serve`, as typed; the help of each is above."""
+
+    host: str
+    port: int
+    tls: bool
+    as_json: bool
+    log: str
+    network: str | None
+    data_dir: str | None
+    buckets: tuple[str, ...]
+    memory_limit: str | None
+    discard: bool
+    access_key: str | None
+    secret_key: str | None
+    region: str | None
+    domain: str | None
+    etag: str | None
+    stub: str | None
+    select: str | None
+
+    @property
+    def kind(self) -> str:
+        """What is served."""
+        return "stub" if self.stub else "emulator"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What the options mean."""
+
+    address: str
+    settings: EmulatorSettings
+    network: NetworkModel | None
+    definition: Definition | None
+
+
+def check_options(options: ServeOptions) -> Checked:
+    """Refuse what is wrong before anything starts. Raises `BadInput`."""
+    if options.stub:
+        _refuse_together(options, "--stub", "the stub answers as its definition says", _EMULATORS)
+    elif options.select is not None:
+        raise BadInput("-k selects a definition", "without --stub there is none", "add --stub DEFINITIONS")
+    if options.data_dir is not None:
+        _refuse_together(options, "--data-dir", "a directory is served as it is", _STORAGE)
+        if not Path(options.data_dir).is_dir():
+            raise BadInput(f"--data-dir {options.data_dir}: there is no such directory", fix="name one to be served")
+    return Checked(
+        address=_resolve(options.host),
+        settings=_settings(options),
+        network=None if options.network is None else parse_network(options.network),
+        definition=None if options.stub is None else _definition(options.stub, options.select),
+    )
+
+
+_STORAGE = {"buckets": "--bucket", "memory_limit": "--memory-limit", "discard": "--discard", "etag": "--etag"}
+_EMULATORS = _STORAGE | {
+    "network": "--network",
+    "data_dir": "--data-dir",
+    "access_key": "--access-key",
+    "secret_key": "--secret-key",
+    "region": "--region",
+    "domain": "--domain",
+}
+
+
+def _refuse_together(options: ServeOptions, with_option: str, why: str, others: dict[str, str]) -> None:
+    given = [option for name, option in others.items() if getattr(options, name)]
+    if given:
+        raise BadInput(f"{with_option} goes without {', '.join(given)}", why, f"leave out {given[0]} or {with_option}")
+
+
+def _settings(options: ServeOptions) -> EmulatorSettings:
+    secret_key = options.secret_key
+    if secret_key is None and options.access_key is not None:
+        secret_key = os.environ.get(SECRET_VARIABLE)
+    if bool(options.access_key) is not bool(secret_key):
+        raise BadInput(
+            "--access-key and --secret-key go together",
+            "signatures are verified with both",
+            f"give both, the secret perhaps in {SECRET_VARIABLE}; or neither, and any credentials will do",
+        )
+    for name in options.buckets:
+        if not valid_name(name):
+            raise BadInput(
+                f"--bucket {name}: no bucket can have this name",
+                "bucket names are 3 to 63 lower-case letters, digits, dots and hyphens",
+                "name another",
+            )
+    try:
+        limit = MEMORY_LIMIT_BYTES if options.memory_limit is None else parse_bytes(options.memory_limit)
+    except ValueError as error:
+        raise BadInput(f"--memory-limit {options.memory_limit}", str(error), "write it so, e.g. 2GiB") from error
+    return EmulatorSettings(
+        memory_limit_bytes=limit,
+        discard=options.discard,
+        data_dir=None if options.data_dir is None else str(Path(options.data_dir).absolute()),
+        md5_always=options.etag == "md5",
+        access_key=options.access_key or None,
+        secret_key=secret_key or None,
+        region=options.region or REGION,
+        domain=options.domain or DOMAIN,
+        buckets=options.buckets,
+    )
+
+
+def _definition(file: str, select: str | None) -> Definition:
+    """Pick the one definition to be served."""
+    plan = plan_runs(
+        read_definitions(Path(file)), clients=(), select=select, num_chunks=1, chunk_id=0, iterations=1, warmup=0
+    )
+    selected = tuple(dict.fromkeys(cell.definition for cell in plan.cells))
+    if len(selected) > 1:
+        names = "\n".join(f"  {title(definition)}" for definition in selected)
+        raise BadInput(
+            f"--stub {file}: {len(selected)} definitions are selected, and one can be served",
+            f"they are\n{names}",
+            "select one with -k, e.g. -k 'cp and upload and 32MB'",
+        )
+    return selected[0]
+
+
+def _resolve(host: str) -> str:
+    """The address behind `host`, an IPv4 one where there is one."""
+    try:
+        found = socket.getaddrinfo(host or "no host", None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise BadInput(
+            f"--host {host}: no such address", error.strerror or "", f"leave it out for {LOOPBACK}"
+        ) from error
+    family, *_, address = min(found, key=lambda item: item[0] is not socket.AF_INET)
+    assert family in {socket.AF_INET, socket.AF_INET6}
+    return str(address[0])

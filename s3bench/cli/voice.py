@@ -1,0 +1,105 @@
+"""What a server that runs for long says on stderr: lines, and on a terminal live counters below them.
+
+Owns the writing and the rates. What the lines say is `requestlog`'s.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol, Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from s3bench.s3.control import Counters
+from s3bench.units import render_bytes
+
+_RATE_S = 1.0  # rates are those of the last second, or of the time since the last look at them
+
+
+class Voice(AbstractContextManager["Voice"], Protocol):
+    """Where lines and counters go."""
+
+    def say(self, lines: Sequence[str]) -> None:
+        """Write `lines`."""
+
+    def count(self, counters: Counters) -> None:
+        """Show how the server is doing."""
+
+
+def voice_for_stderr() -> Voice:
+    """The voice that fits stderr."""
+    return _Terminal() if sys.stderr.isatty() else _Pipe()
+
+
+class _Pipe:
+    """Lines alone. When their reader goes away the server goes on, and says no more."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def say(self, lines: Sequence[str]) -> None:
+        if not lines:
+            return
+        try:
+            sys.stderr.write("".join(f"{line}\n" for line in lines))
+            sys.stderr.flush()
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stderr.fileno())
+            os.close(nowhere)
+
+    def count(self, counters: Counters) -> None:
+        pass
+
+
+class _Terminal:
+    def __init__(self) -> None:
+        self._console = Console(stderr=True, highlight=False)
+        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self._rates = Rates(time.monotonic())
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def say(self, lines: Sequence[str]) -> None:
+        if lines:
+            self._console.print("\n".join(lines), markup=False, soft_wrap=True)
+
+    def count(self, counters: Counters) -> None:
+        self._live.update(Text(self._rates.line(counters, time.monotonic())), refresh=True)
+
+
+class Rates:
+    """Turns counters into a line with rates, those of the last whole second."""
+
+    def __init__(self, now_s: float) -> None:
+        self._last = Counters()
+        self._last_s = now_s
+        self._said = _rates_in_words(self._last, self._last, 1.0)
+
+    def line(self, counters: Counters, now_s: float) -> str:
+        """The line for `counters`, read at `now_s` of a monotonic clock."""
+        if now_s - self._last_s >= _RATE_S:
+            self._said = _rates_in_words(self._last, counters, now_s - self._last_s)
+            self._last, self._last_s = counters, now_s
+        stored = f"  {counters.objects:,} objects, {render_bytes(counters.held_bytes)}" if counters.held_bytes else ""
+        return f"{self._said}  {counters.connections_open:,} connections, {counters.in_flight:,} in flight{stored}"
+
+
+def _rates_in_words(before: Counters, after: Counters, span_s: float) -> str:
+    requests = (after.requests - before.requests) / span_s
+    received = (after.bytes_received - before.bytes_received) / span_s / 1e6
+    sent = (after.bytes_sent - before.bytes_sent) / span_s / 1e6
+    cpu = (after.server_cpu_s - before.server_cpu_s) / span_s
+    return f"{requests:,.0f} requests/s  in {received:,.1f} MB/s  out {sent:,.1f} MB/s  CPU {cpu:.0%}"

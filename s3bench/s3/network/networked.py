@@ -1,0 +1,69 @@
+"""The network model around a handler: what each request is asked to wait, and what befalls it.
+
+Owns the order of it: a prefix that has too many turns requests away, then chance answers some with an error, and the
+rest reach the handler, whose reply is delayed, and cut or stalled where chance says so. A request that is turned away
+or fails by chance never reaches the handler: it changes nothing. How bytes cross the link is `link`'s.
+"""
+
+import time
+from collections.abc import Callable
+
+from s3bench.s3.exchange import Body, Break, Handler, Reply, Sink
+from s3bench.s3.http import RequestHead
+from s3bench.s3.network.draws import Draws, ttfb_s
+from s3bench.s3.network.limits import RateLimits
+from s3bench.s3.network.link import Link
+from s3bench.s3.network.model import NetworkModel
+from s3bench.s3.refusal import refuse
+from s3bench.s3.wirelog import Fault
+
+
+class Networked:
+    """The `Handler` that puts `model` between clients and `inner`; for one iteration, since it counts requests.
+
+    A server that is given it puts its connections on `link`.
+    """
+
+    __slots__ = ("_clock", "_draws", "_inner", "_limits", "_model", "link")
+
+    def __init__(self, inner: Handler, model: NetworkModel, *, clock: Callable[[], int] = time.monotonic_ns) -> None:
+        self.link = Link(model)
+        self._inner = inner
+        self._model = model
+        self._draws = Draws(model.seed)
+        self._limits = RateLimits(reads_per_s=model.reads_per_s, writes_per_s=model.writes_per_s)
+        self._clock = clock
+
+    def begin(self, head: RequestHead) -> Sink | None:
+        """Where the body of `head` goes: where the handler wants it, whatever befalls the request afterwards."""
+        return self._inner.begin(head)
+
+    def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
+        """Answer a whole request, or let it fail."""
+        model = self._model
+        draw = self._draws.deal(head)
+        delay_s = ttfb_s(model, draw.ttfb)
+        if not self._limits.admits(head, self._clock()):
+            reply = _failure(head, 503, "SlowDown", "Please reduce your request rate.", date_line)
+            return reply.over_network(delay_s=delay_s, fault=Fault.SLOW_DOWN)
+        chance = draw.fault - model.error_rate
+        if chance < 0:
+            message = "We encountered an internal error. Please try again."
+            reply = _failure(head, 500, "InternalError", message, date_line)
+            return reply.over_network(delay_s=delay_s, fault=Fault.ERROR)
+        reply = self._inner.finish(head, body, date_line)
+        fault, stall_s = Fault.NONE, 0.0
+        if chance < model.reset_rate:
+            fault = Fault.RESET
+        elif chance < model.reset_rate + model.stall_rate:
+            fault, stall_s = Fault.STALL, model.stall_s
+        if not fault:
+            return reply.over_network(delay_s=delay_s)
+        # Somewhere in the body, or in the head of a reply that has none.
+        first = reply.head_bytes if reply.size_bytes > reply.head_bytes else 1
+        after_bytes = first + int(draw.place * (reply.size_bytes - first))
+        return reply.over_network(delay_s=delay_s, fault=fault, broken=Break(after_bytes, stall_s))
+
+
+def _failure(head: RequestHead, status: int, code: str, message: str, date_line: bytes) -> Reply:
+    return refuse(head, status=status, code=code, message=message, date_line=date_line)

@@ -1,0 +1,366 @@
+"""`s3bench serve` as a process: its first line, its log, its end."""
+
+import contextlib
+import json
+import os
+import pty
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from s3bench.cli.main import s3bench_command
+from s3bench.errors import BadInput
+
+COMMAND = (sys.executable, "-c", "from s3bench.cli.main import main; main()", "serve")
+LIMIT_S = 30.0
+
+DEFINITIONS = [
+    {
+        "name": "one",
+        "command": ["s3", "cp", "s3://bucket/key", "landed"],
+        "environment": {"files": [{"name": "file", "size": 1000, "fill": "random"}]},
+        "responses": [
+            {"match": {"method": "GET", "path": "/bucket/key"}, "body": {"file": "file"}, "instances": 2},
+        ],
+    },
+    {"name": "two", "command": ["s3", "ls"], "responses": []},
+]
+
+
+class Serving:
+    """A running `s3bench serve`, past its first line."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self.process = process
+        assert process.stdout is not None
+        self.first = process.stdout.readline()
+        self.url = json.loads(self.first)["url"] if self.first.startswith("{") else self.first.strip()
+
+    def get(self, target: str, *, method: str = "GET", body: bytes | None = None, **options: Any) -> tuple[int, bytes]:
+        request = urllib.request.Request(f"{self.url}{target}", method=method, data=body)
+        try:
+            with urllib.request.urlopen(request, timeout=LIMIT_S, **options) as response:
+                return response.status, response.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read()
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
+        """Stop it: exit code, the rest of stdout, and stderr."""
+        self.process.send_signal(how)
+        out, err = self.process.communicate(timeout=LIMIT_S)
+        return self.process.returncode, out, err
+
+
+Serve = Callable[..., AbstractContextManager[Serving]]
+
+
+@pytest.fixture
+def private(tmp_path: Path) -> dict[str, str]:
+    workspaces = tmp_path / "workspaces"
+    workspaces.mkdir()
+    return {**os.environ, "S3BENCH_TMPDIR": str(workspaces)}
+
+
+@pytest.fixture
+def serve(tmp_path: Path, private: dict[str, str]) -> Serve:
+    @contextlib.contextmanager
+    def start(*arguments: str, **variables: str) -> Iterator[Serving]:
+        with subprocess.Popen(
+            (*COMMAND, *arguments),
+            cwd=tmp_path,
+            env=private | variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            try:
+                yield Serving(process)
+            finally:
+                if process.poll() is None:
+                    process.kill()
+                    process.communicate()
+
+    return start
+
+
+@pytest.fixture
+def refused(tmp_path: Path, private: dict[str, str]) -> Callable[..., str]:
+    """Run it with arguments that are wrong; what it says."""
+
+    def run(*arguments: str) -> str:
+        finished = subprocess.run(
+            (*COMMAND, *arguments), cwd=tmp_path, env=private, capture_output=True, text=True, timeout=50, check=False
+        )
+        assert finished.returncode == 2, finished.stderr
+        assert finished.stdout == ""
+        assert "Traceback" not in finished.stderr
+        assert list(Path(private["S3BENCH_TMPDIR"]).iterdir()) == []
+        return finished.stderr
+
+    return run
+
+
+@pytest.fixture
+def definitions(tmp_path: Path) -> str:
+    path = tmp_path / "definitions.json"
+    path.write_text(json.dumps(DEFINITIONS))
+    return str(path)
+
+
+class TestAnnouncing:
+    def test_the_first_line_is_the_url_and_connections_are_accepted_then(self, serve: Serve) -> None:
+        with serve() as serving:
+            assert serving.first.startswith("http://127.0.0.1:")
+            assert serving.get("/")[0] in {200, 501}
+            code, out, err = serving.stop()
+        assert (code, out) == (0, "")
+        for client in ("environment", "aws-cli", "boto3", "s5cmd", "rclone"):
+            assert f"  {client}:" in err
+        assert err.count(serving.url) >= 6
+
+    def test_json_tells_url_authority_and_processes(self, serve: Serve, private: dict[str, str]) -> None:
+        with serve("--json", "--tls", "--log", "none") as serving:
+            announced = json.loads(serving.first)
+            assert announced["endpoint"] == "emulator"
+            assert announced["host"] == "127.0.0.1"
+            assert announced["url"] == f"https://127.0.0.1:{announced['port']}"
+            assert announced["pid"] == serving.process.pid
+            os.kill(announced["server_pid"], 0)
+            context = ssl.create_default_context(cafile=announced["ca_bundle"])
+            assert serving.get("/", context=context)[0] in {200, 501}
+            code, _, err = serving.stop()
+        assert code == 0
+        assert f"AWS_CA_BUNDLE={announced['ca_bundle']}" in err
+        assert list(Path(private["S3BENCH_TMPDIR"]).iterdir()) == []
+
+    def test_a_port_that_was_asked_for_is_the_one(self, serve: Serve) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        with serve("--port", str(port)) as serving:
+            assert serving.url == f"http://127.0.0.1:{port}"
+
+    def test_an_address_that_others_can_reach_is_a_warning(self, serve: Serve) -> None:
+        with serve("--host", "0.0.0.0") as serving:
+            assert serving.url.startswith("http://127.0.0.1:")
+            err = serving.stop()[2]
+        assert "s3bench: warning: other machines can reach 0.0.0.0" in err
+        assert "any credentials are accepted" in err
+
+    def test_loopback_is_none(self, serve: Serve) -> None:
+        with serve() as serving:
+            assert "warning" not in serving.stop()[2]
+
+
+class TestEnding:
+    @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+    def test_being_stopped_is_a_good_end_with_totals(self, serve: Serve, how: signal.Signals) -> None:
+        with serve("--json") as serving:
+            serving.get("/b/k", method="PUT", body=b"12345")
+            server_pid = json.loads(serving.first)["server_pid"]
+            code, _, err = serving.stop(how)
+        assert code == 0
+        assert "1 requests on 1 connections, 5 B received" in err.splitlines()[-1]
+        assert not Path(f"/proc/{server_pid}").exists()
+
+    def test_a_signal_that_comes_twice_is_one(self, serve: Serve) -> None:
+        with serve() as serving:
+            serving.process.send_signal(signal.SIGTERM)
+            serving.process.send_signal(signal.SIGINT)
+            code, _, err = serving.stop()
+        assert code == 0
+        assert "stopped after" in err.splitlines()[-1]
+
+    def test_an_open_connection_does_not_delay_it(self, serve: Serve) -> None:
+        with serve() as serving:
+            port = int(serving.url.rpartition(":")[2])
+            with socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S) as client:
+                client.sendall(b"PUT /b/k HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf")
+                code, _, err = serving.stop()
+        assert code == 0
+        assert "Traceback" not in err
+
+    def test_a_server_that_dies_is_the_machines_error(self, serve: Serve) -> None:
+        with serve("--json") as serving:
+            os.kill(json.loads(serving.first)["server_pid"], signal.SIGKILL)
+            err = serving.process.communicate(timeout=LIMIT_S)[1]
+        assert serving.process.returncode == 4
+        assert "the server ended with exit code -9" in err
+
+    def test_a_reader_of_the_log_that_goes_away_is_no_reason_to_stop(self, serve: Serve) -> None:
+        with serve() as serving:
+            assert serving.process.stderr is not None
+            assert serving.process.stdout is not None
+            serving.process.stderr.close()
+            serving.process.stdout.close()
+            serving.get("/b/k")
+            deadline_s = time.monotonic() + LIMIT_S
+            while not Path(f"/proc/{serving.process.pid}/fd/2").samefile(os.devnull):
+                assert time.monotonic() < deadline_s, "nothing was written to the pipe"
+                time.sleep(0.01)
+            assert serving.get("/b/k")[0]
+            serving.process.send_signal(signal.SIGTERM)
+            assert serving.process.wait(LIMIT_S) == 0
+
+
+class TestLog:
+    def test_a_line_for_each_request(self, serve: Serve) -> None:
+        with serve() as serving:
+            serving.get("/bucket/key", method="PUT", body=b"1234")
+            serving.get("/bucket/key?X-Amz-Signature=5ecre7&X-Amz-Security-Token=5ecre7&versionId=1")
+            err = serving.stop()[2]
+        lines = [line for line in err.splitlines() if "/bucket/key" in line]
+        assert len(lines) == 2
+        assert "PUT    in 4 B" in lines[0]
+        assert lines[1].endswith("?X-Amz-Signature=***&X-Amz-Security-Token=***&versionId=1")
+        assert "5ecre7" not in err
+
+    def test_lines_come_while_it_runs(self, serve: Serve) -> None:
+        with serve() as serving:
+            serving.get("/bucket/now")
+            assert serving.process.stderr is not None
+            for line in serving.process.stderr:  # ends with the process at the latest, and the test with its timeout
+                if "/bucket/now" in line:
+                    break
+            assert serving.process.poll() is None
+
+    def test_json_lines_are_all_there_is_on_stderr(self, serve: Serve) -> None:
+        with serve("--log", "json") as serving:
+            serving.get("/bucket/key")
+            port = int(serving.url.rpartition(":")[2])
+            with socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S) as client:
+                client.sendall(b"nonsense\r\n\r\n")
+                client.recv(1000)
+            err = serving.stop()[2]
+        events = [json.loads(line) for line in err.splitlines()]
+        assert [event["event"] for event in events] == ["request", "fault", "totals"]
+        assert events[0]["path"] == "/bucket/key"
+        assert events[-1]["requests"] == 1
+
+    def test_no_log_is_hints_and_totals(self, serve: Serve) -> None:
+        with serve("--log", "none") as serving:
+            for _ in range(5):
+                serving.get("/bucket/key")
+            err = serving.stop()[2]
+        assert "/bucket/key" not in err
+        assert "5 requests" in err.splitlines()[-1]
+
+    def test_no_request_is_lost_however_many_there_are(self, serve: Serve) -> None:
+        with serve("--log", "json") as serving:
+            port = int(serving.url.rpartition(":")[2])
+            err_lines: list[str] = []
+            with socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S) as client:
+                for start in range(0, 1400, 700):
+                    client.sendall(
+                        b"".join(b"HEAD /b/%d HTTP/1.1\r\nHost: x\r\n\r\n" % (start + i) for i in range(700))
+                    )
+                    assert serving.process.stderr is not None
+                    err_lines += (serving.process.stderr.readline() for _ in range(700))
+            err_lines += serving.stop()[2].splitlines()
+        events = [json.loads(line) for line in err_lines]
+        assert [event["path"] for event in events[:-1]] == [f"/b/{number}" for number in range(1400)]
+        assert events[-1]["requests"] == 1400
+
+    def test_the_secret_key_is_said_nowhere(self, serve: Serve) -> None:
+        with serve("--access-key", "AK", "--json", S3BENCH_SECRET_KEY="hush-hush") as serving:
+            pids = [json.loads(serving.first)[name] for name in ("pid", "server_pid")]
+            assert not [pid for pid in pids if b"hush-hush" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+            _, out, err = serving.stop()
+        assert "hush-hush" not in serving.first + out + err
+        assert 'AWS_SECRET_ACCESS_KEY="$S3BENCH_SECRET_KEY"' in err
+
+
+class TestTerminal:
+    def test_counters_stand_below_the_log(self, tmp_path: Path, private: dict[str, str]) -> None:
+        ours, theirs = pty.openpty()
+        with (
+            os.fdopen(ours, "rb", buffering=0) as terminal,
+            subprocess.Popen(
+                COMMAND, cwd=tmp_path, env=private | {"TERM": "xterm"}, stdout=subprocess.PIPE, stderr=theirs, text=True
+            ) as process,
+        ):
+            os.close(theirs)
+            serving = Serving(process)
+            try:
+                serving.get("/bucket/key")
+                seen = b""
+                while b"/bucket/key" not in seen or b"requests/s" not in seen:
+                    seen += terminal.read(4096)
+                process.send_signal(signal.SIGINT)
+                with contextlib.suppress(OSError):  # EIO: the other end of the terminal is closed
+                    while data := terminal.read(4096):
+                        seen += data
+                assert process.wait(LIMIT_S) == 0
+            finally:
+                process.kill()
+        assert b"connections" in seen
+        assert b"stopped after" in seen
+
+
+class TestStub:
+    def test_responses_are_served_and_those_left_over_told(self, serve: Serve, definitions: str) -> None:
+        with serve("--stub", definitions, "-k", "one", "--json") as serving:
+            assert json.loads(serving.first)["endpoint"] == "stub"
+            status, body = serving.get("/bucket/key")
+            code, _, err = serving.stop()
+        assert (code, status, len(body)) == (0, 200, 1000)
+        assert "s3bench: leftover: responses[0] (match GET /bucket/key): 1 of 2 instances unused" in err
+
+    def test_a_definition_must_be_selected(self, refused: Callable[..., str], definitions: str) -> None:
+        said = refused("--stub", definitions)
+        assert "2 definitions are selected" in said
+        assert "  one\n" in said
+        assert "  two\n" in said
+        assert "-k" in said
+
+
+class TestRefusing:
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (("-k", "one"), "--stub"),
+            (("--stub", "missing.json"), "missing.json"),
+            (("--stub", "x", "--data-dir", "."), "--stub goes without --data-dir"),
+            (("--stub", "x", "--network", "ec2:c5.large"), "--stub goes without --network"),
+            (("--data-dir", ".", "--discard", "--bucket", "b"), "--data-dir goes without --bucket, --discard"),
+            (("--data-dir", "missing"), "missing"),
+            (("--bucket", "Upper"), "lower-case"),
+            (("--access-key", "AK"), "S3BENCH_SECRET_KEY"),
+            (("--secret-key", "S"), "--access-key"),
+            (("--memory-limit", "much"), "2GiB"),
+            (("--network", "ec2:c5.lrge"), "ec2:c5.large"),
+            (("--host", "no.such.host.invalid"), "no.such.host.invalid"),
+            (("--host", ""), "--host"),
+            (("--host", "192.0.2.1"), "no address of this machine"),
+            (("--port", "65536"), "65536"),
+            (("--etag", "sha"), "'md5'"),
+        ],
+    )
+    def test_wrong_options_start_nothing(
+        self, arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("S3BENCH_TMPDIR", str(tmp_path))
+        monkeypatch.delenv("S3BENCH_SECRET_KEY", raising=False)
+        with pytest.raises((BadInput, click.UsageError)) as raised:
+            s3bench_command(["serve", *arguments], standalone_mode=False)
+        assert said in str(raised.value)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_port_that_is_taken_is_told(self, refused: Callable[..., str]) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            said = refused("--port", str(port))
+        assert f"cannot listen on 127.0.0.1 port {port}" in said
+        assert "another program listens there" in said

@@ -1,0 +1,136 @@
+"""`s3bench run --endpoint emulator`: real clients, no scripted responses, every byte compared."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import MIB, Finished, download, starting, upload
+
+Run = Callable[..., Finished]
+Define = Callable[..., Path]
+
+EMULATOR = ("--endpoint", "emulator", "--json")
+
+
+def unscripted(definition: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {key: value for key, value in definition.items() if key != "responses"} | changes
+
+
+def only(finished: Finished) -> dict[str, Any]:
+    """The one result, which has no error."""
+    (result,) = finished.results
+    assert result["errors"] == []
+    assert finished.code == 0, finished.err
+    return result
+
+
+@pytest.mark.parametrize("client", ["s5cmd", "boto3-classic"])
+@pytest.mark.parametrize("tls", [(), ("--tls",)])
+def test_an_upload_and_a_download_need_no_responses(
+    client: str, tls: tuple[str, ...], s3bench: Run, define: Define
+) -> None:
+    there = unscripted(upload(12 * MIB), clients=[client])
+    back = unscripted(
+        download(12 * MIB),
+        clients=[client],
+        command=["s3", "cp", "s3://bucket/remote", "landed", "--quiet"],
+    )
+    finished = s3bench("run", *EMULATOR, *tls, "-n", "2", define(there, back))
+    assert finished.code == 0, finished.out
+    for result in finished.results:
+        assert result["errors"] == []
+        assert [measurement["iteration"] for measurement in result["measurements"]] == [0, 1]
+    sent, received = (result["measurements"][1]["wire"] for result in finished.results)
+    assert sent["bytes_received"] >= 12 * MIB
+    assert sent["checksums_verified"] > 0 or tls
+    assert received["bytes_sent"] >= 12 * MIB
+    assert finished.document["options"]["endpoint"] == "emulator"
+    assert finished.document["options"]["network"] is None
+
+
+def test_scripted_responses_tell_only_which_objects_there_are(s3bench: Run, define: Define) -> None:
+    result = only(s3bench("run", *EMULATOR, define(download(MIB, clients=["s5cmd"]))))
+    assert result["measurements"][0]["wire"]["bytes_sent"] == MIB
+
+
+def test_every_iteration_begins_with_the_same_objects(s3bench: Run, define: Define) -> None:
+    definition = {
+        "name": "remove",
+        "command": ["s3", "mv", "s3://bucket/dir", "landed", "--recursive", "--quiet"],
+        "clients": ["s5cmd"],
+        "environment": {"file_dirs": [{"name": "dir", "file_count": 3, "file_size": 1000, "fill": "random"}]},
+    }
+    result = only(s3bench("run", *EMULATOR, "-n", "3", define(definition)))
+    kinds = [measurement["requests_by_kind"] for measurement in result["measurements"]]
+    assert kinds[0] == kinds[1] == kinds[2]
+    assert all(measurement["wire"]["bytes_sent"] >= 3000 for measurement in result["measurements"])
+
+
+def test_an_object_that_did_not_land_is_missed(aws_cli: str, s3bench: Run, define: Define) -> None:
+    dry = unscripted(
+        download(MIB), clients=["cli-classic"], command=["s3", "cp", "s3://bucket/remote", "landed", "--dryrun"]
+    )
+    finished = s3bench("run", *EMULATOR, "--client", aws_cli.replace("cli-crt", "cli-classic"), define(dry))
+    assert finished.code == 4
+    assert "/bucket/remote was served, but landed is not there" in finished.results[0]["errors"][0]["what"]
+
+
+def test_what_is_not_there_is_the_clients_failure(s3bench: Run, define: Define) -> None:
+    missing = unscripted(download(MIB), clients=["s5cmd"], command=["s3", "cp", "s3://bucket/nothing", "landed"])
+    finished = s3bench("run", *EMULATOR, define(missing))
+    assert finished.code == 4
+    assert "exited 1" in finished.results[0]["errors"][0]["what"]
+
+
+def test_another_service_is_told_to_use_the_stub(s3bench: Run, define: Define) -> None:
+    other = starting(command=["secretsmanager", "list-secrets"], clients=["cli-classic"])
+    finished = s3bench("run", *EMULATOR, define(other))
+    assert finished.code == 4
+    assert "is not run on the emulator" in str(finished.results[0]["errors"]) or "cli-classic" in finished.err
+
+
+class TestNetwork:
+    def test_the_model_stands_in_the_document_and_what_it_achieved_in_the_measurement(
+        self, s3bench: Run, define: Define
+    ) -> None:
+        definition = unscripted(upload(8 * MIB), clients=["s5cmd"])
+        model = "ttfb=30ms,bandwidth=40MB/s,seed=7"
+        finished = s3bench("run", *EMULATOR, "--network", model, define(definition))
+        (measurement,) = only(finished)["measurements"]
+        network = finished.document["options"]["network"]
+        assert (network["text"], network["seed"]) == (model, 7)
+        assert network["connection_bytes_per_s"] == 40e6
+        assert "first byte after 30 ms" in network["description"]
+        # 8 MiB at 40 MB/s, and 30 ms: nothing can be quicker, however slow the machine.
+        assert measurement["total_time"] > 8 * MIB / 40e6 + 0.03
+        first_byte = next(figure for figure in measurement["network"] if figure["name"] == "time to first byte, p50")
+        assert first_byte["asked"] == pytest.approx(0.03)
+        assert first_byte["achieved"] >= 0.03
+
+    def test_faults_that_were_asked_for_are_no_errors_of_the_iteration(self, s3bench: Run, define: Define) -> None:
+        # Of twenty files some are cut whatever is drawn (0.8 ** 20 is 1 %), and none eight times in a row.
+        definition = {
+            "name": "upload",
+            "command": ["s3", "cp", "dir", "s3://bucket/p", "--recursive", "--quiet"],
+            "clients": ["boto3-classic"],
+            "environment": {
+                "file_dirs": [{"name": "dir", "file_count": 20, "file_size": 3000, "fill": "random"}],
+                "config": "[default]\nretry_mode = standard\nmax_attempts = 8",
+            },
+        }
+        finished = s3bench("run", *EMULATOR, "--network", "resets=0.2,seed=1", define(definition))
+        (measurement,) = only(finished)["measurements"]
+        assert measurement["wire"]["retries"] == measurement["wire"]["requests"] - 20 > 0
+
+    def test_a_file_of_samples_stands_in_the_document_as_its_quantiles(
+        self, s3bench: Run, define: Define, tmp_path: Path
+    ) -> None:
+        samples = tmp_path / "samples.txt"
+        samples.write_text("1ms\n2ms\n3ms\n")
+        definition = unscripted(upload(1000), clients=["s5cmd"])
+        finished = s3bench("run", *EMULATOR, "--network", f"ttfb=samples:{samples}", define(definition))
+        network = finished.document["options"]["network"]
+        assert (network["ttfb_samples"], network["ttfb_p50_s"]) == (3, 0.002)
+        assert "ttfb_samples_s" not in network

@@ -1,0 +1,92 @@
+"""The lines that `s3bench serve` prints to be copied, copied: into a shell, with the real clients."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from s3bench.clients.finding import find_client
+from s3bench.clients.store import Store
+from s3bench.spec.plan import parse_client_spec
+from tests.e2e.conftest import COMMAND
+
+LIMIT_S = 40.0
+SECRET = "hush/hush+hush"
+
+
+@pytest.fixture(scope="module", params=["http", "https"])
+def lines(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The lines of a server that verifies signatures and has one bucket."""
+    options = ["--bucket", "copied-lines", "--access-key", "AKIACOPIEDLINES", *(["--tls"] * (request.param == "https"))]
+    workspaces = tmp_path_factory.mktemp("workspaces")
+    with subprocess.Popen(
+        (*COMMAND, "serve", *options),
+        env={**os.environ, "S3BENCH_SECRET_KEY": SECRET, "S3BENCH_TMPDIR": str(workspaces)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith(f"{request.param}://")
+        found: dict[str, str] = {}
+        while "rclone" not in found:
+            line = re.fullmatch(r"  ([\w-]+): +(.+)\n", process.stderr.readline())
+            if line is not None:
+                found[line[1]] = line[2]
+        try:
+            yield found
+        finally:
+            process.send_signal(signal.SIGTERM)
+            _, said = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 0
+    assert SECRET not in said
+
+
+def run(lines: dict[str, str], line: str, home: Path, *path: Path) -> str:
+    """What `line` prints in a shell that holds nothing but the first line's variables and the secret key."""
+    finished = subprocess.run(
+        ["sh", "-c", f"{lines['environment']}\n{line}"],
+        env={
+            "PATH": os.pathsep.join([*map(str, path), os.defpath]),
+            "HOME": str(home),
+            "S3BENCH_SECRET_KEY": SECRET,
+            "NO_PROXY": "*",
+        },
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout
+
+
+def test_aws_cli(lines: dict[str, str], aws_cli: str, tmp_path: Path) -> None:
+    client = find_client(parse_client_spec("cli-crt"), Store.from_environment(os.environ))
+    assert client.label == aws_cli
+    assert "copied-lines" in run(lines, lines["aws-cli"], tmp_path, Path(client.executable).parent)
+
+
+def test_boto3(lines: dict[str, str], tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(f"import boto3\nprint({lines['boto3']}.list_buckets()['Buckets'])\n")
+    assert "copied-lines" in run(lines, f"{sys.executable} {program}", tmp_path)
+
+
+def test_s5cmd(lines: dict[str, str], tmp_path: Path) -> None:
+    client = find_client(parse_client_spec("s5cmd"), Store.from_environment(os.environ))
+    assert "copied-lines" in run(lines, lines["s5cmd"], tmp_path, Path(client.executable).parent)
+
+
+def test_rclone(lines: dict[str, str], tmp_path: Path) -> None:
+    rclone = shutil.which("rclone")
+    if rclone is None:
+        pytest.skip("needs rclone")
+    assert "copied-lines" in run(lines, lines["rclone"], tmp_path, Path(rclone).parent)

@@ -1,0 +1,116 @@
+"""What befalls requests behind a network model, and what does not."""
+
+from collections import Counter
+
+from s3bench.s3.exchange import NO_BODY, Body, Break, Reply, Segment
+from s3bench.s3.http import RequestHead, parse_head
+from s3bench.s3.network.model import NetworkModel, parse_network
+from s3bench.s3.network.networked import Networked
+from s3bench.s3.wirelog import Fault
+
+HEAD = b"HTTP/1.1 200 OK\r\n\r\n"
+
+
+class Inner:
+    """A handler that counts what reaches it."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.reply = reply
+        self.finished: list[str] = []
+
+    def begin(self, head: RequestHead) -> None:
+        del head
+
+    def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
+        del body, date_line
+        self.finished.append(head.path)
+        return self.reply
+
+
+def head(path: str, method: str = "GET") -> RequestHead:
+    return parse_head(f"{method} {path} HTTP/1.1\r\nHost: h".encode())
+
+
+def behind(model: NetworkModel, reply: Reply | None = None) -> tuple[Networked, Inner]:
+    inner = Inner(reply or Reply(200, HEAD, b"x" * 100))
+    return Networked(inner, model, clock=lambda: 0), inner
+
+
+def fates(model: NetworkModel, count: int) -> list[tuple[str, int, float, str]]:
+    network, _ = behind(model)
+    return [
+        (f"/b/{number}", *_told(network.finish(head(f"/b/{number}"), NO_BODY, b"Date: now\r\n")))
+        for number in range(count)
+    ]
+
+
+def _told(reply: Reply) -> tuple[int, float, str]:
+    return reply.facts[0], reply.facts[-2], reply.facts[-1]
+
+
+def test_the_handlers_own_reply_comes_later_and_stays_as_it_was() -> None:
+    reply = Reply(200, HEAD, b"body", delay_s=0.5, served=("f", 1, 5))
+    network, _ = behind(parse_network("ttfb=20ms"), reply)
+    got = network.finish(head("/b/k"), NO_BODY, b"")
+    assert (got.data, got.delay_s, got.broken, got.plain) == (reply.data, 0.52, None, False)
+    assert got.facts == (200, {}, "", "f", 1, 5, 0.52, "")
+    assert (reply.delay_s, reply.facts[-2:]) == (0.5, (0.5, ""))
+
+
+def test_chance_deals_faults_at_their_rates_and_equally_for_equal_seeds() -> None:
+    model = parse_network("ttfb=lognormal:15ms:40ms,errors=0.1,resets=0.05,stalls=0.2:5s,seed=7")
+    dealt = fates(model, 4000)
+    counts = Counter(fault for *_, fault in dealt)
+    for fault, share in ((Fault.ERROR, 0.1), (Fault.RESET, 0.05), (Fault.STALL, 0.2), (Fault.NONE, 0.65)):
+        assert abs(counts[fault] / 4000 - share) < 0.03
+    assert dealt == fates(model, 4000)
+    assert dealt != fates(parse_network(model.text.replace("seed=7", "seed=8")), 4000)
+
+
+def test_a_request_that_fails_changes_nothing() -> None:
+    network, inner = behind(parse_network("ttfb=20ms,errors=1"))
+    reply = network.finish(head("/b/k", "PUT"), NO_BODY, b"Date: now\r\n")
+    assert b"<Code>InternalError</Code>" in reply.data
+    assert _told(reply) == (500, 0.02, "error")
+    assert reply.delay_s == 0.02
+    assert inner.finished == []
+
+
+def test_a_prefix_that_has_too_many_slows_down_after_the_first_byte_time() -> None:
+    network, inner = behind(parse_network("ttfb=20ms,reads=2"))
+    replies = [network.finish(head(f"/b/{number}"), NO_BODY, b"Date: now\r\n") for number in range(3)]
+    assert [_told(reply) for reply in replies] == [(200, 0.02, ""), (200, 0.02, ""), (503, 0.02, "slow-down")]
+    assert b"<Code>SlowDown</Code>" in replies[2].data
+    assert len(inner.finished) == 2
+
+
+def test_a_reset_and_a_stall_strike_inside_the_body() -> None:
+    for text, stall_s in (("resets=1", 0.0), ("stalls=1:5s", 5.0)):
+        network, inner = behind(parse_network(text))
+        places = set()
+        for _ in range(50):
+            broken = network.finish(head("/b/k"), NO_BODY, b"").broken
+            assert broken is not None
+            assert broken.stall_s == stall_s
+            assert len(HEAD) <= broken.after_bytes < len(HEAD) + 100
+            places.add(broken.after_bytes)
+        assert len(places) > 10
+        assert len(inner.finished) == 50
+
+
+def test_segments_count_for_where_a_reply_breaks() -> None:
+    class File:
+        descriptor, name = 0, "f"
+
+    network, _ = behind(parse_network("resets=1"), Reply(200, HEAD, segments=(Segment(File(), 0, 10**9),)))
+    broken = network.finish(head("/b/k"), NO_BODY, b"").broken
+    assert broken is not None
+    assert len(HEAD) + 1000 < broken.after_bytes < 10**9
+
+
+def test_a_reply_without_a_body_breaks_inside_its_head() -> None:
+    network, _ = behind(parse_network("resets=1"), Reply(200, HEAD))
+    for _ in range(20):
+        broken = network.finish(head("/b/k"), NO_BODY, b"").broken
+        assert isinstance(broken, Break)
+        assert 1 <= broken.after_bytes < len(HEAD)
