@@ -1,5 +1,6 @@
-"""S3 on the wire: the protocol (pure), the stub's script (pure), and the server that speaks both over sockets.
+"""S3 on the wire: the protocol (pure), the stub's script, the emulator, and the server that speaks for both.
 
-`endpoint.StubEndpoint` is the door for the rest of s3bench: it runs `host` in a process of its own, which drives
-`server` (the epoll loop) with a `stub.Script` as its handler and answers with a `wirelog.WireLog`.
+`endpoint` is the door for the rest of s3bench: `StubEndpoint` and `EmulatorEndpoint` run `host` in a process of its
+own, which drives `server` (the epoll loop) with a handler (`stub.Script` or `emulator.handler.Emulator`, behind a
+`network` model where one is asked for) and answers with a `wirelog.WireLog`.
 """

@@ -85,7 +85,7 @@ def objects(api: Api) -> None:
     api("delete-object-tagging", key="x y")
     attributes = api("get-object-attributes", "--object-attributes", "ETag", "ObjectSize", key="x y")
     assert attributes["ObjectSize"] == 10000
-    api("copy-object", "--copy-source", f"{api.bucket}/x%20y", key="copy")
+    api("copy-object", "--copy-source", f"{api.bucket}/x y", key="copy")
     both = [item["Key"] for item in api("list-objects-v2")["Contents"]]
     assert both == [item["Key"] for item in api("list-objects")["Contents"]] == ["copy", "x y"]
     doomed = api("delete-objects", "--delete", "Objects=[{Key=copy},{Key=x y},{Key=never}]")["Deleted"]

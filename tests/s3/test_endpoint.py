@@ -7,6 +7,7 @@ import ssl
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,10 @@ from typing import Any
 import pytest
 
 from s3bench.errors import BadInput, MachineError, S3BenchError
-from s3bench.s3.endpoint import ServerProcess, StubEndpoint, reachable
+from s3bench.s3.control import StoredFile
+from s3bench.s3.emulator.settings import EmulatorSettings
+from s3bench.s3.endpoint import EmulatorEndpoint, ServerProcess, StubEndpoint, reachable
+from s3bench.s3.network.model import parse_network
 from s3bench.spec.definition import FileBody, Match, Response
 
 LIMIT_S = 20.0
@@ -236,3 +240,66 @@ class TestDraining:
                     before = rss_pages()
         # 7,500 records that were kept would be 1,000 pages and more.
         assert rss_pages() - before < 200
+
+
+@pytest.fixture(scope="module")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatorEndpoint]:
+    with EmulatorEndpoint(directory=tmp_path_factory.mktemp("emulator")) as endpoint:
+        yield endpoint
+
+
+class TestEmulator:
+    @staticmethod
+    def ask(emulator: EmulatorEndpoint, wire: Any, method: str, target: str, body: bytes = b"") -> tuple[int, bytes]:
+        with socket.create_connection(("127.0.0.1", emulator.port), timeout=LIMIT_S) as client:
+            client.sendall(wire.request(method, target, body, Connection="close"))
+            answer = b""
+            while piece := client.recv(65536):
+                answer += piece
+        head, _, content = answer.partition(b"\r\n\r\n")
+        return int(head.split(b" ")[1]), content
+
+    def test_it_holds_what_it_was_given_and_counts_it(
+        self, emulator: EmulatorEndpoint, wire: Any, workspace: Path
+    ) -> None:
+        emulator.arm(
+            EmulatorSettings(buckets=("empty-one",)), objects=[StoredFile("bucket", "a/k", str(workspace / "small"))]
+        )
+        assert self.ask(emulator, wire, "GET", "/bucket/a/k") == (200, (workspace / "small").read_bytes())
+        assert self.ask(emulator, wire, "HEAD", "/empty-one")[0] == 200
+        assert self.ask(emulator, wire, "PUT", "/empty-one/k", b"1234")[0] == 200
+        counters = emulator.drain(requests_max=10).counters
+        assert counters.objects == 2
+        assert counters.held_bytes >= 260
+        assert emulator.collect().leftover == ()
+
+    def test_every_arming_begins_a_new_one(self, emulator: EmulatorEndpoint, wire: Any) -> None:
+        emulator.arm(EmulatorSettings(buckets=("one",)))
+        assert self.ask(emulator, wire, "PUT", "/one/k", b"1234")[0] == 200
+        emulator.arm(EmulatorSettings(buckets=("one",)))
+        assert self.ask(emulator, wire, "GET", "/one/k")[0] == 404
+        assert emulator.drain(requests_max=10).counters.objects == 0
+
+    def test_an_object_that_does_not_fit_or_is_not_there_is_told(
+        self, emulator: EmulatorEndpoint, wire: Any, workspace: Path
+    ) -> None:
+        with pytest.raises(S3BenchError, match=r"cannot hold .*large as bucket/k"):
+            emulator.arm(
+                EmulatorSettings(memory_limit_bytes=100_000),
+                objects=[StoredFile("bucket", "k", str(workspace / "large"))],
+            )
+        with pytest.raises(S3BenchError, match=r"cannot hold .*gone as bucket/k"):
+            emulator.arm(EmulatorSettings(), objects=[StoredFile("bucket", "k", str(workspace / "gone"))])
+        emulator.arm(EmulatorSettings(buckets=("one",)))
+        assert self.ask(emulator, wire, "HEAD", "/one")[0] == 200
+
+    def test_a_data_directory_that_is_none_is_bad_input(self, emulator: EmulatorEndpoint, workspace: Path) -> None:
+        with pytest.raises(BadInput, match="no directory"):
+            emulator.arm(EmulatorSettings(data_dir=str(workspace / "small")))
+
+    def test_a_network_model_is_imposed_and_its_faults_recorded(self, emulator: EmulatorEndpoint, wire: Any) -> None:
+        emulator.arm(EmulatorSettings(buckets=("one",)), network=parse_network("ttfb=30ms,errors=1"))
+        assert self.ask(emulator, wire, "HEAD", "/one")[0] == 500
+        (request,) = emulator.collect().requests
+        assert request.fault == "error"
+        assert request.response_started_ns - request.body_ended_ns >= 30_000_000
