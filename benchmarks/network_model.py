@@ -82,7 +82,7 @@ def _cases() -> list[Case]:
             ("NIC of 500 MB/s", "ec2:c5.large,nic=500MB/s", 8, 16, False),
             ("NIC of 500 MB/s", "ec2:c5.large,nic=500MB/s", 64, 4, False),
             ("NIC of 300 MB/s, TLS", "ec2:c5.large,nic=300MB/s", 8, 16, True),
-            ("NIC of 300 MB/s, TLS", "ec2:c5.large,nic=300MB/s", 64, 4, True),
+            ("NIC of 300 MB/s, TLS", "ec2:c5.large,nic=300MB/s", 64, 8, True),
         ):
             cases.append(
                 Case(name=f"{way}, {name}", model=model, connections=count, size_bytes=size << 20, up=up, tls=tls)

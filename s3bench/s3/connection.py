@@ -83,8 +83,16 @@ class Connection(Peer):
             self._lose("the client closed the connection")
 
     def on_time(self, ticket: int) -> None:
-        """Send the reply that was delayed with `ticket`."""
-        if self._state is State.DELAY and ticket == self._ticket:
+        """Go on with what was put off with `ticket`: a delayed reply, or pipelined requests."""
+        if ticket != self._ticket:
+            return
+        if self._state is _HEAD and self._held:
+            data, self._held = self._held, b""
+            self._loop.busy -= 1  # it is counted again where the bytes are taken
+            self._watch_for(READ_MASK)
+            self._active_ns = self._loop.now_ns
+            self._take(data, self._active_ns)
+        elif self._state is State.DELAY:
             self._active_ns = self._loop.now_ns
             assert self._reply is not None
             if self._start_reply(self._reply, self._loop.clock()):
@@ -106,34 +114,38 @@ class Connection(Peer):
             self._lose("the client closed the connection")
 
     def _take(self, data: bytes, started_ns: int) -> None:
-        """Serve the requests in `data`, the first begun at `started_ns`, one after another until one has to wait."""
-        loop = self._loop
+        """Serve the first request in `data`, begun at `started_ns`, and keep what follows until its turn."""
         try:
-            while True:
-                if data[0] <= _CR:  # RFC 9112 2.2 asks to ignore empty lines before a request
-                    data = data.lstrip(b"\r\n")
-                    if not data:
-                        return
-                self._started_ns = started_ns
-                end = data.find(HEAD_END)
-                if not 0 <= end <= HEAD_BYTES_MAX:
-                    self._hold_head(data)
+            if data[0] <= _CR:  # RFC 9112 2.2 asks to ignore empty lines before a request
+                data = data.lstrip(b"\r\n")
+                if not data:
                     return
-                head = parse_head(data[:end])
-                at = end + _HEAD_END_BYTES
-                if head.chunked or head.length:
-                    at = self._begin_body(head, data, at)
+            self._started_ns = started_ns
+            end = data.find(HEAD_END)
+            if not 0 <= end <= HEAD_BYTES_MAX:
+                self._hold_head(data)
+                return
+            head = parse_head(data[:end])
+            at = end + _HEAD_END_BYTES
+            if head.chunked or head.length:
+                at = self._begin_body(head, data, at)
+            else:
+                self._answer_bodyless(head)
+            if at < len(data):
+                if self._state is _HEAD:
+                    self._postpone(data[at:])
                 else:
-                    self._answer_bodyless(head)
-                if at == len(data):
-                    return
-                data = data[at:]
-                if self._state is not _HEAD:
-                    self._held = data
-                    return
-                started_ns = loop.now_ns
+                    self._held = data[at:]
         except BadRequest as bad:
             self._refuse(bad)
+
+    def _postpone(self, data: bytes) -> None:
+        """Keep pipelined requests for the next turn, and read no more before: the other connections come first."""
+        self._loop.busy += 1
+        self._held = data
+        self._ticket += 1
+        self._watch_for(0)
+        self._loop.call_at(self._loop.now_ns + 1, self, self._ticket)
 
     def _begin(self, head: RequestHead) -> None:
         """Begin an exchange that may outlast this turn."""

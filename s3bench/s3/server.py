@@ -25,6 +25,7 @@ from s3bench.s3.tls import TlsConnection
 
 _ACCEPTS_A_TURN = 64
 _EVENTS_A_TURN = 512
+_EVENTS_BETWEEN_TIMERS = 2  # an event may be a body of 256 KiB, and timers shall not wait for many of those
 _SWEEP_NS = 1_000_000_000
 _DESCRIPTORS_RESERVED = 512  # for the workspace's files, the control channel and the process itself
 _CONNECTIONS_MAX = 50_000
@@ -87,9 +88,11 @@ class Server:
     def turn(self, timeout_s: float) -> int:
         """Wait up to `timeout_s` for events and handle them; how many there were."""
         loop = self.loop
+        events_max = _EVENTS_A_TURN
         if loop.timers:
             timeout_s = self._wait_precisely(timeout_s)
-        events = loop.epoll.poll(timeout_s, _EVENTS_A_TURN)
+            events_max = _EVENTS_BETWEEN_TIMERS
+        events = loop.epoll.poll(timeout_s, events_max)
         loop.tick()
         if loop.busy + len(events) > loop.recorder.in_flight_max:
             self._note_in_flight(events)

@@ -200,6 +200,13 @@ def test_a_request_body_arrives_at_the_links_pace_before_it_is_answered() -> Non
         assert (request.body_bytes, request.wire_bytes) == (100_000, 100_000)
 
 
+def test_late_timers_do_not_add_up_for_uploads_either() -> None:
+    with linked("bandwidth=10MB/s") as link, link.connect() as client:
+        link.send(client, put(1_000_000))
+        link.until(112, step_ms=7)
+        assert arrived(client) == len(HEAD % 0)
+
+
 def test_a_request_after_a_paced_one_is_served_though_it_was_read_with_it() -> None:
     with linked("bandwidth=1MB/s") as link, link.connect() as client:
         link.send(client, put(10_000) + GET + put(10_000))
@@ -301,6 +308,44 @@ def test_waiting_for_the_link_is_not_held_against_the_client() -> None:
         assert link.requests() == ()
 
 
+def test_a_stall_may_outlast_the_patience_with_clients() -> None:
+    with linked("bandwidth=10MB/s,stalls=1:200s", 100_000) as link, link.connect() as client:
+        link.send(client, GET)
+        link.until(20)
+        link.until(199_000, step_ms=1000)
+        link.until(201_000, step_ms=10)
+        assert arrived(client) == len(HEAD % 100_000) + 100_000
+
+
+def test_a_refusal_whose_client_goes_away_leaves_no_trace() -> None:
+    with linked("bandwidth=1KB/s") as link:
+        client = link.connect()
+        link.send(client, b"nonsense\r\n\r\n")
+        arrived(client)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+        client.close()
+        link.until(10)
+        network = link.server._link
+        assert network is not None
+        assert (network.down.active, link.server.loop.busy) == (0, 0)
+
+
+def test_the_server_sleeps_while_it_waits_for_a_slot() -> None:
+    with (
+        closing(Fixed(0)) as handler,
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        Server(listener, Networked(handler, parse_network("ttfb=100ms")), connections_max=100) as server,
+        socket.create_connection(listener.getsockname(), timeout=10) as client,
+    ):
+        client.sendall(GET)
+        turns = 0
+        while not server.loop.recorder.pending and turns < 100:
+            server.turn(1.0)
+            turns += 1
+        assert client.recv(100).startswith(b"HTTP/1.1 200")
+        assert turns < 10
+
+
 def test_a_request_that_cannot_be_read_is_refused_over_a_link_too() -> None:
     with linked("ttfb=5ms,bandwidth=1MB/s") as link, link.connect() as client:
         link.send(client, b"PUT /b/k HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
@@ -346,7 +391,8 @@ def test_over_tls_the_link_has_the_same_pace_and_loses_nothing(tmp_path: Path) -
                 trust.wrap_socket(sock, server_hostname="localhost") as client,
             ):
                 began_s = time.monotonic()
-                client.sendall(put(100_000) + GET)  # the GET shares a TLS record with the end of the body
+                # The GET shares a TLS record with the end of the body, and is longer than what is read at a time.
+                client.sendall(put(100_000) + GET[:-2] + b"X-Long: %s\r\n\r\n" % bytes(8000).replace(b"\0", b"x"))
                 left = 2 * (len(HEAD % 100_000) + 100_000)
                 while left:
                     left -= len(client.recv(left))

@@ -57,6 +57,12 @@ def test_the_handlers_own_reply_comes_later_and_stays_as_it_was() -> None:
     assert (reply.delay_s, reply.facts[-2:]) == (0.5, (0.5, ""))
 
 
+def test_a_reply_that_would_be_sent_in_one_go_is_not_when_it_crosses_a_link() -> None:
+    network, inner = behind(parse_network("bandwidth=1MB/s"))
+    assert inner.reply.plain
+    assert not network.finish(head("/b/k"), NO_BODY, b"").plain
+
+
 def test_chance_deals_faults_at_their_rates_and_equally_for_equal_seeds() -> None:
     model = parse_network("ttfb=lognormal:15ms:40ms,errors=0.1,resets=0.05,stalls=0.2:5s,seed=7")
     dealt = fates(model, 4000)
