@@ -194,7 +194,8 @@ def _run(case: Case, options: argparse.Namespace) -> bool:
         f"{case.name} beside {case.peer.name:9}: requests per CPU second {by_cpu:6.2f} times, requests per second "
         f"{by_rate:6.2f} times; {'CPU' if case.by_cpu else 'rate'} counts, bar {case.bar:g}: "
         f"{'met' if ratio >= case.bar else 'MISSED'}  "
-        f"({ours.requests_per_s:.0f}/s beside {theirs.requests_per_s:.0f}/s, {ours.server_cpu_us:.1f} us beside {theirs.server_cpu_us:.1f} us)",
+        f"({ours.requests_per_s:.0f}/s beside {theirs.requests_per_s:.0f}/s, "
+        f"{ours.server_cpu_us:.1f} us beside {theirs.server_cpu_us:.1f} us)",
         flush=True,
     )
     return ratio >= case.bar

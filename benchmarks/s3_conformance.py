@@ -84,7 +84,9 @@ def main() -> int:
         for difference in unexplained if options.unexplained else found:
             print(difference.line(explained.get(difference)))
         servers_compared = len(servers) - len(missing)
-        print(f"{len(ours)} calls, {servers_compared} servers, {len(found)} differences, {len(unexplained)} unexplained")
+        print(
+            f"{len(ours)} calls, {servers_compared} servers, {len(found)} differences, {len(unexplained)} unexplained"
+        )
     for line in missing:
         print(line, file=sys.stderr)
     return 2 if missing else int(bool(unexplained))

@@ -22,14 +22,17 @@ def lists(s: Session) -> None:
             ("delimiter", {"Delimiter": "/"}), ("prefix and delimiter", {"Prefix": "d/", "Delimiter": "/"}),
             ("prefix without slash and delimiter", {"Prefix": "photos", "Delimiter": "/"}),
             ("a long delimiter", {"Delimiter": "/2006/"}), ("a letter as delimiter", {"Delimiter": "a"}),
-            ("prefix of a folder and delimiter", {"Prefix": "d/e", "Delimiter": "/"}), ("none", {"MaxKeys": 0}), ("one", {"MaxKeys": 1}),
+            ("prefix of a folder and delimiter", {"Prefix": "d/e", "Delimiter": "/"}),
+            ("none", {"MaxKeys": 0}), ("one", {"MaxKeys": 1}),
             ("more than 1000", {"MaxKeys": 5000}), ("delimiter, one", {"Delimiter": "/", "MaxKeys": 1}),
             ("delimiter, two", {"Delimiter": "/", "MaxKeys": 2}), ("prefix in unicode", {"Prefix": "日"}),
         ):  # fmt: skip
             s.call(f"version {version}, {what}", operation, **parameters)
-        for what, query in (("max-keys x", "max-keys=x"), ("max-keys -1", "max-keys=-1"), ("max-keys empty", "max-keys="),
+        for what, query in (("max-keys x", "max-keys=x"), ("max-keys -1", "max-keys=-1"),
+                            ("max-keys empty", "max-keys="),
                             ("max-keys 2**31", "max-keys=2147483648"), ("encoded", "encoding-type=url&prefix=c"),
-                            ("encoded unicode", "encoding-type=url&prefix=%C3%A4"), ("an empty delimiter", "delimiter=&prefix=a"),
+                            ("encoded unicode", "encoding-type=url&prefix=%C3%A4"),
+                            ("an empty delimiter", "delimiter=&prefix=a"),
                             ("encoded delimiter", "encoding-type=url&delimiter=%20&prefix=c"),
                             ("as it is", "prefix=c")):  # fmt: skip
             listing = "list-type=2&" if version == "2" else ""
@@ -72,7 +75,9 @@ def versions(s: Session) -> None:
     s.call("get the null one", "GetObject", Key="k", VersionId="null")
     s.call("get of another key's version", "GetObject", Key="other", VersionId=first)
     s.call("list versions", "ListObjectVersions")
-    s.call("tag a version", "PutObjectTagging", Key="k", VersionId=first, Tagging={"TagSet": [{"Key": "a", "Value": "b"}]})
+    s.call(
+        "tag a version", "PutObjectTagging", Key="k", VersionId=first, Tagging={"TagSet": [{"Key": "a", "Value": "b"}]}
+    )
     s.call("tags of a version", "GetObjectTagging", Key="k", VersionId=first)
     s.call("tags of the current version", "GetObjectTagging", Key="k")
     s.call("copy a version", "CopyObject", Key="copy", CopySource=f"{s.bucket}/k?versionId={first}")
@@ -87,11 +92,20 @@ def versions(s: Session) -> None:
     s.call("copy from a deleted key", "CopyObject", Key="copy", CopySource=f"{s.bucket}/k")
     s.call("copy the delete marker", "CopyObject", Key="copy", CopySource=f"{s.bucket}/k?versionId={marker}")
     s.call("attributes of a deleted key", "GetObjectAttributes", Key="k", ObjectAttributes=["ETag"])
+    _rewritten(s)
+    _listed(s, second)
+    _deleted(s, first, second, marker)
+
+
+def _rewritten(s: Session) -> None:
     s.call("if-none-match on a deleted key", "PutObject", Key="k", Body=b"again", IfNoneMatch="*")
     s.call("delete once more", "DeleteObject", Key="k")
     s.call("delete a deleted key", "DeleteObject", Key="k")
     s.call("if-match on a deleted key", "PutObject", Key="k", Body=b"no", IfMatch="*")
     s.call("delete what never was", "DeleteObject", Key="never")
+
+
+def _listed(s: Session, second: str) -> None:
     s.call("list objects", "ListObjectsV2")
     s.call("list versions with markers", "ListObjectVersions")
     s.call("list versions by delimiter", "ListObjectVersions", Delimiter="e")
@@ -108,6 +122,9 @@ def versions(s: Session) -> None:
             break
         more = {"KeyMarker": response.get("NextKeyMarker", ""),
                 "VersionIdMarker": response.get("NextVersionIdMarker", "")}  # fmt: skip
+
+
+def _deleted(s: Session, first: str, second: str, marker: str) -> None:
     s.call("delete the delete marker", "DeleteObject", Key="k", VersionId=marker)
     s.call("delete a version for good", "DeleteObject", Key="k", VersionId=first)
     s.call("get a version that is gone", "GetObject", Key="k", VersionId=first)

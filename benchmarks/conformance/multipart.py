@@ -47,13 +47,12 @@ def whole(s: Session) -> None:
     _complete(s, "with a part that is not there", "m", upload, [first, {**last, "PartNumber": 8}])
     _complete(s, "with a part twice", "m", upload, [first, first])
     _complete(s, "without a part", "m", upload, [])
-    for what, body in (("malformed XML", b"<CompleteMultipartUpload>"), ("nothing", b""), ("another root", b"<X/>"),
-                       ("a part without its number", b"<CompleteMultipartUpload><Part><ETag>x</ETag></Part>"
-                        b"</CompleteMultipartUpload>"),
-                       ("a part without its etag", b"<CompleteMultipartUpload><Part><PartNumber>1</PartNumber></Part>"
-                        b"</CompleteMultipartUpload>"),
-                       ("a part number x", b"<CompleteMultipartUpload><Part><PartNumber>x</PartNumber><ETag>x</ETag>"
-                        b"</Part></CompleteMultipartUpload>")):  # fmt: skip
+    for what, part in (("a part without its number", b"<ETag>x</ETag>"),
+                       ("a part without its etag", b"<PartNumber>1</PartNumber>"),
+                       ("a part number x", b"<PartNumber>x</PartNumber><ETag>x</ETag>")):  # fmt: skip
+        s.raw(f"complete by {what}", "POST", f"m?uploadId={upload}",
+              body=b"<CompleteMultipartUpload><Part>%b</Part></CompleteMultipartUpload>" % part)  # fmt: skip
+    for what, body in (("malformed XML", b"<CompleteMultipartUpload>"), ("nothing", b""), ("another root", b"<X/>")):
         s.raw(f"complete by {what}", "POST", f"m?uploadId={upload}", body=body)
     _complete(s, "if-none-match on a free key", "m", upload, [first, last], IfNoneMatch="*")
     _complete(s, "once more", "m", upload, [first, last])
@@ -174,7 +173,16 @@ def part_copies(s: Session) -> None:
                           CopySource=path, **more)  # fmt: skip
         copies.append({"PartNumber": number, "ETag": response.get("CopyPartResult", {}).get("ETag", '"none"')})
     s.call("list copied parts", "ListParts", Key="c", UploadId=upload)
-    for value in ("bytes=0-10", "bytes=0-9", "bytes=5-", "bytes=-5", "bytes=9-5", "0-5", "bytes=10-11", "bytes=0-1,2-3"):
+    for value in (
+        "bytes=0-10",
+        "bytes=0-9",
+        "bytes=5-",
+        "bytes=-5",
+        "bytes=9-5",
+        "0-5",
+        "bytes=10-11",
+        "bytes=0-1,2-3",
+    ):
         s.call(f"copy {value} of ten bytes", "UploadPartCopy", Key="c", UploadId=upload, PartNumber=9,
                CopySource=f"{s.bucket}/small", CopySourceRange=value)  # fmt: skip
     s.call("copy a part of nowhere", "UploadPartCopy", Key="c", UploadId=upload, PartNumber=9,

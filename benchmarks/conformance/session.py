@@ -115,16 +115,14 @@ class Session:
         meta = response.pop("ResponseMetadata")
         code = response.pop("Error", {}).get("Code", "")
         data = response.pop("Body", None)
-        body: Any = response
+        body: Any = {} if code else self._of_body(operation, response)
         if data is not None:
             body = _shown(data.read())
-        else:
-            body = {} if code else self._of_body(operation, response)
         headers = self._headers(meta["HTTPHeaders"], of_data=operation in {"GetObject", "HeadObject"} and not code)
         self._note(name, Answer(status=meta["HTTPStatusCode"], code=code, headers=headers, body=self._masked(body)))
         return response
 
-    def raw(  # noqa: PLR0913 (a request has that many sides)
+    def raw(
         self,
         name: str,
         method: str,

@@ -13,7 +13,8 @@ from pathlib import Path
 from conformance.comparison import Difference
 
 _FILE = Path(__file__).with_name("verdicts.toml")
-_SHOWN = 70
+_PAGES = "https://docs.aws.amazon.com/AmazonS3/latest/"
+_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +62,8 @@ class Verdicts:
         for difference, verdict in self.explain(found).items():
             by_verdict.setdefault(id(verdict), []).append(difference)
         lines = ["| Calls | Differs | Emulator | Other | Why, and who decides |", "| --- | --- | --- | --- | --- |"]
-        for verdict in self._verdicts:
-            if group := by_verdict.get(id(verdict)):
-                lines.append(_row(verdict, group))
+        groups = ((verdict, by_verdict.get(id(verdict))) for verdict in self._verdicts)
+        lines += [_row(verdict, group) for verdict, group in groups if group]
         return "\n".join(lines)
 
     def _of(self, difference: Difference) -> Verdict | None:
@@ -81,10 +81,14 @@ def read_verdicts() -> Verdicts:
             ours=item.get("ours", "*"),
             theirs=item.get("theirs", "*"),
             says=item["says"],
-            page=item["page"],
+            page=_address(item["page"]),
         )
         for item in items
     )
+
+
+def _address(page: str) -> str:
+    return page if page == "open" or page.startswith("https://") else _PAGES + page
 
 
 def _like(aspect: str, pattern: str) -> bool:
@@ -103,12 +107,16 @@ def _row(verdict: Verdict, group: list[Difference]) -> str:
     aspects = sorted({difference.aspect for difference in group})
     shown = ", ".join(aspects[:3]) + (", ..." if len(aspects) > 3 else "")
     theirs = "; ".join(f"{server}: `{_cell(text)}`" for server, text in sides.items())
-    return f"| {_plain(first.call)}{more} | {shown} | `{_cell(first.ours)}` | {theirs} | {verdict.says} {_link(verdict)} |"
+    return (
+        f"| {_plain(first.call)}{more} | {shown} | `{_cell(first.ours)}` | {theirs} | {verdict.says} {_link(verdict)} |"
+    )
 
 
 def _link(verdict: Verdict) -> str:
-    name = verdict.page.rstrip("/").rpartition("/")[2].removesuffix(".html")
-    return f"[{name}]({verdict.page})" if verdict.page.startswith("https://") else f"({verdict.page})"
+    if verdict.page == "open":
+        return "(open)"
+    name = verdict.page.rpartition("/")[2].replace(".html", "")
+    return f"[{name}]({verdict.page})"
 
 
 def _cell(text: str) -> str:

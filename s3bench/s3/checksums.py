@@ -142,6 +142,12 @@ class Verifier:
         """The names of the checksums that the request declares, as in `wirelog.WireRequest.checksums`."""
         return tuple(claim.name for claim in self._claims)
 
+    def absent(self, trailers: dict[str, str]) -> str | None:
+        """Give the first announced trailer that did not come."""
+        return next(
+            (claim.field for claim in self._claims if claim.value is None and claim.field not in trailers), None
+        )
+
     def outcome(self, trailers: dict[str, str]) -> tuple[dict[str, bool], str]:
         """Whether each checksum was right, and what was wrong in words (empty when all were right)."""
         results: dict[str, bool] = {}

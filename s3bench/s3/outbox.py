@@ -128,7 +128,23 @@ class Outbox:
 class TlsOutbox(Outbox):
     """The sending half of a TLS connection: file bytes pass through this process to be encrypted."""
 
-    __slots__ = ()
+    __slots__ = ("_ahead",)
+
+    def load(self, reply: Reply, *, sent: int, closing: bool) -> None:
+        """Take `reply`, as any outbox does."""
+        super().load(reply, sent=sent, closing=closing)
+        self._ahead = False  # whether the bytes to send are read ahead from the file
+
+    def pump(self, until_bytes: int = ALL) -> bool:
+        """Send on, as any outbox does; what a full socket does not take is read again, so slow clients hold nothing.
+
+        OpenSSL asks to be given the same bytes again, wherever they are by then, and they may be followed by more.
+        """
+        done = super().pump(until_bytes)
+        if self._ahead and not done:
+            self._at -= len(self._out)
+            self._out = _NOTHING
+        return done
 
     def _send_bytes(self, data: memoryview, *, more: bool) -> int:
         del more  # records go out as they are made
@@ -143,4 +159,5 @@ class TlsOutbox(Outbox):
             raise FileChanged(segment)
         self._at += len(content)
         self._out = memoryview(content)
+        self._ahead = True
         return True

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -153,7 +153,7 @@ class Emulators:
         self._stack = contextlib.ExitStack()
         self._running: dict[bool, EmulatorEndpoint] = {}
 
-    def __enter__(self) -> "Emulators":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -116,10 +117,10 @@ class Bench:
         command = (str(client.executable), *arguments, "--endpoint-url", self.endpoint.url)
         return self.run(command, extra=path, stdin=stdin, code=code).out
 
-    def aws_json(self, kind: str, *arguments: str) -> dict[str, object]:
+    def aws_json(self, kind: str, *arguments: str) -> dict[str, Any]:
         """Run aws-cli and read the JSON that it writes."""
         out = self.aws(kind, *arguments, "--output", "json")
-        answer: dict[str, object] = json.loads(out) if out.strip() else {}
+        answer: dict[str, Any] = json.loads(out) if out.strip() else {}
         return answer
 
     def drive(self, kind: str, *command: str, code: int = 0) -> Done:
@@ -132,11 +133,13 @@ class Bench:
 
     def awscrt(self, *requests: Mapping[str, object]) -> list[str]:
         """Have awscrt's S3 client make `requests` (see `awscrt_program`); how each ended."""
-        order = json.dumps({
-            "url": self.endpoint.url,
-            "ca_bundle": str(self.endpoint.ca_bundle) if self.endpoint.ca_bundle else None,
-            "requests": requests,
-        })
+        order = json.dumps(
+            {
+                "url": self.endpoint.url,
+                "ca_bundle": str(self.endpoint.ca_bundle) if self.endpoint.ca_bundle else None,
+                "requests": requests,
+            }
+        )
         client = found(ClientKind.CRT_PYTHON)
         done = self.run((str(client.executable), str(_AWSCRT_PROGRAM)), stdin=order.encode())
         ended: list[str] = json.loads(done.out)
@@ -208,7 +211,9 @@ class Bench:
         assert done.code == code, f"{command}: exit {done.code}\n{done.err[-1000:]}\n{done.out[-1000:]!r}"
         return done
 
-    def fetch(self, target: str, method: str = "GET", body: bytes = b"") -> tuple[int, dict[str, str], bytes]:
+    def fetch(
+        self, target: str, method: str = "GET", body: bytes = b"", headers: Mapping[str, str] | None = None
+    ) -> tuple[int, dict[str, str], bytes]:
         """Make a request by ourselves, unsigned: status, headers in lower case, body. `target` is on the wire as is."""
         place = urlsplit(self.endpoint.url)
         assert place.hostname is not None
@@ -219,10 +224,10 @@ class Bench:
         else:
             connection = http.client.HTTPConnection(place.hostname, place.port, timeout=_LIMIT_S)
         try:
-            connection.request(method, target, body=body or None)
+            connection.request(method, target, body=body or None, headers=dict(headers or {}))
             response = connection.getresponse()
-            headers = {name.lower(): value for name, value in response.getheaders()}
-            return response.status, headers, response.read()
+            told = {name.lower(): value for name, value in response.getheaders()}
+            return response.status, told, response.read()
         finally:
             connection.close()
 

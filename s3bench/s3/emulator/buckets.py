@@ -26,6 +26,9 @@ from s3bench.s3.refusal import S3Refusal
 
 DEFAULT_REGION = "us-east-1"
 
+BUCKETS_MAX = 10_000
+"""How many an account may have (https://docs.aws.amazon.com/AmazonS3/latest/userguide/BucketRestrictions.html)."""
+
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]")
 
 
@@ -53,7 +56,12 @@ class BucketOperations:
         limit = call.number("max-buckets", 10_000, least=1, most=10_000)
         found = [bucket for name, bucket in self._store.buckets.items() if name.startswith(prefix) and name > after]
         buckets = (
-            group("Bucket", element("Name", bucket.name), element("CreationDate", iso_time(bucket.created_s)))
+            group(
+                "Bucket",
+                element("Name", bucket.name),
+                element("CreationDate", iso_time(bucket.created_s)),
+                *((element("BucketRegion", self._region),) if call.query else ()),
+            )
             for bucket in found[:limit]
         )
         more = [element("ContinuationToken", found[limit - 1].name)] if len(found) > limit else []
@@ -87,6 +95,9 @@ class BucketOperations:
                 details = (("BucketName", call.bucket),)
                 raise S3Refusal(status=409, code="BucketAlreadyOwnedByYou", message=message, details=details)
         else:
+            if len(self._store.buckets) >= BUCKETS_MAX:
+                message = "You have attempted to create more buckets than allowed."
+                raise S3Refusal(status=400, code="TooManyBuckets", message=message)
             self._store.make(call.bucket, call.now_s)
         return call.reply(200, (("Location", f"/{call.bucket}"),))
 

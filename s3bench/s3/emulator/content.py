@@ -68,6 +68,10 @@ class Stretch(Protocol):
         """Give the bytes `[start, end)` of the piece."""
         ...
 
+    def cut(self, start: int, end: int) -> "Stretch":
+        """Give the bytes `[start, end)` of the piece as a piece of its own."""
+        ...
+
 
 class Stored:
     """A stretch in memory: `size_bytes` of `extent`, from `at` on."""
@@ -76,12 +80,17 @@ class Stored:
 
     def __init__(self, extent: Extent, size_bytes: int, at: int = 0) -> None:
         self._extent = extent
-        self._at = extent.offset + at
+        self._at = at
         self.size_bytes = size_bytes
 
     def segments(self, start: int, end: int) -> tuple[Segment, ...]:
         """Give a range of the memory's file."""
-        return (Segment(self._extent, self._at + start, self._at + end),)
+        begin = self._extent.offset + self._at
+        return (Segment(self._extent, begin + start, begin + end),)
+
+    def cut(self, start: int, end: int) -> "Stored":
+        """Give a smaller piece of the same extent."""
+        return Stored(self._extent, end - start, self._at + start)
 
 
 class Noise:
@@ -103,6 +112,10 @@ class Noise:
             pieces.append(Segment(self._block, at, at + count))
             start += count
         return tuple(pieces)
+
+    def cut(self, start: int, end: int) -> "Noise":
+        """Give a smaller piece of the same noise."""
+        return Noise(self._block, end - start, (self._shift + start) % NOISE_BYTES)
 
 
 class NoiseBlock:
@@ -129,39 +142,31 @@ class Stretches:
         self.size_bytes = self._ends[-1] if self._ends else 0
 
     def part(self, start: int, end: int) -> Sendable:
-        """Give the stretches that the range touches, cut to it."""
+        """Give the bytes of the stretches that the range touches."""
         pieces: list[Segment] = []
+        for stretch, begin, stop in self._touched(start, end):
+            pieces += stretch.segments(begin, stop)
+        return b"", tuple(pieces)
+
+    def cut(self, start: int, end: int) -> tuple[Stretch, ...]:
+        """Give the same bytes as stretches of their own, for a copy of a part of the content.
+
+        They refer to memory, never to this content: copies of copies would nest without end.
+        """
+        if (start, end) == (0, self.size_bytes):
+            return self._stretches
+        return tuple(stretch.cut(begin, stop) for stretch, begin, stop in self._touched(start, end))
+
+    def _touched(self, start: int, end: int) -> Iterator[tuple[Stretch, int, int]]:
+        """Give each stretch that the range touches, with the range of it."""
         index = bisect_right(self._ends, start)
         while start < end:
             stretch = self._stretches[index]
             begin = self._ends[index] - stretch.size_bytes
             stop = min(end, self._ends[index])
-            pieces += stretch.segments(start - begin, stop - begin)
+            yield stretch, start - begin, stop - begin
             start = stop
             index += 1
-        return b"", tuple(pieces)
-
-    def cut(self, start: int, end: int) -> tuple[Stretch, ...]:
-        """Give the same bytes as stretches of their own, for a copy of a part of the content."""
-        if (start, end) == (0, self.size_bytes):
-            return self._stretches
-        return (Span(self, start, end),)
-
-
-class Span:
-    """A stretch that is a range of another content."""
-
-    __slots__ = ("_content", "_start", "size_bytes")
-
-    def __init__(self, content: Content, start: int, end: int) -> None:
-        self._content = content
-        self._start = start
-        self.size_bytes = end - start
-
-    def segments(self, start: int, end: int) -> tuple[Segment, ...]:
-        """Give the other content's bytes."""
-        _, segments = self._content.part(self._start + start, self._start + end)
-        return segments
 
 
 class FileContent:

@@ -11,7 +11,7 @@ from s3bench.s3.emulator.conditions import check_read, check_write
 from s3bench.s3.emulator.content import pieces_of
 from s3bench.s3.emulator.describing import base64_of, describe, unsupported_algorithm
 from s3bench.s3.emulator.documents import document, element, iso_time
-from s3bench.s3.emulator.lookup import current_state, find_bucket, find_version, state_of
+from s3bench.s3.emulator.lookup import current_state, find_bucket, find_source, state_of
 from s3bench.s3.emulator.operation import not_implemented
 from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS, Intentions
 from s3bench.s3.emulator.store import NULL_VERSION, Checksum, Description, Store, Version
@@ -34,7 +34,7 @@ class CopyOperation:
         """CopyObject: the bytes are shared, what is said about them is copied or replaced."""
         bucket = find_bucket(self._store, call.bucket)
         source_bucket, source_key, version_id = copy_source(call.fields["x-amz-copy-source"])
-        source = find_version(self._store, source_bucket, source_key, version_id)
+        source = find_source(self._store, source_bucket, source_key, version_id)
         check_read(call.fields, state_of(source), prefix="x-amz-copy-source-")
         check_write(call.fields, call.key, current_state(bucket, call.key))
         description = _copied_description(call, source)

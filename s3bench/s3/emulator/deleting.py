@@ -7,7 +7,7 @@ Owns what a delete does under versioning
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.conditions import check_write
 from s3bench.s3.emulator.documents import document, element, group, malformed, parse
-from s3bench.s3.emulator.lookup import current_state, find_bucket, state_of
+from s3bench.s3.emulator.lookup import check_version_id, current_state, find_bucket, state_of
 from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Description, Store, Version, Versioning
 from s3bench.s3.emulator.writing import WriteOperations
 from s3bench.s3.exchange import Reply
@@ -26,6 +26,8 @@ class DeleteOperations:
     def delete(self, call: Call) -> Reply:
         """Delete an object, or one version for good; what is not there is deleted already."""
         bucket = find_bucket(self._store, call.bucket)
+        if "versionId" in call.query:
+            check_version_id(call.query["versionId"])
         if "if-match" in call.fields:
             check_write(call.fields, call.key, current_state(bucket, call.key))
         gone, marker = self._delete(bucket, call.key, call.query.get("versionId"), call.now_s)
@@ -43,7 +45,7 @@ class DeleteOperations:
     def delete_many(self, call: Call) -> Reply:
         """DeleteObjects: up to a thousand keys or versions, each with its own outcome."""
         bucket = find_bucket(self._store, call.bucket)
-        if not call.checksums:
+        if not set(call.checksums or ()) - {"content-sha256"}:  # the payload's hash is part of the signature
             message = "Missing required header for this request: Content-MD5 OR x-amz-checksum-*"
             raise S3Refusal(status=400, code="InvalidRequest", message=message)
         node = parse(call.body, "Delete")
@@ -60,16 +62,17 @@ class DeleteOperations:
 
     def _delete_one(self, bucket: Bucket, key: str, version_id: str | None, etag: str | None, now_s: float) -> str:
         current = bucket.current(key) if version_id is None else bucket.version(key, version_id)
-        if etag is not None:
-            try:
+        named = () if version_id is None else (element("VersionId", version_id),)
+        try:
+            if version_id is not None:
+                check_version_id(version_id)
+            if etag is not None:
                 check_write({"if-match": etag}, key, None if current is None else state_of(current))
-            except S3Refusal as refusal:
-                said = element("Code", refusal.code) + element("Message", refusal.message)
-                return group("Error", element("Key", key), said)
+        except S3Refusal as refusal:
+            said = element("Code", refusal.code), element("Message", refusal.message)
+            return group("Error", element("Key", key), *named, *said)
         gone, marker = self._delete(bucket, key, version_id, now_s)
-        children = [element("Key", key)]
-        if version_id is not None:
-            children.append(element("VersionId", version_id))
+        children = [element("Key", key), *named]
         told = marker or (gone if gone is not None and gone.deleted else None)
         if told is not None:
             children += [element("DeleteMarker", "true"), element("DeleteMarkerVersionId", told.version_id)]

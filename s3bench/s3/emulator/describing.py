@@ -42,6 +42,8 @@ _RESPONSE_OVERRIDES = {
 }
 _CHECKSUM = "x-amz-checksum-"
 _DIGEST_BYTES = {"crc32": 4, "crc32c": 4, "crc64nvme": 8, "sha1": 20, "sha256": 32}
+_NO_CHECKSUMS = frozenset({"algorithm", "mode", "type"})
+_KMS = frozenset({"aws:kms", "aws:kms:dsse", "aws:fsx"})
 _OWNER_ACLS = frozenset({"private", "bucket-owner-full-control"})
 
 
@@ -64,8 +66,12 @@ def check_supported(fields: Mapping[str, str]) -> None:
             raise not_implemented("object lock")
         if name.startswith("x-amz-grant-"):
             raise _no_lists()
-    if fields.get("x-amz-server-side-encryption", "AES256") != "AES256":
+    encryption = fields.get("x-amz-server-side-encryption", "AES256")
+    if encryption in _KMS:
         raise not_implemented("encryption with KMS")
+    if encryption != "AES256":
+        message = "The encryption request you specified is not valid. The valid value is AES256."
+        raise S3Refusal(status=400, code="InvalidEncryptionAlgorithmError", message=message)
     if fields.get("x-amz-acl", "private") not in _OWNER_ACLS:
         raise _no_lists()
 
@@ -97,7 +103,7 @@ def shown(version: Version, *, with_checksum: bool) -> list[tuple[str, str]]:
         ("Accept-Ranges", "bytes"),
         ("x-amz-server-side-encryption", "AES256"),
         *description.headers,
-        *((_METADATA + name, value) for name, value in description.metadata),
+        *((_METADATA + name, _mail_safe(value)) for name, value in description.metadata),
     ]
     if description.storage_class != "STANDARD":
         headers.append(("x-amz-storage-class", description.storage_class))
@@ -151,7 +157,12 @@ def _claimed_values(fields: Mapping[str, str]) -> dict[str, str | None]:
     """Give the checksum that a request declares, by its algorithm; the value of a trailer is not known yet."""
     trailers = [name.strip() for name in fields.get("x-amz-trailer", "").lower().split(",") if name.strip()]
     values = {name.removeprefix(_CHECKSUM): fields.get(name) for name in trailers if name.startswith(_CHECKSUM)}
-    values |= {name: fields[_CHECKSUM + name] for name in CHECKSUM_ALGORITHMS if _CHECKSUM + name in fields}
+    for field, sent in fields.items():
+        name = field.removeprefix(_CHECKSUM)
+        if name != field and name not in _NO_CHECKSUMS:
+            if name not in CHECKSUM_ALGORITHMS:
+                raise _bad("The algorithm type you specified in x-amz-checksum- header is invalid.")
+            values[name] = sent
     if len(values) > 1:
         raise _bad("Expecting a single x-amz-checksum- header. Multiple checksum Types are not allowed.")
     for name, value in values.items():
@@ -197,6 +208,15 @@ def _metadata(fields: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         details = (("Size", str(size_bytes)), ("MaxSizeAllowed", str(_METADATA_BYTES_MAX)))
         raise S3Refusal(status=400, code="MetadataTooLarge", message=message, details=details)
     return metadata
+
+
+def _mail_safe(value: str) -> str:
+    """Give a value of metadata as S3 sends it back: what is not ASCII encoded by RFC 2047.
+
+    S3 takes the bytes of a header for ISO 8859-1, as the server does, and encodes the characters in UTF-8
+    (https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingMetadata.html).
+    """
+    return value if value.isascii() else f"=?UTF-8?B?{base64_of(value.encode())}?="
 
 
 def _is_base64(text: str, size_bytes: int) -> bool:

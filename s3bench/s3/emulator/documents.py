@@ -4,6 +4,7 @@ Owns the syntax alone: which elements stand in which document is written where t
 shapes: https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_Simple_Storage_Service.html.
 """
 
+import re
 import time
 import urllib.parse
 import xml.etree.ElementTree as ET
@@ -17,6 +18,7 @@ NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 
 _TAGS_MAX = {"object": 10, "bucket": 50}
 _TAG_KEY_MAX, _TAG_VALUE_MAX = 128, 256
+_TAG_TEXT = re.compile(r"[\w\s+\-=.:/@]*")  # letters and digits of any script, spaces and those
 
 
 def element(name: str, content: object) -> str:
@@ -47,6 +49,8 @@ def url_encoded(text: str) -> str:
 
 def parse(data: bytes, root: str) -> "Node":
     """Read a document whose root is `root`. Raises `S3Refusal` (MalformedXML)."""
+    if not data:
+        raise S3Refusal(status=400, code="MissingRequestBodyError", message="Request body is empty.")
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
         raise malformed("it has a document type definition")
     try:
@@ -107,11 +111,11 @@ def parse_tagging(data: bytes, owner: str) -> tuple[tuple[str, str], ...]:
 
 def parse_tag_header(header: str) -> tuple[tuple[str, str], ...]:
     """Read the x-amz-tagging header. Raises `S3Refusal`."""
-    try:
-        tags = urllib.parse.parse_qsl(header, keep_blank_values=True, strict_parsing=bool(header))
-    except ValueError as error:
+    tags = urllib.parse.parse_qsl(header, keep_blank_values=True)
+    names = {name for name, _ in tags}
+    if "" in names or len(names) < len(tags):
         message = "The header 'x-amz-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters without "
-        raise S3Refusal(status=400, code="InvalidArgument", message=message + "tag name duplicates.") from error
+        raise S3Refusal(status=400, code="InvalidArgument", message=message + "tag name duplicates.")
     return checked_tags(tags, "object")
 
 
@@ -124,10 +128,13 @@ def checked_tags(tags: list[tuple[str, str]], owner: str) -> tuple[tuple[str, st
         message = "Cannot provide multiple Tags with the same key"
         raise S3Refusal(status=400, code="InvalidTag", message=message)
     for key, value in tags:
-        if not 0 < len(key) <= _TAG_KEY_MAX:
+        if key.startswith("aws:"):
+            message = "System tags cannot be added/updated by requester"
+            raise S3Refusal(status=400, code="InvalidTag", message=message, details=(("TagKey", key),))
+        if not 0 < len(key) <= _TAG_KEY_MAX or _TAG_TEXT.fullmatch(key) is None:
             message = "The TagKey you have provided is invalid"
             raise S3Refusal(status=400, code="InvalidTag", message=message, details=(("TagKey", key),))
-        if len(value) > _TAG_VALUE_MAX:
+        if len(value) > _TAG_VALUE_MAX or _TAG_TEXT.fullmatch(value) is None:
             message = "The TagValue you have provided is invalid"
             raise S3Refusal(status=400, code="InvalidTag", message=message, details=(("TagKey", key),))
     return tuple(sorted(tags))

@@ -29,7 +29,15 @@ from s3bench.s3.emulator.operation import (
     parse_query,
 )
 from s3bench.s3.emulator.reading import ReadOperations
-from s3bench.s3.emulator.receiving import DEFAULT_ALGORITHM, Document, Intentions, Receiver, Unwanted
+from s3bench.s3.emulator.receiving import (
+    DEFAULT_ALGORITHM,
+    REPLY_KEPT_BYTES_MAX,
+    SMALL_BYTES,
+    Document,
+    Intentions,
+    Receiver,
+    Unwanted,
+)
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.emulator.store import Store
 from s3bench.s3.emulator.tagging import TagOperations
@@ -128,7 +136,10 @@ class Emulator:
             self._authenticator.check(head)
         if version.reply_date is not date_line:
             call = Call(head=head, bucket=name, key=key, query={}, now_s=0.0, date_line=date_line)
-            version.reply = self._reads.plain(call, version)
+            reply = self._reads.plain(call, version)
+            if REPLY_KEPT_BYTES_MAX < version.size_bytes <= SMALL_BYTES:
+                return reply
+            version.reply = reply
             version.reply_date = date_line
         return version.reply
 
@@ -143,7 +154,7 @@ class Emulator:
             raise S3Refusal(status=403, code="AccessDenied", message="This endpoint serves a directory, read-only.")
         if operation in WRITES_DATA:
             return self._receiver(head, asked, None if signature is None else signature.chunk_check())
-        return Document(head, asked)
+        return Document(head, asked, self._memory)
 
     def _answer(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
         sink = body.sink or self._admit(head)
@@ -171,8 +182,8 @@ class Emulator:
     def _table(self) -> dict[Operation, Callable[[Call], Reply]]:
         buckets = BucketOperations(self._store, self._settings.region)
         lists = ListOperations(self._store)
-        reads, tags = self._reads, TagOperations(self._store)
         writes = WriteOperations(self._store, self._memory)
+        reads, tags = self._reads, TagOperations(self._store, writes)
         copies = CopyOperation(self._store, self._intentions, writes)
         deletes = DeleteOperations(self._store, writes)
         uploads = UploadOperations(self._store, self._intentions, writes)
@@ -256,9 +267,10 @@ def _declared_size(head: RequestHead) -> int:
     decoded = head.fields.get("x-amz-decoded-content-length")
     if decoded is not None and decoded.isascii() and decoded.isdigit():
         return int(decoded)
-    if "content-length" in head.fields:
+    streaming = head.fields.get("x-amz-content-sha256", "").startswith("STREAMING-")
+    if "content-length" in head.fields and not streaming:
         return head.length
-    if head.chunked:
+    if head.chunked and not streaming:
         message = "A header you provided implies functionality that is not implemented: Transfer-Encoding"
         raise S3Refusal(status=501, code="NotImplemented", message=message)
     message = "You must provide the Content-Length HTTP header."

@@ -199,19 +199,22 @@ def _uploads_from(bucket: Bucket, marker: str, id_marker: str) -> Callable[[str,
     return entries
 
 
+def _checksum(version: Version) -> tuple[str, ...]:
+    if version.checksum is None:
+        return ()
+    return (
+        element("ChecksumAlgorithm", version.checksum.algorithm.upper()),
+        element("ChecksumType", version.checksum.kind),
+    )
+
+
 def _object(version: Version, write: _Write, *, owner: bool) -> str:
-    checksum: tuple[str, ...] = ()
-    if version.checksum is not None:
-        checksum = (
-            element("ChecksumAlgorithm", version.checksum.algorithm.upper()),
-            element("ChecksumType", version.checksum.kind),
-        )
     return group(
         "Contents",
         element("Key", write(version.key)),
         element("LastModified", iso_time(version.modified_s)),
         element("ETag", f'"{version.etag}"'),
-        *checksum,
+        *_checksum(version),
         element("Size", version.size_bytes),
         *((_identity("Owner"),) if owner else ()),
         element("StorageClass", version.description.storage_class),
@@ -232,6 +235,7 @@ def _version(version: Version, write: _Write, bucket: Bucket) -> str:
         "Version",
         *common,
         element("ETag", f'"{version.etag}"'),
+        *_checksum(version),
         element("Size", version.size_bytes),
         _identity("Owner"),
         element("StorageClass", version.description.storage_class),
@@ -271,9 +275,12 @@ def _token(key: str) -> str:
 
 def _decode_token(token: str) -> str:
     try:
-        return base64.urlsafe_b64decode(token.encode("ascii")).decode("utf-8", "surrogatepass")
-    except (ValueError, binascii.Error) as error:
-        raise _invalid("The continuation token provided is incorrect", "continuation-token") from error
+        key = base64.b64decode(token.encode("ascii"), altchars=b"-_", validate=True).decode("utf-8", "surrogatepass")
+    except (ValueError, binascii.Error):
+        key = ""
+    if not key:
+        raise _invalid("The continuation token provided is incorrect", "continuation-token")
+    return key
 
 
 def _invalid(message: str, name: str, value: str = "") -> S3Refusal:

@@ -3,10 +3,14 @@
 Owns the errors for what is not there, and the headers that tell which version was found.
 """
 
+import re
+
 from s3bench.s3.emulator.call import Call, http_time
 from s3bench.s3.emulator.conditions import State
 from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Store, Version
 from s3bench.s3.refusal import S3Refusal
+
+_VERSION_ID = re.compile(r"null|[0-9A-Za-z._-]{32}")  # S3's have 32 characters, ours too
 
 
 def find_bucket(store: Store, name: str) -> Bucket:
@@ -29,6 +33,7 @@ def find_version(store: Store, bucket_name: str, key: str, version_id: str | Non
             message = "The specified key does not exist."
             raise S3Refusal(status=404, code="NoSuchKey", message=message, details=(("Key", key),), headers=marked)
         return newest
+    check_version_id(version_id)
     version = bucket.version(key, version_id)
     if version is None:
         message, details = "The specified version does not exist.", (("Key", key), ("VersionId", version_id))
@@ -46,6 +51,26 @@ def find_version(store: Store, bucket_name: str, key: str, version_id: str | Non
             ),
         )
     return version
+
+
+def find_source(store: Store, bucket_name: str, key: str, version_id: str | None) -> Version:
+    """Give the version that a copy reads. Raises `S3Refusal`, for a delete marker that is named with 400.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/API/API_UploadPartCopy.html
+    """
+    named = None if version_id is None else find_bucket(store, bucket_name).version(key, version_id)
+    if named is not None and named.deleted:
+        message = "The source of a copy request may not specifically refer to a delete marker by version id."
+        raise S3Refusal(status=400, code="InvalidRequest", message=message)
+    return find_version(store, bucket_name, key, version_id)
+
+
+def check_version_id(version_id: str) -> None:
+    """Refuse what cannot be the id of a version. Raises `S3Refusal`."""
+    if _VERSION_ID.fullmatch(version_id) is None:
+        message = "Invalid version id specified" if version_id else "Version id cannot be the empty string"
+        details = (("ArgumentName", "versionId"), ("ArgumentValue", version_id))
+        raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
 
 
 def state_of(version: Version) -> State:

@@ -14,9 +14,9 @@ from s3bench.s3.refusal import S3Refusal
 PAGE_BYTES = mmap.PAGESIZE
 
 _PUNCH_HOLE_KEEP_SIZE = 0x02 | 0x01  # FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, fallocate(2)
-
-
+_TRIM_BYTES = 8 * 1024 * 1024
 _SPARE_BYTES_MAX = 64 * 1024 * 1024
+_RESERVE_BYTES = 64 * 1024 * 1024  # beyond the limit, for documents on their way in: some of them delete objects
 
 
 class Memory:
@@ -25,9 +25,11 @@ class Memory:
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self.held_bytes = 0
+        self._peak_bytes = 0  # the most that was held since memory was last given back to the machine
         self.descriptor = os.memfd_create("s3bench-objects", os.MFD_CLOEXEC)
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._libc.fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+        self._trim = getattr(self._libc, "malloc_trim", None)  # glibc has it, others need none
         self._next = 0  # offset of the next extent
         self._spare: dict[int, list[int]] = {}  # size to offsets of extents that are free and have their pages
         self._spare_bytes = 0
@@ -35,9 +37,12 @@ class Memory:
     def __del__(self) -> None:
         os.close(self.descriptor)
 
-    def hold(self, size_bytes: int) -> "Hold":
-        """Take `size_bytes` of the account; they come back with the hold's last reference. Raises `S3Refusal`."""
-        self._take(size_bytes)
+    def hold(self, size_bytes: int, *, reserve: bool = False) -> "Hold":
+        """Take `size_bytes` of the account; they come back with the hold's last reference. Raises `S3Refusal`.
+
+        What is needed to make room may go into the reserve.
+        """
+        self._take(size_bytes, _RESERVE_BYTES if reserve else 0)
         return Hold(self, size_bytes)
 
     def extent(self, size_bytes: int) -> "Extent":
@@ -53,8 +58,12 @@ class Memory:
         return Extent(self, offset, taken_bytes)
 
     def release(self, size_bytes: int) -> None:
-        """Give `size_bytes` back to the account."""
+        """Give `size_bytes` back to the account; where much was freed, the C library shall not keep it either."""
         self.held_bytes -= size_bytes
+        if self.held_bytes < self._peak_bytes - _TRIM_BYTES:
+            self._peak_bytes = self.held_bytes
+            if self._trim is not None:
+                self._trim(0)
 
     def free(self, offset: int, size_bytes: int) -> None:
         """Take back an extent: keep it for the next one of its size, or give its pages to the machine."""
@@ -75,10 +84,10 @@ class Memory:
         self._spare.clear()
         self._spare_bytes = 0
 
-    def _take(self, size_bytes: int) -> None:
+    def _take(self, size_bytes: int, reserve_bytes: int = 0) -> None:
         if self.held_bytes + self._spare_bytes + size_bytes > self.limit_bytes:
             self._drop_spare()
-        if self.held_bytes + size_bytes > self.limit_bytes:
+        if self.held_bytes + size_bytes > self.limit_bytes + reserve_bytes:
             raise S3Refusal(
                 status=507,
                 code="InsufficientStorage",
@@ -86,6 +95,7 @@ class Memory:
                 f"are held and {size_bytes} more were asked for. Delete objects, or raise --memory-limit.",
             )
         self.held_bytes += size_bytes
+        self._peak_bytes = max(self._peak_bytes, self.held_bytes)
 
 
 class Hold:

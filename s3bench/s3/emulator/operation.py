@@ -140,11 +140,20 @@ def operation_of(method: str, bucket: str, key: str, query: Mapping[str, str], f
         if method in {"POST", "OPTIONS"}:
             raise not_implemented("browser-based uploads" if method == "POST" else "cross-origin requests")
         raise _not_allowed(method, kind.upper())
+    return _by_fields(operation, query, fields)
+
+
+def _by_fields(operation: Operation, query: Mapping[str, str], fields: Mapping[str, str]) -> Operation:
+    """Tell apart what method and sub-resource do not."""
+    copying = "x-amz-copy-source" in fields
     if operation is Operation.LIST_OBJECTS and query.get("list-type") == "2":
         return Operation.LIST_OBJECTS_V2
-    if operation is Operation.UPLOAD_PART and "x-amz-copy-source" in fields:
+    if operation is Operation.UPLOAD_PART and copying:
         return Operation.UPLOAD_PART_COPY
-    if operation is Operation.PUT_OBJECT and "x-amz-copy-source" in fields:
+    if operation is Operation.PUT_OBJECT and "partNumber" in query:
+        message, details = "This operation needs the uploadId of the part", (("ArgumentName", "uploadId"),)
+        raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
+    if operation is Operation.PUT_OBJECT and copying:
         return Operation.COPY_OBJECT
     return operation
 

@@ -9,9 +9,13 @@ from s3bench.s3.emulator.describing import checksum_headers, overridden, shown
 from s3bench.s3.emulator.documents import document, element, group
 from s3bench.s3.emulator.lookup import find_version, state_of, version_headers
 from s3bench.s3.emulator.store import Part, Store, Version
+from s3bench.s3.emulator.uploads import parse_part_number
 from s3bench.s3.exchange import Reply
 from s3bench.s3.ranges import Unsatisfiable, parse_range
 from s3bench.s3.refusal import S3Refusal
+
+_OF_NOT_MODIFIED = frozenset({"Cache-Control", "Expires"})  # RFC 9110 15.4.5
+_PARTS_MAX = 1000
 
 
 class ReadOperations:
@@ -53,7 +57,7 @@ class ReadOperations:
         asked = call.fields.get("x-amz-checksum-mode", "").upper() == "ENABLED" and self._faithful
         headers = shown(version, with_checksum=asked and not ranged)
         headers += version_headers(version, call)
-        if part is not None and asked:
+        if part is not None and asked and _has_own_checksum(version):
             headers += checksum_headers(part.checksum)
         if "partNumber" in call.query and version.parts:
             headers.append(("x-amz-mp-parts-count", str(len(version.parts))))
@@ -66,7 +70,7 @@ class ReadOperations:
     @staticmethod
     def _part(call: Call, version: Version) -> tuple[int, int, Part | None]:
         """Give the range of the part that is asked for; an object that came in one piece has one part."""
-        number = call.number("partNumber", 0, least=1, most=10_000)
+        number = parse_part_number(call.query)
         if not version.parts and number == 1:
             return 0, version.size_bytes, None
         start = 0
@@ -80,7 +84,8 @@ class ReadOperations:
 
     @staticmethod
     def _validators(version: Version) -> list[tuple[str, str]]:
-        return [("ETag", f'"{version.etag}"'), ("Last-Modified", http_time(version.modified_s))]
+        told = [header for header in version.description.headers if header[0] in _OF_NOT_MODIFIED]
+        return [("ETag", f'"{version.etag}"'), ("Last-Modified", http_time(version.modified_s)), *told]
 
     def attributes(self, call: Call) -> Reply:
         """GetObjectAttributes: what is known of an object without reading it."""
@@ -88,10 +93,14 @@ class ReadOperations:
         wanted = {name.strip() for name in call.fields.get("x-amz-object-attributes", "").split(",") if name.strip()}
         unknown = wanted - {"ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"}
         if unknown or not wanted:
-            message = (
-                "Invalid attribute name specified." if unknown else "The x-amz-object-attributes header is missing."
-            )
-            raise S3Refusal(status=400, code="InvalidArgument", message=message)
+            code, message = "InvalidArgument", "Invalid attribute name specified."
+            if not wanted:
+                code = "InvalidRequest"
+                message = (
+                    "The x-amz-object-attributes header specifying the attributes to be retrieved is either missing "
+                    "or empty"
+                )
+            raise S3Refusal(status=400, code=code, message=message)
         children = []
         if "ETag" in wanted:
             children.append(element("ETag", version.etag))
@@ -107,6 +116,11 @@ class ReadOperations:
             children.append(element("ObjectSize", version.size_bytes))
         headers = [("Last-Modified", http_time(version.modified_s)), *version_headers(version, call)]
         return call.reply(200, headers, document("GetObjectAttributesResponse", *children))
+
+
+def _has_own_checksum(version: Version) -> bool:
+    """Whether reads of a part of `version` tell its checksum: where parts have their own, or the part is the whole."""
+    return len(version.parts) == 1 or (version.checksum is not None and version.checksum.composite)
 
 
 def _fits(if_range: str | None, version: Version) -> bool:
@@ -126,8 +140,8 @@ def _bad_range(header: str, size_bytes: int) -> S3Refusal:
 
 def _attribute_parts(call: Call, version: Version) -> list[str]:
     """Render the parts of a multipart object, in pages; each one only where parts have checksums of their own."""
-    limit = int(call.fields.get("x-amz-max-parts", "1000"))
-    after = int(call.fields.get("x-amz-part-number-marker", "0"))
+    limit = min(_number(call, "x-amz-max-parts", _PARTS_MAX), _PARTS_MAX)
+    after = _number(call, "x-amz-part-number-marker", 0)
     numbered = [(number, part) for number, part in enumerate(version.parts, 1) if number > after]
     chosen = numbered[:limit]
     children = [
@@ -137,6 +151,9 @@ def _attribute_parts(call: Call, version: Version) -> list[str]:
         element("MaxParts", limit),
         element("IsTruncated", "true" if len(numbered) > limit else "false"),
     ]
+    assert version.checksum is not None
+    if not version.checksum.composite:
+        return children[:1]
     for number, part in chosen:
         children.append(
             group(
@@ -147,3 +164,12 @@ def _attribute_parts(call: Call, version: Version) -> list[str]:
             )
         )
     return children
+
+
+def _number(call: Call, name: str, default: int) -> int:
+    """Give the number in a header. Raises `S3Refusal` where it is none."""
+    text = call.fields.get(name, str(default))
+    if not (text.isascii() and text.isdigit()):
+        details = (("ArgumentName", name), ("ArgumentValue", text))
+        raise S3Refusal(status=400, code="InvalidArgument", message=f"Provided {name} is no number", details=details)
+    return int(text)

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from s3bench.s3.checksums import Verifier, digest_of, hashing_verifier
 from s3bench.s3.emulator.content import Content, Noise, NoiseBlock, Small, Stored, Stretches, pieces_of
-from s3bench.s3.emulator.memory import Extent, Memory
+from s3bench.s3.emulator.memory import Extent, Hold, Memory
 from s3bench.s3.emulator.operation import Asked
 from s3bench.s3.framing import ChunkCheck
 from s3bench.s3.http import RequestHead
@@ -22,6 +22,10 @@ from s3bench.s3.refusal import S3Refusal
 
 SMALL_BYTES = 32 * 1024
 """Bodies up to this size are kept as bytes: sending those costs less than a file's range."""
+
+REPLY_KEPT_BYTES_MAX = 8 * 1024
+"""The reply to a plain read is kept for contents up to this size, where rendering it costs more than sending it, and
+for those that are not kept as bytes."""
 
 MD5_BYTES_MAX = 1024 * 1024
 """Bodies up to this size always have their MD5 as ETag."""
@@ -46,7 +50,7 @@ class _SmallTarget:
     __slots__ = ("_data", "_hold")
 
     def __init__(self, memory: Memory, size_bytes: int) -> None:
-        self._hold = memory.hold(size_bytes)
+        self._hold = hold_small(memory, size_bytes)
         self._data = bytearray()
 
     def write(self, piece: memoryview) -> None:
@@ -125,7 +129,7 @@ class Intentions:
         if algorithm is None:
             algorithm = next((name for name in verifier.declared if name in CHECKSUM_ALGORITHMS), DEFAULT_ALGORITHM)
         target = self._target(size_bytes, in_parts=in_parts)
-        return Receiver(asked, verifier, target, algorithm, with_md5=with_md5, chunk_check=chunk_check)
+        return Receiver(asked, verifier, target, size_bytes, algorithm, with_md5=with_md5, chunk_check=chunk_check)
 
     def written(self, pieces: Iterable[memoryview], size_bytes: int) -> tuple[Stored, ...]:
         """Write `pieces` of `size_bytes` in all into memory."""
@@ -139,7 +143,7 @@ class Intentions:
         """Give the same bytes in memory."""
         size_bytes = content.size_bytes
         if size_bytes <= SMALL_BYTES:
-            hold = self.memory.hold(size_bytes)
+            hold = hold_small(self.memory, size_bytes)
             return Small(b"".join(pieces_of(content, 0, size_bytes)), hold)
         return Stretches(self.written(pieces_of(content, 0, size_bytes), size_bytes))
 
@@ -160,13 +164,14 @@ class Intentions:
 class Receiver:
     """Takes the data of one object or part; an `exchange.Sink`."""
 
-    __slots__ = ("_target", "_verifier", "_with_md5", "algorithm", "asked", "chunk_check")
+    __slots__ = ("_missing_bytes", "_target", "_verifier", "_with_md5", "algorithm", "asked", "chunk_check")
 
     def __init__(
         self,
         asked: Asked,
         verifier: Verifier,
         target: _Target,
+        size_bytes: int,
         algorithm: str,
         *,
         with_md5: bool,
@@ -175,17 +180,25 @@ class Receiver:
         self.asked = asked
         self._verifier = verifier
         self._target = target
+        self._missing_bytes = size_bytes
         self._with_md5 = with_md5
         self.algorithm = algorithm
         self.chunk_check = chunk_check
 
     def update(self, piece: memoryview, /) -> None:
-        """Hash and keep the next bytes."""
+        """Hash and keep the next bytes; there is no room for more than were announced."""
         self._verifier.update(piece)
-        self._target.write(piece)
+        self._missing_bytes -= len(piece)
+        if self._missing_bytes >= 0:
+            self._target.write(piece)
 
     def outcome(self, trailers: dict[str, str]) -> tuple[dict[str, bool], S3Refusal | None]:
         """Tell which declared checksums were right, and how to refuse the body if one was not."""
+        if self._missing_bytes:
+            message = (
+                "You did not provide the number of bytes specified by the x-amz-decoded-content-length HTTP header."
+            )
+            return {}, S3Refusal(status=400, code="IncompleteBody", message=message)
         return judged(self._verifier, trailers)
 
     def content(self) -> Content:
@@ -204,14 +217,17 @@ class Receiver:
 
 
 class Document:
-    """Takes an XML document of a request, within a bound; an `exchange.Sink`."""
+    """Takes an XML document of a request, within a bound; an `exchange.Sink`. Raises `S3Refusal` beyond the reserve."""
 
-    __slots__ = ("_data", "_verifier", "asked")
+    __slots__ = ("_data", "_hold", "_verifier", "asked")
 
     chunk_check = None
 
-    def __init__(self, head: RequestHead, asked: Asked) -> None:
+    def __init__(self, head: RequestHead, asked: Asked, memory: Memory) -> None:
         self.asked = asked
+        if head.has_body:
+            size_bytes = _DOCUMENT_BYTES_MAX if head.chunked else min(head.length, _DOCUMENT_BYTES_MAX)
+            self._hold = memory.hold(size_bytes, reserve=True)
         self._verifier = hashing_verifier(head, ())
         self._data = bytearray()
 
@@ -248,11 +264,20 @@ class Unwanted:
         """Drop the bytes."""
 
 
+def hold_small(memory: Memory, size_bytes: int) -> Hold:
+    """Charge content that is kept as bytes: twice where the reply to a plain read is kept as well."""
+    return memory.hold(size_bytes * 2 if size_bytes <= REPLY_KEPT_BYTES_MAX else size_bytes)
+
+
 def judged(verifier: Verifier, trailers: dict[str, str]) -> tuple[dict[str, bool], S3Refusal | None]:
     """Tell which declared checksums were right, and how S3 refuses the first that was not."""
     results, wrong = verifier.outcome(trailers)
     if not wrong:
         return results, None
+    absent = verifier.absent(trailers)
+    if absent is not None:
+        message = f"The request contained trailing data that was not well-formed: {absent} did not come."
+        return results, S3Refusal(status=400, code="MalformedTrailerError", message=message)
     name = next(name for name, right in results.items() if not right)
     if name == "content-sha256":
         message = f"The provided 'x-amz-content-sha256' header does not match what was computed: {wrong}."

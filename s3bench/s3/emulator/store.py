@@ -18,6 +18,8 @@ from s3bench.s3.exchange import Reply
 NULL_VERSION = "null"
 OWNER = "s3bench"
 
+_COUNTS_MAX = 10_000  # keys of a bucket whose versions or uploads of old are remembered, so that no id comes again
+
 
 class Versioning(StrEnum):
     """The versioning state of a bucket; one that was never set has none."""
@@ -72,7 +74,8 @@ class Description:
 class Version:
     """One version of a key; a delete marker has no content.
 
-    `etag` is without quotes. `parts` are those of a multipart upload. `hold` accounts for what is kept about it.
+    `etag` is without quotes. `parts` are those of the multipart upload `upload_id`. `hold` accounts for what is kept
+    about it.
     `reply` is the rendered answer to a plain read, good as long as the Date header is `reply_date`.
     """
 
@@ -85,6 +88,7 @@ class Version:
     checksum: Checksum | None = None
     description: Description = Description()
     parts: tuple[Part, ...] = ()
+    upload_id: str = ""
     reply: Reply | None = None
     reply_date: bytes | None = None
 
@@ -118,9 +122,9 @@ class Key:
 
     __slots__ = ("made", "versions")
 
-    def __init__(self) -> None:
+    def __init__(self, made: int) -> None:
         self.versions: list[Version] = []
-        self.made = 0  # versions and uploads ever begun; their ids come from it
+        self.made = made  # versions ever made; their ids come from it
 
     @property
     def current(self) -> Version | None:
@@ -142,6 +146,7 @@ class Bucket:
         self.versions = 0  # of all keys, delete markers too
         self._seed = seed
         self._begun: dict[str, int] = {}  # uploads begun of a key
+        self._gone: dict[str, int] = {}  # versions ever made of a key that has none any more
 
     @property
     def empty(self) -> bool:
@@ -165,18 +170,24 @@ class Bucket:
         if self.versioning is not Versioning.ENABLED:
             return NULL_VERSION
         found = self.keys.get(key)
-        return self._id("version", key, 0 if found is None else found.made)
+        return self._id("version", key, self._gone.get(key, 0) if found is None else found.made)
 
     def next_upload_id(self, key: str) -> str:
-        """Give the id of an upload that begins now."""
-        count = self._begun[key] = self._begun.get(key, 0) + 1
-        return self._id("upload", key, count)
+        """Give the id of an upload that begins now: of one key's, each sorts behind those before.
+
+        ListMultipartUploads is in the order of the uploads' beginning, and goes on behind an id in the order of ids.
+        """
+        count = self._begun.pop(key, 0) + 1
+        while (key, upload_id := f"{count:08x}{self._id('upload', key, count)}") in self.uploads:
+            count += 1
+        _remember(self._begun, key, count)
+        return upload_id
 
     def put(self, version: Version) -> None:
         """Make `version` the newest of its key; a null version takes the place of the one before."""
         found = self.keys.get(version.key)
         if found is None:
-            found = self.keys[version.key] = Key()
+            found = self.keys[version.key] = Key(self._gone.pop(version.key, 0))
         if version.version_id == NULL_VERSION:
             self._drop_null(found)
         found.made += 1
@@ -193,6 +204,8 @@ class Bucket:
         self.versions -= 1
         if not found.versions:
             del self.keys[key]
+            if self.versioning is not Versioning.NEVER:
+                _remember(self._gone, key, found.made)
         return version
 
     def _drop_null(self, found: Key) -> None:
@@ -203,6 +216,12 @@ class Bucket:
     def _id(self, kind: str, key: str, count: int) -> str:
         seed = f"{self._seed}\0{kind}\0{self.name}\0{key}\0{count}".encode("utf-8", "surrogatepass")
         return base64.urlsafe_b64encode(hashlib.blake2b(seed, digest_size=24).digest()).decode().rstrip("=")
+
+
+def _remember(counts: dict[str, int], key: str, count: int) -> None:
+    counts[key] = count
+    if len(counts) > _COUNTS_MAX:
+        del counts[next(iter(counts))]
 
 
 class Store:

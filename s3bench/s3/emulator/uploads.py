@@ -4,6 +4,7 @@ Owns the rules of parts (https://docs.aws.amazon.com/AmazonS3/latest/userguide/q
 to 5 GiB each, the last one of any size) and what the ETag and the checksum of the whole are made of.
 """
 
+import base64
 import hashlib
 from collections.abc import Mapping
 from itertools import pairwise
@@ -15,9 +16,9 @@ from s3bench.s3.emulator.content import Content, Stretch, Stretches, pieces_of
 from s3bench.s3.emulator.copying import copy_source
 from s3bench.s3.emulator.describing import base64_of, describe, unsupported_algorithm
 from s3bench.s3.emulator.documents import Node, document, element, group, iso_time, malformed, parse
-from s3bench.s3.emulator.lookup import current_state, find_bucket, find_version, state_of
+from s3bench.s3.emulator.lookup import current_state, find_bucket, find_source, state_of
 from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS, DEFAULT_ALGORITHM, Intentions
-from s3bench.s3.emulator.store import NULL_VERSION, OWNER, Bucket, Checksum, Part, Store, Upload
+from s3bench.s3.emulator.store import NULL_VERSION, OWNER, Bucket, Checksum, Part, Store, Upload, Version
 from s3bench.s3.emulator.writing import WriteOperations, written_headers
 from s3bench.s3.exchange import Reply
 from s3bench.s3.ranges import Unsatisfiable, parse_range
@@ -81,10 +82,13 @@ class UploadOperations:
         upload = self._upload(call)
         number = parse_part_number(call.query)
         received = call.received
+        declared = _declared(call)
+        _check_algorithm(upload, declared)
         checksum = Checksum(algorithm=received.algorithm, value=base64_of(received.digest()))
         self._keep(upload, call, number, received.content(), received.etag(), received.digest(), checksum)
         headers = [("ETag", f'"{received.etag()}"'), ("x-amz-server-side-encryption", "AES256")]
-        headers.append((f"x-amz-checksum-{checksum.algorithm}", checksum.value))
+        if checksum.algorithm in declared:
+            headers.append((f"x-amz-checksum-{checksum.algorithm}", checksum.value))
         return call.reply(200, headers)
 
     def copy_part(self, call: Call) -> Reply:
@@ -92,14 +96,14 @@ class UploadOperations:
         upload = self._upload(call)
         number = parse_part_number(call.query)
         bucket, key, version_id = copy_source(call.fields["x-amz-copy-source"])
-        source = find_version(self._store, bucket, key, version_id)
+        source = find_source(self._store, bucket, key, version_id)
         check_read(call.fields, state_of(source), prefix="x-amz-copy-source-")
         assert source.content is not None
         start, end = _copied_range(call.fields.get("x-amz-copy-source-range"), source.content.size_bytes)
         if end - start > PART_BYTES_MAX:
             raise too_large(end - start)
         algorithm = upload.algorithm or DEFAULT_ALGORITHM
-        digest = digest_of(algorithm, pieces_of(source.content, start, end))
+        digest = self._copied_digest(source, start, end, algorithm)
         content = Stretches(self._cut(source.content, start, end))
         etag = self._intentions.etag_of(content, algorithm, digest)
         checksum = Checksum(algorithm=algorithm, value=base64_of(digest))
@@ -139,7 +143,7 @@ class UploadOperations:
             element("PartNumberMarker", after),
             element("NextPartNumberMarker", parts[-1].number if parts else after),
             element("MaxParts", limit),
-            element("IsTruncated", "true" if len(numbers) > limit else "false"),
+            element("IsTruncated", "true" if 0 < limit < len(numbers) else "false"),
             *(_listed(part, told=bool(upload.algorithm)) for part in parts),
         )
         return call.reply(200, (), result)
@@ -153,8 +157,12 @@ class UploadOperations:
     def complete(self, call: Call) -> Reply:
         """Make the object out of the parts that the client names."""
         bucket = find_bucket(self._store, call.bucket)
+        named = parse(call.body, "CompleteMultipartUpload")
+        done = _completed(bucket, call, named)
+        if done is not None:
+            return self._completion(call, bucket, done)
         upload = self._upload(call)
-        parts = _chosen(upload, parse(call.body, "CompleteMultipartUpload"))
+        parts = _chosen(upload, named)
         size_bytes = sum(part.content.size_bytes for part in parts)
         _check_size(call, size_bytes)
         check_write(call.fields, call.key, current_state(bucket, call.key))
@@ -168,8 +176,15 @@ class UploadOperations:
             etag=_whole_etag(parts),
             checksum=checksum,
             parts=parts,
+            upload_id=upload.upload_id,
         )
         del bucket.uploads[call.key, upload.upload_id]
+        return self._completion(call, bucket, version)
+
+    @staticmethod
+    def _completion(call: Call, bucket: Bucket, version: Version) -> Reply:
+        checksum = version.checksum
+        assert checksum is not None
         result = document(
             "CompleteMultipartUploadResult",
             element("Location", f"http://{call.fields.get('host', '')}/{call.bucket}/{call.key}"),
@@ -191,6 +206,21 @@ class UploadOperations:
         part = Part(number=number, content=content, etag=etag, digest=digest, checksum=checksum, modified_s=call.now_s)
         upload.parts[number] = part
         return part
+
+    def _copied_digest(self, source: Version, start: int, end: int, algorithm: str) -> bytes:
+        """Give the checksum of a copied part: known of a whole object, computed of a range, made up of discarded bytes.
+
+        Nobody can compute the last ones, and computing what noise would have takes as long as moving it.
+        """
+        content, known = source.content, source.checksum
+        assert content is not None
+        whole = (start, end) == (0, content.size_bytes)
+        if whole and known is not None and known.algorithm == algorithm and not known.composite:
+            return base64.b64decode(known.value)
+        if self._intentions.faithful:
+            return digest_of(algorithm, pieces_of(content, start, end))
+        seed = f"{source.etag} {start} {end}".encode()
+        return hashlib.blake2b(seed, digest_size=len(digest_of(algorithm, ()))).digest()
 
     def _cut(self, content: Content, start: int, end: int) -> tuple[Stretch, ...]:
         """Give a range of `content` as stretches: shared where it lies in memory, else written there."""
@@ -247,8 +277,8 @@ def _copied_range(header: str | None, size_bytes: int) -> tuple[int, int]:
     except Unsatisfiable:
         found = None
     # Unlike a read, a copy takes no range that reaches beyond the end.
-    last = header.rpartition("-")[2]
-    if found is None or not last.isdigit() or int(last) >= size_bytes:
+    first, _, last = header.partition("=")[2].partition("-")
+    if found is None or not first.isdigit() or not last.isdigit() or int(last) >= size_bytes:
         message = (
             f"The x-amz-copy-source-range value must be of the form bytes=first-last where first and last are the "
             f"zero-based offsets of the first and last bytes to copy, within the {size_bytes} bytes of the source"
@@ -256,6 +286,41 @@ def _copied_range(header: str | None, size_bytes: int) -> tuple[int, int]:
         details = (("ArgumentName", "x-amz-copy-source-range"), ("ArgumentValue", header))
         raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
     return found.start, found.end
+
+
+def _declared(call: Call) -> set[str]:
+    """Give the checksums that came with a part, and were right."""
+    return {name for name in call.checksums or () if name in CHECKSUM_ALGORITHMS}
+
+
+def _check_algorithm(upload: Upload, declared: set[str]) -> None:
+    """Refuse a part whose checksum is not of its upload's algorithm; one is needed where the whole is composite.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/API/API_UploadPart.html
+    """
+    if not upload.algorithm or upload.algorithm in declared or not (declared or upload.composite):
+        return
+    actual = next(iter(declared), "null")
+    message = (
+        f"Checksum Type mismatch occurred, expected checksum Type: {upload.algorithm}, actual checksum Type: {actual}"
+    )
+    raise _invalid_request(message)
+
+
+def _completed(bucket: Bucket, call: Call, named: Node) -> Version | None:
+    """Give the object that the same request has made already, when its answer was lost: S3 then gives it again."""
+    upload_id, found = call.query.get("uploadId", ""), bucket.keys.get(call.key)
+    if found is None or not upload_id:
+        return None
+    version = next((version for version in found.versions if version.upload_id == upload_id), None)
+    if version is None:
+        return None
+    parts = [(str(part.number), part.etag) for part in version.parts]
+    same = parts == [
+        ((item.text("PartNumber") or "").strip(), (item.text("ETag") or "").strip().strip('"'))
+        for item in named.all("Part")
+    ]
+    return version if same else None
 
 
 def _chosen(upload: Upload, node: Node) -> tuple[Part, ...]:

@@ -50,6 +50,7 @@ class WriteOperations:
         etag: str,
         checksum: Checksum,
         parts: tuple[Part, ...] = (),
+        upload_id: str = "",
     ) -> Version:
         """Make a new current version of the key that `call` names."""
         version = Version(
@@ -62,15 +63,16 @@ class WriteOperations:
             checksum=checksum,
             description=description,
             parts=parts,
+            upload_id=upload_id,
         )
         bucket.put(version)
         return version
 
-    def hold(self, key: str, description: Description, parts: int = 0) -> Hold:
+    def hold(self, key: str, description: Description, parts: int = 0, *, reserve: bool = False) -> Hold:
         """Charge what is kept about a version of `key`. Raises `S3Refusal` beyond the memory limit."""
         said = (*description.headers, *description.metadata, *description.tags)
         size_bytes = _VERSION_BYTES + len(key) + sum(len(name) + len(value) for name, value in said)
-        return self._memory.hold(size_bytes + _VERSION_BYTES // 2 * parts)
+        return self._memory.hold(size_bytes + _VERSION_BYTES // 2 * parts, reserve=reserve)
 
 
 def written_headers(bucket: Bucket, version: Version) -> list[tuple[str, str]]:

@@ -1,0 +1,283 @@
+"""What the emulator answers, request by request; each rule is AWS's, named in docs/s3-behaviour.md."""
+
+import base64
+import hashlib
+import zlib
+
+import pytest
+
+from tests.s3.emulator.asking import NOON_S, Answer, Asker
+
+MIB = 1 << 20
+VERSIONED = b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"
+CRC = {"x-amz-checksum-crc32": base64.b64encode(zlib.crc32(b"x").to_bytes(4, "big")).decode()}
+
+
+@pytest.fixture
+def s3() -> Asker:
+    return Asker()
+
+
+def tagged(name: str, *children: str) -> str:
+    return f"<{name}>{''.join(children)}</{name}>"
+
+
+def begin(s3: Asker, key: str = "m", **headers: str) -> str:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return s3.ask("POST", key, query={"uploads": ""}, headers=named).texts("UploadId")[0]
+
+
+def part(s3: Asker, upload: str, number: int, body: bytes, headers: dict[str, str] | None = None) -> Answer:
+    query = {"uploadId": upload, "partNumber": str(number)}
+    return s3.ask("PUT", "m", query=query, body=body, headers=headers)
+
+
+def complete(s3: Asker, upload: str, etags: dict[int, str]) -> Answer:
+    parts = (tagged("Part", tagged("PartNumber", str(number)), tagged("ETag", etag)) for number, etag in etags.items())
+    body = tagged("CompleteMultipartUpload", *parts).encode()
+    return s3.ask("POST", "m", query={"uploadId": upload}, body=body)
+
+
+def test_a_repeated_complete_of_the_same_parts_gives_the_same_answer(s3: Asker) -> None:
+    upload = begin(s3)
+    etag = part(s3, upload, 3, b"x").headers["etag"]
+    first = complete(s3, upload, {3: etag})
+    again = complete(s3, upload, {3: etag})
+    assert (first.status, again.status, again.body) == (200, 200, first.body)
+    assert complete(s3, upload, {4: etag}).code == "NoSuchUpload"
+    s3.ask("PUT", "m", body=b"over it")
+    assert complete(s3, upload, {3: etag}).code == "NoSuchUpload"
+
+
+def test_uploads_of_one_key_are_listed_in_the_order_of_their_beginning(s3: Asker) -> None:
+    uploads = [begin(s3, key) for key in ("b", "a", "a", "a", "a", "a")]
+    listed = s3.ask("GET", query={"uploads": ""}).texts("Upload/UploadId")
+    assert listed == [*uploads[1:], uploads[0]]
+    query = {"uploads": "", "key-marker": "a", "upload-id-marker": uploads[2]}
+    assert s3.ask("GET", query=query).texts("Upload/UploadId") == [*uploads[3:], uploads[0]]
+
+
+def test_a_part_must_bring_the_checksum_of_its_upload(s3: Asker) -> None:
+    composite = begin(s3, x_amz_checksum_algorithm="CRC32")
+    assert part(s3, composite, 1, b"x", CRC).status == 200
+    assert part(s3, composite, 1, b"x").code == "InvalidRequest"
+    whole = begin(s3, x_amz_checksum_algorithm="CRC32C", x_amz_checksum_type="FULL_OBJECT")
+    assert part(s3, whole, 1, b"x").status == 200
+    assert part(s3, whole, 1, b"x", CRC).code == "InvalidRequest"
+
+
+def test_the_checksum_of_a_part_is_told_where_the_request_brought_one(s3: Asker) -> None:
+    upload = begin(s3, x_amz_checksum_algorithm="CRC32", x_amz_checksum_type="FULL_OBJECT")
+    assert part(s3, upload, 1, b"x", CRC).headers["x-amz-checksum-crc32"] == CRC["x-amz-checksum-crc32"]
+    assert "x-amz-checksum-crc32" not in part(s3, upload, 2, b"x").headers
+
+
+def test_a_put_of_a_part_without_its_upload_does_not_replace_the_object(s3: Asker) -> None:
+    s3.ask("PUT", "k", body=b"kept")
+    assert s3.ask("PUT", "k", query={"partNumber": "1"}, body=b"part").code == "InvalidArgument"
+    assert s3.ask("GET", "k").body == b"kept"
+
+
+@pytest.mark.parametrize("value", ["bytes=-5", "bytes=5-", "bytes=0-10", "bytes=9-5", "0-5", "bytes=0-1,2-3"])
+def test_a_copied_range_names_its_first_and_last_byte(s3: Asker, value: str) -> None:
+    s3.ask("PUT", "k", body=b"0123456789")
+    query = {"uploadId": begin(s3), "partNumber": "1"}
+    headers = {"x-amz-copy-source": "bucket/k", "x-amz-copy-source-range": value}
+    assert s3.ask("PUT", "m", query=query, headers=headers).code == "InvalidArgument"
+
+
+def test_the_source_of_a_copy_may_not_be_a_delete_marker_by_its_id(s3: Asker) -> None:
+    s3.ask("PUT", query={"versioning": ""}, body=VERSIONED)
+    s3.ask("PUT", "k", body=b"x")
+    marker = s3.ask("DELETE", "k").headers["x-amz-version-id"]
+    named = s3.ask("PUT", "c", headers={"x-amz-copy-source": f"bucket/k?versionId={marker}"})
+    assert (named.status, named.code) == (400, "InvalidRequest")
+    assert s3.ask("PUT", "c", headers={"x-amz-copy-source": "bucket/k"}).code == "NoSuchKey"
+
+
+def test_a_delete_marker_is_a_404_unless_it_is_named(s3: Asker) -> None:
+    s3.ask("PUT", query={"versioning": ""}, body=VERSIONED)
+    marker = s3.ask("DELETE", "k").headers["x-amz-version-id"]
+    for method in ("GET", "HEAD"):
+        unnamed = s3.ask(method, "k")
+        assert (unnamed.status, unnamed.headers["x-amz-delete-marker"]) == (404, "true")
+        named = s3.ask(method, "k", query={"versionId": marker})
+        assert (named.status, named.headers["allow"]) == (405, "DELETE")
+        assert "last-modified" in named.headers
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+@pytest.mark.parametrize("version", ["", "no-such-version"])
+def test_what_cannot_be_a_version_id_is_an_invalid_argument(s3: Asker, method: str, version: str) -> None:
+    assert s3.ask(method, "k", query={"versionId": version}).code == "InvalidArgument"
+
+
+def test_a_version_id_that_could_be_is_looked_for(s3: Asker) -> None:
+    assert s3.ask("GET", "k", query={"versionId": "x" * 32}).code == "NoSuchVersion"
+    assert s3.ask("DELETE", "k", query={"versionId": "x" * 32}).status == 204
+
+
+def test_delete_objects_needs_a_checksum_of_its_document_beside_that_of_the_signature(s3: Asker) -> None:
+    body = b"<Delete><Object><Key>k</Key></Object></Delete>"
+    signed = {"x-amz-content-sha256": hashlib.sha256(body).hexdigest()}
+    assert s3.ask("POST", query={"delete": ""}, body=body, headers=signed).code == "InvalidRequest"
+    md5 = base64.b64encode(hashlib.md5(body).digest()).decode()
+    assert s3.ask("POST", query={"delete": ""}, body=body, headers={"content-md5": md5}).texts("Deleted/Key") == ["k"]
+
+
+def test_delete_objects_tells_each_key_what_became_of_it(s3: Asker) -> None:
+    s3.ask("PUT", "k", body=b"x")
+    objects = (
+        tagged("Object", tagged("Key", "k"), tagged("ETag", "other")),
+        tagged("Object", tagged("Key", "gone")),
+        tagged("Object", tagged("Key", "k"), tagged("VersionId", "none")),
+    )
+    body = tagged("Delete", *objects).encode()
+    md5 = base64.b64encode(hashlib.md5(body).digest()).decode()
+    answer = s3.ask("POST", query={"delete": ""}, body=body, headers={"content-md5": md5})
+    assert answer.texts("Error/Code") == ["PreconditionFailed", "InvalidArgument"]
+    assert answer.texts("Deleted/Key") == ["gone"]
+    assert s3.ask("GET", "k").status == 200
+
+
+@pytest.mark.parametrize(
+    ("header", "status", "body"),
+    [
+        ("bytes=0-", 416, b""),
+        ("bytes=0-0", 416, b""),
+        ("bytes=-0", 416, b""),
+        ("bytes=5-2", 200, b""),
+    ],
+)
+def test_ranges_of_an_empty_object(s3: Asker, header: str, status: int, body: bytes) -> None:
+    s3.ask("PUT", "empty")
+    answer = s3.ask("GET", "empty", headers={"range": header})
+    assert answer.status == status
+    if status == 200:
+        assert answer.body == body
+
+
+def test_not_modified_repeats_the_headers_that_caches_live_by(s3: Asker) -> None:
+    s3.ask("PUT", "k", body=b"x", headers={"cache-control": "max-age=1", "x-amz-meta-m": "1"})
+    etag = s3.ask("GET", "k").headers["etag"]
+    answer = s3.ask("GET", "k", headers={"if-none-match": etag})
+    assert (answer.status, answer.body) == (304, b"")
+    assert (answer.headers["etag"], answer.headers["cache-control"]) == (etag, "max-age=1")
+    assert "x-amz-meta-m" not in answer.headers
+
+
+def test_metadata_beyond_ascii_is_told_as_mail_tells_it(s3: Asker) -> None:
+    # The value and its form are those of AWS's user guide, UsingMetadata.
+    s3.ask("PUT", "k", headers={"x-amz-meta-nonascii": "ÄMÄZÕÑ S3"})
+    assert s3.ask("HEAD", "k").headers["x-amz-meta-nonascii"] == "=?UTF-8?B?w4PChE3Dg8KEWsODwpXDg8KRIFMz?="
+
+
+def test_checksums_are_told_of_whole_reads_and_not_of_ranges(s3: Asker) -> None:
+    s3.ask("PUT", "k", body=b"x", headers=CRC)
+    asked = {"x-amz-checksum-mode": "ENABLED"}
+    assert s3.ask("GET", "k", headers=asked).headers["x-amz-checksum-crc32"] == CRC["x-amz-checksum-crc32"]
+    assert "x-amz-checksum-crc32" not in s3.ask("GET", "k").headers
+    assert "x-amz-checksum-crc32" not in s3.ask("GET", "k", headers={**asked, "range": "bytes=0-0"}).headers
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"x-amz-checksum-md4": "AAAA"},
+        {**CRC, "x-amz-sdk-checksum-algorithm": "SHA256"},
+        {"x-amz-sdk-checksum-algorithm": "SHA256"},
+        {"x-amz-checksum-crc32": "nonsense"},
+        {**CRC, "x-amz-checksum-crc32c": "AAAAAA=="},
+    ],
+)
+def test_checksum_headers_that_contradict_themselves_are_refused(s3: Asker, headers: dict[str, str]) -> None:
+    answer = s3.ask("PUT", "k", body=b"x", headers=headers)
+    assert (answer.status, answer.code) == (400, "InvalidRequest")
+    assert s3.ask("GET", "k").status == 404
+
+
+def test_attributes_list_parts_only_where_parts_have_checksums_of_their_own(s3: Asker) -> None:
+    query, wanted = {"attributes": ""}, {"x-amz-object-attributes": "ObjectParts"}
+    upload = begin(s3)
+    complete(s3, upload, {1: part(s3, upload, 1, b"x").headers["etag"]})
+    plain = s3.ask("GET", "m", query=query, headers=wanted)
+    assert (plain.texts("ObjectParts/PartsCount"), plain.texts("ObjectParts/Part")) == (["1"], [])
+    upload = begin(s3, x_amz_checksum_algorithm="CRC32")
+    etag = part(s3, upload, 1, b"x", CRC).headers["etag"]
+    named = f"<PartNumber>1</PartNumber><ETag>{etag}</ETag><ChecksumCRC32>{CRC['x-amz-checksum-crc32']}</ChecksumCRC32>"
+    body = f"<CompleteMultipartUpload><Part>{named}</Part></CompleteMultipartUpload>".encode()
+    assert s3.ask("POST", "m", query={"uploadId": upload}, body=body).status == 200
+    composite = s3.ask("GET", "m", query=query, headers=wanted)
+    assert composite.texts("ObjectParts/Part/ChecksumCRC32") == [CRC["x-amz-checksum-crc32"]]
+    bad = s3.ask("GET", "m", query=query, headers={**wanted, "x-amz-max-parts": "x"})
+    assert (bad.status, bad.code) == (400, "InvalidArgument")
+
+
+@pytest.mark.parametrize("token", ["", "!", "YQ"])
+def test_a_continuation_token_of_somebody_else_is_refused(s3: Asker, token: str) -> None:
+    answer = s3.ask("GET", query={"list-type": "2", "continuation-token": token})
+    assert (answer.status, answer.code) == (400, "InvalidArgument")
+
+
+@pytest.mark.parametrize(("number", "status"), [("1", 206), ("2", 416), ("0", 400), ("10001", 400), ("x", 400)])
+def test_a_plain_object_has_one_part(s3: Asker, number: str, status: int) -> None:
+    s3.ask("PUT", "k", body=b"x")
+    assert s3.ask("GET", "k", query={"partNumber": number}).status == status
+
+
+def test_a_read_in_the_same_second_as_a_write_sees_it(s3: Asker) -> None:
+    s3.ask("PUT", "k", body=b"old")
+    assert s3.ask("GET", "k").body == b"old"
+    s3.ask("PUT", "k", body=b"new", headers={"x-amz-tagging": "a=b"})
+    assert s3.ask("GET", "k").body == b"new"
+    s3.ask("DELETE", "k", query={"tagging": ""})
+    assert "x-amz-tagging-count" not in s3.ask("GET", "k").headers
+    assert s3.now_s == NOON_S
+
+
+def test_a_bucket_tells_its_region_where_the_request_has_parameters(s3: Asker) -> None:
+    listed = s3.ask("GET", bucket="", query={"prefix": "b"})
+    assert listed.texts("Buckets/Bucket/BucketRegion") == ["us-east-1"]
+    assert s3.ask("GET", bucket="").texts("Buckets/Bucket/BucketRegion") == []
+
+
+@pytest.mark.parametrize("first", [0, 5 * MIB - 2, 5 * MIB, 5 * MIB + 1, 10 * MIB - 1, 10 * MIB])
+def test_a_range_may_lie_in_any_of_the_parts_and_across_them(s3: Asker, first: int) -> None:
+    bodies = [bytes([number]) * (5 * MIB) for number in (1, 2)] + [b"the last part"]
+    upload = begin(s3)
+    etags = {number: part(s3, upload, number, body).headers["etag"] for number, body in enumerate(bodies, 1)}
+    assert complete(s3, upload, etags).status == 200
+    whole = b"".join(bodies)
+    answer = s3.ask("GET", "m", headers={"range": f"bytes={first}-{first + 9}"})
+    assert (answer.status, answer.body) == (206, whole[first : first + 10])
+    # The same of a copy of a range of it, which shares its bytes.
+    copied = {"x-amz-copy-source": "bucket/m", "x-amz-copy-source-range": f"bytes=1-{len(whole) - 1}"}
+    upload = begin(s3, "c")
+    query = {"uploadId": upload, "partNumber": "1"}
+    etag = s3.ask("PUT", "c", query=query, headers=copied).texts("ETag")[0]
+    body = tagged("Part", tagged("PartNumber", "1"), tagged("ETag", etag))
+    completed = s3.ask("POST", "c", query={"uploadId": upload}, body=tagged("CompleteMultipartUpload", body).encode())
+    assert completed.status == 200
+    answer = s3.ask("GET", "c", headers={"range": f"bytes={first}-{first + 9}"})
+    assert answer.body == whole[first + 1 : first + 11]
+
+
+def test_a_part_that_is_sent_again_replaces_the_one_before(s3: Asker) -> None:
+    upload = begin(s3)
+    old = part(s3, upload, 1, b"old").headers["etag"]
+    new = part(s3, upload, 1, b"newer").headers["etag"]
+    assert s3.ask("GET", "m", query={"uploadId": upload}).texts("Part/Size") == ["5"]
+    assert complete(s3, upload, {1: old}).code == "InvalidPart"
+    assert complete(s3, upload, {1: new}).status == 200
+    assert s3.ask("GET", "m").body == b"newer"
+
+
+def test_a_part_tells_no_checksum_where_only_the_whole_has_one(s3: Asker) -> None:
+    upload = begin(s3)
+    etags = {number: part(s3, upload, number, bytes(5 * MIB)).headers["etag"] for number in (1, 2)}
+    complete(s3, upload, etags)
+    asked = {"x-amz-checksum-mode": "ENABLED"}
+    assert "x-amz-checksum-crc64nvme" in s3.ask("HEAD", "m", headers=asked).headers
+    answer = s3.ask("HEAD", "m", headers=asked, query={"partNumber": "1"})
+    assert answer.status == 206
+    assert not [name for name in answer.headers if name.startswith("x-amz-checksum")]

@@ -1,0 +1,99 @@
+"""The XML of requests and answers."""
+
+import contextlib
+import xml.etree.ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from s3bench.s3.emulator.documents import (
+    document,
+    element,
+    iso_time,
+    parse,
+    parse_tag_header,
+    parse_tagging,
+    render_tagging,
+    url_encoded,
+)
+from s3bench.s3.refusal import S3Refusal
+
+printable = st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\ufffe\uffff"))
+
+
+@given(text=printable)
+def test_a_text_comes_back_from_a_document_as_it_went_in(text: str) -> None:
+    assert ET.fromstring(document("Root", element("Key", text))).findtext("{*}Key") == text
+
+
+def test_a_control_character_becomes_a_reference() -> None:
+    assert element("Key", "bell\x07\r\n\t") == "<Key>bell&#x7;&#13;\n\t</Key>"
+
+
+@given(text=st.text())
+def test_an_encoded_key_is_ascii_and_one_word(text: str) -> None:
+    encoded = url_encoded(text)
+    assert encoded.isascii()
+    assert not set(encoded) & set(' +<>&"')
+
+
+def test_times_have_whole_seconds() -> None:
+    assert iso_time(1_700_000_000.9) == "2023-11-14T22:13:20.000Z"
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", "MissingRequestBodyError"),
+        (b"<Root>", "MalformedXML"),
+        (b"<Other/>", "MalformedXML"),
+        (b'<!DOCTYPE Root [<!ENTITY a "b">]><Root>&a;</Root>', "MalformedXML"),
+        (b"<Root>\xff</Root>", "MalformedXML"),
+        (b"not XML", "MalformedXML"),
+    ],
+)
+def test_what_is_no_such_document_is_refused(data: bytes, code: str) -> None:
+    with pytest.raises(S3Refusal) as refused:
+        parse(data, "Root")
+    assert (refused.value.status, refused.value.code) == (400, code)
+
+
+@given(data=st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    with contextlib.suppress(S3Refusal):
+        parse(data, "Root")
+
+
+def test_a_namespace_is_not_looked_at() -> None:
+    assert parse(b'<Root xmlns="urn:x"><Key>k</Key></Root>', "Root").need("Key") == "k"
+
+
+tag_text = st.text(alphabet="aZ09äß日 +-=.:/@_", min_size=1, max_size=128).filter(lambda text: text[:4] != "aws:")
+
+
+@given(tags=st.dictionaries(tag_text, tag_text, max_size=10))
+def test_tags_come_back_sorted(tags: dict[str, str]) -> None:
+    assert parse_tagging(render_tagging(tags.items()), "object") == tuple(sorted(tags.items()))
+
+
+@pytest.mark.parametrize(
+    ("header", "code"),
+    [
+        ("&".join(f"k{number}=v" for number in range(11)), "BadRequest"),
+        ("a=1&a=2", "InvalidArgument"),
+        ("=v", "InvalidArgument"),
+        (f"{'k' * 129}=v", "InvalidTag"),
+        (f"k={'v' * 257}", "InvalidTag"),
+        ("k=%3Cv%3E", "InvalidTag"),
+        ("aws:k=v", "InvalidTag"),
+    ],
+)
+def test_tags_that_s3_does_not_take_are_refused(header: str, code: str) -> None:
+    with pytest.raises(S3Refusal) as refused:
+        parse_tag_header(header)
+    assert refused.value.code == code
+
+
+def test_tags_of_a_header_are_decoded() -> None:
+    assert parse_tag_header("b=2&a=%C3%BC+x&flag") == (("a", "ü x"), ("b", "2"), ("flag", ""))
