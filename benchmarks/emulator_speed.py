@@ -7,7 +7,7 @@ One core for the servers, another for the load; the rounds alternate between all
 log is on, as it always is. Objects of 4 KiB: what counts is requests per second of server CPU. The URLs are
 presigned. moto checks no signature, so the emulator beside it has no keys either; versitygw does, and so does the
 emulator beside it. Objects of 8 MiB: requests per second beside nginx, our PUTs with their
-CRC32 verified, nginx's thrown away unread.
+CRC32 verified, and stored or (`--discard`) thrown away as nginx throws them away.
 
 Start moto's server from an environment of its own (`pip install 'moto[server]'`, then `--moto .../bin/moto_server`);
 versitygw is found on PATH or in ~/go/bin. A missing peer is named, its rows are left out, and the exit code is 2.
@@ -84,9 +84,10 @@ def main() -> int:
         small, large = os.urandom(SMALL_BYTES), os.urandom(LARGE_BYTES)
         _write_objects(directory / "www" / BUCKET, small, large)
         web = stack.enter_context(nginx(directory))
-        plain = stack.enter_context(_emulator(directory / "plain", small, large, keyed=False))
-        cases = _nginx_cases(web, plain, large)
-        targets = [web, plain]
+        plain = stack.enter_context(_emulator(directory / "plain", small, large))
+        discarding = stack.enter_context(_emulator(directory / "discarding", small, large, discard=True))
+        cases = _nginx_cases(web, plain, discarding, large)
+        targets = [web, plain, discarding]
         if options.moto is None:
             missing.append("moto's server (--moto)")
         else:
@@ -120,24 +121,22 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _nginx_cases(web: Target, ours: Target, large: bytes) -> list[Case]:
+def _nginx_cases(web: Target, ours: Target, discarding: Target, large: bytes) -> list[Case]:
     crc = base64.b64encode(zlib.crc32(large).to_bytes(4, "big")).decode()
     put = large_puts(f"/{BUCKET}/put", large, f"x-amz-checksum-crc32: {crc}\r\n")
 
     def gets(key: str, connections: int) -> Load:
         return wrk(f"/{BUCKET}/{key}", connections=connections)
 
-    def case(name: str, bar: float, our_load: Load, its_load: Load, *, by_cpu: bool) -> Case:
-        peer = Side(name="nginx", target=web, load=its_load)
-        return Case(
-            name=name, ours=Side(name="emulator", target=ours, load=our_load), peer=peer, bar=bar, by_cpu=by_cpu
-        )
+    def case(name: str, bar: float, ours: Side, its_load: Load, *, by_cpu: bool = False) -> Case:
+        return Case(name=name, ours=ours, peer=Side(name="nginx", target=web, load=its_load), bar=bar, by_cpu=by_cpu)
 
-    small, big = gets("small", 16), gets("large", 4)
+    small, big, nowhere = gets("small", 16), gets("large", 4), large_puts("/put/key", large)
     return [
-        case("4 KiB GET", 0.6, small, small, by_cpu=True),
-        case("8 MiB GET", 0.9, big, big, by_cpu=False),
-        case("8 MiB PUT", 1.0, put, large_puts("/put/key", large), by_cpu=False),
+        case("4 KiB GET", 0.6, Side(name="emulator", target=ours, load=small), small, by_cpu=True),
+        case("8 MiB GET", 0.9, Side(name="emulator", target=ours, load=big), big),
+        case("8 MiB PUT, stored", 1.0, Side(name="emulator", target=ours, load=put), nowhere),
+        case("8 MiB PUT, discarded", 1.0, Side(name="discarding", target=discarding, load=put), nowhere),
     ]
 
 
@@ -208,11 +207,14 @@ def _write_objects(folder: Path, small: bytes, large: bytes) -> None:
 
 
 @contextlib.contextmanager
-def _emulator(directory: Path, small: bytes, large: bytes, *, keyed: bool) -> Iterator[Target]:
+def _emulator(
+    directory: Path, small: bytes, large: bytes, *, keyed: bool = False, discard: bool = False
+) -> Iterator[Target]:
     directory.mkdir()
     access_key, secret_key = KEYS if keyed else (None, None)
     with EmulatorEndpoint(directory=directory) as endpoint:
-        endpoint.arm(EmulatorSettings(access_key=access_key, secret_key=secret_key, buckets=(BUCKET,)))
+        settings = EmulatorSettings(access_key=access_key, secret_key=secret_key, buckets=(BUCKET,), discard=discard)
+        endpoint.arm(settings)
         port = int(endpoint.url.rpartition(":")[2])
         client = _client(port)
         client.put_object(Bucket=BUCKET, Key="small", Body=small)

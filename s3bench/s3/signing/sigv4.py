@@ -24,7 +24,7 @@ _OUTER_PAD = bytes(byte ^ 0x5C for byte in range(256))
 
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9\-._~/]*", re.ASCII)
 # A name or value whose encoding is canonical: RFC 3986 2.3's unreserved characters, all others as upper-case %XX.
-_ENCODED = r"(?:[A-Za-z0-9\-._~]|%(?:[0189A-F][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]))*"  # fmt: skip
+_ENCODED = r"(?:[A-Za-z0-9\-._~]++|%(?:[0189A-F][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]))*+"  # fmt: skip
 _ENCODED_PAIR = rf"{_ENCODED}(?:={_ENCODED})?"
 _ENCODED_QUERY = re.compile(rf"{_ENCODED_PAIR}(?:&{_ENCODED_PAIR})*")
 _BLANKS = re.compile(r"[ \t]+")
@@ -52,7 +52,7 @@ def canonical_query(query: str, *, without: str = "") -> str:
 
 def decode(text: str) -> str:
     """Undo the encoding of a name or value in a raw query; characters stand for bytes (latin-1), as in a head."""
-    return _decode_to_bytes(text).decode("latin-1")
+    return _decode_to_bytes(text).decode("latin-1") if "%" in text or "+" in text else text
 
 
 def _encode(text: str) -> str:
