@@ -5,9 +5,11 @@
 
 The server runs in a process of its own, behind the model; the load is one epoll loop in another. Each case is judged
 twice: by the server's wire log (`s3bench.s3.network.accuracy`), and by how long the client's requests took, held
-against the model's arithmetic on paper, time to first byte + bytes / min(connection, NIC / connections). Medians must
-be within 3 % and 90th percentiles within 10 %. What the client saw of the first byte alone is printed but not judged:
-it holds the waking up and the queueing of the load itself.
+against the model's arithmetic on paper. Where the NIC is shared, that is a span: connections that keep step all wait
+for their first byte together and take time to first byte + bytes / (NIC / connections); those out of step use the NIC
+while others wait, and take bytes / (NIC / connections). What lies within is right. Medians must be within 3 % and 90th
+percentiles within 10 %. What the client saw of the first byte alone is printed but not judged: it holds the waking up
+and the queueing of the load itself.
 
 Run it on a quiet machine: a timer of 20 ms is missed by 10 % whenever another program keeps the core for 2 ms.
 
@@ -77,12 +79,12 @@ def _cases() -> list[Case]:
             ("93 MB/s a connection", "ttfb=20ms,bandwidth=93MB/s", 1, 32, False),
             ("93 MB/s a connection, TLS", "ttfb=20ms,bandwidth=93MB/s", 1, 32, True),
             ("62.5 MB/s each", "ttfb=20ms,bandwidth=62.5MB/s", 8, 16, False),
-            ("7.8 MB/s each", "ttfb=20ms,bandwidth=7.8MB/s", 64, 4, False),
+            ("7.8 MB/s each", "ttfb=20ms,bandwidth=7.8MB/s", 64, 1, False),
             ("NIC of 109 MB/s", "ec2:t2.large", 8, 4, False),
             ("NIC of 500 MB/s", "ec2:c5.large,nic=500MB/s", 8, 16, False),
-            ("NIC of 500 MB/s", "ec2:c5.large,nic=500MB/s", 64, 4, False),
+            ("NIC of 500 MB/s", "ec2:c5.large,nic=500MB/s", 64, 1, False),
             ("NIC of 300 MB/s, TLS", "ec2:c5.large,nic=300MB/s", 8, 16, True),
-            ("NIC of 300 MB/s, TLS", "ec2:c5.large,nic=300MB/s", 64, 8, True),
+            ("NIC of 300 MB/s, TLS", "ec2:c5.large,nic=300MB/s", 64, 2, True),
         ):
             cases.append(
                 Case(name=f"{way}, {name}", model=model, connections=count, size_bytes=size << 20, up=up, tls=tls)
@@ -322,21 +324,24 @@ def _judge_client(case: Case, model: NetworkModel, seen: Seen, log: WireLog) -> 
     asked = [request.asked_ttfb_s for request in log.requests]
     own = model.connection_bytes_per_s or float("inf")
     nic = (model.nic_up_bytes_per_s if case.up else model.nic_down_bytes_per_s) or float("inf")
-    transfer_s = case.size_bytes / min(own, nic / case.connections)
+    shared_s = case.size_bytes / (nic / case.connections)
     good = True
     rows = []
     if case.size_bytes >= BULK_BYTES:
-        rows.append(("client: all of a request", seen.total_s, transfer_s, True))
+        rows.append(("client: all of a request", seen.total_s, case.size_bytes / own, True))
     if not case.up:
-        rows.append(("client: time to first byte", seen.first_s, 0.0, False))
-    for name, values, more_s, judged in rows:
+        rows.append(("client: time to first byte", seen.first_s, None, False))
+    for name, values, own_s, judged in rows:
         for label, share, off_max in (("p50", 50, MEDIAN_OFF_MAX), ("p90", 90, TAIL_OFF_MAX)):
-            achieved, paper = _percentile(values, share), _percentile(asked, share) + more_s
-            off = achieved / paper - 1
+            achieved, first_s = _percentile(values, share), _percentile(asked, share)
+            least_s = first_s if own_s is None else max(first_s + own_s, shared_s)
+            most_s = first_s if own_s is None else first_s + max(own_s, shared_s)
+            off = achieved / min(max(achieved, least_s), most_s) - 1
             missed = judged and abs(off) > off_max
             good &= not missed
+            paper = f"{least_s * 1e3:.2f} to {most_s * 1e3:.2f}" if least_s < most_s else f"{least_s * 1e3:.2f}"
             print(
-                f"    {name + ', ' + label + ':':45} paper {paper * 1e3:8.2f} ms   achieved {achieved * 1e3:8.2f} ms   "
+                f"    {name + ', ' + label + ':':45} paper {paper:>18} ms   achieved {achieved * 1e3:8.2f} ms   "
                 f"{off:+7.2%}{'  MISSED' if missed else ''}"
             )
     return good

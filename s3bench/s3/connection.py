@@ -262,7 +262,7 @@ class Connection(Peer):
             self._state = State.DELAY
             self._ticket += 1
             self._watch_for(0)
-            loop.call_at(now_ns + round(reply.delay_s * 1e9), self, self._ticket)
+            loop.call_at(now_ns + round(reply.delay_s * 1e9), self, self._ticket, prompt=True)
             return False
         return self._start_reply(reply, now_ns, sent)
 

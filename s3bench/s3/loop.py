@@ -53,6 +53,7 @@ class Loop:
         "epoll",
         "handler",
         "now_ns",
+        "prompt_timers",
         "recorder",
         "timers",
         "void",
@@ -65,6 +66,7 @@ class Loop:
         self.epoll = select.epoll()
         self.watched: dict[int, Watched] = {}
         self.timers: list[tuple[int, int, Timed, int]] = []
+        self.prompt_timers: list[tuple[int, int, Timed, int]] = []  # first bytes, which shall not queue behind others
         self.buffer = memoryview(bytearray(BUFFER_BYTES))
         self.void = memoryview(bytearray(VOID_BYTES))
         self.busy = 0  # requests between their first byte and the end of their response
@@ -92,13 +94,28 @@ class Loop:
         """Forget `descriptor`; closing it takes it out of the epoll set."""
         self.watched.pop(descriptor, None)
 
-    def call_at(self, due_ns: int, owner: Timed, ticket: int) -> None:
-        """Call `owner.on_time(ticket)` when the clock reaches `due_ns`."""
+    def call_at(self, due_ns: int, owner: Timed, ticket: int, *, prompt: bool = False) -> None:
+        """Call `owner.on_time(ticket)` when the clock reaches `due_ns`; `prompt` ones before others that are due."""
         self._sequence += 1
-        heapq.heappush(self.timers, (due_ns, self._sequence, owner, ticket))
+        heapq.heappush(self.prompt_timers if prompt else self.timers, (due_ns, self._sequence, owner, ticket))
+
+    def next_due_ns(self) -> int | None:
+        """Tell when the next timer is due, if there is one."""
+        heaps = [heap[0][0] for heap in (self.timers, self.prompt_timers) if heap]
+        return min(heaps) if heaps else None
 
     def due(self) -> Iterator[tuple[Timed, int]]:
-        """Whoever's time has come, with the ticket, each once."""
-        while self.timers and self.timers[0][0] <= self.now_ns:
-            _, _, owner, ticket = heapq.heappop(self.timers)
+        """Whoever's time has come, with the ticket, each once; prompt ones also if theirs comes meanwhile."""
+        while True:
+            if self.prompt_timers and self.prompt_timers[0][0] <= self.clock():
+                _, _, owner, ticket = heapq.heappop(self.prompt_timers)
+            elif self.timers and self.timers[0][0] <= self.now_ns:
+                _, _, owner, ticket = heapq.heappop(self.timers)
+            else:
+                return
             yield owner, ticket
+
+    def forget_timers(self) -> None:
+        """Call nobody any more."""
+        self.timers.clear()
+        self.prompt_timers.clear()

@@ -89,8 +89,9 @@ class Server:
         """Wait up to `timeout_s` for events and handle them; how many there were."""
         loop = self.loop
         events_max = _EVENTS_A_TURN
-        if loop.timers:
-            timeout_s = self._wait_precisely(timeout_s)
+        due_ns = loop.next_due_ns() if loop.timers or loop.prompt_timers else None
+        if due_ns is not None:
+            timeout_s = self._wait_precisely(timeout_s, due_ns)
             events_max = _EVENTS_BETWEEN_TIMERS
         events = loop.epoll.poll(timeout_s, events_max)
         loop.tick()
@@ -104,7 +105,7 @@ class Server:
                     owner.on_event(mask)
                 except Exception as error:  # noqa: BLE001 (one broken exchange must not end the others)
                     _give_up(owner, error)
-        if loop.timers:
+        if loop.timers or loop.prompt_timers:
             self._run_timers()
         if loop.now_ns >= self._sweep_due_ns:
             self._sweep_due_ns = loop.now_ns + _SWEEP_NS
@@ -124,7 +125,7 @@ class Server:
         for owner in tuple(self.loop.watched.values()):
             if isinstance(owner, Connection):
                 owner.abort(why)
-        self.loop.timers.clear()
+        self.loop.forget_timers()
 
     # What the loop calls for the listener.
 
@@ -201,15 +202,15 @@ class Server:
         finally:
             self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
-    def _wait_precisely(self, timeout_s: float) -> float:
-        """Wait for events or the first timer; how long to wait afterwards, which is not at all.
+    def _wait_precisely(self, timeout_s: float, due_ns: int) -> float:
+        """Wait for events or until `due_ns`; how long to wait afterwards, which is not at all.
 
         epoll_wait(2) counts in milliseconds, and Python rounds up. The epoll set is itself a descriptor that becomes
         readable with its first event, and select(2) counts in microseconds. Its descriptors end at 1024; the set is
         opened before any connection is.
         """
         loop = self.loop
-        wait_s = min(timeout_s, (loop.timers[0][0] - loop.clock()) / 1e9)
+        wait_s = min(timeout_s, (due_ns - loop.clock()) / 1e9)
         if wait_s > 0:
             select.select((loop.epoll,), (), (), wait_s)
         return 0.0
