@@ -31,7 +31,9 @@ def pointing_lines(target: Target) -> tuple[tuple[str, str], ...]:
     """
     url, bundle = target.url, target.ca_bundle
     file = shlex.quote(str(bundle))
-    rclone = f"rclone lsd :s3: --s3-provider Other --s3-env-auth --s3-endpoint {url}"
+    # Older rclones stop where AWS_CA_BUNDLE is set, since their HTTP client has another way to be told.
+    alone = "env -u AWS_CA_BUNDLE " if bundle else ""
+    rclone = f"{alone}rclone lsd :s3: --s3-provider Other --s3-env-auth --s3-endpoint {url}"
     return (
         ("environment", f"export {' '.join(_variables(target))}"),
         ("aws-cli", f"aws --endpoint-url {url}{f' --ca-bundle {file}' if bundle else ''} s3 ls"),
