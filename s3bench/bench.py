@@ -7,7 +7,7 @@ are `run.workspace`'s, the client's command line `clients`', the responses `s3`'
 import re
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,15 +16,18 @@ import msgspec
 from s3bench.clients.client import FoundClient
 from s3bench.clients.environment import Sandbox
 from s3bench.clients.inprocess import check_in_process
+from s3bench.clients.interpreter import script_words
 from s3bench.clients.invocation import invocation
+from s3bench.clients.padding import pad, stack_bytes, stack_entries
 from s3bench.errors import S3BenchError
 from s3bench.results.audit import compare_observed
 from s3bench.results.document import Client, Result
 from s3bench.results.measurement import Failure, Measurement, measure
 from s3bench.run.endpoint import Endpoint
 from s3bench.run.facts import gather_facts, read_milestones
+from s3bench.run.landing import Landing
 from s3bench.run.process import Launch, ProcessRecord, Spawner
-from s3bench.run.proof import download_errors, engine_errors, request_errors, served_files, upload_errors
+from s3bench.run.proof import engine_errors, request_errors, served_files, upload_errors
 from s3bench.run.workspace import Workspace, Workspaces
 from s3bench.s3.wirelog import Engine, WireLog
 from s3bench.spec.command import Transfer, parse_transfer
@@ -59,6 +62,30 @@ class Settings:
     def unobserved(self) -> "Settings":
         """The same without sampling and probes: what `--audit` compares with."""
         return replace(self, interval_s=None, probes=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """What one run has beside its client's own command line and environment.
+
+    `env` is added to its variables, `prefix` is the program that executes it, in front of its command line. With
+    `stack`, variables pad what execve(2) puts on its stack to that size.
+    """
+
+    env: Mapping[str, str] = field(default_factory=dict)
+    prefix: tuple[str, ...] = ()
+    stack: "StackSize | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackSize:
+    """What execve(2) puts on a stack: the bytes of all arguments and variables, and their number."""
+
+    size_bytes: int
+    entries: int
+
+
+PLAIN = Conditions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +150,7 @@ def _run_cell(bench: Bench, cell: Cell, found: FoundClient, steps: tuple[_Step, 
     debug_name = re.sub(r"[^\w.-]+", "_", f"{number:03d}-{cell.definition.name}-{found.label}")
     try:
         with bench.workspaces.open(cell.definition.environment) as workspace:
-            bout = _Bout(bench=bench, definition=cell.definition, found=found, workspace=workspace)
+            bout = Bout(bench=bench, definition=cell.definition, found=found, workspace=workspace)
             for step in steps:
                 outcome = bout.once(step.number or 0, step.settings, debug_name)
                 if isinstance(outcome, Failure):
@@ -162,7 +189,7 @@ def _failure_of(error: S3BenchError) -> Failure:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Bout:
+class Bout:
     """One client running one benchmark again and again; remembers when it last stopped."""
 
     bench: Bench
@@ -171,6 +198,7 @@ class _Bout:
     workspace: Workspace
     transfer: Transfer | None = field(init=False)
     responses: tuple[Response, ...] = field(init=False)
+    landing: Landing = field(init=False)
     last_ended_ns: int | None = None
 
     def __post_init__(self) -> None:
@@ -178,17 +206,26 @@ class _Bout:
         if self.bench.endpoint.script is not None:
             check_in_process(self.found.kind)
         self.transfer = parse_transfer(self.definition.command)
+        self.landing = Landing(
+            self.transfer,
+            self.definition.environment,
+            work=self.workspace.work,
+            served_from=self.workspace.pristine,
+        )
         given = self.definition.responses
         self.responses = expand_listings(DEFAULT_RESPONSES if given is None else given, self.definition.environment)
 
-    def once(self, iteration: int, settings: Settings, debug_name: str) -> Measurement | Failure:
+    def once(
+        self, iteration: int, settings: Settings, debug_name: str, conditions: Conditions = PLAIN
+    ) -> Measurement | Failure:
+        """Run it once in its restored workspace: what that showed, or why it showed nothing."""
         workspace = self.workspace
         workspace.restore()
-        probe_file = workspace.output / "milestones" if settings.probes else None
+        probe_file = self._probe_file(settings)
         self.bench.endpoint.arm(self.responses, workspace=workspace.pristine, verify=settings.verify)
-        launch = self._launch(settings, probe_file)
+        launch = self._launch(settings, probe_file, conditions)
         record = self.bench.spawner.run(launch)
-        log = self.bench.endpoint.collect()
+        log = self.bench.endpoint.collect(self.landing.look_ahead)
         turnaround_ns = None if self.last_ended_ns is None else record.started_ns - self.last_ended_ns
         self.last_ended_ns = record.ended_ns
         if settings.debug_dir is not None:
@@ -208,7 +245,18 @@ class _Bout:
             )
         )
 
-    def _launch(self, settings: Settings, probe_file: Path | None) -> Launch:
+    def stack_size(self, settings: Settings) -> StackSize:
+        """What execve(2) would put on the client's stack without padding."""
+        launch, script = self._launch(settings, self._probe_file(settings), PLAIN), script_words(self.found.executable)
+        return StackSize(
+            size_bytes=stack_bytes(launch.argv, launch.env, script=script),
+            entries=stack_entries(launch.argv, launch.env, script=script),
+        )
+
+    def _probe_file(self, settings: Settings) -> Path | None:
+        return self.workspace.output / "milestones" if settings.probes else None
+
+    def _launch(self, settings: Settings, probe_file: Path | None, conditions: Conditions) -> Launch:
         workspace, definition = self.workspace, self.definition
         sandbox = Sandbox(
             home=workspace.home,
@@ -219,9 +267,18 @@ class _Bout:
         )
         call = invocation(self.found, definition, self.transfer, self.bench.endpoint.facts, sandbox)
         workspace.write_config(call.config_text)
+        env = {**call.env, **conditions.env}
+        if conditions.stack is not None:
+            env = pad(
+                call.argv,
+                env,
+                size_bytes=conditions.stack.size_bytes,
+                entries=conditions.stack.entries,
+                script=script_words(self.found.executable),
+            )
         return Launch(
-            argv=call.argv,
-            env=call.env,
+            argv=(*conditions.prefix, *call.argv),
+            env=env,
             cwd=workspace.work,
             stdout=workspace.output / "stdout",
             stderr=workspace.output / "stderr",
@@ -248,11 +305,7 @@ class _Bout:
     def _errors(self, log: WireLog | None) -> tuple[str, ...]:
         on_the_wire = () if log is None else self._wire_errors(log)
         served = self.bench.endpoint.served() | ({} if log is None else served_files(log))
-        workspace, environment = self.workspace, self.definition.environment
-        return (
-            *on_the_wire,
-            *download_errors(served, self.transfer, environment, work=workspace.work, served_from=workspace.pristine),
-        )
+        return (*on_the_wire, *self.landing.errors(served))
 
     def _wire_errors(self, log: WireLog) -> tuple[str, ...]:
         if self.definition.responses is None:

@@ -1,7 +1,8 @@
 """Finds a client under test: in the store, on PATH, in our own Python environment, or at the path it was given by.
 
 Owns the order of looking, the versions found, and the refusal of what cannot work (a transfer client that this version
-does not have). Starts `aws --version` and `s5cmd version` at most, and remembers what they said.
+does not have). Starts `aws --version` and `s5cmd version`, and remembers what they said; the interpreter of an
+environment given by a path is asked where it imports from.
 """
 
 import importlib.metadata
@@ -14,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from s3bench.clients.client import DRIVEN_KINDS, PACKAGES, FoundClient, release_of
+from s3bench.clients.interpreter import import_path, is_python
 from s3bench.clients.store import Store
 from s3bench.errors import ClientNotFound
 from s3bench.spec.definition import AWS_CLI_KINDS, ClientKind
@@ -45,7 +47,7 @@ def find_client(spec: ClientSpec, store: Store, *, environment: Mapping[str, str
 
 def _find_aws_cli(spec: ClientSpec, store: Store, path: str) -> FoundClient:
     if spec.path:
-        return _aws_cli_at(_executable(Path(spec.path), spec, "aws"), spec, store)
+        return _packaged_aws_cli(spec) or _aws_cli_at(_executable(Path(spec.path), spec, "aws"), spec, store)
     if spec.version:
         place = store.place("aws-cli", spec.version)
         found = _aws_cli_in_store(place, spec)
@@ -80,6 +82,23 @@ def _aws_cli_in_store(place: Path, spec: ClientSpec) -> FoundClient | None:
     return None
 
 
+def _packaged_aws_cli(spec: ClientSpec) -> FoundClient | None:
+    """Find aws-cli in a directory of packages (`pip install --target`), which is on no interpreter's path by itself."""
+    given = _given(spec)
+    site = given.parent.parent if given.is_file() else given  # `SITE/bin/aws` means SITE too
+    version = _version_in("awscli", (site,))
+    if version is None or not (site / "bin" / "aws").is_file():
+        return None
+    return FoundClient(
+        kind=spec.kind,
+        version=version,
+        executable=site / "bin" / "aws",
+        site=site,
+        detail=_python_detail(site),
+        asked_path=spec.path,
+    )
+
+
 def _aws_cli_at(executable: Path, spec: ClientSpec, store: Store) -> FoundClient:
     said = _version_of(executable, ["--version"], store)
     found = _AWS_VERSION.search(said)
@@ -111,7 +130,7 @@ def _check_engine(found: FoundClient) -> None:
 def _find_python(spec: ClientSpec, store: Store) -> FoundClient:
     """Find a Python environment, or a directory of packages to be put before our own interpreter's."""
     if spec.path:
-        return _python_at(Path(spec.path).expanduser().absolute(), spec)
+        return _python_at(_given(spec), spec)
     package, own = PACKAGES[spec.kind], _sites_of(Path(sys.prefix))
     if spec.version:
         place = store.place(package, spec.version)
@@ -122,15 +141,26 @@ def _find_python(spec: ClientSpec, store: Store) -> FoundClient:
     return _python_client(spec, Path(sys.executable), None, own)
 
 
-def _python_at(directory: Path, spec: ClientSpec) -> FoundClient:
-    if (directory / "bin" / "python").exists():
-        return _python_client(spec, directory / "bin" / "python", None, _sites_of(directory))
-    if directory.is_dir():
-        return _python_client(spec, Path(sys.executable), directory, (directory,))
+def _python_at(path: Path, spec: ClientSpec) -> FoundClient:
+    if python := _environment_at(path):
+        return _python_client(spec, python, None, import_path(python))
+    if path.is_dir():
+        return _python_client(spec, Path(sys.executable), path, (path,))
     raise ClientNotFound(
-        f"{spec}: there is no directory {directory}",
-        fix="name a Python environment (it has bin/python) or a directory of packages (`pip install --target`)",
+        f"{spec}: {path} is neither a directory nor an interpreter",
+        fix="name a Python environment, its `bin/python`, or a directory of packages (`pip install --target`)",
     )
+
+
+def _given(spec: ClientSpec) -> Path:
+    return Path(spec.path or "").expanduser().absolute()
+
+
+def _environment_at(path: Path) -> Path | None:
+    """Find the interpreter of the Python environment that `path` names by its directory or by the interpreter."""
+    if path.is_file():
+        return path if is_python(path) and os.access(path, os.X_OK) else None
+    return next((python for name in ("python", "python3") if (python := path / "bin" / name).exists()), None)
 
 
 def _python_client(spec: ClientSpec, python: Path, site: Path | None, sites: tuple[Path, ...]) -> FoundClient:
@@ -157,7 +187,9 @@ def _python_client(spec: ClientSpec, python: Path, site: Path | None, sites: tup
 
 def _find_s5cmd(spec: ClientSpec, store: Store, path: str) -> FoundClient:
     if spec.path:
-        return _s5cmd_at(_executable(Path(spec.path), spec, "s5cmd"), spec, store)
+        python = _environment_at(_given(spec))
+        packaged = _packaged_s5cmd(import_path(python) if python else (_given(spec),), spec)
+        return packaged or _s5cmd_at(_executable(Path(spec.path), spec, "s5cmd"), spec, store)
     stored = [
         (store.place("s5cmd", version),) for version in (spec.version and [spec.version]) or store.versions("s5cmd")
     ]
@@ -177,7 +209,8 @@ def _packaged_s5cmd(sites: tuple[Path, ...], spec: ClientSpec) -> FoundClient | 
     for site in sites:
         binary = site / "s5cmd" / "bin" / "s5cmd"
         if version and binary.is_file():
-            return FoundClient(kind=spec.kind, version=version, executable=binary, detail="the package's binary")
+            detail = "the package's binary"
+            return FoundClient(kind=spec.kind, version=version, executable=binary, detail=detail, asked_path=spec.path)
     return None
 
 
@@ -193,10 +226,16 @@ def _s5cmd_at(executable: Path, spec: ClientSpec, store: Store) -> FoundClient:
 
 def _executable(path: Path, spec: ClientSpec, name: str) -> Path:
     path = path.expanduser().absolute()
-    inside = [path, path / name, path / "bin" / name] if path.is_dir() else [path]
+    python = _environment_at(path)
+    inside = [path / name, path / "bin" / name] if path.is_dir() else [path.parent / name if python else path]
     for candidate in inside:
         if candidate.is_file() and os.access(candidate, os.X_OK):
             return candidate
+    if python:
+        raise ClientNotFound(
+            f"{spec}: the Python environment of {python} has no `{name}`",
+            fix="install it there, or name another environment",
+        )
     raise ClientNotFound(f"{spec}: {path} is no executable file", fix=f"name the program `{name}` itself")
 
 

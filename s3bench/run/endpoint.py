@@ -4,6 +4,7 @@ Owns the one interface behind which they are alike to the bench: armed before an
 one is `live`'s.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -48,8 +49,11 @@ class Endpoint(Protocol):
         """Make ready for one iteration; file bodies are read from `workspace`."""
         ...
 
-    def collect(self) -> WireLog | None:
-        """End the iteration: what the server saw, or `None` where nobody could look."""
+    def collect(self, meanwhile: Callable[[], object]) -> WireLog | None:
+        """End the iteration: what the server saw, or `None` where nobody could look.
+
+        `meanwhile` is called once, best while a server writes its log.
+        """
         ...
 
     def served(self) -> dict[str, str]:
@@ -82,9 +86,9 @@ class Stubbed:
         """Hand the script to the server."""
         self.stub.arm(responses, workspace=workspace, verify=verify)
 
-    def collect(self) -> WireLog | None:
+    def collect(self, meanwhile: Callable[[], object]) -> WireLog | None:
         """The server's own record."""
-        return self.stub.collect()
+        return self.stub.collect(meanwhile)
 
     def served(self) -> dict[str, str]:
         """The log tells."""
@@ -128,9 +132,9 @@ class Emulated:
             objects=tuple(StoredFile(item.bucket, item.key, str(workspace / item.file)) for item in self._objects),
         )
 
-    def collect(self) -> WireLog | None:
+    def collect(self, meanwhile: Callable[[], object]) -> WireLog | None:
         """The server's own record."""
-        return self._emulator.collect()
+        return self._emulator.collect(meanwhile)
 
     def served(self) -> dict[str, str]:
         """The objects that were there to be downloaded: path to fixture file."""
@@ -162,8 +166,9 @@ class InProcess:
         self._responses = responses
         write_script(self.script, responses, workspace=workspace, log=self._log)
 
-    def collect(self) -> WireLog | None:
+    def collect(self, meanwhile: Callable[[], object]) -> WireLog | None:
         """What the probe wrote down."""
+        meanwhile()
         return read_log(self._log, self._responses)
 
     def served(self) -> dict[str, str]:

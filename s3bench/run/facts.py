@@ -6,6 +6,7 @@ Pure but for reading the probe file. Owns the reading of the wire log as counts;
 import os
 from collections import Counter
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from s3bench.results.measurement import Facts, NetworkFigure, SeriesFacts, UsageFacts, WireFacts
@@ -13,7 +14,7 @@ from s3bench.run.process import ProcessRecord
 from s3bench.run.proof import engines, moves_object_data
 from s3bench.s3.network.accuracy import Accuracy, accuracy
 from s3bench.s3.network.model import NetworkModel
-from s3bench.s3.wirelog import WireLog, WireRequest
+from s3bench.s3.wirelog import WireLog
 
 FIRST_CALL = "first_client_invocation"
 """The probes' name for the first call of an API client."""
@@ -106,10 +107,10 @@ def wire_facts(log: WireLog, *, started_ns: int) -> WireFacts:
         bytes_received=sum(request.body_bytes for request in requests),
         bytes_sent=sum(request.response_bytes for request in requests),
         part_size_max=max((max(request.body_bytes, request.response_bytes) for request in data), default=0),
-        checksums_verified=sum(sum(request.checksums.values()) for request in requests),
+        checksums_verified=sum(sum(request.checksums.values()) for request in requests if request.checksums),
         first_request_s=None if first_ns is None else (first_ns - started_ns) / _SECOND_NS,
         last_response_s=None if last_ns is None else (last_ns - started_ns) / _SECOND_NS,
-        requests_by_kind=Counter(request_kind(request) for request in requests),
+        requests_by_kind=Counter(_kind(item.method, item.query, bool(item.byte_range)) for item in requests),
         engine="+".join(sorted(engines(data or requests))),
         server_cpu_s=log.server_cpu_s,
     )
@@ -118,8 +119,9 @@ def wire_facts(log: WireLog, *, started_ns: int) -> WireFacts:
 _QUERY_KINDS = ("uploads", "partNumber", "uploadId", "list-type", "delete")
 
 
-def request_kind(request: WireRequest) -> str:
+@lru_cache(maxsize=4096)
+def _kind(method: str, query: str, is_ranged: bool) -> str:  # noqa: FBT001 (part of a key)
     """What a request was, for counting: its method, with the query key that changes its meaning, or `ranged`."""
-    keys = {item.partition("=")[0] for item in request.query.split("&")}
-    special = next((key for key in _QUERY_KINDS if key in keys), "ranged" if request.byte_range else "")
-    return f"{request.method} {special}".rstrip()
+    keys = {item.partition("=")[0] for item in query.split("&")}
+    special = next((key for key in _QUERY_KINDS if key in keys), "ranged" if is_ranged else "")
+    return f"{method} {special}".rstrip()

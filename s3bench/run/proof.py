@@ -1,18 +1,14 @@
 """What the wire and the disk prove about one iteration: which engine ran, and that the bytes are right.
 
 Owns the checks between a client's exit and its measurement. A configuration is never believed: the engine is read from
-the requests that moved object data, and every downloaded file is compared with the one that was served.
+the requests that moved object data. What a download left on the disk is `landing`'s to check.
 """
 
-import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable
 
 from s3bench.s3.wirelog import Engine, WireLog, WireRequest
-from s3bench.spec.command import Direction, Local, Transfer, Verb, expected_local
+from s3bench.spec.command import Direction, Local, Transfer, Verb
 from s3bench.spec.definition import Environment
-
-_COMPARE_BYTES = 1 << 20
 
 
 def moves_object_data(request: WireRequest) -> bool:
@@ -80,64 +76,3 @@ def _fixture_bytes(transfer: Transfer, name: str, environment: Environment) -> i
 def served_files(log: WireLog) -> dict[str, str]:
     """Which workspace file the server sent for which path."""
     return {request.path: request.file for request in log.requests if request.method == "GET" and request.file}
-
-
-def download_errors(
-    served: Mapping[str, str],
-    transfer: Transfer | None,
-    environment: Environment,
-    *,
-    work: Path,
-    served_from: Path,
-) -> tuple[str, ...]:
-    """Compare each downloaded file, byte by byte, with the file in `served_from` that was served for its path."""
-    if transfer is None or transfer.direction is not Direction.DOWNLOAD:
-        return ()
-    directories = {directory.name for directory in environment.file_dirs}
-    return tuple(_differences(served, transfer, directories, work, served_from))
-
-
-def _differences(
-    served: Mapping[str, str], transfer: Transfer, directories: Collection[str], work: Path, served_from: Path
-) -> Iterator[str]:
-    for path, file in served.items():
-        key = path.lstrip("/").partition("/")[2]
-        name = expected_local(transfer, key, directories=directories)
-        if name is None:
-            continue
-        # Strings and plain descriptors: paths as objects would take longer than the comparison of small files.
-        source, landed = os.path.join(served_from, file), os.path.join(work, name)  # noqa: PTH118 (as above)
-        if not os.path.isfile(landed):  # noqa: PTH113 (as above)
-            yield f"{path} was served, but {name} is not there"
-            continue
-        at = first_difference(source, landed)
-        if at is not None:
-            sizes = f"{os.path.getsize(landed)} bytes for {os.path.getsize(source)}"  # noqa: PTH202 (as above)
-            yield f"{name} differs from what was served for {path}: {sizes}, first difference at byte {at}"
-
-
-def first_difference(left: str | Path, right: str | Path) -> int | None:
-    """The offset of the first byte in which two files differ (a shorter file differs at its end), or `None`."""
-    descriptors = []
-    try:
-        descriptors = [os.open(left, os.O_RDONLY | os.O_CLOEXEC)]
-        descriptors.append(os.open(right, os.O_RDONLY | os.O_CLOEXEC))
-        return _first_difference(*descriptors)
-    finally:
-        for descriptor in descriptors:
-            os.close(descriptor)
-
-
-def _first_difference(left: int, right: int) -> int | None:
-    # Room for a large block costs more than reading a small file into it.
-    block_bytes = min(_COMPARE_BYTES, os.fstat(left).st_size + 1)
-    offset = 0
-    while True:
-        # Whole bytes objects are compared by memcmp; memoryviews item by item, sixty times slower.
-        left_block, right_block = os.read(left, block_bytes), os.read(right, block_bytes)
-        if left_block != right_block:
-            common = min(len(left_block), len(right_block))
-            return offset + next((at for at in range(common) if left_block[at] != right_block[at]), common)
-        if len(left_block) < block_bytes:  # the end, since a regular file gives all it has (read(2))
-            return None
-        offset += len(left_block)

@@ -7,7 +7,7 @@ import contextlib
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -94,9 +94,14 @@ class ServerProcess:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def collect(self) -> WireLog:
-        """End the iteration: close what is open and give the wire log; until armed again nothing is answered."""
-        return self._ask(Collect(), Collected, limit_s=_COLLECT_S).log
+    def collect(self, meanwhile: Callable[[], object] = lambda: None) -> WireLog:
+        """End the iteration: close what is open and give the wire log; until armed again nothing is answered.
+
+        `meanwhile` is called while the server, on another core, writes its log.
+        """
+        self._tell(Collect(), limit_s=_COLLECT_S)
+        meanwhile()
+        return self._answer(Collected, limit_s=_COLLECT_S).log
 
     def drain(self, *, requests_max: int) -> Drained:
         """Take the oldest requests out of the wire log, and the counters, while the iteration goes on.
@@ -148,12 +153,15 @@ class ServerProcess:
             self._process.wait()
 
     def _ask(self, question: Question, expected: type[_AnswerT], *, limit_s: float) -> _AnswerT:
+        self._tell(question, limit_s=limit_s)
+        return self._answer(expected, limit_s=limit_s)
+
+    def _tell(self, question: Question, *, limit_s: float) -> None:
         assert self._channel is not None, "a server is used inside its `with`"
         try:
             self._channel.send(question, limit_s=limit_s)
         except ChannelClosed as closed:
             raise self._gone() from closed
-        return self._answer(expected, limit_s=limit_s)
 
     def _answer(self, expected: type[_AnswerT], *, limit_s: float) -> _AnswerT:
         assert self._channel is not None

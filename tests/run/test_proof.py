@@ -1,15 +1,11 @@
 """What the wire and the disk prove, and what they refute."""
 
-from pathlib import Path
-
 import pytest
 
-from s3bench.run.proof import download_errors, engine_errors, first_difference, request_errors, upload_errors
+from s3bench.run.proof import engine_errors, request_errors, upload_errors
 from s3bench.s3.wirelog import Engine, WireLog, WireRequest
 from s3bench.spec.command import Transfer, parse_transfer
 from s3bench.spec.definition import Environment, FixtureDir, FixtureFile
-
-_BLOCK = 1 << 20
 
 
 def request(method: str = "GET", path: str = "/bucket/key", **changes: object) -> WireRequest:
@@ -92,47 +88,3 @@ class TestUpload:
         recursive = transfer("cp", "many/", "s3://bucket/", "--recursive")
         assert upload_errors(log(request("PUT", body_bytes=30)), recursive, self.ENVIRONMENT) == ()
         assert upload_errors(log(request("PUT", body_bytes=20)), recursive, self.ENVIRONMENT) != ()
-
-
-class TestDownload:
-    @pytest.fixture
-    def places(self, tmp_path: Path) -> tuple[Path, Path]:
-        work, pristine = tmp_path / "work", tmp_path / "pristine"
-        work.mkdir()
-        pristine.mkdir()
-        (pristine / "remote").write_bytes(b"served bytes")
-        return work, pristine
-
-    def errors(self, places: tuple[Path, Path]) -> tuple[str, ...]:
-        work, pristine = places
-        return download_errors({"/bucket/key": "remote"}, DOWNLOAD, Environment(), work=work, served_from=pristine)
-
-    def test_equal_bytes_are_right(self, places: tuple[Path, Path]) -> None:
-        (places[0] / "landed").write_bytes(b"served bytes")
-        assert self.errors(places) == ()
-
-    def test_one_wrong_byte_is_an_error_with_its_place(self, places: tuple[Path, Path]) -> None:
-        (places[0] / "landed").write_bytes(b"served bXtes")
-        (error,) = self.errors(places)
-        assert "landed differs from what was served for /bucket/key" in error
-        assert "first difference at byte 8" in error
-
-    def test_a_file_that_never_landed_is_an_error(self, places: tuple[Path, Path]) -> None:
-        assert self.errors(places) == ("/bucket/key was served, but landed is not there",)
-
-
-@pytest.mark.parametrize(
-    ("left", "right", "at"),
-    [
-        (b"", b"", None),
-        (b"a", b"", 0),
-        (b"abc", b"abd", 2),
-        (b"x" * _BLOCK, b"x" * _BLOCK, None),
-        (b"x" * _BLOCK + b"y", b"x" * _BLOCK, _BLOCK),
-        (b"x" * (_BLOCK + 5) + b"y", b"x" * (_BLOCK + 5) + b"z", _BLOCK + 5),
-    ],
-)
-def test_the_first_difference_of_two_files(tmp_path: Path, left: bytes, right: bytes, at: int | None) -> None:
-    (tmp_path / "left").write_bytes(left)
-    (tmp_path / "right").write_bytes(right)
-    assert first_difference(tmp_path / "left", tmp_path / "right") == at

@@ -1,0 +1,145 @@
+"""What a download has to leave on the disk: every file compared, byte by byte, with the one that was served.
+
+Owns the comparison, and what is remembered from iteration to iteration so that thousands of small files take little
+time between two of them: where each object lands, and the bytes of small fixtures.
+"""
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from s3bench.spec.command import Direction, Transfer, expected_local
+from s3bench.spec.definition import Environment
+
+_COMPARE_BYTES = 1 << 20
+_SMALL_BYTES = 64 << 10
+_REMEMBERED_BYTES_MAX = 64 << 20
+# Not to wait for a writer when a client left a pipe where a file should be.
+_OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class Landing:
+    """The files that one transfer has to leave in `work`, iteration after iteration; `served_from` has the originals.
+
+    The originals are whole whenever this looks: the workspace is restored before every iteration, and what a command
+    did to them since does not change the small ones' bytes that are remembered here.
+    """
+
+    def __init__(self, transfer: Transfer | None, environment: Environment, *, work: Path, served_from: Path) -> None:
+        self._transfer = transfer if transfer is not None and transfer.direction is Direction.DOWNLOAD else None
+        self._directories = {directory.name for directory in environment.file_dirs}
+        self._work = os.fspath(work)
+        self._served_from = os.fspath(served_from)
+        self._places: dict[str, str | None] = {}
+        self._small: dict[str, bytes] = {}
+        self._remembered_bytes = 0
+        self._served: Mapping[str, str] = {}
+        self._right: set[str] = set()
+
+    def look_ahead(self) -> None:
+        """Compare the small files that were served the last time, since these most likely were served again.
+
+        For the time in which the server's log is waited for; `errors` tells what came of it.
+        """
+        if self._transfer is not None and self._served:
+            with self._opened() as work_fd:
+                self._right = {
+                    path
+                    for path, file in self._served.items()
+                    if (name := self._places[path]) is not None and self._is_small_and_equal(name, work_fd, file)
+                }
+
+    def errors(self, served: Mapping[str, str]) -> tuple[str, ...]:
+        """Compare each file that landed with what `served` tells of its path: the original's name."""
+        if self._transfer is None:
+            return ()
+        right = {path for path in self._right if served.get(path) == self._served[path]}
+        errors = tuple(self._differences(self._transfer, served, right))
+        self._served, self._right = served, set()
+        return errors
+
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        work_fd = os.open(self._work, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            yield work_fd
+        finally:
+            os.close(work_fd)
+
+    def _differences(self, transfer: Transfer, served: Mapping[str, str], right: Collection[str]) -> Iterator[str]:
+        with self._opened() as work_fd:
+            for path, file in served.items():
+                if path in right:
+                    continue
+                if path in self._places:
+                    name = self._places[path]
+                else:
+                    key = path.lstrip("/").partition("/")[2]
+                    name = self._places[path] = expected_local(transfer, key, directories=self._directories)
+                if name is not None and not self._is_small_and_equal(name, work_fd, file):
+                    yield from self._difference(path, name, file)
+
+    def _is_small_and_equal(self, name: str, work_fd: int, file: str) -> bool:
+        """Whether a small file is right; `False` also where that takes a closer look."""
+        wanted = self._small.get(file)
+        if wanted is None:
+            wanted = self._remember(file)
+        if wanted is None:
+            return False
+        try:
+            landed = os.open(name, _OPEN, dir_fd=work_fd)
+        except OSError:
+            return False
+        try:
+            return os.read(landed, len(wanted) + 1) == wanted
+        except OSError:
+            return False
+        finally:
+            os.close(landed)
+
+    def _remember(self, file: str) -> bytes | None:
+        with open(os.path.join(self._served_from, file), "rb") as original:  # noqa: PTH118, PTH123 (paths as objects would take longer than reading a small file)
+            content = original.read(_SMALL_BYTES + 1)
+        if len(content) > _SMALL_BYTES or self._remembered_bytes + len(content) > _REMEMBERED_BYTES_MAX:
+            return None
+        self._remembered_bytes += len(content)
+        self._small[file] = content
+        return content
+
+    def _difference(self, path: str, name: str, file: str) -> Iterator[str]:
+        source, landed = Path(self._served_from, file), Path(self._work, name)
+        if not landed.is_file():
+            yield f"{path} was served, but {name} is not there"
+            return
+        at = first_difference(source, landed)
+        if at is not None:
+            sizes = f"{landed.stat().st_size} bytes for {source.stat().st_size}"
+            yield f"{name} differs from what was served for {path}: {sizes}, first difference at byte {at}"
+
+
+def first_difference(left: str | Path, right: str | Path) -> int | None:
+    """The offset of the first byte in which two files differ (a shorter file differs at its end), or `None`."""
+    descriptors = []
+    try:
+        descriptors = [os.open(left, os.O_RDONLY | os.O_CLOEXEC)]
+        descriptors.append(os.open(right, os.O_RDONLY | os.O_CLOEXEC))
+        return _first_difference(*descriptors)
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _first_difference(left: int, right: int) -> int | None:
+    # Room for a large block costs more than reading a small file into it.
+    block_bytes = min(_COMPARE_BYTES, os.fstat(left).st_size + 1)
+    offset = 0
+    while True:
+        # Whole bytes objects are compared by memcmp; memoryviews item by item, sixty times slower.
+        left_block, right_block = os.read(left, block_bytes), os.read(right, block_bytes)
+        if left_block != right_block:
+            common = min(len(left_block), len(right_block))
+            return offset + next((at for at in range(common) if left_block[at] != right_block[at]), common)
+        if len(left_block) < block_bytes:  # the end, since a regular file gives all it has (read(2))
+            return None
+        offset += len(left_block)
