@@ -1,10 +1,10 @@
 """The clients of a plan, found before anything runs; aws-cli v2 is fetched on first use."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import environ
 
 from s3bench.bench import ReadyCell
-from s3bench.cli.progress import RunProgress
+from s3bench.cli.progress import Ticker
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
 from s3bench.clients.installing import by_line, install
@@ -14,26 +14,29 @@ from s3bench.spec.definition import AWS_CLI_KINDS
 from s3bench.spec.plan import ClientSpec, Plan
 
 
-def ready_cells(plan: Plan, progress: RunProgress) -> tuple[ReadyCell, ...]:
+def ready_cells(plan: Plan, progress: Ticker) -> tuple[ReadyCell, ...]:
     """Each cell of `plan` with its client, or with the reason why that cannot be run here."""
     store = Store.from_environment(environ)
     specs = dict.fromkeys(cell.client for cell in plan.cells)
-    found: Mapping[ClientSpec, FoundClient | ClientNotFound] = {spec: _find(spec, store, progress) for spec in specs}
+    found: Mapping[ClientSpec, FoundClient | ClientNotFound] = {
+        spec: find_or_install(spec, store, progress.say) for spec in specs
+    }
     for client in dict.fromkeys(found.values()):
         if isinstance(client, FoundClient):
             progress.say(f"{client.label}: {client.executable}")
     return tuple(ReadyCell(cell=cell, client=found[cell.client]) for cell in plan.cells)
 
 
-def _find(spec: ClientSpec, store: Store, progress: RunProgress) -> FoundClient | ClientNotFound:
+def find_or_install(spec: ClientSpec, store: Store, say: Callable[[str], None]) -> FoundClient | ClientNotFound:
+    """The client, or why it is not to be had; an aws-cli of no certain version is fetched when there is none."""
     try:
         return find_client(spec, store)
     except ClientNotFound as missing:
         if spec.kind not in AWS_CLI_KINDS or spec.version or spec.path:
             return missing
-    progress.say("no aws-cli v2 here: installing the newest (once)")
+    say("no aws-cli v2 here: installing the newest (once)")
     try:
-        install("aws-cli", store, by_line(progress.say))
+        install("aws-cli", store, by_line(say))
         return find_client(spec, store)
     except ClientNotFound as missing:
         return missing

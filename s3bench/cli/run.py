@@ -14,12 +14,13 @@ import msgspec
 
 import s3bench
 from s3bench.bench import Bench, ReadyCell, run_cells
-from s3bench.cli.progress import RunProgress, progress_for
+from s3bench.cli.definitions import read_suite
+from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.ready import ready_cells
 from s3bench.cli.runoptions import RunOptions, check_options
-from s3bench.errors import BadInput, ExitCode
-from s3bench.report.table import render_table
-from s3bench.results.document import Client, Document, encode_document, render_time
+from s3bench.errors import ExitCode
+from s3bench.report.table import render_table, result_line
+from s3bench.results.document import Client, Document, Result, encode_document, render_time
 from s3bench.results.file import check_output, write_document
 from s3bench.results.redaction import redact
 from s3bench.run.endpoint import Emulated, Endpoint, InProcess, Stubbed
@@ -29,8 +30,6 @@ from s3bench.run.owner import workspace_parent
 from s3bench.run.process import Spawner
 from s3bench.run.workspace import Workspaces
 from s3bench.s3.endpoint import EmulatorEndpoint, StubEndpoint
-from s3bench.spec.definition import Definition
-from s3bench.spec.parse import read_definitions
 from s3bench.spec.plan import Plan, parse_client_spec, plan_runs
 from s3bench.spec.suite import Suite
 
@@ -154,13 +153,6 @@ def run_command(**options: Any) -> None:
     _run(RunOptions.of(options))
 
 
-def shipped_definitions() -> Path:
-    """The `benchmarks.json` that comes with s3bench: inside the package in a wheel, beside it in a checkout."""
-    package = Path(s3bench.__file__).resolve().parent
-    inside = package / "benchmarks.json"
-    return inside if inside.is_file() else package.parent / "benchmarks.json"
-
-
 def _run(options: RunOptions) -> None:
     check_options(options)
     plan = _plan(options)
@@ -169,9 +161,8 @@ def _run(options: RunOptions) -> None:
         return
     if options.output is not None:
         check_output(options.output, force=options.force)
-    total = len(plan.cells) * (plan.iterations + plan.warmup) * (2 if options.audit else 1)
     sink = _Sink(options)
-    with progress_for(total, quiet=options.quiet) as progress:
+    with ticker_for(quiet=options.quiet) as progress:
         for line in plan.skipped:
             progress.say(f"skipped: {line}")
         cells = ready_cells(plan, progress)
@@ -189,8 +180,7 @@ def _run(options: RunOptions) -> None:
 
 
 def _plan(options: RunOptions) -> Plan:
-    files = (*options.files, *options.named_files) or (shipped_definitions(),)
-    definitions = _definitions(files)
+    definitions = read_suite((*options.files, *options.named_files))
     suite = Suite(options.suite) if options.suite else (Suite.FULL if options.select else Suite.DEFAULT)
     return plan_runs(
         suite.of(definitions),
@@ -201,21 +191,6 @@ def _plan(options: RunOptions) -> Plan:
         iterations=options.num_iterations,
         warmup=options.warmup,
     )
-
-
-def _definitions(files: tuple[Path, ...]) -> tuple[Definition, ...]:
-    definitions = tuple(definition for file in files for definition in read_definitions(file))
-    seen = set()
-    for definition in definitions:
-        identity = (definition.name, definition.dimensions)
-        if identity in seen:
-            raise BadInput(
-                f"benchmark {definition.name!r} stands in two definition files with equal dimensions",
-                "their results could not be told apart",
-                "give one of them another name or dimension",
-            )
-        seen.add(identity)
-    return definitions
 
 
 def _print_plan(plan: Plan) -> None:
@@ -246,21 +221,28 @@ def _measure(
     plan: Plan,
     cells: tuple[ReadyCell, ...],
     sink: "_Sink",
-    progress: RunProgress,
+    progress: Ticker,
 ) -> Document:
     with _bench(options) as bench:
         for swept in bench.workspaces.swept:
             progress.say(f"removed what a crashed run had left: {swept}")
         if options.keep_workspace:
             progress.say(f"the working directories stay in {bench.workspaces.root}")
+        total, done = len(plan.cells) * (plan.iterations + plan.warmup) * (2 if options.audit else 1), 0
         for result in run_cells(bench, cells, options.settings, plan, audit=options.audit):
             document = document.with_result(result)
             if result.is_running:
-                progress.iteration(result)
+                done += 1
+                progress.stands(_doing(result), done=done, total=total)
             else:
-                progress.finished(result)
+                progress.say(result_line(result))
             sink.save(document, durable=not result.is_running)
     return document.ended(datetime.now(UTC))
+
+
+def _doing(result: Result) -> str:
+    dimensions = (value for dimension in result.dimensions for value in dimension.values())
+    return " ".join((result.name, *dimensions, "on", result.client.label))
 
 
 @contextmanager

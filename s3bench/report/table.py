@@ -6,7 +6,6 @@ the iterations, with the median absolute deviation behind it: like the median, i
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from io import StringIO
 from statistics import median
 
 from rich import box
@@ -15,6 +14,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from s3bench.report.terminal import printable, rendered, terminal_console
 from s3bench.results.audit import Audit, Ratio
 from s3bench.results.document import Document, Result, Status
 from s3bench.results.measurement import figure
@@ -27,7 +27,6 @@ _LEGEND = (
 )
 _WHOLE_PERCENTS_FROM = 0.0995  # 9.95 % is "10%"
 _LEGEND_NARROW = "median of n iterations: total time, CPU time, peak memory"
-_LINE_MAX = 10_000  # never reached: the terminal folds long lines, we do not
 
 
 def render_table(document: Document, *, width: int, color: bool) -> str:
@@ -35,17 +34,8 @@ def render_table(document: Document, *, width: int, color: bool) -> str:
 
     Where the terminal is too narrow, spreads and throughput are left out; no figure is ever cut.
     """
-    console = Console(
-        file=StringIO(),
-        width=_LINE_MAX,
-        force_terminal=color,
-        color_system="standard" if color else None,
-        no_color=not color,
-        highlight=False,
-        emoji=False,
-        legacy_windows=False,
-    )
-    lines = [*_table_lines(document.results, console, width), *(_rendered(line, console) for line in _lines(document))]
+    console = terminal_console(color=color)
+    lines = [*_table_lines(document.results, console, width), *(rendered(line, console) for line in _lines(document))]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -64,16 +54,16 @@ def _table_lines(results: Sequence[Result], console: Console, width: int) -> Ite
     table, legend = _table(results, is_wide=True), _LEGEND
     if Measurement.get(console, console.options, table).maximum > width:
         table, legend = _table(results, is_wide=False), _LEGEND_NARROW
-    heading, rule, *rows = _rendered(table, console).splitlines()
+    heading, rule, *rows = rendered(table, console).splitlines()
     yield heading
     yield rule
     above = ""
     for result, row in zip(results, rows, strict=True):
         if (benchmark := _benchmark(result)) != above:
-            yield _rendered(Text(benchmark, style="bold"), console)
+            yield rendered(Text(benchmark, style="bold"), console)
         yield row
         above = benchmark
-    yield _rendered(Text(legend, style="dim"), console)
+    yield rendered(Text(legend, style="dim"), console)
 
 
 def _table(results: Iterable[Result], *, is_wide: bool) -> Table:
@@ -87,12 +77,6 @@ def _table(results: Iterable[Result], *, is_wide: bool) -> Table:
         client, *cells = _cells(result, is_wide=is_wide)
         table.add_row(Text(f"  {client}"), *(Text(cell) for cell in cells), style="red" if result.errors else "")
     return table
-
-
-def _rendered(renderable: Table | Text, console: Console) -> str:
-    with console.capture() as capture:
-        console.print(renderable, soft_wrap=isinstance(renderable, Text))
-    return capture.get().rstrip("\n")
 
 
 def _benchmark(result: Result) -> str:
@@ -190,5 +174,4 @@ def _change(ratio: Ratio) -> str:
 
 def _line(kind: str, style: str, text: str) -> Text:
     """One line whatever the text holds: a client's stderr must not move the cursor or paint the terminal."""
-    printable = "".join(character if character.isprintable() else " " for character in text)
-    return Text.assemble((f"{kind}: ", style), printable)
+    return Text.assemble((f"{kind}: ", style), printable(text))

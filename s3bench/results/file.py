@@ -41,7 +41,12 @@ def check_output(path: Path, *, force: bool) -> None:
 
 
 def write_document(document: Document, path: Path, *, durable: bool = True) -> None:
-    """Replace the file at `path` by `document`, whole or not at all.
+    """Replace the file at `path` by `document`, in the way of `write_whole`."""
+    write_whole(encode_document(document), path, durable=durable)
+
+
+def write_whole(content: bytes, path: Path, *, durable: bool = True) -> None:
+    """Replace the file at `path` by `content`, whole or not at all.
 
     `durable` waits until the disk has it, so that it outlives a power cut too; without, it outlives any crash of ours.
 
@@ -58,7 +63,7 @@ def write_document(document: Document, path: Path, *, durable: bool = True) -> N
             with os.fdopen(fd, "wb") as file:
                 if status is not None:
                     os.fchmod(fd, stat.S_IMODE(status.st_mode))
-                file.write(encode_document(document))
+                file.write(content)
                 file.flush()
                 if durable:
                     os.fsync(fd)
@@ -76,14 +81,16 @@ def write_document(document: Document, path: Path, *, durable: bool = True) -> N
 
 def read_document(path: Path) -> Document:
     """Read a results document. Raises `BadInput` saying what is wrong with the file."""
+    return parse_document(read_whole(path, of="a results file"), source=str(path))
+
+
+def read_whole(path: Path, *, of: str) -> bytes:
+    """Read a file that the user named. Raises `BadInput`, telling what it should be the path `of`."""
     try:
         with path.open("rb") as file:
-            text = file.read(_READ_BYTES_MAX)
+            return file.read(_READ_BYTES_MAX)
     except OSError as error:
-        raise BadInput(
-            f"cannot read {path}", error.strerror or str(error), "give the path of a results file"
-        ) from error
-    return parse_document(text, source=str(path))
+        raise BadInput(f"cannot read {path}", error.strerror or str(error), f"give the path of {of}") from error
 
 
 def _target(path: Path) -> Path:

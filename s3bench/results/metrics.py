@@ -7,6 +7,8 @@ measurement, `.` between an object and its key.
 from dataclasses import dataclass
 from enum import StrEnum
 
+from s3bench.units import render_bytes, render_seconds
+
 
 class Unit(StrEnum):
     """The units of all figures; nothing else is stored."""
@@ -120,3 +122,18 @@ def render_metrics() -> str:
     """Render the table as Markdown, for the documentation."""
     rows = [f"| `{m.name}` | {m.unit} | {m.direction} | {m.meaning} | {m.source} |" for m in METRICS]
     return "\n".join(("| metric | unit | direction | meaning | source |", "| --- | --- | --- | --- | --- |", *rows))
+
+
+def render_figure(value: float, unit: Unit) -> str:
+    """Write a figure with its unit, to three digits; counts in full."""
+    match unit:
+        case Unit.SECONDS:
+            return render_seconds(value)
+        case Unit.BYTES:
+            return render_bytes(value)
+        case Unit.BYTES_PER_SECOND:
+            return f"{render_bytes(value)}/s"
+        case Unit.CORES:
+            return f"{value:.2f} cores"
+        case Unit.COUNT:
+            return f"{value:,.1f}".removesuffix(".0")

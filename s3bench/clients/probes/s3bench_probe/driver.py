@@ -25,6 +25,10 @@ def main(request_text: str, started_ns: int) -> int:
     from . import transfers  # noqa: PLC0415 (after the first milestone)
 
     atexit.register(milestones.mark, "exit")
+    if os.environ.get("S3BENCH_MODULES_FILE"):
+        from . import inspection  # noqa: PLC0415 (only when asked for)
+
+        inspection.install()
     backend = _backend(request, milestones)
     try:
         transfers.run(request["command"], backend)
@@ -39,12 +43,22 @@ def _backend(request: dict[str, Any], milestones: Milestones) -> Any:
         from .crt_backend import CrtBackend  # noqa: PLC0415 (imports the SDK under test)
 
         milestones.mark("imports_done")
+        _plant()
         return CrtBackend(request, milestones)
     from .boto3_backend import Boto3Backend  # noqa: PLC0415 (as above)
 
     milestones.mark("imports_done")
+    _plant()
     if os.environ.get("S3BENCH_STUB_SCRIPT"):
         from .stubbing import install  # noqa: PLC0415 (only when asked for)
 
         install()
     return Boto3Backend(request, milestones)
+
+
+def _plant() -> None:
+    """Plant a known fault when told to: after the SDK's imports, as in aws-cli, so that a module more is one more."""
+    if os.environ.get("S3BENCH_DIAL"):
+        from .dial import play  # noqa: PLC0415 (only when asked for)
+
+        play()

@@ -35,6 +35,14 @@ def awscli_initialize(event_hooks: Any) -> None:
         from .stubbing import install  # noqa: PLC0415 (only when asked for: its imports would be the client's time)
 
         install()
+    if os.environ.get("S3BENCH_MODULES_FILE"):
+        from . import inspection  # noqa: PLC0415 (as above)
+
+        inspection.install()
+    if os.environ.get("S3BENCH_DIAL"):
+        from . import dial  # noqa: PLC0415 (as above)
+
+        dial.play()
 
 
 class _Mark:

@@ -1,0 +1,375 @@
+#!/usr/bin/env python3
+"""Whether the release gate can be believed: live gates whose right answer is known, again and again.
+
+Each gate runs three short benchmarks of a real client against the stub, the same program on both sides, under the
+default policy; in some of them a known fault is planted into the candidate of one benchmark. Every outcome is appended
+to a file under benchmarks/data/ with its raw log-ratios, so that a campaign can be interrupted, continued, and judged
+again. `--summary` prints what all files say, with Wilson intervals, held against the bars.
+
+    benchmarks/gate_truth.py --condition aa --gates 400
+    benchmarks/gate_truth.py --condition aa-noise --gates 400          a competing process switches on and off
+    benchmarks/gate_truth.py --condition time+10% --gates 100
+    benchmarks/gate_truth.py --instructions 20                          the aws-cli under valgrind, planted and not
+    benchmarks/gate_truth.py --summary
+"""
+
+import argparse
+import datetime as dt
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median, stdev
+from typing import Any
+
+from s3bench.bench import Bench, Bout, Conditions, Settings
+from s3bench.cli.definitions import read_suite
+from s3bench.clients.client import FoundClient
+from s3bench.clients.finding import find_client
+from s3bench.clients.staging import stage
+from s3bench.clients.store import Store
+from s3bench.gating import INSPECTIONS, Rules, run_gate
+from s3bench.inspecting import find_inspector
+from s3bench.results.measurement import Measurement
+from s3bench.run.endpoint import Stubbed
+from s3bench.run.inspection import Dial, inspection_variables
+from s3bench.run.owner import workspace_parent
+from s3bench.run.process import Spawner
+from s3bench.run.workspace import Workspaces
+from s3bench.s3.endpoint import StubEndpoint
+from s3bench.spec.definition import Definition
+from s3bench.spec.plan import parse_client_spec, plan_runs
+from s3bench.verdict.conclusion import conclude
+from s3bench.verdict.evidence import CellEvidence, Inspection, Side
+from s3bench.verdict.exact import DEFAULT_EXACT
+from s3bench.verdict.policy import Policy
+from s3bench.verdict.proportion import wilson
+from s3bench.verdict.series import series_of
+
+DATA = Path(__file__).parent / "data" / "gate_truth"
+SELECT = "cp and 4KB and not 5,000"
+POLICY = Policy(exact=DEFAULT_EXACT)
+SETTINGS = Settings(interval_s=None)
+CALIBRATING_RUNS = 15
+INSTRUCTIONS_SELECT = "upload and cp and 4KB and not 100 and not 5,000"
+INSTRUCTIONS_TURNS = 100_000
+INSTRUCTIONS_PLANTED = 0.005
+NOISE_ON_S = (0.2, 4.0)
+NOISE_OFF_S = (0.2, 6.0)
+SIGMA_BARS = {"time+10%": 0.08, "time+6%": 0.04, "memory+5%": math.inf}
+POWER_BARS = {"time+10%": 0.95, "time+6%": 0.95, "memory+5%": 0.99}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """What is true of a gate: the planted shares of time and memory, and whether another process competes."""
+
+    time: float = 0.0
+    memory: float = 0.0
+    noise: bool = False
+
+
+CONDITIONS = {
+    "aa": Condition(),
+    "aa-noise": Condition(noise=True),
+    "time+10%": Condition(time=0.10),
+    "time+6%": Condition(time=0.06),
+    "memory+5%": Condition(memory=0.05),
+}
+
+
+@contextmanager
+def competing(seed: int) -> Iterator[None]:
+    """Let another process burn a core while inside, on and off at random."""
+    code = (
+        "import os, random, sys, time\n"
+        "draw, parent = random.Random(int(sys.argv[1])), os.getppid()\n"
+        "while os.getppid() == parent:\n"
+        f"    end = time.monotonic() + draw.uniform(*{NOISE_ON_S})\n"
+        "    while time.monotonic() < end: sum(range(10_000))\n"
+        f"    time.sleep(draw.uniform(*{NOISE_OFF_S}))\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(seed)])
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+@contextmanager
+def bench_on_stub() -> Iterator[Bench]:
+    """Workspaces, a stub and a spawner."""
+    with Workspaces(parent=workspace_parent(os.environ)) as workspaces:
+        for name in ("server", "stage"):
+            (workspaces.root / name).mkdir(mode=0o700)
+        with StubEndpoint(directory=workspaces.root / "server") as stub, Spawner() as spawner:
+            yield Bench(spawner=spawner, endpoint=Stubbed(stub), workspaces=workspaces)
+
+
+def calibrate(bench: Bench, definition: Definition, client: FoundClient) -> Measurement:
+    """The run with the median time of some, in which planted shares are counted."""
+    runs = []
+    with bench.workspaces.open(definition.environment) as workspace:
+        bout = Bout(bench=bench, definition=definition, found=client, workspace=workspace)
+        for number in range(CALIBRATING_RUNS):
+            run = bout.once(number, SETTINGS, "calibration")
+            assert isinstance(run, Measurement), run
+            runs.append(run)
+    return sorted(runs, key=lambda run: run.total_time)[len(runs) // 2]
+
+
+def planted(condition: Condition, definition: Definition, usual: Measurement) -> dict[str, Any]:
+    """The fault in the candidate of one benchmark alone, and in its baseline the dial that turns nothing."""
+    if not condition.time and not condition.memory:
+        return {}
+    assert usual.peak_memory is not None
+    dial = Dial(spin_s=condition.time * usual.total_time, hold_bytes=round(condition.memory * usual.peak_memory))
+    return {
+        name: {definition: Conditions(env=inspection_variables(dial=each))}
+        for name, each in (("planted", dial), ("sham", Dial()))
+    }
+
+
+def run_campaign(name: str, client_text: str, gates: int, *, time_limit_s: float) -> None:
+    """Append outcomes to the condition's file until it has `gates` of this client, or the time is over."""
+    condition = CONDITIONS[name]
+    file = DATA / f"{name}.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    done = sum(outcome["client"].startswith(client_text) for outcome in outcomes(file))
+    spec = parse_client_spec(client_text)
+    found = find_client(spec, Store.from_environment(os.environ))
+    plan = plan_runs(read_suite(()), clients=(spec,), select=SELECT, num_chunks=1, chunk_id=0, iterations=1, warmup=1)
+    definitions = tuple(cell.definition for cell in plan.cells)
+    end_s = time.monotonic() + time_limit_s
+    with bench_on_stub() as bench:
+        root = bench.workspaces.root
+        inspector = find_inspector(root / "inspection", POLICY)
+        clients = {side: stage(found, root / "stage" / side.value[:1]).client for side in Side}
+        usual = {definition: calibrate(bench, definition, found) for definition in definitions}
+        for number in range(done, gates):
+            if time.monotonic() > end_s:
+                break
+            victim = definitions[number % len(definitions)]
+            seed = random.SystemRandom().randrange(2**32)
+            rules = Rules(policy=POLICY, settings=SETTINGS, seed=seed, **planted(condition, victim, usual[victim]))
+            started_s = time.monotonic()
+            with competing(seed) if condition.noise else nullcontext():
+                *_, standing = run_gate(bench, definitions, clients, rules, inspector, now=time.monotonic)
+            told = outcome_of(standing.cells, definitions, victim)
+            told |= {
+                "client": found.label,
+                "condition": name,
+                "seed": seed,
+                "seconds": round(time.monotonic() - started_s, 1),
+                "load": round(os.getloadavg()[0], 2),
+            }
+            with file.open("a") as out:
+                out.write(json.dumps(told, separators=(",", ":")) + "\n")
+            print(f"{number + 1}/{gates} {name} {found.label}: {told['verdict']} {told['seconds']} s", flush=True)
+
+
+def run_instructions(client_text: str, gates: int) -> None:
+    """Append gates on instructions alone to their file, in turn without a change and with 0.5 % planted."""
+    file = DATA / "instructions.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    policy = Policy(metrics=(), exact=("instructions",))
+    spec = parse_client_spec(client_text)
+    found = find_client(spec, Store.from_environment(os.environ))
+    plan = plan_runs(
+        read_suite(()),
+        clients=(spec,),
+        select=INSTRUCTIONS_SELECT,
+        num_chunks=1,
+        chunk_id=0,
+        iterations=1,
+        warmup=1,
+    )
+    definition = plan.cells[0].definition
+    with bench_on_stub() as bench, bench.workspaces.open(definition.environment) as workspace:
+        inspector = find_inspector(bench.workspaces.root / "inspection", policy)
+        assert inspector is not None
+        bout = Bout(bench=bench, definition=definition, found=found, workspace=workspace)
+
+        def count(turns: int) -> Inspection:
+            conditions = Conditions(env=inspection_variables(dial=Dial(instructions=turns)))
+            seen = inspector.inspect(bout, SETTINGS, conditions)
+            assert isinstance(seen, Inspection), seen
+            return seen
+
+        count(0)
+        usual, turned = count(0).instructions, count(INSTRUCTIONS_TURNS).instructions
+        assert usual is not None
+        assert turned is not None
+        turns = round(INSTRUCTIONS_PLANTED * usual / ((turned - usual) / INSTRUCTIONS_TURNS))
+        for number in range(len(outcomes(file)), 2 * gates):
+            fault = turns if number % 2 else 0
+            sides: dict[Side, list[Inspection]] = {side: [] for side in Side}
+            for _ in range(INSPECTIONS):
+                sides[Side.BASELINE].append(count(0))
+                sides[Side.CANDIDATE].append(count(fault))
+            cell = CellEvidence(
+                name=definition.name,
+                baseline_inspections=tuple(sides[Side.BASELINE]),
+                candidate_inspections=tuple(sides[Side.CANDIDATE]),
+            )
+            conclusion = conclude([cell], policy, today=dt.datetime.now(dt.UTC).date())
+            counts = {side: [each.instructions for each in seen] for side, seen in sides.items()}
+            told = {"client": found.label, "planted": bool(fault), "verdict": conclusion.verdict, "counts": counts}
+            with file.open("a") as out:
+                out.write(json.dumps(told, separators=(",", ":")) + "\n")
+            print(f"{number + 1}/{2 * gates} instructions, planted {bool(fault)}: {conclusion.verdict}", flush=True)
+
+
+def outcome_of(cells: Sequence[CellEvidence], definitions: Sequence[Definition], victim: Definition) -> dict[str, Any]:
+    """One gate in a line: its verdict, its rows, and the raw log-ratios of every cell."""
+    conclusion = conclude(cells, POLICY, today=dt.datetime.now(dt.UTC).date())
+    rows = [
+        {
+            "benchmark": row.benchmark,
+            "metric": row.metric,
+            "kind": row.kind,
+            "role": row.role,
+            "verdict": row.verdict,
+            "pairs": row.pairs,
+            "sigma": row.sigma,
+        }
+        for row in conclusion.rows
+        if row.verdict is not None and (row.kind != "exact" or row.verdict != "PASS")
+    ]
+    raw = [
+        {
+            "benchmark": cell.title,
+            "role": cell.role,
+            "pairs": len(cell.pairs),
+            "log_ratios": {
+                metric: [round(value, 5) for value in series_of(cell, metric).worsenings] for metric in POLICY.metrics
+            },
+        }
+        for cell in cells
+    ]
+    return {
+        "verdict": conclusion.verdict,
+        "reasons": conclusion.reasons,
+        "victim": cells[definitions.index(victim)].title,
+        "rows": rows,
+        "raw": raw,
+    }
+
+
+def outcomes(file: Path) -> list[dict[str, Any]]:
+    """The lines of a file; none when it is not there."""
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def summarize() -> int:
+    """Print what each condition says, for each client, against the bars; 1 when one is missed."""
+    missed = 0
+    for name, condition in CONDITIONS.items():
+        by_client: dict[str, list[dict[str, Any]]] = {}
+        for outcome in outcomes(DATA / f"{name}.jsonl"):
+            by_client.setdefault(str(outcome["client"]), []).append(outcome)
+        for client, told in by_client.items():
+            counts = Counter(str(outcome["verdict"]) for outcome in told)
+            print(f"{name:10} {client}: {len(told)} gates: {dict(counts)}; {_pairs(told):.1f} pairs a benchmark")
+            if condition.time or condition.memory:
+                missed += not _power(name, told)
+            else:
+                missed += not _false_alarms(told)
+    missed += not _instructions(outcomes(DATA / "instructions.jsonl"))
+    return int(missed > 0)
+
+
+def _instructions(told: list[dict[str, Any]]) -> bool:
+    if not told:
+        return True
+    planted = [outcome for outcome in told if outcome["planted"]]
+    clean = [outcome for outcome in told if not outcome["planted"]]
+    usual = [count for outcome in told for count in outcome["counts"]["baseline"]]
+    spread = (max(usual) - min(usual)) / median(usual)
+    caught, alarms = (sum(outcome["verdict"] == "FAIL" for outcome in group) for group in (planted, clean))
+    is_met = caught == len(planted) and not alarms and spread < 0.0001
+    print(
+        f"instructions {told[0]['client']}: spread of {len(usual)} equal runs {spread:.4%} (bar 0.01 %); +0.5 % caught "
+        f"{_share(caught, len(planted))}, false alarms {_share(alarms, len(clean))}: {'met' if is_met else 'MISSED'}"
+    )
+    return is_met
+
+
+def _share(count: int, total: int) -> str:
+    low, high = wilson(count, total) if total else (0.0, 1.0)
+    return f"{count} of {total} ({low:.1%} to {high:.1%})"
+
+
+def _pairs(told: list[dict[str, Any]]) -> float:
+    counts = [cell["pairs"] for outcome in told for cell in outcome["raw"] if cell["role"] == "benchmark"]
+    return float(sum(counts) / len(counts))
+
+
+def _false_alarms(told: list[dict[str, Any]]) -> bool:
+    fails: int = sum(outcome["verdict"] == "FAIL" for outcome in told)
+    economical = _pairs(told) <= POLICY.looks.cap / 2
+    is_met = bool(fails <= 0.01 * len(told))
+    print(f"           false FAIL {_share(fails, len(told))}, bar 1 %: {'met' if is_met else 'MISSED'}")
+    for outcome in told:
+        if outcome["verdict"] in {"FAIL", "INVALID"}:
+            print(f"           {outcome['verdict']}: {outcome['reasons']}")
+    print(f"           mean pairs at most half of the cap: {'yes' if economical else 'no'}")
+    return is_met
+
+
+def _power(name: str, told: list[dict[str, Any]]) -> bool:
+    metric = "peak_memory" if name.startswith("memory") else "total_time"
+    quiet = [outcome for outcome in told if _sigma(outcome, metric) <= SIGMA_BARS[name]]
+    fails: int = sum(outcome["verdict"] == "FAIL" for outcome in quiet)
+    passes = sum(outcome["verdict"] == "PASS" for outcome in told)
+    sigmas = sorted(_sigma(outcome, metric) for outcome in told)
+    is_met = bool(quiet) and fails >= POWER_BARS[name] * len(quiet) and passes <= 0.05 * len(told)
+    print(
+        f"           pair sigma {median(sigmas):.1%} ({sigmas[0]:.1%} to {sigmas[-1]:.1%}); where it is at most "
+        f"{SIGMA_BARS[name]:.0%}: FAIL {_share(fails, len(quiet))}, bar {POWER_BARS[name]:.0%}; "
+        f"PASS {_share(passes, len(told))}, bar 5 %: {'met' if is_met else 'MISSED'}"
+    )
+    return is_met
+
+
+def _sigma(outcome: dict[str, Any], metric: str) -> float:
+    """The standard deviation of the log-ratios of the benchmark into which the fault was planted."""
+    for cell in outcome["raw"]:
+        if cell["role"] == "benchmark" and cell["benchmark"] == outcome["victim"]:
+            return float(stdev(cell["log_ratios"][metric]))
+    return math.inf
+
+
+def main() -> int:
+    """Run a campaign, or sum up."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--condition", choices=list(CONDITIONS), action="append", help="repeat for several")
+    parser.add_argument("--client", default="crt-python", help="whose runs are short: crt-python or s5cmd")
+    parser.add_argument("--gates", type=int, default=400, help="outcomes wanted, those that are there included")
+    parser.add_argument("--instructions", type=int, metavar="GATES", help="gates on instructions, of each kind")
+    parser.add_argument("--instructions-client", default="cli-classic")
+    parser.add_argument("--max-time", type=float, default=math.inf, metavar="SECONDS")
+    parser.add_argument("--summary", action="store_true")
+    options = parser.parse_args()
+    end_s = time.monotonic() + options.max_time
+    for name in options.condition or ():
+        run_campaign(name, options.client, options.gates, time_limit_s=end_s - time.monotonic())
+    if options.instructions:
+        run_instructions(options.instructions_client, options.instructions)
+    if options.summary or not (options.condition or options.instructions):
+        return summarize()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

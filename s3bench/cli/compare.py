@@ -1,0 +1,91 @@
+"""`s3bench compare`: documents side by side, or groups within them."""
+
+import gc
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+import msgspec
+
+from s3bench.errors import BadInput
+from s3bench.report.comparison_markdown import render_markdown
+from s3bench.report.comparison_table import render_comparison
+from s3bench.results.file import read_document
+from s3bench.verdict.comparison import DEFAULT_METRICS, Comparison, compare
+from s3bench.verdict.matching import Source
+
+_INDENT = 2
+
+
+@click.command("compare", context_settings={"max_content_width": 120})
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="BASE.json [OTHER.json]...")
+@click.option(
+    "--by",
+    metavar="DIMENSION",
+    help="Compare the values of a dimension, or of `client`, within the documents; the first value is the baseline.",
+)
+@click.option("--baseline", metavar="VALUE", help="With --by: the value that the others are held against.")
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help=f"Only this metric; repeat for several, `all` for every one.  [default: {', '.join(DEFAULT_METRICS)}]",
+)
+@click.option("--all", "show_all", is_flag=True, help="Show the rows without a difference too.")
+@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON, with all rows.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown, for a pull request.")
+def compare_command(
+    files: tuple[Path, ...],
+    *,
+    by: str | None,
+    baseline: str | None,
+    metrics: tuple[str, ...],
+    show_all: bool,
+    as_json: bool,
+    as_markdown: bool,
+) -> None:
+    """Hold results documents against the first of them: what is slower, what is hungrier, and what cannot be told.
+
+    \b
+    s3bench compare before.json after.json             the second against the first
+    s3bench compare results.json --by client           every client against the first one
+    s3bench compare results.json --by S3TransferClient --baseline Classic
+    s3bench compare before.json after.json --metric throughput --markdown
+
+    Exit code 0 whatever the figures say; `s3bench gate` judges. 2 when there is nothing to compare.
+    """
+    if as_json and as_markdown:
+        raise BadInput("--json and --markdown are two forms of one output", fix="leave one out")
+    if not files:
+        raise BadInput("no results document was named", fix="name two: s3bench compare before.json after.json")
+    with _without_collection():
+        sources = tuple(Source(name=str(file), document=read_document(file)) for file in files)
+        comparison = compare(sources, metrics=metrics or DEFAULT_METRICS, by=by, baseline=baseline)
+    if as_json:
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(comparison), indent=_INDENT) + b"\n")
+        sys.stdout.buffer.flush()
+    else:
+        click.echo(_rendered(comparison, as_markdown=as_markdown, show_all=show_all), nl=False)
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Keep the garbage collector from searching what is read, again and again: it is large and holds no cycles."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _rendered(comparison: Comparison, *, as_markdown: bool, show_all: bool) -> str:
+    if as_markdown:
+        return render_markdown(comparison, show_all=show_all)
+    width = shutil.get_terminal_size().columns
+    return render_comparison(comparison, width=width, color=sys.stdout.isatty(), show_all=show_all)

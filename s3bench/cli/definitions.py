@@ -1,0 +1,31 @@
+"""The definitions that a command is about: the files the user named, or those that come with s3bench."""
+
+from pathlib import Path
+
+import s3bench
+from s3bench.errors import BadInput
+from s3bench.spec.definition import Definition
+from s3bench.spec.parse import read_definitions
+
+
+def read_suite(files: tuple[Path, ...]) -> tuple[Definition, ...]:
+    """Read the definitions of `files`, or the shipped ones. Raises `BadInput` when two cannot be told apart."""
+    definitions = tuple(definition for file in files or (_shipped(),) for definition in read_definitions(file))
+    seen = set()
+    for definition in definitions:
+        identity = (definition.name, definition.dimensions)
+        if identity in seen:
+            raise BadInput(
+                f"benchmark {definition.name!r} stands in two definition files with equal dimensions",
+                "their results could not be told apart",
+                "give one of them another name or dimension",
+            )
+        seen.add(identity)
+    return definitions
+
+
+def _shipped() -> Path:
+    """The `benchmarks.json` that comes with s3bench: inside the package in a wheel, beside it in a checkout."""
+    package = Path(s3bench.__file__).resolve().parent
+    inside = package / "benchmarks.json"
+    return inside if inside.is_file() else package.parent / "benchmarks.json"

@@ -1,0 +1,224 @@
+"""The gate end to end: s5cmd against itself, and against itself made worse in known ways."""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from s3bench.clients.finding import find_client
+from s3bench.clients.store import Store
+from s3bench.spec.plan import parse_client_spec
+from tests.e2e.conftest import COMMAND, Finished
+
+Run = Callable[..., Finished]
+Define = Callable[..., Path]
+
+UPLOAD = {
+    "name": "upload",
+    "command": ["s3", "cp", "file", "s3://bucket/key"],
+    "clients": ["s5cmd"],
+    "environment": {"files": [{"name": "file", "size": 4096}]},
+    "responses": [{"match": {"method": "PUT"}, "instances": "any"}],
+}
+DOWNLOAD = {
+    "name": "download",
+    "command": ["s3", "cp", "s3://bucket/key", "landed"],
+    "clients": ["s5cmd"],
+    "environment": {"files": [{"name": "file", "size": 4096}]},
+    "responses": [
+        {"match": {"method": "GET"}, "body": {"file": "file"}, "instances": "any"},
+        {"match": {"method": "HEAD"}, "headers": {"Content-Length": "4096"}, "instances": "any"},
+    ],
+}
+# Few pairs and a generous level, so that a gate takes seconds.
+QUICK = ("--pairs", "10", "--false-alarm", "0.05", "--seed", "1")
+
+
+@pytest.fixture
+def worse(tmp_path: Path) -> Callable[[str], str]:
+    """A client that does what the shell is told, and then is s5cmd."""
+    real = find_client(parse_client_spec("s5cmd"), Store.from_environment(os.environ)).executable
+
+    def make(first: str) -> str:
+        program = tmp_path / "s5cmd-worse"
+        program.write_text(f'#!/bin/sh\nif [ "$1" != version ]; then {first}; fi\nexec {real} "$@"\n')
+        program.chmod(0o755)
+        return f"s5cmd@{program}"
+
+    return make
+
+
+def row_of(record: dict[str, Any], metric: str, role: str = "benchmark") -> dict[str, Any]:
+    rows = [row for row in record["conclusion"]["rows"] if (row["metric"], row["role"]) == (metric, role)]
+    assert rows, metric
+    row: dict[str, Any] = rows[0]
+    return row
+
+
+def test_a_client_against_itself_is_no_pass_and_shows_no_difference(s3bench: Run, define: Define) -> None:
+    finished = s3bench("gate", "--baseline", "s5cmd", "--candidate", "s5cmd", *QUICK, "--json", define(UPLOAD))
+    record = finished.document
+    assert record["conclusion"]["verdict"] in {"INCONCLUSIVE", "INVALID"}, record["conclusion"]["reasons"]
+    assert finished.code in {3, 4}
+    assert record["same_program"] is True
+    for metric in ("requests", "bytes"):
+        assert row_of(record, metric)["reason"] == "no difference"
+    [cell, negative, positive] = record["cells"]
+    assert len(cell["pairs"]) == 10
+    assert sorted(pair["order"] for pair in cell["pairs"]) == ["AB"] * 5 + ["BA"] * 5
+    assert len({pair["hash_seed"] for pair in cell["pairs"]}) == 10
+    assert (negative["role"], positive["role"]) == ("negative control", "positive control")
+    assert positive["planted_s"] > 0
+    assert not negative["failures"]
+    assert not positive["failures"]
+
+
+def test_a_slower_candidate_fails_and_every_report_says_so(
+    s3bench: Run, define: Define, worse: Callable[[str], str], tmp_path: Path
+) -> None:
+    places = {name: tmp_path / name for name in ("record.json", "gate.xml", "summary.md", "comment.md")}
+    finished = s3bench(
+        "gate", "--baseline", "s5cmd", "--candidate", worse("sleep 0.1"), *QUICK, "--no-exact", "--annotations",
+        "-o", places["record.json"], "--junit", places["gate.xml"], "--markdown", places["summary.md"],
+        "--comment", places["comment.md"], define(UPLOAD, DOWNLOAD),
+    )  # fmt: skip
+    assert finished.code == 1, finished.out + finished.err
+    assert finished.out.startswith("FAIL")
+    assert "::error" in finished.err
+    record = json.loads(places["record.json"].read_text())
+    row = row_of(record, "total_time")
+    assert row["verdict"] == "FAIL"
+    assert row["at_least"] > 1.0  # a tenth of a second more on some twenty milliseconds
+    assert row_of(record, "total_time", "positive control")["verdict"] in {"FAIL", "SMALL"}
+    failures = ET.fromstring(places["gate.xml"].read_bytes()).iter("failure")
+    assert any("total_time" in str(ET.tostring(failure)) or failure.get("message") for failure in failures)
+    assert "FAIL" in places["summary.md"].read_text()
+    assert "FAIL" in places["comment.md"].read_text()
+    again = s3bench("gate", "--replay", places["record.json"], "--json")
+    assert again.code == 1
+    assert again.document["conclusion"] == record["conclusion"]
+    assert "differs" not in again.err
+
+
+def test_a_candidate_that_opens_another_file_fails_by_its_name(
+    s3bench: Run, define: Define, worse: Callable[[str], str], tmp_path: Path
+) -> None:
+    (tmp_path / "one-more").write_text("")
+    # The baseline goes through the same shell, which opens nothing more.
+    baseline = worse(":").replace("s5cmd-worse", "s5cmd-same")
+    (tmp_path / "s5cmd-worse").rename(tmp_path / "s5cmd-same")
+    candidate = worse(f": <{tmp_path}/one-more")
+    finished = s3bench(
+        "gate", "--baseline", baseline, "--candidate", candidate, *QUICK, "--exact", "files", "--json", define(UPLOAD)
+    )
+    if any("not compared" in warning for warning in finished.document["warnings"]):
+        pytest.skip("strace is missing here, or may not trace")
+    row = row_of(finished.document, "files")
+    assert row["verdict"] == "FAIL", row
+    assert "one-more (0 -> 1)" in row["reason"]
+    assert len(finished.document["cells"][0]["candidate_inspections"]) == 10
+
+
+def test_a_candidate_that_fails_makes_the_gate_invalid(
+    s3bench: Run, define: Define, worse: Callable[[str], str]
+) -> None:
+    broken = worse("echo out of luck >&2; exit 7")
+    finished = s3bench("gate", "--baseline", "s5cmd", "--candidate", broken, *QUICK, define(UPLOAD))
+    assert finished.code == 4
+    assert finished.out.startswith("INVALID")
+    assert "exited 7: out of luck" in finished.out
+
+
+def test_waivers_let_a_known_regression_pass(
+    s3bench: Run, define: Define, worse: Callable[[str], str], tmp_path: Path
+) -> None:
+    def waive(ceiling: str) -> Path:
+        waiver = {
+            "benchmark": "upload", "metric": "total_time", "ceiling": ceiling, "reason": "sleeps by design",
+            "link": "https://example.com/1", "expires": "2999-12-31",
+        }  # fmt: skip
+        path = tmp_path / "waivers.json"
+        path.write_text(json.dumps({"waivers": [waiver]}))
+        return path
+
+    arguments = ("gate", "--baseline", "s5cmd", "--candidate", worse("sleep 0.1"), *QUICK, "--no-exact", "--json")
+    wide = s3bench(*arguments, "--waivers", waive("5000%"), define(UPLOAD))
+    row = row_of(wide.document, "total_time")
+    assert row["verdict"] == "FAIL"
+    assert "sleeps by design" in row["waived_by"]
+    assert wide.code != 1
+    narrow = s3bench(*arguments, "--waivers", waive("1%"), define(UPLOAD))
+    assert narrow.code == 1
+    assert "has a ceiling of 1%" in "".join(narrow.document["conclusion"]["warnings"])
+
+
+def test_two_documents_are_judged_with_doubts(s3bench: Run, define: Define, tmp_path: Path) -> None:
+    paths = [tmp_path / "base.json", tmp_path / "candidate.json"]
+    for path in paths:
+        assert s3bench("run", "-n", "10", "-q", "-o", path, define(UPLOAD)).code == 0
+    finished = s3bench("gate", *paths, "--json")
+    assert finished.code in {1, 3}
+    assert finished.document["is_paired"] is False
+    assert "one after the other" in "".join(finished.document["warnings"])
+    assert row_of(finished.document, "requests")["reason"] == "no difference"
+    itself = s3bench("gate", paths[0], paths[0], "--json")
+    assert itself.code == 3
+    assert row_of(itself.document, "total_time")["change"] == 0
+
+
+def test_ctrl_c_keeps_what_was_measured(define: Define, environment: dict[str, str], tmp_path: Path) -> None:
+    output = tmp_path / "record.json"
+    arguments = ("gate", "--baseline", "s5cmd", "--candidate", "s5cmd", "-o", str(output), str(define(UPLOAD)))
+    with subprocess.Popen((*COMMAND, *arguments), stderr=subprocess.PIPE, env=environment, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "look 1" in line:
+                process.send_signal(signal.SIGINT)
+                break
+        process.stderr.read()
+        assert process.wait(timeout=50) == 130
+    record = json.loads(output.read_text())
+    assert record["stopped"] == "interrupted"
+    assert record["conclusion"]["verdict"] in {"INCONCLUSIVE", "INVALID"}
+    assert list((tmp_path / "workspaces").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "one of three things"),
+        (("--baseline", "s5cmd"), "--baseline and --candidate go together"),
+        (("a.json",), "takes two, not 1"),
+        (("--baseline", "s5cmd", "--candidate", "s5cdm"), "did you mean `s5cmd`"),
+        (("--baseline", "s5cmd", "--candidate", "cli-classic@9.9.9", "-k", "4KB"), "not installed"),
+        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--pairs", "10,9"), "--pairs 10,9"),
+        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--pairs", "4"), "nothing could ever FAIL"),
+        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--metric", "totaltime"), "did you mean total_time"),
+        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--exact", "request"), "did you mean requests"),
+        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--zone", "total_time=6%,2%"), "--zone"),
+        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--max-time", "soon"), "--max-time soon"),
+        (("--replay", "missing.json"), "cannot read missing.json"),
+        (("--replay", "missing.json", "--baseline", "s5cmd", "--candidate", "s5cmd"), "one of three things"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_runs(s3bench: Run, arguments: tuple[str, ...], said: str) -> None:
+    finished = s3bench("gate", *arguments)
+    assert finished.code in {2, 4} if "9.9.9" in str(arguments) else finished.code == 2, finished.err
+    assert said in finished.err
+    assert not finished.out
+    assert "Traceback" not in finished.err
+
+
+def test_nothing_is_overwritten_unasked(s3bench: Run, define: Define, tmp_path: Path) -> None:
+    for option in ("-o", "--junit", "--comment"):
+        path = tmp_path / "precious"
+        path.write_text("precious")
+        finished = s3bench("gate", "--baseline", "s5cmd", "--candidate", "s5cmd", option, path, define(UPLOAD))
+        assert finished.code == 2
+        assert path.read_text() == "precious"

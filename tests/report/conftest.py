@@ -1,0 +1,206 @@
+"""Gates of every kind, concluded from made-up evidence, and golden files to hold their reports against."""
+
+import datetime as dt
+import math
+import os
+import random
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+from msgspec.structs import replace
+
+from s3bench.results.measurement import Facts, Failure, Measurement, UsageFacts, WireFacts, measure
+from s3bench.verdict.evidence import CellEvidence, Inspection, Pair, Role, Side, SideFailure
+from s3bench.verdict.exact import DEFAULT_EXACT
+from s3bench.verdict.policy import Policy
+from s3bench.verdict.record import GateRecord, Program
+from s3bench.verdict.waiver import Waiver
+
+TODAY = dt.date(2026, 11, 21)
+HOSTILE = "a|b `c` **d** <b>e</b>\n# f\x1b[31m @someone #12 😀 ::error::g \u202e\x00]]> &amp; _h_ \\| :tada: 5 % x,y"
+
+UPLOAD = "s3.cp.upload"
+
+
+def measurement(
+    total_s: float, *, memory_bytes: float = 1e8, puts: int = 4, warnings: Sequence[str] = ()
+) -> Measurement:
+    wire = WireFacts(
+        requests=puts,
+        retries=0,
+        connections=2,
+        requests_in_flight_max=2,
+        bytes_received=32 << 20,
+        bytes_sent=0,
+        part_size_max=8 << 20,
+        checksums_verified=4,
+        first_request_s=None,
+        last_response_s=None,
+        requests_by_kind={"PUT": puts},
+        engine="crt",
+        server_cpu_s=None,
+    )
+    usage = UsageFacts(peak_memory_bytes=int(memory_bytes), minor_faults=1000)
+    return measure(Facts(iteration=0, total_s=total_s, usage=usage, wire=wire, warnings=tuple(warnings)))
+
+
+def cell(
+    name: str = UPLOAD,
+    *,
+    pairs: int = 10,
+    slower: float = 0.0,
+    more_memory: float = 0.0,
+    noise: float = 0.01,
+    puts: int = 4,
+    role: Role = Role.BENCHMARK,
+    warnings: Sequence[str] = (),
+) -> CellEvidence:
+    """A benchmark whose candidate is `slower` and takes `more_memory` by these shares, with `puts` requests."""
+    source = random.Random(f"{name} {role} {slower}")
+
+    def one(share: float, memory_share: float, requests: int) -> Measurement:
+        total_s = 0.3 * (1 + share) * math.exp(source.gauss(0, noise))
+        memory_bytes = 1e8 * (1 + memory_share) * math.exp(source.gauss(0, 0.001))
+        return measurement(total_s, memory_bytes=memory_bytes, puts=requests, warnings=warnings)
+
+    return CellEvidence(
+        name=name,
+        dimensions=({"FileSize": "32MB"},) if name == UPLOAD else (),
+        role=role,
+        planted_s=0.036 if role is Role.POSITIVE_CONTROL else 0.0,
+        pairs=tuple(
+            Pair(
+                order="AB" if number % 4 in {0, 3} else "BA",
+                hash_seed=number,
+                started_s=float(number),
+                baseline=one(0.0, 0.0, 4),
+                candidate=one(slower, more_memory, puts),
+            )
+            for number in range(pairs)
+        ),
+    )
+
+
+def controls(*, itself: float = 0.0, delay: float = 0.12) -> list[CellEvidence]:
+    return [
+        cell("startup", slower=itself, pairs=20 if itself else 10, role=Role.NEGATIVE_CONTROL),
+        cell("startup", slower=delay, role=Role.POSITIVE_CONTROL),
+    ]
+
+
+def program(version: str) -> Program:
+    return Program(label=f"cli-crt@{version}", name="cli-crt", version=version)
+
+
+def record(cells: Sequence[CellEvidence], **changes: object) -> GateRecord:
+    """A concluded record of these cells."""
+    bare = GateRecord(
+        s3bench="0.1.0",
+        started_at="2026-11-21T00:00:00.000Z",
+        policy=Policy(exact=DEFAULT_EXACT),
+        baseline=program("2.36.0"),
+        candidate=program("2.38.5"),
+        today=TODAY,
+        cells=tuple(cells),
+    )
+    return replace(bare, **changes).concluded()
+
+
+def waiver(
+    metric: str, *, expires: dt.date = TODAY, ceiling: str = "20%", benchmark: str = f"{UPLOAD} FileSize=32MB"
+) -> Waiver:
+    link = "https://example.com/issues/7"
+    return Waiver(benchmark=benchmark, metric=metric, ceiling=ceiling, reason="new hash", link=link, expires=expires)
+
+
+def with_imports(each: CellEvidence, more: Sequence[str]) -> CellEvidence:
+    seen = Inspection(modules=("json", "os"))
+    added = Inspection(modules=tuple(sorted((*("json", "os"), *more))))
+    return replace(each, baseline_inspections=(seen,) * 10, candidate_inspections=(added,) * 10)
+
+
+def unpaired(each: CellEvidence) -> CellEvidence:
+    return replace(each, pairs=(), baseline=each.runs(Side.BASELINE), candidate=each.runs(Side.CANDIDATE))
+
+
+def failed(each: CellEvidence, why: str) -> CellEvidence:
+    failure = Failure(iteration=3, what="the client failed", exit_code=1, why=why)
+    return replace(each, failures=(SideFailure(side=Side.CANDIDATE, failure=failure),))
+
+
+def made_up_gates() -> dict[str, GateRecord]:
+    copy = cell("s3.cp.copy", warnings=("stub-bound: the server was busy",))
+    slow = cell(slower=0.1, pairs=20)
+    crept = [cell(f"creeping.{number}", slower=0.028, pairs=40, noise=0.02) for number in range(4)]
+    others = [cell(f"other.{number}", pairs=20) for number in range(3)]
+    known, over = waiver("total_time"), waiver("peak_memory", expires=dt.date(2026, 1, 1))
+    return {
+        "pass": record([cell(), copy, *controls()]),
+        "small": record([cell(slower=0.04, pairs=40, noise=0.012), copy, *others, *controls()]),
+        "fail by size": record([slow, copy, *controls()], warnings=("the machine was busy",)),
+        "fail by memory": record([cell(more_memory=0.05, pairs=20), copy, *controls()]),
+        "fail by creep": record([*crept, *controls()]),
+        "fail by requests": record([cell(puts=5), copy, *controls()]),
+        "fail by imports": record([with_imports(cell(), [f"module_{n}" for n in range(7)]), copy, *controls()]),
+        "waived": record([slow, copy, *controls()], waivers=(known, over)),
+        "inconclusive": record([cell(noise=0.2, pairs=40), copy, *controls()]),
+        "invalid by the negative control": record([slow, copy, *controls(itself=0.1)]),
+        "invalid by the positive control": record([cell(), copy, *controls(delay=0.0)]),
+        "invalid by a failure": record([failed(cell(), "ERROR\n\x1b[31mno such\tbucket"), copy, *controls()]),
+        "same program": record([cell(), copy, *controls()], same_program=True, candidate=program("2.36.0")),
+        "missing side": record(
+            [replace(unpaired(cell()), candidate=()), unpaired(copy)],
+            is_paired=False,
+        ),
+        "time limit": record([cell(noise=0.2, pairs=4), copy, *controls()], stopped="stopped after 30 minutes"),
+        "two documents": record([unpaired(cell(slower=0.1, pairs=20)), unpaired(copy)], is_paired=False),
+        "nothing": record([]),
+        "faster": record([cell(slower=-0.1, puts=3), copy, *controls()]),
+    }
+
+
+def many_gate(count: int = 200) -> GateRecord:
+    """Many benchmarks, each slower and with a long name of characters that need escapes and several bytes."""
+    cells = [cell(f"benchmark {number} " + "|😀`é" * 40, slower=0.5, pairs=20, noise=0.01) for number in range(count)]
+    return record([*cells, *controls()])
+
+
+def hostile_gate() -> GateRecord:
+    """Names and texts that would break out of any format, in every place that comes from outside."""
+    each = failed(with_imports(cell(HOSTILE, slower=0.3, pairs=20, warnings=(HOSTILE,)), [HOSTILE]), HOSTILE)
+    known = replace(waiver("modules", ceiling="2", benchmark=HOSTILE), reason=HOSTILE, link=HOSTILE)
+    sides = {"baseline": replace(program("1"), label=HOSTILE), "candidate": replace(program("2"), label=HOSTILE)}
+    return record([each, *controls()], waivers=(known,), warnings=(HOSTILE,), stopped=HOSTILE, **sides)
+
+
+@pytest.fixture(scope="session")
+def gates() -> Mapping[str, GateRecord]:
+    """Gates of every kind, by name."""
+    return MappingProxyType(made_up_gates())
+
+
+@pytest.fixture(scope="session")
+def many() -> GateRecord:
+    """A gate over 200 benchmarks, all of which FAIL."""
+    return many_gate()
+
+
+@pytest.fixture(scope="session")
+def hostile() -> GateRecord:
+    """A gate in which all that comes from outside is hostile."""
+    return hostile_gate()
+
+
+@pytest.fixture
+def assert_golden() -> Callable[[str, str], None]:
+    """Hold a text against the file of that name; with S3BENCH_WRITE_GOLDEN=1 it is written instead."""
+
+    def check(name: str, text: str) -> None:
+        path = Path(__file__).parent / name
+        if os.environ.get("S3BENCH_WRITE_GOLDEN"):
+            path.write_text(text, encoding="utf-8")
+        assert text == path.read_text(encoding="utf-8")
+
+    return check
