@@ -59,6 +59,8 @@ def test_one_more_request_is_answered_and_caught_by_its_kind(tmp_path: Path) -> 
     assert "requests of s3.cp.upload FileSize=4KB: 1 more: GET (0 -> 1)" in answer.reasons
 
 
+@pytest.mark.campaign
+@pytest.mark.timeout(180)
 def test_one_more_import_is_caught_by_its_name_and_what_carries_it_is_on_both_sides(tmp_path: Path) -> None:
     policy = Policy(
         metrics=("peak_memory",), exact=("modules", "files"), zones=ZONES, looks=Looks(pairs=(4,)), false_alarm=0.1
