@@ -18,6 +18,9 @@ from s3bench.s3.refusal import refuse
 from s3bench.s3.shelf import OpenFile
 from s3bench.spec.definition import FileBody, Match, Response
 
+_ANSWERS_MAX = 256
+"""Answers kept for the next request of the same file: a HEAD is followed by a GET, one range by the next."""
+
 
 class Files(Protocol):
     """Where file bodies come from."""
@@ -61,16 +64,18 @@ class _Fit:
 class _Entry:
     """One response of the script, and how often it can still be taken (`None`: without end).
 
-    `answer` is ready beforehand, except where the file depends on the request.
+    `answer` is ready beforehand, except where the file depends on the request; `answers` are the latest of those, by
+    the file's name.
     """
 
-    __slots__ = ("answer", "fit", "left", "position", "response")
+    __slots__ = ("answer", "answers", "fit", "left", "position", "response")
 
     def __init__(self, position: int, response: Response, files: Files) -> None:
         self.position = position
         self.response = response
         self.fit = None if response.match is None else _Fit(response.match)
         self.left = response.instances
+        self.answers: dict[str, Answer] = {}
         self.answer = None if _depends_on_request(response) else Answer(response, _file_of(position, response, files))
 
 
@@ -129,18 +134,24 @@ class Script:
                         live.remove(entry)
                 if entry.answer is not None:
                     return entry.answer.reply(head, date_line)
-                return self._reply_with(entry.response, wildcard, head, date_line)
+                return self._reply_with(entry, wildcard, head, date_line)
         # A 400 that no client retries; S3 itself never sends this code.
         message = f"no response left for {head.method} {head.target}"
         return refuse(head, status=400, code="NoResponseLeft", message=message, date_line=date_line, error=message)
 
-    def _reply_with(self, response: Response, wildcard: str, head: RequestHead, date_line: bytes) -> Reply:
+    def _reply_with(self, entry: _Entry, wildcard: str, head: RequestHead, date_line: bytes) -> Reply:
         """Reply with the file that the request names by its path."""
-        assert isinstance(response.body, FileBody)
-        name = response.body.file.replace("*", wildcard)
+        assert isinstance(entry.response.body, FileBody)
+        name = entry.response.body.file.replace("*", wildcard)
+        answer = entry.answers.get(name)
+        if answer is not None:
+            return answer.reply(head, date_line)
         file = self._files.find(name)
         if file is not None:
-            return Answer(response, file).reply(head, date_line)
+            if len(entry.answers) >= _ANSWERS_MAX:
+                del entry.answers[next(iter(entry.answers))]
+            answer = entry.answers[name] = Answer(entry.response, file)
+            return answer.reply(head, date_line)
         message = f"the workspace has no file {name!r} for {head.method} {head.target}"
         return refuse(head, status=404, code="NoSuchKey", message=message, date_line=date_line, error=message)
 
