@@ -53,6 +53,10 @@ class Rules:
     planted: Mapping[Definition, Conditions] = field(default_factory=dict)
     sham: Mapping[Definition, Conditions] = field(default_factory=dict)
 
+    def is_over(self, now_s: float) -> bool:
+        """Whether the time is over."""
+        return self.deadline_s is not None and now_s >= self.deadline_s
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
@@ -88,34 +92,46 @@ def run_gate(
     randomness = random.Random(rules.seed)  # noqa: S311 (an order, not a secret)
     with ExitStack() as stack:
         contests = [_contest(bench, definition, clients, rules, stack) for definition in definitions]
+        warming = _Tally(contests=contests, look=0, goal=0, going=())
         for contest in contests:
-            yield _Tally(contests=contests, look=0, goal=0, going=()).standing()
+            if rules.is_over(now()):
+                yield warming.standing(is_out_of_time=True)
+                return
+            yield warming.standing()
             contest.warm(randomness)
             if inspector is not None:
                 contest.inspect(inspector, INSPECTIONS)
         contests += _controls(contests, rules)
-        started_s = now()
-        for look, goal in enumerate(rules.policy.looks.pairs, start=1):
-            evidence = [contest.evidence for contest in contests]
-            undecided = judge(evidence, rules.policy).undecided
-            going = [contest for contest in contests if contest.wants(goal) and contest.evidence.identity in undecided]
-            tally = _Tally(contests=contests, look=look, goal=goal, going=going)
-            while going:
-                randomness.shuffle(going)
-                for contest in going:
-                    if rules.deadline_s is not None and now() >= rules.deadline_s:
-                        yield tally.standing(is_out_of_time=True)
-                        return
-                    contest.quad(randomness, now() - started_s)
-                    yield tally.standing()
-                going = [contest for contest in going if contest.wants(goal)]
+        yield from _look_by_look(contests, rules, randomness, now)
+        if rules.is_over(now()):
+            return
         if inspector is not None:
-            evidence = [contest.evidence for contest in contests]
-            unconfirmed = unconfirmed_cells(evidence, rules.policy)
+            unconfirmed = unconfirmed_cells([contest.evidence for contest in contests], rules.policy)
             for contest in contests:
-                if contest.evidence.identity in unconfirmed:
+                if contest.evidence.identity in unconfirmed and not rules.is_over(now()):
                     contest.inspect(inspector, CONFIRMING_RUNS - INSPECTIONS)
-        yield tally.standing()
+        looks = rules.policy.looks
+        yield _Tally(contests=contests, look=len(looks.pairs), goal=looks.cap, going=()).standing()
+
+
+def _look_by_look(
+    contests: Sequence["_Contest"], rules: Rules, randomness: random.Random, now: Callable[[], float]
+) -> Iterator[Standing]:
+    """Run what is undecided up to the next look, until nothing is."""
+    started_s = now()
+    for look, goal in enumerate(rules.policy.looks.pairs, start=1):
+        undecided = judge([contest.evidence for contest in contests], rules.policy).undecided
+        going = [contest for contest in contests if contest.wants(goal) and contest.evidence.identity in undecided]
+        tally = _Tally(contests=contests, look=look, goal=goal, going=going)
+        while going:
+            randomness.shuffle(going)
+            for contest in going:
+                if rules.is_over(now()):
+                    yield tally.standing(is_out_of_time=True)
+                    return
+                contest.quad(randomness, now() - started_s)
+                yield tally.standing()
+            going = [contest for contest in going if contest.wants(goal)]
 
 
 class _Tally:

@@ -256,7 +256,7 @@ def _measured(
         rules = Rules(policy=record.policy, settings=options.settings, seed=seed, deadline_s=deadline_s)
         look = 0
         for standing in run_gate(bench, definitions, staged, rules, inspector, now=monotonic):
-            if standing.look > look:
+            if standing.look > look and standing.undecided:
                 look = standing.look
                 progress.say(f"look {look}: {standing.goal} pairs of {standing.undecided} benchmarks and controls")
             doing = f"look {look} at {standing.goal} pairs" if look else "warming up"

@@ -192,6 +192,13 @@ def test_ctrl_c_keeps_what_was_measured(define: Define, environment: dict[str, s
     assert list((tmp_path / "workspaces").iterdir()) == []
 
 
+def test_a_gate_that_runs_out_of_time_is_inconclusive_and_says_so(s3bench: Run, define: Define) -> None:
+    finished = s3bench("gate", "--baseline", "s5cmd", "--candidate", "s5cmd", "--max-time", "0.01s", define(UPLOAD))
+    assert finished.code == 3, finished.out + finished.err
+    assert finished.out.startswith("INCONCLUSIVE")
+    assert "--max-time 0.01s was over" in finished.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
