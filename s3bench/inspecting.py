@@ -7,6 +7,8 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
+
 from s3bench.bench import Bout, Conditions, Settings
 from s3bench.errors import MachineError
 from s3bench.results.measurement import Failure
@@ -20,23 +22,34 @@ from s3bench.verdict.policy import Policy
 _SLOWER = 60
 """How much longer than a timed run one under observation may take: valgrind takes up to 30 times as long."""
 
+_TRACED = frozenset({"files", "system_calls"})
+
 Counter = ValgrindCounter | PerfCounter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspector:
-    """What can be observed here. `directory` is ours and holds what the observers write, `missing` says what cannot be.
+    """What is observed. `directory` is ours and holds what the observers write, `warnings` say what cannot be observed.
 
-    `tracer` sees system calls and files. With a `counter`, instructions are counted, in a run of their own.
+    `tracer` sees system calls and files. With a `counter`, instructions are counted, in a run of their own; with
+    `counts_alone`, nothing else is looked at.
     """
 
     directory: Path
     tracer: Tracer | None = None
     counter: Counter | None = None
+    counts_alone: bool = False
     warnings: tuple[str, ...] = ()
 
     def inspect(self, bout: Bout, settings: Settings, conditions: Conditions) -> Inspection | Failure:
-        """Run it once (twice where instructions are counted); a run that failed is a `Failure`."""
+        """Run it as often as that takes; a run that failed is a `Failure`."""
+        seen = Inspection() if self.counts_alone else self._look(bout, settings, conditions)
+        if self.counter is None or isinstance(seen, Failure):
+            return seen
+        counted = self._count(self.counter, bout, settings, conditions)
+        return counted if isinstance(counted, Failure) else msgspec.structs.replace(seen, instructions=counted)
+
+    def _look(self, bout: Bout, settings: Settings, conditions: Conditions) -> Inspection | Failure:
         modules_file = bout.workspace.output / "modules"
         variables = {**conditions.env, **STEADY_VARIABLES, **inspection_variables(modules_file=modules_file)}
         trace = self.directory / "trace"
@@ -46,17 +59,10 @@ class Inspector:
         if failure:
             return failure
         traced = parse_strace(read_output(trace, of="strace"), roots=_roots(bout)) if self.tracer else None
-        inspection = _seen(read_modules(modules_file), traced)
-        if self.counter is None:
-            return inspection
-        counted = self._count(self.counter, bout, settings, conditions)
-        if isinstance(counted, Failure):
-            return counted
         return Inspection(
-            modules=inspection.modules,
-            files=inspection.files,
-            system_calls=inspection.system_calls,
-            instructions=counted,
+            modules=read_modules(modules_file),
+            files=traced.files_opened if traced else None,
+            system_calls=_steady(traced) if traced else None,
         )
 
     def _count(self, counter: Counter, bout: Bout, settings: Settings, conditions: Conditions) -> int | Failure:
@@ -76,7 +82,7 @@ def find_inspector(directory: Path, policy: Policy) -> Inspector | None:
     if not asked:
         return None
     directory.mkdir(mode=0o700)
-    tracer = find_tracer() if asked != {INSTRUCTIONS} else None
+    tracer = find_tracer() if asked & _TRACED else None
     counter = instruction_counter() if INSTRUCTIONS in asked else None
     if isinstance(counter, Missing):
         raise MachineError("instructions cannot be counted here", counter.reason, counter.fix)
@@ -86,6 +92,7 @@ def find_inspector(directory: Path, policy: Policy) -> Inspector | None:
         directory=directory,
         tracer=found,
         counter=counter,
+        counts_alone=asked == {INSTRUCTIONS},
         warnings=(*missing, *(found.warnings if found else ()), *(counter.warnings if counter else ())),
     )
 
@@ -94,14 +101,6 @@ def _run(bout: Bout, settings: Settings, conditions: Conditions) -> Failure | No
     patient = replace(settings, interval_s=None, timeout_s=settings.timeout_s * _SLOWER)
     outcome = bout.once(0, patient, "inspection", conditions)
     return outcome if isinstance(outcome, Failure) else None
-
-
-def _seen(modules: tuple[str, ...] | None, traced: Traced | None) -> Inspection:
-    return Inspection(
-        modules=modules,
-        files=traced.files_opened if traced else None,
-        system_calls=_steady(traced) if traced else None,
-    )
 
 
 def _steady(traced: Traced) -> dict[str, int]:

@@ -42,6 +42,7 @@ from s3bench.spec.plan import ClientSpec, parse_client_spec, plan_runs
 from s3bench.spec.suite import Suite
 from s3bench.verdict.evidence import Side
 from s3bench.verdict.exact import EXACT_BY_NAME
+from s3bench.verdict.policy import Policy
 from s3bench.verdict.record import GateRecord, Program, parse_record
 from s3bench.verdict.row import Verdict
 from s3bench.verdict.unpaired import doubts, program_of, unpaired_cells
@@ -171,7 +172,7 @@ def _exit_code(record: GateRecord, *, strict: bool) -> ExitCode:
     return ExitCode.CLIENT_FAILED
 
 
-def _record(options: GateOptions, policy: Any) -> GateRecord:
+def _record(options: GateOptions, policy: Policy) -> GateRecord:
     nobody = Program(label="", name="", version="")
     now = datetime.now(UTC)
     return GateRecord(
@@ -259,8 +260,11 @@ def _measured(
             if standing.look > look and standing.undecided:
                 look = standing.look
                 progress.say(f"look {look}: {standing.goal} pairs of {standing.undecided} benchmarks and controls")
-            doing = f"look {look} at {standing.goal} pairs" if look else "warming up"
-            progress.stands(doing, done=standing.pairs_done, total=standing.pairs_planned if look else None)
+            if standing.undecided:
+                doing = f"look {look} at {standing.goal} pairs"
+                progress.stands(doing, done=standing.pairs_done, total=standing.pairs_planned)
+            elif not look:
+                progress.stands("warming up", done=0, total=None)
             stopped = f"--max-time {options.max_time} was over" if standing.is_out_of_time else ""
             yield replace(record, cells=standing.cells, stopped=stopped)
 

@@ -86,7 +86,7 @@ def benchmark(row: Row) -> str:
 
 def subject(row: Row) -> str:
     """The row by name: `total_time of s3.cp.upload`."""
-    return printable(_subject(row))
+    return printable(row.subject)
 
 
 def change(row: Row, *, has_word: bool = True) -> str:
@@ -228,11 +228,7 @@ def _gave(row: Row, conclusion: Conclusion) -> bool:
 
 
 def _told(row: Row) -> str:
-    return f"{_subject(row)}: {row.reason}"
-
-
-def _subject(row: Row) -> str:
-    return f"{row.metric} of {row.benchmark}" if row.benchmark else f"{row.metric} over all benchmarks"
+    return f"{row.subject}: {row.reason}"
 
 
 def _stopped(record: GateRecord, conclusion: Conclusion) -> Iterator[str]:

@@ -56,21 +56,21 @@ def _decided(
     if broken:
         return Verdict.INVALID, broken
     if failing:
-        return Verdict.FAIL, tuple(f"{_subject(row)}: {row.reason}" for row in failing)
+        return Verdict.FAIL, tuple(f"{row.subject}: {row.reason}" for row in failing)
     if errors:
         return Verdict.INVALID, errors
     if not any(row.pairs for row in deciding):
         return Verdict.INCONCLUSIVE, ("nothing was measured on both sides",)
     open_rows = [row for row in deciding if row.verdict is Verdict.INCONCLUSIVE and row.kind is not Kind.CREEP]
     if open_rows:
-        return Verdict.INCONCLUSIVE, tuple(f"{_subject(row)}: {row.reason}" for row in open_rows)
+        return Verdict.INCONCLUSIVE, tuple(f"{row.subject}: {row.reason}" for row in open_rows)
     if same_program:
         return Verdict.INCONCLUSIVE, ("baseline and candidate are the same program: nothing was compared",)
     if unfinished:
         return Verdict.INCONCLUSIVE, unfinished
     small = [row for row in deciding if row.verdict is Verdict.SMALL]
     if small:
-        return Verdict.SMALL, tuple(f"{_subject(row)}: {row.reason}" for row in small)
+        return Verdict.SMALL, tuple(f"{row.subject}: {row.reason}" for row in small)
     waived = sum(bool(row.waived_by) for row in deciding)
     words = f"{len(deciding)} rows" + (f", {waived} of them waived" if waived else "")
     return Verdict.PASS, (f"every change is below its limit: {words}",)
@@ -83,14 +83,14 @@ def _control_faults(rows: Sequence[Row]) -> tuple[tuple[str, ...], tuple[str, ..
     for row in rows:
         above = row.verdict in {Verdict.FAIL, Verdict.SMALL}
         if row.role is Role.NEGATIVE_CONTROL and above:
-            broken.append(f"the baseline differs from itself: {_subject(row)}: {row.reason}")
+            broken.append(f"the baseline differs from itself: {row.subject}: {row.reason}")
         if row.role is Role.POSITIVE_CONTROL and not above:
-            told = f"a planted delay was not found: {_subject(row)}: {row.reason}"
+            told = f"a planted delay was not found: {row.subject}: {row.reason}"
             is_done = row.verdict is Verdict.PASS or row.is_capped
             (broken if is_done else unfinished).append(told)
         is_open = row.verdict is Verdict.INCONCLUSIVE and not (row.pairs and row.is_capped)
         if row.role is Role.NEGATIVE_CONTROL and is_open:
-            unfinished.append(f"the control did not come to its end: {_subject(row)}: {row.reason}")
+            unfinished.append(f"the control did not come to its end: {row.subject}: {row.reason}")
     return tuple(broken), tuple(unfinished)
 
 
@@ -123,10 +123,6 @@ def _waiver_warnings(waivers: Sequence[Waiver], rows: Sequence[Row], today: dt.d
             yield f"{subject} is not needed any more"
         elif not any(row.waived_by for row in covered):
             yield f"{subject} has a ceiling of {waiver.ceiling}, and the change is larger"
-
-
-def _subject(row: Row) -> str:
-    return f"{row.metric} of {row.benchmark}" if row.benchmark else f"{row.metric} over all benchmarks"
 
 
 def _order(row: Row) -> tuple[object, ...]:

@@ -70,6 +70,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     warnings: tuple[str, ...] = ()
 
     @property
+    def subject(self) -> str:
+        """What it is about, for people: `total_time of s3.cp.upload FileSize=32MB`."""
+        return f"{self.metric} of {self.benchmark}" if self.benchmark else f"{self.metric} over all benchmarks"
+
+    @property
     def decides(self) -> bool:
         """Whether the verdict of the gate depends on this row."""
         return self.role is Role.BENCHMARK and self.kind is not Kind.INFORMING

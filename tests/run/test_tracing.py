@@ -76,7 +76,7 @@ def test_the_longest_root_is_replaced_and_only_as_whole_directories() -> None:
         ("/proc/4711/status", "/proc/$PID/status"),
         ("/proc/4711/task/4712/comm", "/proc/$PID/task/$TID/comm"),
         ("/w/object.1b2C3d4E", "/w/object.$RANDOM"),
-        ("/work/object1049202136", "$W/object$RANDOM"),
+        ("/client/object1049202136", "$W/object$RANDOM"),
         ("/usr/lib/date20240722", "/usr/lib/date20240722"),
         ("/w/m.cpython-311.pyc.140012345678", "/w/m.cpython-311.pyc.$NUMBER"),
         ("/t/tmpab_12xyz/file", "/t/$RANDOM/file"),
@@ -85,7 +85,7 @@ def test_the_longest_root_is_replaced_and_only_as_whole_directories() -> None:
     ],
 )
 def test_names_made_up_for_one_run_are_replaced(path: str, stable: str) -> None:
-    assert opened(path, W="/work") == (stable,)
+    assert opened(path, W="/client") == (stable,)
 
 
 def test_escaped_and_deleted_names_are_read() -> None:

@@ -164,6 +164,11 @@ class TestListening:
             for name in ("127.0.0.1", "localhost", "s3.test", "bucket.s3.test"):
                 with socket.create_connection(("127.0.0.1", server.port), timeout=LIMIT_S) as plain:
                     context.wrap_socket(plain, server_hostname=name).close()
+            with (
+                socket.create_connection(("127.0.0.1", server.port), timeout=LIMIT_S) as plain,
+                pytest.raises(ssl.SSLCertVerificationError),
+            ):
+                context.wrap_socket(plain, server_hostname="elsewhere.test")
 
     def test_a_certificate_that_cannot_be_written_is_the_machines_error(self, tmp_path: Path) -> None:
         with pytest.raises(MachineError, match="certificate"), ServerProcess(directory=tmp_path / "none", tls=True):
