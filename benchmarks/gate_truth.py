@@ -3,8 +3,8 @@
 
 Each gate runs three short benchmarks of a real client against the stub, the same program on both sides, under the
 default policy (with memory planted: peak memory and the exact metrics alone, since more pairs for noisy times would say
-nothing about it); in some of them a known fault is planted into the candidate of one benchmark. Every outcome is appended
-to a file under benchmarks/data/ with its raw log-ratios, so that a campaign can be interrupted, continued, and judged
+nothing about it); in some a known fault is planted into the candidate of one benchmark. Every outcome is appended to a
+file under benchmarks/data/ with its raw log-ratios, so that a campaign can be interrupted, continued, and judged
 again. `--summary` prints what all files say, with Wilson intervals, held against the bars.
 
     benchmarks/gate_truth.py --condition aa --gates 400
@@ -72,7 +72,7 @@ POWER_BARS = {"time+10%": 0.95, "time+6%": 0.95, "memory+5%": 0.99}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """What is true of a gate: the planted shares of time and memory, whether another process competes, and its policy."""
+    """What is true of a gate: the planted shares of time and memory, who competes, and the policy."""
 
     time: float = 0.0
     memory: float = 0.0
@@ -163,9 +163,8 @@ def run_campaign(name: str, client_text: str, gates: int, *, time_limit_s: float
                 break
             victim = definitions[number % len(definitions)]
             seed = random.SystemRandom().randrange(2**32)
-            rules = Rules(
-                policy=condition.policy, settings=SETTINGS, seed=seed, **planted(condition, victim, usual[victim])
-            )
+            faults = planted(condition, victim, usual[victim])
+            rules = Rules(policy=condition.policy, settings=SETTINGS, seed=seed, **faults)
             started_s = time.monotonic()
             with competing(seed) if condition.noise else nullcontext():
                 *_, standing = run_gate(bench, definitions, clients, rules, inspector, now=time.monotonic)

@@ -1,0 +1,1 @@
+"""The endpoint benchmark: a profile becomes phases, phases operations, operations tallies, tallies measurements."""

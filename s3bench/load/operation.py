@@ -1,0 +1,47 @@
+"""What the load generator does to an S3: the kinds of operations, and what can go wrong with one.
+
+Owns the words. How a request looks is `request`'s, what its answer means `exchange`'s.
+"""
+
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """One kind of work. `MULTIPART` is a whole upload; the requests it consists of have kinds of their own."""
+
+    PUT = "put"
+    GET = "get"
+    RANGE = "range"
+    HEAD = "head"
+    DELETE = "delete"
+    LIST = "list"
+    COPY = "copy"
+    MULTIPART = "multipart"
+    MULTIPART_CREATE = "multipart.create"
+    MULTIPART_PART = "multipart.part"
+    MULTIPART_COMPLETE = "multipart.complete"
+    MULTIPART_ABORT = "multipart.abort"
+
+
+MIXABLE = (Kind.PUT, Kind.GET, Kind.RANGE, Kind.HEAD, Kind.DELETE, Kind.LIST, Kind.COPY, Kind.MULTIPART)
+"""What a mix can be made of."""
+
+READING = frozenset({Kind.GET, Kind.RANGE, Kind.HEAD, Kind.COPY})
+"""What needs objects that are there already."""
+
+WRITING = frozenset({Kind.PUT, Kind.COPY, Kind.MULTIPART})
+"""What leaves objects behind."""
+
+
+class Fault(StrEnum):
+    """Why an attempt failed that got no answer of S3's, or a wrong one."""
+
+    REFUSED = "connection refused"
+    UNREACHABLE = "host unreachable"
+    TLS = "TLS failed"
+    RESET = "connection reset"
+    CLOSED = "connection closed"
+    TIMEOUT = "timeout"
+    TRUNCATED = "body truncated"
+    CORRUPT = "body corrupt"
+    PROTOCOL = "no HTTP answer"

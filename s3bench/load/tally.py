@@ -1,0 +1,66 @@
+"""What one worker counted in one second: the only thing that travels from workers, and all that is known later.
+
+Owns the records and their addition. Who counts is `recorder`, what follows from the counts `findings`.
+"""
+
+import msgspec
+
+from s3bench.load.operation import Kind
+from s3bench.results.histogram import Bins
+
+
+class Loss(msgspec.Struct, frozen=True, array_like=True):
+    """Attempts that failed in one way: `label` is an HTTP status with S3's code (`503 SlowDown`) or a `Fault`.
+
+    `retried` of the `count` were tried again. `lost_ns` is the time from their starts to the next attempt's start, or
+    to their ends. `body_bytes` crossed the wire in them, either way.
+    """
+
+    label: str
+    count: int = 0
+    retried: int = 0
+    lost_ns: int = 0
+    body_bytes: int = 0
+
+
+class Stream(msgspec.Struct, frozen=True, array_like=True):
+    """What a job did of one kind.
+
+    `operations` ended well; with those in `losses` they are all attempts. `bytes_up` and `bytes_down` are the bodies of
+    those that ended well and were right. `service` counts from an attempt's start to its last byte, `first_byte` to the
+    first byte of its response, `response` from the planned start of the operation (open loop) or its first attempt to
+    the last byte. `repeated` of the operations read an object that this worker had read before.
+    """
+
+    job: int
+    kind: Kind
+    operations: int = 0
+    repeated: int = 0
+    bytes_up: int = 0
+    bytes_down: int = 0
+    service: Bins = Bins()
+    first_byte: Bins = Bins()
+    response: Bins = Bins()
+    losses: tuple[Loss, ...] = ()
+
+
+class Tally(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """One second of one worker; `second` counts from the phase's start, and holds what ended in it.
+
+    `in_flight_ns` is the integral of the operations in flight over the time (count times nanoseconds), measured apart
+    from the latencies, which makes Little's law a check. `in_flight_max` is the most there were. `waiting_max` is the
+    most planned operations that found no free thread. `cpu_ns` is the worker's CPU time, `wait_ns` the part of the
+    second in which it had nothing to do. `connects` are connections made, `cut` those that the other side closed.
+    """
+
+    worker: int
+    second: int
+    length_ns: int
+    streams: tuple[Stream, ...] = ()
+    in_flight_ns: int = 0
+    in_flight_max: int = 0
+    waiting_max: int = 0
+    cpu_ns: int = 0
+    wait_ns: int = 0
+    connects: int = 0
+    cut: int = 0

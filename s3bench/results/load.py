@@ -1,0 +1,102 @@
+"""What a load run showed of one kind of operation: rates, latencies with their histograms, failures, every second.
+
+Owns the figures as the results document keeps them; `s3bench.load.findings` computes them. Seconds and bytes, as
+everywhere; only the bins of histograms are nanoseconds.
+"""
+
+import msgspec
+
+from s3bench.results.histogram import Bins
+
+
+class Latency(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Seconds over `count` operations; a percentile that so few cannot carry is null (`histogram.carries`)."""
+
+    count: int
+    mean: float | None
+    min: float | None
+    p25: float | None
+    p50: float | None
+    p75: float | None
+    p90: float | None
+    p99: float | None
+    p999: float | None
+    max: float | None
+
+
+class Failures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Attempts that failed in one way: an HTTP status with S3's code (`503 SlowDown`), or what happened instead.
+
+    `retried` of the `count` were tried again; `time_lost` is the seconds from their starts to the next attempt, or to
+    their ends. `body_bytes` crossed the wire in them for nothing.
+    """
+
+    label: str
+    count: int
+    retried: int
+    time_lost: float
+    body_bytes: int
+
+
+class Second(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What ended in one second of the phase, warm-up included where `second` is below it.
+
+    `failures` are attempts. `stalled` means that operations were in flight and none ended.
+    """
+
+    second: int
+    operations: int
+    failures: int
+    bytes: int
+    p50: float | None
+    p99: float | None
+    max: float | None
+    in_flight: float
+    stalled: bool
+
+
+class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The figures of one kind of operation in one phase, or of all kinds together (`kind` is `all`).
+
+    `operations` ended well within the measured window, and only their bytes count; `attempts` are all requests of them,
+    `failed` operations did not end well, after their retries. `error_rate` is failed over failed and well ended.
+    `latency` counts from an attempt's start to its last byte, `first_byte` to the first byte of the response;
+    `response` from the planned start (open loop) or the first attempt, null where that is the same. `in_flight` is the
+    mean number of operations in flight, measured apart from the latencies, and `in_flight_by_littles_law` what their
+    rate and latencies say. `unfinished` operations were in flight at the end, `late` of them ended well afterwards;
+    neither counts. `repeated` of the operations read what had been read before.
+    `rate_planned` is the open loop's, null in closed loop. `bottleneck` is `client`, `connections`, `network` or
+    `server`, empty where nothing points to one; `ceiling` is what this machine reached against a server that does
+    nothing.
+    """
+
+    kind: str
+    job: str = ""
+    operations: int
+    attempts: int
+    failed: int
+    retried: int
+    repeated: int
+    error_rate: float
+    operations_rate: float
+    rate_planned: float | None = None
+    bytes_up: int
+    bytes_down: int
+    latency: Latency
+    first_byte: Latency
+    response: Latency | None = None
+    in_flight: float
+    in_flight_by_littles_law: float
+    waiting_max: int = 0
+    unfinished: int = 0
+    late: int = 0
+    connects: int = 0
+    client_cpu_share: float
+    ceiling: float | None = None
+    bottleneck: str = ""
+    failures: tuple[Failures, ...] = ()
+    stalls: tuple[int, ...] = ()
+    seconds: tuple[Second, ...] = ()
+    bins: Bins = Bins()
+    first_byte_bins: Bins = Bins()
+    response_bins: Bins = Bins()
