@@ -4,7 +4,6 @@ One row for each client under its benchmark, then a line for every failure and e
 the iterations, with the median absolute deviation behind it: like the median, it does not mind a single straggler.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import median
 
@@ -17,6 +16,7 @@ from rich.text import Text
 from s3bench.report.terminal import printable, rendered, terminal_console
 from s3bench.results.audit import Audit, Ratio
 from s3bench.results.document import Document, Result, Status
+from s3bench.results.doubts import gather_doubts
 from s3bench.results.measurement import figure
 from s3bench.units import render_bytes, render_seconds
 
@@ -146,16 +146,13 @@ def _lines(document: Document) -> Iterator[Text]:
 
 
 def _doubts(results: Sequence[Result]) -> Iterator[Text]:
-    """Render each doubt once, however many results share it."""
-    sharing: dict[str, list[Result]] = {}
-    counts: Counter[str] = Counter()
-    for result in results:
-        for doubt, count in Counter(warning for item in result.measurements for warning in item.warnings).items():
-            sharing.setdefault(doubt, []).append(result)
-            counts[doubt] += count
-    for doubt, shared in sharing.items():
-        where = f"{_benchmark(shared[0])} on {shared[0].client.label}" if len(shared) == 1 else f"{len(shared)} results"
-        yield _line("warning", "yellow", f"{where}: {doubt}" + (f" ({counts[doubt]} iterations)" * (counts[doubt] > 1)))
+    for doubt in gather_doubts(results):
+        first = doubt.results[0]
+        where = f"{_benchmark(first)} on {first.client.label}"
+        if len(doubt.results) > 1:
+            where = f"{len(doubt.results)} results"
+        count = f" ({doubt.iterations} iterations)" if doubt.iterations > 1 else ""
+        yield _line("warning", "yellow", f"{where}: {doubt.words}{count}")
 
 
 def _audit_in_words(audit: Audit) -> str:

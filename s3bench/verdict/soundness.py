@@ -3,15 +3,13 @@
 Owns gathering these from the documents, so that whoever reads a comparison need not open them.
 """
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from s3bench.results.document import Result, Status
+from s3bench.results.doubts import gather_doubts
 from s3bench.verdict.matching import Source, dimensions_of
 
 _NAMED_MAX = 3
-_NUMBER = re.compile(r"[0-9][0-9.]*")
 
 
 def objections(sources: Iterable[Source]) -> tuple[str, ...]:
@@ -41,26 +39,9 @@ def _objections(source: Source) -> Iterator[str]:
 
 
 def _doubtful(results: Sequence[Result]) -> Iterator[str]:
-    """Tell of each kind of doubt once: its figures differ from iteration to iteration, its beginning does not."""
-    counts: Counter[str] = Counter()
-    examples: dict[str, str] = {}
-    where: dict[str, dict[int, Result]] = {}
-    for result in results:
-        for measurement in result.measurements:
-            for warning in measurement.warnings:
-                kind = _kind(warning)
-                counts[kind] += 1
-                examples.setdefault(kind, warning)
-                where.setdefault(kind, {})[id(result)] = result
-    for kind, count in counts.items():
-        iterations = "1 iteration" if count == 1 else f"{count} iterations"
-        example = examples[kind] if count == 1 else f"such as: {examples[kind]}"
-        yield f"{_named(list(where[kind].values()))}: {iterations} in doubt, {example}"
-
-
-def _kind(warning: str) -> str:
-    """The warning without its numbers."""
-    return _NUMBER.sub("", warning)
+    for doubt in gather_doubts(results):
+        iterations = "1 iteration" if doubt.iterations == 1 else f"{doubt.iterations} iterations"
+        yield f"{_named(doubt.results)}: {iterations} in doubt, {doubt.words}"
 
 
 def _named(results: Sequence[Result]) -> str:

@@ -9,6 +9,8 @@ from msgspec.structs import replace
 
 from s3bench.results.measurement import Facts, Failure, Measurement, WireFacts, measure
 from s3bench.verdict.evidence import CellEvidence, Inspection, Pair, Role, Side, SideFailure
+from s3bench.verdict.judgement import Judged
+from s3bench.verdict.row import Kind, Row
 
 MEMORY_BYTES = 100 * 1024 * 1024
 _TEMPLATE = measure(Facts(iteration=0, total_s=1.0))
@@ -91,3 +93,14 @@ def failed(cell: CellEvidence, side: Side = Side.CANDIDATE, what: str = "the com
     """The same, and a run of one side that failed."""
     failure = SideFailure(side=side, failure=Failure(iteration=0, what=what, why="boom"))
     return replace(cell, failures=(*cell.failures, failure))
+
+
+def of_pairs(figures: Sequence[tuple[Measurement, Measurement]], name: str = "x") -> CellEvidence:
+    """A cell of pairs of these measurements."""
+    return CellEvidence(name=name, pairs=tuple(pair(*each, number=number) for number, each in enumerate(figures)))
+
+
+def only(judged: Judged, metric: str = "total_time", kind: Kind = Kind.SIZE) -> Row:
+    """The one row of its metric and kind."""
+    (row,) = (row for row in judged.rows if (row.metric, row.kind) == (metric, kind))
+    return row

@@ -9,27 +9,18 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from s3bench.results.measurement import Measurement
-from s3bench.verdict.evidence import CellEvidence, Inspection, Role
+from s3bench.verdict.evidence import CellEvidence, Role
 from s3bench.verdict.exact import DEFAULT_EXACT
 from s3bench.verdict.judgement import Judged, judge
 from s3bench.verdict.looks import Looks
 from s3bench.verdict.policy import Policy
 from s3bench.verdict.row import Kind, Row, Verdict
 from s3bench.verdict.zone import Zone
-from tests.verdict.evidence_maker import inspected, pair, paired, ratios, run, unpaired, wired
+from tests.verdict.evidence_maker import of_pairs, only, paired, ratios, run, unpaired
 
 TIME_ALONE = Policy(metrics=("total_time",))
 ONE_LOOK = Looks(pairs=(40,))
 SHARPER = Policy(metrics=("total_time",), false_alarm=0.05)
-
-
-def only(judged: Judged, metric: str = "total_time", kind: Kind = Kind.SIZE) -> Row:
-    (row,) = (row for row in judged.rows if (row.metric, row.kind) == (metric, kind))
-    return row
-
-
-def of_pairs(figures: Sequence[tuple[Measurement, Measurement]], name: str = "x") -> CellEvidence:
-    return CellEvidence(name=name, pairs=tuple(pair(*each, number=number) for number, each in enumerate(figures)))
 
 
 def test_a_large_slowdown_fails_at_the_first_look() -> None:
@@ -368,93 +359,6 @@ def test_a_sound_control_has_one_row_for_each_metric_and_wants_no_more_pairs() -
 def test_only_the_negative_control_is_held_both_ways(role: Role) -> None:
     rows = judge([paired(ratios(-0.1, 0.01, 20), role=role)], TIME_ALONE).rows
     assert [row.verdict for row in rows] == [Verdict.PASS]
-
-
-def exact_row(cell: CellEvidence, name: str) -> Row:
-    return only(judge([cell], Policy(metrics=(), exact=(name,))), name, Kind.EXACT)
-
-
-@pytest.mark.parametrize(
-    ("count", "runs", "verdict", "reason"),
-    [
-        (2, 10, Verdict.PASS, "no difference"),
-        (3, 10, Verdict.FAIL, "1 more: PUT (2 -> 3)"),
-        (1, 10, Verdict.PASS, "1 fewer: PUT (2 -> 1)"),
-        (3, 9, Verdict.INCONCLUSIVE, "differs on 9 runs (PUT (2 -> 3)), and 10 are needed to tell"),
-        (1, 9, Verdict.INCONCLUSIVE, "differs on 9 runs (PUT (2 -> 1)), and 10 are needed to tell"),
-    ],
-)
-def test_counts_are_judged_exactly(count: int, runs: int, verdict: Verdict, reason: str) -> None:
-    row = exact_row(of_pairs([(wired(PUT=2), wired(PUT=count))] * runs), "requests")
-    assert (row.verdict, row.reason, row.pairs) == (verdict, reason, runs)
-
-
-def test_a_count_that_varies_by_itself_passes() -> None:
-    cell = of_pairs([(wired(PUT=2 + number % 2), wired(PUT=3 + number % 2)) for number in range(10)])
-    assert exact_row(cell, "requests").reason == "no difference"
-
-
-def test_more_of_one_name_fails_though_there_is_less_of_another() -> None:
-    row = exact_row(of_pairs([(wired(GET=4, HEAD=1), wired(GET=1, HEAD=2))] * 10), "requests")
-    assert (row.verdict, row.reason) == (Verdict.FAIL, "1 more: HEAD (1 -> 2)")
-    assert [change.name for change in row.changes] == ["GET", "HEAD"]
-
-
-def test_of_many_names_five_are_told_and_the_rest_counted() -> None:
-    more = Inspection(modules=tuple("abcdefg"))
-    row = exact_row(inspected([Inspection(modules=())] * 10, [more] * 10), "modules")
-    assert row.reason.startswith("7 more: a (0 -> 1), b (0 -> 1), ")
-    assert row.reason.endswith("e (0 -> 1) and 2 others")
-
-
-def test_a_count_that_varies_is_told_with_its_ends() -> None:
-    cell = of_pairs([(wired(PUT=1 + number % 2), wired(PUT=5 + number % 3)) for number in range(10)])
-    assert exact_row(cell, "requests").reason == "1 more: PUT (1 to 2 -> 5 to 7)"
-
-
-def test_a_count_observed_on_one_side_alone_is_inconclusive() -> None:
-    row = exact_row(of_pairs([(wired(PUT=2), run())] * 10), "requests")
-    assert (row.verdict, row.reason) == (Verdict.INCONCLUSIVE, "not observed in the candidate")
-    row = exact_row(inspected([], [Inspection(instructions=5)]), "instructions")
-    assert (row.verdict, row.reason) == (Verdict.INCONCLUSIVE, "not observed in the baseline")
-
-
-def test_a_count_that_nobody_observed_has_no_row() -> None:
-    assert judge([paired(ratios(0.0, 0.01))], Policy(metrics=(), exact=DEFAULT_EXACT)).rows == ()
-
-
-def test_minor_faults_differ_beyond_two_percent() -> None:
-    def cell(count: int) -> CellEvidence:
-        return of_pairs([(run(minor_faults=1000), run(minor_faults=count))] * 10)
-
-    assert exact_row(cell(1020), "minor_faults").verdict is Verdict.PASS
-    assert exact_row(cell(1021), "minor_faults").verdict is Verdict.FAIL
-
-
-def with_cpu(worsening: float, name: str = "x", sigma: float = 0.01) -> CellEvidence:
-    return of_pairs([(run(cpu_time=1.0), run(cpu_time=ratio)) for ratio in ratios(worsening, sigma)], name)
-
-
-@pytest.mark.parametrize(("worsening", "told"), [(0.1, "worse"), (-0.1, "better")])
-def test_other_metrics_that_changed_inform_and_decide_nothing(worsening: float, told: str) -> None:
-    row = only(judge([with_cpu(worsening)], Policy()), "cpu_time", Kind.INFORMING)
-    assert (row.verdict, row.reason, row.decides) == (None, told, False)
-    assert row.change == pytest.approx(worsening, abs=1e-3)
-
-
-@pytest.mark.parametrize(("worsening", "sigma"), [(0.015, 0.001), (0.03, 0.3)])
-def test_other_metrics_that_changed_little_or_perhaps_are_not_shown(worsening: float, sigma: float) -> None:
-    rows = judge([with_cpu(worsening, sigma=sigma)], Policy()).rows
-    assert Kind.INFORMING not in {row.kind for row in rows}
-
-
-def test_false_discoveries_among_many_metrics_are_held_down() -> None:
-    one = with_cpu(0.035, sigma=0.08)
-    row = only(judge([one], Policy()), "cpu_time", Kind.INFORMING)
-    assert row.p is not None
-    assert 0.005 < row.p < 0.05
-    many = [one, *(with_cpu(0.0, f"b{number}", 0.08) for number in range(12))]
-    assert Kind.INFORMING not in {row.kind for row in judge(many, Policy()).rows}
 
 
 def test_what_the_pairs_look_like_is_told() -> None:
