@@ -2,12 +2,9 @@
 
 import ipaddress
 import os
-import select
-import signal
 import time
 from contextlib import ExitStack
-from types import FrameType
-from typing import Any, Self
+from typing import Any
 
 import click
 import msgspec
@@ -15,6 +12,7 @@ import msgspec
 from s3bench.cli.requestlog import LogFormat
 from s3bench.cli.serveoptions import DOMAIN, Checked, ServeOptions, check_options
 from s3bench.cli.serverlog import ServerLog
+from s3bench.cli.stop import Stop
 from s3bench.cli.voice import voice_for_stderr
 from s3bench.clients.pointing import SECRET_VARIABLE, Target, pointing_lines
 from s3bench.run.owner import workspace_parent
@@ -28,7 +26,6 @@ from s3bench.spec.plan import title
 from s3bench.units import render_bytes
 
 _LOOK_S = 0.25
-_IMPATIENCE_S = 1.0
 _REQUESTS_A_LOOK = 500  # the server answers nobody while it hands its log over, so it does that in small pieces
 
 
@@ -181,39 +178,3 @@ def _introduction(checked: Checked, server: ServerProcess) -> list[str]:
 
 def _open(checked: Checked) -> str:
     return "" if checked.settings.access_key else "; any credentials are accepted"
-
-
-class Stop:
-    """Set by SIGINT and SIGTERM while the context lasts; another one a second later interrupts whatever hangs.
-
-    Not sooner: who stops a whole process group, as timeout(1) does, often signals each process twice.
-    A pipe, since a lock such as that of `threading.Event` may be held by the very code that the signal interrupts.
-    """
-
-    def __init__(self) -> None:
-        self._stack = ExitStack()
-        self._asked_s: float | None = None
-        self._wake, self._woken = 0, 0
-
-    def __enter__(self) -> Self:
-        self._wake, self._woken = os.pipe()
-        self._stack.callback(os.close, self._wake)
-        self._stack.callback(os.close, self._woken)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._stack.callback(signal.signal, number, signal.signal(number, self._on_signal))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def wait(self, limit_s: float) -> bool:
-        """Wait up to `limit_s`; whether to stop."""
-        return bool(select.select((self._wake,), (), (), limit_s)[0])
-
-    def _on_signal(self, _signal: int, _frame: FrameType | None) -> None:
-        now_s = time.monotonic()
-        if self._asked_s is None:
-            self._asked_s = now_s
-            os.write(self._woken, b"!")
-        elif now_s - self._asked_s > _IMPATIENCE_S:
-            raise KeyboardInterrupt

@@ -220,7 +220,7 @@ def test_warnings_failures_and_unfinished_runs_of_either_document_are_told() -> 
         "b: the machine is busy",
         "b: the run did not come to its end",
         "b: 1 failure in s3.cp.download on cli-crt@2.38.5 (the client failed)",
-        "b: s3.cp.download on cli-crt@2.38.5: 6 iterations in doubt, such as: stub-bound: busy for 62% of it",
+        "b: s3.cp.download on cli-crt@2.38.5: 6 iterations in doubt, stub-bound: busy for 62% of it",
     )
 
 
