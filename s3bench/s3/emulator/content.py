@@ -85,6 +85,7 @@ class Stored:
 
     def segments(self, start: int, end: int) -> tuple[Segment, ...]:
         """Give a range of the memory's file."""
+        self._extent.was_sent = True
         begin = self._extent.offset + self._at
         return (Segment(self._extent, begin + start, begin + end),)
 

@@ -2,7 +2,8 @@
 
 Owns the limit. Large bodies are extents of an anonymous file that sendfile(2) can read from. Its offsets are endless, a
 freed extent gives its pages back to the machine, so nothing fragments and no descriptor is spent on an object. A few
-freed extents are kept for the next body of the same size, since fresh pages cost as much as filling them.
+freed extents are kept for the next body of the same size, since fresh pages cost as much as filling them: never such as
+were sent, since what sendfile(2) has put into a socket are the pages themselves, read by the client later.
 """
 
 import ctypes
@@ -65,10 +66,10 @@ class Memory:
             if self._trim is not None:
                 self._trim(0)
 
-    def free(self, offset: int, size_bytes: int) -> None:
+    def free(self, offset: int, size_bytes: int, *, was_sent: bool) -> None:
         """Take back an extent: keep it for the next one of its size, or give its pages to the machine."""
         self.held_bytes -= size_bytes
-        if self._spare_bytes + size_bytes > _SPARE_BYTES_MAX:
+        if was_sent or self._spare_bytes + size_bytes > _SPARE_BYTES_MAX:
             self._punch(offset, size_bytes)
             return
         self._spare.setdefault(size_bytes, []).append(offset)
@@ -112,9 +113,12 @@ class Hold:
 
 
 class Extent:
-    """Room in the memory's file, from `offset` on; given back with the last reference. An `exchange.Source`."""
+    """Room in the memory's file, from `offset` on; given back with the last reference. An `exchange.Source`.
 
-    __slots__ = ("_memory", "_size_bytes", "descriptor", "offset")
+    `was_sent` is set by whoever lets bytes of it be sent.
+    """
+
+    __slots__ = ("_memory", "_size_bytes", "descriptor", "offset", "was_sent")
 
     name = "an object's memory"
 
@@ -123,6 +127,7 @@ class Extent:
         self._size_bytes = size_bytes
         self.descriptor = memory.descriptor
         self.offset = offset
+        self.was_sent = False
 
     def write(self, data: memoryview, at: int) -> None:
         """Write `data` `at` bytes into the extent."""
@@ -132,4 +137,4 @@ class Extent:
             at += written
 
     def __del__(self) -> None:
-        self._memory.free(self.offset, self._size_bytes)
+        self._memory.free(self.offset, self._size_bytes, was_sent=self.was_sent)

@@ -209,6 +209,17 @@ def test_an_object_that_is_deleted_while_it_is_read_is_read_to_its_end(victim: V
         assert slow.answer() == (200, body)
 
 
+def test_an_object_that_is_replaced_while_its_last_bytes_are_on_their_way_arrives_as_it_was(victim: Victim) -> None:
+    body = noise(MIB)
+    assert victim.ask("PUT", "/bucket/replaced", body)[0] == 200
+    with victim.connect() as slow:
+        slow.send("GET", "/bucket/replaced")
+        victim.settled(lambda counters: counters.requests == 2)
+        for seed in range(1, 5):
+            assert victim.ask("PUT", "/bucket/replaced", noise(MIB, seed))[0] == 200
+        assert slow.answer() == (200, body)
+
+
 def test_a_body_counts_from_its_first_byte_and_comes_back_with_its_connection(victim: Victim) -> None:
     with contextlib.ExitStack() as stack:
         slow = [stack.enter_context(victim.connect()) for _ in range(15)]
