@@ -47,16 +47,21 @@ class Prepare(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Begin(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Do the worker's share of a phase; second 0 begins at `start_ns` of the machine's monotonic clock.
+    """Get ready for the worker's share of a phase.
 
-    `first_number` is the first object number that is free for new objects: numbers below belong to the data set.
-    `loop` makes draws differ from loop to loop.
+    `first_numbers` tell for each job the first object number that is free for its new objects; the data set's numbers
+    go from 0 to the job's `objects`. `loop` makes draws differ from loop to loop.
     """
 
     phase: Phase
-    start_ns: int
-    first_number: int
+    first_numbers: tuple[int, ...]
     loop: int = 0
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Do it; second 0 begins at `start_ns` of the machine's monotonic clock."""
+
+    start_ns: int
 
 
 class Stop(msgspec.Struct, frozen=True, tag=True):
@@ -69,19 +74,26 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     pid: int
 
 
+class Ready(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """All objects of the phase are made: it can start."""
+
+    worker: int
+
+
 class Ended(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The phase is over for this worker, after its last tally.
 
     `elapsed_ns`: from `start_ns` to the last start or the end of `duration_s`. `unfinished` operations were in flight
-    then: `late` of them ended well afterwards, the others were given up.
-    `next_number` is the first object number not used.
+    then: `late` of them ended well afterwards, the others were given up. `open_ns` is for how long they had been in
+    flight, added up. `written` is for each job how many new objects there are from the worker's first on without gap.
     """
 
     worker: int
     elapsed_ns: int
     unfinished: int
     late: int
-    next_number: int
+    open_ns: int
+    written: tuple[int, ...]
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -92,5 +104,5 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     fix: str = ""
 
 
-Order = Prepare | Begin | Stop
-Report = Prepared | Tally | Ended | Failed
+Order = Prepare | Begin | Start | Stop
+Report = Prepared | Ready | Tally | Ended | Failed

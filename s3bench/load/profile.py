@@ -4,6 +4,7 @@ Owns the nouns; plain values, since they cross a channel to the workers and are 
 people write is read by `profilefile`, `stress` (s4's files) and the command line.
 """
 
+import hashlib
 from enum import StrEnum
 
 import msgspec
@@ -60,10 +61,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     Closed loop keeps all `threads` busy. In open loop, with a `rate`, they are the most that is in flight; what is
     planned while all are busy waits, and its response time counts from its plan. `objects` is how many objects of the
-    data set are read; `operations` ends the job after as many, over all its threads. A range starts at a random
-    multiple of `range_bytes`; a multipart upload has parts of `part_bytes`; a list returns at most `list_keys`. With
-    `overwrite` PUT takes keys of the data set as `keys` chooses, else new ones. `reads_bodies` off stops reading at the
-    end of a response's head and closes the connection (s4's `read_sparse`).
+    data set are read, by default those that phases before have written, or else 1,000. `operations` ends the job after
+    as many, over all its threads. A range starts at a random multiple of `range_bytes`; a multipart upload has parts of
+    `part_bytes`; a list returns at most `list_keys`. With `overwrite` PUT takes keys of the data set as `keys` chooses,
+    else new ones. `reads_bodies` off stops reading at the end of a response's head and closes the connection (s4's
+    `read_sparse`).
     """
 
     name: str = ""
@@ -72,7 +74,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     threads: int = 1
     rate: Rate | None = None
     operations: int | None = None
-    objects: int = 1000
+    objects: int | None = None
     keys: KeyChoice = KeyChoice.UNIFORM
     zipf_exponent: float = 1.0
     range_bytes: int | None = None
@@ -134,6 +136,11 @@ class DataSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     payload: Payload = Payload()
     layout: Layout = Layout.SHARED
     key_file: str | None = None
+
+    def of(self, sizes: Sizes) -> "DataSet":
+        """The part with objects of these sizes, in a directory of its own: an object's number must tell its size."""
+        tag = hashlib.blake2b(repr(sizes.slots).encode(), digest_size=4).hexdigest()
+        return msgspec.structs.replace(self, root=f"{self.root}{tag}/")
 
 
 class Manner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

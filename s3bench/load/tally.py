@@ -44,7 +44,7 @@ class Stream(msgspec.Struct, frozen=True, array_like=True):
     losses: tuple[Loss, ...] = ()
 
 
-class Tally(msgspec.Struct, frozen=True, array_like=True, tag=True):
+class Tally(msgspec.Struct, frozen=True, tag=True):
     """One second of one worker; `second` counts from the phase's start, and holds what ended in it.
 
     `in_flight_ns` is the integral of the operations in flight over the time (count times nanoseconds), measured apart

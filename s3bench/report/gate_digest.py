@@ -295,6 +295,6 @@ def _word(name: str, *, is_more: bool) -> str:
         return "more memory" if is_more else "less memory"
     if name.endswith("cpu_time"):
         return "more CPU time" if is_more else "less CPU time"
-    if name == "total_time":
+    if name == "total_time" or name.startswith("load."):
         return "slower" if is_more else "faster"
     return "later" if is_more else "earlier"

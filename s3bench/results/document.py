@@ -5,6 +5,7 @@ change gives a new document. `docs/results.md` describes each key.
 
 History of the format (`schema_version`):
 1: the first.
+2: measurements of load runs (`load`); documents of version 1 read as they are.
 """
 
 import math
@@ -19,7 +20,7 @@ from s3bench.errors import BadInput
 from s3bench.results.audit import Audit
 from s3bench.results.measurement import Failure, Measurement
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _INDENT = 2
 

@@ -94,7 +94,8 @@ class Histogram:
         return self.sum_ns / self.count if self.count else None
 
     def _at(self, percent: float) -> float:
-        rank = max(1, math.ceil(self.count * percent / 100))
+        # In whole numbers: 99.9 is no exact double, and a rank may not slip by one for that.
+        rank = max(1, -(-self.count * round(percent * 1000) // 100_000))
         index = int(np.searchsorted(np.cumsum(self._counts), rank))
         return min(max(_middle_ns(index), float(self.min_ns)), float(self.max_ns))
 
@@ -113,6 +114,11 @@ def carries(count: int, percent: float) -> bool:
     for the 99.9th.
     """
     return count > 0 and (percent / 100) ** count <= _RISK
+
+
+def samples_needed(percent: float) -> int:
+    """The fewest samples that carry a percentile."""
+    return max(1, math.ceil(math.log(_RISK) / math.log(percent / 100)))
 
 
 def _bin_of(samples_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -41,7 +41,8 @@ class Failures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class Second(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What ended in one second of the phase, warm-up included where `second` is below it.
 
-    `failures` are attempts. `stalled` means that operations were in flight and none ended.
+    `failures` are attempts. Percentiles are of the response times. `in_flight` is the mean over the second. `stalled`
+    means that none ended although operations were in flight that usually take less time than they had.
     """
 
     second: int
@@ -63,8 +64,12 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     `latency` counts from an attempt's start to its last byte, `first_byte` to the first byte of the response;
     `response` from the planned start (open loop) or the first attempt, null where that is the same. `in_flight` is the
     mean number of operations in flight, measured apart from the latencies, and `in_flight_by_littles_law` what their
-    rate and latencies say. `unfinished` operations were in flight at the end, `late` of them ended well afterwards;
-    neither counts. `repeated` of the operations read what had been read before.
+    rate and latencies say. `waiting_max` is the most planned operations that found no free thread. `unfinished`
+    operations were in flight at the end, `late` of them ended well afterwards; neither counts. `connects` are
+    connections made. These five are counted over all kinds together, and null for one kind among several, which has no
+    `stalls` and `seconds` either. `all` counts a multipart upload as one operation and leaves out its requests, which
+    have kinds of their own. `repeated` of the operations read what had been read before. `client_cpu_share` is how busy
+    the busiest worker was during the phase, 1 being a whole core.
     `rate_planned` is the open loop's, null in closed loop. `bottleneck` is `client`, `connections`, `network` or
     `server`, empty where nothing points to one; `ceiling` is what this machine reached against a server that does
     nothing.
@@ -85,12 +90,12 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     latency: Latency
     first_byte: Latency
     response: Latency | None = None
-    in_flight: float
+    in_flight: float | None
     in_flight_by_littles_law: float
-    waiting_max: int = 0
-    unfinished: int = 0
-    late: int = 0
-    connects: int = 0
+    waiting_max: int | None = None
+    unfinished: int | None = None
+    late: int | None = None
+    connects: int | None = None
     client_cpu_share: float
     ceiling: float | None = None
     bottleneck: str = ""

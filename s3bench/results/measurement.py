@@ -11,10 +11,12 @@ from itertools import pairwise
 
 import msgspec
 
+from s3bench.results.load import Load
 from s3bench.results.metrics import METRICS_BY_NAME
 
 _SERVER_BOUND_SHARE = 0.5
 _SHORT_WINDOW_SHARE = 0.5
+_CHOSEN_BY_LOAD = frozenset({"total_time", "cpu_time"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +138,8 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     `iteration` counts from 0, warm-up iterations not counted. `engine` is the S3 engine that the wire showed (`crt`,
     `python`, `go`, `other`, joined by `+` when there were several), empty when there was no request.
     `requests_by_kind` counts requests by what they were (`GET ranged`, `PUT`). `network` holds what was achieved of a
-    network model against what was asked, where one was imposed.
+    network model against what was asked, where one was imposed. `load` holds what a phase of a load run showed: its
+    `total_time` is the measured window, `cpu_time` that of all workers within it.
     """
 
     iteration: int
@@ -163,6 +166,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     wire: Wire | None
     harness: Harness
     network: tuple[NetworkFigure, ...] = ()
+    load: Load | None = None
     warnings: tuple[str, ...]
 
 
@@ -259,7 +263,12 @@ def _rate(start: tuple[float, float], end: tuple[float, float]) -> float:
 
 
 def figure(measurement: Measurement, name: str) -> float | None:
-    """Look up the figure of the metric `name`; `None` when it was not measured."""
+    """Look up the figure of the metric `name`; `None` when it was not measured.
+
+    How long a load run took was chosen and not measured, and the CPU time follows from that: neither is a figure.
+    """
+    if measurement.load is not None and name in _CHOSEN_BY_LOAD:
+        return None
     value: object = measurement
     for key in METRICS_BY_NAME[name].name.split("."):
         value = getattr(value, key, None)

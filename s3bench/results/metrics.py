@@ -18,6 +18,8 @@ class Unit(StrEnum):
     CORES = "cores"
     COUNT = "count"
     BYTES_PER_SECOND = "bytes/s"
+    PER_SECOND = "1/s"
+    SHARE = "share"
 
 
 class Direction(StrEnum):
@@ -45,6 +47,11 @@ _SAMPLES = "samples of the whole process tree"
 _PROBE = "probe inside the client; null where the client has none"
 _WIRE = "the server's wire log; null without a server of ours"
 _HARNESS = "s3bench's own processes"
+_LOAD = "workers of a load run; null otherwise"
+_LOAD_BINS = "histogram of a load run, nearest rank to 0.2 %; null where too few operations carry it"
+_OF_LATENCY = "from an attempt's start to its last byte"
+_OF_FIRST_BYTE = "from an attempt's start to the first byte of the response"
+_OF_RESPONSE = "from the planned start, or the first attempt, to the last byte; null where latency is the same"
 
 
 def _lower(name: str, unit: Unit, meaning: str, source: str) -> Metric:
@@ -91,8 +98,8 @@ METRICS: tuple[Metric, ...] = (
         name="throughput",
         unit=Unit.BYTES_PER_SECOND,
         direction=Direction.HIGHER,
-        meaning="payload bytes both ways over total_time, start-up included",
-        source="wire.bytes_received, wire.bytes_sent and total_time",
+        meaning="payload bytes both ways over total_time, start-up included; of a load run those that were right",
+        source="wire.bytes_received, wire.bytes_sent and total_time; workers of a load run",
     ),
     _lower("milestones.interpreter_start", Unit.SECONDS, "spawn to the first line of Python", _PROBE),
     _lower("milestones.imports_done", Unit.SECONDS, "spawn to the client's modules being imported", _PROBE),
@@ -113,6 +120,27 @@ METRICS: tuple[Metric, ...] = (
     _lower("harness.turnaround_time", Unit.SECONDS, "end of the iteration before to the start of this one", _HARNESS),
     _lower("harness.sampler_cpu_time", Unit.SECONDS, "CPU time of the sampler during the iteration", _HARNESS),
     _lower("harness.server_cpu_time", Unit.SECONDS, "CPU time of the server during the iteration", _HARNESS),
+    Metric(
+        name="load.operations_rate",
+        unit=Unit.PER_SECOND,
+        direction=Direction.HIGHER,
+        meaning="operations that ended well, per second of the measured window",
+        source=_LOAD,
+    ),
+    _lower("load.error_rate", Unit.SHARE, "operations that failed after all attempts, among those that ended", _LOAD),
+    _lower("load.latency.mean", Unit.SECONDS, f"mean, {_OF_LATENCY}", _LOAD),
+    _lower("load.latency.p50", Unit.SECONDS, f"median, {_OF_LATENCY}", _LOAD_BINS),
+    _lower("load.latency.p90", Unit.SECONDS, f"90th percentile, {_OF_LATENCY}", _LOAD_BINS),
+    _lower("load.latency.p99", Unit.SECONDS, f"99th percentile, {_OF_LATENCY}", _LOAD_BINS),
+    _lower("load.latency.p999", Unit.SECONDS, f"99.9th percentile, {_OF_LATENCY}", _LOAD_BINS),
+    _lower("load.latency.max", Unit.SECONDS, f"longest, {_OF_LATENCY}", _LOAD),
+    _lower("load.first_byte.p50", Unit.SECONDS, f"median, {_OF_FIRST_BYTE}", _LOAD_BINS),
+    _lower("load.first_byte.p90", Unit.SECONDS, f"90th percentile, {_OF_FIRST_BYTE}", _LOAD_BINS),
+    _lower("load.first_byte.p99", Unit.SECONDS, f"99th percentile, {_OF_FIRST_BYTE}", _LOAD_BINS),
+    _lower("load.response.p50", Unit.SECONDS, f"median, {_OF_RESPONSE}", _LOAD_BINS),
+    _lower("load.response.p99", Unit.SECONDS, f"99th percentile, {_OF_RESPONSE}", _LOAD_BINS),
+    _neutral("load.in_flight", Unit.COUNT, "mean number of operations in flight", _LOAD),
+    _neutral("load.client_cpu_share", Unit.SHARE, "part of a core that the busiest worker used", _LOAD),
 )
 
 METRICS_BY_NAME = {metric.name: metric for metric in METRICS}
@@ -135,5 +163,9 @@ def render_figure(value: float, unit: Unit) -> str:
             return f"{render_bytes(value)}/s"
         case Unit.CORES:
             return f"{value:.2f} cores"
+        case Unit.PER_SECOND:
+            return f"{value:,.0f}/s" if abs(value) >= 100 else f"{value:.3g}/s"  # noqa: PLR2004 (three digits)
+        case Unit.SHARE:
+            return f"{value * 100:.3g} %"
         case Unit.COUNT:
             return f"{value:,.1f}".removesuffix(".0")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 REDACTED = "***"
 
 _NAMES = r"[\w-]*(?:secret|token|password|passwd|credential|signature|access[-_]key|api[-_]key)[\w-]*"
+_SHORT_OPTION = re.compile(r"^(-q*[as])(.*)$", re.DOTALL)  # keys as the s3-benchmark tools take them, flags before
 _SECRET_OPTION = re.compile(rf"^--?{_NAMES}$", re.IGNORECASE)
 _SECRET_ASSIGNMENT = re.compile(rf"\b({_NAMES}=)[^&\s]+", re.IGNORECASE)
 _URL_CREDENTIALS = re.compile(r"\b([a-z][a-z0-9+.-]*://)[^/@\s]+@", re.IGNORECASE)
@@ -16,10 +17,13 @@ def redact(arguments: Sequence[str]) -> tuple[str, ...]:
     redacted = []
     hide_next = False
     for argument in arguments:
+        short = _SHORT_OPTION.match(argument)
         if hide_next and not argument.startswith("--"):
             redacted.append(REDACTED)
+        elif short is not None:
+            redacted.append(short[1] + (REDACTED if short[2] else ""))
         else:
             without_credentials = _URL_CREDENTIALS.sub(rf"\g<1>{REDACTED}@", argument)
             redacted.append(_SECRET_ASSIGNMENT.sub(rf"\g<1>{REDACTED}", without_credentials))
-        hide_next = bool(_SECRET_OPTION.match(argument))
+        hide_next = bool(_SECRET_OPTION.match(argument)) or (short is not None and not short[2])
     return tuple(redacted)

@@ -1,21 +1,18 @@
 """What the harness and the server's process say to each other, and how it crosses the socket pair between them.
 
-Owns the messages and their framing: eight bytes of length, then MessagePack. One question at a time, one answer each.
+Owns the messages, in MessagePack; their framing is `frames`'. One question at a time, one answer each.
 """
 
 import socket
-import time
 
 import msgspec
 
 from s3bench.errors import BadInput, S3BenchError
 from s3bench.s3.emulator.settings import EmulatorSettings
+from s3bench.s3.frames import read_frame, write_frame
 from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog, WireRequest
 from s3bench.spec.definition import FileBody, Match, Response
-
-_LENGTH_BYTES = 8
-_PIECE_BYTES = 1 << 20
 
 
 class Scripted(msgspec.Struct, frozen=True, array_like=True):
@@ -160,10 +157,6 @@ _QUESTIONS: msgspec.msgpack.Decoder[Question] = msgspec.msgpack.Decoder(Question
 _ANSWERS: msgspec.msgpack.Decoder[Answer] = msgspec.msgpack.Decoder(Answer)
 
 
-class ChannelClosed(Exception):
-    """The other side is gone, or did not speak within the time it was given."""
-
-
 class Channel:
     """One end of the socket pair; blocking, within the limits given."""
 
@@ -172,35 +165,12 @@ class Channel:
 
     def send(self, message: Question | Answer, *, limit_s: float) -> None:
         """Send one message within `limit_s`."""
-        data = msgspec.msgpack.encode(message)
-        self._sock.settimeout(limit_s)
-        try:
-            self._sock.sendall(len(data).to_bytes(_LENGTH_BYTES, "big") + data)
-        except OSError as error:
-            raise ChannelClosed from error
+        write_frame(self._sock, msgspec.msgpack.encode(message), limit_s=limit_s)
 
     def receive_question(self, *, limit_s: float) -> Question:
         """Wait for the next question, at the server."""
-        return _QUESTIONS.decode(self._receive(limit_s))
+        return _QUESTIONS.decode(read_frame(self._sock, limit_s=limit_s))
 
     def receive_answer(self, *, limit_s: float) -> Answer:
         """Wait for the next answer, at the harness."""
-        return _ANSWERS.decode(self._receive(limit_s))
-
-    def _receive(self, limit_s: float) -> bytearray:
-        deadline_s = time.monotonic() + limit_s
-        length = int.from_bytes(self._exactly(_LENGTH_BYTES, deadline_s), "big")
-        return self._exactly(length, deadline_s)
-
-    def _exactly(self, size_bytes: int, deadline_s: float) -> bytearray:
-        data = bytearray()
-        while len(data) < size_bytes:
-            try:
-                self._sock.settimeout(max(0.001, deadline_s - time.monotonic()))
-                piece = self._sock.recv(min(_PIECE_BYTES, size_bytes - len(data)))
-            except OSError as error:
-                raise ChannelClosed from error
-            if not piece:
-                raise ChannelClosed
-            data += piece
-        return data
+        return _ANSWERS.decode(read_frame(self._sock, limit_s=limit_s))

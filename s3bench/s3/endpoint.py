@@ -21,7 +21,6 @@ from s3bench.s3.control import (
     Arm,
     Armed,
     Channel,
-    ChannelClosed,
     Collect,
     Collected,
     Drain,
@@ -34,6 +33,7 @@ from s3bench.s3.control import (
     StoredFile,
 )
 from s3bench.s3.emulator.settings import EmulatorSettings
+from s3bench.s3.frames import ChannelClosed
 from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog
 from s3bench.spec.definition import Response

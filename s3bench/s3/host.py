@@ -25,7 +25,6 @@ from s3bench.s3.control import (
     Arm,
     Armed,
     Channel,
-    ChannelClosed,
     Collect,
     Collected,
     Counters,
@@ -39,6 +38,7 @@ from s3bench.s3.control import (
 )
 from s3bench.s3.emulator.handler import Emulator
 from s3bench.s3.exchange import Handler
+from s3bench.s3.frames import ChannelClosed
 from s3bench.s3.network.networked import Networked
 from s3bench.s3.refusal import S3Refusal
 from s3bench.s3.server import Server, raise_descriptor_limit

@@ -55,6 +55,11 @@ DEFAULT_METRICS = (
     "wire.requests",
     "wire.bytes_received",
     "wire.bytes_sent",
+    "load.operations_rate",
+    "load.error_rate",
+    "load.latency.p50",
+    "load.latency.p99",
+    "load.first_byte.p50",
 )
 ORDER_WARNING = (
     "measured one after the other: what the machine did meanwhile looks like a difference between them, and order "

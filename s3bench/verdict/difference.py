@@ -231,5 +231,9 @@ def _word(each: Row) -> str:
     name = each.metric
     if each.unit is Unit.SECONDS and "cpu" not in name:
         return "slower" if more else "faster"
+    if each.unit is Unit.SHARE:
+        return "more errors" if more else "fewer errors"
+    if each.unit is Unit.PER_SECOND:
+        return "more operations" if more else "fewer operations"
     noun = "CPU time" if "cpu" in name else "memory" if each.unit is Unit.BYTES else "throughput"
     return f"{'more' if more else 'less'} {noun}"

@@ -7,7 +7,7 @@ from statistics import median
 import msgspec
 
 from s3bench.results.document import Result
-from s3bench.results.metrics import METRICS_BY_NAME
+from s3bench.results.measurement import figure
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,11 +40,10 @@ class Figures:
 
 def figures_of(result: Result, metric: str) -> Figures:
     """Gather the figures of a metric; iterations that lack it are left out."""
-    holder, _, key = METRICS_BY_NAME[metric].name.rpartition(".")
     values: list[float] = []
     iterations: list[int] = []
     for each in result.measurements:
-        value = getattr(getattr(each, holder) if holder else each, key, None)  # no wire, no figures of it
+        value = figure(each, metric)
         if value is not None:
             values.append(value)
             iterations.append(each.iteration)

@@ -44,16 +44,22 @@ class Limits:
 
 TIME_ZONE = Zone(d0=0.02, d1=0.06, floor=0.002)
 MEMORY_ZONE = Zone(d0=0.01, d1=0.03, floor=256 * 1024.0)
+_NO_FLOOR = Zone(d0=0.02, d1=0.06, floor=0.0)
 _ZONES = {
     Unit.SECONDS: TIME_ZONE,
     Unit.BYTES: MEMORY_ZONE,
-    Unit.BYTES_PER_SECOND: Zone(d0=0.02, d1=0.06, floor=0.0),
+    Unit.BYTES_PER_SECOND: _NO_FLOOR,
+    Unit.PER_SECOND: _NO_FLOOR,
 }
 
 
 def default_zone(metric: Metric) -> Zone | None:
     """The zone of a metric; `None` where no change of it is better or worse, or where it is a count."""
-    return None if metric.direction is Direction.NEUTRAL else _ZONES.get(metric.unit)
+    if metric.direction is Direction.NEUTRAL:
+        return None
+    if metric.unit is Unit.SECONDS and metric.name.startswith("load."):
+        return _NO_FLOOR  # a latency is often shorter than the milliseconds that matter to nobody in a command's time
+    return _ZONES.get(metric.unit)
 
 
 def parse_zone(text: str) -> tuple[str, Zone]:

@@ -1,7 +1,6 @@
 """A real S3 as endpoint: works, and leaves the bucket as it was."""
 
 import os
-import shutil
 import socket
 import subprocess
 import time
@@ -12,35 +11,18 @@ from typing import Any
 import boto3
 import pytest
 
-from s3bench.clients.store import Store
 from tests.e2e.conftest import MIB, Finished, download, starting, upload
+from tests.e2e.servers import BUILD_S, KEYS, versitygw_program
 
-KEYS = {"AWS_ACCESS_KEY_ID": "live-test-key", "AWS_SECRET_ACCESS_KEY": "live-test-secret-0123456789"}
-MODULE = "github.com/versity/versitygw/cmd/versitygw@latest"
 _START_S = 20.0
-_BUILD_S = 400.0
 
-pytestmark = pytest.mark.timeout(_BUILD_S + 60)
+pytestmark = pytest.mark.timeout(BUILD_S + 60)
 
 
 @pytest.fixture(scope="session")
 def versitygw() -> str:
-    """The real server's binary: found, or built once into the store where there is Go; skipped where there is none."""
-    built = Store.from_environment(os.environ).root / "servers"
-    places = os.pathsep.join([os.environ.get("PATH", ""), str(Path.home() / "go" / "bin"), str(built)])
-    if found := shutil.which("versitygw", path=places):
-        return found
-    go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
-    if go is None:
-        pytest.skip(f"needs versitygw, and there is no Go to build it: go install {MODULE}")
-    built.mkdir(parents=True, exist_ok=True)
-    environment = {**os.environ, "GOBIN": str(built)}
-    done = subprocess.run(
-        (go, "install", MODULE), env=environment, capture_output=True, text=True, timeout=_BUILD_S, check=False
-    )
-    if done.returncode:
-        pytest.skip(f"needs versitygw, which could not be built: {done.stderr[-300:]}")
-    return str(built / "versitygw")
+    """The real server's binary; skipped where it cannot be had."""
+    return versitygw_program()
 
 
 @pytest.fixture

@@ -120,6 +120,7 @@ def test_all_that_was_measured_is_in_its_place() -> None:
         },
         "harness": {"samples": 3, "turnaround_time": 0.02, "sampler_cpu_time": 0.01, "server_cpu_time": 0.1},
         "network": [{"name": "time to first byte, p50", "unit": "s", "asked": 0.02, "achieved": 0.021, "count": 3}],
+        "load": None,
         "warnings": ["odd"],
     }
 

@@ -5,18 +5,27 @@ from pathlib import Path
 import msgspec
 
 from s3bench.results.document import SCHEMA_VERSION, Client, Document, Result
+from s3bench.results.load import Failures, Latency, Load, Second
 from s3bench.results.measurement import Failure, Harness, Measurement, Milestones, Wire
 from s3bench.results.metrics import METRICS, METRICS_BY_NAME, render_metrics
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "results.md"
-NO_METRICS = {"iteration", "engine", "requests_by_kind", "network", "warnings"}
+LATENCIES = Latency.__struct_fields__
+NO_METRICS = {"iteration", "engine", "requests_by_kind", "network", "load", "warnings"}
 
 
 def test_every_figure_of_a_measurement_is_in_the_table_and_the_other_way_round() -> None:
     nested = {"milestones": Milestones, "wire": Wire, "harness": Harness}
     figures = set(Measurement.__struct_fields__) - NO_METRICS - nested.keys()
     figures |= {f"{name}.{field}" for name, struct in nested.items() for field in struct.__struct_fields__}
-    assert set(METRICS_BY_NAME) == figures
+    assert {name for name in METRICS_BY_NAME if not name.startswith("load.")} == figures
+
+
+def test_every_metric_of_a_load_run_is_a_figure_of_it() -> None:
+    plain = {field for field in Load.__struct_fields__ if field not in {"latency", "first_byte", "response"}}
+    figures = {f"load.{field}" for field in plain}
+    figures |= {f"load.{name}.{field}" for name in ("latency", "first_byte", "response") for field in LATENCIES}
+    assert {name for name in METRICS_BY_NAME if name.startswith("load.")} < figures
 
 
 def test_names_are_unique_and_every_metric_is_explained() -> None:
@@ -30,7 +39,17 @@ def test_the_documented_table_is_the_one_in_the_code() -> None:
 
 def test_every_key_of_the_document_is_documented() -> None:
     text = DOCUMENTATION.read_text(encoding="utf-8")
-    structs: tuple[type[msgspec.Struct], ...] = (Document, Result, Client, Failure, Measurement)
+    structs: tuple[type[msgspec.Struct], ...] = (
+        Document,
+        Result,
+        Client,
+        Failure,
+        Measurement,
+        Load,
+        Latency,
+        Failures,
+        Second,
+    )
     for struct in structs:
         for field in struct.__struct_fields__:
             assert f"`{field}`" in text or f"`{field}." in text, f"{struct.__name__}.{field}"

@@ -19,6 +19,8 @@ from s3bench.results.redaction import redact
         (["https://h/k?X-Amz-Signature=ab&part=1"], ["https://h/k?X-Amz-Signature=***&part=1"]),
         (["https://h/k?X-Amz-Credential=ab&part=1"], ["https://h/k?X-Amz-Credential=***&part=1"]),
         (["--endpoint-url", "https://host:1/x"], ["--endpoint-url", "https://host:1/x"]),
+        (["-a", "AKIA", "-s", "-hunter2", "-b", "x"], ["-a", "***", "-s", "***", "-b", "x"]),
+        (["-aAKIA", "-qshunter2", "-q"], ["-a***", "-qs***", "-q"]),
         (["-k", "token", "file", "user@host"], ["-k", "token", "file", "user@host"]),
         ([], []),
     ],

@@ -1,0 +1,206 @@
+"""Where the results of `s3bench load` go: the document, stdout in the form asked for, and files of seconds.
+
+Owns the writing. The document is written anew after every phase, so that a crash loses at most the running one.
+"""
+
+import glob
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self, TextIO
+
+import click
+import msgspec
+
+import s3bench
+from s3bench.cli.loadoptions import Form
+from s3bench.cli.loadplan import Plan
+from s3bench.cli.loadview import LoadView
+from s3bench.cli.stressview import StressView, reads
+from s3bench.load.outcome import client, recorded, results
+from s3bench.load.profile import Job
+from s3bench.load.session import Measured
+from s3bench.load.standing import Standing
+from s3bench.report.load_csv import second_row, seconds_header
+from s3bench.report.load_lines import header_lines, loop_line
+from s3bench.report.load_matrix import cells, render_matrix
+from s3bench.report.load_stress import StressJob, config_lines
+from s3bench.report.load_table import render_load
+from s3bench.results.document import Document, encode_document, render_time
+from s3bench.results.file import check_output, write_document
+from s3bench.results.load import Second
+from s3bench.results.redaction import redact
+from s3bench.run.machine import machine_facts, machine_warnings
+
+
+class LoadOutput:
+    """Takes what a run shows, second by second and phase by phase; a context manager that closes its files.
+
+    Making it checks, before anything runs, that everything can be written; raises `BadInput`.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        options = plan.options
+        for path in (options.output, options.csv, *_traces(options.trace)):
+            if path is not None:
+                check_output(path, force=options.force)
+        self._wants_json = options.as_json or (
+            plan.form is Form.TABLE and options.output is None and not sys.stdout.isatty()
+        )
+        facts = machine_facts()
+        self.document = Document(
+            s3bench=s3bench.__version__,
+            started_at=render_time(datetime.now(UTC)),
+            command_line=("s3bench", *redact(sys.argv[1:])),
+            machine=msgspec.to_builtins(facts),
+            clients=(client(s3bench.__version__),),
+            options=plan.recorded,
+            warnings=(*machine_warnings(facts), *plan.warnings),
+        )
+        self._stack = ExitStack()
+        self._seconds: TextIO | None = None
+        self._loop = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def begins(self, urls: tuple[str, ...], bucket: str, *, run: str, workers: int) -> None:
+        """Take note where it runs, and begin the files anew; the forms of other tools begin with that."""
+        options = self._plan.options
+        if options.csv is not None:
+            self._seconds = self._stack.enter_context(options.csv.open("w", encoding="utf-8", newline=""))
+            self._seconds.write(seconds_header())
+        for path in _traces(options.trace):
+            path.unlink(missing_ok=True)
+        more = {"endpoint_url": list(redact(urls)), "bucket": bucket, "run": run, "workers": workers}
+        self.document = msgspec.structs.replace(self.document, options={**self.document.options, **more})
+        if self._plan.form is Form.LINES:
+            self._print(header_lines(url=urls[0], bucket=bucket, **_shape(self._plan)))
+        elif self._plan.form is Form.S4:
+            self._print(_config(self._plan, urls[0], bucket))
+
+    def stands(self, standing: Standing, *, phase: str, loop: int) -> None:
+        """Write one second of a phase that is measured."""
+        if self._seconds is not None:
+            self._seconds.writelines(
+                second_row(second, phase=phase, kind=kind, loop=loop + 1) for kind, second in _seconds_of(standing)
+            )
+            self._seconds.flush()
+
+    def view(self, view: LoadView) -> LoadView:
+        """How a phase that is measured is shown: s4's lines take the place of ours."""
+        if self._plan.form is not Form.S4 or self._wants_json:
+            return view
+        jobs = [job for phase in self._plan.profile.phases for job in phase.jobs]
+        return StressView(
+            view,
+            reads_planned=sum(job.operations or 0 for job in jobs if reads(job)),
+            writes_planned=sum(job.operations or 0 for job in jobs if not reads(job)),
+            now=lambda: datetime.now().astimezone(),
+            write=click.echo,
+        )
+
+    def measured(self, measured: Measured) -> None:
+        """Keep what a phase showed."""
+        new = results(
+            measured.findings,
+            measured.phase,
+            iteration=measured.loop,
+            version=s3bench.__version__,
+            peak_memory_bytes=measured.memory_bytes_max,
+        )
+        self.document = recorded(self.document, new)
+        if self._plan.options.output is not None:
+            write_document(self.document, self._plan.options.output)
+        if self._plan.form is Form.LINES:
+            loads = measured.findings.parts or (measured.findings.whole,)
+            self._print(tuple(loop_line(load, loop=measured.loop + 1) for load in loads))
+
+    def warn(self, line: str) -> None:
+        """Let a doubt travel with the document."""
+        self.document = self.document.with_warnings((line,))
+
+    def ends(self) -> None:
+        """Write the document for the last time, and what stdout gets."""
+        self.document = self.document.ended(datetime.now(UTC))
+        if self._plan.options.output is not None:
+            write_document(self.document, self._plan.options.output)
+        if self._wants_json:
+            sys.stdout.buffer.write(encode_document(self.document))
+            sys.stdout.buffer.flush()
+        elif self._plan.form is Form.LINES:
+            self._print(("Benchmark completed.",))
+        elif self._plan.form is Form.TABLE and (self._plan.options.output is None or sys.stdout.isatty()):
+            width, color = shutil.get_terminal_size().columns, sys.stdout.isatty()
+            render = render_matrix if cells(self.document) else render_load
+            click.echo(render(self.document, width=width, color=color), nl=False)
+            if self._plan.options.output is None:
+                click.echo("s3bench: not kept; with -o FILE the results would be", err=True)
+
+    def _print(self, lines: tuple[str, ...]) -> None:
+        if not self._wants_json:
+            click.echo("\n".join(lines))
+
+
+def _config(plan: Plan, url: str, bucket: str) -> tuple[str, ...]:
+    (shown,) = redact((url,))
+    jobs = tuple(job for phase in plan.profile.phases for job in phase.jobs)
+    return config_lines(
+        endpoint=shown,
+        tls_no_verify=not plan.wishes.tls_verify,
+        bucket=bucket,
+        read_range_max=max((job.objects or 0 for job in jobs), default=0),
+        read_sparse=any(not job.reads_bodies for job in jobs),
+        write=tuple(_stress_job(job) for job in jobs if not reads(job)),
+        read=tuple(_stress_job(job) for job in jobs if reads(job)),
+    )
+
+
+def _stress_job(job: Job) -> StressJob:
+    iterations = (job.operations or 0) // job.threads
+    return StressJob(name=job.name, recordsize=job.sizes.text, threadcount=job.threads, iterations=iterations)
+
+
+def _traces(path: Path | None) -> tuple[Path, ...]:
+    """The files of the workers behind `--trace`: the first one's, and others that are there."""
+    if path is None:
+        return ()
+    others = path.parent.glob(f"{glob.escape(path.name)}.*")
+    first = path.with_name(f"{path.name}.0")
+    return first, *(each for each in others if each.suffix[1:].isdecimal() and each != first)
+
+
+def _seconds_of(standing: Standing) -> Iterator[tuple[str, Second]]:
+    for kind in standing.kinds:
+        yield (
+            kind.kind,
+            Second(
+                second=standing.second - 1,
+                operations=kind.operations,
+                failures=kind.failures,
+                bytes=kind.size_bytes,
+                p50=kind.p50_s,
+                p99=kind.p99_s,
+                max=kind.max_s,
+                in_flight=standing.in_flight,
+                stalled=not kind.operations and standing.in_flight > 0,
+            ),
+        )
+
+
+def _shape(plan: Plan) -> dict[str, Any]:
+    phase = plan.profile.phases[0]
+    job = phase.jobs[0]
+    return {
+        "duration_s": phase.duration_s or 0.0,
+        "threads": job.threads,
+        "loops": plan.profile.loops,
+        "size": job.sizes.text,
+    }

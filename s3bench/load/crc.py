@@ -1,0 +1,8 @@
+"""CRC-32 of what is read: ISA-L's, fifteen times faster than zlib's, where the machine has it."""
+
+try:
+    from isal.isal_zlib import crc32
+except ImportError:
+    from zlib import crc32
+
+__all__ = ["crc32"]

@@ -1,0 +1,154 @@
+"""One second of a phase over all workers, as it comes in, and what is kept of it when it is complete.
+
+Owns the joining of one second's tallies and the rule for stalls. Sums over the whole window are `findings`'.
+"""
+
+from dataclasses import dataclass, field
+
+from s3bench.load.operation import MIXABLE, Kind
+from s3bench.load.standing import KindStanding
+from s3bench.load.tally import Stream, Tally
+from s3bench.results.histogram import Bins, Histogram
+from s3bench.results.load import Second
+
+NS = 1_000_000_000
+WHOLE_NS = 990_000_000
+"""A second that a worker closed a little early is whole all the same."""
+
+_STALL_S = 0.5
+
+
+def is_operation(kind: Kind) -> bool:
+    """Whether the kind is a whole operation, and not one request of a multipart upload."""
+    return kind in MIXABLE
+
+
+def response_bins(stream: Stream) -> Bins:
+    """The response times: those of the attempts where none differ."""
+    return stream.response if stream.response.indexes else stream.service
+
+
+@dataclass(slots=True)
+class _Kind:
+    """What ended of one kind in a second."""
+
+    operations: int = 0
+    bytes: int = 0
+    failures: int = 0
+    response: Histogram = field(default_factory=Histogram)
+
+
+@dataclass(slots=True, kw_only=True)
+class Moment:
+    """The tallies of one second, added up. `cpu_share` is that of the busiest worker."""
+
+    second: int
+    length_ns: int = 0
+    kinds: dict[Kind, _Kind] = field(default_factory=dict)
+    failures: dict[str, int] = field(default_factory=dict)
+    in_flight_ns: int = 0
+    in_flight_max: int = 0
+    waiting: int = 0
+    cpu_share: float = 0.0
+
+    def add(self, tally: Tally) -> None:
+        """Add one worker's part."""
+        self.length_ns = max(self.length_ns, tally.length_ns)
+        self.in_flight_ns += tally.in_flight_ns
+        self.in_flight_max += tally.in_flight_max
+        self.waiting += tally.waiting_max
+        self.cpu_share = max(self.cpu_share, tally.cpu_ns / tally.length_ns if tally.length_ns else 0.0)
+        for stream in tally.streams:
+            if is_operation(stream.kind):
+                self._add(stream)
+
+    def _add(self, stream: Stream) -> None:
+        known = self.kinds.setdefault(stream.kind, _Kind())
+        known.operations += stream.operations
+        known.bytes += stream.bytes_up + stream.bytes_down
+        known.response.merge(response_bins(stream))
+        for loss in filter(lambda loss: loss.count, stream.losses):  # others only add to the time lost before
+            known.failures += loss.count
+            self.failures[loss.label] = self.failures.get(loss.label, 0) + loss.count
+
+    @property
+    def operations(self) -> int:
+        """How many ended well."""
+        return sum(kind.operations for kind in self.kinds.values())
+
+    @property
+    def bytes(self) -> int:
+        """Their bytes, both ways."""
+        return sum(kind.bytes for kind in self.kinds.values())
+
+    @property
+    def length_s(self) -> float:
+        """How long it was: less than a second at a phase's end."""
+        return self.length_ns / NS
+
+    @property
+    def in_flight(self) -> float:
+        """The mean number of operations in flight."""
+        return self.in_flight_ns / self.length_ns if self.length_ns else 0.0
+
+    def standings(self) -> tuple[KindStanding, ...]:
+        """What it shows of each kind, for the live view."""
+        return tuple(self._standing(kind) for kind in MIXABLE if kind in self.kinds)
+
+    def _standing(self, kind: Kind) -> KindStanding:
+        known, length_s = self.kinds[kind], self.length_s or 1.0
+        return KindStanding(
+            kind=kind,
+            operations=known.operations,
+            size_bytes=known.bytes,
+            rate=known.operations / length_s,
+            bytes_rate=known.bytes / length_s,
+            p50_s=seconds(known.response.percentile_ns(50)),
+            p99_s=seconds(known.response.percentile_ns(99)),
+            failures=known.failures,
+            max_s=known.response.max_ns / NS if known.response.count else None,
+        )
+
+    def kept(self) -> "Kept":
+        """What stays of it."""
+        whole = Histogram.merged(kind.response.bins() for kind in self.kinds.values())
+        figures = Second(
+            second=self.second,
+            operations=self.operations,
+            failures=sum(self.failures.values()),
+            bytes=self.bytes,
+            p50=seconds(whole.percentile_ns(50)),
+            p99=seconds(whole.percentile_ns(99)),
+            max=whole.max_ns / NS if whole.count else None,
+            in_flight=self.in_flight,
+            stalled=False,
+        )
+        return Kept(figures=figures, length_ns=self.length_ns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A second that is over: its figures, stalls not marked yet, and its true length."""
+
+    figures: Second
+    length_ns: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is no part of a second only."""
+        return self.length_ns >= WHOLE_NS
+
+    def is_stalled(self, usual_s: float | None) -> bool:
+        """Whether nothing ended though something should have.
+
+        Operations were in flight for half the second on average, and usually (`usual_s`, the median) take less than
+        that; where none has ended at all, nothing excuses the second.
+        """
+        ended = self.figures.operations + self.figures.failures
+        has_waited = self.figures.in_flight >= _STALL_S
+        return self.is_whole and ended == 0 and has_waited and (usual_s is None or usual_s < _STALL_S)
+
+
+def seconds(value_ns: float | None) -> float | None:
+    """Nanoseconds as seconds, what is not known left so."""
+    return None if value_ns is None else value_ns / NS

@@ -1,0 +1,155 @@
+"""What a worker counts: latencies, bytes and losses of every kind of every job, a tally of them each second.
+
+Owns the counting. In the hot path a latency is one integer appended to an array; once a second numpy puts them into
+bins. Seconds in which nothing ended give tallies too, so that stalls show.
+"""
+
+import time
+from array import array
+from collections.abc import Callable
+
+import numpy as np
+
+from s3bench.load.loop import Loop
+from s3bench.load.operation import Kind
+from s3bench.load.tally import Loss, Stream, Tally
+from s3bench.results.histogram import Bins, Histogram
+
+SECOND_NS = 1_000_000_000
+
+
+class Lane:
+    """What a job did of one kind in the current second.
+
+    A latency in `quick` is service time, time to the first byte and response time in one, as it is where an answer
+    comes in one piece to the first attempt of a closed loop. Others go to `service`, `first_byte` and `response`.
+    """
+
+    __slots__ = (
+        "_losses", "bytes_down", "bytes_up", "first_byte", "job", "kind", "quick", "repeated", "response", "service",
+    )  # fmt: skip
+
+    def __init__(self, job: int, kind: Kind) -> None:
+        self.job = job
+        self.kind = kind
+        self.quick = array("q")
+        self.service = array("q")
+        self.first_byte = array("q")
+        self.response = array("q")
+        self.bytes_up = 0
+        self.bytes_down = 0
+        self.repeated = 0
+        self._losses: dict[str, list[int]] = {}
+
+    def lose(self, label: str, *, retried: bool, lost_ns: int, body_bytes: int) -> None:
+        """Count an attempt that failed."""
+        counts = self._losses.setdefault(label, [0, 0, 0, 0])
+        counts[0] += 1
+        counts[1] += retried
+        counts[2] += lost_ns
+        counts[3] += body_bytes
+
+    def lose_time(self, label: str, lost_ns: int) -> None:
+        """Add what an attempt that failed before has cost besides: the wait until the next one."""
+        self._losses.setdefault(label, [0, 0, 0, 0])[2] += lost_ns
+
+    def take(self) -> Stream | None:
+        """What was counted, which is forgotten by that; `None` where it is nothing."""
+        operations = len(self.quick) + len(self.service)
+        if not operations and not self._losses:
+            return None
+        quick, apart = np.array(self.quick, np.int64), bool(len(self.service))
+        service = _bins(quick, self.service)
+        stream = Stream(
+            job=self.job,
+            kind=self.kind,
+            operations=operations,
+            repeated=self.repeated,
+            bytes_up=self.bytes_up,
+            bytes_down=self.bytes_down,
+            service=service,
+            first_byte=_bins(quick, self.first_byte) if apart else service,
+            response=_bins(quick, self.response) if apart else service,
+            losses=tuple(Loss(label, *counts) for label, counts in self._losses.items()),
+        )
+        # Emptied in place: those who append hold on to the arrays.
+        for samples in (self.quick, self.service, self.first_byte, self.response):
+            del samples[:]
+        self.bytes_up = self.bytes_down = self.repeated = 0
+        self._losses = {}
+        return stream
+
+
+def _bins(quick: "np.ndarray[tuple[int], np.dtype[np.int64]]", samples: "array[int]") -> Bins:
+    histogram = Histogram()
+    histogram.add(quick)
+    histogram.add(np.array(samples, np.int64))  # a copy: an array that somebody looks into cannot be emptied
+    return histogram.bins()
+
+
+class Recorder:
+    """The lanes of one phase, and its seconds: number k begins at `start_ns` + k seconds.
+
+    `cpu_ns` is the clock of the CPU time that is told.
+    """
+
+    def __init__(
+        self, loop: Loop, *, worker: int, start_ns: int, cpu_ns: Callable[[], int] = time.process_time_ns
+    ) -> None:
+        self._loop = loop
+        self._worker = worker
+        self._cpu_clock = cpu_ns
+        self._lanes: dict[tuple[int, Kind], Lane] = {}
+        self._second = 0
+        self._begun_ns = start_ns
+        self.due_ns = start_ns + SECOND_NS
+        self.waiting_max = 0
+        self._begin(start_ns)
+
+    def lane(self, job: int, kind: Kind) -> Lane:
+        """Where to count what `job` does of `kind`."""
+        lane = self._lanes.get((job, kind))
+        if lane is None:
+            lane = self._lanes[job, kind] = Lane(job, kind)
+        return lane
+
+    def flush(self) -> Tally:
+        """The tally of the second that ended at `due_ns`, and begin the next."""
+        tally = self._tally(self.due_ns)
+        self._second += 1
+        self.due_ns += SECOND_NS
+        return tally
+
+    def end(self, end_ns: int) -> Tally | None:
+        """The tally of the rest until `end_ns`; `None` where there is no rest."""
+        return self._tally(end_ns) if end_ns > self._begun_ns else None
+
+    def _tally(self, end_ns: int) -> Tally:
+        loop = self._loop
+        streams = tuple(filter(None, (lane.take() for lane in self._lanes.values())))
+        tally = Tally(
+            worker=self._worker,
+            second=self._second,
+            length_ns=end_ns - self._begun_ns,
+            streams=streams,
+            in_flight_ns=loop.integral_ns(end_ns) - self._integral_ns,
+            in_flight_max=max(loop.in_flight_max, loop.in_flight),
+            waiting_max=self.waiting_max,
+            cpu_ns=self._cpu_clock() - self._cpu_ns,
+            wait_ns=loop.wait_ns - self._wait_ns,
+            connects=loop.connects - self._connects,
+            cut=loop.cut - self._cut,
+        )
+        self._begin(end_ns)
+        return tally
+
+    def _begin(self, begun_ns: int) -> None:
+        loop = self._loop
+        self._begun_ns = begun_ns
+        self._integral_ns = loop.integral_ns(begun_ns)
+        self._cpu_ns = self._cpu_clock()
+        self._wait_ns = loop.wait_ns
+        self._connects = loop.connects
+        self._cut = loop.cut
+        loop.in_flight_max = loop.in_flight
+        self.waiting_max = 0

@@ -1,0 +1,120 @@
+"""A load run from its first object to its last: the data set, the phases, and what is removed behind them.
+
+Owns their order. Workers are `crew`'s, which objects there are is `inventory`'s, figures are `findings`'. Everything
+that takes time is a generator that gives whoever shows it every second.
+"""
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+
+from s3bench.errors import S3BenchError
+from s3bench.load.crew import Crew
+from s3bench.load.findings import Account
+from s3bench.load.inventory import Inventory
+from s3bench.load.message import Begin, Ended, Prepare, Target
+from s3bench.load.operation import Kind
+from s3bench.load.profile import DataSet, Job, Manner, Phase, Share
+from s3bench.load.sizes import Sizes
+from s3bench.load.tally import Tally
+
+_PREPARING_THREADS = 16
+_PREPARING_TRIES = 3
+_MULTIPART_FROM_BYTES = 1024**3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How a run goes: in which manner, on which data, and when the user wants it over.
+
+    With `trace` each worker writes its attempts to a file of that name, `.` and its number.
+    """
+
+    manner: Manner
+    data: DataSet
+    trace: str | None = None
+    is_over: Callable[[], bool] = lambda: False
+
+
+class LoadRun:
+    """A run on workers that are there: `phase` after `phase`, each on the objects that the ones before left."""
+
+    def __init__(self, crew: Crew, target: Target, rules: Rules, inventory: Inventory) -> None:
+        self._crew = crew
+        self._rules = rules
+        self._inventory = inventory
+        crew.prepare(
+            tuple(
+                Prepare(
+                    worker=worker,
+                    workers=crew.workers,
+                    target=target,
+                    manner=rules.manner,
+                    data=rules.data,
+                    trace=f"{rules.trace}.{worker}" if rules.trace else None,
+                )
+                for worker in range(crew.workers)
+            )
+        )
+
+    def missing(self, phase: Phase) -> tuple[tuple[Sizes, int], ...]:
+        """What must be written before a phase: up to how many objects of which sizes."""
+        wanted: dict[Sizes, int] = {}
+        for job in phase.jobs:
+            if self._inventory.wanted(job) > self._inventory.available(job.sizes):
+                wanted[job.sizes] = max(self._inventory.wanted(job), wanted.get(job.sizes, 0))
+        return tuple(wanted.items())
+
+    def write_data_set(self, sizes: Sizes, objects: int) -> Generator[Account, None, None]:
+        """Write the objects that are missing of `objects`; gives the account of the writing every second.
+
+        Raises `S3BenchError` where some cannot be written.
+        """
+        first = self._inventory.available(sizes)
+        kind = Kind.MULTIPART if sizes.size_bytes_max > _MULTIPART_FROM_BYTES else Kind.PUT
+        job = Job(
+            name="data set",
+            mix=(Share(kind=kind),),
+            sizes=sizes,
+            threads=_PREPARING_THREADS,
+            operations=objects - first,
+            objects=0,
+        )
+        phase = Phase(name=f"writing {objects - first:,} objects", jobs=(job,))
+        for _ in range(_PREPARING_TRIES):
+            account = Account(phase, workers=self._crew.workers)
+            yield from self._perform(phase, account, loop=0, first_numbers=(first,))
+            if self._rules.is_over():
+                return
+            if not account.failures:
+                self._inventory.set_available(sizes, objects)
+                return
+        told = ", ".join(f"{count} times {label}" for label, count in account.failures.items())
+        raise S3BenchError(
+            "the objects to be read could not be written", told, "see what the endpoint refuses, or read existing ones"
+        )
+
+    def measure(self, phase: Phase, *, loop: int) -> Generator[Account, None, Account]:
+        """Run a phase; gives its account every second, and returns it when the phase is over."""
+        settled = self._inventory.settled(phase)
+        filling = [self._inventory.fills(job, settled) for job in settled.jobs]
+        first_numbers = self._inventory.first_numbers(settled)
+        account = Account(settled, workers=self._crew.workers)
+        yield from self._perform(settled, account, loop=loop, first_numbers=first_numbers)
+        self._inventory.after(settled, filling, account.ended)
+        return account
+
+    def _perform(
+        self, phase: Phase, account: Account, *, loop: int, first_numbers: tuple[int, ...]
+    ) -> Iterator[Account]:
+        order = Begin(phase=phase, first_numbers=first_numbers, loop=loop)
+        stopped = False
+        for report in self._crew.perform((order,) * self._crew.workers):
+            match report:
+                case Tally():
+                    if account.add(report):
+                        yield account
+                case Ended():
+                    account.end(report)
+            if not stopped and (self._rules.is_over() or account.is_settled):
+                stopped = True
+                self._crew.stop()

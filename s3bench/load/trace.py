@@ -1,0 +1,70 @@
+"""Every attempt as a line of CSV, for those who want to look at single ones.
+
+Owns the file and its columns. Lines are kept in memory and written with the once-a-second flush; a phase is told apart
+by `begin`. Times are nanoseconds since the phase's start; `planned_ns` is when the operation was to start.
+"""
+
+from pathlib import Path
+from typing import Self
+
+from s3bench.errors import BadInput
+
+COLUMNS = (
+    "phase", "planned_ns", "started_ns", "first_byte_ns", "ended_ns", "kind", "number", "bytes", "outcome", "attempt",
+    "connection",
+)  # fmt: skip
+"""`outcome` is the HTTP status, with S3's code where it tells of an error, or what happened instead."""
+
+_LINES_MAX = 200_000
+
+Attempt = tuple[int, int, int, int, str, int, int, str, int, int]
+"""The values of one line after its phase."""
+
+
+class Trace:
+    """A new file at `path`, open while the context lasts. Raises `BadInput` where it cannot be written."""
+
+    __slots__ = ("_attempts", "_file", "_path", "_phase", "_start_ns", "note")
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._phase = ""
+        self._start_ns = 0
+        self._attempts: list[Attempt] = []
+        self.note = self._attempts.append
+
+    def __enter__(self) -> Self:
+        try:
+            self._file = Path(self._path).open("x", encoding="utf-8", newline="")
+        except OSError as error:
+            raise BadInput(
+                f"the trace {self._path} cannot be written", error.strerror or str(error), "choose a new file"
+            ) from error
+        self._file.write(",".join(COLUMNS) + "\n")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.flush()
+        self._file.close()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so many attempts wait that they should be written before the second is over."""
+        return len(self._attempts) >= _LINES_MAX
+
+    def begin(self, phase: str, start_ns: int) -> None:
+        """Begin a phase: all that follows counts from `start_ns`."""
+        self.flush()
+        self._phase = '"' + phase.replace('"', '""') + '"' if set(phase) & set(',"\r\n') else phase
+        self._start_ns = start_ns
+
+    def flush(self) -> None:
+        """Write what was noted."""
+        phase, start_ns = self._phase, self._start_ns
+        self._file.writelines(
+            f"{phase},{planned - start_ns},{started - start_ns},{first - start_ns if first else ''},{ended - start_ns},"
+            f"{kind},{number},{size_bytes},{outcome},{attempt},{connection}\n"
+            for planned, started, first, ended, kind, number, size_bytes, outcome, attempt, connection in self._attempts
+        )
+        self._attempts.clear()
+        self._file.flush()

@@ -1,0 +1,148 @@
+"""The end of a load run as text for a terminal: a row for each kind of operation, and beneath it what limits it.
+
+Fitted to the terminal's width by leaving columns out; no figure is ever cut. Color adds nothing to the meaning. Of
+several loops figures are medians, with the median absolute deviation of the rates behind them.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from s3bench.report.columns import Column, fitted, heading_lines, row_lines
+from s3bench.report.load_cells import (
+    BOLD,
+    DIM,
+    NOTHING,
+    RED,
+    YELLOW,
+    LoadPhase,
+    LoadRow,
+    bytes_rate,
+    bytes_rate_text,
+    count_text,
+    gbit_text,
+    latency_of,
+    load_phases,
+    load_rows,
+    painter,
+    rate_text,
+    seconds_text,
+    spread_text,
+)
+from s3bench.report.load_notes import document_notes, phase_notes
+from s3bench.report.terminal import printable
+from s3bench.results.document import Document
+from s3bench.results.load import Latency, Load
+
+_INDENT = "  "
+_COLORS = {"failed": RED, "failure": RED, "reads": DIM, "unfinished": DIM}
+
+_PERCENTILES: tuple[tuple[str, int, Callable[[Latency], float | None]], ...] = (
+    ("p50", 0, lambda latency: latency.p50),
+    ("p90", 6, lambda latency: latency.p90),
+    ("p99", 0, lambda latency: latency.p99),
+    ("p99.9", 3, lambda latency: latency.p999),
+    ("max", 2, lambda latency: latency.max),
+)
+"""Headings, ranks (`columns.Column`) and figures."""
+
+_OF_FIRST_BYTE = frozenset({"p50", "p99"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    """A line of the table: a row's own, or the latency of its attempts alone below it."""
+
+    row: LoadRow
+    is_service: bool = False
+    latency: Callable[[Load], Latency] = field(default=latency_of)
+
+
+def render_load(document: Document, *, width: int, color: bool) -> str:
+    """Render the load results of a document for a terminal of `width` columns."""
+    paint = painter(color=color)
+    phases = load_phases(load_rows(document))
+    lines = [*_phase_lines(phases, width, paint)] if phases else ["no results"]
+    lines += (
+        f"{paint(kind, RED if kind == 'error' else YELLOW)}: {printable(words)}"
+        for kind, words in document_notes(document)
+    )
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _phase_lines(phases: Sequence[LoadPhase], width: int, paint: Callable[[str, str], str]) -> Iterator[str]:
+    """Render all phases in columns of the same widths, each below its title and above its notes."""
+    lines = [line for phase in phases for line in _lines_of(phase)]
+    columns = fitted(tuple(_columns(lines)), width=width)
+    yield from (paint(line, DIM) for line in heading_lines(columns))
+    rendered = iter(row_lines(columns))
+    for phase in phases:
+        if title := phase.title + " (not complete)" * phase.is_running:
+            yield paint(title.strip(), BOLD)
+        for line in _lines_of(phase):
+            style = DIM if line.is_service else RED if line.row.total(lambda load: load.failed) else ""
+            yield paint(next(rendered), style)
+        for kind, words in phase_notes(phase):
+            yield f"{_INDENT}{paint(kind, _COLORS.get(kind, YELLOW))}: {printable(words)}"
+    yield from (paint(line, DIM) for line in _legend(lines))
+
+
+def _lines_of(phase: LoadPhase) -> Iterator[_Line]:
+    for row in phase.rows:
+        yield _Line(row=row)
+        if any(load.response for load in row.loops):
+            yield _Line(row=row, is_service=True, latency=_service)
+
+
+def _columns(lines: Sequence[_Line]) -> Iterator[Column]:
+    labels = tuple(f"{_INDENT}  service" if line.is_service else f"{_INDENT}{line.row.label}" for line in lines)
+    yield Column(heading=f"{_INDENT}kind", cells=labels)
+    yield _figures("ops", 5, lines, lambda row: count_text(row.total(lambda load: load.operations)))
+    yield _figures("rate/s", 0, lines, lambda row: rate_text(row.median(_rate)))
+    yield from _unless_empty(_figures("±", 9, lines, lambda row: spread_text(row.spread(_rate))))
+    yield _figures("throughput", 0, lines, lambda row: bytes_rate_text(row.median(bytes_rate)))
+    yield from _unless_empty(_figures("±", 9, lines, lambda row: spread_text(row.spread(bytes_rate))))
+    yield from _unless_empty(_figures("Gbit/s", 8, lines, lambda row: gbit_text(row.median(bytes_rate))))
+    for heading, rank, pick in _PERCENTILES:
+        cells = tuple(_latency_text(line.row, line.latency, pick) for line in lines)
+        yield Column(heading=heading, group="latency", rank=rank, cells=cells)
+    for heading, _, pick in (each for each in _PERCENTILES if each[0] in _OF_FIRST_BYTE):
+        cells = tuple("" if line.is_service else _latency_text(line.row, _first_byte, pick) for line in lines)
+        yield Column(heading=heading, group="first byte", rank=7, cells=cells)
+    yield _figures("errors", 0, lines, lambda row: count_text(row.total(lambda load: load.failed)))
+
+
+def _figures(heading: str, rank: int, lines: Sequence[_Line], cell: Callable[[LoadRow], str]) -> Column:
+    cells = tuple("" if line.is_service else cell(line.row) for line in lines)
+    return Column(heading=heading, rank=rank, cells=cells)
+
+
+def _latency_text(row: LoadRow, latency: Callable[[Load], Latency], pick: Callable[[Latency], float | None]) -> str:
+    return seconds_text(row.median(lambda load: pick(latency(load))))
+
+
+def _rate(load: Load) -> float:
+    return load.operations_rate
+
+
+def _service(load: Load) -> Latency:
+    return load.latency
+
+
+def _first_byte(load: Load) -> Latency:
+    return load.first_byte
+
+
+def _unless_empty(column: Column) -> tuple[Column, ...]:
+    return (column,) if set(column.cells) - {NOTHING, ""} else ()
+
+
+def _legend(lines: Sequence[_Line]) -> Iterator[str]:
+    yield "rate, throughput: of what ended well, a second; bodies both ways"
+    if any(line.is_service for line in lines):
+        yield "latency: from the planned start, or the first attempt, to the last byte"
+        yield "service: from each attempt's start to its last byte"
+    else:
+        yield "latency: from the start to the last byte"
+    yield "errors: operations that failed for good; -: none, or too few for that figure"
+    if (loops := max(len(line.row.loops) for line in lines)) > 1:
+        yield f"medians ± median absolute deviation of {loops} loops; ops, errors: of all together"

@@ -1,0 +1,124 @@
+"""A phase whose operations are known one by one, told as workers tell it, for tests of what is made of it."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from s3bench.load.message import Ended
+from s3bench.load.operation import Kind
+from s3bench.load.tally import Loss, Stream, Tally
+from s3bench.results.histogram import Histogram
+
+NS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One attempt that is a whole operation; times in ns since the phase's start. `label` says how it failed."""
+
+    start_ns: int
+    end_ns: int
+    worker: int = 0
+    job: int = 0
+    kind: Kind = Kind.GET
+    size_bytes: int = 1000
+    planned_ns: int | None = None
+    label: str = ""
+    retried: bool = False
+    repeated: bool = False
+
+
+def tallies(operations: Sequence[Operation], *, end_ns: int, workers: int = 1, clock: float = 1.0) -> list[Tally]:
+    """What workers tell of a phase of `end_ns`, second by second; `clock` distorts their latencies."""
+    seconds = math.ceil(end_ns / NS)
+    return [
+        _tally(
+            [each for each in operations if each.worker == worker],
+            worker=worker,
+            second=second,
+            until_ns=min((second + 1) * NS, end_ns),
+            clock=clock,
+        )
+        for second in range(seconds)
+        for worker in range(workers)
+    ]
+
+
+def endings(operations: Sequence[Operation], *, end_ns: int, workers: int = 1) -> list[Ended]:
+    """How the workers end: what was in flight ends well afterwards."""
+    left = [
+        [
+            end_ns - each.start_ns
+            for each in operations
+            if each.worker == worker and each.start_ns < end_ns <= each.end_ns
+        ]
+        for worker in range(workers)
+    ]
+    return [
+        Ended(worker=worker, elapsed_ns=end_ns, unfinished=len(ages), late=len(ages), open_ns=sum(ages), written=(0,))
+        for worker, ages in enumerate(left)
+    ]
+
+
+def _tally(operations: Sequence[Operation], *, worker: int, second: int, until_ns: int, clock: float) -> Tally:
+    from_ns = second * NS
+    spans = [(max(each.start_ns, from_ns), min(each.end_ns, until_ns)) for each in operations]
+    ended = [each for each in operations if from_ns <= each.end_ns < until_ns]
+    keys = dict.fromkeys((each.job, each.kind) for each in ended)
+    return Tally(
+        worker=worker,
+        second=second,
+        length_ns=until_ns - from_ns,
+        streams=tuple(
+            _stream(job, kind, [each for each in ended if (each.job, each.kind) == (job, kind)], clock)
+            for job, kind in keys
+        ),
+        in_flight_ns=sum(max(0, end - start) for start, end in spans),
+        in_flight_max=sum(end > start for start, end in spans),
+        cpu_ns=(until_ns - from_ns) // 4,
+        wait_ns=(until_ns - from_ns) // 2,
+        connects=1 if second == 0 else 0,
+    )
+
+
+def _stream(job: int, kind: Kind, ended: Sequence[Operation], clock: float) -> Stream:
+    well = [each for each in ended if not each.label]
+    service, response = Histogram(), Histogram()
+    service.add([round((each.end_ns - each.start_ns) * clock) for each in well])
+    starts = [each.start_ns if each.planned_ns is None else each.planned_ns for each in well]
+    response.add([round((each.end_ns - start) * clock) for each, start in zip(well, starts, strict=True)])
+    labels = dict.fromkeys(each.label for each in ended if each.label)
+    return Stream(
+        job=job,
+        kind=kind,
+        operations=len(well),
+        repeated=sum(each.repeated for each in well),
+        bytes_up=sum(each.size_bytes for each in well if kind is Kind.PUT),
+        bytes_down=sum(each.size_bytes for each in well if kind is Kind.GET),
+        service=service.bins(),
+        first_byte=service.bins(),
+        response=response.bins(),
+        losses=tuple(_loss(label, [each for each in ended if each.label == label]) for label in labels),
+    )
+
+
+def _loss(label: str, failed: Sequence[Operation]) -> Loss:
+    return Loss(
+        label=label,
+        count=len(failed),
+        retried=sum(each.retried for each in failed),
+        lost_ns=sum(each.end_ns - each.start_ns for each in failed),
+        body_bytes=sum(each.size_bytes for each in failed),
+    )
+
+
+def closed_loop(
+    *, length_ns: int, end_ns: int, threads: int = 4, workers: int = 1, kind: Kind = Kind.GET, job: int = 0
+) -> list[Operation]:
+    """Threads of every worker, each with one operation after the other, beginning one after the other."""
+    return [
+        Operation(start_ns=start, end_ns=start + length_ns, worker=worker, kind=kind, job=job)
+        for worker in range(workers)
+        for thread in range(threads)
+        for start in range(thread * length_ns // threads, end_ns, length_ns)
+    ]

@@ -1,0 +1,433 @@
+"""From tallies to figures: the live view, the measured window, failures, percentiles, stalls, and refusals."""
+
+import random
+from collections.abc import Iterable, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from s3bench.load.bottleneck import Yardsticks
+from s3bench.load.findings import Account, Findings
+from s3bench.load.message import Ended
+from s3bench.load.operation import Kind
+from s3bench.load.profile import Job, Phase, Rate, Share
+from s3bench.load.sizes import fixed
+from s3bench.load.tally import Loss, Stream, Tally
+from s3bench.results.histogram import Bins, Histogram
+from tests.load.simulated import NS, Operation, closed_loop, endings, tallies
+
+MS = 1_000_000
+
+
+def job(
+    *kinds: Kind, threads: int = 4, name: str = "", rate: float | None = None, operations: int | None = None
+) -> Job:
+    return Job(
+        name=name,
+        mix=tuple(Share(kind=kind) for kind in kinds or (Kind.GET,)),
+        sizes=fixed(1000),
+        threads=threads,
+        rate=Rate(per_s=rate) if rate else None,
+        operations=operations,
+    )
+
+
+def phase(*jobs: Job, warmup_s: float = 0.0, stable: bool = False, duration_s: float | None = 5.0) -> Phase:
+    return Phase(name="one", jobs=jobs or (job(),), warmup_s=warmup_s, stable=stable, duration_s=duration_s)
+
+
+def account(
+    operations: Sequence[Operation], of: Phase, *, end_ns: int, workers: int = 1, clock: float = 1.0
+) -> Account:
+    made = Account(of, workers=workers)
+    for tally in tallies(operations, end_ns=end_ns, workers=workers, clock=clock):
+        made.add(tally)
+    for ended in endings(operations, end_ns=end_ns, workers=workers):
+        made.end(ended)
+    return made
+
+
+def told(of: Phase, given: Iterable[Tally], *ended: Ended, workers: int = 1) -> Findings:
+    made = Account(of, workers=workers)
+    for tally in given:
+        made.add(tally)
+    for each in ended:
+        made.end(each)
+    return made.measure()
+
+
+def ended(worker: int = 0, *, unfinished: int = 0, late: int = 0, open_ns: int = 0) -> Ended:
+    return Ended(worker=worker, elapsed_ns=0, unfinished=unfinished, late=late, open_ns=open_ns, written=(0,))
+
+
+def bins(*samples_ns: int) -> Bins:
+    histogram = Histogram()
+    histogram.add(samples_ns)
+    return histogram.bins()
+
+
+def test_the_window_goes_from_the_warm_up_to_the_last_partial_second() -> None:
+    end_ns = 4_300 * MS
+    loop = closed_loop(length_ns=10 * MS, end_ns=end_ns)
+    found = account(loop, phase(warmup_s=1.0), end_ns=end_ns).measure()
+    counted = [each for each in loop if NS <= each.end_ns < end_ns]
+    assert found.window_s == 3.3
+    assert found.whole.operations == len(counted)
+    assert found.whole.operations_rate == pytest.approx(len(counted) / 3.3)
+    assert found.whole.bytes_down == 1000 * len(counted)
+    assert found.cpu_s == pytest.approx(3.3 / 4)
+    assert (found.refusal, found.warnings) == ("", ())
+
+
+def test_a_warm_up_of_part_of_a_second_is_a_whole_one() -> None:
+    loop = closed_loop(length_ns=10 * MS, end_ns=3 * NS)
+    assert account(loop, phase(warmup_s=0.2), end_ns=3 * NS).measure().window_s == 2.0
+
+
+def test_the_window_ends_with_the_last_worker_though_others_ended_before() -> None:
+    given = [Tally(0, 0, NS), Tally(1, 0, NS), Tally(0, 1, NS // 4), Tally(1, 1, NS // 2)]
+    assert told(phase(), given, ended(0), ended(1), workers=2).window_s == 1.5
+
+
+def test_all_workers_together_are_one_whose_operations_are_theirs() -> None:
+    end_ns = 3 * NS
+    chance = random.Random(1)
+    loop = [
+        Operation(start_ns=start, end_ns=start + chance.randrange(MS, 400 * MS), worker=number % 2)
+        for number, start in enumerate(sorted(chance.randrange(end_ns) for _ in range(3000)))
+    ]
+    alone = [Operation(start_ns=each.start_ns, end_ns=each.end_ns) for each in loop]
+    two = account(loop, phase(), end_ns=end_ns, workers=2).measure().whole
+    one = account(alone, phase(), end_ns=end_ns).measure().whole
+    assert two.bins == one.bins
+    assert two.latency == one.latency
+    assert (two.operations, two.bytes_down, two.unfinished) == (one.operations, one.bytes_down, one.unfinished)
+    assert two.in_flight == pytest.approx(one.in_flight)
+    assert [each.operations for each in two.seconds] == [each.operations for each in one.seconds]
+
+
+def test_percentiles_are_of_the_samples_and_none_that_the_count_cannot_carry() -> None:
+    lengths = [number * MS for number in range(1, 101)]
+    loop = [Operation(start_ns=0, end_ns=length) for length in lengths]
+    latency = account(loop, phase(job(threads=100)), end_ns=NS).measure().whole.latency
+    assert (latency.count, latency.min, latency.max) == (100, 0.001, 0.1)
+    assert latency.mean == pytest.approx(0.0505)
+    assert (latency.p25, latency.p50, latency.p90) == pytest.approx((0.025, 0.05, 0.09), rel=0.005)
+    assert (latency.p99, latency.p999) == (None, None)
+
+
+def test_an_operation_that_succeeds_on_its_third_attempt_is_one_operation_of_three_attempts() -> None:
+    tries = [
+        Operation(start_ns=0, end_ns=100 * MS, label="503 SlowDown", retried=True),
+        Operation(start_ns=100 * MS, end_ns=250 * MS, label="timeout", retried=True),
+        Operation(start_ns=250 * MS, end_ns=300 * MS),
+    ]
+    load = account(tries, phase(), end_ns=NS).measure().whole
+    assert (load.operations, load.failed, load.attempts, load.retried, load.error_rate) == (1, 0, 3, 2, 0.0)
+    assert [(each.label, each.count, each.time_lost) for each in load.failures] == [
+        ("503 SlowDown", 1, 0.1),
+        ("timeout", 1, 0.15),
+    ]
+    assert load.in_flight_by_littles_law == load.in_flight == 0.3
+
+
+def test_failures_count_no_bytes_and_lose_their_time() -> None:
+    loop = [
+        Operation(start_ns=n * MS, end_ns=(n + 1) * MS, label="" if n % 10 == 0 else "500 InternalError")
+        for n in range(1000)
+    ]
+    found = account(loop, phase(), end_ns=NS)
+    load = found.measure().whole
+    assert (load.operations, load.failed, load.error_rate) == (100, 899, 899 / 999)
+    assert load.bytes_down == 100_000
+    assert load.failures[0].body_bytes == 899_000
+    assert load.failures[0].time_lost == pytest.approx(0.899)
+    assert found.failures == {"500 InternalError": 899}
+
+
+def test_attempts_that_were_tried_again_are_no_failures_of_operations() -> None:
+    found = account([Operation(start_ns=0, end_ns=MS, label="503 SlowDown", retried=True)], phase(), end_ns=NS)
+    assert found.failures == {}
+
+
+def test_several_kinds_have_a_load_each_and_one_together() -> None:
+    end_ns = 2 * NS
+    loop = closed_loop(length_ns=10 * MS, end_ns=end_ns, threads=2) + closed_loop(
+        length_ns=40 * MS, end_ns=end_ns, threads=2, kind=Kind.PUT
+    )
+    found = account(loop, phase(job(Kind.GET, Kind.PUT)), end_ns=end_ns).measure()
+    get, put = found.parts
+    assert (found.whole.kind, get.kind, put.kind) == ("all", "get", "put")
+    assert found.whole.operations == get.operations + put.operations
+    assert (found.whole.bytes_down, found.whole.bytes_up) == (get.bytes_down, put.bytes_up)
+    assert found.whole.in_flight_by_littles_law == pytest.approx(
+        get.in_flight_by_littles_law + put.in_flight_by_littles_law
+    )
+    assert Histogram.merged((get.bins, put.bins)).bins() == found.whole.bins
+    for part in found.parts:
+        assert (part.in_flight, part.waiting_max, part.unfinished, part.late, part.connects) == (None,) * 5
+        assert (part.seconds, part.stalls, part.bottleneck) == ((), (), "")
+
+
+def test_a_kind_that_was_never_drawn_has_a_load_of_nothing() -> None:
+    parts = account([Operation(start_ns=0, end_ns=MS)], phase(job(Kind.GET, Kind.DELETE)), end_ns=NS).measure().parts
+    assert [(part.kind, part.operations, part.latency.p50) for part in parts] == [("get", 1, None), ("delete", 0, None)]
+
+
+def test_requests_of_a_multipart_upload_are_shown_but_counted_once() -> None:
+    upload = Stream(0, Kind.MULTIPART, operations=1, bytes_up=16, service=bins(NS // 2))
+    parts = Stream(
+        0,
+        Kind.MULTIPART_PART,
+        operations=2,
+        bytes_up=16,
+        service=bins(NS // 4, NS // 4),
+        losses=(Loss("timeout", 1, 1),),
+    )
+    found = told(phase(job(Kind.MULTIPART)), [Tally(0, 0, NS, (upload, parts), in_flight_ns=NS // 2)], ended())
+    assert (found.whole.kind, found.whole.operations, found.whole.bytes_up, found.whole.attempts) == ("all", 1, 16, 1)
+    assert [(part.kind, part.operations) for part in found.parts] == [("multipart", 1), ("multipart.part", 2)]
+    assert found.parts[1].failures[0].label == "timeout"
+    assert found.refusal == ""
+
+
+def test_jobs_that_share_a_name_are_told_apart() -> None:
+    jobs = (job(name="job1"), job(Kind.PUT, name="job1"), job(name="job2"), job(name="job2"), job())
+    loop = [Operation(start_ns=0, end_ns=MS, job=number, kind=each.kinds[0]) for number, each in enumerate(jobs)]
+    found = account(loop, phase(*jobs), end_ns=NS).measure()
+    assert [part.job for part in found.parts] == ["job1", "job1", "job2 3", "job2 4", "job 5"]
+    assert len({(part.job, part.kind) for part in found.parts}) == 5
+    assert found.whole.job == ""
+
+
+def test_cold_and_repeated_reads_are_told_apart() -> None:
+    loop = [Operation(start_ns=n * MS, end_ns=(n + 1) * MS, repeated=n > 2) for n in range(10)]
+    load = account(loop, phase(), end_ns=NS).measure().whole
+    assert (load.operations, load.repeated) == (10, 7)
+
+
+def test_operations_in_flight_at_the_end_are_told_and_do_not_count() -> None:
+    loop = [Operation(start_ns=0, end_ns=MS), Operation(start_ns=999 * MS, end_ns=2 * NS)]
+    load = account(loop, phase(), end_ns=NS).measure().whole
+    assert (load.operations, load.unfinished, load.late) == (1, 1, 1)
+
+
+def test_open_loop_responses_count_from_the_plan_and_latencies_from_the_start() -> None:
+    loop = [
+        Operation(planned_ns=n * 10 * MS, start_ns=n * 10 * MS + 50 * MS, end_ns=n * 10 * MS + 52 * MS)
+        for n in range(90)
+    ]
+    load = account(loop, phase(job(rate=100.0)), end_ns=NS).measure().whole
+    assert load.response is not None
+    assert load.response.p50 == pytest.approx(0.052, rel=0.005)
+    assert load.latency.p50 == pytest.approx(0.002, rel=0.005)
+    assert load.rate_planned == 100.0
+
+
+def test_responses_that_are_the_latencies_are_left_out() -> None:
+    load = account(closed_loop(length_ns=MS, end_ns=NS), phase(), end_ns=NS).measure().whole
+    assert (load.response, load.response_bins, load.rate_planned) == (None, Bins(), None)
+
+
+def test_a_planned_rate_is_split_by_the_weights_and_unknown_beside_a_closed_loop() -> None:
+    mixed = Job(
+        mix=(Share(kind=Kind.GET, weight=3), Share(kind=Kind.PUT)), sizes=fixed(1), rate=Rate(per_s=100), threads=4
+    )
+    found = account([], phase(mixed), end_ns=NS).measure()
+    assert (found.whole.rate_planned, *(part.rate_planned for part in found.parts)) == (100, 75, 25)
+    assert account([], phase(mixed, job(Kind.HEAD)), end_ns=NS).measure().whole.rate_planned is None
+
+
+def test_seconds_in_which_nothing_ended_are_stalled() -> None:
+    """A server that stalls from 2 s to 4.2 s, with operations of 5 ms before and after."""
+    before = closed_loop(length_ns=5 * MS, end_ns=2 * NS)
+    held = [Operation(start_ns=2 * NS, end_ns=4_200 * MS) for _ in range(4)]
+    after = [
+        Operation(start_ns=each.start_ns + 4_200 * MS, end_ns=each.end_ns + 4_200 * MS)
+        for each in closed_loop(length_ns=5 * MS, end_ns=800 * MS)
+    ]
+    loop = [each for each in before if each.end_ns <= 2 * NS] + held + after
+    load = account(loop, phase(), end_ns=5 * NS).measure().whole
+    assert load.stalls == (3,)
+    assert [each.second for each in load.seconds if each.stalled] == [3]
+    assert [each.second for each in load.seconds] == [0, 1, 2, 3, 4]
+
+
+def test_large_objects_that_take_seconds_are_no_stalls_but_a_dead_server_is_one() -> None:
+    slow = closed_loop(length_ns=3 * NS, end_ns=12 * NS, threads=1)
+    assert account(slow, phase(job(threads=1)), end_ns=12 * NS).measure().whole.stalls == ()
+    hung = [Operation(start_ns=0, end_ns=60 * NS)]
+    assert account(hung, phase(), end_ns=3 * NS).measure().whole.stalls == (0, 1, 2)
+
+
+def test_a_rare_operation_that_crosses_a_second_is_no_stall() -> None:
+    crossing = [Operation(start_ns=1_999 * MS, end_ns=2_001 * MS)]
+    assert account(crossing, phase(), end_ns=4 * NS).measure().whole.stalls == ()
+
+
+@pytest.mark.parametrize("clock", [0.5, 2.0])
+def test_figures_that_contradict_littles_law_are_refused(clock: float) -> None:
+    loop = closed_loop(length_ns=10 * MS, end_ns=3 * NS)
+    found = account(loop, phase(), end_ns=3 * NS, clock=clock).measure()
+    assert "Little's law" in found.refusal
+
+
+SPANS = st.lists(st.tuples(st.integers(0, 4 * NS), st.integers(MS, 3 * NS), st.booleans()), min_size=1, max_size=40)
+
+
+@settings(max_examples=60)
+@given(SPANS, st.integers(1, 3), st.sampled_from([0.0, 1.0]))
+def test_no_true_account_is_refused(spans: list[tuple[int, int, bool]], workers: int, warmup_s: float) -> None:
+    loop = [
+        Operation(start_ns=start, end_ns=start + length, worker=number % workers, label="" if good else "timeout")
+        for number, (start, length, good) in enumerate(spans)
+    ]
+    good_only = [each for each in loop if not each.label]
+    end_ns = 4_500 * MS
+    assert account(good_only, phase(warmup_s=warmup_s), end_ns=end_ns, workers=workers).measure().refusal == ""
+    assert account(loop, phase(), end_ns=end_ns, workers=workers).measure().refusal == ""
+
+
+def test_a_server_that_hangs_to_the_end_is_no_contradiction() -> None:
+    loop = [each for each in closed_loop(length_ns=5 * MS, end_ns=2 * NS) if each.end_ns <= 2 * NS]
+    loop += [Operation(start_ns=2 * NS, end_ns=90 * NS) for _ in range(4)]
+    given = tallies(loop, end_ns=5 * NS)
+    assert told(phase(), given, ended(unfinished=4, open_ns=12 * NS)).refusal == ""
+    assert "Little's law" in told(phase(), given, ended(unfinished=4)).refusal
+
+
+def test_one_operation_that_hangs_from_the_start_is_no_contradiction_where_its_time_is_told() -> None:
+    loop = [*closed_loop(length_ns=5 * MS, end_ns=5 * NS, threads=3), Operation(start_ns=0, end_ns=90 * NS)]
+    given = tallies(loop, end_ns=5 * NS)
+    assert told(phase(), given, ended(unfinished=4, late=3, open_ns=5 * NS)).refusal == ""
+    assert "Little's law" in told(phase(), given, ended(unfinished=4, late=3)).refusal
+
+
+def test_time_that_is_lost_after_a_failure_is_no_further_failure() -> None:
+    """The wait for the next attempt may end in a later second than the attempt that failed."""
+    given = [
+        Tally(0, 0, NS, (Stream(0, Kind.GET, losses=(Loss("timeout", 1, 1, NS // 2),)),), in_flight_ns=NS),
+        Tally(0, 1, NS, (Stream(0, Kind.GET, losses=(Loss("timeout", 0, 0, NS // 2),)),), in_flight_ns=0),
+    ]
+    made = Account(phase(), workers=1)
+    for tally in given:
+        made.add(tally)
+    assert made.standing().failures == ()
+    (failures,) = made.measure().whole.failures
+    assert (failures.count, failures.retried, failures.time_lost) == (1, 1, 1.0)
+
+
+def test_a_full_link_is_told_by_its_busier_direction() -> None:
+    loop = closed_loop(length_ns=MS, end_ns=NS)
+    made = account(loop, phase(), end_ns=NS)
+    assert made.measure(Yardsticks(link_bytes_per_s=4e6)).whole.bottleneck == "network"
+
+
+def test_the_last_part_of_a_second_is_too_short_to_be_stalled() -> None:
+    before = [each for each in closed_loop(length_ns=5 * MS, end_ns=NS) if each.end_ns < NS]
+    loop = before + [Operation(start_ns=NS, end_ns=3 * NS) for _ in range(4)]
+    assert account(loop, phase(), end_ns=1_900 * MS).measure().whole.stalls == ()
+    assert account(loop, phase(), end_ns=2 * NS).measure().whole.stalls == (1,)
+
+
+def test_a_phase_that_ended_in_its_warm_up_measured_nothing() -> None:
+    loop = closed_loop(length_ns=MS, end_ns=NS // 2)
+    found = account(loop, phase(warmup_s=1.0), end_ns=NS // 2).measure()
+    assert found.refusal == "nothing was measured: the phase ended in its warm-up"
+    assert (found.window_s, found.whole.operations, found.whole.operations_rate) == (0.0, 0, 0.0)
+
+
+def test_a_worker_that_did_not_come_to_its_end_is_told() -> None:
+    loop = closed_loop(length_ns=MS, end_ns=NS, workers=2)
+    found = told(phase(), tallies(loop, end_ns=NS, workers=2), ended(0), workers=2)
+    assert found.warnings == ("1 of 2 workers did not come to their end: what they did is missing",)
+
+
+def test_a_generator_near_its_ceiling_says_that_the_figures_are_its_own() -> None:
+    made = account(closed_loop(length_ns=4 * MS, end_ns=NS), phase(), end_ns=NS)
+    found = made.measure(Yardsticks(ceiling=1100.0))
+    assert (found.whole.bottleneck, found.whole.ceiling) == ("client", 1100.0)
+    assert "add --workers" in found.warnings[0]
+    assert made.measure(Yardsticks(ceiling=5000.0)).whole.bottleneck == ""
+
+
+def test_the_busiest_worker_counts_for_the_clients_share() -> None:
+    given = [Tally(0, 0, NS, cpu_ns=NS // 10, wait_ns=NS), Tally(1, 0, NS, cpu_ns=19 * NS // 20, wait_ns=NS // 20)]
+    found = told(phase(), given, ended(0), ended(1), workers=2)
+    assert found.whole.client_cpu_share == 0.95
+    assert found.whole.bottleneck == "client"
+
+
+def test_planned_operations_that_wait_are_added_over_the_workers_of_one_second() -> None:
+    given = [
+        Tally(0, 0, NS, waiting_max=9), Tally(0, 1, NS, waiting_max=3), Tally(0, 2, NS, waiting_max=1),
+        Tally(1, 0, NS, waiting_max=9), Tally(1, 1, NS, waiting_max=4), Tally(1, 2, NS, waiting_max=2),
+    ]  # fmt: skip
+    assert told(phase(warmup_s=1), given, ended(0), ended(1), workers=2).whole.waiting_max == 7
+
+
+def test_a_second_is_complete_when_the_last_worker_has_told_of_it() -> None:
+    made = Account(phase(), workers=2)
+    assert [made.add(tally) for tally in (Tally(0, 0, NS), Tally(0, 1, NS), Tally(1, 0, NS), Tally(1, 1, NS))] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+
+
+def test_a_worker_that_is_through_is_not_waited_for() -> None:
+    made = Account(phase(), workers=2)
+    made.add(Tally(0, 0, NS))
+    made.add(Tally(1, 0, NS))
+    made.end(ended(1))
+    assert made.add(Tally(0, 1, NS))
+    assert [each.worker for each in made.ended] == [1]
+
+
+def test_the_standing_is_that_of_the_last_second_over_all_workers() -> None:
+    of = phase(job(Kind.GET, operations=5000), warmup_s=2)
+    made = Account(of, workers=2)
+    loop = closed_loop(length_ns=4 * MS, end_ns=3 * NS, workers=2)
+    loop += [Operation(start_ns=1_500 * MS, end_ns=1_600 * MS, label="503 SlowDown")]
+    given = tallies(loop, end_ns=3 * NS, workers=2)
+    for tally in given[:4]:
+        made.add(tally)
+    now = made.standing()
+    (kind,) = now.kinds
+    assert (now.phase, now.second, now.is_warmup, now.duration_s, now.operations_total) == ("one", 2, True, 5.0, 5000)
+    assert (kind.kind, kind.rate, kind.bytes_rate, kind.failures) == ("get", 2000.0, 2_000_000.0, 1)
+    assert (kind.p50_s, kind.p99_s) == pytest.approx((0.004, 0.004), rel=0.005)
+    assert now.failures == (("503 SlowDown", 1),)
+    assert now.in_flight == pytest.approx(8.1, abs=0.01)
+    assert now.client_cpu_share == 0.25
+    assert now.history == (now.history[0], 2_000_000.0)
+    assert now.history_is_bytes
+    for tally in given[4:]:
+        made.add(tally)
+    assert not made.standing().is_warmup
+    assert made.standing().failures == ()
+
+
+def test_before_the_first_second_there_is_nothing_to_stand_on() -> None:
+    now = Account(phase(duration_s=None), workers=1).standing()
+    assert (now.second, now.kinds, now.history, now.operations, now.operations_total) == (0, (), (), 0, None)
+
+
+def test_a_history_without_bytes_is_of_operations() -> None:
+    loop = closed_loop(length_ns=10 * MS, end_ns=2 * NS, kind=Kind.HEAD)
+    now = account(loop, phase(job(Kind.HEAD)), end_ns=2 * NS).standing()
+    assert (now.history_is_bytes, now.history[1]) == (False, 400.0)
+
+
+def test_a_phase_settles_only_if_it_may_and_not_by_its_warm_up() -> None:
+    loop = closed_loop(length_ns=10 * MS, end_ns=12 * NS)
+    assert account(loop, phase(stable=True), end_ns=12 * NS).is_settled
+    assert not account(loop, phase(stable=False), end_ns=12 * NS).is_settled
+    assert not account(loop, phase(stable=True, warmup_s=3.0), end_ns=12 * NS).is_settled
+
+
+def test_measuring_twice_gives_the_same() -> None:
+    made = account(closed_loop(length_ns=10 * MS, end_ns=2 * NS), phase(), end_ns=2 * NS)
+    assert made.measure() == made.measure()
