@@ -42,7 +42,7 @@ from s3bench.spec.plan import ClientSpec, parse_client_spec, plan_runs
 from s3bench.spec.suite import Suite
 from s3bench.verdict.evidence import Side
 from s3bench.verdict.exact import EXACT_BY_NAME
-from s3bench.verdict.policy import Policy
+from s3bench.verdict.policy import LOAD_GATING_METRICS, Policy
 from s3bench.verdict.record import GateRecord, Program, parse_record
 from s3bench.verdict.row import Verdict
 from s3bench.verdict.unpaired import doubts, program_of, unpaired_cells
@@ -195,13 +195,16 @@ def _waivers(path: Path | None) -> tuple[Waiver, ...]:
 def _documents(options: GateOptions, record: GateRecord) -> GateRecord:
     baseline, candidate = (read_document(path) for path in options.files)
     before, after = program_of(baseline), program_of(candidate)
+    is_of_load = baseline.is_of_load and candidate.is_of_load
+    if is_of_load and not options.metrics:
+        record = replace(record, policy=replace(record.policy, metrics=LOAD_GATING_METRICS))
     return replace(
         record,
         is_paired=False,
         machine=candidate.machine,
         baseline=before,
         candidate=after,
-        same_program=before == after,
+        same_program=before == after and not is_of_load,  # the endpoint is what may have changed
         warnings=doubts((str(options.files[0]), baseline), (str(options.files[1]), candidate)),
         cells=unpaired_cells(baseline, candidate),
         ended_at=render_time(datetime.now(UTC)),

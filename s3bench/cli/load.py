@@ -61,7 +61,7 @@ def _load(plan: Plan) -> None:
         site = _site(plan, root, stack)
         session = Session(site, plan.profile, _terms(plan, site, stop), directory=_made(root / "session"))
         terms = session.terms
-        output.begins(site.urls, site.bucket.name, run=terms.run, workers=terms.workers)
+        output.begins(site, run=terms.run, workers=terms.workers)
         if not site.is_emulated:  # whoever has to clean up after a crash needs the run's name
             view.say(
                 f"run {terms.run} writes under {root_of(terms.run)} in bucket {site.bucket.name}, and nowhere else"

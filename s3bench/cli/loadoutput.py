@@ -23,6 +23,7 @@ from s3bench.cli.stressview import StressView, reads
 from s3bench.load.outcome import client, recorded, results
 from s3bench.load.profile import Job
 from s3bench.load.session import Measured
+from s3bench.load.site import Site
 from s3bench.load.standing import Standing
 from s3bench.report.load_csv import second_row, seconds_header
 from s3bench.report.load_lines import header_lines, loop_line
@@ -71,7 +72,7 @@ class LoadOutput:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def begins(self, urls: tuple[str, ...], bucket: str, *, run: str, workers: int) -> None:
+    def begins(self, site: Site, *, run: str, workers: int) -> None:
         """Take note where it runs, and begin the files anew; the forms of other tools begin with that."""
         options = self._plan.options
         if options.csv is not None:
@@ -79,7 +80,9 @@ class LoadOutput:
             self._seconds.write(seconds_header())
         for path in _traces(options.trace):
             path.unlink(missing_ok=True)
-        more = {"endpoint_url": list(redact(urls)), "bucket": bucket, "run": run, "workers": workers}
+        urls, bucket = site.urls, site.bucket.name
+        where = "emulator" if site.is_emulated else list(redact(urls))
+        more = {"endpoint_url": where, "bucket": bucket, "run": run, "workers": workers}
         self.document = msgspec.structs.replace(self.document, options={**self.document.options, **more})
         if self._plan.form is Form.LINES:
             self._print(header_lines(url=urls[0], bucket=bucket, **_shape(self._plan)))

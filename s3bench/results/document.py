@@ -113,6 +113,12 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return msgspec.structs.replace(self, ended_at=render_time(at))
 
     @property
+    def is_of_load(self) -> bool:
+        """Whether it tells of an endpoint under load, and not of clients."""
+        measurements = [measurement for result in self.results for measurement in result.measurements]
+        return bool(measurements) and all(measurement.load is not None for measurement in measurements)
+
+    @property
     def has_failures(self) -> bool:
         """Whether any result has an error."""
         return any(result.errors for result in self.results)

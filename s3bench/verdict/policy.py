@@ -13,6 +13,8 @@ from s3bench.verdict.zone import Zone, default_zone
 GATING_METRICS = ("total_time", "peak_memory")
 """The metrics that decide unless others are declared; the exact ones decide beside them."""
 
+LOAD_GATING_METRICS = ("load.operations_rate", "load.latency.p50", "load.latency.p99")
+"""The same for load runs, whose duration was chosen and whose memory is the load generator's."""
 
 _Chance = Annotated[float, msgspec.Meta(gt=0, lt=1)]
 
