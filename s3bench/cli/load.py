@@ -68,7 +68,6 @@ def _load(plan: Plan) -> None:
             )
         stack.callback(_leave, plan, session, site, view)
         code = _watch(stack.enter_context(session), output, view, plan)
-        output.ends()
         code = ExitCode.INTERRUPTED if stop.wait(0) else code
     raise click.exceptions.Exit(code)
 
@@ -76,7 +75,6 @@ def _load(plan: Plan) -> None:
 def _watch(session: Session, output: LoadOutput, view: LoadView, plan: Plan) -> ExitCode:
     """Show what happens, keep what was measured; the exit code that follows from it."""
     code, phase, shown = ExitCode.DONE, None, view
-    told: tuple[Account, int] | None = None
     for event in session.events():
         match event:
             case Beginning():
@@ -85,9 +83,6 @@ def _watch(session: Session, output: LoadOutput, view: LoadView, plan: Plan) -> 
                 shown.phase(event.name, number=event.number, count=event.count or 1)
             case Account():
                 standing = event.standing()
-                if (event, standing.second) == told:
-                    continue  # the account of a phase that is over comes once more, mostly with nothing new
-                told = event, standing.second
                 shown.stands(standing)
                 if phase:
                     loop = (phase.number - 1) // len(plan.profile.phases)

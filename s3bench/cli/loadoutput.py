@@ -38,9 +38,11 @@ from s3bench.run.machine import machine_facts, machine_warnings
 
 
 class LoadOutput:
-    """Takes what a run shows, second by second and phase by phase; a context manager that closes its files.
+    """Takes what a run shows, second by second and phase by phase; a context manager that ends the document.
 
-    Making it checks, before anything runs, that everything can be written; raises `BadInput`.
+    Making it checks, before anything runs, that everything can be written; raises `BadInput`. Stdout gets its due at
+    the end of the context, when no live view draws on the same terminal any more, and also when something has failed
+    after the first results.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -69,8 +71,10 @@ class LoadOutput:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._stack.close()
+        if kind is None or self.document.results:
+            self._end()
 
     def begins(self, site: Site, *, run: str, workers: int) -> None:
         """Take note where it runs, and begin the files anew; the forms of other tools begin with that."""
@@ -107,7 +111,7 @@ class LoadOutput:
             reads_planned=sum(job.operations or 0 for job in jobs if reads(job)),
             writes_planned=sum(job.operations or 0 for job in jobs if not reads(job)),
             now=lambda: datetime.now().astimezone(),
-            write=click.echo,
+            write=_echo,
         )
 
     def measured(self, measured: Measured) -> None:
@@ -130,7 +134,7 @@ class LoadOutput:
         """Let a doubt travel with the document."""
         self.document = self.document.with_warnings((line,))
 
-    def ends(self) -> None:
+    def _end(self) -> None:
         """Write the document for the last time, and what stdout gets."""
         self.document = self.document.ended(datetime.now(UTC))
         if self._plan.options.output is not None:
@@ -149,7 +153,7 @@ class LoadOutput:
 
     def _print(self, lines: tuple[str, ...]) -> None:
         if not self._wants_json:
-            click.echo("\n".join(lines))
+            _echo("\n".join(lines))
 
 
 def _config(plan: Plan, url: str, bucket: str) -> tuple[str, ...]:
@@ -168,7 +172,14 @@ def _config(plan: Plan, url: str, bucket: str) -> tuple[str, ...]:
 
 def _stress_job(job: Job) -> StressJob:
     iterations = (job.operations or 0) // job.threads
-    return StressJob(name=job.name, recordsize=job.sizes.text, threadcount=job.threads, iterations=iterations)
+    name = job.name.removeprefix("read ").removeprefix("write ")  # which `stress` adds, to tell them apart
+    return StressJob(name=name, recordsize=job.sizes.text, threadcount=job.threads, iterations=iterations)
+
+
+def _echo(line: str) -> None:
+    """Print below what is printed already; a live view on the same terminal moves, which `click.echo` gets around."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def _traces(path: Path | None) -> tuple[Path, ...]:

@@ -6,6 +6,7 @@ removed there. Requests are boto3's, since none of them is measured.
 
 import re
 import secrets
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +79,7 @@ class Bucket:
         import boto3  # noqa: PLC0415 (a fifth of a second, for load runs alone)
         from botocore import UNSIGNED  # noqa: PLC0415 (as above)
         from botocore.config import Config  # noqa: PLC0415 (as above)
+        from urllib3.exceptions import InsecureRequestWarning  # noqa: PLC0415 (as above)
 
         keys: dict[str, Any] = {"region_name": "us-east-1"}
         if credentials is not None:
@@ -96,6 +98,9 @@ class Bucket:
             response_checksum_validation="when_required",
             **({} if credentials is not None else {"signature_version": UNSIGNED}),
         )
+        if not tls_verify:
+            # The user has said so; urllib3 would say it again with every request.
+            warnings.filterwarnings("ignore", category=InsecureRequestWarning)
         verify: bool | str = ca_bundle or tls_verify
         return cls(boto3.client("s3", endpoint_url=url, verify=verify, config=config, **keys), name)
 

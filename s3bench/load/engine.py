@@ -89,6 +89,7 @@ class Engine:
                 self._make_threads()
                 end_ns = self._run_until_end()
                 unfinished = sum(work.busy for work in self._works)
+                waiting = sum(work.waiting(end_ns) for work in self._works)
                 open_ns = sum(thread.open_ns(end_ns) for thread in self._threads)
                 self._finish()
             finally:
@@ -103,6 +104,7 @@ class Engine:
             open_ns=open_ns,
             late=sum(work.late for work in self._works),
             written=tuple(work.written for work in self._works),
+            waiting=waiting,
         )
 
     def _work(self, index: int, job: Job, contents: tuple[Objects, Objects], seen: Seen) -> Work:

@@ -215,6 +215,11 @@ class Account:
             open_s=sum(each.open_ns for each in self.ended) / NS + silent * self._window_s,
         )
 
+    @property
+    def _waiting(self) -> int:
+        """Planned operations that nobody had begun at the end."""
+        return sum(each.waiting for each in self.ended)
+
     def _left(self) -> tuple[int, int]:
         """Operations in flight at the end, and those of them that ended well afterwards."""
         return sum(each.unfinished for each in self.ended), sum(each.late for each in self.ended)
@@ -278,7 +283,7 @@ class Account:
             rate_planned=_rate_planned(self._phase.jobs),
             in_flight=flow.in_flight,
             waiting_max=self._window.waiting_max,
-            unfinished=unfinished,
+            unfinished=unfinished + self._waiting,
             late=late,
             connects=self._window.connects,
             ceiling=known.ceiling,
@@ -298,9 +303,16 @@ class Account:
 
     def _doubts(self) -> tuple[str, ...]:
         silent = sorted(self._workers.keys() - self._ended.keys())
-        if not silent:
-            return ()
-        return (f"{len(silent)} of {len(self._workers)} workers did not come to their end: what they did is missing",)
+        doubts = []
+        if silent:
+            doubts.append(
+                f"{len(silent)} of {len(self._workers)} workers did not come to their end: what they did is missing"
+            )
+        if self._waiting:
+            doubts.append(
+                f"{self._waiting:,} operations were planned and not begun at the end: no response time has them"
+            )
+        return tuple(doubts)
 
 
 def _declared(phase: Phase) -> list[tuple[int, Kind]]:

@@ -55,10 +55,10 @@ class Flow:
 
 
 def contradiction(flow: Flow) -> str:
-    """Say how the figures contradict the law; empty where they agree within 5 %, or within what the edges excuse."""
+    """Say how the figures contradict the law; empty where they agree within 5 % and what the edges excuse."""
     apart = flow.by_law - flow.in_flight
     excused = flow.excess_max if apart > 0 else flow.lack_max
-    if abs(apart) <= max(TOLERANCE * max(flow.in_flight, flow.by_law), excused):
+    if abs(apart) <= excused + TOLERANCE * max(flow.in_flight, flow.by_law):
         return ""
     return (
         f"{flow.in_flight:.2f} operations were in flight on average, but rate and latencies say {flow.by_law:.2f} "

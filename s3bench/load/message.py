@@ -85,7 +85,8 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
     `elapsed_ns`: from `start_ns` to the last start or the end of `duration_s`. `unfinished` operations were in flight
     then: `late` of them ended well afterwards, the others were given up. `open_ns` is for how long they had been in
-    flight, added up. `written` is for each job how many new objects there are from the worker's first on without gap.
+    flight, added up. `waiting` more were planned and not begun. `written` is for each job how many new objects there
+    are from the worker's first on without gap.
     """
 
     worker: int
@@ -94,6 +95,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     late: int
     open_ns: int
     written: tuple[int, ...]
+    waiting: int = 0
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True, tag=True):

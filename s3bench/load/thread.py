@@ -15,7 +15,11 @@ from s3bench.load.work import Read, Work
 
 PAUSE_NS = 50_000_000
 PAUSE_NS_MAX = 1_000_000_000
-"""How long a thread waits, at first and at most, after a connection that could not be made."""
+"""How long a thread waits, at first and at most, after a connection that could not be made or brought no answer."""
+
+BACKOFF_NS_MAX = 20_000_000_000
+"""How long a retry waits at most, as with the AWS SDKs
+(https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html)."""
 
 _GET = Kind.GET
 _READING = frozenset({Kind.GET, Kind.RANGE, Kind.LIST})
@@ -378,7 +382,7 @@ class Thread(Connection):
         again = worth and self._attempt <= work.manner.retries and not work.over
         self._count(label, retried=again, now_ns=now_ns)
         if again:
-            backoff_ns = round(work.manner.backoff_s * 1e9) << min(self._attempt - 1, 20)
+            backoff_ns = min(round(work.manner.backoff_s * 1e9) << min(self._attempt - 1, 20), BACKOFF_NS_MAX)
             self._attempt += 1
             self._quick_lane = False
             self._first_start_ns = self._first_start_ns or self.started_ns
@@ -424,6 +428,12 @@ class Thread(Connection):
         elif work.plan is not None:
             work.idle.append(self)
 
+    def _status(self) -> str:
+        """The status of an answer of success; a quick one has the only status that it may have."""
+        if self.is_unheard:
+            return "206" if self.start is PARTIAL else "200"
+        return str(self.answer.status)
+
     def _trace(self, label: str, now_ns: int) -> None:
         trace = self._work.trace
         if trace is not None:
@@ -431,5 +441,5 @@ class Thread(Connection):
             size_bytes = self._up_bytes or self.body_bytes
             trace.note((
                 planned_ns, self.started_ns, self.first_ns, now_ns, self._step.value, self._number, size_bytes,
-                label or ("206" if self.start is PARTIAL else "200"), self._attempt, self._index,
+                label or self._status(), self._attempt, self._index,
             ))  # fmt: skip

@@ -157,6 +157,14 @@ class Work:
         """Whether more can be drawn."""
         return not self.over and self.left != 0 and not self.draws.exhausted
 
+    def waiting(self, now_ns: int) -> int:
+        """How many operations of an open loop should have begun before now and have not."""
+        if self.plan is None or not (self.pending or self.has_more):
+            return 0
+        self.plan.tick(now_ns - 1)
+        waiting = max(0, self.plan.waiting)
+        return waiting if self.left is None else min(waiting, self.left + len(self.pending))
+
     @property
     def written(self) -> int:
         """How many new objects there are from the first number of this worker on, without a gap."""

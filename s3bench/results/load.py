@@ -65,11 +65,11 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     `response` from the planned start (open loop) or the first attempt, null where that is the same. `in_flight` is the
     mean number of operations in flight, measured apart from the latencies, and `in_flight_by_littles_law` what their
     rate and latencies say. `waiting_max` is the most planned operations that found no free thread. `unfinished`
-    operations were in flight at the end, `late` of them ended well afterwards; neither counts. `connects` are
-    connections made. These five are counted over all kinds together, and null for one kind among several, which has no
-    `stalls` and `seconds` either. `all` counts a multipart upload as one operation and leaves out its requests, which
-    have kinds of their own. `repeated` of the operations read what had been read before. `client_cpu_share` is how busy
-    the busiest worker was during the phase, 1 being a whole core.
+    operations were in flight at the end or planned and not begun, `late` ended well afterwards; neither counts.
+    `connects` are connections made. These five are counted over all kinds together, and null for one kind among
+    several, which has no `stalls` and `seconds` either. `all` counts a multipart upload as one operation and leaves out
+    its requests, which have kinds of their own. `repeated` of the operations read what had been read before.
+    `client_cpu_share` is how busy the busiest worker was during the phase, 1 being a whole core.
     `rate_planned` is the open loop's, null in closed loop. `bottleneck` is `client`, `connections`, `network` or
     `server`, empty where nothing points to one; `ceiling` is what this machine reached against a server that does
     nothing.

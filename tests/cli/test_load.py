@@ -11,7 +11,10 @@ from s3bench.cli.loadoutput import LoadOutput
 from s3bench.cli.loadplan import profile_of
 from s3bench.cli.main import s3bench_command
 from s3bench.errors import BadInput
+from s3bench.load.bucket import Bucket
+from s3bench.load.message import Target
 from s3bench.load.profilefile import parse_profile
+from s3bench.load.site import Site
 
 DATA = Path(__file__).parents[1] / "load" / "data"
 LIVE = ("--endpoint-url", "http://127.0.0.1:9", "--bucket", "data")
@@ -119,13 +122,18 @@ def output(**options: Any) -> LoadOutput:
     return LoadOutput(profile_of(LoadOptions(**options), environment={}))
 
 
+def site(url: str) -> Site:
+    target = Target(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
+    return Site(urls=(url,), target=target, bucket=Bucket(None, "data"))
+
+
 def test_files_are_begun_anew_only_when_the_run_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names = ("seconds.csv", "trace.csv.0", "trace.csv.3")
     written(*names, "trace.csv.txt", "trace.csv")
     with output(csv=Path("seconds.csv"), trace=Path("trace.csv"), force=True) as out:
         assert {Path(name).read_text(encoding="utf-8") for name in names} == {"precious"}
-        out.begins(("http://127.0.0.1:9",), "data", run="0123456789ab", workers=2)
+        out.begins(site("http://127.0.0.1:9"), run="0123456789ab", workers=2)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["seconds.csv", "trace.csv", "trace.csv.txt"]
     assert Path("seconds.csv").read_text(encoding="utf-8").startswith("phase,loop,second,")
     assert Path("trace.csv.txt").read_text(encoding="utf-8") == "precious"
@@ -134,8 +142,8 @@ def test_files_are_begun_anew_only_when_the_run_begins(tmp_path: Path, monkeypat
 def test_secrets_do_not_get_into_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
     secret = "very-secret-0123456789"
     monkeypatch.setattr("sys.argv", ["s3bench", "load", "-a", "key", "-s", secret, f"--secret-key={secret}"])
-    out = output(
-        endpoint_urls=("http://user:very-secret@127.0.0.1:9",), bucket="data", access_key="key", secret_key=secret
-    )
-    out.begins(("http://user:very-secret@127.0.0.1:9",), "data", run="0123456789ab", workers=1)
-    assert "very-secret" not in repr(out.document)
+    url = f"http://user:{secret}@127.0.0.1:9"
+    out = output(endpoint_urls=(url,), bucket="data", access_key="key", secret_key=secret)
+    out.begins(site(url), run="0123456789ab", workers=1)
+    assert secret not in repr(out.document)
+    assert out.document.options["run"] == "0123456789ab"

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from click.testing import CliRunner, Result
 
+from s3bench.cli.main import s3bench_command
 from s3bench.clients.finding import find_client
 from s3bench.clients.installing import by_line, install
 from s3bench.clients.store import Store
@@ -87,6 +89,19 @@ def s3bench(environment: dict[str, str], tmp_path: Path) -> Callable[..., Finish
             check=False,
         )
         return Finished(process)
+
+    return run
+
+
+@pytest.fixture
+def load(environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Run `s3bench load` within this process, which saves its start; quiet, in a directory of its own."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str | Path) -> Result:
+        return CliRunner().invoke(s3bench_command, ["load", "-q", *map(str, arguments)])
 
     return run
 

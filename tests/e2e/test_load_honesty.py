@@ -19,7 +19,7 @@ from s3bench.load.profile import Arrivals, Job, KeyChoice, Manner, Rate, Share
 from s3bench.load.sizes import fixed
 from s3bench.report.load_table import render_load
 from s3bench.results.document import Document, parse_document
-from s3bench.results.histogram import Histogram
+from s3bench.results.histogram import Histogram, carries
 from s3bench.results.load import Latency, Load
 from s3bench.s3.certificates import write_certificates
 from s3bench.s3.emulator.settings import EmulatorSettings
@@ -41,7 +41,9 @@ from tests.load.misbehaving import (
     Plan,
     Refuse,
     Shorten,
+    Stall,
     Swap,
+    honest,
     sharing,
 )
 from tests.load.trial import BUCKET, Attempt, Trial, attempt, read_traces
@@ -140,7 +142,8 @@ def test_with_nine_of_ten_reads_refused_only_what_arrived_counts(
     assert len(right) < 0.11 * len(asked)
     assert load.unfinished is not None
     assert load.attempts + load.unfinished == len(asked)
-    assert load.bytes_down == pytest.approx(sum(each.bytes_down for each in right), rel=0.01)
+    assert load.late is not None
+    assert len(right) == load.operations + load.late
     assert load.bytes_down == load.operations * 64 * KIB
     assert load.error_rate == pytest.approx(0.9, abs=0.005)
     refused = Counter(label_of(each.order) for each in asked if not each.was_right)
@@ -192,7 +195,8 @@ def test_retries_after_slow_down_are_counted_and_cost_the_time_they_took(proxy: 
     assert (failures.retried, load.retried) == (failures.count - load.failed,) * 2
     assert failures.count > 120, "some were tried more than twice"
     assert failures.time_lost == pytest.approx(lost_by_trace_s(trial.attempts[0]), rel=1e-3)
-    assert failures.time_lost == pytest.approx(lost_by_ledger_s(asked), rel=0.01)
+    # The proxy sees each request a little after it was sent, the more so on a busy machine.
+    assert abs(failures.time_lost - lost_by_ledger_s(asked)) < 0.01 * failures.time_lost + 0.004 * failures.count
     assert trial.findings.refusal == ""
 
 
@@ -345,19 +349,13 @@ def test_percentiles_and_merged_histograms_are_those_of_the_recorded_attempts(
 
 
 def assert_percentiles(latency: Latency, times_ns: list[int]) -> None:
-    """Within 0.5 % of the exact ones, by nearest rank."""
+    """Within 0.5 % of the exact ones, by nearest rank; none is given that so few samples cannot carry."""
     ascending = sorted(times_ns)
-    given = {
-        250: latency.p25,
-        500: latency.p50,
-        750: latency.p75,
-        900: latency.p90,
-        990: latency.p99,
-        999: latency.p999,
-    }
-    for thousandths, value_s in given.items():
+    given = (latency.p25, latency.p50, latency.p75, latency.p90, latency.p99, latency.p999)
+    for thousandths, value_s in zip((250, 500, 750, 900, 990, 999), given, strict=True):
         exact_ns = ascending[-(-len(ascending) * thousandths // 1000) - 1]
-        assert value_s == pytest.approx(exact_ns / NS, rel=0.005)
+        expected = pytest.approx(exact_ns / NS, rel=0.005) if carries(len(ascending), thousandths / 10) else None
+        assert value_s == expected
     assert (latency.count, latency.min, latency.max) == (len(times_ns), min(times_ns) / NS, max(times_ns) / NS)
 
 
@@ -402,20 +400,37 @@ def stalled(emulator: EmulatorEndpoint, directory: Path, *, every_s: int, length
         )
 
 
+def test_what_was_planned_and_never_begun_is_unfinished_too(emulator: EmulatorEndpoint, tmp_path: Path) -> None:
+    job = reading(KIB, threads=4, rate=Rate(per_s=200, arrivals=Arrivals.CONSTANT))
+    with Staller(emulator.pid, 1.5) as staller:
+        trial = attempt(
+            emulator.url, job, tmp_path, duration_s=2, meanwhile=lambda second: staller.begin() if second == 1 else None
+        )
+    load = trial.findings.whole
+    assert load.unfinished is not None
+    assert load.operations + load.failed + load.unfinished == 400
+    assert load.unfinished > 150
+    assert any("operations were planned and not begun" in warning for warning in trial.findings.warnings)
+    assert trial.findings.refusal == ""
+
+
 def assert_stall_shows(trial: Trial, *, every_s: float, length_s: float, catching_up_s: float) -> None:
     """Starts are planned evenly: one planned in a stall waits for the rest of it, which is even from 0 to its length.
 
     So a share of (length - x) / every waits longer than x, and the percentile q is length - (1 - q) * every. While the
-    server catches up afterwards starts wait as well, and waits end over length + catching up instead of the length.
+    server catches up afterwards others wait as well, and those of the stall longer, by no more than that takes.
     """
     load = trial.findings.whole
     assert trial.findings.refusal == ""
     assert load.response is not None
-    pace = length_s / (length_s + catching_up_s)
-    assert load.response.p90 == pytest.approx(length_s - 0.1 * every_s * pace, rel=0.05)
-    assert load.response.p99 == pytest.approx(length_s - 0.01 * every_s * pace, rel=0.05)
+    for found_s, expected_s in (
+        (load.response.p90, length_s - 0.1 * every_s),
+        (load.response.p99, length_s - 0.01 * every_s),
+    ):
+        assert found_s is not None
+        assert 0.95 * expected_s <= found_s <= 1.05 * expected_s + catching_up_s
     assert load.latency.p99 is not None
-    assert load.latency.p99 < 0.1 * length_s, "by service times alone, hardly anything has happened"
+    assert load.latency.p99 < 0.2 * length_s, "by service times alone, hardly anything has happened"
 
 
 def catching_up_s(attempts: Iterable[Attempt], length_s: float) -> float:
@@ -433,8 +448,27 @@ def test_a_stall_shows_in_the_response_times_of_all_that_was_planned_in_it(
     emulator: EmulatorEndpoint, tmp_path: Path
 ) -> None:
     trial = stalled(emulator, tmp_path, every_s=3, length_s=0.6, times=1)
-    late_s = catching_up_s(trial.attempts[0], 0.6)
+    (attempts,) = trial.attempts
+    late_s = catching_up_s(attempts, 0.6)
     assert_stall_shows(trial, every_s=3, length_s=0.6, catching_up_s=late_s)
+    assert sorted(each.planned_ns for each in attempts) == [round(number * NS / 150 - 0.5) for number in range(450)]
+    assert trial.findings.whole.response is not None
+    assert_percentiles(trial.findings.whole.response, [each.ended_ns - each.planned_ns for each in attempts])
+
+
+def test_a_closed_loop_that_hangs_at_its_end_is_believed(emulator: EmulatorEndpoint, tmp_path: Path) -> None:
+    with Staller(emulator.pid, 0.8) as staller:
+        trial = attempt(
+            emulator.url,
+            reading(KIB, threads=4),
+            tmp_path,
+            duration_s=1.5,
+            meanwhile=lambda second: staller.begin() if second == 1 else None,
+        )
+    load = trial.findings.whole
+    assert (trial.findings.refusal, load.unfinished, load.late) == ("", 4, 4)
+    assert load.latency.max is not None
+    assert load.latency.max < 0.4, "what hung is not among those that ended in time"
 
 
 @pytest.mark.campaign
@@ -444,6 +478,22 @@ def test_a_stall_of_two_seconds_in_every_ten(emulator: EmulatorEndpoint, tmp_pat
     assert_stall_shows(trial, every_s=10, length_s=2, catching_up_s=0)
     assert trial.findings.whole.operations == 150 * 30
     assert len(trial.findings.whole.stalls) >= 3, "seconds in which nothing ended are marked"
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(120)
+def test_the_same_stall_by_the_command(s3bench_load: Callable[..., Finished], proxy: FaultyProxy) -> None:
+    proxy.obey(honest, stall=Stall(every_s=10, length_s=2))
+    wanted = ("--operation", "get", "-z", "1KiB", "--objects", "50", "--rate", "50", "--arrivals", "constant")
+    finished = s3bench_load(*wanted, "-t", "2", "--workers", "1", "-d", "20s")
+    assert finished.code == 0, finished.err
+    load = load_of(parse_document(finished.out.encode(), source="stdout"))
+    assert load.response is not None
+    assert load.response.p90 == pytest.approx(1.0, rel=0.05)
+    assert load.response.p99 == pytest.approx(1.9, rel=0.05)
+    assert load.latency.p99 is not None
+    assert load.latency.p99 < 0.2
+    assert load.operations == 1000
 
 
 def test_an_outage_shows_in_seconds_and_counts_and_the_run_ends_on_time(tmp_path: Path) -> None:

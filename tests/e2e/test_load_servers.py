@@ -12,7 +12,9 @@ from typing import Any
 import psutil
 import pytest
 import yaml
+from click.testing import Result
 
+from s3bench.errors import BadInput
 from s3bench.load.bucket import ROOT
 from s3bench.load.operation import MIXABLE, Kind
 from tests.e2e.conftest import COMMAND, Finished
@@ -74,24 +76,24 @@ OPERATIONS = {str(kind): 40 for kind in MIXABLE} | {"multipart": 3, "large": 12,
 """Operations of each phase of `every_operation`."""
 
 
-def check_every_operation(s3bench: Callable[..., Finished], server: LiveServer, path: Path, **manner: Any) -> None:
+def check_every_operation(load: Callable[..., Result], server: LiveServer, path: Path, **manner: Any) -> None:
     path.write_text(yaml.safe_dump(every_operation(**manner)), encoding="utf-8")
     before = server.objects()
-    finished = s3bench("load", path, *server.options, "--workers", "2", "--json")
-    assert finished.code == 0, finished.err
+    finished = load(path, *server.options, "--workers", "2", "--json")
+    assert finished.exit_code == 0, finished.output
     done: dict[str, int] = {}
     unexplained: list[tuple[str, str, int]] = []
-    for result in finished.results:
+    for result in json.loads(finished.stdout)["results"]:
         [measurement] = result["measurements"]
-        phase, load = result["dimensions"][0]["phase"], measurement["load"]
-        failures = {each["label"]: each["count"] for each in load["failures"]}
+        phase, found = result["dimensions"][0]["phase"], measurement["load"]
+        failures = {each["label"]: each["count"] for each in found["failures"]}
         unexplained += [(phase, *each) for each in failures.items() if (phase, each[0]) not in server.explained]
-        done.setdefault(phase, load["operations"] + load["failed"])  # the whole of a phase comes first
+        done.setdefault(phase, found["operations"] + found["failed"])  # the whole of a phase comes first
     assert unexplained == []
     assert done == OPERATIONS
     assert server.objects() == before
     assert server.uploads() == []
-    assert KEYS["AWS_SECRET_ACCESS_KEY"] not in finished.out + finished.err
+    assert KEYS["AWS_SECRET_ACCESS_KEY"] not in finished.output
 
 
 def manner_of(server: LiveServer) -> dict[str, Any]:
@@ -103,9 +105,9 @@ def manner_of(server: LiveServer) -> dict[str, Any]:
 
 
 def test_every_operation_alone_and_together_leaves_the_bucket_as_it_was(
-    s3bench: Callable[..., Finished], server: LiveServer, tmp_path: Path
+    load: Callable[..., Result], server: LiveServer, tmp_path: Path
 ) -> None:
-    check_every_operation(s3bench, server, tmp_path / "profile.yaml", **manner_of(server))
+    check_every_operation(load, server, tmp_path / "profile.yaml", **manner_of(server))
 
 
 @pytest.mark.campaign
@@ -113,7 +115,7 @@ def test_every_operation_alone_and_together_leaves_the_bucket_as_it_was(
 @pytest.mark.parametrize("sign_payload", [False, True], ids=["unsigned", "signed"])
 @pytest.mark.parametrize("checksum", [False, True], ids=["plain", "checksum"])
 def test_every_operation_works_in_every_manner(
-    s3bench: Callable[..., Finished],
+    load: Callable[..., Result],
     server: LiveServer,
     tmp_path: Path,
     *,
@@ -122,16 +124,16 @@ def test_every_operation_works_in_every_manner(
     checksum: bool,
 ) -> None:
     manner = {"keepalive": keepalive, "sign_payload": sign_payload, "checksum": checksum}
-    check_every_operation(s3bench, server, tmp_path / "profile.yaml", **manner)
+    check_every_operation(load, server, tmp_path / "profile.yaml", **manner)
 
 
-def test_a_certificate_is_checked_unless_told_otherwise(s3bench: Callable[..., Finished], servers: Servers) -> None:
+def test_a_certificate_is_checked_unless_told_otherwise(load: Callable[..., Result], servers: Servers) -> None:
     where = ("--endpoint-url", servers.at("versitygw-https").url, "--bucket", BUCKET)
-    refused = s3bench("load", *where, "-q", "--operation", "put", "--operations", "5")
-    assert refused.code == 2
-    assert "certificate" in refused.err
-    taken = s3bench("load", *where, "--tls-no-verify", "--clean-up", "ffffffffffff")
-    assert (taken.code, taken.out) == (0, "s3bench: removed 0 objects\n")
+    refused = load(*where, "--operation", "put", "--operations", "5").exception
+    assert isinstance(refused, BadInput)
+    assert "certificate" in str(refused.why)
+    taken = load(*where, "--tls-no-verify", "--clean-up", "ffffffffffff")
+    assert (taken.exit_code, taken.stdout) == (0, "s3bench: removed 0 objects\n")
 
 
 # A run that is ended before its time.
@@ -176,7 +178,7 @@ def test_ctrl_c_keeps_the_results_so_far_and_cleans_up(
 
 
 def test_after_a_kill_the_workers_end_by_themselves_and_the_run_can_be_cleaned_up(
-    s3bench: Callable[..., Finished], gateway: LiveServer, environment: dict[str, str], tmp_path: Path
+    load: Callable[..., Result], gateway: LiveServer, environment: dict[str, str], tmp_path: Path
 ) -> None:
     before = gateway.objects()
     process, run = begun(gateway, environment, tmp_path)
@@ -189,10 +191,10 @@ def test_after_a_kill_the_workers_end_by_themselves_and_the_run_can_be_cleaned_u
     left = gateway.objects().keys() - before.keys()
     assert left
     gateway.put(f"{ROOT}{run}/notes.txt", b"a stranger's")
-    cleaned = s3bench("load", *gateway.options, "--clean-up", run)
-    assert cleaned.code == 0, cleaned.err
-    assert f"removed {len(left):,} objects" in cleaned.out
-    assert f"left 1 objects that no run of ours wrote, such as {ROOT}{run}/notes.txt" in cleaned.out
+    cleaned = load(*gateway.options, "--clean-up", run)
+    assert cleaned.exit_code == 0, cleaned.output
+    assert f"removed {len(left):,} objects" in cleaned.stdout
+    assert f"left 1 objects that no run of ours wrote, such as {ROOT}{run}/notes.txt" in cleaned.stdout
     assert gateway.objects().keys() - before.keys() == {f"{ROOT}{run}/notes.txt"}
     assert gateway.uploads() == []
 
@@ -200,8 +202,14 @@ def test_after_a_kill_the_workers_end_by_themselves_and_the_run_can_be_cleaned_u
 # Data sets that are kept.
 
 
+def only_load(finished: Result) -> dict[str, Any]:
+    """The figures of a run, all kinds together."""
+    figures: dict[str, Any] = json.loads(finished.stdout)["results"][0]["measurements"][0]["load"]
+    return figures
+
+
 def test_a_kept_data_set_is_read_again_and_removed_when_told(
-    s3bench: Callable[..., Finished], gateway: LiveServer
+    s3bench: Callable[..., Finished], load: Callable[..., Result], gateway: LiveServer
 ) -> None:
     before = gateway.objects()
     small = ("--size", "4KiB", "--threads", "4", "--operations", "60")
@@ -211,37 +219,36 @@ def test_a_kept_data_set_is_read_again_and_removed_when_told(
     assert f"kept: run {run}; --reuse {run} reads it again, --clean-up {run} removes it" in kept.err
     data_set = gateway.objects().items() - before.items()
     assert len(data_set) == 30
-    again = s3bench("load", *gateway.options, *small, "--mix", "get=1,put=1", "--reuse", run, "--json")
-    assert again.code == 0, again.err
-    assert again.results[0]["measurements"][0]["load"]["failures"] == []
-    assert "writing" not in again.err
+    again = load(*gateway.options, *small, "--mix", "get=1,put=1", "--reuse", run, "--json")
+    assert again.exit_code == 0, again.output
+    assert only_load(again)["failures"] == []
     assert gateway.objects().items() - before.items() == data_set
-    other = s3bench("load", *gateway.options, "--operation", "get", "--size", "8KiB", "--reuse", run)
-    assert other.code == 2
-    assert f"run {run} has no objects of these sizes" in other.err
-    cleaned = s3bench("load", *gateway.options, "--clean-up", run)
-    assert (cleaned.code, cleaned.out) == (0, "s3bench: removed 30 objects\n")
+    other = load(*gateway.options, "--operation", "get", "--size", "8KiB", "--reuse", run).exception
+    assert isinstance(other, BadInput)
+    assert f"run {run} has no objects of these sizes" in other.what
+    cleaned = load(*gateway.options, "--clean-up", run)
+    assert (cleaned.exit_code, cleaned.stdout) == (0, "s3bench: removed 30 objects\n")
     assert gateway.objects() == before
 
 
 def test_objects_of_others_are_read_by_their_names_and_stay(
-    s3bench: Callable[..., Finished], gateway: LiveServer, tmp_path: Path
+    load: Callable[..., Result], gateway: LiveServer, tmp_path: Path
 ) -> None:
     for number in range(5):
         gateway.put(f"data/ä {number}", bytes(1000 + number))
     before = gateway.objects()
-    listed = s3bench("load", *gateway.options, "--list-existing", "data/", "--operations", "50", "-t", "4", "--json")
-    assert listed.code == 0, listed.err
-    load = listed.results[0]["measurements"][0]["load"]
-    assert (load["kind"], load["operations"], load["failures"]) == ("get", 50, [])
-    assert 50 * 1000 <= load["bytes_down"] <= 50 * 1004
+    listed = load(*gateway.options, "--list-existing", "data/", "--operations", "50", "-t", "4", "--json")
+    assert listed.exit_code == 0, listed.output
+    found = only_load(listed)
+    assert (found["kind"], found["operations"], found["failures"]) == ("get", 50, [])
+    assert 50 * 1000 <= found["bytes_down"] <= 50 * 1004
     (tmp_path / "keys").write_text("data/ä 0\t1000\ndata/ä 1\t999\n", encoding="utf-8")
-    named = s3bench(
-        "load", *gateway.options, "--key-file", tmp_path / "keys", "--keys", "sequential", "--workers", "1",
+    named = load(
+        *gateway.options, "--key-file", "keys", "--keys", "sequential", "--workers", "1",
         "--operations", "20", "-t", "1", "--json",
     )  # fmt: skip
-    assert named.code == 1, "one of the two is larger than the file says"
-    load = named.results[0]["measurements"][0]["load"]
-    assert (load["operations"], load["bytes_down"]) == (10, 10_000)
-    assert [(each["label"], each["count"]) for each in load["failures"]] == [("body corrupt", 10)]
+    assert named.exit_code == 1, "one of the two is larger than the file says"
+    found = only_load(named)
+    assert (found["operations"], found["bytes_down"]) == (10, 10_000)
+    assert [(each["label"], each["count"]) for each in found["failures"]] == [("body corrupt", 10)]
     assert gateway.objects() == before

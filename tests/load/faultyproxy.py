@@ -122,7 +122,7 @@ class FaultyProxy:
         self._behind = (host, port)
         self._plan: Plan = honest
         self._stall: Stall | None = None
-        self.ledger = Ledger(time.monotonic_ns())
+        self.ledger = Ledger()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
         self.port: int = self._listener.getsockname()[1]
         self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}"
@@ -154,7 +154,7 @@ class FaultyProxy:
 
     def obey(self, plan: Plan, *, stall: Stall | None = None) -> Ledger:
         """Misbehave like this from now on; gives the new ledger."""
-        self.ledger = Ledger(time.monotonic_ns())
+        self.ledger = Ledger()
         self._stall = stall
         self._plan = plan
         return self.ledger
@@ -207,7 +207,7 @@ class FaultyProxy:
         ledger, plan = self.ledger, self._plan
         method, target = head.split(b" ", 2)[:2]
         path, _, query = target.decode("ascii").partition("?")
-        request = ledger.begin(method.decode("ascii"), path, query)
+        request = ledger.begin(method.decode("ascii"), path, query, arrived_ns)
         order: Order = plan(request)
         status = bytes_down = 0
         was_sent = False
@@ -284,9 +284,9 @@ class FaultyProxy:
     def _wait_s(self, order: Order, ledger: Ledger) -> float:
         """How long the answer has to wait, now that it is ready."""
         delay_s = order.delay_s if isinstance(order, Refuse | Delay) else 0.0
-        if self._stall is None:
+        if self._stall is None or not ledger.read_ns:
             return delay_s
-        return delay_s + self._stall.wait_ns(time.monotonic_ns() - ledger.begun_ns) / NS
+        return delay_s + self._stall.wait_ns(time.monotonic_ns() - ledger.read_ns) / NS
 
 
 def _refusal(order: Refuse) -> Message:

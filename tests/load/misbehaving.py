@@ -101,7 +101,7 @@ RIGHT = (Forward, Delay, HangUp)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stall:
-    """No answer begins in the middle `length_s` of every `every_s`, counted from when the proxy began to obey."""
+    """No answer begins in the middle `length_s` of every `every_s`, counted from the first GET of an object."""
 
     every_s: float
     length_s: float
@@ -165,13 +165,13 @@ class Exchange:
 
 @dataclass(slots=True)
 class Ledger:
-    """All that happened since the proxy was told what to do, at `begun_ns`; safe to be written by several threads.
+    """All that happened since the proxy was told what to do; safe to be written by several threads.
 
-    `connected_ns` is when the first connection was made, 0 before.
+    `connected_ns` is when the first connection was made and `read_ns` when the first GET of an object came; 0 before.
     """
 
-    begun_ns: int
     connected_ns: int = 0
+    read_ns: int = 0
     exchanges: list[Exchange] = field(default_factory=list)
     connections: int = 0
     _begun: Counter[str] = field(default_factory=Counter)
@@ -184,12 +184,14 @@ class Ledger:
             self.connections += 1
             return self.connections
 
-    def begin(self, method: str, path: str, query: str) -> Request:
+    def begin(self, method: str, path: str, query: str, now_ns: int) -> Request:
         """Note that a request has come."""
         with self._changed:
-            number = self._begun[method]
+            request = Request(number=self._begun[method], method=method, path=path, query=query)
             self._begun[method] += 1
-        return Request(number=number, method=method, path=path, query=query)
+            if method == "GET" and request.is_of_object:
+                self.read_ns = self.read_ns or now_ns
+        return request
 
     def end(self, exchange: Exchange) -> None:
         """Note what came of it."""

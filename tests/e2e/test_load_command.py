@@ -1,0 +1,240 @@
+"""`s3bench load` as users start it: against the S3 in memory, and with the options of the tools that it replaces."""
+
+import csv
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from s3bench.clients.environment import FAKE_CREDENTIALS
+from s3bench.load.bucket import Bucket
+from s3bench.results.document import parse_document
+from s3bench.s3.emulator.settings import EmulatorSettings
+from s3bench.s3.endpoint import EmulatorEndpoint
+from tests.e2e.conftest import COMMAND, Emulators, Finished
+
+DATA = Path(__file__).parents[1] / "load" / "data"
+BUCKET = "s3-benchmark"
+_LIMIT_S = 50.0
+
+
+@pytest.fixture
+def endpoint(emulators: Emulators) -> Iterator[EmulatorEndpoint]:
+    with emulators.armed(tls=False, settings=EmulatorSettings(buckets=(BUCKET,))) as emulator:
+        yield emulator
+
+
+def keys_in(endpoint: EmulatorEndpoint, directory: Path) -> str:
+    """The bucket's keys, a line each."""
+    listing = directory / "listing"
+    Bucket.at(endpoint.url, BUCKET, credentials=FAKE_CREDENTIALS).write_key_file("", listing, keys_max=10)
+    return listing.read_text(encoding="utf-8")
+
+
+def where(endpoint: EmulatorEndpoint) -> tuple[str, ...]:
+    """The options of the s3-benchmark tools that say where."""
+    keys = FAKE_CREDENTIALS
+    return ("-a", keys.access_key, "-s", keys.secret_key, "-b", BUCKET, "-u", endpoint.url)
+
+
+def loads(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [measurement["load"] for result in document["results"] for measurement in result["measurements"]]
+
+
+def dimensions_of(result: dict[str, Any]) -> dict[str, str]:
+    return {name: text for each in result["dimensions"] for name, text in each.items()}
+
+
+def lines_of(path: Path) -> list[dict[str, str]]:
+    """The lines of a CSV file."""
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+
+
+# Without an endpoint.
+
+
+def test_alone_it_is_a_demonstration_whose_document_and_files_agree(
+    s3bench: Callable[..., Finished], workspaces: Path, tmp_path: Path
+) -> None:
+    files = ("--csv", "seconds.csv", "--trace", "trace.csv")
+    finished = s3bench("load", "--duration", "1", "--size", "64KiB", "--objects", "50", "--workers", "2", *files)
+    assert finished.code == 0, finished.err
+    parse_document(finished.out.encode(), source="stdout")
+    assert list(workspaces.iterdir()) == []
+    wholes = {load["kind"]: load for load in loads(finished.document) if load["seconds"]}
+    assert set(wholes) == {"put", "get", "all"}
+    assert "phase 3 of 3: mixed" in finished.err
+    rows = lines_of(tmp_path / "seconds.csv")
+    told = [(row["phase"], row["second"], row["kind"]) for row in rows]
+    assert len(set(told)) == len(told), "no second comes twice"
+    traced = [line for worker in range(2) for line in lines_of(tmp_path / f"trace.csv.{worker}")]
+    for phase, load in zip(("put", "get", "mixed"), wholes.values(), strict=True):
+        assert sum(int(row["operations"]) for row in rows if row["phase"] == phase) == load["operations"]
+        assert sum(line["phase"] == phase and line["outcome"] == "200" for line in traced) == load["operations"]
+
+
+def on_terminal(environment: dict[str, str], directory: Path, *options: str) -> str:
+    """What `s3bench load` shows on a terminal; it must end well."""
+    controller, terminal = pty.openpty()
+    process = subprocess.Popen(
+        (*COMMAND, "load", *options), cwd=directory, env={**environment, "TERM": "xterm", "COLUMNS": "120"},
+        stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal,
+    )  # fmt: skip
+    os.close(terminal)
+    shown = b""
+    with suppress(OSError):  # Linux tells the other side's end so
+        while select.select((controller,), (), (), _LIMIT_S)[0] and (piece := os.read(controller, 65536)):
+            shown += piece
+    os.close(controller)
+    assert process.wait(_LIMIT_S) == 0, shown
+    return shown.decode()
+
+
+SMALL = ("--operation", "get", "--objects", "20", "--size", "16KiB", "--operations", "2000")
+CLEARED = "\x1b[2K"
+"""What erases a line of the live view."""
+
+
+def test_on_a_terminal_it_shows_how_the_run_stands_and_then_a_table(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    view, _, rest = on_terminal(environment, tmp_path, *SMALL).rpartition(CLEARED)
+    assert "in flight  client CPU" in view
+    assert re.search(r"kind +ops +rate/s +throughput", rest)
+    assert re.search(r"get +[\d,]+ +[\d,]+ ", rest)
+    assert "not kept; with -o FILE the results would be" in rest
+
+
+def test_lines_of_other_tools_stand_above_the_live_view(environment: dict[str, str], tmp_path: Path) -> None:
+    shown = on_terminal(environment, tmp_path, *SMALL, "--format", "lines", "--loops", "2")
+    before = [shown[: found.start()] for found in re.finditer("Loop [12]: GET time", shown)]
+    assert len(before) == 2
+    assert all(text.endswith(CLEARED) for text in before)
+
+
+# Outcomes.
+
+
+def test_failures_beyond_what_is_allowed_end_with_1_and_are_all_told(load: Callable[..., Result]) -> None:
+    options = ("--operation", "put", "--size", "1KiB", "--operations", "300", "--network", "errors=0.2,seed=1")
+    result = load(*options, "-o", "results.json")
+    assert result.exit_code == 1
+    [found] = loads(json.loads(Path("results.json").read_text(encoding="utf-8")))
+    [failures] = found["failures"]
+    assert failures["label"] == "500 InternalError"
+    assert (failures["count"], found["operations"]) == (found["failed"], 300 - found["failed"])
+    assert 30 < found["failed"] < 90
+    allowed = load(*options, "-o", "results.json", "--force", "--max-error-rate", "50%")
+    assert allowed.exit_code == 0
+
+
+def test_loops_and_rates_are_kept(load: Callable[..., Result]) -> None:
+    pace = ("--rate", "200", "--arrivals", "constant", "--loops", "2", "--duration", "1")
+    result = load("--mix", "head=1,get=1", "--objects", "20", "--size", "1KiB", *pace, "--json")
+    assert result.exit_code == 0
+    document = json.loads(result.stdout)
+    whole = next(each for each in document["results"] if each["name"] == "load.all")
+    assert [each["iteration"] for each in whole["measurements"]] == [0, 1]
+    for each in whole["measurements"]:
+        assert each["load"]["rate_planned"] == 200.0
+        assert 195 <= each["load"]["operations"] <= 200
+        assert each["load"]["response"]["count"] == each["load"]["operations"]
+
+
+def test_a_matrix_has_a_cell_for_every_size_and_number_of_threads(
+    load: Callable[..., Result], s3bench: Callable[..., Finished], tmp_path: Path
+) -> None:
+    result = load("--matrix-sizes", "1KiB-2KiB", "--matrix-threads", "1,2", "--matrix-samples", "40", "-o", "a.json")
+    assert result.exit_code == 0
+    document = json.loads(Path("a.json").read_text(encoding="utf-8"))
+    dimensions = [dimensions_of(result) for result in document["results"]]
+    cells = [(each["size"], each["threads"]) for each in dimensions if "purpose" not in each]
+    assert cells == [("1 KiB", "1"), ("1 KiB", "2"), ("2 KiB", "1"), ("2 KiB", "2")]
+    assert all(load["operations"] == 40 for load in loads(document) if load["kind"] == "get")
+    same = s3bench("compare", tmp_path / "a.json", tmp_path / "a.json")
+    assert same.code == 0, same.err
+    assert "load.get" in same.out
+
+
+# The tools it replaces.
+
+
+def shape(line: str) -> str:
+    """A line without its figures."""
+    return re.sub(r"\d+(\.\d+)?", "0", line)
+
+
+def test_the_command_line_of_s3_benchmark_gives_its_lines(
+    load: Callable[..., Result], endpoint: EmulatorEndpoint, tmp_path: Path
+) -> None:
+    result = load(*where(endpoint), "-t", "2", "-d", "1", "-l", "1", "-z", "4K")
+    assert result.exit_code == 0, result.output
+    theirs = (DATA / "s3_benchmark_run.txt").read_text(encoding="utf-8").splitlines()[2:]
+    ours = result.stdout.splitlines()
+    assert ours[1] == f"Parameters: url={endpoint.url}, bucket={BUCKET}, duration=1, threads=2, loops=1, size=4K"
+    assert [shape(line) for line in (ours[0], *ours[2:])] == [shape(line) for line in (theirs[0], *theirs[2:])]
+    assert keys_in(endpoint, tmp_path) == ""
+
+
+def test_a_configuration_of_s4_runs_as_it_stands_and_prints_its_lines(
+    load: Callable[..., Result], endpoint: EmulatorEndpoint, tmp_path: Path
+) -> None:
+    text = (DATA / "s4.yaml").read_text(encoding="utf-8")
+    small = text.replace("iterations: 100", "iterations: 2").replace("read_range_max: 100", "read_range_max: 3")
+    Path("s4.yaml").write_text(small, encoding="utf-8")
+    keys = FAKE_CREDENTIALS
+    result = load("s4.yaml", "--endpoint-url", endpoint.url, "-b", BUCKET, "-a", keys.access_key, "-s", keys.secret_key,
+                  "--format", "s4")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    config, *seconds, elapsed, total = [line for line in result.stdout.splitlines() if line][1:]
+    jobs = "[{job1 1mib 10 2} {job2 4mib 10 2}]"
+    assert config == f"{{{endpoint.url} false {BUCKET} 3 false {jobs} {jobs}}}"
+    assert seconds != []
+    assert all("queued/read:" in line and "queued/write:" in line and "byte/s:" in line for line in seconds)
+    assert "Elapsed time in seconds: " in elapsed
+    assert "Total OPS: 80, operations per second: " in total
+    assert keys_in(endpoint, tmp_path) == ""
+
+
+# What takes longer.
+
+
+@pytest.mark.campaign
+def test_calibration_tells_what_this_machine_can_do_at_most(load: Callable[..., Result]) -> None:
+    result = load("--operation", "get", "--objects", "50", "--size", "1KiB", "--duration", "2", "--calibrate", "--json")
+    assert result.exit_code == 0
+    [found] = loads(json.loads(result.stdout))
+    assert found["ceiling"] > 100
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(300)
+def test_a_promise_is_searched_until_it_breaks(load: Callable[..., Result]) -> None:
+    model = "ttfb=5ms,bandwidth=1MB/s"
+    result = load("--operation", "get", "--objects", "50", "--size", "1KiB", "--threads", "4", "--duration", "2",
+                  "--network", model, "--slo", "p90<50ms,errors<1%", "--json")  # fmt: skip
+    assert result.exit_code == 0
+    document = json.loads(result.stdout)
+    rates = [dimensions_of(result)["rate"] for result in document["results"]]
+    assert len(rates) >= 4
+    assert all(rate.endswith("/s") for rate in rates)
+    assert any("held" in line for line in document["warnings"])
+
+
+@pytest.mark.campaign
+def test_a_phase_ends_when_its_throughput_has_settled(load: Callable[..., Result]) -> None:
+    model = "ttfb=20ms"
+    result = load("--operation", "get", "--objects", "50", "--size", "1KiB", "--threads", "2", "--duration", "45",
+                  "--network", model, "--stable", "--json")  # fmt: skip
+    assert result.exit_code == 0
+    [found] = loads(json.loads(result.stdout))
+    assert 10 <= len(found["seconds"]) < 45

@@ -1,0 +1,251 @@
+"""docs/load.md and docs/load-profiles.md say what `s3bench load` does: options, defaults, examples and figures."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from s3bench.cli.compare import compare_command
+from s3bench.cli.gate import gate_command
+from s3bench.cli.loadoptions import GROUPS, LoadCommand, LoadOptions, load_options
+from s3bench.cli.loadplan import REFERENCE_BUCKET, REFERENCE_THREADS, Plan, profile_of
+from s3bench.clients.pointing import SECRET_VARIABLE
+from s3bench.errors import ExitCode
+from s3bench.load import bottleneck, draws, knee, stability
+from s3bench.load.bottleneck import Limit
+from s3bench.load.calibration import CALIBRATION_S, WARMUP_S
+from s3bench.load.defaults import DURATION_S, MAX_ERROR_RATE, PART_BYTES, SIZES, THREADS
+from s3bench.load.engine import LATE_S_MAX
+from s3bench.load.inventory import OBJECTS
+from s3bench.load.objects import STAMP_BYTES
+from s3bench.load.operation import MIXABLE, Fault
+from s3bench.load.pool import POOL_BYTES_MAX
+from s3bench.load.profile import Job, Manner
+from s3bench.load.quantity import render_size
+from s3bench.load.request import DATE_S
+from s3bench.load.session import EXISTING_MAX
+from s3bench.load.slo import ERRORS_IMPLIED
+from s3bench.load.thread import PAUSE_NS
+from s3bench.load.trace import COLUMNS
+from s3bench.report.load_csv import SECOND_COLUMNS
+from s3bench.results.histogram import BINS_PER_OCTAVE, PERCENTS, samples_needed
+from s3bench.results.metrics import METRICS_BY_NAME
+from s3bench.units import render_bytes
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "load.md").read_text(encoding="utf-8")
+OPTIONS_PAGE = (ROOT / "docs" / "load-profiles.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", PAGE + OPTIONS_PAGE, flags=re.MULTILINE | re.DOTALL)
+LINES = [
+    re.split(r" {2,}", line.removeprefix("$ "))[0].strip()
+    for _, block in BLOCKS
+    for line in block.splitlines()
+    if line.startswith(("s3bench ", "$ s3bench "))
+]
+OURS = [line for line in dict.fromkeys(LINES) if line.startswith("s3bench load")]
+
+
+def words(line: str) -> list[str]:
+    return shlex.split(line)[2:]
+
+
+def plan_of(arguments: list[str]) -> Plan:
+    taken: list[LoadOptions] = []
+
+    @click.command("load", cls=LoadCommand)
+    @load_options
+    def command(**options: Any) -> None:
+        taken.append(LoadOptions.of(options))
+
+    result = CliRunner().invoke(command, arguments, standalone_mode=False)
+    if result.exception:
+        raise result.exception
+    return profile_of(taken[0], environment={SECRET_VARIABLE: "secret"})
+
+
+def flags() -> Iterator[str]:
+    """Every way to write an option of `s3bench load`."""
+    for _, options in GROUPS:
+        for names, _ in options:
+            yield from (name for name in names if name.startswith("-"))
+
+
+def section(heading: str) -> str:
+    return PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+
+
+def cells(page: str, start: str) -> list[str]:
+    """The cells of the one row of a table that begins with `start`."""
+    (line,) = (line for line in page.splitlines() if line.startswith(f"| {start}"))
+    return [cell.strip().replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+@pytest.fixture
+def _profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files that the examples name."""
+    *_, ours = (block for kind, block in BLOCKS if kind == "yaml")
+    (tmp_path / "profile.yaml").write_text(ours, encoding="utf-8")
+    theirs = (ROOT / "tests" / "load" / "data" / "s4.yaml").read_text(encoding="utf-8")
+    (tmp_path / "s4.yaml").write_text(theirs, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+
+# Options.
+
+
+@pytest.mark.parametrize("flag", sorted(flags()))
+def test_every_option_is_in_the_table_of_options(flag: str) -> None:
+    table = OPTIONS_PAGE.partition("\n## Options\n")[2].partition("\n## ")[0]
+    assert re.search(rf"^\|(?:\\\||[^|\n])*`{flag}(?: [^`\n]*)?`", table, flags=re.MULTILINE)
+
+
+def test_no_option_is_documented_that_does_not_exist() -> None:
+    known = {name for command in (compare_command, gate_command) for param in command.params for name in param.opts}
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", PAGE + OPTIONS_PAGE))
+    assert {name.removesuffix("-") for name in named} - known - set(flags()) == set()
+
+
+@pytest.mark.parametrize(
+    ("start", "default"),
+    [
+        ("`--bucket NAME`", f"with `-u` alone `{REFERENCE_BUCKET}`"),
+        ("`--size SIZES`", f"`{SIZES}`"),
+        ("`--objects N`", str(OBJECTS)),
+        ("`--part-size SIZE`", f"`{render_size(PART_BYTES).replace(' ', '')}`"),
+        ("`--threads N`", f"{THREADS}; with `-u` alone {REFERENCE_THREADS}"),
+        ("`--retries N`", str(Manner().retries)),
+        ("`--timeout TIME`", f"`{Manner().timeout_s:g}s`"),
+        ("`--connect-timeout TIME`", f"`{Manner().connect_timeout_s:g}s`"),
+        ("`--duration TIME`", f"`{DURATION_S:g}s`"),
+        ("`--max-error-rate SHARE`", f"`{MAX_ERROR_RATE:.1%}`"),
+    ],
+)
+def test_the_defaults_in_the_table_are_those_of_the_code(start: str, default: str) -> None:
+    _, told, meaning = cells(OPTIONS_PAGE, start)
+    assert default in {told, meaning.partition("; ")[2]}
+
+
+@pytest.mark.parametrize(
+    "start",
+    ["`--addressing", "`--keys", "`--layout", "`--payload", "`--compressible", "`--loops", "`--warmup", "`--ramp"],
+)
+def test_a_default_that_is_typed_changes_nothing(start: str) -> None:
+    option, default, _ = cells(OPTIONS_PAGE, start)
+    where = ["--endpoint-url", "http://127.0.0.1:9000", "--bucket", "data"]
+    flag = option.strip("`").partition(" ")[0]
+    typed, plain = plan_of([*where, flag, default.strip("`")]), plan_of(where)
+    assert (typed.profile, typed.wishes) == (plain.profile, plain.wishes)
+
+
+# Examples.
+
+
+def test_there_are_examples() -> None:
+    assert len(OURS) > 25
+    assert "s3bench load" in OURS
+
+
+@pytest.mark.usefixtures("_profiles")
+@pytest.mark.parametrize("line", OURS)
+def test_every_example_can_be_run(line: str) -> None:
+    assert plan_of(words(line)).profile.phases
+
+
+@pytest.mark.parametrize("line", [line for line in LINES if line not in OURS])
+def test_every_example_of_another_command_parses(line: str) -> None:
+    command = {"compare": compare_command, "gate": gate_command}[shlex.split(line)[1]]
+    context = command.make_context("s3bench", words(line), resilient_parsing=True)
+    assert context.params
+    assert set(re.findall(r"--metric (\S+)", line)) <= METRICS_BY_NAME.keys()
+
+
+def test_every_metric_that_is_named_exists() -> None:
+    named = set(re.findall(r"`(load\.[a-z0-9_.]+)`", PAGE)) - {"load.md"}
+    assert named
+    assert named <= METRICS_BY_NAME.keys()
+
+
+def test_every_page_and_heading_that_is_linked_is_there() -> None:
+    def anchors(page: str) -> set[str]:
+        headings = re.findall(r"^#+ (.+)$", page, flags=re.MULTILINE)
+        return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+    for name, anchor in re.findall(r"\]\(([a-z0-9-]*\.md)?(?:#([\w-]+))?\)", PAGE):
+        page = (ROOT / "docs" / name).read_text(encoding="utf-8") if name else PAGE
+        assert not anchor or anchor in anchors(page), anchor
+
+
+# Figures.
+
+
+def test_each_percentile_has_the_samples_that_it_needs() -> None:
+    heading, samples = cells(PAGE, "percentile |")[1:], cells(PAGE, "samples |")[1:]
+    assert dict(zip(heading, samples, strict=True)) == {
+        f"p{percent:g}": f"{samples_needed(percent):,}" for percent in PERCENTS
+    }
+
+
+@pytest.mark.parametrize(
+    ("heading", "told"),
+    [
+        ("How each figure is made", f"{BINS_PER_OCTAVE} bins for each power of two"),
+        ("How each figure is made", f"may end within {LATE_S_MAX:g} s"),
+        ("How each figure is made", f"renewed every {DATE_S:g} seconds"),
+        ("How each figure is made", f"first after {Manner().backoff_s * 1000:g} ms"),
+        ("How each figure is made", f"waits {PAUSE_NS // 10**6} ms"),
+        ("What was the limit", f"{bottleneck.BUSY_SHARE * 100:g} % of the time"),
+        ("What was the limit", f"less than {bottleneck.IDLE_SHARE * 100:g} % of it"),
+        ("What was the limit", f"{bottleneck.CEILING_SHARE * 100:g} % or more of the ceiling"),
+        ("What was the limit", f"{bottleneck.LINK_SHARE * 100:g} % or more of the speed"),
+        ("What was the limit", f"It takes {CALIBRATION_S + WARMUP_S:g} seconds"),
+        ("Closed and open loop", f"more than {(1 - bottleneck.REACHED_SHARE) * 100:.0f} % apart"),
+        ("The highest rate that keeps a promise", f"until the gap is {knee.PRECISION * 100:g} %"),
+        ("The highest rate that keeps a promise", f"`{ERRORS_IMPLIED}`"),
+        ("The highest rate that keeps a promise", f"within {stability.HALF_WIDTH * 100:g} % to either side"),
+        ("A live endpoint", f"at most {EXISTING_MAX:,} of them"),
+        ("Exit codes", f"({MAX_ERROR_RATE * 100:g} %)"),
+        ("Limits", f"last {STAMP_BYTES} bytes"),
+        ("Limits", f"at most {render_bytes(POOL_BYTES_MAX).replace('.0', '')}"),
+        ("Limits", f"remember {draws._OWN_MAX:,} objects"),
+        ("Workloads", f"{Job(mix=(), sizes=SIZES).list_keys:,} keys a page"),
+    ],
+)
+def test_each_figure_of_the_page_is_that_of_the_code(heading: str, told: str) -> None:
+    assert told in " ".join(section(heading).split())
+
+
+def test_the_search_for_a_rate_takes_as_long_for_each_as_the_page_says() -> None:
+    [phase] = plan_of(words("s3bench load --slo p99<50ms")).profile.phases
+    assert phase.duration_s is not None
+    assert f"`--duration` ({phase.duration_s:g}s by default" in section("The highest rate that keeps a promise")
+
+
+# Words.
+
+
+def test_every_operation_has_its_row() -> None:
+    assert re.findall(r"^\| `(\w+)` \|", section("Workloads"), flags=re.MULTILINE) == [*MIXABLE]
+
+
+def test_every_way_to_fail_is_named() -> None:
+    assert [fault for fault in Fault if f"`{fault}`" not in " ".join(PAGE.split())] == []
+
+
+def test_every_bottleneck_is_explained() -> None:
+    named = re.findall(r"^\| `(\w+)` \|", section("What was the limit"), flags=re.MULTILINE)
+    assert sorted(named) == sorted(filter(None, Limit))
+
+
+def test_the_exit_codes_are_all_but_that_of_a_verdict() -> None:
+    named = re.findall(r"^\| (\d+) \|", section("Exit codes"), flags=re.MULTILINE)
+    assert set(map(int, named)) == set(ExitCode) - {ExitCode.INCONCLUSIVE}
+
+
+def test_the_columns_of_both_files_are_shown() -> None:
+    assert ",".join(SECOND_COLUMNS) in PAGE.splitlines()
+    assert ",".join(COLUMNS) in PAGE.splitlines()
