@@ -180,17 +180,15 @@ def _minio(path: str) -> Make:
 
 
 def _python(python: str, name: str) -> Make:
-    """Two processes of a Python client (load_cost_peers.py), each with half of the requests, as we have two workers."""
+    """Two processes of a Python client, each with half of the requests, as we have two workers."""
 
     def make(case: Case, seconds: float, directory: Path) -> Command:
         del directory
-        words = []
-        for worker in range(2):
-            key = case.keys[worker] if case.verb == "get" else f"{name}-{worker}"
-            numbers = (str(case.size_bytes), str(case.threads // 2), str(seconds))
-            script = str(HERE / "load_cost_peers.py")
-            words.append((python, script, name, case.verb, case.served.url, BUCKET, key, *numbers))
-        return Command(words=tuple(words), environment=keyed(case.served.url))
+        prefix, keys = (case.prefix, len(case.keys)) if case.verb == "get" else (f"{name}/", case.put_keys)
+        numbers = (str(keys), str(case.size_bytes), str(case.threads // 2), str(seconds))
+        script = str(HERE / "load_throughput_peers.py")
+        words = (python, script, name, case.verb, case.served.url, BUCKET, prefix, *numbers)
+        return Command(words=(words, words), environment=keyed(case.served.url))
 
     return make
 

@@ -30,12 +30,13 @@ from s3bench.load.quantity import render_size
 from s3bench.load.request import DATE_S
 from s3bench.load.session import EXISTING_MAX
 from s3bench.load.slo import ERRORS_IMPLIED
-from s3bench.load.thread import PAUSE_NS
+from s3bench.load.thread import BACKOFF_NS_MAX, PAUSE_NS
 from s3bench.load.trace import COLUMNS
 from s3bench.report.load_csv import SECOND_COLUMNS
 from s3bench.results.histogram import BINS_PER_OCTAVE, PERCENTS, samples_needed
 from s3bench.results.metrics import METRICS_BY_NAME
 from s3bench.units import render_bytes
+from s3bench.verdict.policy import LOAD_GATING_METRICS
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "load.md").read_text(encoding="utf-8")
@@ -197,7 +198,9 @@ def test_each_percentile_has_the_samples_that_it_needs() -> None:
         ("How each figure is made", f"may end within {LATE_S_MAX:g} s"),
         ("How each figure is made", f"renewed every {DATE_S:g} seconds"),
         ("How each figure is made", f"first after {Manner().backoff_s * 1000:g} ms"),
+        ("How each figure is made", f"each time, {BACKOFF_NS_MAX // 10**9} s at most"),
         ("How each figure is made", f"waits {PAUSE_NS // 10**6} ms"),
+        ("Comparing runs", "decides by `{}`, `{}` and `{}` unless".format(*LOAD_GATING_METRICS)),
         ("What was the limit", f"{bottleneck.BUSY_SHARE * 100:g} % of the time"),
         ("What was the limit", f"less than {bottleneck.IDLE_SHARE * 100:g} % of it"),
         ("What was the limit", f"{bottleneck.CEILING_SHARE * 100:g} % or more of the ceiling"),

@@ -59,15 +59,18 @@ def _load(plan: Plan) -> None:
             view.say(f"warning: {line}")
         root = stack.enter_context(Workspaces(parent=workspace_parent(os.environ))).root
         site = _site(plan, root, stack)
-        session = Session(site, plan.profile, _terms(plan, site, stop), directory=_made(root / "session"))
+        session = Session(site, plan.profile, _terms(plan, site, stop, root), directory=_made(root / "session"))
         terms = session.terms
-        output.begins(site, run=terms.run, workers=terms.workers)
+        output.begins(site, terms)
         if not site.is_emulated:  # whoever has to clean up after a crash needs the run's name
             view.say(
                 f"run {terms.run} writes under {root_of(terms.run)} in bucket {site.bucket.name}, and nowhere else"
             )
         stack.callback(_leave, plan, session, site, view)
         code = _watch(stack.enter_context(session), output, view, plan)
+        if plan.options.object_log is not None:
+            session.close()
+            view.say(f"{session.log_objects(plan.options.object_log):,} objects in {plan.options.object_log}")
         code = ExitCode.INTERRUPTED if stop.wait(0) else code
     raise click.exceptions.Exit(code)
 
@@ -86,15 +89,16 @@ def _watch(session: Session, output: LoadOutput, view: LoadView, plan: Plan) -> 
                 shown.stands(standing)
                 if phase:
                     loop = (phase.number - 1) // len(plan.profile.phases)
-                    output.stands(standing, phase=phase.name, loop=loop)
+                    output.stands(event, phase=phase.name, loop=loop)
             case Measured():
                 output.measured(event)
                 if isinstance(shown, StressView):
                     shown.total(event.findings.whole)
                 code = max(code, _judged(event, plan, view))
             case Found():
-                output.warn(event.words)
+                output.found(event)
                 view.say(event.words)
+                code = ExitCode.FAIL if event.rate_per_s is None else code
     return code
 
 
@@ -118,11 +122,11 @@ def _site(plan: Plan, root: Path, stack: ExitStack) -> Site:
     return stack.enter_context(emulated_site(_made(root / "server"), network=plan.network))
 
 
-def _terms(plan: Plan, site: Site, stop: Stop) -> Terms:
+def _terms(plan: Plan, site: Site, stop: Stop, root: Path) -> Terms:
     options = plan.options
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     usual = max(1, cores - 1) if site.is_emulated else cores  # a server on this machine needs a core as well
-    threads = min(sum(job.threads for job in phase.jobs) for phase in plan.profile.phases)
+    threads = max(sum(job.threads for job in phase.jobs) for phase in plan.profile.phases)
     return Terms(
         workers=plan.wishes.workers or min(usual, threads),
         run=options.reuse or new_run(),
@@ -131,7 +135,8 @@ def _terms(plan: Plan, site: Site, stop: Stop) -> Terms:
         existing=options.list_existing,
         slo=plan.slo,
         calibrates=options.calibrate,
-        trace=options.trace,
+        trace=options.trace or (None if options.object_log is None else root / "trace"),
+        **({} if options.seed is None else {"seed": options.seed}),
         is_over=lambda: stop.wait(0),
     )
 

@@ -6,7 +6,7 @@ Owns these rules. What contradicts itself inside a profile, however it was writt
 from collections.abc import Iterable
 from dataclasses import fields
 
-from s3bench.cli.loadoptions import LoadOptions, option_name
+from s3bench.cli.loadoptions import Form, LoadOptions, option_name
 from s3bench.errors import BadInput
 from s3bench.load.operation import Kind
 from s3bench.load.profile import Profile
@@ -97,6 +97,14 @@ def check_plan(options: LoadOptions, wishes: Wishes, profile: Profile) -> None:
             "nothing is deleted that s3bench did not write",
             f"leave {option_name('key_file' if options.key_file else 'list_existing')} out",
         )
+    if options.reuse is not None and any(job.kinds == (Kind.DELETE,) for phase in profile.phases for job in phase.jobs):
+        raise BadInput(
+            "--operation delete would remove the data set of --reuse",
+            "what another run kept is not changed",
+            f"leave --reuse out, or remove that run: --clean-up {options.reuse}",
+        )
+    if options.form is Form.CSV and not any(phase.dimensions for phase in profile.phases):
+        raise BadInput("--format csv writes a matrix", "there is none", "add --matrix, or take --csv FILE for seconds")
     if options.slo is not None:
         _check_slo(profile)
 

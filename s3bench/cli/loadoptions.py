@@ -39,11 +39,12 @@ _SEED_MAX = 2**63 - 1
 
 
 class Form(StrEnum):
-    """What stdout gets: our table, s3-benchmark's lines or s4's."""
+    """What stdout gets: our table, s3-benchmark's lines or s4's, or a matrix as CSV."""
 
     TABLE = "table"
     LINES = "lines"
     S4 = "s4"
+    CSV = "csv"
 
 
 class MatrixExtent(StrEnum):
@@ -281,7 +282,7 @@ _OUTCOME = (
     _option("-o", "--output", type=_PATH, metavar="FILE", help="Write the results document here."),
     _flag("--force", help="Let -o, --csv, --trace and --object-log replace files that exist."),
     _flag("--json", "as_json", help="Print the results document to stdout (the default in a pipe without -o)."),
-    _option("--format", "form", type=_word(Form), metavar="table|lines|s4",
+    _option("--format", "form", type=_word(Form), metavar="table|lines|s4|csv",
             help="Print a table, or the lines of s3-benchmark or s4.  [default: table; with -u: lines]"),
     _option("--csv", type=_PATH, metavar="FILE", help="Write a line a second here."),
     _option("--trace", type=_PATH, metavar="FILE", help="Write a line an operation here."),

@@ -6,7 +6,6 @@ Owns the writing. The document is written anew after every phase, so that a cras
 import glob
 import shutil
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,19 +19,19 @@ from s3bench.cli.loadoptions import Form
 from s3bench.cli.loadplan import Plan
 from s3bench.cli.loadview import LoadView
 from s3bench.cli.stressview import StressView, reads
+from s3bench.load.findings import Account
+from s3bench.load.knee import Found
 from s3bench.load.outcome import client, recorded, results
 from s3bench.load.profile import Job
-from s3bench.load.session import Measured
+from s3bench.load.session import Measured, Terms
 from s3bench.load.site import Site
-from s3bench.load.standing import Standing
-from s3bench.report.load_csv import second_row, seconds_header
+from s3bench.report.load_csv import matrix_csv, second_row, seconds_header
 from s3bench.report.load_lines import header_lines, loop_line
 from s3bench.report.load_matrix import cells, render_matrix
 from s3bench.report.load_stress import StressJob, config_lines
 from s3bench.report.load_table import render_load
 from s3bench.results.document import Document, encode_document, render_time
 from s3bench.results.file import check_output, write_document
-from s3bench.results.load import Second
 from s3bench.results.redaction import redact
 from s3bench.run.machine import machine_facts, machine_warnings
 
@@ -48,11 +47,11 @@ class LoadOutput:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         options = plan.options
-        for path in (options.output, options.csv, *_traces(options.trace)):
+        for path in (options.output, options.csv, options.object_log, *_traces(options.trace)):
             if path is not None:
                 check_output(path, force=options.force)
         self._wants_json = options.as_json or (
-            plan.form is Form.TABLE and options.output is None and not sys.stdout.isatty()
+            options.form is None and plan.form is Form.TABLE and options.output is None and not sys.stdout.isatty()
         )
         facts = machine_facts()
         self.document = Document(
@@ -76,7 +75,7 @@ class LoadOutput:
         if kind is None or self.document.results:
             self._end()
 
-    def begins(self, site: Site, *, run: str, workers: int) -> None:
+    def begins(self, site: Site, terms: Terms) -> None:
         """Take note where it runs, and begin the files anew; the forms of other tools begin with that."""
         options = self._plan.options
         if options.csv is not None:
@@ -86,18 +85,24 @@ class LoadOutput:
             path.unlink(missing_ok=True)
         urls, bucket = site.urls, site.bucket.name
         where = "emulator" if site.is_emulated else list(redact(urls))
-        more = {"endpoint_url": where, "bucket": bucket, "run": run, "workers": workers}
+        more = {
+            "endpoint_url": where,
+            "bucket": bucket,
+            "run": terms.run,
+            "workers": terms.workers,
+            "seed": terms.seed,
+        }
         self.document = msgspec.structs.replace(self.document, options={**self.document.options, **more})
         if self._plan.form is Form.LINES:
             self._print(header_lines(url=urls[0], bucket=bucket, **_shape(self._plan)))
         elif self._plan.form is Form.S4:
             self._print(_config(self._plan, urls[0], bucket))
 
-    def stands(self, standing: Standing, *, phase: str, loop: int) -> None:
-        """Write one second of a phase that is measured."""
+    def stands(self, account: Account, *, phase: str, loop: int) -> None:
+        """Write the seconds of a phase that are complete by now."""
         if self._seconds is not None:
             self._seconds.writelines(
-                second_row(second, phase=phase, kind=kind, loop=loop + 1) for kind, second in _seconds_of(standing)
+                second_row(second, phase=phase, kind=kind, loop=loop + 1) for kind, second in account.take_rows()
             )
             self._seconds.flush()
 
@@ -130,9 +135,10 @@ class LoadOutput:
             loads = measured.findings.parts or (measured.findings.whole,)
             self._print(tuple(loop_line(load, loop=measured.loop + 1) for load in loads))
 
-    def warn(self, line: str) -> None:
-        """Let a doubt travel with the document."""
-        self.document = self.document.with_warnings((line,))
+    def found(self, found: Found) -> None:
+        """Keep what a search found."""
+        told = {"rate_per_s": found.rate_per_s, "is_limit": found.is_limit, "words": found.words}
+        self.document = msgspec.structs.replace(self.document, options={**self.document.options, "found": told})
 
     def _end(self) -> None:
         """Write the document for the last time, and what stdout gets."""
@@ -144,7 +150,11 @@ class LoadOutput:
             sys.stdout.buffer.flush()
         elif self._plan.form is Form.LINES:
             self._print(("Benchmark completed.",))
-        elif self._plan.form is Form.TABLE and (self._plan.options.output is None or sys.stdout.isatty()):
+        elif self._plan.form is Form.CSV:
+            _echo("".join(matrix_csv(self.document)).rstrip())
+        elif self._plan.form is Form.TABLE and (
+            self._plan.options.output is None or self._plan.options.form is not None or sys.stdout.isatty()
+        ):
             width, color = shutil.get_terminal_size().columns, sys.stdout.isatty()
             render = render_matrix if cells(self.document) else render_load
             click.echo(render(self.document, width=width, color=color), nl=False)
@@ -189,24 +199,6 @@ def _traces(path: Path | None) -> tuple[Path, ...]:
     others = path.parent.glob(f"{glob.escape(path.name)}.*")
     first = path.with_name(f"{path.name}.0")
     return first, *(each for each in others if each.suffix[1:].isdecimal() and each != first)
-
-
-def _seconds_of(standing: Standing) -> Iterator[tuple[str, Second]]:
-    for kind in standing.kinds:
-        yield (
-            kind.kind,
-            Second(
-                second=standing.second - 1,
-                operations=kind.operations,
-                failures=kind.failures,
-                bytes=kind.size_bytes,
-                p50=kind.p50_s,
-                p99=kind.p99_s,
-                max=kind.max_s,
-                in_flight=standing.in_flight,
-                stalled=not kind.operations and standing.in_flight > 0,
-            ),
-        )
 
 
 def _shape(plan: Plan) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from s3bench.load.profile import (
 from s3bench.load.profilefile import read_profile
 from s3bench.load.profileform import form_of
 from s3bench.load.rules import Fault, check_job, check_payload, check_phase
+from s3bench.load.session import KNEE_STEP_S
 from s3bench.load.sizes import Sizes, parse_sizes
 from s3bench.load.slo import Slo, parse_slo
 from s3bench.load.written import Addressing, Wishes, Written
@@ -182,7 +183,7 @@ def _phase(options: LoadOptions, name: str, mix: tuple[Share, ...], duration_s: 
     return Phase(
         name=name,
         jobs=(_job(options, mix),),
-        duration_s=options.duration or (None if ends_by_count else duration_s),
+        duration_s=options.duration or (None if ends_by_count else duration_s if options.slo is None else KNEE_STEP_S),
         warmup_s=options.warmup or 0.0,
         ramp_s=options.ramp or 0.0,
         stable=options.stable,

@@ -4,6 +4,7 @@ Owns the rules, which claim something only where the evidence leaves nothing els
 words. The generator comes first: when it was busy, nothing is known of anything behind it.
 """
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -20,7 +21,7 @@ LINK_SHARE = 0.9
 """Of a link's speed. More than 94 % cannot be payload: 1,448 of 1,538 bytes on Ethernet (IEEE 802.3, RFC 7323)."""
 
 REACHED_SHARE = 0.95
-"""A planned rate counts as reached from here on; a Poisson process of 10,000 arrivals varies by 1 %."""
+"""A planned rate counts as reached from here on, or within three standard deviations of a Poisson process."""
 
 _ALL_BUSY = 0.95
 _LITTLE_CPU = 0.7
@@ -58,9 +59,10 @@ class Signs:
 
     `cpu_share` and `wait_share` are those of the busiest worker, of a core and of the time. `ended_per_s` counts
     operations, however they ended; `bytes_per_s` are those of the busier direction. `threads` may be in flight at most,
-    `in_flight` were on average, and `waiting_max` planned operations found no free one.
+    `in_flight` were on average, and `waiting_max` planned operations found no free one, all within `window_s`.
     """
 
+    window_s: float
     cpu_share: float
     wait_share: float
     ended_per_s: float
@@ -90,6 +92,15 @@ def find(signs: Signs, known: Yardsticks) -> Finding:
     if signs.in_flight < _ALL_BUSY * signs.threads:
         return Finding(warning=_behind(signs))
     return Finding(limit=_behind_the_client(signs, known), warning=_behind(signs))
+
+
+def is_reached(ended_per_s: float, planned_per_s: float, window_s: float) -> bool:
+    """Whether as much ended in a window as was planned, as far as chance lets that be told.
+
+    A Poisson process of n expected arrivals has a standard deviation of the square root of n.
+    """
+    planned = planned_per_s * window_s
+    return ended_per_s * window_s >= min(REACHED_SHARE * planned, planned - 3 * math.sqrt(planned))
 
 
 def client_warning(signs: Signs, known: Yardsticks) -> str:
@@ -124,7 +135,7 @@ def _behind_the_client(signs: Signs, known: Yardsticks) -> Limit:
 
 
 def _behind(signs: Signs) -> str:
-    if signs.rate_planned is None or signs.ended_per_s >= REACHED_SHARE * signs.rate_planned:
+    if signs.rate_planned is None or is_reached(signs.ended_per_s, signs.rate_planned, signs.window_s):
         return ""
     cure = "; add --threads to see whether the server could do more" if signs.waiting_max else ""
     return f"{signs.rate_planned:,.0f} operations a second were planned and {signs.ended_per_s:,.0f} ended{cure}"

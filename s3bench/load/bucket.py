@@ -93,6 +93,7 @@ class Bucket:
             s3={"addressing_style": "virtual" if virtual_hosts else "path"},
             connect_timeout=_CONNECT_S,
             read_timeout=_READ_S,
+            proxies={},  # none stands between the workers and the endpoint either
             retries={"mode": "standard", "total_max_attempts": _TRIES},
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",

@@ -24,6 +24,7 @@ from s3bench.spec.definition import FileBody, Match, Response
 CALIBRATION_S = 2.0
 WARMUP_S = 1.0
 
+_THREADS_MIN = 16  # fewer would wait for round trips, and show those instead of what the machine can do
 _BODY = "body"
 _BUCKET = "null"
 _UPLOAD = "<InitiateMultipartUploadResult><UploadId>null</UploadId></InitiateMultipartUploadResult>"
@@ -36,7 +37,10 @@ def calibrated(phase: Phase) -> Phase | None:
     """The phase as it is run against the null server: closed loop and short; `None` where that would say nothing."""
     if any(job.kinds == (Kind.DELETE,) for job in phase.jobs):
         return None  # there is nothing to be deleted, and deleting costs a client no more than a HEAD
-    jobs = tuple(msgspec.structs.replace(job, rate=None, operations=None) for job in phase.jobs)
+    jobs = tuple(
+        msgspec.structs.replace(job, rate=None, operations=None, threads=max(job.threads, _THREADS_MIN))
+        for job in phase.jobs
+    )
     return msgspec.structs.replace(
         phase, jobs=jobs, duration_s=CALIBRATION_S + WARMUP_S, warmup_s=WARMUP_S, ramp_s=0.0, stable=False
     )
@@ -48,27 +52,34 @@ def lone(phase: Phase) -> Phase:
     return msgspec.structs.replace(phase, jobs=(first,))
 
 
-def calibrate(phase: Phase, rules: Rules, *, workers: int, directory: Path) -> Generator[Account, None, Account]:
+def calibrate(
+    phase: Phase, rules: Rules, *, tls: bool, workers: int, directory: Path
+) -> Generator[Account, None, Account]:
     """Run a phase of `calibrated` against the null server; gives its account every second, and returns it.
 
     `directory` is private and empty. Bodies are not verified: the null server has one for all objects.
     """
-    with null_server(phase, directory) as target, Crew(workers, directory=directory) as crew:
+    with null_server(phase, directory, tls=tls) as target, Crew(workers, directory=directory) as crew:
         unverified = replace(rules, manner=msgspec.structs.replace(rules.manner, verify=False), trace=None)
         inventory = Inventory({job.sizes: job.objects or 1 for job in phase.jobs if job.needs_objects})
-        return (yield from LoadRun(crew, target, unverified, inventory).measure(phase, loop=0))
+        return (yield from LoadRun(crew, target, unverified, inventory).measure(phase))
 
 
 @contextmanager
-def null_server(phase: Phase, directory: Path) -> Iterator[Target]:
+def null_server(phase: Phase, directory: Path, *, tls: bool) -> Iterator[Target]:
     """A server that answers every request of a phase alike; reads get a body of the mean size."""
     mean_bytes = round(sum(job.sizes.mean_bytes for job in phase.jobs) / len(phase.jobs))
     with (directory / _BODY).open("wb") as file:
         file.truncate(mean_bytes)
-    with StubEndpoint(directory=directory) as stub:
+    with StubEndpoint(directory=directory, tls=tls) as stub:
         stub.arm(_answers(), workspace=directory, verify=False)
         yield Target(
-            addresses=((stub.host, stub.port),), hosts=(f"{stub.host}:{stub.port}",), bucket=_BUCKET, keys=_KEYS
+            addresses=((stub.host, stub.port),),
+            hosts=(f"{stub.host}:{stub.port}",),
+            tls=tls,
+            ca_bundle=None if stub.ca_bundle is None else str(stub.ca_bundle),
+            bucket=_BUCKET,
+            keys=_KEYS,
         )
 
 

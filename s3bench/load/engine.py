@@ -9,6 +9,8 @@ import ssl
 import time
 from collections.abc import Callable, Mapping
 
+import msgspec
+
 from s3bench.load.draws import seed_of
 from s3bench.load.loop import Loop, Watched
 from s3bench.load.message import Begin, Ended, Prepare
@@ -56,6 +58,8 @@ class Engine:
     ) -> None:
         self._prepare = prepare
         self._begin = begin
+        retries = max(prepare.manner.retries, begin.retries_min)
+        self._manner = msgspec.structs.replace(prepare.manner, retries=retries)
         self._tell = tell
         self._trace = trace
         self._start_ns = start_ns
@@ -108,21 +112,26 @@ class Engine:
         )
 
     def _work(self, index: int, job: Job, contents: tuple[Objects, Objects], seen: Seen) -> Work:
+        """This worker's part; workers beyond the job's threads have none, and nothing is shared out to them."""
         prepare, begin = self._prepare, self._begin
-        operations = None if job.operations is None else share_of(job.operations, prepare.worker, prepare.workers)
+        workers = min(prepare.workers, job.threads)
+        is_idle = prepare.worker >= workers
+        operations = None if job.operations is None else share_of(job.operations, prepare.worker, workers)
+        if is_idle:
+            job, operations = msgspec.structs.replace(job, rate=None), 0
         return Work(
             job,
             index=index,
-            worker=prepare.worker,
-            workers=prepare.workers,
+            worker=min(prepare.worker, workers - 1),
+            workers=workers,
             left=operations,
             first_number=begin.first_numbers[index],
-            seed=seed_of(prepare.data.run, begin.phase.name, index, begin.loop),
+            seed=seed_of(prepare.seed, begin.turn, index),
             start_ns=self._start_ns,
             ramp_s=begin.phase.ramp_s,
             loop=self.loop,
             recorder=self._recorder,
-            manner=prepare.manner,
+            manner=self._manner,
             data=prepare.data.of(job.sizes),
             objects=contents[0],
             new_objects=contents[1],

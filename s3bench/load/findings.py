@@ -16,7 +16,7 @@ import msgspec
 from s3bench.load.bottleneck import Finding, Signs, Yardsticks, find
 from s3bench.load.littles_law import Flow, contradiction
 from s3bench.load.message import Ended
-from s3bench.load.moment import NS, Kept, Moment, is_operation, seconds
+from s3bench.load.moment import ALL, NS, Kept, Moment, is_operation, seconds
 from s3bench.load.operation import Kind
 from s3bench.load.profile import Job, Phase
 from s3bench.load.stability import is_settled
@@ -24,9 +24,6 @@ from s3bench.load.standing import HISTORY_S, Standing
 from s3bench.load.tally import Tally
 from s3bench.load.total import Total, latency_of
 from s3bench.results.load import Load, Second
-
-ALL = "all"
-"""The kind of all kinds together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +80,8 @@ class Account:
         self._kept: list[Kept] = []
         self._last = Moment(second=-1)
         self._history: deque[tuple[int, int]] = deque(maxlen=HISTORY_S)
+        self._declared_kinds = {kind for job in phase.jobs for kind in job.kinds}
+        self._rows: list[tuple[str, Second]] = []
         self._operations = 0
         self._failures: Counter[str] = Counter()
         self._window = _Window(totals={key: Total() for key in _declared(phase)})
@@ -142,6 +141,11 @@ class Account:
             is_warmup=last.second < self._warmup_seconds,
         )
 
+    def take_rows(self) -> tuple[tuple[str, Second], ...]:
+        """The seconds that were completed since this was last asked, of all kinds together and of each."""
+        rows, self._rows = tuple(self._rows), []
+        return rows
+
     def measure(self, known: Yardsticks = Yardsticks()) -> Findings:  # noqa: B008 (frozen)
         """The figures of all that came in."""
         self._close(max(self._open, default=-1) + 1)
@@ -189,6 +193,7 @@ class Account:
             self._kept.append(kept)
             if second >= self._warmup_seconds:
                 self._window.waiting_max = max(self._window.waiting_max, moment.waiting)
+            self._rows += moment.rows(self._declared_kinds)
             self._last = moment
             if kept.is_whole:
                 self._history.append((moment.bytes, moment.operations))
@@ -237,6 +242,7 @@ class Account:
             waiting_max=self._window.waiting_max,
             rate_planned=_rate_planned(self._phase.jobs),
             latency_p50_s=seconds(whole.service.percentile_ns(50)),
+            window_s=self._window_s,
         )
 
     def _load(self, total: Total, signs: Signs, *, kind: str, job: str) -> Load:

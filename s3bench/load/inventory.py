@@ -66,7 +66,8 @@ class Inventory:
         """Take into account what a phase wrote and deleted; `filling` as `fills` told before it."""
         for index, job in enumerate(phase.jobs):
             if filling[index]:
-                self.set_available(job.sizes, _gapless([report.written[index] for report in ended]))
+                writers = ended[: job.threads]  # a worker without a thread writes nothing, and has no numbers
+                self.set_available(job.sizes, _gapless([report.written[index] for report in writers]))
             elif job.kinds == (Kind.DELETE,):
                 self.set_available(job.sizes, 0)
 

@@ -36,13 +36,17 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Prepare(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Get ready: who this worker is among how many, and all that stays the same over the phases."""
+    """Get ready: who this worker is among how many, and all that stays the same over the phases.
+
+    What is drawn follows from `seed`. Attempts are written to the file `trace`.
+    """
 
     worker: int
     workers: int
     target: Target
     manner: Manner
     data: DataSet
+    seed: int = 0
     trace: str | None = None
 
 
@@ -50,12 +54,14 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Get ready for the worker's share of a phase.
 
     `first_numbers` tell for each job the first object number that is free for its new objects; the data set's numbers
-    go from 0 to the job's `objects`. `loop` makes draws differ from loop to loop.
+    go from 0 to the job's `objects`. `turn` makes draws differ from phase to phase. Operations are tried again at least
+    `retries_min` times.
     """
 
     phase: Phase
     first_numbers: tuple[int, ...]
-    loop: int = 0
+    turn: int = 0
+    retries_min: int = 0
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True, tag=True):

@@ -3,7 +3,10 @@
 Owns the joining of one second's tallies and the rule for stalls. Sums over the whole window are `findings`'.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
+
+import msgspec
 
 from s3bench.load.operation import MIXABLE, Kind
 from s3bench.load.standing import KindStanding
@@ -16,6 +19,10 @@ WHOLE_NS = 990_000_000
 """A second that a worker closed a little early is whole all the same."""
 
 _STALL_S = 0.5
+
+
+ALL = "all"
+"""The kind of all kinds together."""
 
 
 def is_operation(kind: Kind) -> bool:
@@ -106,7 +113,31 @@ class Moment:
             p50_s=seconds(known.response.percentile_ns(50)),
             p99_s=seconds(known.response.percentile_ns(99)),
             failures=known.failures,
-            max_s=known.response.max_ns / NS if known.response.count else None,
+        )
+
+    def rows(self, declared: Collection[Kind]) -> tuple[tuple[str, Second], ...]:
+        """What it shows of all kinds together, and of each where the phase has several `declared`."""
+        whole = self.kept().figures
+        stalled = not whole.operations and whole.in_flight > 0
+        name = next(iter(declared)).value if len(declared) == 1 else ALL
+        rows = [(name, msgspec.structs.replace(whole, stalled=stalled))]
+        if len(declared) > 1:
+            rows += [(kind, self._second(kind)) for kind in MIXABLE if kind in self.kinds]
+        return tuple(rows)
+
+    def _second(self, kind: Kind) -> Second:
+        known = self.kinds[kind]
+        response = known.response
+        return Second(
+            second=self.second,
+            operations=known.operations,
+            failures=known.failures,
+            bytes=known.bytes,
+            p50=seconds(response.percentile_ns(50)),
+            p99=seconds(response.percentile_ns(99)),
+            max=response.max_ns / NS if response.count else None,
+            in_flight=self.in_flight,
+            stalled=False,
         )
 
     def kept(self) -> "Kept":

@@ -19,6 +19,7 @@ from s3bench.load.tally import Tally
 
 _PREPARING_THREADS = 16
 _PREPARING_TRIES = 3
+_PREPARING_RETRIES = 5  # of one object; none of this is measured
 _MULTIPART_FROM_BYTES = 1024**3
 
 
@@ -26,11 +27,13 @@ _MULTIPART_FROM_BYTES = 1024**3
 class Rules:
     """How a run goes: in which manner, on which data, and when the user wants it over.
 
-    With `trace` each worker writes its attempts to a file of that name, `.` and its number.
+    What is drawn follows from `seed`. With `trace` each worker writes its attempts to a file of that name, `.` and its
+    number.
     """
 
     manner: Manner
     data: DataSet
+    seed: int = 0
     trace: str | None = None
     is_over: Callable[[], bool] = lambda: False
 
@@ -42,6 +45,7 @@ class LoadRun:
         self._crew = crew
         self._rules = rules
         self._inventory = inventory
+        self._turn = 0
         crew.prepare(
             tuple(
                 Prepare(
@@ -50,6 +54,7 @@ class LoadRun:
                     target=target,
                     manner=rules.manner,
                     data=rules.data,
+                    seed=rules.seed,
                     trace=f"{rules.trace}.{worker}" if rules.trace else None,
                 )
                 for worker in range(crew.workers)
@@ -75,14 +80,14 @@ class LoadRun:
             name="data set",
             mix=(Share(kind=kind),),
             sizes=sizes,
-            threads=_PREPARING_THREADS,
+            threads=max(_PREPARING_THREADS, self._crew.workers),
             operations=objects - first,
             objects=0,
         )
         phase = Phase(name=f"writing {objects - first:,} objects", jobs=(job,))
         for _ in range(_PREPARING_TRIES):
             account = Account(phase, workers=self._crew.workers)
-            yield from self._perform(phase, account, loop=0, first_numbers=(first,))
+            yield from self._perform(phase, account, first_numbers=(first,), retries_min=_PREPARING_RETRIES)
             if self._rules.is_over():
                 return
             if not account.failures:
@@ -90,23 +95,26 @@ class LoadRun:
                 return
         told = ", ".join(f"{count} times {label}" for label, count in account.failures.items())
         raise S3BenchError(
-            "the objects to be read could not be written", told, "see what the endpoint refuses, or read existing ones"
+            "the objects to be read could not be written",
+            told,
+            "see what the endpoint refuses, or read existing ones (--list-existing)",
         )
 
-    def measure(self, phase: Phase, *, loop: int) -> Generator[Account, None, Account]:
+    def measure(self, phase: Phase) -> Generator[Account, None, Account]:
         """Run a phase; gives its account every second, and returns it when the phase is over."""
         settled = self._inventory.settled(phase)
         filling = [self._inventory.fills(job, settled) for job in settled.jobs]
         first_numbers = self._inventory.first_numbers(settled)
         account = Account(settled, workers=self._crew.workers)
-        yield from self._perform(settled, account, loop=loop, first_numbers=first_numbers)
+        yield from self._perform(settled, account, first_numbers=first_numbers)
         self._inventory.after(settled, filling, account.ended)
         return account
 
     def _perform(
-        self, phase: Phase, account: Account, *, loop: int, first_numbers: tuple[int, ...]
+        self, phase: Phase, account: Account, *, first_numbers: tuple[int, ...], retries_min: int = 0
     ) -> Iterator[Account]:
-        order = Begin(phase=phase, first_numbers=first_numbers, loop=loop)
+        self._turn += 1
+        order = Begin(phase=phase, first_numbers=first_numbers, turn=self._turn, retries_min=retries_min)
         stopped = False
         for report in self._crew.perform((order,) * self._crew.workers):
             match report:

@@ -5,6 +5,7 @@ Owns the order of what happens, told as events to whoever shows and keeps them. 
 """
 
 import contextlib
+import secrets
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from s3bench.load.findings import Account, Findings
 from s3bench.load.inventory import FAR, Inventory
 from s3bench.load.keyfile import read_key_file
 from s3bench.load.knee import Found, Knee
+from s3bench.load.objectlog import write_object_log
 from s3bench.load.profile import Arrivals, DataSet, Job, Phase, Profile, Rate
 from s3bench.load.running import LoadRun, Rules
 from s3bench.load.site import Site
@@ -44,6 +46,7 @@ class Terms:
     `run` is the run that is made, or used again where `reused`. Objects named in `key_file`, or listed under the prefix
     `existing`, are read instead of our own. With `slo` the highest rate that holds it is searched for. `calibrates`
     finds this machine's ceiling for each phase. `trace` is where each worker writes its attempts, its number added.
+    What is drawn, such as which object is next, follows from `seed`.
     """
 
     workers: int
@@ -54,6 +57,7 @@ class Terms:
     slo: Slo | None = None
     calibrates: bool = False
     trace: Path | None = None
+    seed: int = field(default_factory=lambda: secrets.randbits(63))
     is_over: Callable[[], bool] = lambda: False
 
 
@@ -104,6 +108,7 @@ class Session:
             self._rules = Rules(
                 manner=self._profile.manner,
                 data=data,
+                seed=self.terms.seed,
                 trace=None if self.terms.trace is None else str(self.terms.trace),
                 is_over=self.terms.is_over,
             )
@@ -115,7 +120,19 @@ class Session:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the workers end, whose traces are whole then."""
         self._stack.close()
+
+    def log_objects(self, log: Path) -> int:
+        """Write the names and MD5 sums of what was written to `log`, after `close`; gives how many there are."""
+        sizes = [job.sizes for phase in self._profile.phases for job in phase.jobs]
+        traces = [Path(f"{self.terms.trace}.{worker}") for worker in range(self.terms.workers)]
+        return write_object_log(
+            log, traces, self._rules.data, sizes, bucket=self._site.bucket.name, workers=self.terms.workers
+        )
 
     def events(self) -> Iterator[Event]:
         """Run it; ends early when it `is_over`."""
@@ -127,7 +144,7 @@ class Session:
         for loop in range(self._profile.loops):
             for phase in phases:
                 number += 1
-                name = phase.name or " and ".join(kind for job in phase.jobs for kind in job.kinds)
+                name = phase.name or _name_of(phase)
                 known = yield from self._yardsticks(phase)
                 if not self.terms.is_over():
                     yield from self._prepared(phase)
@@ -153,7 +170,7 @@ class Session:
             yield from self._watched(self._run.write_data_set(sizes, objects))
 
     def _measured(self, phase: Phase, loop: int, known: Yardsticks) -> Iterator[Event]:
-        account = yield from self._watched(self._run.measure(phase, loop=loop))
+        account = yield from self._watched(self._run.measure(phase))
         yield Measured(
             phase=phase, loop=loop, findings=account.measure(known), memory_bytes_max=self._crew.memory_bytes_max()
         )
@@ -180,10 +197,12 @@ class Session:
             yield Beginning(name="calibrating: this machine against a server that does nothing")
             directory = self._directory / f"null-{len(self._known)}"
             directory.mkdir(mode=0o700)
-            ceiling = yield from calibrate(short, self._rules, workers=self.terms.workers, directory=directory)
+            ceiling = yield from calibrate(
+                short, self._rules, tls=self._site.target.tls, workers=self.terms.workers, directory=directory
+            )
             yield from self._prepared(phase)
             yield Beginning(name="calibrating: one request at a time")
-            floor = yield from self._watched(self._run.measure(lone(short), loop=0))
+            floor = yield from self._watched(self._run.measure(lone(short)))
             self._known[key] = replace(
                 known,
                 ceiling=ceiling.measure().whole.operations_rate or None,
@@ -221,7 +240,7 @@ class Session:
         """Find a rate to start from: a share of what a closed loop reaches in a moment."""
         short = msgspec.structs.replace(phase, name="closed loop", duration_s=_GUESS_S, warmup_s=0.0, stable=False)
         yield Beginning(name="a closed loop, to know where to start")
-        account = yield from self._watched(self._run.measure(short, loop=0))
+        account = yield from self._watched(self._run.measure(short))
         return account.measure().whole.operations_rate * _KNEE_START
 
     def _existing(self) -> tuple[Path | None, int]:
@@ -250,6 +269,11 @@ class Session:
                 fix="give the sizes that it was written with, or leave --reuse out",
             )
         return Inventory(present)
+
+
+def _name_of(phase: Phase) -> str:
+    kinds = {kind for job in phase.jobs for kind in job.kinds}
+    return "mixed" if len(kinds) > 1 else next(iter(kinds)).value
 
 
 def _at(rate_per_s: float, job: Job) -> Rate:

@@ -13,7 +13,7 @@ from enum import StrEnum
 import msgspec
 
 from s3bench.errors import BadInput
-from s3bench.load.bottleneck import REACHED_SHARE, Limit
+from s3bench.load.bottleneck import Limit, is_reached
 from s3bench.results.histogram import samples_needed
 from s3bench.results.load import Latency, Load
 from s3bench.units import render_seconds
@@ -85,7 +85,7 @@ class Slo:
             excuse = self._excuse(load)
             words = f"{broken.words}, but {excuse}" if excuse else broken.words
             return replace(broken, outcome=Outcome.NO_EVIDENCE if excuse else Outcome.BROKEN, words=words)
-        if load.rate_planned is not None and _ended_rate(load) < REACHED_SHARE * load.rate_planned:
+        if load.rate_planned is not None and not is_reached(_ended_rate(load), load.rate_planned, _window_s(load)):
             words = f"{load.rate_planned:,.0f}/s were planned, and only {_ended_rate(load):,.0f}/s ended"
             return Verdict(outcome=Outcome.NO_EVIDENCE, words=words)
         unresolved = next((each for each in verdicts if each.outcome is Outcome.UNRESOLVED), None)
@@ -174,6 +174,10 @@ def _figure(latency: Latency, name: str) -> float | None:
 
 def _name(clause: Clause) -> str:
     return f"ttfb.{clause.figure}" if clause.subject is Subject.FIRST_BYTE else clause.figure
+
+
+def _window_s(load: Load) -> float:
+    return load.operations / load.operations_rate if load.operations_rate else 0.0
 
 
 def _ended_rate(load: Load) -> float:

@@ -25,7 +25,6 @@ class KindStanding:
     p50_s: float | None
     p99_s: float | None
     failures: int
-    max_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

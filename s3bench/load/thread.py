@@ -9,6 +9,7 @@ from enum import IntEnum
 from s3bench.load.answer import error_code, is_error, upload_id
 from s3bench.load.connection import OK, PARTIAL, Connection
 from s3bench.load.multipart import Upload
+from s3bench.load.objects import Objects
 from s3bench.load.operation import Fault, Kind
 from s3bench.load.recorder import Lane
 from s3bench.load.work import Read, Work
@@ -428,6 +429,12 @@ class Thread(Connection):
         elif work.plan is not None:
             work.idle.append(self)
 
+    @property
+    def _objects(self) -> Objects:
+        """Where the operation's object is described; of a COPY the source's."""
+        work = self._work
+        return work.new_objects if self._new or self._step is Kind.PUT else work.objects
+
     def _status(self) -> str:
         """The status of an answer of success; a quick one has the only status that it may have."""
         if self.is_unheard:
@@ -439,7 +446,8 @@ class Thread(Connection):
         if trace is not None:
             planned_ns = self._planned_ns or self._first_start_ns or self.started_ns
             size_bytes = self._up_bytes or self.body_bytes
+            key = "" if self._step is Kind.LIST else self._objects.key(self._number)
             trace.note((
-                planned_ns, self.started_ns, self.first_ns, now_ns, self._step.value, self._number, size_bytes,
+                planned_ns, self.started_ns, self.first_ns, now_ns, self._step.value, self._number, key, size_bytes,
                 label or self._status(), self._attempt, self._index,
             ))  # fmt: skip

@@ -10,14 +10,14 @@ from typing import Self
 from s3bench.errors import BadInput
 
 COLUMNS = (
-    "phase", "planned_ns", "started_ns", "first_byte_ns", "ended_ns", "kind", "number", "bytes", "outcome", "attempt",
-    "connection",
+    "phase", "planned_ns", "started_ns", "first_byte_ns", "ended_ns", "kind", "number", "key", "bytes", "outcome",
+    "attempt", "connection",
 )  # fmt: skip
 """`outcome` is the HTTP status, with S3's code where it tells of an error, or what happened instead."""
 
 _LINES_MAX = 200_000
 
-Attempt = tuple[int, int, int, int, str, int, int, str, int, int]
+Attempt = tuple[int, int, int, int, str, int, str, int, str, int, int]
 """The values of one line after its phase."""
 
 
@@ -55,7 +55,7 @@ class Trace:
     def begin(self, phase: str, start_ns: int) -> None:
         """Begin a phase: all that follows counts from `start_ns`."""
         self.flush()
-        self._phase = '"' + phase.replace('"', '""') + '"' if set(phase) & set(',"\r\n') else phase
+        self._phase = _quoted(phase)
         self._start_ns = start_ns
 
     def flush(self) -> None:
@@ -63,8 +63,15 @@ class Trace:
         phase, start_ns = self._phase, self._start_ns
         self._file.writelines(
             f"{phase},{planned - start_ns},{started - start_ns},{first - start_ns if first else ''},{ended - start_ns},"
-            f"{kind},{number},{size_bytes},{outcome},{attempt},{connection}\n"
-            for planned, started, first, ended, kind, number, size_bytes, outcome, attempt, connection in self._attempts
+            f"{kind},{number},{_quoted(key)},{size_bytes},{outcome},{attempt},{connection}\n"
+            for planned, started, first, ended, kind, number, key, size_bytes, outcome, attempt, connection in (
+                self._attempts
+            )
         )
         self._attempts.clear()
         self._file.flush()
+
+
+def _quoted(text: str) -> str:
+    """A cell that may hold anything (RFC 4180)."""
+    return '"' + text.replace('"', '""') + '"' if any(special in text for special in ',"\r\n') else text

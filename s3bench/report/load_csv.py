@@ -17,7 +17,6 @@ SECOND_COLUMNS = (
     "loop",
     "second",
     "kind",
-    "job",
     "operations",
     "failures",
     "bytes",
@@ -52,7 +51,7 @@ def seconds_header() -> str:
     return _line(SECOND_COLUMNS)
 
 
-def second_row(second: Second, *, phase: str, kind: str, job: str = "", loop: int = 1) -> str:
+def second_row(second: Second, *, phase: str, kind: str, loop: int = 1) -> str:
     """One second of one kind of operation; `stalled` is 1 or 0, `failures` are attempts."""
     return _line(
         (
@@ -60,7 +59,6 @@ def second_row(second: Second, *, phase: str, kind: str, job: str = "", loop: in
             loop,
             second.second,
             kind,
-            job,
             second.operations,
             second.failures,
             second.bytes,

@@ -60,6 +60,7 @@ DEFAULT_METRICS = (
     "load.latency.p50",
     "load.latency.p99",
     "load.first_byte.p50",
+    "load.response.p99",
 )
 ORDER_WARNING = (
     "measured one after the other: what the machine did meanwhile looks like a difference between them, and order "

@@ -35,7 +35,7 @@ _MACHINE = {
 }
 _SIZES = frozenset({"memory_total", "memory_limit"})
 _MEMORY_TOLERANCE = 0.02  # kernels reserve a little more or less of the same memory
-_CHANGES_NO_FIGURE = frozenset({"num_iterations", "timeout", "run", "loops"})
+_CHANGES_NO_FIGURE = frozenset({"num_iterations", "timeout", "run", "loops", "seed"})
 
 
 def differences_between(sources: Sequence[Source]) -> tuple[str, ...]:

@@ -165,7 +165,7 @@ def test_ctrl_c_keeps_the_results_so_far_and_cleans_up(
 ) -> None:
     before = gateway.objects()
     process, run = begun(gateway, environment, tmp_path)
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole group
     assert process.wait(_WAIT_S) == 130
     assert gateway.objects() == before
     assert gateway.uploads() == []

@@ -8,7 +8,14 @@ import pytest
 from s3bench.load.bottleneck import Limit, Signs, Yardsticks, find
 
 EASY = Signs(
-    cpu_share=0.3, wait_share=0.7, ended_per_s=1000, bytes_per_s=1e6, threads=16, in_flight=16.0, latency_p50_s=0.016
+    window_s=10.0,
+    cpu_share=0.3,
+    wait_share=0.7,
+    ended_per_s=1000,
+    bytes_per_s=1e6,
+    threads=16,
+    in_flight=16.0,
+    latency_p50_s=0.016,
 )
 LOOPBACK = Yardsticks(link_bytes_per_s=math.inf)
 
@@ -68,3 +75,10 @@ def test_a_rate_that_was_not_reached_is_told_with_the_cure() -> None:
     )
     assert find(replace(signs, waiting_max=0), LOOPBACK).warning.endswith("1,000 ended")
     assert find(replace(signs, rate_planned=1050.0), LOOPBACK).warning == ""
+
+
+@pytest.mark.parametrize(("ended", "is_told"), [(18.0, False), (10.0, True)])
+def test_what_chance_takes_from_few_planned_starts_is_no_warning(ended: float, *, is_told: bool) -> None:
+    """Of 80 starts that a Poisson process has in 4 s on average, 53 are within three standard deviations."""
+    signs = replace(EASY, rate_planned=20.0, ended_per_s=ended, window_s=4.0)
+    assert bool(find(signs, LOOPBACK).warning) is is_told

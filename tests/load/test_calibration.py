@@ -25,14 +25,14 @@ def job(*kinds: Kind, **more: object) -> Job:
 
 def test_a_phase_is_calibrated_in_a_short_closed_loop() -> None:
     phase = Phase(
-        jobs=(job(Kind.GET, rate=Rate(per_s=5.0), operations=3), job(Kind.PUT)),
+        jobs=(job(Kind.GET, rate=Rate(per_s=5.0), operations=3), job(Kind.PUT, threads=40)),
         duration_s=600.0,
         ramp_s=60.0,
         stable=True,
     )
     short = calibrated(phase)
     assert short is not None
-    assert [(each.rate, each.operations, each.threads) for each in short.jobs] == [(None, None, 4)] * 2
+    assert [(each.rate, each.operations, each.threads) for each in short.jobs] == [(None, None, 16), (None, None, 40)]
     assert (short.duration_s, short.warmup_s) == (CALIBRATION_S + WARMUP_S, WARMUP_S)
     assert (short.ramp_s, short.stable) == (0.0, False)
     one = lone(short)
@@ -48,7 +48,7 @@ def test_deleting_alone_says_nothing_against_a_server_without_objects() -> None:
 @pytest.fixture(scope="module")
 def null(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     phase = Phase(jobs=(job(Kind.GET, sizes=fixed(1000)), job(Kind.GET, sizes=parse_sizes("1000:1,5000:1"))))
-    with null_server(phase, tmp_path_factory.mktemp("null")) as target:
+    with null_server(phase, tmp_path_factory.mktemp("null"), tls=False) as target:
         yield target
 
 
@@ -81,15 +81,16 @@ def test_the_null_server_answers_every_request_alike(
         connection.close()
 
 
+@pytest.mark.parametrize("tls", [False, True])
 def test_every_kind_of_operation_reaches_a_ceiling_without_a_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, tls: bool
 ) -> None:
     monkeypatch.setattr("s3bench.load.calibration.CALIBRATION_S", 1.0)
     monkeypatch.setattr("s3bench.load.calibration.WARMUP_S", 0.0)
     mixed = calibrated(Phase(jobs=(job(*MIXABLE, range_bytes=100, objects=10, name="all"),)))
     assert mixed is not None
     rules = Rules(manner=Manner(), data=DataSet(run=RUN, root=f"s3bench/{RUN}/"))
-    calibration = calibrate(mixed, rules, workers=1, directory=tmp_path)
+    calibration = calibrate(mixed, rules, tls=tls, workers=1, directory=tmp_path)
     findings: Findings | None = None
     while findings is None:
         try:

@@ -51,7 +51,11 @@ def children() -> list[psutil.Process]:
     return psutil.Process().children()
 
 
-def test_workers_share_a_phase_and_end_with_the_context(target: Target, tmp_path: Path) -> None:
+def test_workers_share_a_phase_and_end_by_themselves_with_the_context(
+    target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed: list[object] = []
+    monkeypatch.setattr("subprocess.Popen.kill", killed.append)
     before = {each.pid for each in children()}
     with Crew(2, directory=tmp_path) as crew:
         crew.prepare(orders(target, 2))
@@ -60,7 +64,7 @@ def test_workers_share_a_phase_and_end_with_the_context(target: Target, tmp_path
         reports = [report for report in crew.perform((begin(operations=101),) * 2) if report is not None]
         memory_bytes = crew.memory_bytes_max()
     _, alive = psutil.wait_procs(workers, timeout=0)
-    assert alive == []
+    assert (alive, killed) == ([], [])
     ended = sorted((each.worker, each.written) for each in reports if isinstance(each, Ended))
     assert ended == [(0, (51,)), (1, (50,))]
     streams = [stream for each in reports if isinstance(each, Tally) for stream in each.streams]

@@ -362,3 +362,18 @@ def test_two_hundred_connections_at_once() -> None:
     with Scripted(serving()) as server:
         outcome = server.runner.run(server.runner.job(Kind.GET, threads=200, operations=1000))
     assert (outcome.operations(), outcome.losses) == (1000, {})
+
+
+def test_workers_without_a_thread_have_nothing_to_do_and_the_others_do_it_all(emulator: Runner) -> None:
+    job = emulator.job(Kind.PUT, operations=7)
+    done = [emulator.run(job, worker=worker, workers=3, first_number=0) for worker in range(3)]
+    assert [outcome.ended.written for outcome in done] == [(7,), (0,), (0,)]
+
+
+def test_a_rate_is_not_shared_out_to_workers_without_a_thread(emulator: Runner) -> None:
+    emulator.fill()
+    job = emulator.job(Kind.GET, rate=Rate(per_s=100, arrivals=Arrivals.CONSTANT))
+    first, second = (emulator.run(job, worker=worker, workers=2, duration_s=0.3) for worker in range(2))
+    assert first.operations() + first.ended.unfinished == 30
+    assert second.operations() + second.ended.unfinished + second.ended.waiting == 0
+    assert not any(tally.waiting_max for tally in second.tallies)

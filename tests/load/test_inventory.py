@@ -45,7 +45,7 @@ def test_sizes_have_objects_of_their_own() -> None:
 def test_what_a_phase_wrote_first_is_the_data_set_as_far_as_it_has_no_gap(
     written: tuple[int, ...], gapless: int
 ) -> None:
-    inventory, writing = Inventory(), phase(job(Kind.PUT))
+    inventory, writing = Inventory(), phase(job(Kind.PUT, threads=2))
     filling = [inventory.fills(writing.jobs[0], writing)]
     assert inventory.first_numbers(writing) == (0,)
     inventory.after(writing, filling, [ended(worker, count) for worker, count in enumerate(written)])
@@ -53,6 +53,12 @@ def test_what_a_phase_wrote_first_is_the_data_set_as_far_as_it_has_no_gap(
     numbers = {worker + turn * len(written) for worker, count in enumerate(written) for turn in range(count)}
     assert set(range(gapless)) <= numbers
     assert gapless not in numbers
+
+
+def test_workers_without_a_thread_leave_no_gap() -> None:
+    inventory, writing = Inventory(), phase(job(Kind.PUT, threads=2))
+    inventory.after(writing, [True], [ended(0, 5), ended(1, 5), ended(2, 0)])
+    assert inventory.available(SIZES) == 10
 
 
 def test_deleting_alone_leaves_nothing_so_that_the_next_loop_fills_again() -> None:

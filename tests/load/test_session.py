@@ -101,12 +101,12 @@ def test_the_data_set_is_written_once_and_every_loop_has_every_phase(crews: list
             "writing 20 objects of 1000",
             "1/4: read",
             "measured read in loop 0",
-            "2/4: head and get",
-            "measured head and get in loop 0",
+            "2/4: mixed",
+            "measured mixed in loop 0",
             "3/4: read",
             "measured read in loop 1",
-            "4/4: head and get",
-            "measured head and get in loop 1",
+            "4/4: mixed",
+            "measured mixed in loop 1",
         ]
         [crew] = crews
         assert crew.is_open

@@ -11,7 +11,7 @@ from s3bench.errors import BadInput
 from s3bench.load.operation import Kind
 from s3bench.load.profile import Manner
 from s3bench.load.trace import COLUMNS, Trace
-from tests.load.phases import Scripted, request_on, response
+from tests.load.phases import DATA, SMALL, Scripted, request_on, response
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -40,6 +40,7 @@ def test_every_attempt_is_a_line(tmp_path: Path) -> None:
     assert {line["phase"] for line in lines} == {'GET, "warm"'}
     assert {line["kind"] for line in lines} == {"get"}
     assert {line["connection"] for line in lines} == {"0"}
+    assert [line["key"] for line in lines] == [DATA.of(SMALL).root + line["number"].zfill(8) for line in lines]
     assert [line["bytes"] for line in lines] == ["3", "2", "3", "3"]
     for line in lines:
         times = [int(line[name]) for name in ("planned_ns", "started_ns", "first_byte_ns", "ended_ns")]
@@ -69,7 +70,7 @@ def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
 def test_many_waiting_lines_are_told(tmp_path: Path) -> None:
     with Trace(str(tmp_path / "trace.csv")) as trace:
         for _ in range(200_000):
-            trace.note((1, 2, 3, 4, "get", 5, 6, "200", 1, 0))
+            trace.note((1, 2, 3, 4, "get", 5, "k", 6, "200", 1, 0))
         assert trace.is_full
         trace.flush()
         assert not trace.is_full

@@ -90,7 +90,7 @@ def attempt(
             for _ in load.write_data_set(sizes, objects):
                 pass
         before()
-        accounts = load.measure(phase, loop=0)
+        accounts = load.measure(phase)
         account = next(accounts)  # the same one, every second and at the end
         for second, _ in enumerate(itertools.chain((account,), accounts), 1):
             meanwhile(second)
