@@ -193,12 +193,11 @@ def _echo(line: str) -> None:
 
 
 def _traces(path: Path | None) -> tuple[Path, ...]:
-    """The files of the workers behind `--trace`: the first one's, and others that are there."""
+    """The file of `--trace`, and what is where the workers write their parts of it."""
     if path is None:
         return ()
     others = path.parent.glob(f"{glob.escape(path.name)}.*")
-    first = path.with_name(f"{path.name}.0")
-    return first, *(each for each in others if each.suffix[1:].isdecimal() and each != first)
+    return path, *(each for each in others if each.suffix[1:].isdecimal())
 
 
 def _shape(plan: Plan) -> dict[str, Any]:

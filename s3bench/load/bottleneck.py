@@ -23,6 +23,9 @@ LINK_SHARE = 0.9
 REACHED_SHARE = 0.95
 """A planned rate counts as reached from here on, or within three standard deviations of a Poisson process."""
 
+WINDOW_S_MIN = 0.5
+"""In less time the load generator's own beginning and end weigh too much."""
+
 _ALL_BUSY = 0.95
 _LITTLE_CPU = 0.7
 _AT_FLOOR = 1.25
@@ -83,7 +86,9 @@ class Finding:
 
 
 def find(signs: Signs, known: Yardsticks) -> Finding:
-    """Find what limited a phase."""
+    """Find what limited a phase; of one that was too short nothing is known."""
+    if signs.window_s < WINDOW_S_MIN:
+        return Finding(warning=_behind(signs))
     warning = client_warning(signs, known)
     if warning:
         return Finding(limit=Limit.CLIENT, warning=warning)

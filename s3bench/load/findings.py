@@ -336,5 +336,6 @@ def _job_name(phase: Phase, job: int, kind: Kind) -> str:
     name = phase.jobs[job].name
     if len(phase.jobs) == 1:
         return name
-    rivals = [each for each in phase.jobs if each.name == name and kind in each.kinds]
+    whole = kind if is_operation(kind) else Kind.MULTIPART
+    rivals = [each for each in phase.jobs if each.name == name and whole in each.kinds]
     return name if name and len(rivals) == 1 else f"{name or 'job'} {job + 1}"

@@ -6,6 +6,7 @@ that takes time is a generator that gives whoever shows it every second.
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from s3bench.errors import S3BenchError
 from s3bench.load.crew import Crew
@@ -16,6 +17,7 @@ from s3bench.load.operation import Kind
 from s3bench.load.profile import DataSet, Job, Manner, Phase, Share
 from s3bench.load.sizes import Sizes
 from s3bench.load.tally import Tally
+from s3bench.load.trace import part_of
 
 _PREPARING_THREADS = 16
 _PREPARING_TRIES = 3
@@ -34,7 +36,7 @@ class Rules:
     manner: Manner
     data: DataSet
     seed: int = 0
-    trace: str | None = None
+    trace: Path | None = None
     is_over: Callable[[], bool] = lambda: False
 
 
@@ -55,7 +57,7 @@ class LoadRun:
                     manner=rules.manner,
                     data=rules.data,
                     seed=rules.seed,
-                    trace=f"{rules.trace}.{worker}" if rules.trace else None,
+                    trace=None if rules.trace is None else str(part_of(rules.trace, worker)),
                 )
                 for worker in range(crew.workers)
             )

@@ -28,6 +28,7 @@ from s3bench.load.running import LoadRun, Rules
 from s3bench.load.site import Site
 from s3bench.load.sizes import Sizes
 from s3bench.load.slo import Outcome, Slo, Verdict
+from s3bench.load.trace import join_traces
 
 EXISTING_MAX = 1_000_000
 """Existing objects that are read by their names, at most."""
@@ -45,7 +46,7 @@ class Terms:
 
     `run` is the run that is made, or used again where `reused`. Objects named in `key_file`, or listed under the prefix
     `existing`, are read instead of our own. With `slo` the highest rate that holds it is searched for. `calibrates`
-    finds this machine's ceiling for each phase. `trace` is where each worker writes its attempts, its number added.
+    finds this machine's ceiling for each phase. All attempts are written to the file `trace`.
     What is drawn, such as which object is next, follows from `seed`.
     """
 
@@ -109,11 +110,13 @@ class Session:
                 manner=self._profile.manner,
                 data=data,
                 seed=self.terms.seed,
-                trace=None if self.terms.trace is None else str(self.terms.trace),
+                trace=self.terms.trace,
                 is_over=self.terms.is_over,
             )
             crew = self._directory / "crew"
             crew.mkdir(mode=0o700)
+            if self.terms.trace is not None:
+                stack.callback(join_traces, self.terms.trace, workers=self.terms.workers)
             self._crew = stack.enter_context(Crew(self.terms.workers, directory=crew))
             self._run = LoadRun(self._crew, self._site.target, self._rules, self._inventory(data, listed))
             self._stack = stack.pop_all()
@@ -123,15 +126,15 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Let the workers end, whose traces are whole then."""
+        """Let the workers end, and make one file of their traces, which are whole then."""
         self._stack.close()
 
     def log_objects(self, log: Path) -> int:
         """Write the names and MD5 sums of what was written to `log`, after `close`; gives how many there are."""
         sizes = [job.sizes for phase in self._profile.phases for job in phase.jobs]
-        traces = [Path(f"{self.terms.trace}.{worker}") for worker in range(self.terms.workers)]
+        assert self.terms.trace is not None, "the log is made from the trace"
         return write_object_log(
-            log, traces, self._rules.data, sizes, bucket=self._site.bucket.name, workers=self.terms.workers
+            log, self.terms.trace, self._rules.data, sizes, bucket=self._site.bucket.name, workers=self.terms.workers
         )
 
     def events(self) -> Iterator[Event]:

@@ -1,17 +1,19 @@
 """Every attempt as a line of CSV, for those who want to look at single ones.
 
-Owns the file and its columns. Lines are kept in memory and written with the once-a-second flush; a phase is told apart
-by `begin`. Times are nanoseconds since the phase's start; `planned_ns` is when the operation was to start.
+Owns the file and its columns. Lines are kept in memory and written with the once-a-second flush; `begin` tells phases
+apart. Connections are numbered by each worker. Times are nanoseconds since the phase's start; `planned_ns` is when the
+operation was to start.
 """
 
+import shutil
 from pathlib import Path
 from typing import Self
 
 from s3bench.errors import BadInput
 
 COLUMNS = (
-    "phase", "planned_ns", "started_ns", "first_byte_ns", "ended_ns", "kind", "number", "key", "bytes", "outcome",
-    "attempt", "connection",
+    "worker", "phase", "planned_ns", "started_ns", "first_byte_ns", "ended_ns", "kind", "number", "key", "bytes",
+    "outcome", "attempt", "connection",
 )  # fmt: skip
 """`outcome` is the HTTP status, with S3's code where it tells of an error, or what happened instead."""
 
@@ -22,12 +24,13 @@ Attempt = tuple[int, int, int, int, str, int, str, int, str, int, int]
 
 
 class Trace:
-    """A new file at `path`, open while the context lasts. Raises `BadInput` where it cannot be written."""
+    """A new file of `worker` at `path`, open while the context lasts. Raises `BadInput` where it cannot be written."""
 
-    __slots__ = ("_attempts", "_file", "_path", "_phase", "_start_ns", "note")
+    __slots__ = ("_attempts", "_file", "_path", "_phase", "_start_ns", "_worker", "note")
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, worker: int) -> None:
         self._path = path
+        self._worker = worker
         self._phase = ""
         self._start_ns = 0
         self._attempts: list[Attempt] = []
@@ -60,7 +63,7 @@ class Trace:
 
     def flush(self) -> None:
         """Write what was noted."""
-        phase, start_ns = self._phase, self._start_ns
+        phase, start_ns = f"{self._worker},{self._phase}", self._start_ns
         self._file.writelines(
             f"{phase},{planned - start_ns},{started - start_ns},{first - start_ns if first else ''},{ended - start_ns},"
             f"{kind},{number},{_quoted(key)},{size_bytes},{outcome},{attempt},{connection}\n"
@@ -70,6 +73,23 @@ class Trace:
         )
         self._attempts.clear()
         self._file.flush()
+
+
+def part_of(path: Path, worker: int) -> Path:
+    """The file of one worker beside `path`, while the run lasts."""
+    return path.with_name(f"{path.name}.{worker}")
+
+
+def join_traces(path: Path, *, workers: int) -> None:
+    """Make one file of those of all workers, which go."""
+    with path.open("wb") as joined:
+        joined.write((",".join(COLUMNS) + "\n").encode())
+        for part in (part_of(path, worker) for worker in range(workers)):
+            if part.exists():
+                with part.open("rb") as file:
+                    file.readline()
+                    shutil.copyfileobj(file, joined)
+                part.unlink()
 
 
 def _quoted(text: str) -> str:

@@ -112,7 +112,7 @@ class Worker:
         self._context = client_context(prepare.target)
         self._contents = Contents(prepare)
         if prepare.trace is not None and (self._prepare is None or self._prepare.trace != prepare.trace):
-            self._trace = self._stack.enter_context(Trace(prepare.trace))
+            self._trace = self._stack.enter_context(Trace(prepare.trace, worker=prepare.worker))
         self._prepare = prepare
 
     def _begin(self, begin: Begin) -> None:

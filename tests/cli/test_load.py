@@ -111,11 +111,10 @@ def test_no_file_that_is_there_is_overwritten_unasked(
     option: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    there = f"{name}.1" if option == "--trace" else name
-    written(there)
+    written(name)
     error = refusal(*LIMIT, option, name)
-    assert error.what == f"{there} exists; it will not be overwritten"
-    assert Path(there).read_text(encoding="utf-8") == "precious"
+    assert error.what == f"{name} exists; it will not be overwritten"
+    assert Path(name).read_text(encoding="utf-8") == "precious"
     assert refusal(*LIMIT, option, "missing/file").what.endswith("missing is no directory")
 
 
@@ -130,12 +129,12 @@ def site(url: str) -> Site:
 
 def test_files_are_begun_anew_only_when_the_run_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    names = ("seconds.csv", "trace.csv.0", "trace.csv.3")
-    written(*names, "trace.csv.txt", "trace.csv")
+    names = ("seconds.csv", "trace.csv.0", "trace.csv.3", "trace.csv")
+    written(*names, "trace.csv.txt")
     with output(csv=Path("seconds.csv"), trace=Path("trace.csv"), force=True) as out:
         assert {Path(name).read_text(encoding="utf-8") for name in names} == {"precious"}
         out.begins(site("http://127.0.0.1:9"), Terms(run="0123456789ab", workers=2, seed=5))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["seconds.csv", "trace.csv", "trace.csv.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["seconds.csv", "trace.csv.txt"]
     assert Path("seconds.csv").read_text(encoding="utf-8").startswith("phase,loop,second,")
     assert Path("trace.csv.txt").read_text(encoding="utf-8") == "precious"
 

@@ -46,7 +46,7 @@ from tests.load.misbehaving import (
     honest,
     sharing,
 )
-from tests.load.trial import BUCKET, Attempt, Trial, attempt, read_traces
+from tests.load.trial import BUCKET, Attempt, Trial, attempt, read_trace
 
 KIB = 1024
 GET = (Share(kind=Kind.GET),)
@@ -175,7 +175,7 @@ def test_whatever_goes_wrong_on_the_way_retries_bring_the_right_bytes(
     broken = found.pop(Fault.CLOSED, 0) + found.pop(Fault.RESET, 0)
     assert found == expected
     assert broken == len(ledger.of("GET", Ignore)) + unseen
-    joined = tuple(itertools.chain(*read_traces(tmp_path / "trace", workers=2, phase="get")))
+    joined = tuple(read_trace(tmp_path / "trace", phase="get"))
     assert Counter(each.outcome for each in joined if not each.was_right) == counted(load)
     histogram = Histogram()
     histogram.add([each.ended_ns - each.started_ns for each in joined if each.was_right])

@@ -8,23 +8,23 @@ from s3bench.load.objects import Objects
 from s3bench.load.operation import Kind
 from s3bench.load.profile import DataSet
 from s3bench.load.sizes import fixed
-from s3bench.load.trace import Trace
+from s3bench.load.trace import Trace, join_traces, part_of
 
 DATA = DataSet(run="0123456789ab", root="s3bench/0123456789ab/")
 SMALL, LARGE = fixed(100), fixed(100_000)
 
 
 def test_what_was_written_well_is_logged_with_the_sum_of_its_contents(tmp_path: Path) -> None:
-    keys = {}
+    keys, whole = {}, tmp_path / "trace"
     for worker, sizes in enumerate((SMALL, LARGE)):
         objects = Objects(DATA.of(sizes), sizes, bucket="b", workers=2, signs_payload=False)
         body = b"".join(bytes(piece) for piece in objects.body(7).pieces)
         keys[objects.key(7)] = hashlib.md5(body, usedforsecurity=False).hexdigest()
-        with Trace(str(tmp_path / f"trace.{worker}")) as trace:
+        with Trace(str(part_of(whole, worker)), worker=worker) as trace:
             trace.begin("put, get", 0)
             for kind, outcome in ((Kind.PUT, "200"), (Kind.PUT, "503 SlowDown"), (Kind.GET, "200")):
                 trace.note((1, 2, 3, 4, kind.value, 7, objects.key(7), 100, outcome, 1, 0))
     log = tmp_path / "objects"
-    traces = [tmp_path / "trace.0", tmp_path / "trace.1"]
-    assert write_object_log(log, traces, DATA, (SMALL, LARGE, SMALL), bucket="b", workers=2) == 2
+    join_traces(whole, workers=2)
+    assert write_object_log(log, whole, DATA, (SMALL, LARGE, SMALL), bucket="b", workers=2) == 2
     assert log.read_text(encoding="utf-8") == "".join(f"{md5}  {key}\n" for key, md5 in keys.items())

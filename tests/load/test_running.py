@@ -1,6 +1,7 @@
 """A run on its workers: what is written before a phase, what a phase leaves, and how it is stopped."""
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import cast
 
 import msgspec
@@ -29,7 +30,7 @@ def run_on(
     crew: FakeCrew,
     *,
     inventory: Inventory | None = None,
-    trace: str | None = None,
+    trace: Path | None = None,
     is_over: Callable[[], bool] = lambda: False,
 ) -> LoadRun:
     rules = Rules(manner=Manner(), data=DataSet(run=RUN, root=f"s3bench/{RUN}/"), trace=trace, is_over=is_over)
@@ -43,7 +44,7 @@ def answering(crew: FakeCrew, answer: Callable[[Begin], Iterable[Told]]) -> Fake
 
 def test_every_worker_is_told_who_it_is_and_has_a_trace_of_its_own() -> None:
     crew = FakeCrew(3)
-    run_on(crew, trace="trace.csv")
+    run_on(crew, trace=Path("trace.csv"))
     assert [(each.worker, each.workers, each.trace) for each in crew.prepared] == [
         (0, 3, "trace.csv.0"),
         (1, 3, "trace.csv.1"),

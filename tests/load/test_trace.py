@@ -10,7 +10,7 @@ import pytest
 from s3bench.errors import BadInput
 from s3bench.load.operation import Kind
 from s3bench.load.profile import Manner
-from s3bench.load.trace import COLUMNS, Trace
+from s3bench.load.trace import COLUMNS, Trace, join_traces, part_of
 from tests.load.phases import DATA, SMALL, Scripted, request_on, response
 
 
@@ -28,7 +28,7 @@ def test_every_attempt_is_a_line(tmp_path: Path) -> None:
             sock.sendall(response(b"no", "503 Slow Down") if next(count) == 1 else response(b"abc"))
 
     path = tmp_path / "trace.csv"
-    with Scripted(script) as server, Trace(str(path)) as trace:
+    with Scripted(script) as server, Trace(str(path), worker=3) as trace:
         manner = Manner(verify=False, retries=1, backoff_s=0.001)
         outcome = server.runner.run(
             server.runner.job(Kind.GET, operations=3), manner=manner, trace=trace, name='GET, "warm"'
@@ -39,6 +39,7 @@ def test_every_attempt_is_a_line(tmp_path: Path) -> None:
     assert [line["attempt"] for line in lines] == ["1", "1", "2", "1"]
     assert {line["phase"] for line in lines} == {'GET, "warm"'}
     assert {line["kind"] for line in lines} == {"get"}
+    assert {line["worker"] for line in lines} == {"3"}
     assert {line["connection"] for line in lines} == {"0"}
     assert [line["key"] for line in lines] == [DATA.of(SMALL).root + line["number"].zfill(8) for line in lines]
     assert [line["bytes"] for line in lines] == ["3", "2", "3", "3"]
@@ -52,7 +53,7 @@ def test_every_attempt_is_a_line(tmp_path: Path) -> None:
 
 def test_an_attempt_without_a_first_byte_has_none(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
-    with Scripted(lambda *_: None) as server, Trace(str(path)) as trace:
+    with Scripted(lambda *_: None) as server, Trace(str(path), worker=3) as trace:
         server.runner.run(server.runner.job(Kind.GET, operations=1), trace=trace)
     (line,) = rows(path)
     assert line["first_byte_ns"] == ""
@@ -62,15 +63,26 @@ def test_an_attempt_without_a_first_byte_has_none(tmp_path: Path) -> None:
 def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
     path.write_text("mine", encoding="utf-8")
-    with pytest.raises(BadInput, match="cannot be written"), Trace(str(path)):
+    with pytest.raises(BadInput, match="cannot be written"), Trace(str(path), worker=0):
         pass
     assert path.read_text(encoding="utf-8") == "mine"
 
 
 def test_many_waiting_lines_are_told(tmp_path: Path) -> None:
-    with Trace(str(tmp_path / "trace.csv")) as trace:
+    with Trace(str(tmp_path / "trace.csv"), worker=0) as trace:
         for _ in range(200_000):
             trace.note((1, 2, 3, 4, "get", 5, "k", 6, "200", 1, 0))
         assert trace.is_full
         trace.flush()
         assert not trace.is_full
+
+
+def test_the_files_of_all_workers_become_one(tmp_path: Path) -> None:
+    whole = tmp_path / "trace.csv"
+    for worker in (0, 2):
+        with Trace(str(part_of(whole, worker)), worker=worker) as trace:
+            trace.begin("get", 0)
+            trace.note((1, 2, 3, 4, "get", worker, "k", 6, "200", 1, 0))
+    join_traces(whole, workers=3)
+    assert [(line["worker"], line["number"]) for line in rows(whole)] == [("0", "0"), ("2", "2")]
+    assert list(tmp_path.iterdir()) == [whole]

@@ -82,7 +82,7 @@ def attempt(
     target = find_target((url,), bucket=BUCKET, credentials=FAKE_CREDENTIALS, tls_verify=False)
     run = new_run()
     trace = directory / "trace"
-    rules = Rules(manner=manner, data=DataSet(run=run, root=root_of(run)), trace=str(trace) if has_trace else None)
+    rules = Rules(manner=manner, data=DataSet(run=run, root=root_of(run)), trace=trace if has_trace else None)
     phase = Phase(name=PHASE, jobs=(job,), duration_s=duration_s)
     with Crew(workers, directory=directory) as crew:
         load = LoadRun(crew, target, rules, Inventory())
@@ -103,10 +103,11 @@ def attempt(
 
 def read_traces(trace: Path, *, workers: int, phase: str) -> tuple[tuple[Attempt, ...], ...]:
     """The attempts of one phase, by worker."""
-    return tuple(tuple(_read(Path(f"{trace}.{worker}"), phase)) for worker in range(workers))
+    return tuple(tuple(read_trace(Path(f"{trace}.{worker}"), phase)) for worker in range(workers))
 
 
-def _read(path: Path, phase: str) -> Iterator[Attempt]:
+def read_trace(path: Path, phase: str) -> Iterator[Attempt]:
+    """The attempts of one phase in one file."""
     with path.open(encoding="utf-8", newline="") as file:
         for line in csv.DictReader(file):
             if line["phase"] == phase:
