@@ -112,17 +112,23 @@ def _threads(once: Callable[[], None], order: Order) -> None:
     deadline_s = time.monotonic() + order.seconds
 
     def work() -> None:
-        try:
-            while time.monotonic() < deadline_s:
-                once()
-        except BaseException:
-            os._exit(1)
+        while time.monotonic() < deadline_s:
+            once()
 
+    failed: list[threading.ExceptHookArgs] = []
+
+    def fail(error: threading.ExceptHookArgs) -> None:
+        failed.append(error)
+        threading.__excepthook__(error)
+
+    threading.excepthook = fail
     threads = [threading.Thread(target=work, daemon=True) for _ in range(order.requests)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(order.seconds + 60)
+    if failed:
+        raise SystemExit(1)
 
 
 RUNS: dict[str, Callable[[Order], None]] = {"boto3": run_boto3, "obstore": run_obstore, "awscrt": run_awscrt}
@@ -132,13 +138,12 @@ def main() -> None:
     """Run one client as the command line says."""
     name, verb, url, bucket, prefix, keys, size_bytes, requests, seconds = sys.argv[1:]
     first = os.getpid() % int(keys)  # two processes that began at the same key would read the same ones all the time
+    names = [f"{prefix}{(first + number) % int(keys):08d}" for number in range(int(keys))]
     order = Order(
         verb=verb,
         url=url,
         bucket=bucket,
-        keys=itertools.cycle(
-            [f"{prefix}{(first + number) % int(keys):08d}" for number in range(int(keys))]
-        ),  # threads share it
+        keys=itertools.cycle(names),  # which threads can share, unlike a generator
         body=os.urandom(int(size_bytes)),
         requests=int(requests),
         seconds=float(seconds),

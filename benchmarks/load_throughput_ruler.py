@@ -2,7 +2,7 @@
 
 For load_throughput.py. What a tool says of itself is not believed; what the server answered well counts, in the same
 way for every tool. Our emulator counts bodies and is asked over its control channel; versitygw writes a line a request
-into its access log, in memory. `steady` cuts start-up, listing and the end out of what was seen.
+into its access log. `steady` cuts start-up, listing and the end out of what was seen.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ _LINE = re.compile(rb" s3_(Get|Put)Object [^\n]*? (\d{3}) [^\n]*\n")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """Objects read and written since the server began."""
+    """What was read and written of objects since the server began, in the unit of who counts."""
 
     read: int
     written: int
@@ -87,22 +87,24 @@ def emulator(directory: Path) -> Iterator[Served]:
 
 @contextlib.contextmanager
 def versitygw(path: str) -> Iterator[Served]:
-    """The gateway on files in memory, with its access log there too."""
+    """The gateway on files in memory; its access log, which grows all the time, is a file like any other."""
     parent = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
-    with tempfile.TemporaryDirectory(prefix="s3bench-load-", dir=parent) as name:
-        root, log = Path(name, "root"), Path(name, "access.log")
-        root.mkdir()
+    with (
+        tempfile.TemporaryDirectory(prefix="s3bench-load-", dir=parent) as root,
+        tempfile.TemporaryDirectory(prefix="s3bench-load-") as logs,
+    ):
+        log = Path(logs, "access.log")
         port = free_port()
         listening = ["--port", f"127.0.0.1:{port}", "--keep-alive", "--quiet", "--access-log", str(log)]
         keys = {"ROOT_ACCESS_KEY": ACCESS_KEY, "ROOT_SECRET_KEY": SECRET_KEY}
-        with serving([path, *listening, "posix", str(root)], port, keys):
+        with serving([path, *listening, "posix", root], port, keys):
             url = f"http://127.0.0.1:{port}"
             client(url).create_bucket(Bucket=BUCKET)
             yield Served(name="versitygw", url=url, count=AccessLog(log).count, in_bytes=False)
 
 
 class AccessLog:
-    """Counts the lines of objects that were read or written well, and empties the log that it has counted."""
+    """Counts the lines of objects that were read or written well."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

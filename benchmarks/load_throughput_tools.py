@@ -20,6 +20,7 @@ from peers import program
 HERE = Path(__file__).parent
 _LINES_PER_S = 8000
 _PUT_KEYS_MAX = 1000
+_PUT_BYTES_MAX = 64 * 1024**2  # by each tool and size: all of it stays in the server's memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,7 @@ class Case:
     @property
     def put_keys(self) -> int:
         """How many keys are written again and again."""
-        return min(len(self.keys), _PUT_KEYS_MAX)
+        return min(len(self.keys), _PUT_KEYS_MAX, _PUT_BYTES_MAX // self.size_bytes)
 
     @property
     def name(self) -> str:
@@ -86,10 +87,7 @@ def found_tools(*, peers: str | None, minio: str | None, missing: list[str]) -> 
     else:
         tools.append(Tool(name="minio-go", make=_minio(minio)))
     for name in ("obstore", "awscrt", "boto3"):
-        if (
-            peers is None
-            or subprocess.run([peers, "-c", f"import {name}"], check=False, capture_output=True).returncode
-        ):
+        if peers is None or not _has_module(peers, name):
             missing.append(f"{name} (--peers)")
         else:
             tools.append(Tool(name=name, make=_python(peers, name)))
@@ -149,11 +147,11 @@ def _rclone(path: str) -> Make:
 
 
 def _tree(directory: Path, case: Case) -> Path:
-    """Make a directory of hard links to one file, and give it."""
+    """Make a directory of hard links to one file, and give it; long enough for all transfers to be busy."""
     tree = directory / "tree"
     tree.mkdir()
     source = _body(directory, case.size_bytes)
-    for number in range(len(case.keys)):
+    for number in range(max(case.put_keys, 2 * case.threads)):
         (tree / f"{number:08d}").hardlink_to(source)
     return tree
 

@@ -263,7 +263,7 @@ def test_an_idle_connection_that_was_closed_is_replaced_without_a_loss() -> None
         sock.sendall(response(b"abc"))
 
     with Scripted(script) as server:
-        job = server.runner.job(Kind.GET, operations=4, rate=Rate(per_s=20, arrivals=Arrivals.CONSTANT), threads=1)
+        job = server.runner.job(Kind.GET, operations=4, rate=Rate(per_s=4, arrivals=Arrivals.CONSTANT), threads=1)
         outcome = server.runner.run(job, duration_s=5)
         assert (outcome.operations(), outcome.losses) == (4, {})
         assert sum(tally.cut for tally in outcome.tallies) >= 3
