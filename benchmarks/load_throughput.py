@@ -48,7 +48,7 @@ from load_throughput_ruler import (
 from load_throughput_tools import Case, Command, Tool, found_tools
 from peers import program
 
-OBJECTS = {4 * 1024: 4000, 1024**2: 128, 8 * 1024**2: 24}
+OBJECTS = {4 * 1024: 4000, 1024**2: 128, 8 * 1024**2: 48}
 WORKERS = 2
 OURS = "s3bench"
 _LIMIT_S = 120.0

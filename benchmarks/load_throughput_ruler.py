@@ -58,17 +58,17 @@ class Sample:
 def steady(samples: list[Sample]) -> tuple[int, float]:
     """Return the amount and the seconds between the moments at which a tenth and nine tenths of all was moved.
 
-    Nothing (0 and 0.0) when too little was moved to tell.
+    Where too little was moved to tell these apart, all of it and the time in which it was moved.
     """
     first, last = samples[0].amount, samples[-1].amount
     low, high = first + (last - first) * _EDGE, last - (last - first) * _EDGE
     inside = [sample for sample in samples if low <= sample.amount <= high]
-    if len(inside) < 3:
-        return 0, 0.0
-    # From the change to a value until the change to another: where little moves, most samples repeat the one before.
-    begin = inside[0]
-    end = next(sample for sample in inside if sample.amount == inside[-1].amount)
-    return end.amount - begin.amount, end.at_s - begin.at_s
+    begin, amount = inside[0] if inside else samples[0], inside[-1].amount if inside else last
+    if begin.amount == amount:
+        begin, amount = [sample for sample in samples if sample.amount == first][-1], last
+    # Where little moves, most samples repeat the one before: what counts is when an amount was first seen.
+    end = next(sample for sample in samples if sample.amount == amount)
+    return amount - begin.amount, end.at_s - begin.at_s
 
 
 @contextlib.contextmanager

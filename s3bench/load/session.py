@@ -94,6 +94,7 @@ class Session:
         self._profile = profile
         self._directory = directory
         self._stack = contextlib.ExitStack()
+        self._wrote = False  # whether there may be objects of this run
         self._known: dict[bytes, Yardsticks] = {}
 
     def __enter__(self) -> Self:
@@ -163,20 +164,30 @@ class Session:
         return msgspec.structs.replace(phase, name=name, dimensions=dimensions)
 
     def clean_up(self) -> Removed:
-        """Remove what the run wrote; the data set of a run that is used again stays."""
+        """Remove what the run wrote; the data set of a run that is used again stays.
+
+        Nothing is asked of the server where nothing was written: one that hangs would hold up the end.
+        """
+        if not self._wrote:
+            return Removed()
         return self._site.bucket.remove_run(self.terms.run, first_number=FAR if self.terms.reused else 0)
 
     def _prepared(self, phase: Phase) -> Iterator[Event]:
         """Write the objects that the phase reads and that are not there."""
         for sizes, objects in self._run.missing(phase):
+            self._wrote = True
             yield Beginning(name=f"writing {objects:,} objects of {sizes}")
             yield from self._watched(self._run.write_data_set(sizes, objects))
 
     def _measured(self, phase: Phase, loop: int, known: Yardsticks) -> Iterator[Event]:
-        account = yield from self._watched(self._run.measure(phase))
+        account = yield from self._watched(self._measure(phase))
         yield Measured(
             phase=phase, loop=loop, findings=account.measure(known), memory_bytes_max=self._crew.memory_bytes_max()
         )
+
+    def _measure(self, phase: Phase) -> Generator[Account, None, Account]:
+        self._wrote = self._wrote or any(job.leaves_objects for job in phase.jobs)
+        return self._run.measure(phase)
 
     def _watched(self, accounts: Generator[Account, None, _Returned]) -> Generator[Account, None, _Returned]:
         """Pass accounts on, and let the site have its turn as often."""
@@ -205,7 +216,7 @@ class Session:
             )
             yield from self._prepared(phase)
             yield Beginning(name="calibrating: one request at a time")
-            floor = yield from self._watched(self._run.measure(lone(short)))
+            floor = yield from self._watched(self._measure(lone(short)))
             self._known[key] = replace(
                 known,
                 ceiling=ceiling.measure().whole.operations_rate or None,
@@ -243,7 +254,7 @@ class Session:
         """Find a rate to start from: a share of what a closed loop reaches in a moment."""
         short = msgspec.structs.replace(phase, name="closed loop", duration_s=_GUESS_S, warmup_s=0.0, stable=False)
         yield Beginning(name="a closed loop, to know where to start")
-        account = yield from self._watched(self._run.measure(short))
+        account = yield from self._watched(self._measure(short))
         return account.measure().whole.operations_rate * _KNEE_START
 
     def _existing(self) -> tuple[Path | None, int]:

@@ -160,17 +160,29 @@ def test_the_site_has_its_turn_every_second(crews: list[FakeCrew], tmp_path: Pat
 
 def test_a_run_that_is_used_again_is_read_and_only_what_is_new_removed(crews: list[FakeCrew], tmp_path: Path) -> None:
     bucket = FakeBucket(there=20)
-    with session_of(tmp_path, phase("read", Kind.GET), bucket=bucket, reused=True) as session:
-        assert list(told(session.events())) == ["1/1: read", "measured read in loop 0"]
-    assert crews[0].names == ["read"]
+    with session_of(tmp_path, phase("write", Kind.GET, Kind.PUT), bucket=bucket, reused=True) as session:
+        assert list(told(session.events())) == ["1/1: write", "measured write in loop 0"]
+    assert crews[0].names == ["write"]
     assert str(session.clean_up()) == "removed 3 objects"
     assert bucket.removed == [(RUN, FAR)]
 
 
+@pytest.mark.usefixtures("crews")
 def test_a_run_of_our_own_is_removed_whole(tmp_path: Path) -> None:
     bucket = FakeBucket()
-    session_of(tmp_path, phase("read", Kind.GET), bucket=bucket).clean_up()
+    with session_of(tmp_path, phase("read", Kind.GET), bucket=bucket) as session:
+        list(session.events())
+    session.clean_up()
     assert bucket.removed == [(RUN, 0)]
+
+
+@pytest.mark.usefixtures("crews")
+def test_where_nothing_was_written_the_server_is_not_asked_to_remove_anything(tmp_path: Path) -> None:
+    bucket = FakeBucket(there=20)
+    with session_of(tmp_path, phase("read", Kind.GET), bucket=bucket, reused=True) as session:
+        list(session.events())
+    assert str(session.clean_up()) == "removed 0 objects"
+    assert bucket.removed == []
 
 
 def test_a_run_without_such_objects_cannot_be_used_again(crews: list[FakeCrew], tmp_path: Path) -> None:
