@@ -21,7 +21,7 @@ _RUN = re.compile(r"[0-9a-f]{12}")
 _OURS = re.compile(r"(?:[0-9a-f]{8}/)?(?:w[0-9]+/)?[0-9]{8,18}")
 _DELETE_KEYS_MAX = 1000  # of one DeleteObjects request
 _CONNECT_S = 5
-_READ_S = 15  # of a server that hangs; a run has ended then, and its user waits
+_READ_S = 10  # of a server that hangs; a run has ended then, and its user waits
 _TRIES = 2
 _NO_UPLOADS = frozenset({"NoSuchUpload", "NotImplemented"})
 """What servers answer instead of an empty list: `rclone serve s3`, and those that have no multipart uploads."""

@@ -31,6 +31,12 @@ READ_MASK = EPOLLIN | EPOLLRDHUP
 OK = b"HTTP/1.1 200 "
 PARTIAL = b"HTTP/1.1 206 "
 
+LOW_WATER_BYTES = 512 * 1024
+"""How much of a large body shall have come before the kernel wakes us (SO_RCVLOWAT, socket(7)): each time costs."""
+
+_FAST_BYTES = 64 * 1024  # what one call must have brought for the next to wait for more
+_SLOW_NS = 500_000_000  # without any event for so long, the kernel shall wake us for every byte again
+
 _JOINED_BYTES_MAX = 64 * 1024  # a body up to here is sent together with its head: copying is less than a second call
 _PIECES_A_CALL = 64
 _FAULTS = {
@@ -66,9 +72,9 @@ class Connection:
     """
 
     __slots__ = (
-        "_active_ns", "_answer", "_crc", "_fed", "_loop", "_mask", "_out", "_recv", "_reused", "_send", "_sock",
-        "_state", "body_bytes", "crc32", "entered_ns", "first_ns", "head", "head_only", "pieces", "quick", "reads_body",
-        "route", "sent_bytes", "size_bytes", "start", "started_ns", "wants_text",
+        "_active_ns", "_answer", "_crc", "_fed", "_loop", "_low_water_bytes", "_mask", "_out", "_recv", "_reused",
+        "_send", "_sock", "_state", "body_bytes", "crc32", "entered_ns", "first_ns", "head", "head_only", "pieces",
+        "quick", "reads_body", "route", "sent_bytes", "size_bytes", "start", "started_ns", "wants_text",
     )  # fmt: skip
 
     def __init__(self, loop: Loop) -> None:
@@ -78,6 +84,7 @@ class Connection:
         self._sock: socket.socket | None = None
         self._out: list[memoryview] = []
         self._mask = 0
+        self._low_water_bytes = 1
         self._reused = False
         self._fed = False  # whether `_answer` is in use for this exchange
         self._crc = 0
@@ -170,6 +177,7 @@ class Connection:
                 self._sock.close()  # which takes it out of the epoll set
             self._sock = None
         self._out = []
+        self._low_water_bytes = 1
         self._state = State.CLOSED
 
     def sweep(self, now_ns: int) -> None:
@@ -177,6 +185,8 @@ class Connection:
         state = self._state
         if state is State.CLOSED or state is _IDLE:
             return
+        if self._low_water_bytes > 1 and now_ns - self._active_ns > _SLOW_NS:
+            self._set_low_water(1)
         early = state is State.CONNECT or state is State.HANDSHAKE
         limit_ns = self._loop.connect_timeout_ns if early else self._loop.timeout_ns
         if now_ns - self._active_ns > limit_ns:
@@ -457,7 +467,16 @@ class Connection:
         self._active_ns = loop.now_ns
         answer.skip(count)
         if answer.ended:
+            self._set_low_water(1)
             self._complete()
+        elif count >= _FAST_BYTES and loop.context is None:
+            self._set_low_water(min(LOW_WATER_BYTES, wanted - count))
+
+    def _set_low_water(self, size_bytes: int) -> None:
+        if size_bytes != self._low_water_bytes:
+            assert self._sock is not None
+            self._low_water_bytes = size_bytes
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, size_bytes)
 
     def _complete(self) -> None:
         """End an exchange whose answer is whole."""

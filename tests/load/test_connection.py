@@ -3,6 +3,7 @@
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -276,3 +277,22 @@ def test_bodies_need_not_be_read() -> None:
         assert outcome.operations() == 2
         assert server.accepted == 2
         assert outcome.bytes_down() < 3_000_000
+
+
+def test_a_large_body_that_comes_slowly_after_a_fast_beginning_comes_whole() -> None:
+    """The kernel is asked to wake us for half a megabyte, which must not keep the last bytes from us."""
+    body = bytes(1_000_000)
+
+    def script(sock: socket.socket, number: int) -> None:
+        while True:
+            request_on(sock)
+            whole = response(body)
+            sock.sendall(whole[:-70_000])
+            for at in range(len(whole) - 70_000, len(whole), 35_000):
+                time.sleep(0.3)
+                sock.sendall(whole[at : at + 35_000])
+
+    with Scripted(script) as server:
+        runner = server.runner
+        outcome = runner.run(runner.job(Kind.GET, operations=2), manner=Manner(verify=False, timeout_s=3))
+        assert (outcome.operations(), outcome.losses, outcome.bytes_down()) == (2, {}, 2 * len(body))
