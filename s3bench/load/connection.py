@@ -34,6 +34,8 @@ PARTIAL = b"HTTP/1.1 206 "
 LOW_WATER_BYTES = 512 * 1024
 """How much of a large body shall have come before the kernel wakes us (SO_RCVLOWAT, socket(7)): each time costs."""
 
+_LARGE_BYTES = 256 * 1024  # after such a body the next one will hardly fit into one piece with its head,
+_HEAD_BYTES = 2 * 1024  # so that copying more than the head would be for nothing
 _FAST_BYTES = 64 * 1024  # what one call must have brought for the next to wait for more
 _SLOW_NS = 500_000_000  # without any event for so long, the kernel shall wake us for every byte again
 
@@ -72,9 +74,9 @@ class Connection:
     """
 
     __slots__ = (
-        "_active_ns", "_answer", "_crc", "_fed", "_loop", "_low_water_bytes", "_mask", "_out", "_recv", "_reused",
-        "_send", "_sock", "_state", "body_bytes", "crc32", "entered_ns", "first_ns", "head", "head_only", "pieces",
-        "quick", "reads_body", "route", "sent_bytes", "size_bytes", "start", "started_ns", "wants_text",
+        "_active_ns", "_answer", "_crc", "_fed", "_first_bytes", "_loop", "_low_water_bytes", "_mask", "_out", "_recv",
+        "_reused", "_send", "_sock", "_state", "body_bytes", "crc32", "entered_ns", "first_ns", "head", "head_only",
+        "pieces", "quick", "reads_body", "route", "sent_bytes", "size_bytes", "start", "started_ns", "wants_text",
     )  # fmt: skip
 
     def __init__(self, loop: Loop) -> None:
@@ -85,6 +87,7 @@ class Connection:
         self._out: list[memoryview] = []
         self._mask = 0
         self._low_water_bytes = 1
+        self._first_bytes = RECEIVE_BYTES
         self._reused = False
         self._fed = False  # whether `_answer` is in use for this exchange
         self._crc = 0
@@ -337,7 +340,7 @@ class Connection:
         state = self._state
         if state is _AWAIT:
             try:
-                data = self._recv(RECEIVE_BYTES)
+                data = self._recv(self._first_bytes)
             except BLOCKED:
                 return
             except OSError as error:
@@ -483,6 +486,8 @@ class Connection:
         answer = self._answer
         now_ns = self._loop.clock()
         self.body_bytes = answer.body_bytes
+        is_large = answer.body_bytes >= _LARGE_BYTES and self._loop.context is None
+        self._first_bytes = _HEAD_BYTES if is_large else RECEIVE_BYTES
         status = answer.status
         if answer.closing or not self._loop.keep_alive:
             self.close()
