@@ -51,6 +51,7 @@ def caught(fault: Fault, policy: Policy, root: Path) -> Answer:
     return answer
 
 
+@pytest.mark.campaign
 def test_one_more_request_is_answered_and_caught_by_its_kind(tmp_path: Path) -> None:
     looks = Looks(pairs=(CONFIRMING_RUNS + CONFIRMING_RUNS % 2,))
     policy = Policy(metrics=("peak_memory",), exact=("requests",), zones=ZONES, looks=looks)

@@ -1,0 +1,27 @@
+"""What holds for the whole suite: its order, what is built beside it, and that Ctrl-C can be tested."""
+
+import signal
+
+import pytest
+
+_NEED_VERSITYGW = ("test_live.py", "test_load_servers.py")
+
+
+def pytest_configure() -> None:
+    """Take Ctrl-C as any foreground program does: a shell's background jobs, and what they start, would ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put last what needs a server that may have to be built: the build goes on beside the rest."""
+    items.sort(key=lambda item: item.path.name in _NEED_VERSITYGW)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Begin that build where such tests are to run."""
+    if not session.config.option.collectonly and any(item.path.name in _NEED_VERSITYGW for item in session.items):
+        from tests.e2e.servers import begin_building  # noqa: PLC0415 (for these tests alone)
+
+        begin_building()
