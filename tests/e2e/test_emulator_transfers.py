@@ -35,7 +35,7 @@ def held(bench: Bench, tree: Path) -> None:
     [
         over(HTTP, "cli-classic"),
         over(HTTPS, "cli-crt"),
-        over(HTTPS, "v1"),
+        over(HTTPS, "v1", also=True),
         over(HTTPS, "cli-classic", also=True),
         over(HTTP, "cli-crt", also=True),
         over(HTTP, "v1", also=True),

@@ -99,7 +99,7 @@ def test_every_default_is_read_as_it_is_rendered(name: str) -> None:
     assert parse_zone(f"{name}={render_zone(zone, metric)}") == (name, zone)
 
 
-@given(st.floats(1e-6, 1e12), st.floats(0, 1), st.floats(1e-6, 1), st.floats(0, 1e9))
+@given(st.floats(1e-6, 1e12), st.floats(0, 1), st.floats(1e-6, 1), st.just(0.0) | st.floats(1e-9, 1e9))
 def test_limits_never_fall_below_the_relative_ones_and_never_cross(
     baseline: float, d0: float, more: float, floor: float
 ) -> None:
