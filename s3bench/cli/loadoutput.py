@@ -26,7 +26,7 @@ from s3bench.load.profile import Job
 from s3bench.load.session import Measured, Terms
 from s3bench.load.site import Site
 from s3bench.report.load_csv import matrix_csv, second_row, seconds_header
-from s3bench.report.load_lines import header_lines, loop_line
+from s3bench.report.load_lines import COMPLETED, header_lines, loop_line
 from s3bench.report.load_matrix import cells, render_matrix
 from s3bench.report.load_stress import StressJob, config_lines
 from s3bench.report.load_table import render_load
@@ -65,7 +65,6 @@ class LoadOutput:
         )
         self._stack = ExitStack()
         self._seconds: TextIO | None = None
-        self._loop = 0
 
     def __enter__(self) -> Self:
         return self
@@ -149,7 +148,7 @@ class LoadOutput:
             sys.stdout.buffer.write(encode_document(self.document))
             sys.stdout.buffer.flush()
         elif self._plan.form is Form.LINES:
-            self._print(("Benchmark completed.",))
+            self._print((COMPLETED,))
         elif self._plan.form is Form.CSV:
             _echo("".join(matrix_csv(self.document)).rstrip())
         elif self._plan.form is Form.TABLE and (

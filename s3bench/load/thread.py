@@ -122,7 +122,6 @@ class Thread(Connection):
     def give_up(self) -> None:
         """End now, whatever is on."""
         if self._wait is not _Wait.START and self._attempt:
-            self._work.given_up += 1
             self._work.lost(self._kind or _GET, self._number)
             self._work.busy -= 1
             self._loop.leave(self._loop.now_ns)
@@ -416,7 +415,6 @@ class Thread(Connection):
             work.lost(self._kind or _GET, self._number)
         if work.over:
             work.late += well
-            work.given_up += not well
         elif not self._pause_ns and self._draw():
             self.entered_ns = now_ns
             self.exchange()

@@ -84,7 +84,7 @@ class Work:
     """What threads of one job share. `left` operations may still be started; `None` for any number."""
 
     __slots__ = (
-        "_job_index", "_reads", "_recorder", "busy", "data", "draws", "first_number", "given_up", "idle", "job", "late",
+        "_job_index", "_reads", "_recorder", "busy", "data", "draws", "first_number", "idle", "job", "late",
         "left", "loop", "lost_first", "manner", "new_begun", "new_objects", "objects", "over", "pending", "plan",
         "quick", "seen", "threads", "trace", "worker", "workers",
     )  # fmt: skip
@@ -145,7 +145,6 @@ class Work:
         self.new_begun = 0
         self.lost_first: int | None = None  # the lowest number of a new object that was not written
         self.late = 0
-        self.given_up = 0
 
     @property
     def is_done(self) -> bool:

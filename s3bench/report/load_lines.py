@@ -4,11 +4,8 @@ Owns their wording and their figures' form: one decimal, sizes in binary steps c
 among the parameters, and credentials in the URL are taken out.
 """
 
-from collections.abc import Iterator
-
-from s3bench.report.load_cells import ALL, bytes_rate, elapsed_s, load_rows
+from s3bench.report.load_cells import bytes_rate, elapsed_s
 from s3bench.report.terminal import printable
-from s3bench.results.document import Document
 from s3bench.results.load import Load
 from s3bench.results.redaction import redact
 
@@ -44,13 +41,6 @@ def loop_line(load: Load, *, loop: int) -> str:
         f"Loop {loop}: {kind} time {time_s:.1f} secs, objects = {load.operations}, "
         f"speed = {speed_text(bytes_rate(load))}/sec, {load.operations_rate:.1f} operations/sec."
     )
-
-
-def loop_lines(document: Document) -> Iterator[str]:
-    """The lines of all loops: those of the first loop's phases in their order, then those of the second's."""
-    rows = [row for row in load_rows(document) if row.kind != ALL]
-    for number in range(max((len(row.loops) for row in rows), default=0)):
-        yield from (loop_line(row.loops[number], loop=number + 1) for row in rows if number < len(row.loops))
 
 
 def speed_text(bytes_per_s: float) -> str:

@@ -18,7 +18,7 @@ from s3bench.clients.environment import Credentials
 from s3bench.errors import MachineError
 from s3bench.load.channel import Channel, ChannelClosed
 from s3bench.load.crew import Crew
-from s3bench.load.message import Begin, Ended, Prepare, Ready, Start, Stop, Target
+from s3bench.load.message import Begin, Ended, Prepare, Prepared, Ready, Start, Stop, Target
 from s3bench.load.operation import Kind
 from s3bench.load.profile import Job, Manner, Phase, Share
 from s3bench.load.tally import Tally
@@ -128,7 +128,7 @@ def test_a_stop_that_comes_too_late_is_ignored(target: Target) -> None:
     with alone() as (_, channel, _ours):
         channel.send(Stop(), limit_s=LIMIT_S)
         channel.send(orders(target, 1)[0], limit_s=LIMIT_S)
-        channel.receive_report(limit_s=LIMIT_S)
+        assert isinstance(channel.receive_report(limit_s=LIMIT_S), Prepared)
 
 
 def test_a_worker_that_is_killed_is_missed(target: Target, tmp_path: Path) -> None:

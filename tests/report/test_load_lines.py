@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from s3bench.report.load_lines import COMPLETED, header_lines, loop_line, loop_lines, speed_text
-from tests.report.loads import document, load, result
+from s3bench.report.load_lines import COMPLETED, header_lines, loop_line, speed_text
+from tests.report.loads import load
 
 COMMAND, *EXAMPLE = (Path(__file__).parent / "data" / "s3_benchmark_example.txt").read_text("utf-8").splitlines()
 MIB = 1 << 20
@@ -32,7 +32,7 @@ def ours() -> list[str]:
     )
     return [
         *header,
-        *loop_lines(document(*(result(f"load.{each.kind}", each) for each in (PUTS, GETS, DELETES)))),
+        *(loop_line(each, loop=1) for each in (PUTS, GETS, DELETES)),
         COMPLETED,
     ]
 
@@ -59,15 +59,6 @@ def test_the_secret_is_nowhere() -> None:
         url=f"https://user:{secret}@play.min.io", bucket="b", duration_s=1.5, threads=1, loops=2, size="4K"
     )
     assert parameters == "Parameters: url=https://***@play.min.io, bucket=b, duration=1.5, threads=1, loops=2, size=4K"
-
-
-def test_loops_follow_each_other_and_all_kinds_together_have_no_line() -> None:
-    of_loops = document(
-        result("load.put", PUTS, PUTS),
-        result("load.get", GETS),
-        result("load.all", load("all"), load("all")),
-    )
-    assert [line.split(" time ")[0] for line in loop_lines(of_loops)] == ["Loop 1: PUT", "Loop 1: GET", "Loop 2: PUT"]
 
 
 def test_failures_count_in_no_figure() -> None:
