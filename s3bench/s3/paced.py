@@ -58,6 +58,7 @@ class PacedConnection(Connection):
         self._slot_bytes = 0  # what crosses it in the slot that is reserved
         self._edge_bytes = 0  # where the reply ends or breaks
         self._reply_bytes = 0
+        self._is_paced = False
 
     # What the loop calls.
 
@@ -155,7 +156,8 @@ class PacedConnection(Connection):
     # Sending.
 
     def _start_reply(self, reply: Reply, now_ns: int, sent: int = 0) -> bool:
-        if not self._link.down.limited and reply.broken is None:
+        self._is_paced = self._link.down.limited or reply.broken is not None
+        if not self._is_paced:
             return super()._start_reply(reply, now_ns, sent)
         self._response_started_ns = now_ns
         self._state = State.SEND
@@ -169,7 +171,9 @@ class PacedConnection(Connection):
         return self._cross(first=True)
 
     def _send_on(self) -> None:
-        if self._cross():
+        if not self._is_paced:
+            super()._send_on()
+        elif self._cross():
             self._resume()
 
     def _cross(self, *, first: bool = False) -> bool:

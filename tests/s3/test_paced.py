@@ -144,6 +144,21 @@ def test_the_head_leaves_at_the_time_to_first_byte_and_the_last_byte_at_its_own(
         assert (request.asked_ttfb_s, request.fault, request.response_bytes) == (0.02, Fault.NONE, size)
 
 
+def test_a_large_reply_behind_latency_alone_arrives_whole() -> None:
+    """Nothing paces its bytes, and the socket takes them in several turns."""
+    size = 24 << 20
+    with linked("ttfb=5ms", size) as link, link.connect() as client:
+        link.send(client, GET)
+        link.until(5)
+        got = 0
+        while (more := arrived(client)) > 0:
+            got += more
+            link.settle()
+        assert got == len(HEAD % size) + size
+        (request,) = link.requests()
+        assert (request.complete, request.response_bytes) == (True, size)
+
+
 def test_a_small_reply_leaves_whole() -> None:
     with linked("ttfb=5ms,bandwidth=93MB/s", 1000) as link, link.connect() as client:
         link.send(client, GET)
