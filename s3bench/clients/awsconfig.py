@@ -1,4 +1,4 @@
-"""Edits the text of an AWS config file: sets keys in a profile's `s3` block, adds a section, and leaves the rest alone.
+"""Reads and edits the text of an AWS config file: a profile's blocks, keys in its `s3` block, further sections.
 
 Owns the format as far as that needs it (https://docs.aws.amazon.com/cli/latest/topic/s3-config.html): sections, keys,
 and nested blocks, which are the more deeply indented lines below `s3 =`. Pure; the text stays as the user wrote it.
@@ -19,7 +19,7 @@ def with_s3_settings(text: str, settings: Mapping[str, str], *, profile: str = "
         heading = "[default]" if profile == "default" else f"[profile {profile}]"
         return _joined([*lines, heading, "s3 =", *(f"    {key} = {value}" for key, value in settings.items())])
     start, end = section
-    block = _find_block(lines, start, end)
+    block = _find_block(lines, "s3", start, end)
     if block is None:
         added = ["s3 =", *(f"    {key} = {value}" for key, value in settings.items())]
         return _joined([*lines[:start], *added, *lines[start:]])
@@ -28,10 +28,10 @@ def with_s3_settings(text: str, settings: Mapping[str, str], *, profile: str = "
     return _joined([*lines[: head + 1], *inner, *lines[last:]])
 
 
-def s3_settings(text: str, *, profile: str = "default") -> dict[str, str]:
-    """Read the keys and values of the `s3` block of `profile`, as written; empty when there is none."""
+def block_settings(text: str, block: str, *, profile: str = "default") -> dict[str, str]:
+    """Read the keys and values of a `block` of `profile`, as written; empty when there is none."""
     lines = text.splitlines()
-    head, last = _block_of(lines, profile)
+    head, last = _block_of(lines, block, profile)
     pairs = [pair for line in lines[head:last] if (pair := _PAIR.fullmatch(line))]
     return {pair["key"]: pair["value"] for pair in pairs}
 
@@ -70,11 +70,11 @@ def _find_section(lines: list[str], profile: str, *, exact: bool = False) -> tup
     return None if start is None else (start, len(lines))
 
 
-def _find_block(lines: list[str], start: int, end: int) -> tuple[int, int] | None:
-    """Find the line of `s3 =` and the end of the more deeply indented lines below it, trailing blanks left out."""
+def _find_block(lines: list[str], name: str, start: int, end: int) -> tuple[int, int] | None:
+    """Find the line of `name =` and the end of the more deeply indented lines below it, trailing blanks left out."""
     for number in range(start, end):
         pair = _PAIR.fullmatch(lines[number])
-        if pair is None or pair["key"] != "s3":
+        if pair is None or pair["key"] != name:
             continue
         last = number + 1
         for inner in range(number + 1, end):
@@ -87,9 +87,9 @@ def _find_block(lines: list[str], start: int, end: int) -> tuple[int, int] | Non
     return None
 
 
-def _block_of(lines: list[str], profile: str) -> tuple[int, int]:
+def _block_of(lines: list[str], name: str, profile: str) -> tuple[int, int]:
     section = _find_section(lines, profile)
-    block = _find_block(lines, *section) if section else None
+    block = _find_block(lines, name, *section) if section else None
     return (block[0] + 1, block[1]) if block else (0, 0)
 
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from s3bench.clients.awsconfig import has_key, s3_settings, with_s3_settings, with_section
+from s3bench.clients.awsconfig import block_settings, has_key, with_s3_settings, with_section
 from s3bench.clients.client import DRIVEN_KINDS, FoundClient
-from s3bench.clients.driving import driver_command, s5cmd_command, transfer_settings
+from s3bench.clients.driving import driver_command, s5cmd_command, s5cmd_settings, transfer_settings
 from s3bench.clients.environment import (
     FAKE_CREDENTIALS,
     Credentials,
@@ -67,10 +67,10 @@ def _translated(
         )
     if not transfer.portable:
         raise BadInput(f"{found.label} cannot run this command", f"it uses {transfer.reason}", "name aws-cli")
-    settings = transfer_settings(s3_settings(config))
+    settings = transfer_settings(block_settings(config, "s3"))
     if found.kind in DRIVEN_KINDS:
         return driver_command(found, transfer, endpoint, settings, region=credentials.region)
-    return s5cmd_command(found, transfer, endpoint, settings)
+    return s5cmd_command(found, transfer, endpoint, settings, own=s5cmd_settings(block_settings(config, "s5cmd")))
 
 
 def _aws_cli_argv(found: FoundClient, command: tuple[str, ...], endpoint: EndpointFacts) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ def _aws_cli_config(
         settings["preferred_transfer_client"] = "crt"
     if found.kind is ClientKind.CLI_CLASSIC and found.release[:1] != (1,):
         settings["preferred_transfer_client"] = "classic" if found.release >= _CLASSIC_WORD_SINCE else "default"
-    if not endpoint.live or "addressing_style" not in s3_settings(config, profile=profile):
+    if not endpoint.live or "addressing_style" not in block_settings(config, "s3", profile=profile):
         settings["addressing_style"] = "path"
     text = with_s3_settings(config, settings, profile=profile)
     return _with_probe(found, text) if sandbox.probe_file or sandbox.stub_script else text

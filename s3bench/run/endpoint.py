@@ -13,10 +13,11 @@ from s3bench.clients.environment import EndpointFacts
 from s3bench.clients.inprocess import URL, read_log, write_script
 from s3bench.errors import BadInput
 from s3bench.s3.control import StoredFile
-from s3bench.s3.emulator.settings import EmulatorSettings
+from s3bench.s3.emulator.settings import MEMORY_LIMIT_BYTES, EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint, StubEndpoint
 from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog
+from s3bench.spec.command import Direction, parse_transfer
 from s3bench.spec.definition import Definition, Response
 from s3bench.spec.stored import StoredObject, buckets_of, stored_objects
 
@@ -100,13 +101,27 @@ class Stubbed:
 
 
 class Emulated:
-    """A new S3 in memory for every iteration, with what the definition's command needs in it."""
+    """A new S3 in memory for every iteration, with what the definition's command needs in it.
 
-    def __init__(self, emulator: EmulatorEndpoint, *, network: NetworkModel | None) -> None:
+    It holds `memory_limit_bytes` at the most, objects to be downloaded included. With `discard_uploads` it verifies
+    what is uploaded and keeps only its size and checksums, so that any size can be uploaded; downloads get real bytes.
+    """
+
+    def __init__(
+        self,
+        emulator: EmulatorEndpoint,
+        *,
+        network: NetworkModel | None,
+        memory_limit_bytes: int | None = None,
+        discard_uploads: bool = False,
+    ) -> None:
         self.script: Path | None = None
         self.facts = EndpointFacts(url=emulator.url, ca_bundle=emulator.ca_bundle)
         self._emulator = emulator
         self.network: NetworkModel | None = network
+        self._memory_limit_bytes = memory_limit_bytes or MEMORY_LIMIT_BYTES
+        self._discard_uploads = discard_uploads
+        self._is_upload = False
         self._buckets: tuple[str, ...] = ()
         self._objects: tuple[StoredObject, ...] = ()
 
@@ -119,6 +134,8 @@ class Emulated:
                 "it is an S3, and knows no other service",
                 "run it against the stub",
             )
+        transfer = parse_transfer(definition.command)
+        self._is_upload = transfer is not None and transfer.direction is Direction.UPLOAD
         self._buckets = buckets_of(definition)
         self._objects = stored_objects(definition)
         return replace(definition, responses=None)
@@ -127,7 +144,11 @@ class Emulated:
         """Have an emulator that is as the benchmark expects it. It verifies checksums as S3 does."""
         del responses, verify
         self._emulator.arm(
-            EmulatorSettings(buckets=self._buckets),
+            EmulatorSettings(
+                buckets=self._buckets,
+                memory_limit_bytes=self._memory_limit_bytes,
+                discard=self._discard_uploads and self._is_upload,
+            ),
             network=self.network,
             objects=tuple(StoredFile(item.bucket, item.key, str(workspace / item.file)) for item in self._objects),
         )

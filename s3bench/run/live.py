@@ -1,25 +1,48 @@
 """A real S3 as endpoint: prepares the objects a benchmark needs, and removes what the run made.
 
 Owns the manners: everything happens under one prefix of our own, `s3bench/RUN/`, in the bucket that was named; nothing
-else there is listed, read or deleted.
+else there is listed, read or deleted. Objects that a command only reads stay there for the next iteration, as long as
+the listing shows them as they were uploaded.
 """
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from s3bench.clients.environment import EndpointFacts, own_credentials
 from s3bench.errors import BadInput, S3BenchError
 from s3bench.results.redaction import REDACTED
 from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog
-from s3bench.spec.command import parse_transfer
+from s3bench.spec.command import Direction, Verb, parse_transfer
 from s3bench.spec.definition import Definition, Response
 from s3bench.spec.remote import RemoteObject, moved_under, remote_objects
 
 _DELETE_KEYS_MAX = 1000  # of one DeleteObjects request
+_READING = frozenset({Verb.CP, Verb.SYNC})
+
+
+class _Shown(NamedTuple):
+    """What a listing tells of an object; every upload of other bytes changes it."""
+
+    size_bytes: int
+    etag: str
+
+
+class _Stamp(NamedTuple):
+    """Equal as long as a fixture is the same file."""
+
+    path: str
+    inode: int
+    size_bytes: int
+    modified_ns: int
+
+    @classmethod
+    def of(cls, file: Path) -> "_Stamp":
+        facts = file.stat()
+        return cls(str(file), facts.st_ino, facts.st_size, facts.st_mtime_ns)
 
 
 class LiveEndpoint:
@@ -33,6 +56,8 @@ class LiveEndpoint:
         self._bucket = bucket
         self._client: Any = None
         self._objects: tuple[RemoteObject, ...] = ()
+        self._only_reads = False
+        self._known: dict[str, tuple[_Stamp, _Shown]] = {}  # objects that we uploaded, by key
         self._secrets: tuple[str, ...] = ()
 
     def __enter__(self) -> Self:
@@ -65,25 +90,38 @@ class LiveEndpoint:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._remove_all()
+        self._remove(dict(self._listing()))
 
     def adapted(self, definition: Definition) -> Definition:
         """The definition under our prefix. Raises `BadInput` for a command that would act outside it."""
-        if parse_transfer(definition.command) is None:
+        transfer = parse_transfer(definition.command)
+        if transfer is None:
             raise BadInput(
                 f"`{' '.join(definition.command)}` is not run on a live endpoint",
                 "only `s3 cp`, `mv`, `sync` and `rm` stay under a prefix of our own",
                 "run it against the stub",
             )
         self._objects = remote_objects(definition)
+        self._only_reads = transfer.direction is Direction.DOWNLOAD and transfer.verb in _READING
         return moved_under(definition, bucket=self._bucket, prefix=self.prefix)
 
     def arm(self, responses: tuple[Response, ...], *, workspace: Path, verify: bool) -> None:
-        """Make the bucket as the benchmark expects it: its own objects there, nothing else under the prefix."""
+        """Make the bucket as the benchmark expects it: its own objects there, nothing else under the prefix.
+
+        Objects of the last iteration stay where the command can only have read them, the fixtures behind them are the
+        same files, and the listing shows them with the size and the ETag that they had when they were uploaded.
+        """
         del responses, verify  # a real S3 answers by itself
-        self._remove_all()
-        for item in self._objects:
-            self._client.upload_file(str(workspace / item.file), self._bucket, f"{self.prefix}/{item.key}")
+        files = {f"{self.prefix}/{item.key}": workspace / item.file for item in self._objects}
+        stamps = {key: _Stamp.of(file) for key, file in files.items()}
+        listed = dict(self._listing())
+        known = self._known if self._only_reads else {}
+        whole = {key for key, stamp in stamps.items() if key in known and known[key] == (stamp, listed.get(key))}
+        self._remove(listed.keys() - whole)
+        for key in [key for key in files if key not in whole]:
+            self._client.upload_file(str(files[key]), self._bucket, key)
+        if self._only_reads and files.keys() != whole:
+            self._known = {key: (stamps[key], shown) for key, shown in self._listing() if key in stamps}
 
     def collect(self, meanwhile: Callable[[], object]) -> WireLog | None:
         """Nobody looked."""
@@ -100,10 +138,11 @@ class LiveEndpoint:
             text = text.replace(secret, REDACTED)
         return text
 
-    def _remove_all(self) -> None:
-        keys = list(self._keys())
-        for start in range(0, len(keys), _DELETE_KEYS_MAX):
-            batch = [{"Key": key} for key in keys[start : start + _DELETE_KEYS_MAX]]
+    def _remove(self, keys: Iterable[str]) -> None:
+        """Remove `keys` and the parts of every upload that was not finished."""
+        left = list(keys)
+        for start in range(0, len(left), _DELETE_KEYS_MAX):
+            batch = [{"Key": key} for key in left[start : start + _DELETE_KEYS_MAX]]
             failed = self._client.delete_objects(Bucket=self._bucket, Delete={"Objects": batch}).get("Errors")
             if failed:
                 raise S3BenchError(
@@ -114,12 +153,13 @@ class LiveEndpoint:
         for upload in self._uploads():
             self._client.abort_multipart_upload(Bucket=self._bucket, **upload)
 
-    def _keys(self) -> Iterator[str]:
+    def _listing(self) -> Iterator[tuple[str, _Shown]]:
+        """Everything under our prefix."""
         for page in self._client.get_paginator("list_objects_v2").paginate(
             Bucket=self._bucket, Prefix=f"{self.prefix}/"
         ):
             for item in page.get("Contents", ()):
-                yield item["Key"]
+                yield item["Key"], _Shown(item["Size"], item.get("ETag", ""))
 
     def _uploads(self) -> Iterator[dict[str, str]]:
         pages = self._client.get_paginator("list_multipart_uploads")

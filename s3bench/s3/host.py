@@ -37,6 +37,8 @@ from s3bench.s3.control import (
     StoredFile,
 )
 from s3bench.s3.emulator.handler import Emulator
+from s3bench.s3.emulator.loading import Loaded
+from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.exchange import Handler
 from s3bench.s3.frames import ChannelClosed
 from s3bench.s3.network.networked import Networked
@@ -75,6 +77,8 @@ class Host:
         self._channel = Channel(control)
         self._script = _NOTHING_ARMED
         self._emulator: Emulator | None = None
+        self._loaded: dict[Path, Loaded] = {}
+        self._loaded_by: EmulatorSettings | None = None
         self._cpu_s = 0.0
         self._parent = os.getppid()
         self._ended = False
@@ -129,18 +133,28 @@ class Host:
         script = Script(responses, files=Shelf(Path(question.workspace)), verify=question.verify)
         if question.verify:
             load_algorithms()
+        self._loaded = {}
         self._begin(script, script=script)
         return Armed()
 
     def _emulate(self, question: Emulate) -> Armed:
         self._begin(_NOTHING_ARMED)  # the last emulator's memory is free before the next one takes its own
-        emulator = Emulator(question.settings)
+        emulator = Emulator(question.settings, before=self._kept(question))
         for item in question.objects:
             _load(emulator, item)
+        self._loaded = emulator.loaded
         load_algorithms()
         handler = emulator if question.network is None else Networked(emulator, question.network)
         self._begin(handler, emulator=emulator)
         return Armed()
+
+    def _kept(self, question: Emulate) -> dict[Path, Loaded]:
+        """Of the files in memory those that `question` asks for again; the others' memory is free at once."""
+        settings = msgspec.structs.replace(question.settings, buckets=())
+        loaded = self._loaded if settings == self._loaded_by else {}
+        self._loaded, self._loaded_by = {}, settings
+        files = {Path(item.file) for item in question.objects}
+        return {file: loaded[file] for file in files & loaded.keys()}
 
     def _begin(self, handler: Handler, *, script: Script = _NOTHING_ARMED, emulator: Emulator | None = None) -> None:
         self._script = script

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s3bench.clients.awsconfig import has_key, s3_settings, with_s3_settings, with_section
+from s3bench.clients.awsconfig import block_settings, has_key, with_s3_settings, with_section
 
 REFERENCE = "[default]\ns3 =\n preferred_transfer_client = crt"
 
@@ -43,8 +43,16 @@ def test_a_profile_is_made_where_there_is_none() -> None:
 def test_the_block_of_another_profile_stays() -> None:
     text = "[profile other]\ns3 =\n  multipart_chunksize = 5MB\n[default]\ns3 =\n  multipart_chunksize = 8MB\n"
     edited = with_s3_settings(text, {"multipart_chunksize": "16MB"})
-    assert s3_settings(edited, profile="other") == {"multipart_chunksize": "5MB"}
-    assert s3_settings(edited) == {"multipart_chunksize": "16MB"}
+    assert block_settings(edited, "s3", profile="other") == {"multipart_chunksize": "5MB"}
+    assert block_settings(edited, "s3") == {"multipart_chunksize": "16MB"}
+
+
+def test_each_block_has_its_own_settings_and_editing_one_leaves_the_other() -> None:
+    text = "[default]\ns5cmd =\n  numworkers = 8\ns3 =\n  multipart_chunksize = 5MB\n"
+    edited = with_s3_settings(text, {"multipart_chunksize": "16MB", "numworkers": "1"})
+    assert block_settings(edited, "s5cmd") == {"numworkers": "8"}
+    assert block_settings(edited, "s3") == {"multipart_chunksize": "16MB", "numworkers": "1"}
+    assert block_settings(edited, "none") == {}
 
 
 def test_a_key_given_twice_is_left_once() -> None:
@@ -85,10 +93,10 @@ def configs(draw: st.DrawFn) -> str:
 def test_clients_read_the_settings_and_everything_that_was_not_set(text: str, settings: dict[str, str]) -> None:
     edited = with_s3_settings(text, settings)
     assert read_as_clients_do(edited) == {**read_as_clients_do(text), **settings}
-    assert s3_settings(edited) == read_as_clients_do(edited)
+    assert block_settings(edited, "s3") == read_as_clients_do(edited)
     assert with_s3_settings(edited, settings) == edited
 
 
 @pytest.mark.parametrize("heading", ["[default]", "[ default ]", "[profile default]"])
 def test_the_default_profile_is_known_by_each_of_its_headings(heading: str) -> None:
-    assert s3_settings(f"{heading}\ns3 =\n  a = 1\n") == {"a": "1"}
+    assert block_settings(f"{heading}\ns3 =\n  a = 1\n", "s3") == {"a": "1"}

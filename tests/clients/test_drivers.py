@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from s3bench.clients.driving import transfer_settings
 from s3bench.clients.environment import EndpointFacts, Sandbox
 from s3bench.clients.finding import find_client
 from s3bench.clients.inprocess import URL, read_log, write_script
 from s3bench.clients.invocation import invocation
+from s3bench.clients.probes.s3bench_probe.boto3_backend import Boto3Backend
+from s3bench.clients.probes.s3bench_probe.milestones import Milestones
 from s3bench.clients.store import Store
 from s3bench.s3.endpoint import StubEndpoint
 from s3bench.s3.wirelog import Engine, WireLog
@@ -182,6 +185,26 @@ def test_the_part_size_of_the_config_is_the_one_on_the_wire(kind: str, stub: Stu
     done = run(stub, kind, "cp file s3://b/k", sandbox, UPLOAD, config)
     parts = [request.body_bytes for request in done.log.requests if request.method == "PUT"]
     assert parts == [6 << 20, 6 << 20]
+
+
+def test_every_setting_that_boto3_has_reaches_its_transfer_config(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "b")):
+        monkeypatch.setenv(name, value)
+    block = {
+        "multipart_threshold": "16MB", "multipart_chunksize": "32MB", "max_concurrent_requests": "77",
+        "io_chunksize": "1MB", "max_bandwidth": "50MB/s", "max_queue_size": "9", "target_bandwidth": "1Gb/s",
+    }  # fmt: skip
+    request = {
+        "kind": "boto3-classic", "settings": transfer_settings(block), "endpoint_url": URL, "region": "us-east-1",
+        "ca_bundle": None,
+    }  # fmt: skip
+    backend = Boto3Backend(request, Milestones())
+    classic, crt = backend._config("classic"), backend._config("crt")
+    sizes = (16 << 20, 32 << 20, 77)
+    assert (classic.multipart_threshold, classic.multipart_chunksize, classic.max_concurrency) == sizes
+    assert (classic.io_chunksize, classic.max_bandwidth) == (1 << 20, 50 << 20)
+    assert (crt.multipart_threshold, crt.multipart_chunksize, crt.max_concurrency) == sizes
+    assert crt.get_deep_attr("io_chunksize") is crt.UNSET_DEFAULT  # boto3 refuses what its CRT does not take
 
 
 @pytest.mark.parametrize("kind", DRIVEN)

@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from s3bench.clients.client import FoundClient
-from s3bench.clients.driving import DRIVER, driver_command, s5cmd_command, transfer_settings
+from s3bench.clients.driving import (
+    DRIVER,
+    S5cmdSettings,
+    driver_command,
+    s5cmd_command,
+    s5cmd_settings,
+    transfer_settings,
+)
 from s3bench.clients.environment import EndpointFacts
 from s3bench.errors import BadInput
 from s3bench.spec.command import Transfer, parse_transfer
@@ -78,8 +85,8 @@ def test_the_driver_is_told_everything_in_one_argument() -> None:
     }
 
 
-def words(*command: str, **settings: int) -> list[str]:
-    program, *rest = s5cmd_command(S5CMD, transfer(*command), ENDPOINT, dict(settings))
+def words(*command: str, own: S5cmdSettings | None = None, **settings: int) -> list[str]:
+    program, *rest = s5cmd_command(S5CMD, transfer(*command), ENDPOINT, dict(settings), own=own or S5cmdSettings())
     assert [program, *rest[:4]] == ["/s5cmd", "--endpoint-url", "http://127.0.0.1:9000", "--log", "error"]
     return rest[4:]
 
@@ -111,6 +118,47 @@ def test_s5cmd_gets_parts_and_concurrency_in_its_own_terms() -> None:
     assert words("sync", "dir", "s3://b/k", multipart_chunksize=1, max_concurrent_requests=8) == [
         "--numworkers", "8", "sync", "--part-size", "5", "dir/", "s3://b/k/"
     ]  # fmt: skip
+
+
+def test_the_s5cmd_block_is_read_in_s5cmds_own_units() -> None:
+    assert s5cmd_settings({}) == S5cmdSettings()
+    assert s5cmd_settings({"numworkers": "64", "concurrency": "20", "part_size": "64MB"}) == S5cmdSettings(
+        numworkers=64, concurrency=20, part_size_mib=64
+    )
+    assert s5cmd_settings({"part_size": "1GB"}).part_size_mib == 1024
+    assert s5cmd_settings({"part_size": str(16 << 20)}).part_size_mib == 16
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [("numworkers", "0"), ("concurrency", "many"), ("concurrency", "1KB"), ("part_size", "1500KB"), ("part_size", "1"),
+     ("part-size", "64MB"), ("multipart_chunksize", "64MB")],
+)  # fmt: skip
+def test_what_s5cmd_has_no_option_for_is_refused_by_its_name(key: str, text: str) -> None:
+    with pytest.raises(BadInput, match=key):
+        s5cmd_settings({"numworkers": "2", key: text})
+
+
+def test_s5cmds_own_settings_win_over_those_of_the_s3_block() -> None:
+    own = S5cmdSettings(numworkers=64, concurrency=20, part_size_mib=32)
+    derived = {"multipart_chunksize": 17 << 20, "max_concurrent_requests": 8}
+    assert words("cp", "file", "s3://b/k", own=own, **derived) == [
+        "--numworkers", "64", "cp", "--part-size", "32", "--concurrency", "20", "file", "s3://b/k"
+    ]  # fmt: skip
+    assert words("sync", "s3://b/p", "dir", own=own, **derived) == [
+        "--numworkers", "64", "sync", "--part-size", "32", "--concurrency", "20", "s3://b/p/*", "dir/"
+    ]  # fmt: skip
+    assert words("rm", "s3://b/k", own=own) == ["--numworkers", "64", "rm", "s3://b/k"]
+    assert words("cp", "file", "s3://b/k", own=S5cmdSettings(concurrency=3), **derived) == [
+        "--numworkers", "8", "cp", "--part-size", "17", "--concurrency", "3", "file", "s3://b/k"
+    ]  # fmt: skip
+
+
+def test_parts_below_s3s_limit_are_refused_for_uploads_alone() -> None:
+    small = S5cmdSettings(part_size_mib=4)
+    with pytest.raises(BadInput, match="parts of 4 MiB"):
+        words("cp", "file", "s3://b/k", own=small)
+    assert words("cp", "s3://b/k", "file", own=small)[:3] == ["cp", "--part-size", "4"]
 
 
 def test_a_filter_that_s5cmd_means_otherwise_is_refused() -> None:

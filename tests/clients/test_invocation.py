@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from s3bench.clients.awsconfig import s3_settings
+from s3bench.clients.awsconfig import block_settings
 from s3bench.clients.client import FoundClient
 from s3bench.clients.environment import EndpointFacts, Sandbox, own_credentials
 from s3bench.clients.invocation import Invocation, invocation
@@ -40,26 +40,26 @@ def invoke(
      ("cli-classic", "1.46.2", None), ("cli", "2.38.5", None)],
 )  # fmt: skip
 def test_the_config_selects_the_engine(kind: str, version: str, word: str | None) -> None:
-    settings = s3_settings(invoke(client(kind, version)).config_text)
+    settings = block_settings(invoke(client(kind, version)).config_text, "s3")
     assert settings.get("preferred_transfer_client") == word
     assert settings["addressing_style"] == "path"
 
 
 def test_the_engine_asked_for_wins_over_the_config_and_the_rest_of_it_stays() -> None:
     config = "[default]\ns3 =\n  preferred_transfer_client = crt\n  multipart_chunksize = 16MB\n"
-    assert s3_settings(invoke(client("cli-classic"), config=config).config_text) == {
+    assert block_settings(invoke(client("cli-classic"), config=config).config_text, "s3") == {
         "preferred_transfer_client": "classic",
         "multipart_chunksize": "16MB",
         "addressing_style": "path",
     }
-    assert s3_settings(invoke(client("cli"), config=config).config_text)["preferred_transfer_client"] == "crt"
+    assert block_settings(invoke(client("cli"), config=config).config_text, "s3")["preferred_transfer_client"] == "crt"
 
 
 def test_the_profile_that_the_command_names_is_configured() -> None:
     text = invoke(client("cli-crt"), (*CP, "--profile", "tuned")).config_text
-    assert s3_settings(text, profile="tuned")["preferred_transfer_client"] == "crt"
+    assert block_settings(text, "s3", profile="tuned")["preferred_transfer_client"] == "crt"
     text = invoke(client("cli-crt"), (*CP, "--profile=tuned")).config_text
-    assert s3_settings(text, profile="tuned")["preferred_transfer_client"] == "crt"
+    assert block_settings(text, "s3", profile="tuned")["preferred_transfer_client"] == "crt"
 
 
 def test_a_command_is_pointed_at_the_endpoint() -> None:
@@ -163,8 +163,27 @@ def test_a_live_endpoint_keeps_the_addressing_of_the_definition() -> None:
         patch.setenv("AWS_ACCESS_KEY_ID", "a")
         patch.setenv("AWS_SECRET_ACCESS_KEY", "b")
         text = invoke(client("cli-classic"), config=config, endpoint=endpoint).config_text
-    assert s3_settings(text)["addressing_style"] == "virtual"
-    assert s3_settings(invoke(client("cli-classic"), config=config).config_text)["addressing_style"] == "path"
+    assert block_settings(text, "s3")["addressing_style"] == "virtual"
+    assert block_settings(invoke(client("cli-classic"), config=config).config_text, "s3")["addressing_style"] == "path"
+
+
+TWO_BLOCKS = "[default]\ns3 =\n  max_concurrent_requests = 4\ns5cmd =\n  concurrency = 9\n  part_size = 64MB\n"
+
+
+def test_s5cmd_obeys_its_own_block_before_that_of_s3() -> None:
+    argv = invoke(client("s5cmd"), config=TWO_BLOCKS).argv
+    assert argv[5:] == ("--numworkers", "4", "cp", "--part-size", "64", "--concurrency", "9", "file", "s3://bucket/key")
+
+
+def test_the_others_know_nothing_of_the_s5cmd_block() -> None:
+    assert '"settings":{"max_concurrent_requests":4}' in invoke(client("boto3-classic"), config=TWO_BLOCKS).argv[-1]
+    text = invoke(client("cli-classic"), config=TWO_BLOCKS).config_text
+    assert block_settings(text, "s5cmd") == {"concurrency": "9", "part_size": "64MB"}
+
+
+def test_a_key_that_the_s5cmd_block_does_not_know_is_bad_input() -> None:
+    with pytest.raises(BadInput, match="`part-size` is no setting of the block `s5cmd`"):
+        invoke(client("s5cmd"), config=TWO_BLOCKS.replace("part_size", "part-size"))
 
 
 @pytest.mark.parametrize("kind", ["boto3-classic", "boto3-crt", "crt-python", "s5cmd"])

@@ -91,6 +91,46 @@ def test_another_service_is_told_to_use_the_stub(s3bench: Run, define: Define) -
     assert "is not run on the emulator" in str(finished.results[0]["errors"]) or "cli-classic" in finished.err
 
 
+def configured(definition: dict[str, Any], name: str, block: str = "s3", **settings: str) -> dict[str, Any]:
+    """`definition` under another name, with settings in a block of its config."""
+    lines = "".join(f"  {key} = {value}\n" for key, value in settings.items())
+    environment = definition["environment"] | {"config": f"[default]\n{block} =\n{lines}"}
+    return definition | {"name": name, "environment": environment}
+
+
+def test_boto3s_crt_obeys_its_settings_on_the_wire(s3bench: Run, define: Define) -> None:
+    down = unscripted(
+        download(24 * MIB), clients=["boto3-crt"], command=["s3", "cp", "s3://bucket/remote", "landed", "--quiet"]
+    )
+    up = unscripted(upload(12 * MIB), clients=["boto3-crt"])
+    finished = s3bench(
+        "run", *EMULATOR, "--network", "ttfb=50ms,bandwidth=20MB/s",
+        define(
+            configured(down, "slow", multipart_chunksize="1MB", target_bandwidth="1Gb/s"),
+            configured(down, "three", multipart_chunksize="1MB", max_concurrent_requests="3"),
+            configured(up, "whole", multipart_threshold="16MB"),
+        ),
+    )  # fmt: skip
+    assert finished.code == 0, finished.err + finished.out
+    slow, three, whole = (result["measurements"][0]["wire"] for result in finished.results)
+    assert slow["requests"] == three["requests"] >= 24
+    assert three["requests_in_flight_max"] == 3
+    # aws-c-s3 expects 0.4 Gb/s of one connection and makes ten at the least; left to itself it makes all 24 requests.
+    assert slow["requests_in_flight_max"] == 10
+    assert whole["part_size_max"] == 12 * MIB
+
+
+def test_s5cmd_obeys_its_own_block_and_aws_cli_leaves_it_alone(aws_cli: str, s3bench: Run, define: Define) -> None:
+    there = unscripted(upload(16 * MIB), clients=["s5cmd", "cli-classic"])
+    definition = configured(there, "upload", "s5cmd", part_size="6MB", concurrency="2", numworkers="3")
+    aws = aws_cli.replace("cli-crt", "cli-classic")
+    finished = s3bench("run", *EMULATOR, "--client", "s5cmd", "--client", aws, define(definition))
+    assert finished.code == 0, finished.err + finished.out
+    wires = {result["client"]["name"]: result["measurements"][0]["wire"] for result in finished.results}
+    assert (wires["s5cmd"]["part_size_max"], wires["s5cmd"]["requests_in_flight_max"]) == (6 * MIB, 2)
+    assert wires["cli-classic"]["part_size_max"] == 8 * MIB
+
+
 class TestNetwork:
     def test_the_model_stands_in_the_document_and_what_it_achieved_in_the_measurement(
         self, s3bench: Run, define: Define

@@ -285,6 +285,34 @@ class TestEmulator:
         assert self.ask(emulator, wire, "GET", "/one/k")[0] == 404
         assert emulator.drain(requests_max=10).counters.objects == 0
 
+    def test_objects_of_the_last_iteration_are_there_again_whatever_became_of_them(
+        self, emulator: EmulatorEndpoint, wire: Any, workspace: Path
+    ) -> None:
+        objects = [StoredFile("bucket", name, str(workspace / name)) for name in ("large", "small")]
+        for _ in range(3):
+            emulator.arm(EmulatorSettings(), objects=objects)
+            assert self.ask(emulator, wire, "GET", "/bucket/large") == (200, (workspace / "large").read_bytes())
+            assert self.ask(emulator, wire, "DELETE", "/bucket/large")[0] == 204
+            assert self.ask(emulator, wire, "PUT", "/bucket/small", b"other")[0] == 200
+            emulator.collect()
+
+    def test_objects_are_in_memory_once_and_only_as_long_as_they_are_asked_for(
+        self, emulator: EmulatorEndpoint, workspace: Path
+    ) -> None:
+        size_bytes = (workspace / "large").stat().st_size
+        for _ in range(3):
+            emulator.arm(EmulatorSettings(), objects=[StoredFile("bucket", "k", str(workspace / "large"))])
+            emulator.collect()
+            assert size_bytes <= self.object_bytes(emulator) < size_bytes + 5000
+        emulator.arm(EmulatorSettings())
+        assert self.object_bytes(emulator) == 0
+
+    @staticmethod
+    def object_bytes(emulator: EmulatorEndpoint) -> int:
+        """The pages of the anonymous files that hold the server's objects."""
+        open_files = Path(f"/proc/{emulator.pid}/fd").iterdir()
+        return sum(file.stat().st_blocks * 512 for file in open_files if "s3bench-objects" in str(file.readlink()))
+
     def test_an_object_that_does_not_fit_or_is_not_there_is_told(
         self, emulator: EmulatorEndpoint, wire: Any, workspace: Path
     ) -> None:

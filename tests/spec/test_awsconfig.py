@@ -35,6 +35,15 @@ def test_what_the_clients_cannot_read_is_told(text: str) -> None:
     assert complaint.fix
 
 
-@pytest.mark.parametrize("text", ["", "[default]", "# only a comment", "[default]\nregion=%(x)s\n[DEFAULT]\na=b"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[default]",
+        "# only a comment",
+        "[default]\nregion=%(x)s\n[DEFAULT]\na=b",
+        "[default]\ns3 =\n  multipart_chunksize = 8MB\ns5cmd =\n  numworkers = 8\n  part_size = 64MB",
+    ],
+)
 def test_what_the_clients_can_read_is_right(text: str) -> None:
     assert check_config(text) is None

@@ -16,7 +16,7 @@ from s3bench.s3.emulator.copying import CopyOperation
 from s3bench.s3.emulator.deleting import DeleteOperations
 from s3bench.s3.emulator.describing import check_checksum_claims
 from s3bench.s3.emulator.lists import ListOperations
-from s3bench.s3.emulator.loading import Loader
+from s3bench.s3.emulator.loading import Loaded, Loader
 from s3bench.s3.emulator.lookup import find_bucket
 from s3bench.s3.emulator.memory import Memory
 from s3bench.s3.emulator.operation import (
@@ -62,10 +62,16 @@ _SPECIAL = frozenset({
 class Emulator:
     """The `exchange.Handler` that is an S3; raises `BadInput` when its data directory cannot be read.
 
-    `now` gives seconds since 1970.
+    `now` gives seconds since 1970. `before` is what an emulator of the same settings had `loaded`; it is used up.
     """
 
-    def __init__(self, settings: EmulatorSettings, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        settings: EmulatorSettings,
+        now: Callable[[], float] = time.time,
+        *,
+        before: dict[Path, Loaded] | None = None,
+    ) -> None:
         self._settings = settings
         self._now = now
         self._memory = Memory(settings.memory_limit_bytes)
@@ -82,7 +88,7 @@ class Emulator:
         load_algorithms()
         for name in settings.buckets:
             self._store.make(name, now())
-        self._loader = Loader(self._store, self._intentions, now)
+        self._loader = Loader(self._store, self._intentions, now, before=before or {})
         if settings.data_dir is not None:
             self._loader.load_directory(Path(settings.data_dir))
 
@@ -95,6 +101,11 @@ class Emulator:
     def held_bytes(self) -> int:
         """What they and what is kept about them take of the memory limit."""
         return self._memory.held_bytes
+
+    @property
+    def loaded(self) -> dict[Path, Loaded]:
+        """The files that it was loaded with, for the next emulator."""
+        return self._loader.loaded
 
     def load(self, bucket: str, key: str, file: Path) -> None:
         """Store the content of `file` as `key`, before the first request; `bucket` is made where it is missing.
