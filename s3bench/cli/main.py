@@ -16,6 +16,7 @@ COMMANDS = {
     "run": ("s3bench.cli.run:run_command", "Run benchmarks and write a results document."),
     "compare": ("s3bench.cli.compare:compare_command", "Hold results documents side by side."),
     "gate": ("s3bench.cli.gate:gate_command", "Judge a release: did the client get slower or hungrier?"),
+    "tune": ("s3bench.cli.tune:tune_command", "Find the settings and the client that move your files fastest."),
     "load": ("s3bench.cli.load:load_command", "Measure what an S3 endpoint delivers: throughput, latency, errors."),
     "serve": ("s3bench.cli.serve:serve_command", "Serve an S3 in memory, or scripted responses, to any client."),
     "validate": ("s3bench.cli.validate:validate_command", "Check definition files; run nothing."),
@@ -55,6 +56,7 @@ def s3bench_command() -> None:
     s3bench run -k 'cp and 32MB' -o results.json    some of them, kept in a file
     s3bench compare base.json new.json              what changed, and how sure that is
     s3bench gate --baseline cli-crt@2.38.5 --candidate cli-crt@./build/aws    a release gate
+    s3bench tune upload --size 10GiB --network ec2:c5.large                   the best settings, proven
     s3bench load --endpoint-url URL --bucket data   what an endpoint delivers; alone, a demonstration
     s3bench serve --bucket data                     an S3 in memory, for any client
     s3bench validate my-benchmarks.json             every mistake in a file of your own, with its JSON path

@@ -1,0 +1,77 @@
+"""The file of a study: begun only where nothing is, gone on with where a run was interrupted, a line for every trial.
+
+Owns the file. A trial is on its way to the disk before the next one starts; what a killed run left of a line is cut off
+when the study is gone on with.
+"""
+
+import fcntl
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from s3bench.errors import BadInput, MachineError
+from s3bench.results.file import check_output, read_whole
+from s3bench.tune.study import Header, Study, Trial, encode_line, parse_study
+
+
+def read_study(path: Path) -> Study:
+    """Read a study. Raises `BadInput`."""
+    return parse_study(read_whole(path, of="a study"), source=str(path))
+
+
+class StudyFile:
+    """A study on disk, open for its next trials; a context manager. Nobody else can go on with it meanwhile."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self._path = path
+        self._descriptor = descriptor
+
+    @classmethod
+    def begin(cls, path: Path, header: Header, *, force: bool) -> Self:
+        """Begin a new study. Raises `BadInput` where a file is already, without `force`."""
+        check_output(path, force=force)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if force else os.O_EXCL)
+        file = cls(path, _opened(path, flags))
+        file._write(encode_line(header))
+        return file
+
+    @classmethod
+    def go_on(cls, path: Path) -> Self:
+        """Open a study to go on with it, without what a killed run left of a line."""
+        file = cls(path, _opened(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC))
+        content = path.read_bytes()
+        os.ftruncate(file._descriptor, content.rfind(b"\n") + 1)
+        return file
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._descriptor)
+
+    def keep(self, trial: Trial) -> None:
+        """Append a trial."""
+        self._write(encode_line(trial))
+
+    def _write(self, line: bytes) -> None:
+        try:
+            while line:
+                line = line[os.write(self._descriptor, line) :]
+        except OSError as error:
+            raise MachineError(
+                f"cannot write to {self._path}", str(error), "what was written before is whole"
+            ) from None
+
+
+def _opened(path: Path, flags: int) -> int:
+    try:
+        descriptor = os.open(path, flags, 0o666)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise BadInput(f"{path} is in use", "another s3bench goes on with it", "wait for its end") from None
+    except OSError as error:
+        raise BadInput(f"cannot open {path}", error.strerror or str(error)) from None
+    return descriptor

@@ -1,0 +1,76 @@
+"""Text, tables and code as GitHub Flavored Markdown: whatever a text holds, it is shown as it is.
+
+Owns the escaping. What is said is each report's own.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from s3bench.report.terminal import printable
+
+_MARK = re.compile(r"[\\`*\[\]<>|~&$@#]|(?<![^\W_])_|_(?![^\W_])")
+_LINE_MARK = re.compile(r"^[-+=]|^\d(?=\d*[.)])")
+_CUT = re.compile(r"(&#(?:35|64);)")
+_FENCE = re.compile(r"`{3,}")
+_UNFIT_FOR_BACKTICKS = re.compile(r"[`|\\]|^\s|\s$|^$")
+
+
+def escaped(text: str) -> str:
+    """One line without marks, tags, ends of cells, mentions or links, and that begins no list.
+
+    Marks are written as numeric references, which CommonMark takes as text alone, in cells as well. GitHub looks for
+    mentions, addresses and issues after that; a comment cuts them.
+    """
+    line = printable(text).strip()
+    start = _LINE_MARK.match(line)
+    return _reference(start) + _marked(line[start.end() :]) if start else _marked(line)
+
+
+def cell(text: str) -> str:
+    """A text in a table's cell, where nothing can begin a list."""
+    return _marked(printable(text))
+
+
+def code(text: str) -> str:
+    """A name as code, in which GitHub makes no mentions and no links; where backticks do harm, the tag serves."""
+    line = printable(text)
+    return f"<code>{_marked(line)}</code>" if _UNFIT_FOR_BACKTICKS.search(line) else f"`{line}`"
+
+
+def table_lines(headings: Sequence[str], rows: Iterable[Sequence[str]], *, texts: frozenset[int]) -> Iterator[str]:
+    """A table of cells that are Markdown already; the columns numbered in `texts` are set to the left, others right."""
+    yield _row(headings)
+    yield _row(["---" if number in texts else "---:" for number in range(len(headings))])
+    yield from (_row(row) for row in rows)
+
+
+def list_lines(texts: Iterable[str]) -> tuple[str, ...]:
+    """A list, an item for each text."""
+    return tuple(f"- {escaped(text)}" for text in texts)
+
+
+def fenced_lines(lines: Sequence[str], *, language: str) -> Iterator[str]:
+    """Lines to be copied as they stand; the fence is longer than any in them."""
+    longest = max((len(found) for line in lines for found in _FENCE.findall(line)), default=2)
+    fence = "`" * (longest + 1)
+    yield f"{fence}{language}"
+    yield from (printable(line) for line in lines)
+    yield fence
+
+
+def folded_lines(title: str, lines: Sequence[str]) -> Iterator[str]:
+    """Lines that are folded away below a title; nothing where there are none."""
+    if lines:
+        yield from (f"<details><summary>{escaped(title)}</summary>", "", *lines, "", "</details>", "")
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _marked(line: str) -> str:
+    return _CUT.sub(r"\1<!-- -->", _MARK.sub(_reference, line))
+
+
+def _reference(found: re.Match[str]) -> str:
+    return f"&#{ord(found[0])};"

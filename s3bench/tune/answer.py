@@ -1,0 +1,86 @@
+"""What a study comes to: the recommended setting, the evidence for it, and what else it showed.
+
+Owns the shape that reports render and `--json` prints. Pure.
+"""
+
+import msgspec
+
+from s3bench.tune.bottleneck import Bottleneck
+from s3bench.tune.obedience import KnobNote
+from s3bench.tune.prediction import Prediction
+from s3bench.tune.recipe import Recipe
+from s3bench.tune.setting import Setting
+from s3bench.tune.study import DiskSpeed
+from s3bench.tune.verification import Change, Verdict
+from s3bench.tune.workload import Workload
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Medians over the whole runs of one setting; those of the verification where it took part, else of the search.
+
+    `value` is the objective's, in `Answer.unit`; `time`, `user` and `system` are seconds, as time(1) prints real, user
+    and sys; `time_low` and `time_high` are the 95 % interval of the time's median, null where the runs are too few.
+    `gigabits_per_s` is all object data over the time, 10^9 bits. `peak_memory` is the most of all its runs, in bytes.
+    `was_capped`: all runs were ended as too slow; `time` is then a lower bound and `value` too. `failures` counts runs
+    that failed, `failure` says how the last one did. `exceeds_memory`: it needed more than was allowed.
+    """
+
+    setting: Setting
+    runs: int
+    value: float | None
+    time: float | None
+    time_low: float | None = None
+    time_high: float | None = None
+    gigabits_per_s: float | None = None
+    user: float | None = None
+    system: float | None = None
+    peak_memory: int | None = None
+    requests: int | None = None
+    was_capped: bool = False
+    exceeds_memory: bool = False
+    failures: int = 0
+    failure: str = ""
+
+
+class ClientBest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One client at its defaults and at the best that the search found for it. Only `Answer.recommended` is proven."""
+
+    client: str
+    default: Figures
+    best: Figures
+    recipes: tuple[Recipe, ...]
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The conclusion of a study.
+
+    `recommended` is the default's when that is as good, or when nothing is proven. `candidate` is what the search
+    found best and verified, `default` the setting that it was held against: the first client's own. `gain` is how the
+    candidate's value lies to the default's, `lead` how it lies to the runner-up's. `table` has every setting, best
+    first; `pareto` those that no other beats in both time and memory. `measured_s` is the time of all runs.
+    """
+
+    workload: Workload
+    network: str | None
+    endpoint: str
+    objective: str
+    unit: str
+    verdict: Verdict
+    recommended: Figures
+    candidate: Figures
+    default: Figures
+    runner_up: Figures | None
+    gain: Change | None
+    lead: Change | None
+    recipes: tuple[Recipe, ...]
+    clients: tuple[ClientBest, ...]
+    table: tuple[Figures, ...]
+    pareto: tuple[Setting, ...]
+    bottleneck: Bottleneck
+    knobs: tuple[KnobNote, ...]
+    predictions: tuple[Prediction, ...]
+    disk: DiskSpeed | None
+    max_memory_bytes: int | None
+    runs: int
+    measured_s: float
+    warnings: tuple[str, ...]

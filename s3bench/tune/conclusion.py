@@ -1,0 +1,205 @@
+"""What a study comes to: the answer, made of its trials alone.
+
+Owns which figures stand for a setting, and what is recommended. Pure.
+"""
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from msgspec.structs import replace
+
+from s3bench.errors import S3BenchError
+from s3bench.results.measurement import Measurement
+from s3bench.s3.network.model import NetworkModel, parse_network
+from s3bench.tune.answer import Answer, ClientBest, Figures
+from s3bench.tune.bottleneck import find_bottleneck
+from s3bench.tune.obedience import knob_notes
+from s3bench.tune.pareto import pareto_front
+from s3bench.tune.prediction import Prediction, predict, predict_others
+from s3bench.tune.recipe import recipes_of
+from s3bench.tune.setting import Setting
+from s3bench.tune.space import Space
+from s3bench.tune.study import Header, Stage, Study
+from s3bench.tune.transfer_model import fit
+from s3bench.tune.tuner import Course, Tuner
+from s3bench.tune.verification import Change, Verdict, median_interval, verdict_on, verify
+from s3bench.tune.workload import Workload
+from s3bench.units import render_bytes
+
+_BITS = 8
+_GIGA = 1e9
+
+
+def conclude(study: Study, others: Sequence[tuple[Workload, NetworkModel | None]] = ()) -> Answer:
+    """Draw the answer; with `others`, predictions for these too. Raises `S3BenchError` when no client works."""
+    return _Conclusion(study).answer(others)
+
+
+class _Conclusion:
+    def __init__(self, study: Study) -> None:
+        self._header: Header = study.header
+        self._trials = study.trials
+        tuner = Tuner(header=study.header, space=Space.of(study.header.clients, study.header.workload))
+        self._course = Course(tuner=tuner, trials=study.trials)
+        self._network = None if study.header.network is None else parse_network(study.header.network)
+
+    def answer(self, others: Sequence[tuple[Workload, NetworkModel | None]]) -> Answer:
+        reference, leaders = self._course.reference, self._course.leaders if self._course.reference else None
+        if reference is None or leaders is None:
+            raise S3BenchError("no client moved the files", "\n".join(self._failures()), "see `s3bench clients list`")
+        header = self._header
+        candidate, runner_up = leaders.winner, leaders.runner_up
+        if runner_up is not None and self._is_better(runner_up, candidate):
+            candidate, runner_up = runner_up, candidate
+        held_against = candidate if candidate != reference else runner_up
+        gain = None if held_against is None else self._change(held_against, reference)
+        found = self._verdict(gain)
+        shown = self.figures(candidate)
+        recommended = candidate if found is Verdict.BETTER and not shown.exceeds_memory else reference
+        table = tuple(self.figures(estimate.setting) for estimate in self._course.evidence.estimates())
+        return Answer(
+            workload=header.workload,
+            network=header.network,
+            endpoint=header.endpoint,
+            objective=header.objective.aim,
+            unit=header.objective.unit,
+            verdict=found,
+            recommended=self.figures(recommended),
+            candidate=shown,
+            default=self.figures(reference),
+            runner_up=None if runner_up is None else self.figures(runner_up),
+            gain=gain,
+            lead=None if runner_up is None else self._change(candidate, runner_up),
+            recipes=recipes_of(recommended),
+            clients=tuple(self._clients(table)),
+            table=table,
+            pareto=tuple(figures.setting for figures in pareto_front(table)),
+            bottleneck=find_bottleneck(
+                self._measurements(recommended),
+                recommended,
+                header.workload,
+                self._network,
+                header.disk,
+                cores=header.machine.get("cores_allowed") or header.machine.get("cores_logical") or 1,
+            ),
+            knobs=knob_notes(self._trials, header.workload),
+            predictions=tuple(self._predictions(recommended, others)),
+            disk=header.disk,
+            max_memory_bytes=header.max_memory_bytes,
+            runs=len(self._trials),
+            measured_s=sum(trial.took_s for trial in self._trials),
+            warnings=tuple(dict.fromkeys((*header.warnings, *self._doubts(recommended, shown)))),
+        )
+
+    def figures(self, setting: Setting) -> Figures:
+        """The figures of a setting: of the verification where it took part, else of the search."""
+        header = self._header
+        runs = self._measurements(setting)
+        own = [trial for trial in self._trials if trial.setting == setting]
+        failures = [trial.failure for trial in own if trial.failure is not None]
+        peaks = [trial.measurement.max_memory for trial in own if trial.measurement and trial.measurement.max_memory]
+        peak = round(max(peaks)) if peaks else None
+        known = Figures(
+            setting=setting,
+            runs=len(runs),
+            value=None,
+            time=None,
+            peak_memory=peak,
+            exceeds_memory=bool(peak and header.max_memory_bytes and peak > header.max_memory_bytes),
+            failures=len(failures),
+            failure=failures[-1].what if failures else "",
+        )
+        if runs:
+            return self._with_medians(known, runs)
+        estimate = self._course.evidence.estimate(setting)
+        if estimate is None or not estimate.was_capped:
+            return known
+        return replace(known, value=estimate.value, time=estimate.value, was_capped=True)
+
+    def _with_medians(self, known: Figures, runs: Sequence[Measurement]) -> Figures:
+        time_s, low_s, high_s = median_interval([run.total_time for run in runs])
+        return replace(
+            known,
+            value=median([self._header.objective.value(run) for run in runs]),
+            time=time_s,
+            time_low=low_s,
+            time_high=high_s,
+            gigabits_per_s=self._header.workload.total_bytes * _BITS / time_s / _GIGA,
+            user=_median([run.user_cpu_time for run in runs]),
+            system=_median([run.system_cpu_time for run in runs]),
+            requests=_whole(_median([run.wire.requests if run.wire else None for run in runs])),
+        )
+
+    def _measurements(self, setting: Setting) -> tuple[Measurement, ...]:
+        """The whole runs of a setting: those of the verification, else of the search, else of the probes."""
+        for stage in (Stage.VERIFICATION, Stage.SEARCH, Stage.PROBE):
+            found = tuple(
+                trial.measurement
+                for trial in self._trials
+                if trial.setting == setting and trial.stage is stage and trial.measurement is not None
+            )
+            if found:
+                return found
+        return ()
+
+    def _change(self, setting: Setting, other: Setting) -> Change | None:
+        trials = [trial for trial in self._trials if trial.stage is Stage.VERIFICATION]
+        change = verify(trials, winner=setting, other=other, objective=self._header.objective)
+        return change if change.pairs else None
+
+    def _is_better(self, setting: Setting, other: Setting) -> bool:
+        """Whether the verification shows `setting` to be better than the one that the search preferred."""
+        change = self._change(setting, other)
+        return change is not None and change.high is not None and change.high < 0
+
+    def _verdict(self, gain: Change | None) -> Verdict:
+        """The verdict on the candidate; without one, the defaults have no rival."""
+        return Verdict.AS_GOOD if gain is None else verdict_on(gain)
+
+    def _clients(self, table: Sequence[Figures]) -> Iterator[ClientBest]:
+        for client in self._header.clients:
+            default = self.figures(Setting(client=client))
+            own = [figures for figures in table if figures.setting.client == client and figures.runs]
+            best = next((figures for figures in own if not figures.exceeds_memory), default)
+            yield ClientBest(client=client, default=default, best=best, recipes=recipes_of(best.setting))
+
+    def _predictions(
+        self, setting: Setting, others: Sequence[tuple[Workload, NetworkModel | None]]
+    ) -> Iterator[Prediction]:
+        own = [trial for trial in self._trials if trial.setting.client == setting.client]
+        model = fit(own, self._header.workload, self._network)
+        if model is None or self._network is None:
+            return
+        if not others:
+            yield from predict_others(model, setting, self._header.workload, self._network)
+        for workload, network in others:
+            yield predict(model, setting, workload, network or self._network)
+
+    def _failures(self) -> tuple[str, ...]:
+        return tuple(
+            f"{trial.setting}: {trial.failure.what}: {trial.failure.why}" for trial in self._trials if trial.failure
+        )
+
+    def _doubts(self, recommended: Setting, candidate: Figures) -> Iterator[str]:
+        """What speaks against the answer: memory that the verification showed, and doubts of the runs behind it."""
+        limit_bytes = self._header.max_memory_bytes or 0
+        for figures in {item.setting: item for item in (candidate, self.figures(recommended))}.values():
+            if figures.exceeds_memory:
+                yield (
+                    f"{figures.setting} needed {render_bytes(figures.peak_memory or 0)}, more than the "
+                    f"{render_bytes(limit_bytes)} allowed"
+                )
+        runs = self._measurements(recommended)
+        said = [warning for run in runs for warning in run.warnings]
+        for kind in dict.fromkeys(warning.partition(":")[0] for warning in said):
+            alike = [warning for warning in said if warning.partition(":")[0] == kind]
+            yield f"{len(alike)} of the {len(runs)} runs of {recommended}: {alike[0]}"
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)

@@ -1,0 +1,222 @@
+"""How good each setting is, by what its trials showed: values freed of the mood the machine was in at the time.
+
+Owns the statistics of the search. A run's value is taken as setting times block times noise, so that its logarithm is
+a sum, fitted by least squares over all whole runs: the additive two-way layout, unbalanced because new settings join
+late and weak ones leave early (Searle, Linear Models, 1971, chapter 7). Which settings go on is `race`'s. Pure.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from s3bench.results.measurement import Measurement
+from s3bench.tune.objective import Aim, Objective
+from s3bench.tune.setting import Setting
+from s3bench.tune.study import Stage, Trial
+
+PRIOR_SIGMA = 0.04
+PRIOR_DEGREES_OF_FREEDOM = 2.0
+"""What is held of the noise before any run: 4 % from run to run, believed as much as two degrees of freedom.
+
+The first runs leave few or no residuals, which are small by luck as often as not. So their variance is moderated as in
+Smyth, "Linear models and empirical Bayes methods", Statistical Applications in Genetics and Molecular Biology 3 (2004):
+(d0 s0^2 + d s^2) / (d0 + d), with d0 + d degrees of freedom. After some twenty runs it is nearly the residuals' own.
+"""
+
+Block = tuple[Stage, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What is known of one setting: `value` in the objective's unit, `runs` whole runs behind it.
+
+    `value` is the geometric mean in an average block. `peak_memory_bytes` is the most that any of its runs needed,
+    `None` where nothing was told. `was_capped` says that it has only runs that were ended as too slow: `value` is then
+    a lower bound. `failures` counts its failed runs; where all runs failed, `value` is infinite.
+    """
+
+    setting: Setting
+    value: float
+    runs: int
+    peak_memory_bytes: int | None
+    was_capped: bool = False
+    failures: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast:
+    """How two settings' values differ: the logarithm of their ratio, its standard error, and how well that is known.
+
+    `standard_error` is infinite where no chain of common blocks joins the two.
+    """
+
+    log_ratio: float
+    standard_error: float
+    degrees_of_freedom: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """All trials of a search under one objective. Made by `Evidence.of`."""
+
+    objective: Objective
+    trials: tuple[Trial, ...]
+
+    @classmethod
+    def of(cls, trials: Sequence[Trial], objective: Objective) -> "Evidence":
+        """The evidence of `trials`, in the order in which they ran. Caps are times, so only `Aim.TIME` allows them."""
+        assert objective.aim is Aim.TIME or not any(trial.was_capped for trial in trials), "a cap bounds times alone"
+        return cls(objective=objective, trials=tuple(trials))
+
+    @cached_property
+    def settings(self) -> tuple[Setting, ...]:
+        """Every setting that was run, in the order in which they joined."""
+        return tuple(self._runs)
+
+    def estimates(self) -> tuple[Estimate, ...]:
+        """What is known of every setting: by whole runs best first, then those only capped, then those that failed."""
+        return tuple(sorted(self._estimates.values(), key=lambda each: (each.runs == 0, each.value)))
+
+    def estimate(self, setting: Setting) -> Estimate | None:
+        """What is known of `setting`; `None` where it was not run."""
+        return self._estimates.get(setting)
+
+    def contrast(self, slower: Setting, faster: Setting) -> Contrast:
+        """How far `slower` lies above `faster`; both need a whole run."""
+        fit = self._fit
+        first, second = fit.settings[slower], fit.settings[faster]
+        scale = fit.inverse[first, first] + fit.inverse[second, second] - 2 * fit.inverse[first, second]
+        is_joined = fit.groups[first] == fit.groups[second]
+        return Contrast(
+            log_ratio=float(fit.effects[first] - fit.effects[second]),
+            standard_error=math.sqrt(fit.variance * max(0.0, float(scale))) if is_joined else math.inf,
+            degrees_of_freedom=fit.degrees_of_freedom,
+        )
+
+    def peaks_bytes(self, setting: Setting) -> tuple[float, ...]:
+        """The peak memory of each whole run of `setting` that told it."""
+        measured = (trial.measurement for trial in self._runs[setting] if trial.measurement)
+        return tuple(peak for each in measured if (peak := _peak_bytes(each)) is not None)
+
+    def caps(self, setting: Setting) -> int:
+        """How many runs of `setting` were ended as too slow."""
+        return sum(trial.was_capped for trial in self._runs[setting])
+
+    @cached_property
+    def _runs(self) -> Mapping[Setting, list[Trial]]:
+        runs: dict[Setting, list[Trial]] = {}
+        for trial in self.trials:
+            runs.setdefault(trial.setting, []).append(trial)
+        return runs
+
+    @cached_property
+    def _estimates(self) -> Mapping[Setting, Estimate]:
+        return {setting: self._estimated(setting) for setting in self._runs}
+
+    def _estimated(self, setting: Setting) -> Estimate:
+        runs = self._runs[setting]
+        whole = sum(trial.measurement is not None for trial in runs)
+        capped = [trial for trial in runs if trial.was_capped]
+        if whole:
+            value = math.exp(self._fit.effects[self._fit.settings[setting]])
+        else:
+            value = max((self._bound(trial) for trial in capped), default=math.inf)
+        peak = max(self.peaks_bytes(setting), default=None)
+        return Estimate(
+            setting=setting,
+            value=value,
+            runs=whole,
+            peak_memory_bytes=None if peak is None else math.ceil(peak),
+            was_capped=bool(capped) and not whole,
+            failures=sum(trial.failure is not None for trial in runs),
+        )
+
+    def _bound(self, trial: Trial) -> float:
+        """The time that a capped run exceeds, in an average block: its cap over the effect of its own block.
+
+        A block without a whole run has no known effect and counts as average.
+        """
+        assert trial.cap_s, "a capped run has a cap"
+        return trial.cap_s / math.exp(self._fit.blocks.get(_block(trial), 0.0))
+
+    @cached_property
+    def _fit(self) -> "_Fit":
+        whole = [(trial, trial.measurement) for trial in self.trials if trial.measurement]
+        values = [self.objective.value(measurement) for _, measurement in whole]
+        assert all(value > 0 for value in values), "the model is of ratios, and takes no value of nothing"
+        return _fit(
+            [trial.setting for trial, _ in whole],
+            [_block(trial) for trial, _ in whole],
+            np.log(np.array(values, dtype=np.float64)),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fit:
+    """The model's coefficients.
+
+    `settings` holds the index of each into `effects`, `groups` and `inverse`. `groups` numbers the parts that no common
+    block joins. `inverse` times `variance` gives the variance of contrasts within a group.
+    """
+
+    settings: Mapping[Setting, int]
+    effects: NDArray[np.float64]
+    groups: NDArray[np.intp]
+    blocks: Mapping[Block, float]
+    inverse: NDArray[np.float64]
+    variance: float
+    degrees_of_freedom: float
+
+
+def _fit(settings: Sequence[Setting], blocks: Sequence[Block], logs: NDArray[np.float64]) -> _Fit:
+    """Fit log value = setting + block.
+
+    Only differences are determined, in each group by itself. One equation a group settles the rest: its blocks' effects
+    sum to 0, so that a setting's effect is its log value in an average block. Groups are so taken to have met equal
+    blocks on average. Added to the normal equations it makes them regular, leaves the fit as it is, and their inverse
+    is a generalised inverse that gives the variance of every contrast (Searle 1971, 1.5 and 5.7).
+    """
+    columns = {setting: index for index, setting in enumerate(dict.fromkeys(settings))}
+    rows = {block: len(columns) + index for index, block in enumerate(dict.fromkeys(blocks))}
+    pairs = [(columns[setting], rows[block]) for setting, block in zip(settings, blocks, strict=True)]
+    groups = _groups(len(columns) + len(rows), pairs)
+    design = np.zeros((len(pairs), groups.size))
+    for run, pair in enumerate(pairs):
+        design[run, pair] = 1.0
+    is_block = np.arange(groups.size) >= len(columns)
+    sums = (is_block & (groups == np.unique(groups)[:, np.newaxis])).astype(np.float64)
+    inverse = np.linalg.inv(design.T @ design + sums.T @ sums).astype(np.float64)
+    effects = inverse @ (design.T @ logs)
+    residuals = logs - design @ effects
+    free = PRIOR_DEGREES_OF_FREEDOM + len(pairs) - (groups.size - len(sums))
+    prior = PRIOR_DEGREES_OF_FREEDOM * PRIOR_SIGMA**2
+    return _Fit(
+        settings=columns,
+        effects=effects[: len(columns)],
+        groups=groups[: len(columns)],
+        blocks={block: float(effects[row]) for block, row in rows.items()},
+        inverse=inverse,
+        variance=(prior + float(residuals @ residuals)) / free,
+        degrees_of_freedom=free,
+    )
+
+
+def _groups(size: int, pairs: Sequence[tuple[int, int]]) -> NDArray[np.intp]:
+    """Number the parts of a graph of `size` nodes that `pairs` joins, each by its smallest node."""
+    groups = np.arange(size)
+    for first, second in pairs:
+        kept, lost = sorted((groups[first], groups[second]))
+        groups[groups == lost] = kept
+    return groups
+
+
+def _block(trial: Trial) -> Block:
+    return trial.stage, trial.block
+
+
+def _peak_bytes(measurement: Measurement) -> float | None:
+    return measurement.peak_memory if measurement.max_memory is None else measurement.max_memory

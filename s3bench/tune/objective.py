@@ -1,0 +1,68 @@
+"""What a tuning wants to be small: the time of the whole command, of the transfer in it, or what a run costs.
+
+Owns the arithmetic and the prices. Pure.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+import msgspec
+
+from s3bench.results.measurement import Measurement
+
+_HOUR_S = 3600.0
+_WRITES = ("PUT", "POST", "GET list-type")  # a LIST costs what a PUT does
+_FREE = ("DELETE",)
+
+
+class Aim(StrEnum):
+    """`time`: from the command's start to its end. `throughput`: from its first request to its last response.
+
+    `cost-weighted`: what one run costs, machine time and requests together.
+    """
+
+    TIME = "time"
+    THROUGHPUT = "throughput"
+    COST = "cost-weighted"
+
+
+class Objective(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is to be small. Prices are US dollars: a machine's hour, and 1,000 requests.
+
+    The defaults are S3 Standard in us-east-1, uploads and parts at 0.005 and GETs at 0.0004 a thousand
+    (https://aws.amazon.com/s3/pricing/), and a c5.large on demand (https://aws.amazon.com/ec2/pricing/on-demand/),
+    as of 2024; both change, so both are options.
+    """
+
+    aim: Aim = Aim.TIME
+    machine_per_hour: float = 0.085
+    writes_per_1000: float = 0.005
+    reads_per_1000: float = 0.0004
+
+    @property
+    def unit(self) -> str:
+        """The unit of `value`: `s` or `$`."""
+        return "$" if self.aim is Aim.COST else "s"
+
+    def value(self, measurement: Measurement) -> float:
+        """What is to be small, for one run: seconds, or dollars. Without a wire log `throughput` is the whole time."""
+        match self.aim:
+            case Aim.THROUGHPUT:
+                return transfer_s(measurement)
+            case Aim.COST:
+                return measurement.total_time / _HOUR_S * self.machine_per_hour + self._requests(
+                    measurement.requests_by_kind
+                )
+        return measurement.total_time
+
+    def _requests(self, kinds: Mapping[str, int]) -> float:
+        writes = sum(count for kind, count in kinds.items() if kind.startswith(_WRITES))
+        free = sum(count for kind, count in kinds.items() if kind.startswith(_FREE))
+        reads = sum(kinds.values()) - writes - free
+        return (writes * self.writes_per_1000 + reads * self.reads_per_1000) / 1000
+
+
+def transfer_s(measurement: Measurement) -> float:
+    """Seconds from the first request to the last response; the whole run where no server of ours looked on."""
+    first, last = measurement.milestones.first_request, measurement.milestones.last_response
+    return measurement.total_time if first is None or last is None else last - first

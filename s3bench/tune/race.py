@@ -1,0 +1,192 @@
+"""Which settings go on, which are dropped, when the search may stop, and who has won it.
+
+Owns the policy of the race, by paired evidence: F-Race (Birattari et al., "A racing algorithm for configuring
+metaheuristics", GECCO 2002) with the t test of irace (Lopez-Ibanez et al., Operations Research Perspectives 3, 2016),
+but over the two-way model of `evidence`, whose noise is pooled over all settings: fewer runs tell as much. Nothing is
+remembered between blocks: what was dropped on evidence that does not hold comes back. Pure.
+
+A setting is in the running for first place when it has a whole run, was never ended as too slow, failed less than
+twice, and keeps within the memory limit.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from s3bench.tune.evidence import Estimate, Evidence
+from s3bench.tune.objective import Aim
+from s3bench.tune.setting import Setting
+from s3bench.tune.student import upper_quantile, upper_tail
+
+LEVEL = 0.01
+"""The one-sided level at which a setting counts as worse than the best one. Low, since every setting is tested after
+every block against whichever looks best, and a good one that is dropped is lost.
+
+Simulated, with eight settings within 2 % of each other over eight blocks: the best of them is out at the end in 3 % of
+races with noise of 3 % a run, and in 6 % with 8 %; at a level of 0.05 in 14 % and 31 %.
+"""
+
+FAILURES_MAX = 2
+"""So many failed runs end a setting's race."""
+
+CAP_RATIO = 1.6
+CAP_EXTRA_S = 0.5
+"""A new setting may take 1.6 times the best's time, and half a second more at least, since start-up varies by tenths.
+
+With noise of 8 % a run, a setting as good as the best would have to be off by four standard errors to take longer.
+Adaptive capping: Hutter et al., "ParamILS", Journal of Artificial Intelligence Research 36, 2009; Perez Caceres et al.,
+"An experimental study of adaptive capping in irace", LION 2017.
+"""
+
+IMPROVEMENT = 0.01
+"""By how much a setting must be better than all before it to count as an improvement."""
+
+PATIENCE = 9
+"""So many settings in a row that improve nothing end the search."""
+
+RUNS_MIN = 3
+"""So many whole runs the leader must have before the search may stop."""
+
+WINNER_RUNS_MIN = 2
+
+MEMORY_MARGIN = 0.05
+"""The least share of its own peak by which a winner must stay below the memory limit."""
+
+MEMORY_PRIOR_SIGMA = 0.02
+MEMORY_PRIOR_DEGREES_OF_FREEDOM = 3.0
+"""What is held of how peaks vary from run to run, before any: as in `evidence`, moderated after Smyth (2004)."""
+
+MEMORY_RUNS = 10
+MEMORY_RISK = 0.05
+"""A winner keeps below the limit in so many further runs, all of them, but with this probability."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaders:
+    """The winner of a search, and the best of the others that is not the default; `None` where there is none."""
+
+    winner: Setting
+    runner_up: Setting | None
+
+
+def dropped(evidence: Evidence, default: Setting, *, max_memory_bytes: int | None) -> frozenset[Setting]:
+    """The settings that need no further run. `default` is never among them: everything is held against it.
+
+    Those that failed twice, were ended as too slow, or need more memory than a winner may; and those that are worse
+    than the best one by a one-sided t test at `LEVEL`.
+    """
+    best = _best(evidence, max_memory_bytes)
+    return frozenset(
+        each.setting
+        for each in evidence.estimates()
+        if each.setting != default
+        and (_is_out(evidence, each, max_memory_bytes) or (best is not None and _is_worse(evidence, each, best)))
+    )
+
+
+def still_racing(
+    evidence: Evidence, default: Setting, *, max_memory_bytes: int | None, most: int
+) -> tuple[Setting, ...]:
+    """The settings to run again beside `default`, best first: the `most` best that are not dropped."""
+    out = dropped(evidence, default, max_memory_bytes=max_memory_bytes) | {default}
+    return tuple(each.setting for each in evidence.estimates() if each.setting not in out)[:most]
+
+
+def cap_s(evidence: Evidence, *, max_memory_bytes: int | None = None) -> float | None:
+    """After how many seconds a run of a new setting may be ended: then it is no rival of the best one.
+
+    `None` where nothing is known yet, and where the objective is not the time: then a slow run may still be a good one.
+    """
+    best = _best(evidence, max_memory_bytes)
+    if best is None or evidence.objective.aim is not Aim.TIME:
+        return None
+    return max(CAP_RATIO * best.value, best.value + CAP_EXTRA_S)
+
+
+def is_settled(evidence: Evidence, *, are_new: bool, max_memory_bytes: int | None = None) -> bool:
+    """Whether the search may stop: `PATIENCE` settings brought no improvement, or there are no new ones left.
+
+    The leader must have `RUNS_MIN` whole runs, so that no lucky one ends the search.
+    """
+    best = _best(evidence, max_memory_bytes)
+    if best is None:
+        return not are_new
+    is_exhausted = not are_new or _tried_in_vain(evidence, max_memory_bytes) >= PATIENCE
+    return is_exhausted and best.runs >= RUNS_MIN
+
+
+def find_leaders(evidence: Evidence, default: Setting, *, max_memory_bytes: int | None) -> Leaders | None:
+    """The winner and the runner-up of the search; `None` while no setting is in the running.
+
+    Settings with `WINNER_RUNS_MIN` whole runs come before those with fewer. With a memory limit, only settings count
+    whose peaks stay below it by a margin (`peak_bound_bytes`).
+    """
+    fit = [
+        each
+        for each in _contenders(evidence, max_memory_bytes)
+        if max_memory_bytes is None or peak_bound_bytes(evidence, each.setting) <= max_memory_bytes
+    ]
+    ranked = [each.setting for each in sorted(fit, key=lambda each: each.runs < WINNER_RUNS_MIN)]
+    if not ranked:
+        return None
+    others = (setting for setting in ranked[1:] if setting != default)
+    return Leaders(winner=ranked[0], runner_up=next(others, None))
+
+
+def peak_bound_bytes(evidence: Evidence, setting: Setting) -> float:
+    """The memory that `MEMORY_RUNS` further runs stay below, all of them, but with `MEMORY_RISK`; infinite if untold.
+
+    The larger of the largest peak and `MEMORY_MARGIN`, and the upper prediction bound of the peaks' logarithms for all
+    of several further values, by Bonferroni's inequality: mean + t s (1 + 1/n)^0.5, t at risk / runs (Hahn & Meeker,
+    Statistical Intervals, 1991, 4.8), with the moderated spread.
+    """
+    peaks = np.array(evidence.peaks_bytes(setting), dtype=np.float64)
+    if not peaks.size:
+        return math.inf
+    logs = np.log(peaks)
+    free = MEMORY_PRIOR_DEGREES_OF_FREEDOM + peaks.size - 1
+    squares = float(((logs - logs.mean()) ** 2).sum())
+    variance = (MEMORY_PRIOR_DEGREES_OF_FREEDOM * MEMORY_PRIOR_SIGMA**2 + squares) / free
+    reach = upper_quantile(MEMORY_RISK / MEMORY_RUNS, free) * math.sqrt(variance * (1 + 1 / peaks.size))
+    return max(float(peaks.max()) * (1 + MEMORY_MARGIN), math.exp(float(logs.mean()) + reach))
+
+
+def _best(evidence: Evidence, max_memory_bytes: int | None) -> Estimate | None:
+    return next(_contenders(evidence, max_memory_bytes), None)
+
+
+def _contenders(evidence: Evidence, max_memory_bytes: int | None) -> Iterator[Estimate]:
+    """The settings in the running for first place, best first."""
+    for each in evidence.estimates():
+        if each.runs and not _is_out(evidence, each, max_memory_bytes):
+            yield each
+
+
+def _is_out(evidence: Evidence, estimate: Estimate, max_memory_bytes: int | None) -> bool:
+    """Whether a setting can win no more, however fast it is.
+
+    Of memory, `MEMORY_MARGIN` alone counts here: the rest of the margin shrinks with further runs.
+    """
+    peak = estimate.peak_memory_bytes
+    is_too_large = max_memory_bytes is not None and peak is not None and peak * (1 + MEMORY_MARGIN) > max_memory_bytes
+    return is_too_large or estimate.failures >= FAILURES_MAX or evidence.caps(estimate.setting) > 0
+
+
+def _is_worse(evidence: Evidence, estimate: Estimate, best: Estimate) -> bool:
+    if not estimate.runs or estimate.setting == best.setting:
+        return False
+    contrast = evidence.contrast(estimate.setting, best.setting)
+    return upper_tail(contrast.log_ratio / contrast.standard_error, contrast.degrees_of_freedom) < LEVEL
+
+
+def _tried_in_vain(evidence: Evidence, max_memory_bytes: int | None) -> int:
+    """How many settings joined since the last one that was an improvement, by what is known of all now."""
+    values = {each.setting: each.value for each in _contenders(evidence, max_memory_bytes)}
+    best, in_vain = math.inf, 0
+    for setting in evidence.settings:
+        value = values.get(setting, math.inf)
+        in_vain = 0 if value < best * (1 - IMPROVEMENT) else in_vain + 1
+        best = min(best, value)
+    return in_vain

@@ -1,0 +1,187 @@
+"""The requests that a client makes for a workload under a setting: how many, how large, how many at once, which wait.
+
+Owns the counting: by what the client was told, else by its defaults, else by its habits, which are read from its runs.
+What the requests take is `transfer_model`'s. Pure.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import median
+
+from s3bench.results.measurement import Measurement
+from s3bench.spec.definition import ClientKind
+from s3bench.tune.knob import MIB, PARTS_MAX, defaults_of
+from s3bench.tune.obedience import DATA_REQUESTS, PART_REQUESTS
+from s3bench.tune.setting import Setting
+from s3bench.tune.workload import Action, Workload
+
+CRT_KINDS = frozenset({ClientKind.CLI_CRT, ClientKind.BOTO3_CRT, ClientKind.CRT_PYTHON})
+
+FIRST_ALONE_KINDS = frozenset({ClientKind.S5CMD, ClientKind.CRT_PYTHON})
+"""Clients that learn an object's size from its first part: the others have to wait for it."""
+
+_UPLOAD_THRESHOLD_KINDS = frozenset({ClientKind.BOTO3_CRT, ClientKind.CRT_PYTHON})
+"""Clients that heed a threshold for uploads alone: their downloads were in parts on the wire all the same."""
+
+_LISTED_PER_PAGE = 1000
+_CRT_PART_BYTES = 8 * MIB
+_CRT_TARGET_GBPS = 10.0
+_CRT_LANES_PER_GBPS = 2.5
+_CRT_LANES_MIN = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Habits:
+    """What a client does by itself, as the wire showed it in its runs.
+
+    `lookups_per_file` are HEADs. `part_bytes` are the parts that a CRT client chose by itself under each
+    `target_bandwidth` (`None`: unset). `lanes` are the most requests that it had in flight with its concurrency and
+    target unset, `None` where there were never more requests than that.
+    """
+
+    kind: ClientKind
+    lookups_per_file: float = 0.0
+    part_bytes: tuple[tuple[int | None, int], ...] = ()
+    lanes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestPlan:
+    """How a client goes about a workload: `requests` with object data, `lanes` at once.
+
+    The busiest connection makes `rounds` of them, of `lane_bytes` together. `in_turn` requests wait for each other
+    before and after. `first_bytes` are fetched alone, before all others; of an upload each connection first reads and
+    hashes `fill_bytes`.
+    """
+
+    total_bytes: int
+    requests: int
+    lanes: int
+    rounds: int
+    lane_bytes: float
+    in_turn: float
+    first_bytes: int = 0
+    fill_bytes: int = 0
+
+
+def plan_requests(setting: Setting, workload: Workload, habits: Habits) -> RequestPlan:
+    """The requests that a client makes for `workload` under `setting`."""
+    part = _part_bytes(setting, workload, habits)
+    is_in_parts = _is_in_parts(setting, workload, part)
+    parts = math.ceil(workload.size_bytes / part) if is_in_parts else 1
+    lanes = _lanes(setting, workload, habits, parts)
+    per_file = habits.lookups_per_file + (2.0 if is_in_parts and workload.is_upload else 0.0)
+    listings = math.ceil(workload.files / _LISTED_PER_PAGE) if _lists(workload) else 0
+    is_alone = parts > 1 and workload.files == 1 and not workload.is_upload and habits.kind in FIRST_ALONE_KINDS
+    rounds, lane_bytes = _busiest_lane(workload, part if parts > 1 else workload.size_bytes, lanes, is_alone=is_alone)
+    return RequestPlan(
+        total_bytes=workload.total_bytes,
+        requests=parts * workload.files,
+        lanes=lanes,
+        rounds=rounds,
+        lane_bytes=lane_bytes,
+        in_turn=per_file * math.ceil(workload.files / lanes) + listings,
+        first_bytes=part if is_alone else 0,
+        fill_bytes=min(part, round(lane_bytes)) if workload.is_upload else 0,
+    )
+
+
+def _busiest_lane(workload: Workload, part: int, lanes: int, *, is_alone: bool) -> tuple[int, float]:
+    """How many requests the connection makes that ends last, and their bytes, when each takes the next that is left.
+
+    One file's last part is smaller, and weighs only where it alone begins a round. Of several files parts are as large
+    as they are on average.
+    """
+    if workload.files > 1:
+        parts = max(1, math.ceil(workload.size_bytes / max(part, 1)))
+        rounds = math.ceil(parts * workload.files / lanes)
+        return rounds, rounds * workload.size_bytes / parts
+    parts = max(1, math.ceil(workload.size_bytes / max(part, 1)))
+    full, last = parts - 1 - is_alone, workload.size_bytes - (parts - 1) * part
+    return full // lanes + 1, full // lanes * part + (part if full % lanes else last)
+
+
+def _lists(workload: Workload) -> bool:
+    return workload.action is Action.SYNC or (workload.is_recursive and not workload.is_upload)
+
+
+def _part_bytes(setting: Setting, workload: Workload, habits: Habits) -> int:
+    """What was asked, else the client's default, else what it was seen to choose; as large as 10,000 parts need."""
+    defaults = defaults_of(setting.kind)
+    seen = dict(habits.part_bytes)
+    chosen = (
+        setting.get("multipart_chunksize")
+        or setting.get("part_size")
+        or defaults.get("multipart_chunksize")
+        or defaults.get("part_size")
+        or seen.get(setting.get("target_bandwidth"))
+        or seen.get(None)
+        or _CRT_PART_BYTES
+    )
+    return max(chosen, math.ceil(workload.size_bytes / PARTS_MAX)) if workload.is_upload else chosen
+
+
+def _is_in_parts(setting: Setting, workload: Workload, part: int) -> bool:
+    """Whether a file is split: from the threshold on, which is the part's size where a client has none of its own."""
+    threshold = setting.get("multipart_threshold") or defaults_of(setting.kind).get("multipart_threshold")
+    if threshold is None or (setting.kind in _UPLOAD_THRESHOLD_KINDS and not workload.is_upload):
+        return workload.size_bytes > part
+    return workload.size_bytes >= threshold
+
+
+def _lanes(setting: Setting, workload: Workload, habits: Habits, parts: int) -> int:
+    defaults = defaults_of(setting.kind)
+    if setting.kind is ClientKind.S5CMD:
+        workers = min(workload.files, setting.get("numworkers") or defaults["numworkers"] or 1)
+        return workers * min(parts, setting.get("concurrency") or defaults["concurrency"] or 1)
+    asked = setting.get("max_concurrent_requests")
+    allowed = asked or defaults.get("max_concurrent_requests") or 1
+    if setting.kind in CRT_KINDS:
+        own = _crt_lanes(setting.get("target_bandwidth"), habits)
+        allowed = min(own, asked) if asked else own
+    return max(1, min(allowed, parts * workload.files))
+
+
+def _crt_lanes(target_bytes_per_s: int | None, habits: Habits) -> int:
+    """How many connections the CRT opens for a throughput: 2.5 for each Gb/s, 10 at least, 10 Gb/s unless told.
+
+    Source: `s_get_ideal_connection_number_from_throughput` in aws-c-s3 (https://github.com/awslabs/aws-c-s3).
+    """
+    if target_bytes_per_s is None and habits.lanes is not None:
+        return habits.lanes
+    gbps = _CRT_TARGET_GBPS if target_bytes_per_s is None else target_bytes_per_s * 8 / 1e9
+    return max(_CRT_LANES_MIN, math.ceil(gbps * _CRT_LANES_PER_GBPS))
+
+
+def habits_of(kind: ClientKind, runs: dict[Setting, list[Measurement]], workload: Workload) -> Habits:
+    """The habits of a client of `kind` in its runs of `workload`; without any that a server saw, those of its kind."""
+    pairs = [(setting, run) for setting, measurements in runs.items() for run in measurements if run.wire is not None]
+    if not pairs:
+        return Habits(kind=kind)
+    return Habits(
+        kind=kind,
+        lookups_per_file=median(run.requests_by_kind.get("HEAD", 0) / workload.files for _, run in pairs),
+        part_bytes=_own_parts(pairs, workload),
+        lanes=_own_lanes(pairs),
+    )
+
+
+def _own_parts(pairs: Iterable[tuple[Setting, Measurement]], workload: Workload) -> tuple[tuple[int | None, int], ...]:
+    seen: dict[int | None, list[int]] = {}
+    for setting, run in pairs:
+        parts = sum(run.requests_by_kind.get(kind, 0) for kind in PART_REQUESTS)
+        if setting.get("multipart_chunksize") is None and parts > workload.files and run.wire is not None:
+            seen.setdefault(setting.get("target_bandwidth"), []).append(run.wire.part_size_max)
+    return tuple((target, round(median(sizes))) for target, sizes in seen.items())
+
+
+def _own_lanes(pairs: Iterable[tuple[Setting, Measurement]]) -> int | None:
+    """The most requests in flight in runs that had more of them to make, with nothing asked."""
+    seen = []
+    for setting, run in pairs:
+        requests = sum(run.requests_by_kind.get(kind, 0) for kind in DATA_REQUESTS)
+        is_free = setting.get("max_concurrent_requests") is None and setting.get("target_bandwidth") is None
+        if is_free and run.wire is not None and requests > 2 * run.wire.requests_in_flight_max:
+            seen.append(run.wire.requests_in_flight_max)
+    return max(seen, default=None)

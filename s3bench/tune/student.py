@@ -1,0 +1,71 @@
+"""Student's t distribution: how far a mean lies from where it should, when its spread is itself an estimate.
+
+Owns the upper tail and its inverse, by the incomplete beta function's continued fraction: Abramowitz & Stegun,
+Handbook of Mathematical Functions, 26.5.8 and 26.7.1, evaluated in the way of Lentz as changed by Thompson and Barnett
+(Journal of Computational Physics 64, 1986). Pure; degrees of freedom need not be whole.
+"""
+
+import math
+
+_TINY = 1e-300
+_PRECISION = 1e-15
+_TERMS_MAX = 10_000
+_DOUBLINGS_MAX = 1000
+_HALVINGS = 100
+
+
+def upper_tail(t: float, degrees_of_freedom: float) -> float:
+    """The probability that a Student variable exceeds `t`; good to ten digits."""
+    assert degrees_of_freedom > 0, "a spread known from nothing has no distribution"
+    if math.isinf(t):
+        return 0.0 if t > 0 else 1.0
+    whole = degrees_of_freedom + t * t
+    tail = 0.5 * _incomplete_beta(degrees_of_freedom / 2, 0.5, degrees_of_freedom / whole, t * t / whole)
+    return tail if t >= 0 else 1 - tail
+
+
+def upper_quantile(alpha: float, degrees_of_freedom: float) -> float:
+    """The value that a Student variable exceeds with probability `alpha`, by bisection of `upper_tail`."""
+    assert 0 < alpha < 1, "a level is a probability"
+    if alpha > 0.5:  # noqa: PLR2004 (the distribution is symmetric)
+        return -upper_quantile(1 - alpha, degrees_of_freedom)
+    low, high = 0.0, 1.0
+    for _ in range(_DOUBLINGS_MAX):
+        if upper_tail(high, degrees_of_freedom) <= alpha:
+            break
+        low, high = high, 2 * high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if upper_tail(middle, degrees_of_freedom) > alpha else (low, middle)
+    return (low + high) / 2
+
+
+def _incomplete_beta(a: float, b: float, x: float, rest: float) -> float:
+    """The regularised incomplete beta function I_x(a, b); `rest` is 1 - x, with all its digits where x is near 1."""
+    if x <= 0 or rest <= 0:
+        return float(rest <= 0)
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(rest))
+    # The fraction converges fast below the mean of the distribution; above it, the mirrored one does.
+    if x < (a + 1) / (a + b + 2):
+        return front * _fraction(a, b, x) / a
+    return 1 - front * _fraction(b, a, rest) / b
+
+
+def _fraction(a: float, b: float, x: float) -> float:
+    """The continued fraction of 26.5.8, by Lentz's method."""
+    above, below = 1.0, 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
+    value = below
+    for m in range(1, _TERMS_MAX):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for term in (even, odd):
+            below = 1 / _away_from_zero(1 + term * below)
+            above = _away_from_zero(1 + term / above)
+            value *= below * above
+        if abs(below * above - 1) < _PRECISION:
+            break
+    return value
+
+
+def _away_from_zero(value: float) -> float:
+    return value if abs(value) > _TINY else _TINY

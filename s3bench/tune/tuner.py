@@ -1,0 +1,304 @@
+"""Decides what to run next, told what was found so far: probes, the race, the verification, the end.
+
+Owns the course of a study. It follows from the trials alone, so that an interrupted study goes on where it stopped, and
+knows nothing of processes.
+"""
+
+import random
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice, zip_longest
+from statistics import median
+from typing import Protocol
+
+from s3bench.s3.network.model import NetworkModel, parse_network
+from s3bench.tune.evidence import Evidence
+from s3bench.tune.obedience import ignored_knobs
+from s3bench.tune.proposer import propose
+from s3bench.tune.race import Leaders, cap_s, find_leaders, is_settled, still_racing
+from s3bench.tune.setting import Setting
+from s3bench.tune.space import Space
+from s3bench.tune.study import Header, Search, Stage, Trial
+from s3bench.tune.transfer_model import fit
+from s3bench.tune.verification import LOOKS, PAIRS_FIRST, Change, verify, wants_more
+
+RACERS_MAX = 4
+"""How many settings are run again in every block, the default not counted."""
+
+_SEEDS = 2**32
+_NEW_PER_BLOCK = 3
+_GRID_ROUNDS = 3
+_SEARCH_SHARE = 0.5
+"""The search takes half of the budget at the most: a gain that cannot be proven is none."""
+
+_LEADERS = 3
+"""Neighbours of so many of the best settings are tried."""
+
+_RIVAL_SHARE = 1.3
+"""A client whose best is this many times the leader's gets no further proposals."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedRun:
+    """One run to come, to be ended after `cap_s` seconds."""
+
+    setting: Setting
+    cap_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Runs to be made next to each other, in this order; `number` counts from 0 in each stage."""
+
+    stage: Stage
+    number: int
+    runs: tuple[PlannedRun, ...]
+
+
+class Planner(Protocol):
+    """Whoever decides what to run next for the study that `header` begins."""
+
+    @property
+    def header(self) -> Header:
+        """What the study is about."""
+        ...
+
+    def next_block(self, trials: Sequence[Trial]) -> Block | None:
+        """What to run after `trials`; `None` at the end."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rounds:
+    """Every client at its defaults, `rounds` times in turn: a comparison of clients, without a search."""
+
+    header: Header
+    rounds: int
+
+    def next_block(self, trials: Sequence[Trial]) -> Block | None:
+        """The next round, after one that warms caches."""
+        number = 1 + max((trial.block for trial in trials), default=-1)
+        if number > self.rounds:
+            return None
+        runs = [PlannedRun(setting=Setting(client=client)) for client in self.header.clients]
+        random.Random(f"{self.header.seed} {number}").shuffle(runs)  # noqa: S311 (an order, not a secret)
+        return Block(stage=Stage.SEARCH if number else Stage.PROBE, number=number, runs=tuple(runs))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuner:
+    """Plans the study that `header` begins, over `space`."""
+
+    header: Header
+    space: Space
+
+    def next_block(self, trials: Sequence[Trial]) -> Block | None:
+        """What is left of the block in which `trials` end, or the one after it; `None` when all is known."""
+        if trials:
+            last = trials[-1]
+            before = [trial for trial in trials if (trial.stage, trial.block) != (last.stage, last.block)]
+            block = Course(tuner=self, trials=tuple(before)).plan()
+            assert block is not None, "a block that has begun was planned"
+            done = {trial.setting for trial in trials[len(before) :]}
+            left = tuple(run for run in block.runs if run.setting not in done)
+            if left:
+                return replace(block, runs=left)
+        return Course(tuner=self, trials=tuple(trials)).plan()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """Where a study stands after whole blocks of trials."""
+
+    tuner: Tuner
+    trials: tuple[Trial, ...]
+
+    def plan(self) -> Block | None:
+        """The next block."""
+        if self.reference is None and self._of(Stage.PROBE):
+            return None
+        return self._probes() or self._search() or self._verification()
+
+    @cached_property
+    def space(self) -> Space:
+        """The space without clients that do not work here, and without knobs that do nothing."""
+        probes = self._of(Stage.PROBE)
+        broken = frozenset(trial.setting.client for trial in probes if trial.failure and trial.setting.is_default)
+        return self.tuner.space.without(ignored_knobs(probes, self.tuner.header.workload), broken)
+
+    @cached_property
+    def reference(self) -> Setting | None:
+        """The default that everything is held against: that of the first client that works."""
+        return next((Setting(client=client) for client in self.space.knobs), None)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What the search showed."""
+        return Evidence.of(self._of(Stage.SEARCH), self.tuner.header.objective)
+
+    @cached_property
+    def leaders(self) -> Leaders | None:
+        """The winner of the search and the runner-up; `None` while there are none."""
+        assert self.reference is not None
+        return find_leaders(self.evidence, self.reference, max_memory_bytes=self.tuner.header.max_memory_bytes)
+
+    def _of(self, stage: Stage) -> tuple[Trial, ...]:
+        return tuple(trial for trial in self.trials if trial.stage is stage)
+
+    def _number(self, stage: Stage) -> int:
+        return 1 + max((trial.block for trial in self._of(stage)), default=-1)
+
+    def _block(self, stage: Stage, runs: Sequence[PlannedRun]) -> Block | None:
+        """A block of `runs` in random order."""
+        number = self._number(stage)
+        shuffled = list(runs)
+        self._randomness(stage).shuffle(shuffled)
+        return Block(stage=stage, number=number, runs=tuple(shuffled)) if shuffled else None
+
+    def _randomness(self, purpose: str) -> random.Random:
+        """The same for the same trials: a study that is gone on with takes the same course."""
+        return random.Random(f"{self.tuner.header.seed} {purpose} {len(self.trials)}")  # noqa: S311 (no secret)
+
+    def _probes(self) -> Block | None:
+        """First every client as it is: that warms caches and shows who works. Then knobs that may be ignored."""
+        match self._number(Stage.PROBE):
+            case 0:
+                return self._block(Stage.PROBE, [PlannedRun(setting=Setting(client=name)) for name in self.space.knobs])
+            case 1:
+                return self._block(Stage.PROBE, [PlannedRun(setting=setting) for setting in self._doubtful()])
+        return None
+
+    def _doubtful(self) -> Iterator[Setting]:
+        for client, knobs in self.space.knobs.items():
+            for knob in knobs:
+                if knob.is_doubtful:
+                    yield self.space.setting(client, {knob.name: next(value for value in knob.choices if value)})
+
+    def _search(self) -> Block | None:
+        if self._of(Stage.VERIFICATION) or self._is_out_of_time():
+            return None
+        if self.tuner.header.search is Search.GRID:
+            runs = [PlannedRun(setting=setting) for setting in self.space.grid()]
+            return self._block(Stage.SEARCH, runs) if self._number(Stage.SEARCH) < _GRID_ROUNDS else None
+        return self._race()
+
+    def _race(self) -> Block | None:
+        assert self.reference is not None
+        if not self._of(Stage.SEARCH):
+            cap = cap_s(Evidence.of(self._of(Stage.PROBE), self.tuner.header.objective))
+            return self._block(
+                Stage.SEARCH,
+                [
+                    PlannedRun(setting=setting, cap_s=None if setting.is_default else cap)
+                    for setting in self.space.starts()
+                ],
+            )
+        limit = self.tuner.header.max_memory_bytes
+        new = tuple(self._proposals())
+        if is_settled(self.evidence, are_new=bool(new), max_memory_bytes=limit):
+            return None
+        again = still_racing(self.evidence, self.reference, max_memory_bytes=limit, most=RACERS_MAX)
+        cap = cap_s(self.evidence, max_memory_bytes=limit)
+        runs = [PlannedRun(setting=setting) for setting in dict.fromkeys((self.reference, *again))]
+        runs += [PlannedRun(setting=setting, cap_s=cap) for setting in new]
+        return self._block(Stage.SEARCH, runs)
+
+    def _proposals(self) -> Iterator[Setting]:
+        """New settings, of clients that are close to the best one in turn.
+
+        First what the fitted model expects most of, then a neighbour of the best, then what Optuna proposes; and so on.
+        """
+        known = [estimate for estimate in self.evidence.estimates() if estimate.setting.client in self.space.knobs]
+        tried = {estimate.setting for estimate in known}
+        best = {estimate.setting.client: estimate for estimate in reversed(known)}
+        limit = _RIVAL_SHARE * known[0].value
+        rivals = [estimate.setting.client for estimate in known if estimate == best[estimate.setting.client]]
+        rivals = [client for client in rivals if best[client].value <= limit]
+        near = (setting for estimate in known[:_LEADERS] for setting in self.space.neighbours(estimate.setting))
+        seed = self._randomness("proposals").randrange(_SEEDS)
+        asked = (propose(self.space, client, known, tried, seed=seed) for client in rivals)
+        sources = (self._expected(rivals, tried), near, asked)
+        turns = (setting for turn in zip_longest(*sources) for setting in turn)
+        new = (setting for setting in turns if setting is not None and setting not in tried)
+        yield from islice(dict.fromkeys(new), _NEW_PER_BLOCK)
+
+    def _expected(self, clients: Sequence[str], tried: Collection[Setting]) -> tuple[Setting, ...]:
+        """Untried settings of the main knobs, by the time that each client's fitted model expects, shortest first."""
+        header = self.tuner.header
+        times: dict[Setting, float] = {}
+        for client in clients:
+            own = [trial for trial in self._of(Stage.SEARCH) if trial.setting.client == client]
+            model = fit(own, header.workload, self._network)
+            if model is not None:
+                grid = (setting for setting in self.space.grid() if setting.client == client and setting not in tried)
+                times |= {setting: model.predict(setting, header.workload, None) for setting in grid}
+        return tuple(sorted(times, key=lambda setting: times[setting]))
+
+    @cached_property
+    def _network(self) -> NetworkModel | None:
+        network = self.tuner.header.network
+        return None if network is None else parse_network(network)
+
+    def _is_out_of_time(self) -> bool:
+        """Whether a further block of the search would take time that the verification needs."""
+        budget_s = self.tuner.header.budget_s
+        return self._spent_s() + self._block_s() > min(_SEARCH_SHARE * budget_s, budget_s - self._verification_s())
+
+    def _is_over(self) -> bool:
+        return self._spent_s() > self.tuner.header.budget_s
+
+    def _spent_s(self) -> float:
+        return sum(trial.took_s for trial in self.trials)
+
+    def _block_s(self) -> float:
+        """The time that one more block of the search will take, at the most."""
+        took_s = sorted(self._took_s(estimate.setting) for estimate in self.evidence.estimates())
+        return sum(took_s[: RACERS_MAX + _NEW_PER_BLOCK]) + (self._took_s(self.reference) if self.reference else 0.0)
+
+    def _verification_s(self) -> float:
+        """The time that the verification will take up to its first look."""
+        return PAIRS_FIRST * sum(self._took_s(setting) for setting in self._verified()[:2])
+
+    def _took_s(self, setting: Setting) -> float:
+        return median([trial.took_s for trial in self.trials if trial.setting == setting] or [0.0])
+
+    def _verified(self) -> tuple[Setting, ...]:
+        """The settings of the verification: the default, the winner and the runner-up."""
+        if self.reference is None or self.leaders is None:
+            return ()
+        found = (self.reference, self.leaders.winner, self.leaders.runner_up)
+        return tuple(dict.fromkeys(setting for setting in found if setting is not None))
+
+    def _verification(self) -> Block | None:
+        """The default and the winner in turn, and the runner-up where it can be seen as often as the first look takes.
+
+        After that the winner goes on alone with the default, and has more pairs in the time that is left.
+        """
+        settings = self._verified()
+        pairs = self._number(Stage.VERIFICATION)
+        if len(settings) < 2:  # noqa: PLR2004 (a comparison needs two)
+            return None
+        if pairs >= PAIRS_FIRST and (self._is_over() or not wants_more(self._changes(settings), pairs)):
+            return None
+        takes_part = pairs < PAIRS_FIRST and (
+            self._was_verified(settings[-1]) if pairs else self._has_time_for(settings)
+        )
+        return self._block(
+            Stage.VERIFICATION,
+            [PlannedRun(setting=setting) for setting in (settings if takes_part else settings[:2])],
+        )
+
+    def _has_time_for(self, settings: tuple[Setting, ...]) -> bool:
+        """Whether the second look can be reached with all of `settings` in the first."""
+        first_s = PAIRS_FIRST * sum(self._took_s(setting) for setting in settings)
+        more_s = (LOOKS[1] - PAIRS_FIRST) * sum(self._took_s(setting) for setting in settings[:2])
+        return self._spent_s() + first_s + more_s <= self.tuner.header.budget_s
+
+    def _was_verified(self, setting: Setting) -> bool:
+        return any(trial.setting == setting for trial in self._of(Stage.VERIFICATION))
+
+    def _changes(self, settings: tuple[Setting, ...]) -> tuple[Change, ...]:
+        reference, *others = settings
+        trials, objective = self._of(Stage.VERIFICATION), self.tuner.header.objective
+        return tuple(verify(trials, winner=other, other=reference, objective=objective) for other in others)

@@ -1,0 +1,100 @@
+"""What is to be transferred: the workload of a tuning, and the benchmark definition that stands for it.
+
+Owns the names of fixtures, bucket and keys. Pure.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+from s3bench.spec.definition import (
+    Definition,
+    Environment,
+    FileBody,
+    Fill,
+    FixtureDir,
+    FixtureFile,
+    ListingBody,
+    Match,
+    Response,
+)
+
+BUCKET = "s3bench-tune"
+_FILE = "object"
+_DIRECTORY = "files"
+
+
+class Action(StrEnum):
+    """What the transfer command does: `sync` sends a directory to a prefix where nothing is yet."""
+
+    UPLOAD = "upload"
+    DOWNLOAD = "download"
+    SYNC = "sync"
+
+
+class Workload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`files` files of `size_bytes` bytes each, moved by one command."""
+
+    action: Action
+    size_bytes: int
+    files: int = 1
+
+    @property
+    def total_bytes(self) -> int:
+        """All bytes of object data that one run moves."""
+        return self.size_bytes * self.files
+
+    @property
+    def is_upload(self) -> bool:
+        """Whether the bytes go to S3."""
+        return self.action is not Action.DOWNLOAD
+
+    @property
+    def is_recursive(self) -> bool:
+        """Whether a directory is moved rather than a file."""
+        return self.files > 1 or self.action is Action.SYNC
+
+
+def definition_of(workload: Workload, *, config: str) -> Definition:
+    """The benchmark of `workload` under the AWS config `config`; its responses tell which objects there must be."""
+    fixture: FixtureFile | FixtureDir
+    if workload.is_recursive:
+        fixture = FixtureDir(
+            name=_DIRECTORY, file_count=workload.files, file_size_bytes=workload.size_bytes, fill=Fill.RANDOM
+        )
+    else:
+        fixture = FixtureFile(name=_FILE, size_bytes=workload.size_bytes, fill=Fill.RANDOM)
+    return Definition(
+        name=f"tune.{workload.action}",
+        command=_command(workload),
+        environment=Environment(
+            files=(fixture,) if isinstance(fixture, FixtureFile) else (),
+            file_dirs=(fixture,) if isinstance(fixture, FixtureDir) else (),
+            config=config,
+        ),
+        responses=None if workload.is_upload else _responses(workload),
+    )
+
+
+def _command(workload: Workload) -> tuple[str, ...]:
+    name = _DIRECTORY if workload.is_recursive else _FILE
+    remote = f"s3://{BUCKET}/{name}"
+    if workload.action is Action.SYNC:
+        return "s3", "sync", name, remote, "--no-progress"
+    ends = (name, remote) if workload.is_upload else (remote, f"landed-{name}")
+    return "s3", "cp", *ends, *(("--recursive",) if workload.is_recursive else ()), "--no-progress"
+
+
+def _responses(workload: Workload) -> tuple[Response, ...]:
+    if not workload.is_recursive:
+        return (_served(f"/{BUCKET}/{_FILE}", _FILE),)
+    listing = Response(
+        body=ListingBody(directory=_DIRECTORY, prefix=f"{_DIRECTORY}/"),
+        match=Match(method="GET", path=f"/{BUCKET}", query=(("list-type", "2"),)),
+        instances=None,
+    )
+    return listing, _served(f"/{BUCKET}/{_DIRECTORY}/*", f"{_DIRECTORY}/*")
+
+
+def _served(path: str, file: str) -> Response:
+    return Response(body=FileBody(file=file), match=Match(method="GET", path=path), instances=None)

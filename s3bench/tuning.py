@@ -1,0 +1,86 @@
+"""Runs what a tuner plans: one trial after the other, in one workspace, against one endpoint.
+
+Owns how a planned run becomes a trial. What to run is `tune.tuner`'s, how one run goes is `bench`'s.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from s3bench.bench import Bench, Bout, Settings
+from s3bench.clients.client import FoundClient
+from s3bench.results.measurement import Failure
+from s3bench.run.workspace import Workspace
+from s3bench.tune.setting import Setting, config_of
+from s3bench.tune.study import Trial
+from s3bench.tune.tuner import Block, PlannedRun, Planner
+from s3bench.tune.workload import definition_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A trial that was just made, the block it belongs to, and how many runs of that block are left."""
+
+    trial: Trial
+    block: Block
+    left: int
+
+
+def run_study(
+    bench: Bench,
+    clients: Mapping[str, FoundClient],
+    planner: Planner,
+    trials: Sequence[Trial],
+    settings: Settings,
+    *,
+    now: Callable[[], float],
+) -> Iterator[Standing]:
+    """Run the study on from `trials` to its end; yield after every run. A run that fails is a trial that tells why."""
+    known = list(trials)
+    workload = planner.header.workload
+    with bench.workspaces.open(definition_of(workload, config="").environment) as workspace:
+        stand = _Stand(bench=bench, clients=clients, planner=planner, workspace=workspace, settings=settings, now=now)
+        while (block := planner.next_block(known)) is not None:
+            for position, run in enumerate(block.runs, start=1):
+                known.append(stand.once(run, block, number=len(known)))
+                yield Standing(trial=known[-1], block=block, left=len(block.runs) - position)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Stand:
+    bench: Bench
+    clients: Mapping[str, FoundClient]
+    planner: Planner
+    workspace: Workspace
+    settings: Settings
+    now: Callable[[], float]
+    bouts: dict[Setting, Bout] = field(default_factory=dict)
+
+    def once(self, run: PlannedRun, block: Block, *, number: int) -> Trial:
+        """Make one run."""
+        started_s = self.now()
+        cap_s = None if run.cap_s is None else min(run.cap_s, self.settings.timeout_s)
+        settings = self.settings if cap_s is None else replace(self.settings, timeout_s=cap_s)
+        outcome = self._bout(run.setting).once(number, settings, f"tune-{run.setting.client}")
+        was_capped = isinstance(outcome, Failure) and outcome.exit_code is None and cap_s is not None
+        return Trial(
+            number=number,
+            stage=block.stage,
+            block=block.number,
+            setting=run.setting,
+            took_s=self.now() - started_s,
+            cap_s=cap_s,
+            was_capped=was_capped,
+            measurement=None if isinstance(outcome, Failure) else outcome,
+            failure=outcome if isinstance(outcome, Failure) and not was_capped else None,
+        )
+
+    def _bout(self, setting: Setting) -> Bout:
+        if setting not in self.bouts:
+            self.bouts[setting] = self._new_bout(setting)
+        return self.bouts[setting]
+
+    def _new_bout(self, setting: Setting) -> Bout:
+        definition = definition_of(self.planner.header.workload, config=config_of(setting))
+        return Bout(
+            bench=self.bench, definition=definition, found=self.clients[setting.client], workspace=self.workspace
+        )

