@@ -1,6 +1,6 @@
 """What all connections of one worker share: the epoll set, the clock, timers, buffers, and where to connect to.
 
-Owns the waiting. One thread, so nothing is locked. `engine` drives it, `connection` uses it.
+Owns the waiting. One thread, so nothing is locked. `engine` drives it, `connection` and `exchange` use it.
 """
 
 import heapq

@@ -1,13 +1,13 @@
 """One thread of a job: one operation at a time, on one connection, tried again where it is to be.
 
 Owns the operation: what is asked for it, when it is over, and what is counted of it. Bytes and faults of the exchange
-come from `connection`, what to do next from `work`.
+come from `exchange`, what to do next from `work`.
 """
 
 from enum import IntEnum
 
 from s3bench.load.answer import error_code, is_error, upload_id
-from s3bench.load.connection import OK, PARTIAL, Connection
+from s3bench.load.exchange import OK, PARTIAL, Exchange
 from s3bench.load.multipart import Upload
 from s3bench.load.objects import Objects
 from s3bench.load.operation import Fault, Kind
@@ -39,7 +39,7 @@ class _Wait(IntEnum):
     START = 2  # before one
 
 
-class Thread(Connection):
+class Thread(Exchange):
     """Does one operation of `work` after the other. `index` tells it from the others of its worker."""
 
     __slots__ = (

@@ -179,6 +179,18 @@ class Scripted:
         sock.close()
 
 
+def answers(*replies: bytes) -> Script:
+    """Serves one reply after the other on each connection, the last one for ever."""
+
+    def script(sock: socket.socket, number: int) -> None:
+        left = list(replies)
+        while True:
+            request_on(sock)
+            sock.sendall(left.pop(0) if len(left) > 1 else left[0])
+
+    return script
+
+
 def request_on(sock: socket.socket) -> bytes:
     """Read one request with its body; raises `EOFError` at the end of the connection."""
     data = b""

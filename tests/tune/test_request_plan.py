@@ -100,7 +100,7 @@ def test_habits_are_read_from_the_runs_in_which_the_client_was_left_to_itself() 
             seen(own, parts=32, part_bytes=8 * MIB, in_flight=9),
         ],
         told: [seen(told, parts=16, part_bytes=16 * MIB, in_flight=4)],
-        asked: [seen(asked, parts=52, part_bytes=5 * MIB, in_flight=20)],
+        asked: [seen(asked, parts=52, part_bytes=5 * MIB, in_flight=20)] * 3,
     }
     assert habits_of(ClientKind.CLI_CRT, runs, DOWN) == Habits(
         kind=ClientKind.CLI_CRT,
