@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from s3bench.results.measurement import Facts, Failure, UsageFacts, WireFacts, measure
+from s3bench.tune.knob import QUANTITIES
 from s3bench.tune.objective import Objective
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
-from s3bench.tune.study import Header, Search, Study, Trial
+from s3bench.tune.study import Header, Search, Stage, Study, Trial
 from s3bench.tune.tuner import PlannedRun, Tuner
 from s3bench.tune.workload import Action, Workload
 
@@ -34,7 +35,10 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True)
 class Physics:
-    """What a client costs: seconds to start, CPU seconds for each byte and request, cores that it can use."""
+    """What a client costs: seconds to start, CPU seconds for each byte and request, cores that it can use.
+
+    It `heeds` these knobs, and ignores the others.
+    """
 
     start_s: float
     per_byte_s: float
@@ -42,12 +46,14 @@ class Physics:
     cores: float
     concurrency: int
     part: int
+    heeds: tuple[str, ...] = tuple(QUANTITIES)
 
     def shape(self, setting: Setting, workload: Workload) -> tuple[int, int, int]:
         """Requests with object data, how many of them at once, and the bytes of each."""
-        concurrency = setting.get("max_concurrent_requests") or setting.get("concurrency") or self.concurrency
-        part = setting.get("multipart_chunksize") or setting.get("part_size") or self.part
-        if (setting.get("multipart_threshold") or 0) > workload.size_bytes:
+        told = {name: value for name, value in setting.values if name in self.heeds}
+        concurrency = told.get("max_concurrent_requests") or told.get("concurrency") or self.concurrency
+        part = told.get("multipart_chunksize") or told.get("part_size") or self.part
+        if told.get("multipart_threshold", 0) > workload.size_bytes:
             part = workload.size_bytes
         part = min(part, workload.size_bytes)
         requests = workload.files * math.ceil(workload.size_bytes / part)
@@ -154,8 +160,6 @@ class Simulation:
         return Study(header=header, trials=tuple(self.run(Tuner(header=header, space=self.space))))
 
     def _outcome(self, run: PlannedRun, drift: float) -> Trial:
-        from s3bench.tune.study import Stage  # noqa: PLC0415 (a placeholder alone)
-
         blank = Trial(number=0, stage=Stage.SEARCH, block=0, setting=run.setting, took_s=OVERHEAD_S, cap_s=run.cap_s)
         if run.setting.client in self.crashing:
             return replace(blank, failure=Failure(iteration=0, what="exited 1", exit_code=1, why="no such thing"))

