@@ -8,8 +8,9 @@ campaign can be interrupted and continued:
   tunings    one for each seed, with a budget of a fifth of the grid's time
   finals     the default, the best few of the grid and everything that was recommended, interleaved, 20 rounds
 
-A tuning's regret is how much slower its recommendation is than the best of the finals, by their medians, so that the
-luck of three runs in the grid does not count. `--summary` prints what all files say, held against the bars.
+A tuning's regret is how much slower its recommendation is than the best of the finals, by the Hodges-Lehmann estimate of
+their rounds' ratios, so that neither the luck of three runs in the grid nor the machine's mood counts; the gain found
+later is estimated in the same way. `--summary` prints what all files say, held against the bars.
 
     benchmarks/tune_regret.py --list
     benchmarks/tune_regret.py --scenario t3.micro-up-64M --seeds 10
@@ -54,6 +55,7 @@ from s3bench.tune.tuner import Block, PlannedRun, Planner, Tuner
 from s3bench.tune.verification import Change, Verdict
 from s3bench.tune.workload import Action, Workload
 from s3bench.tuning import run_study
+from s3bench.verdict.signedrank import hodges_lehmann
 
 DATA = Path(__file__).parent / "data" / "tune_regret"
 GRID_ROUNDS = 3
@@ -347,17 +349,19 @@ def summarise(name: str) -> Summary | None:
             said=f"the defaults are as good: {as_good} of {len(tunings)}", is_met=as_good >= SHARE_BAR * len(tunings)
         )
     grid, finals = read(path_of(name, "grid"), Run), read(path_of(name, "finals"), Run)
-    return held(tunings, grid, medians(finals), SCENARIOS[name].clients[0]) if finals else None
+    return held(tunings, grid, finals, SCENARIOS[name].clients[0]) if finals else None
 
 
-def held(tunings: Sequence[Tuning], grid: Sequence[Run], final: Mapping[Setting, float], first: str) -> Summary:
+def held(tunings: Sequence[Tuning], grid: Sequence[Run], finals: Sequence[Run], first: str) -> Summary:
     """Hold the tunings of a scenario against its grid and finals; the defaults are those of the client `first`."""
     grid_s, settings = sum(run.took_s for run in grid), len({run.setting for run in grid})
-    regrets = sorted(final[tuning.recommended] / min(final.values()) - 1 for tuning in tunings)
+    final = medians(finals)
+    best = min(final, key=lambda setting: final[setting])
+    regrets = sorted(ratio(finals, tuning.recommended, best) - 1 for tuning in tunings)
     shares = sorted(tuning.spent_s / grid_s for tuning in tunings)
     (default,) = (setting for setting in final if setting.is_default and setting.kind == first)
     gains = [tuning for tuning in tunings if tuning.verdict is Verdict.BETTER]
-    contained = sum(contains(tuning.gain, final[tuning.recommended] / final[default] - 1) for tuning in gains)
+    contained = sum(contains(tuning.gain, ratio(finals, tuning.recommended, default) - 1) for tuning in gains)
     near = sum(regret <= REGRET_BAR for regret in regrets)
     return Summary(
         said=(
@@ -370,6 +374,13 @@ def held(tunings: Sequence[Tuning], grid: Sequence[Run], final: Mapping[Setting,
         and shares[-1] <= BUDGET_SHARE * OVERRUN
         and contained >= SHARE_BAR * len(gains),
     )
+
+
+def ratio(finals: Sequence[Run], setting: Setting, other: Setting) -> float:
+    """How many times the time of `other` a setting takes, by the rounds of the finals."""
+    times = {(run.round, run.setting): run.total_time for run in finals if run.total_time is not None}
+    pairs = [(times[number, setting], times[number, other]) for number, each in times if each == setting]
+    return math.exp(hodges_lehmann([math.log(mine / theirs) for mine, theirs in pairs]))
 
 
 def contains(change: Change | None, gain: float) -> bool:

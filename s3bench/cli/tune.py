@@ -23,7 +23,7 @@ from s3bench.cli.tuneoptions import BUDGET, FILES_MAX, TuneOptions
 from s3bench.cli.tuneoutput import TuneOutput
 from s3bench.clients.client import FoundClient
 from s3bench.clients.store import Store
-from s3bench.errors import ClientNotFound, ExitCode
+from s3bench.errors import ClientNotFound, ExitCode, MachineError
 from s3bench.results.document import render_time
 from s3bench.results.redaction import redact
 from s3bench.run.disk import measure_disk, memory_directory
@@ -43,6 +43,7 @@ from s3bench.tune.tuner import Rounds, Tuner
 from s3bench.tune.verification import Verdict
 from s3bench.tune.workload import Action, Workload
 from s3bench.tuning import Standing, run_study
+from s3bench.units import render_bytes
 
 _POSITIVE_SECONDS = click.FloatRange(min=0, min_open=True)
 _PRICE = click.FloatRange(min=0)
@@ -148,6 +149,7 @@ def _tuned(options: TuneOptions, output: TuneOutput) -> Study:
             clients = _clients([parse_client_spec(label) for label in study.header.clients], progress, is_picky=True)
             return _run(options, study, clients, file, output, progress)
     workload, specs = options.workload, options.specs
+    _check_memory(options, workload)
     with ExitStack() as stack:
         progress = stack.enter_context(ticker_for("s", quiet=options.quiet))
         clients = _clients(specs, progress, is_picky=options.clients is not None)
@@ -196,6 +198,7 @@ def _tell(progress: Ticker, standing: Standing, study: Study) -> None:
 def _compare(options: TuneOptions, output: TuneOutput) -> None:
     """Run every client at its defaults on one file and on many."""
     many = options.workload
+    _check_memory(options, many)
     workloads = [Workload(action=many.action, size_bytes=many.size_bytes), *([many] if many.files > 1 else [])]
     studies = []
     with ticker_for("runs", quiet=options.quiet) as progress:
@@ -254,6 +257,19 @@ def _header(options: TuneOptions, workload: Workload, clients: Mapping[str, Foun
         no_disk=options.no_disk,
         warnings=machine_warnings(facts),
     )
+
+
+def _check_memory(options: TuneOptions, workload: Workload) -> None:
+    """Refuse downloads that the emulator could not hold. Raises `MachineError`."""
+    available_bytes = machine_facts().memory_available
+    needed_bytes = workload.total_bytes + _SPARE_BYTES
+    if options.network is not None and not workload.is_upload and needed_bytes > available_bytes:
+        raise MachineError(
+            f"not enough memory: objects of {render_bytes(workload.total_bytes)} have to be downloaded from it, and "
+            f"{render_bytes(available_bytes)} are available",
+            "the S3 behind --network is in memory",
+            "tune smaller or fewer files and have the rest predicted (--predict size=...), or use --endpoint-url",
+        )
 
 
 def _disk_speed(workload: Workload, *, no_disk: bool) -> DiskSpeed:

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from s3bench.cli.main import s3bench_command
 from s3bench.cli.tune import tune_command
 from s3bench.cli.tuneoptions import CLIENTS, TuneOptions
-from s3bench.errors import BadInput
+from s3bench.errors import BadInput, MachineError
 from s3bench.tune.objective import Aim, Objective
 from s3bench.tune.workload import Action, Workload
 
@@ -116,3 +116,12 @@ def test_a_study_that_exists_is_not_overwritten(tmp_path: Path) -> None:
     result = tune(*shlex.split(PLAIN), "--study", str(path))
     assert isinstance(result.exception, BadInput)
     assert path.read_text() == "mine"
+
+
+def test_a_download_that_fits_no_memory_is_refused_before_a_file_is_written(tmp_path: Path) -> None:
+    study = tmp_path / "tune.jsonl"
+    result = tune("download", "--size", "900TiB", "--network", "ec2:c5.large", "--study", str(study))
+    assert isinstance(result.exception, MachineError)
+    assert "not enough memory" in result.exception.what
+    assert "--predict" in result.exception.fix
+    assert not study.exists()
