@@ -8,9 +8,9 @@ campaign can be interrupted and continued:
   tunings    one for each seed, with a budget of a fifth of the grid's time
   finals     the default, the best few of the grid and everything that was recommended, interleaved, 20 rounds
 
-A tuning's regret is how much slower its recommendation is than the best of the finals, by the Hodges-Lehmann estimate of
-their rounds' ratios, so that neither the luck of three runs in the grid nor the machine's mood counts; the gain found
-later is estimated in the same way. `--summary` prints what all files say, held against the bars.
+A tuning's regret is how much slower its recommendation is than the best of the finals, by the Hodges-Lehmann estimate
+of their rounds' ratios, so that neither the luck of three runs in the grid nor the machine's mood counts; the gain
+found later is estimated in the same way. `--summary` prints what all files say, held against the bars.
 
     benchmarks/tune_regret.py --list
     benchmarks/tune_regret.py --scenario t3.micro-up-64M --seeds 10
