@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """How far predictions are off for a size and a link that were not measured.
 
-At a first place (a workload behind a network model) a few settings of each client are measured, and its model is fitted
-to them. At a second place, of another size and link, the same settings and some others are predicted, and then measured:
-five runs each, interleaved, medians. The error is |predicted / measured - 1|. Every pair of places is taken both ways.
+At a first place (a workload behind a network model) a few settings of each client are measured, and its model is
+fitted to them. At a second place, of another size and link, the same settings are predicted, and then measured: five
+runs each, interleaved, medians. The error is |predicted / measured - 1|. Every pair of places is taken both ways.
 Bar: 10 % at the median. Exits 1 when it is missed.
 
     benchmarks/tune_prediction.py [--clients cli-classic,s5cmd] [--runs 5]
