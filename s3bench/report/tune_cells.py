@@ -54,6 +54,10 @@ def verdict_words(answer: Answer) -> str:
             return f"better than the default: {change_words(answer.gain, answer.objective)}"
         case Verdict.AS_GOOD:
             return f"the defaults are as good: {_largest_gain_words(answer)}"
+        case Verdict.FITS:
+            needed, allowed = bytes_text(answer.default.peak_memory), bytes_text(answer.max_memory_bytes)
+            gain = change_words(answer.gain, answer.objective)
+            return f"the default needs {needed}, more than {allowed}; this stays within, with {gain}"
     return f"unsettled: {change_words(answer.gain, answer.objective)}; keep the defaults, or run longer with --budget"
 
 

@@ -20,7 +20,7 @@ from s3bench.tune.verification import Verdict
 _INDENT = "  "
 _SHOWN_MAX = 10
 _GREEN, _CYAN = "32", "36"
-_STYLES = {Verdict.BETTER: _GREEN, Verdict.AS_GOOD: _GREEN, Verdict.UNSETTLED: YELLOW}
+_STYLES = {Verdict.BETTER: _GREEN, Verdict.AS_GOOD: _GREEN, Verdict.FITS: _GREEN, Verdict.UNSETTLED: YELLOW}
 
 _Paint = Callable[[str, str], str]
 

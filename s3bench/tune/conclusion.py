@@ -46,16 +46,16 @@ class _Conclusion:
     def answer(self, others: Sequence[tuple[Workload, NetworkModel | None]]) -> Answer:
         reference, leaders = self._course.reference, self._course.leaders if self._course.reference else None
         if reference is None or leaders is None:
-            raise S3BenchError("no client moved the files", "\n".join(self._failures()), "see `s3bench clients list`")
+            raise self._nothing_found()
         header = self._header
         candidate, runner_up = leaders.winner, leaders.runner_up
         if runner_up is not None and self._is_better(runner_up, candidate):
             candidate, runner_up = runner_up, candidate
         held_against = candidate if candidate != reference else runner_up
         gain = None if held_against is None else self._change(held_against, reference)
-        found = self._verdict(gain)
-        shown = self.figures(candidate)
-        recommended = candidate if found is Verdict.BETTER and not shown.exceeds_memory else reference
+        shown, default = self.figures(candidate), self.figures(reference)
+        found = self._verdict(gain, shown, default)
+        recommended = candidate if found in {Verdict.BETTER, Verdict.FITS} else reference
         table = tuple(self.figures(estimate.setting) for estimate in self._course.evidence.estimates())
         return Answer(
             workload=header.workload,
@@ -66,7 +66,7 @@ class _Conclusion:
             verdict=found,
             recommended=self.figures(recommended),
             candidate=shown,
-            default=self.figures(reference),
+            default=default,
             runner_up=None if runner_up is None else self.figures(runner_up),
             gain=gain,
             lead=None if runner_up is None else self._change(candidate, runner_up),
@@ -152,9 +152,28 @@ class _Conclusion:
         change = self._change(setting, other)
         return change is not None and change.high is not None and change.high < 0
 
-    def _verdict(self, gain: Change | None) -> Verdict:
-        """The verdict on the candidate; without one, the defaults have no rival."""
+    def _verdict(self, gain: Change | None, candidate: Figures, default: Figures) -> Verdict:
+        """The verdict on the candidate; without a gain to look at, the defaults have no rival."""
+        if candidate.exceeds_memory:
+            return Verdict.UNSETTLED
+        if default.exceeds_memory:
+            return Verdict.FITS
         return Verdict.AS_GOOD if gain is None else verdict_on(gain)
+
+    def _nothing_found(self) -> S3BenchError:
+        whole = [figures for figures in map(self.figures, self._course.evidence.settings) if figures.runs]
+        limit_bytes, needed = self._header.max_memory_bytes, [figures.peak_memory or 0 for figures in whole]
+        if limit_bytes is None or not whole:
+            return S3BenchError(
+                "no client moved the files",
+                "\n".join(self._failures()),
+                "see `s3bench clients list`, and try one alone",
+            )
+        return S3BenchError(
+            f"nothing stays within --max-memory {render_bytes(limit_bytes)} for sure",
+            f"the least that any of {len(whole)} settings needed was {render_bytes(min(needed))}, and peaks vary",
+            "allow more, or name other --clients",
+        )
 
     def _clients(self, table: Sequence[Figures]) -> Iterator[ClientBest]:
         for client in self._header.clients:

@@ -51,12 +51,13 @@ _TAILS = (_TAIL_FIRST, *(_TAIL_PER_PAIR * (look - before) for before, look in pa
 class Verdict(StrEnum):
     """`BETTER`: faster than the default, by more than chance. `AS_GOOD`: at most a gain of no interest.
 
-    `UNSETTLED`: too few runs to tell.
+    `UNSETTLED`: too few runs to tell. `FITS`: the default needs more memory than was allowed, and this does not.
     """
 
     BETTER = "better than the default"
     AS_GOOD = "the default is as good"
     UNSETTLED = "unsettled"
+    FITS = "within the memory that was allowed"
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

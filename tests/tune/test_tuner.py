@@ -134,6 +134,22 @@ def test_nothing_that_needs_too_much_memory_is_recommended(seed: int) -> None:
     assert answer.verdict is Verdict.BETTER
 
 
+def test_where_the_defaults_need_too_much_memory_what_fits_is_recommended() -> None:
+    simulation = Simulation(link=FAR, workload=upload(256), noise=0.02)
+    limit = 75 << 20
+    answer = conclude(simulation.study(budget_s=200.0, max_memory_bytes=limit))
+    assert answer.default.exceeds_memory
+    assert answer.verdict is Verdict.FITS
+    assert answer.recommended.peak_memory is not None
+    assert answer.recommended.peak_memory < limit
+
+
+def test_where_nothing_fits_the_memory_that_is_said() -> None:
+    study = Simulation(link=FAR, workload=upload(256)).study(budget_s=60.0, max_memory_bytes=1 << 20)
+    with pytest.raises(S3BenchError, match=r"nothing stays within --max-memory 1\.00 MiB"):
+        conclude(study)
+
+
 def test_a_grid_tries_every_combination_in_rounds() -> None:
     simulation = Simulation(link=FAR, workload=upload(64))
     study = simulation.study(budget_s=1e6, search=Search.GRID)
