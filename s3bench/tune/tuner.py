@@ -176,7 +176,7 @@ class Course:
                     yield self.space.setting(client, {knob.name: next(value for value in knob.choices if value)})
 
     def _search(self) -> Block | None:
-        if self._of(Stage.VERIFICATION) or self._is_out_of_time():
+        if self._of(Stage.VERIFICATION) or (self._of(Stage.SEARCH) and self._is_out_of_time()):
             return None
         if self.tuner.header.search is Search.GRID:
             runs = [PlannedRun(setting=setting) for setting in self.space.grid()]

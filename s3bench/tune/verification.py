@@ -42,6 +42,7 @@ GAIN_OF_INTEREST = 0.03
 """The default is as good where gains as large as this are excluded."""
 
 _TAIL = (1 - CONFIDENCE) / 2
+_PER_TAIL = 40  # the reciprocal of `_TAIL`, a whole number: powers of two beyond 1,023 are no floats
 _TAIL_FIRST = 0.5**PAIRS_FIRST
 _TAIL_PER_PAIR = (_TAIL - _TAIL_FIRST) / (PAIRS_MAX - PAIRS_FIRST)
 _TAILS = (_TAIL_FIRST, *(_TAIL_PER_PAIR * (look - before) for before, look in pairwise(LOOKS)))
@@ -117,7 +118,7 @@ def median_interval(values: Sequence[float]) -> tuple[float, float | None, float
     """
     ordered, count = sorted(values), len(values)
     below = tail = 0
-    while (tail := tail + math.comb(count, below)) <= _TAIL * 2**count:
+    while (tail := tail + math.comb(count, below)) * _PER_TAIL <= 2**count:
         below += 1
     if not below:
         return median(ordered), None, None

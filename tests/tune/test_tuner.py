@@ -81,6 +81,13 @@ def test_the_first_runs_are_of_every_client_as_it_is_and_count_for_nothing_else(
         conclude(only)
 
 
+def test_the_smallest_budget_has_an_answer() -> None:
+    study = Simulation(link=FAR, workload=upload(64), clients=BOTH).study(budget_s=0.1)
+    assert len(blocks_of(study, Stage.SEARCH)) == 1
+    assert len(blocks_of(study, Stage.VERIFICATION)) == PAIRS_FIRST
+    assert conclude(study).gain is not None
+
+
 def test_what_was_ended_as_too_slow_is_not_run_again() -> None:
     study = Simulation(link=FAR, workload=upload(256), clients=BOTH).study(budget_s=200.0)
     ended = [trial.setting for trial in study.trials if trial.was_capped]

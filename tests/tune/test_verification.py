@@ -296,4 +296,5 @@ def test_the_interval_of_a_median_is_that_of_the_binomial(count: int) -> None:
 def test_a_median_of_few_values_has_no_interval() -> None:
     assert median_interval([3.0, 1.0, 2.0]) == (2.0, None, None)
     assert median_interval([1.0] * 5) == (1.0, None, None)
+    assert median_interval([float(number) for number in range(3000)])[0] == 1499.5
     assert median_interval([6.0, 2.0, 3.0, 4.0, 5.0, 1.0]) == (3.5, 1.0, 6.0)
