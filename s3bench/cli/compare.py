@@ -13,7 +13,9 @@ import msgspec
 from s3bench.errors import BadInput
 from s3bench.report.comparison_markdown import render_markdown
 from s3bench.report.comparison_table import render_comparison
-from s3bench.results.file import read_document
+from s3bench.results.document import Document
+from s3bench.results.file import read_whole
+from s3bench.results.foreign import read_any
 from s3bench.verdict.comparison import DEFAULT_METRICS, Comparison, compare
 from s3bench.verdict.matching import Source
 
@@ -63,7 +65,7 @@ def compare_command(
     if not files:
         raise BadInput("no results document was named", fix="name two: s3bench compare before.json after.json")
     with _without_collection():
-        sources = tuple(Source(name=str(file), document=read_document(file)) for file in files)
+        sources = tuple(Source(name=str(file), document=_read(file)) for file in files)
         comparison = compare(sources, metrics=metrics or DEFAULT_METRICS, by=by, baseline=baseline)
     if as_json:
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(comparison), indent=_INDENT) + b"\n")
@@ -89,3 +91,8 @@ def _rendered(comparison: Comparison, *, as_markdown: bool, show_all: bool) -> s
         return render_markdown(comparison, show_all=show_all)
     width = shutil.get_terminal_size().columns
     return render_comparison(comparison, width=width, color=sys.stdout.isatty(), show_all=show_all)
+
+
+def _read(file: Path) -> Document:
+    """A results document of s3bench, or of another tool whose format is known."""
+    return read_any(read_whole(file, of="a results document"), source=str(file))

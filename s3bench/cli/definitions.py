@@ -2,15 +2,19 @@
 
 from pathlib import Path
 
+import click
+
 import s3bench
 from s3bench.errors import BadInput
+from s3bench.results.file import read_whole
+from s3bench.spec.crt_workload import SUFFIX, read_crt_workload
 from s3bench.spec.definition import Definition
 from s3bench.spec.parse import read_definitions
 
 
 def read_suite(files: tuple[Path, ...]) -> tuple[Definition, ...]:
     """Read the definitions of `files`, or the shipped ones. Raises `BadInput` when two cannot be told apart."""
-    definitions = tuple(definition for file in files or (_shipped(),) for definition in read_definitions(file))
+    definitions = tuple(definition for file in files or (_shipped(),) for definition in _read(file))
     seen = set()
     for definition in definitions:
         identity = (definition.name, definition.dimensions)
@@ -22,6 +26,16 @@ def read_suite(files: tuple[Path, ...]) -> tuple[Definition, ...]:
             )
         seen.add(identity)
     return definitions
+
+
+def _read(file: Path) -> tuple[Definition, ...]:
+    """A definition file, or a workload of AWS's CRT S3 benchmarks; what is not taken as written goes to stderr."""
+    if not file.name.endswith(SUFFIX):
+        return read_definitions(file)
+    workload = read_crt_workload(read_whole(file, of="a workload"), source=str(file))
+    for note in workload.notes:
+        click.echo(f"s3bench: {file.name}: {note}", err=True)
+    return workload.definitions
 
 
 def _shipped() -> Path:

@@ -114,7 +114,7 @@ def _install_aws_cli_v2(version: str | None, store: Store, progress: Progress) -
             "the package index offers no aws-cli v2", fix="give a client by path: cli-crt@/path/to/aws"
         )
     asset = assets[0] if version is None else _asset_with(version, assets, store, progress)
-    carried = _carried(asset, store, progress)
+    carried = carried_version(asset, store, progress)
     if store.place("aws-cli", carried).is_dir():
         return carried
     with store.building("aws-cli") as building:
@@ -142,11 +142,11 @@ def _asset_with(version: str, assets: tuple[str, ...], store: Store, progress: P
     while low < high:
         middle = (low + high) // 2
         progress(f"looking for aws-cli {version}", 0, 0)
-        if release_of(_carried(ascending[middle], store, progress)) < release_of(version):
+        if release_of(carried_version(ascending[middle], store, progress)) < release_of(version):
             low = middle + 1
         else:
             high = middle
-    near = [_carried(ascending[at], store, progress) for at in (low - 1, low) if 0 <= at < len(ascending)]
+    near = [carried_version(ascending[at], store, progress) for at in (low - 1, low) if 0 <= at < len(ascending)]
     if low < len(ascending) and near[-1] == version:
         return ascending[low]
     raise ClientNotFound(
@@ -156,7 +156,7 @@ def _asset_with(version: str, assets: tuple[str, ...], store: Store, progress: P
     )
 
 
-def _carried(asset: str, store: Store, progress: Progress) -> str:
+def carried_version(asset: str, store: Store, progress: Progress) -> str:
     """Tell the aws-cli version in `asset`; a fact that never changes, so it is looked up once."""
     return store.remembered(f"{ASSET} {asset}", [], lambda: _look_up(asset, store, progress))
 

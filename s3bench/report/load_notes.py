@@ -39,7 +39,7 @@ def phase_notes(phase: LoadPhase) -> Iterator[Note]:
     for row in whole:
         yield from _window_notes(row)
     for row in phase.kinds:
-        if repeated := row.total(lambda load: load.repeated):
+        if repeated := row.total(lambda load: load.repeated or 0):
             cold = row.total(lambda load: load.operations) - repeated
             yield "reads", f"{row.label}: {count_text(cold)} cold, {count_text(repeated)} of what had been read before"
     yield from dict.fromkeys(note for row in whole for load in row.loops for note in _bottleneck_notes(load))
@@ -120,10 +120,12 @@ def _bottleneck_notes(load: Load) -> Iterator[Note]:
     if not load.bottleneck:
         return
     words = _BOTTLENECKS.get(load.bottleneck, load.bottleneck)
-    words += f" (busiest worker: {load.client_cpu_share:.0%} of a core"
+    signs = []
+    if load.client_cpu_share is not None:
+        signs.append(f"busiest worker: {load.client_cpu_share:.0%} of a core")
     if load.ceiling:
-        words += f"; {rate_text(load.ceiling)}/s against a server that does nothing"
-    yield "bottleneck", f"{words})"
+        signs.append(f"{rate_text(load.ceiling)}/s against a server that does nothing")
+    yield "bottleneck", f"{words} ({'; '.join(signs)})" if signs else words
 
 
 def _loop(row: LoadRow, number: int) -> str:

@@ -81,7 +81,7 @@ def _table(results: Iterable[Result], *, is_wide: bool) -> Table:
 
 def _benchmark(result: Result) -> str:
     dimensions = (f"{name}={value}" for dimension in result.dimensions for name, value in dimension.items())
-    return " ".join((result.name, *dimensions))
+    return printable(" ".join((result.name, *dimensions)))
 
 
 def _cells(result: Result, *, is_wide: bool = True) -> Iterator[str]:
@@ -89,7 +89,7 @@ def _cells(result: Result, *, is_wide: bool = True) -> Iterator[str]:
         values = _figures(result, metric)
         return _center(values, render) + (_spread(values) if is_wide else "")
 
-    yield result.client.label
+    yield printable(result.client.label)
     yield str(len(result.measurements))
     yield center("total_time", render_seconds)
     yield center("cpu_time", render_seconds)
@@ -97,7 +97,7 @@ def _cells(result: Result, *, is_wide: bool = True) -> Iterator[str]:
     if is_wide:
         yield center("throughput", lambda rate: f"{render_bytes(rate)}/s")
     yield _range(_figures(result, "wire.requests"))
-    yield "/".join(sorted({item.engine for item in result.measurements if item.engine})) or _NOTHING
+    yield printable("/".join(sorted({item.engine for item in result.measurements if item.engine}))) or _NOTHING
     yield _status(result)
 
 

@@ -6,6 +6,7 @@ change gives a new document. `docs/results.md` describes each key.
 History of the format (`schema_version`):
 1: the first.
 2: measurements of load runs (`load`); documents of version 1 read as they are.
+3: figures of a load that another tool did not tell may be null; documents before read as they are.
 """
 
 import math
@@ -20,7 +21,7 @@ from s3bench.errors import BadInput
 from s3bench.results.audit import Audit
 from s3bench.results.measurement import Failure, Measurement
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 _INDENT = 2
 

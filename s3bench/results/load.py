@@ -72,16 +72,16 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     `client_cpu_share` is how busy the busiest worker was during the phase, 1 being a whole core.
     `rate_planned` is the open loop's, null in closed loop. `bottleneck` is `client`, `connections`, `network` or
     `server`, empty where nothing points to one; `ceiling` is what this machine reached against a server that does
-    nothing.
+    nothing. What another tool did not tell of its own load is null.
     """
 
     kind: str
     job: str = ""
     operations: int
-    attempts: int
+    attempts: int | None
     failed: int
-    retried: int
-    repeated: int
+    retried: int | None
+    repeated: int | None
     error_rate: float
     operations_rate: float
     rate_planned: float | None = None
@@ -91,12 +91,12 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     first_byte: Latency
     response: Latency | None = None
     in_flight: float | None
-    in_flight_by_littles_law: float
+    in_flight_by_littles_law: float | None
     waiting_max: int | None = None
     unfinished: int | None = None
     late: int | None = None
     connects: int | None = None
-    client_cpu_share: float
+    client_cpu_share: float | None
     ceiling: float | None = None
     bottleneck: str = ""
     failures: tuple[Failures, ...] = ()

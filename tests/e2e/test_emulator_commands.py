@@ -140,7 +140,8 @@ def uploads_and_versions(api: Api) -> None:
 
 
 @pytest.mark.parametrize("bench", [False], indirect=True, ids=["http"])
-@pytest.mark.parametrize("kind", ["cli-classic", pytest.param("v1", marks=pytest.mark.campaign)])
+@pytest.mark.campaign  # forty starts of an aws-cli; botocore itself is in tests/s3/test_botocore.py
+@pytest.mark.parametrize("kind", ["cli-classic", "v1"])
 def test_every_operation_by_s3api(bench: Bench, kind: str) -> None:
     bench.aws(kind, "--version")  # writes the config file that both halves read
     halves: tuple[Callable[[Api], None], ...] = (objects, uploads_and_versions)

@@ -34,7 +34,7 @@ def held(bench: Bench, tree: Path) -> None:
     ("bench", "kind"),
     [
         over(HTTP, "cli-classic"),
-        over(HTTPS, "cli-crt"),
+        over(HTTPS, "cli-crt", also=True),
         over(HTTPS, "v1", also=True),
         over(HTTPS, "cli-classic", also=True),
         over(HTTP, "cli-crt", also=True),
@@ -57,7 +57,7 @@ def test_aws_cli_syncs_a_tree_up_and_down(bench: Bench, tree: Path, kind: str) -
     ("bench", "kind"),
     [
         over(HTTP, "boto3-classic"),
-        over(HTTPS, "boto3-crt"),
+        over(HTTPS, "boto3-crt", also=True),
         over(HTTPS, "crt-python"),
         over(HTTPS, "boto3-classic", also=True),
         over(HTTP, "boto3-crt", also=True),

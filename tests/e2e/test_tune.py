@@ -41,7 +41,7 @@ def test_ctrl_c_loses_no_finished_trial_and_resume_goes_on(
     s3bench: Run, environment: dict[str, str], tmp_path: Path
 ) -> None:
     study = tmp_path / "tune.jsonl"
-    arguments = (*SMALL, "--budget", "5s", "--study", str(study))
+    arguments = (*SMALL, "--budget", "2s", "--study", str(study))
     with subprocess.Popen(
         (*COMMAND, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True
     ) as process:
@@ -63,7 +63,7 @@ def test_ctrl_c_loses_no_finished_trial_and_resume_goes_on(
     assert numbers == list(range(len(numbers)))
 
 
-@pytest.mark.parametrize("action", ["download", "sync"])
+@pytest.mark.parametrize("action", ["download", pytest.param("sync", marks=pytest.mark.campaign)])
 def test_directories_are_tuned_too(s3bench: Run, action: str) -> None:
     finished = s3bench(
         *("tune", action, "--size", "40KiB", "--files", "8", "--network", "nic=50MB/s,ttfb=2ms"),

@@ -58,7 +58,7 @@ def test_the_shape_is_that_of_the_reference() -> None:
 
 def test_keys_come_in_the_same_order_every_time_with_two_spaces() -> None:
     text = encode_document(EMPTY.with_result(result())).decode()
-    assert text.startswith('{\n  "schema_version": 2,\n  "s3bench": "0.1.0",\n  "started_at":')
+    assert text.startswith('{\n  "schema_version": 3,\n  "s3bench": "0.1.0",\n  "started_at":')
     assert text.endswith("}\n")
     assert text == encode_document(parse_document(text.encode(), source="x")).decode()
 
@@ -118,7 +118,7 @@ GOOD = encode_document(EMPTY.with_result(result().with_measurement(MEASUREMENT))
         (b'{"results": []}', "has no schema_version"),
         (b'{"schema_version": "1"}', "has no schema_version"),
         (b'{"schema_version": true}', "has no schema_version"),
-        (b'{"schema_version": 3}', "has schema_version 3; this s3bench knows 2"),
+        (b'{"schema_version": 4}', "has schema_version 4; this s3bench knows 3"),
         (b'{"schema_version": 1}', "missing required field `s3bench`"),
         (GOOD.replace(b'"total_time": 1.5', b'"total_time": "1.5"'), "$.results[0].measurements[0].total_time"),
         (GOOD.replace(b'"total_time"', b'"totl_time"'), "$.results[0].measurements[0]"),

@@ -29,7 +29,7 @@ def grid_s(simulation: Simulation) -> float:
     return 3 * sum(simulation.true_s(setting) + OVERHEAD_S for setting in simulation.space.grid())
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_it_finds_what_the_grid_finds_in_a_fifth_of_its_time(seed: int) -> None:
     simulation = Simulation(link=FAR, workload=upload(256), clients=BOTH, drift=0.05, seed=seed)
     study = simulation.study(budget_s=0.2 * grid_s(simulation))
@@ -40,7 +40,7 @@ def test_it_finds_what_the_grid_finds_in_a_fifth_of_its_time(seed: int) -> None:
     assert answer.measured_s <= 0.2 * grid_s(simulation)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(1))
 def test_where_the_link_alone_decides_the_defaults_are_as_good(seed: int) -> None:
     study = Simulation(link=FLAT, workload=upload(256), noise=0.01, seed=seed).study(budget_s=600.0)
     answer = conclude(study)
@@ -129,7 +129,7 @@ def test_a_knob_that_a_client_ignores_is_tried_once() -> None:
     assert [note.obedience for note in answer.knobs if note.knob == "max_concurrent_requests"] == ["ignored"]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(1))
 def test_nothing_that_needs_too_much_memory_is_recommended(seed: int) -> None:
     simulation = Simulation(link=FAR, workload=upload(256), noise=0.02, seed=seed)
     limit = 110 << 20

@@ -1,0 +1,406 @@
+"""`s3bench bisect`: which versions there are between two ends, and where the answer goes."""
+
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from os import environ
+from pathlib import Path
+from random import SystemRandom
+from time import monotonic
+from typing import Any, Self
+
+import click
+import msgspec
+from msgspec.structs import replace
+
+import s3bench
+from s3bench.bench import Bench, Settings
+from s3bench.bisecting import Provider, Step, measurer, run_bisection, title_of
+from s3bench.cli.definitions import read_suite
+from s3bench.cli.gateoptions import parse_duration
+from s3bench.cli.progress import Ticker, ticker_for
+from s3bench.clients.installing import by_line
+from s3bench.clients.releases import (
+    base_of,
+    combinable,
+    installed_combination,
+    installed_release,
+    published_between,
+    releases_between,
+)
+from s3bench.clients.store import Store
+from s3bench.errors import BadInput, ExitCode
+from s3bench.report.bisect_table import answer_line, render_bisection
+from s3bench.results.document import render_time
+from s3bench.results.file import check_output, read_whole, write_whole
+from s3bench.results.redaction import redact
+from s3bench.run.endpoint import Stubbed
+from s3bench.run.machine import machine_facts, machine_warnings
+from s3bench.run.owner import workspace_parent
+from s3bench.run.process import Spawner
+from s3bench.run.workspace import Workspaces
+from s3bench.s3.endpoint import StubEndpoint
+from s3bench.spec.definition import ClientKind, Definition
+from s3bench.spec.plan import ClientSpec, parse_client_spec, plan_runs
+from s3bench.spec.suite import Suite
+from s3bench.verdict.bisection import LOOKS, Comparison, Ending
+from s3bench.verdict.bisection_record import BisectRecord, encode_bisect, parse_bisect
+from s3bench.verdict.looks import parse_looks
+from s3bench.verdict.policy import Policy, check_gating
+from s3bench.verdict.zone import parse_zone
+
+_POSITIVE_SECONDS = click.FloatRange(min=0, min_open=True)
+_CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
+_SEEDS = 2**32
+_KEEP_EVERY_S = 5.0
+_METRICS = ("total_time",)
+_RESUMED_WITH = frozenset({"resume", "max_time", "as_json", "quiet"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    """The options of `s3bench bisect`, by the names of its parameters."""
+
+    files: tuple[Path, ...]
+    client: str | None
+    good: str | None
+    bad: str | None
+    dependency: str | None
+    metrics: tuple[str, ...]
+    select: str | None
+    suite: str | None
+    pairs: str
+    zones: tuple[str, ...]
+    error: float
+    max_time: str | None
+    seed: int | None
+    timeout: float
+    tls: bool
+    output: Path | None
+    force: bool
+    resume: Path | None
+    as_json: bool
+    quiet: bool
+
+    @classmethod
+    def of(cls, typed: Mapping[str, Any], given: frozenset[str]) -> Self:
+        """Take the options as typed, of which `given` were; refuse what contradicts. Raises `BadInput`."""
+        options = cls(**typed)
+        if options.resume is not None and given - _RESUMED_WITH:
+            raise BadInput(
+                "--resume goes on with what its record was asked for",
+                f"{', '.join(sorted(given - _RESUMED_WITH))} cannot be changed on the way",
+                "leave these out, or begin anew with -o FILE",
+            )
+        if options.resume is None and not (options.client and options.good and options.bad):
+            raise BadInput(
+                "a search needs a client and two of its versions",
+                fix="s3bench bisect --client cli-crt --good 2.34.0 --bad 2.38.5",
+            )
+        return options
+
+    @property
+    def kept(self) -> Path | None:
+        """The file of the record."""
+        return self.output or self.resume
+
+    @property
+    def max_time_s(self) -> float | None:
+        """The most seconds that pairs may take."""
+        return None if self.max_time is None else parse_duration(self.max_time, "--max-time")
+
+    @property
+    def policy(self) -> Policy:
+        """Metrics, zones and looks; the levels are the search's."""
+        return Policy(
+            metrics=check_gating(self.metrics or _METRICS),
+            zones=dict(parse_zone(text) for text in self.zones),
+            looks=parse_looks(self.pairs),
+        )
+
+
+@click.command("bisect", context_settings={"max_content_width": 120})
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[DEFINITIONS]...")
+@click.option("--client", metavar="NAME[@VERSION]", help="The client; a version only with --dependency, held fixed.")
+@click.option("--good", metavar="VERSION", help="The older end.")
+@click.option("--bad", metavar="VERSION", help="The newer end.")
+@click.option("--dependency", metavar="PACKAGE", help="Search the versions of botocore, s3transfer or awscrt instead.")
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="What changed; repeat for several.  [default: total_time]",
+)
+@click.option("-k", "select", metavar="EXPRESSION", help="Only benchmarks that match, as in `s3bench run`.")
+@click.option(
+    "--suite",
+    type=click.Choice([suite.value for suite in Suite]),
+    help="Benchmarks by tag: `default` leaves out those tagged `full`.  [default: default; with -k: full]",
+)
+@click.option(
+    "--pairs",
+    default=",".join(map(str, LOOKS.pairs)),
+    show_default=True,
+    metavar="N,N,...",
+    help="Pairs at which a comparison is judged.",
+)
+@click.option(
+    "--zone",
+    "zones",
+    multiple=True,
+    metavar="METRIC=D0,D1[,FLOOR]",
+    help="Changes of no interest and those to be found for sure, as total_time=2%,6%,2ms.",
+)
+@click.option(
+    "--error", type=_CHANCE, default=0.05, show_default=True, help="Chance that the answer as a whole is wrong."
+)
+@click.option("--max-time", metavar="DURATION", help="Stop after 90s, 30m or 2h; --resume goes on.")
+@click.option("--seed", type=int, metavar="N", help="Order of runs and hash seeds.  [default: random, and recorded]")
+@click.option("--timeout", type=_POSITIVE_SECONDS, default=600, show_default=True, metavar="SECONDS", help="Per run.")
+@click.option("--tls", is_flag=True, help="Stub over HTTPS.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Keep the record here, as JSON.")
+@click.option("--force", is_flag=True, help="Let a file that exists be replaced.")
+@click.option("--resume", type=click.Path(path_type=Path), metavar="FILE", help="Go on with a record.")
+@click.option("--json", "as_json", is_flag=True, help="Print the record to stdout instead of the table.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.pass_context
+def bisect_command(context: click.Context, /, **typed: Any) -> None:
+    """Find the first published version of a client, or of one dependency, that changed a metric.
+
+    Versions are installed when they are needed, and compared by the gate's own test, in pairs.
+
+    \b
+    s3bench bisect --client cli-crt --good 2.34.0 --bad 2.38.5 -k 'cp and upload and 32MB' -o bisect.json
+    s3bench bisect --client boto3-classic --good 1.40.0 --bad 1.44.5 --metric peak_memory
+    s3bench bisect --client boto3-classic@1.43.0 --dependency botocore --good 1.43.0 --bad 1.43.40
+    s3bench bisect --resume bisect.json                   go on after Ctrl-C or --max-time
+
+    Exit code 0 when it is found or nothing changed, 3 when it is not settled, 4 when an end does not run.
+    """
+    source = click.core.ParameterSource
+    given = frozenset(name for name in typed if context.get_parameter_source(name) is source.COMMANDLINE)
+    options = _Options.of(typed, given)
+    assert options.policy.metrics, "refused before anything is read or run"
+    assert options.max_time_s is None or options.max_time_s > 0
+    if options.output is not None:
+        check_output(options.output, force=options.force)
+    record = _searched(options)
+    _print(options, record)
+    raise click.exceptions.Exit(_exit_code(record))
+
+
+def _exit_code(record: BisectRecord) -> ExitCode:
+    if record.found is None:
+        return ExitCode.INCONCLUSIVE
+    match record.found.ending:
+        case Ending.FOUND | Ending.NO_CHANGE:
+            return ExitCode.DONE
+        case Ending.SUSPECTS | Ending.UNSETTLED:
+            return ExitCode.INCONCLUSIVE
+    return ExitCode.CLIENT_FAILED
+
+
+def _print(options: _Options, record: BisectRecord) -> None:
+    if options.as_json:
+        sys.stdout.buffer.write(encode_bisect(record))
+        sys.stdout.buffer.flush()
+        return
+    width, color = shutil.get_terminal_size().columns, sys.stdout.isatty()
+    click.echo(render_bisection(record, width=width, color=color, kept=options.kept), nl=False)
+
+
+def _searched(options: _Options) -> BisectRecord:
+    """Begin a search or go on with one, to its end; what is known is kept after every comparison, and on Ctrl-C."""
+    record = None
+    try:
+        with ticker_for("pairs", quiet=options.quiet) as progress:
+            record, definitions = _resumed(options.resume) if options.resume else _begun(options, progress)
+            for line in (*record.left_out, *record.warnings):
+                progress.say(line)
+            kept_at_s = monotonic()
+            for record in _measured(options, record, definitions, progress):  # noqa: B020 (it grows)
+                if not record.unfinished or monotonic() - kept_at_s > _KEEP_EVERY_S:
+                    _keep(options, record, durable=not record.unfinished)
+                    kept_at_s = monotonic()
+    except KeyboardInterrupt:
+        if record is not None and (record.answers or record.unfinished):
+            record = replace(record, stopped="interrupted")
+            _keep(options, record)
+            _print(options, record)
+        raise
+    record = replace(record, ended_at=render_time(datetime.now(UTC))).concluded()
+    _keep(options, record)
+    return record
+
+
+def _keep(options: _Options, record: BisectRecord, *, durable: bool = True) -> None:
+    if options.kept is not None:
+        write_whole(encode_bisect(record), options.kept, durable=durable)
+
+
+def _begun(options: _Options, progress: Ticker) -> tuple[BisectRecord, tuple[Definition, ...]]:
+    assert options.client
+    spec = parse_client_spec(options.client)
+    definitions = _definitions(spec.kind, options.files, options.select, options.suite)
+    facts = machine_facts()
+    record = BisectRecord(
+        s3bench=s3bench.__version__,
+        started_at=render_time(datetime.now(UTC)),
+        command_line=("s3bench", *redact(sys.argv[1:])),
+        machine=msgspec.to_builtins(facts),
+        options={
+            "files": [str(path) for path in options.files],
+            "select": options.select,
+            "suite": options.suite,
+            "timeout": options.timeout,
+            "tls": options.tls,
+        },
+        client=str(spec.kind),
+        versions=(),
+        benchmarks=tuple(title_of(definition) for definition in definitions),
+        policy=options.policy,
+        error=options.error,
+        seed=SystemRandom().randrange(_SEEDS) if options.seed is None else options.seed,
+        warnings=machine_warnings(facts),
+    )
+    record = _with_versions(record, options, spec, progress)
+    record.bisection.check()
+    return record, definitions
+
+
+def _with_versions(record: BisectRecord, options: _Options, spec: ClientSpec, progress: Ticker) -> BisectRecord:
+    """Add the versions between the ends."""
+    assert options.good
+    assert options.bad
+    store, note = Store.from_environment(environ), by_line(progress.say)
+    if spec.path or (spec.version and not options.dependency):
+        raise BadInput(
+            f"--client {spec}: the versions are those of --good and --bad",
+            fix=f"write --client {spec.kind}; a version goes there with --dependency alone, and a path never",
+        )
+    if options.dependency is None:
+        versions = releases_between(spec.kind, options.good, options.bad, store, note)
+        return replace(record, versions=versions)
+    base = base_of(spec.kind, spec.version, options.dependency, store, note)
+    all_between = published_between(options.dependency, options.good, options.bad)
+    found = combinable(base, options.dependency, all_between)
+    if not {all_between[0], all_between[-1]} <= set(found.versions):
+        raise BadInput(
+            f"{options.dependency} {options.good} and {options.bad} cannot both be combined with {base.name}",
+            "\n".join(found.left_out),
+            f"name other ends, or another version of the client: --client {spec.kind}@VERSION",
+        )
+    return replace(
+        record,
+        versions=found.versions,
+        left_out=found.left_out,
+        warnings=(*record.warnings, *found.notes),
+        dependency=options.dependency,
+        base=base.version,
+        options={**record.options, "pins": base.pins},
+    )
+
+
+def _resumed(path: Path) -> tuple[BisectRecord, tuple[Definition, ...]]:
+    record = parse_bisect(read_whole(path, of="the record of a bisection"), source=str(path))
+    asked = record.options
+    files = tuple(Path(file) for file in asked.get("files", ()))
+    definitions = _definitions(ClientKind(record.client), files, asked.get("select"), asked.get("suite"))
+    if tuple(title_of(definition) for definition in definitions) != record.benchmarks:
+        raise BadInput(
+            f"{path}: the benchmarks are not those that the search began with",
+            "answers to different benchmarks cannot be put together",
+            "begin anew with -o FILE",
+        )
+    facts = msgspec.to_builtins(machine_facts())
+    others = [name for name in ("cpu_model", "kernel") if record.machine.get(name) != facts.get(name)]
+    if others and record.answers:
+        words = f"gone on with on another machine than it began on: another {' and '.join(others)}"
+        record = replace(record, warnings=tuple(dict.fromkeys((*record.warnings, words))))
+    return replace(record, ended_at=None, stopped="", unfinished=(), found=None), definitions
+
+
+def _definitions(
+    kind: ClientKind, files: tuple[Path, ...], select: str | None, suite: str | None
+) -> tuple[Definition, ...]:
+    chosen = Suite(suite) if suite else (Suite.FULL if select else Suite.DEFAULT)
+    plan = plan_runs(
+        chosen.of(read_suite(files)),
+        clients=(ClientSpec(kind=kind),),
+        select=select,
+        num_chunks=1,
+        chunk_id=0,
+        iterations=1,
+        warmup=1,
+    )
+    return tuple(cell.definition for cell in plan.cells)
+
+
+def _provider(record: BisectRecord, progress: Ticker) -> Provider:
+    store, note, kind = Store.from_environment(environ), by_line(progress.say), ClientKind(record.client)
+    if not record.dependency:
+        return lambda place: installed_release(kind, record.versions[place], store, note)
+    base = base_of(kind, record.base, record.dependency, store, note)
+    if base.pins != record.options.get("pins"):
+        raise BadInput(
+            f"{base.name} has other dependencies than when the search began",
+            "answers with different ones cannot be put together",
+            "begin anew with -o FILE",
+        )
+    return lambda place: installed_combination(base, record.dependency, record.versions[place], store, note)
+
+
+def _measured(
+    options: _Options, record: BisectRecord, definitions: tuple[Definition, ...], progress: Ticker
+) -> Iterator[BisectRecord]:
+    """Yield the record as it grows."""
+    deadline_s = None if options.max_time_s is None else monotonic() + options.max_time_s
+    progress.say(f"{record.subject}: {len(record.versions)} versions, {record.versions[0]} to {record.versions[-1]}")
+    with _bench(tls=bool(record.options.get("tls"))) as bench:
+        measure = measurer(
+            bench,
+            definitions,
+            _provider(record, progress),
+            Settings(interval_s=None, timeout_s=float(record.options.get("timeout", 600))),
+            now=monotonic,
+            deadline_s=deadline_s,
+        )
+        for step in run_bisection(record.bisection, record.answers, measure, seed=record.seed, now=monotonic):
+            if step.answer is not None:
+                record = replace(record, answers=(*record.answers, step.answer), unfinished=())
+                progress.say(answer_line(record, step.answer))
+            elif step.standing is not None:
+                is_over = step.standing.is_out_of_time
+                stopped = f"--max-time {options.max_time} was over" if is_over else ""
+                record = replace(record, unfinished=step.standing.cells, stopped=stopped)
+                _show(record, step, progress)
+            else:
+                progress.say(f"comparing {_words(record, step.comparison)}")
+            yield record
+
+
+def _show(record: BisectRecord, step: Step, progress: Ticker) -> None:
+    standing = step.standing
+    assert standing is not None
+    doing = f"{_words(record, step.comparison)}, look {standing.look} at {standing.goal} pairs"
+    if standing.undecided:
+        progress.stands(doing, done=standing.pairs_done, total=standing.pairs_planned)
+    elif not standing.look:
+        progress.stands(f"{_words(record, step.comparison)}, warming up", done=0, total=None)
+
+
+def _words(record: BisectRecord, comparison: Comparison) -> str:
+    return f"{record.versions[comparison.newer]} with {record.versions[comparison.older]}"
+
+
+@contextmanager
+def _bench(*, tls: bool) -> Iterator[Bench]:
+    with Workspaces(parent=workspace_parent(environ)) as workspaces:
+        directory = workspaces.root / "server"
+        directory.mkdir(mode=0o700)
+        with StubEndpoint(tls=tls, directory=directory) as stub, Spawner() as spawner:
+            yield Bench(spawner=spawner, endpoint=Stubbed(stub), workspaces=workspaces)

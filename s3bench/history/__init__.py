@@ -1,0 +1,1 @@
+"""The database that remembers results documents, and the figures in them over time."""

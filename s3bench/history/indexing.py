@@ -1,0 +1,147 @@
+"""What is kept of a document: its own text, and rows from which lists and trends are made.
+
+Owns identity, compression and index. Pure: `s3bench.history.store` writes the rows.
+"""
+
+import hashlib
+import math
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import msgspec
+
+from s3bench.errors import BadInput, MachineError
+from s3bench.history.machine import machine_of
+from s3bench.history.moment import parse_milliseconds
+from s3bench.results.document import Document, Result, parse_document
+from s3bench.results.measurement import figure
+from s3bench.results.metrics import METRICS
+
+_CELL_LENGTH = 32  # hexadecimal digits, 128 bits
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexed:
+    """A document taken apart: values of its own row, and of the rows of its results and their figures.
+
+    The latter two lack the document's number, which the database gives.
+    """
+
+    identity: str
+    is_ended: bool
+    document: Row
+    results: tuple[Row, ...]
+    figures: tuple[Row, ...]
+
+
+def index_document(text: bytes, *, source: str) -> Indexed:
+    """Take a results document apart. Raises `BadInput`, naming `source`, for whatever is no results document."""
+    try:
+        document = parse_document(text, source=source)
+        identity = identity_of(text)
+    except RecursionError as error:
+        raise BadInput(f"{source} is no results document", "its objects are nested too deeply") from error
+    return Indexed(
+        identity=identity,
+        is_ended=document.ended_at is not None,
+        document={"identity": identity, **_document_row(document, source), **_body(text)},
+        results=tuple(_result_row(place, result) for place, result in enumerate(document.results)),
+        figures=tuple(row for place, result in enumerate(document.results) for row in _figure_rows(place, result)),
+    )
+
+
+def identity_of(text: bytes) -> str:
+    """The SHA-256 of the JSON's content: without white space, keys in order, every number in its shortest form.
+
+    It is taken from what is written and not from our types, so that it outlives new versions of the format.
+    """
+    return hashlib.sha256(msgspec.json.encode(msgspec.json.decode(text), order="sorted")).hexdigest()
+
+
+def unpack(body: bytes, identity: str) -> bytes:
+    """Give back the text as it was added. Raises `MachineError` when it is not what it was."""
+    try:
+        text = zlib.decompress(body)
+        is_whole = identity_of(text) == identity
+    except (zlib.error, msgspec.DecodeError):
+        is_whole = False
+    if not is_whole:
+        raise MachineError(
+            f"the document {identity[:12]} in the history is damaged",
+            "its content is not what was added",
+            "restore the database from a backup",
+        )
+    return text
+
+
+def _body(text: bytes) -> Row:
+    return {"size_bytes": len(text), "body": zlib.compress(text)}
+
+
+def _document_row(document: Document, source: str) -> Row:
+    machine = machine_of(document.machine)
+    commit = document.machine.get("git_commit")
+    labels = dict.fromkeys(result.client.label for result in document.results)
+    return {
+        "started_ms": _milliseconds(document.started_at, source, "started_at"),
+        "ended_ms": None if document.ended_at is None else _milliseconds(document.ended_at, source, "ended_at"),
+        "machine": machine.fingerprint,
+        "results": len(document.results),
+        "measurements": sum(len(result.measurements) for result in document.results),
+        "failures": sum(len(result.errors) for result in document.results),
+        "s3bench": document.s3bench,
+        "git_commit": commit if isinstance(commit, str) else None,
+        "facts": _json(machine),
+        "clients": _json(tuple(labels)),
+    }
+
+
+def _milliseconds(text: str, source: str, key: str) -> int:
+    try:
+        return parse_milliseconds(text)
+    except ValueError as error:
+        raise BadInput(
+            f"{source}: $.{key} is no time: {text[:40]!r}", "a history is ordered by time", "write ISO 8601"
+        ) from error
+
+
+def _result_row(place: int, result: Result) -> Row:
+    dimensions = [item for dimension in result.dimensions for item in dimension.items()]
+    cell = msgspec.json.encode((result.name, sorted(dimensions), result.tags, result.client.name))
+    return {
+        "place": place,
+        "cell": hashlib.sha256(cell).hexdigest()[:_CELL_LENGTH],
+        "status": result.status.value,
+        "doubtful": sum(bool(measurement.warnings) for measurement in result.measurements),
+        "benchmark": result.name,
+        "dimensions": _json(dimensions),
+        "tags": _json(result.tags),
+        "client": result.client.name,
+        "client_version": result.client.version,
+        "client_label": result.client.label,
+    }
+
+
+def _figure_rows(place: int, result: Result) -> Iterator[Row]:
+    for metric in METRICS:
+        values = [value for each in result.measurements if (value := figure(each, metric.name)) is not None]
+        if values and (middle := _finite(values)) is not None:
+            yield {"place": place, "metric": metric.name, "median": middle, "n": len(values)}
+
+
+def _finite(values: list[float]) -> float | None:
+    """The median, unless no floating-point number can hold it."""
+    try:
+        middle = float(median(values))
+    except OverflowError:
+        return None
+    return middle if math.isfinite(middle) else None
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,293 @@
+"""The history: documents are added once, listed, shown, given back and removed, and figures read over time.
+
+Owns the rows and the questions. Any number of processes may use one history at once: each document is added in one
+transaction of its own, and is there whole or not at all.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Connection, Row
+
+from s3bench.errors import BadInput
+from s3bench.history.address import Address
+from s3bench.history.database import Database, open_database
+from s3bench.history.entry import Added, Entry, Filters, Pruned
+from s3bench.history.indexing import Indexed, index_document, unpack
+from s3bench.history.machine import Machine
+from s3bench.history.moment import milliseconds_of, moment_of
+from s3bench.history.point import Point
+from s3bench.history.tables import DOCUMENTS, FIGURES, RESULTS
+from s3bench.results.document import Status
+from s3bench.results.metrics import METRICS_BY_NAME
+from s3bench.spec.selection import parse_selection
+
+_PREFIX = re.compile(r"[0-9a-f]{4,64}")
+_FINGERPRINT = re.compile(r"[0-9a-f]{1,16}")
+_SHOWN = 12  # hexadecimal digits of an identity, enough among millions of documents
+_CHUNK = 500  # values of one statement; SQLite takes 999 in its older versions (https://www.sqlite.org/limits.html)
+_ENTRY = [column for column in DOCUMENTS.c if column.name != "body"]
+
+
+class History:
+    """An open history, see `open_history`. `now` gives the time of adding."""
+
+    def __init__(self, database: Database, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._database = database
+        self._now = now
+
+    def add(self, text: bytes, *, source: str = "the document") -> Added:
+        """Keep a results document; one that is there already stays as it is. Raises `BadInput` for anything else."""
+        return self.add_indexed(index_document(text, source=source))
+
+    def add_indexed(self, indexed: Indexed) -> Added:
+        """Keep a document that was taken apart, and thereby checked, before."""
+        with self._database.writing() as connection:
+            is_new = self._insert(connection, indexed)
+        return Added(is_new=is_new, identity=indexed.identity)
+
+    def list_documents(self, filters: Filters | None = None) -> tuple[Entry, ...]:
+        """List the documents that meet `filters`, in the order in which their runs started."""
+        with self._database.reading() as connection:
+            return _entries(connection, filters or Filters())
+
+    def show(self, prefix: str) -> tuple[Entry, bytes]:
+        """Give the one document whose identity begins with `prefix`, as it was added."""
+        with self._database.reading() as connection:
+            identity = _resolve(connection, prefix)
+            row = connection.execute(sa.select(*_ENTRY).where(DOCUMENTS.c.identity == identity)).one()
+            return _entry(row), _text(connection, identity)
+
+    def export(self, prefixes: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Give documents back with their identities, as they were added, each once.
+
+        All prefixes are looked up before the first is given. Raises `BadInput` for one that is removed meanwhile.
+        """
+        return self._texts(self.resolve(prefixes))
+
+    def resolve(self, prefixes: Iterable[str]) -> tuple[str, ...]:
+        """Find the identities that begin so, each once. Raises `BadInput` unless each prefix tells one document."""
+        with self._database.reading() as connection:
+            return tuple(dict.fromkeys(_resolve(connection, prefix) for prefix in prefixes))
+
+    def prune(self, *, before: datetime | None = None, keep_last: int | None = None, dry_run: bool = True) -> Pruned:
+        """Remove documents whose runs started before `before` and, on their machine, are not of the last `keep_last`.
+
+        Either may be left out, not both. With `dry_run` nothing is removed, only said.
+        """
+        if before is None and keep_last is None:
+            raise BadInput(
+                "nothing says what is to go", fix="give a date, or how many to keep of each machine, or both"
+            )
+        transaction = self._database.reading if dry_run else self._database.writing
+        with transaction() as connection:
+            going = _going(_entries(connection, Filters()), before, keep_last)
+            if not dry_run:
+                for chunk in _chunks([entry.identity for entry in going]):
+                    connection.execute(sa.delete(DOCUMENTS).where(DOCUMENTS.c.identity.in_(chunk)))
+        return Pruned(is_done=not dry_run, entries=going)
+
+    def points(self, metric: str, *, benchmarks: str = "", client: str = "", machine: str = "") -> tuple[Point, ...]:
+        """Read the figures of `metric` in the order of time; the filters are those of `Filters`."""
+        if metric not in METRICS_BY_NAME:
+            raise BadInput(f"there is no metric {metric[:80]!r}", fix=f"it is one of: {', '.join(METRICS_BY_NAME)}")
+        with self._database.reading() as connection:
+            cells = _cells(connection, benchmarks)
+            rows = [row for chunk in cells for row in connection.execute(_points(metric, client, machine, chunk))]
+        rows.sort(key=lambda row: (row.started_ms, row.number, row.place))
+        return tuple(_point(row, metric) for row in rows)
+
+    def _insert(self, connection: Connection, indexed: Indexed) -> bool:
+        insert = sqlite.insert if self._database.is_sqlite else postgresql.insert
+        values = {**indexed.document, "added_ms": milliseconds_of(self._now())}
+        statement = insert(DOCUMENTS).values(values).on_conflict_do_nothing(index_elements=["identity"]).inline()
+        if connection.execute(statement, execution_options={"preserve_rowcount": True}).rowcount == 0:
+            return False
+        found = sa.select(DOCUMENTS.c.number).where(DOCUMENTS.c.identity == indexed.identity)
+        number = connection.execute(found).scalar_one()
+        for table, rows in ((RESULTS, indexed.results), (FIGURES, indexed.figures)):
+            if rows:
+                connection.execute(sa.insert(table), [{"document": number, **row} for row in rows])
+        return True
+
+    def _texts(self, identities: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        for identity in identities:
+            with self._database.reading() as connection:
+                text = _text(connection, identity)
+            yield identity, text
+
+
+@contextmanager
+def open_history(address: Address, *, create: bool = False) -> Iterator[History]:
+    """Open the history at `address`, its tables brought to today's version; with `create`, made where there is none."""
+    with open_database(address, create=create) as database:
+        yield History(database)
+
+
+def short(identity: str) -> str:
+    """An identity as it is shown."""
+    return identity[:_SHOWN]
+
+
+def _entries(connection: Connection, filters: Filters) -> tuple[Entry, ...]:
+    query = sa.select(*_ENTRY).order_by(DOCUMENTS.c.started_ms, DOCUMENTS.c.number)
+    if filters.since is not None:
+        query = query.where(DOCUMENTS.c.started_ms >= milliseconds_of(filters.since))
+    if filters.until is not None:
+        query = query.where(DOCUMENTS.c.started_ms < milliseconds_of(filters.until))
+    if filters.machine:
+        query = query.where(_is_machine(filters.machine))
+    if filters.benchmarks or filters.client:
+        numbers = _numbers(connection, filters)
+        return tuple(_entry(row) for row in connection.execute(query) if row.number in numbers)
+    return tuple(_entry(row) for row in connection.execute(query))
+
+
+def _numbers(connection: Connection, filters: Filters) -> frozenset[int]:
+    """The documents with a result that fits."""
+    query = sa.select(RESULTS.c.document).distinct()
+    if filters.client:
+        query = query.where(_is_client(filters.client))
+    cells = _cells(connection, filters.benchmarks)
+    queries = (query if chunk is None else query.where(RESULTS.c.cell.in_(chunk)) for chunk in cells)
+    return frozenset(number for each in queries for number in connection.execute(each).scalars())
+
+
+def _cells(connection: Connection, benchmarks: str) -> tuple[Sequence[str] | None, ...]:
+    """The cells that the expression picks, in chunks; one chunk of null where there is no expression."""
+    if not benchmarks:
+        return (None,)
+    selection = parse_selection(benchmarks)
+    columns = (RESULTS.c.cell, RESULTS.c.benchmark, RESULTS.c.dimensions, RESULTS.c.tags, RESULTS.c.client)
+    picked = {
+        row.cell: None
+        for row in connection.execute(sa.select(*columns).distinct())
+        if selection.picks(
+            (
+                row.benchmark,
+                *(value for _, value in _dimensions(row.dimensions)),
+                row.client,
+                *msgspec.json.decode(row.tags, type=tuple[str, ...]),
+            )
+        )
+    }
+    return tuple(_chunks(list(picked)))
+
+
+def _points(metric: str, client: str, machine: str, cells: Sequence[str] | None) -> sa.Select[tuple[object, ...]]:
+    columns = [column for column in RESULTS.c if column.name not in {"cell", "tags", "document"}]
+    document = [DOCUMENTS.c[name] for name in ("number", "identity", "started_ms", "machine", "s3bench", "git_commit")]
+    query = (
+        sa.select(FIGURES.c.median, FIGURES.c.n, *columns, *document)
+        .join_from(
+            RESULTS, FIGURES, sa.and_(FIGURES.c.document == RESULTS.c.document, FIGURES.c.place == RESULTS.c.place)
+        )
+        .join(DOCUMENTS, DOCUMENTS.c.number == RESULTS.c.document)
+        .where(FIGURES.c.metric == metric)
+    )
+    if cells is not None:
+        query = query.where(RESULTS.c.cell.in_(cells))
+    if client:
+        query = query.where(_is_client(client))
+    return query.where(_is_machine(machine)) if machine else query
+
+
+def _is_client(client: str) -> sa.ColumnElement[bool]:
+    return sa.or_(RESULTS.c.client == client, RESULTS.c.client_label == client)
+
+
+def _is_machine(prefix: str) -> sa.ColumnElement[bool]:
+    if not _FINGERPRINT.fullmatch(prefix):
+        raise BadInput(
+            f"{prefix[:40]!r} is no machine",
+            "a machine is told by its fingerprint, 16 hexadecimal digits or their beginning",
+            "see them: s3bench history list",
+        )
+    return DOCUMENTS.c.machine.startswith(prefix)
+
+
+def _resolve(connection: Connection, prefix: str) -> str:
+    """Find the one identity that begins with `prefix`."""
+    if not _PREFIX.fullmatch(prefix):
+        raise BadInput(
+            f"{prefix[:80]!r} is no identity of a document",
+            "it is 64 hexadecimal digits, or the first of them, 4 at least",
+            "see them: s3bench history list",
+        )
+    query = sa.select(DOCUMENTS.c.identity).where(DOCUMENTS.c.identity.startswith(prefix)).limit(3)
+    found = connection.execute(query.order_by(DOCUMENTS.c.identity)).scalars().all()
+    if not found:
+        raise BadInput(f"the history has no document {prefix}", fix="see them: s3bench history list")
+    if len(found) > 1:
+        raise BadInput(f"{prefix} is the beginning of several documents", ", ".join(found), "give more digits")
+    identity: str = found[0]
+    return identity
+
+
+def _text(connection: Connection, identity: str) -> bytes:
+    body = connection.execute(sa.select(DOCUMENTS.c.body).where(DOCUMENTS.c.identity == identity)).scalar()
+    if body is None:
+        raise BadInput(f"the document {short(identity)} was removed meanwhile")
+    return unpack(body, identity)
+
+
+def _going(entries: Sequence[Entry], before: datetime | None, keep_last: int | None) -> tuple[Entry, ...]:
+    """Those of `entries`, which are in the order of time, that neither of the two keeps."""
+    by_machine: dict[str, list[str]] = {}
+    for entry in entries:
+        by_machine.setdefault(entry.machine, []).append(entry.identity)
+    kept = {identity for identities in by_machine.values() for identity in identities[-keep_last:]} if keep_last else ()
+    until_ms = None if before is None else milliseconds_of(before)
+    is_old = (until_ms is None or milliseconds_of(entry.started_at) < until_ms for entry in entries)
+    return tuple(entry for entry, old in zip(entries, is_old, strict=True) if old and entry.identity not in kept)
+
+
+def _chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (values[start : start + _CHUNK] for start in range(0, len(values), _CHUNK))
+
+
+def _dimensions(text: str) -> tuple[tuple[str, str], ...]:
+    return msgspec.json.decode(text, type=tuple[tuple[str, str], ...])
+
+
+def _entry(row: Row[tuple[object, ...]]) -> Entry:
+    return Entry(
+        identity=row.identity,
+        started_at=moment_of(row.started_ms),
+        ended_at=None if row.ended_ms is None else moment_of(row.ended_ms),
+        added_at=moment_of(row.added_ms),
+        s3bench=row.s3bench,
+        commit=row.git_commit,
+        machine=row.machine,
+        machine_facts=msgspec.json.decode(row.facts, type=Machine),
+        clients=msgspec.json.decode(row.clients, type=tuple[str, ...]),
+        results=row.results,
+        measurements=row.measurements,
+        failures=row.failures,
+        size_bytes=row.size_bytes,
+    )
+
+
+def _point(row: Row[tuple[object, ...]], metric: str) -> Point:
+    return Point(
+        document=row.identity,
+        benchmark=row.benchmark,
+        dimensions=_dimensions(row.dimensions),
+        client=row.client,
+        client_version=row.client_version,
+        client_label=row.client_label,
+        metric=metric,
+        value=row.median,
+        n=row.n,
+        doubtful=row.doubtful,
+        status=Status(row.status),
+        machine=row.machine,
+        s3bench=row.s3bench,
+        commit=row.git_commit,
+        at=moment_of(row.started_ms),
+    )

@@ -1,0 +1,199 @@
+"""What a search for the first version that changed came to, as text for a terminal: the answer first.
+
+Tables are never wider than the terminal: where it is too narrow, columns are left out. Sentences are one line each,
+which the terminal folds.
+"""
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec.structs import replace
+from rich.text import Text
+
+from s3bench.report import gate_digest as words
+from s3bench.report.columns import Column, fitted, heading_lines, row_lines
+from s3bench.report.terminal import printable, rendered, terminal_console
+from s3bench.units import render_seconds
+from s3bench.verdict.bisection import Answer, Ending, Found, Outcome, Purpose
+from s3bench.verdict.bisection_record import BisectRecord
+from s3bench.verdict.row import Row
+
+_STYLES = {
+    Ending.FOUND: "green",
+    Ending.NO_CHANGE: "green",
+    Ending.SUSPECTS: "yellow",
+    Ending.UNSETTLED: "yellow",
+    Ending.FAILED: "red",
+}
+_SKIPPED_MAX = 8
+_NOTHING = "-"
+
+
+def render_bisection(record: BisectRecord, *, width: int, color: bool, kept: Path | None = None) -> str:
+    """Render a search for a terminal of `width` columns. `kept` is its file. Color adds nothing to the meaning."""
+    console = terminal_console(color=color)
+    found = record.found
+    style = "yellow" if found is None else _STYLES[found.ending]
+    lines = [
+        rendered(Text(_headline(record), style=f"bold {style}"), console),
+        *(rendered(Text(f"  {printable(line)}"), console) for line in _sentences(record)),
+        *_table(record, width),
+        *(rendered(Text.assemble((f"{kind}: ", "cyan"), printable(text)), console) for kind, text in _more(record)),
+    ]
+    if found is None and kept is not None:
+        lines.append(rendered(Text(f"go on with: s3bench bisect --resume {shlex.quote(str(kept))}"), console))
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def answer_line(record: BisectRecord, answer: Answer) -> str:
+    """One comparison and what it showed, as a line: `2.36.1 against 2.34.0: changed, +10.2% slower (20 pairs)`."""
+    comparison, row = answer.comparison, answer.row
+    older, newer = record.versions[comparison.older], record.versions[comparison.newer]
+    told = "" if row is None else f", {_change(answer, has_word=True)} ({row.pairs} pairs)"
+    why = f": {answer.reasons[0]}" if answer.reasons and answer.outcome is not Outcome.CHANGED else ""
+    return printable(f"{newer} against {older}: {answer.outcome}{told}{why}")
+
+
+def _headline(record: BisectRecord) -> str:
+    found, subject = record.found, printable(record.subject)
+    if found is None:
+        return f"not done: {subject}: {record.stopped or 'comparisons are left to make'}"
+    match found.ending:
+        case Ending.FOUND:
+            return f"found: {printable(record.named(found.first or 0))} is the first that {_changed(record, found)}"
+        case Ending.SUSPECTS:
+            count = (found.first or 0) - (found.last or 0)
+            span = f"after {_name(record, found.last)}, up to {_name(record, found.first)}"
+            return (
+                f"suspects: one of {count} versions of {subject}, {span}, is the first that {_changed(record, found)}"
+            )
+        case Ending.NO_CHANGE:
+            return f"no change: {printable(record.named(-1))} against {_name(record, 0)}: nothing to find"
+    return f"{found.ending}: {subject} from {_name(record, 0)} to {_name(record, -1)}"
+
+
+def _changed(record: BisectRecord, found: Found) -> str:
+    where = f" of {printable(found.benchmark)}" if found.benchmark else " over all benchmarks"
+    size = "" if found.size is None else f": {_size(found.size, is_turned=found.is_better)}"
+    against = f", against {_name(record, found.sized_from)}"
+    return f"changed {found.metric}{where}{size}{against if size else ''}"
+
+
+def _size(row: Row, *, is_turned: bool) -> str:
+    """The change of the newer version with its 95 % interval."""
+    turned = _turned(row) if is_turned else row
+    return f"{words.change(turned)} (95 % interval {words.interval(turned)})"
+
+
+def _turned(row: Row) -> Row:
+    """The same with the sides changed over: the gate was asked whether the older version is worse."""
+    ends = [None if end is None else _inverse(end) for end in (row.high, row.low)]
+    return replace(
+        row,
+        baseline=row.candidate,
+        candidate=row.baseline,
+        change=None if row.change is None else _inverse(row.change),
+        low=ends[0],
+        high=ends[1],
+    )
+
+
+def _inverse(change: float) -> float:
+    return 1 / (1 + change) - 1
+
+
+def _sentences(record: BisectRecord) -> Iterator[str]:
+    """What qualifies the headline."""
+    found = record.found
+    if found is None:
+        if following := len(record.answers):
+            yield f"{following} comparisons are made"
+        return
+    yield from found.reasons
+    if found.ending in {Ending.FOUND, Ending.SUSPECTS}:
+        yield (
+            f"wrong with a chance of at most {found.error:.0%} where the change came at once and stayed; "
+            "of a metric that changed back and forth it is one of the changes"
+        )
+    if found.ending is Ending.UNSETTLED and found.first is None:
+        yield "a longer benchmark, a quieter machine or more pairs (--pairs 20,40,80,160) may settle it"
+    if found.ending is Ending.NO_CHANGE:
+        yield from _bounds(record)
+        yield "what came and went between the ends is not seen by comparing them"
+    if found.skipped:
+        names = [record.versions[place] for place in found.skipped]
+        more = f" and {len(names) - _SKIPPED_MAX} more" if len(names) > _SKIPPED_MAX else ""
+        yield f"nothing is known of {', '.join(names[:_SKIPPED_MAX])}{more}: see below"
+    yield from found.notes
+
+
+def _bounds(record: BisectRecord) -> Iterator[str]:
+    for answer in record.answers:
+        row = answer.row
+        if row is not None and row.at_most is not None and answer.outcome is Outcome.UNCHANGED:
+            how = "better" if answer.comparison.is_swapped else "worse"
+            yield f"{row.subject} is at most {row.at_most:+.1%} {how}"
+
+
+def _table(record: BisectRecord, width: int) -> Iterator[str]:
+    """Render one line a comparison, in the order in which they were made."""
+    if not record.answers:
+        return
+    made = record.answers
+    columns = fitted(
+        [
+            Column(heading="compared", cells=tuple(_name(record, each.comparison.newer) for each in made)),
+            Column(heading="against", cells=tuple(_name(record, each.comparison.older) for each in made)),
+            Column(heading="answer", cells=tuple(str(each.outcome) for each in made)),
+            Column(heading="change", cells=tuple(_change(each, has_word=True) for each in made), rank=1),
+            Column(heading="interval", cells=tuple(_interval(each) for each in made), rank=1),
+            Column(heading="limits", cells=tuple(_limits(each) for each in made), rank=3),
+            Column(heading="pairs", cells=tuple(_pairs(each) for each in made), rank=2),
+            Column(heading="took", cells=tuple(render_seconds(each.took_s) for each in made), rank=4),
+            Column(heading="for", cells=tuple(str(each.comparison.purpose) for each in made), rank=5),
+        ],
+        width=width,
+    )
+    yield from heading_lines(columns)
+    yield from row_lines(columns)
+
+
+def _row(answer: Answer) -> Row | None:
+    return _turned(answer.row) if answer.row is not None and answer.comparison.is_swapped else answer.row
+
+
+def _change(answer: Answer, *, has_word: bool) -> str:
+    row = _row(answer)
+    return _NOTHING if row is None else words.change(row, has_word=has_word)
+
+
+def _interval(answer: Answer) -> str:
+    row = _row(answer)
+    return _NOTHING if row is None else words.interval(row)
+
+
+def _limits(answer: Answer) -> str:
+    return _NOTHING if answer.row is None else words.limits(answer.row)
+
+
+def _pairs(answer: Answer) -> str:
+    return _NOTHING if answer.row is None else str(answer.row.pairs)
+
+
+def _more(record: BisectRecord) -> Iterator[tuple[str, str]]:
+    """What stands below the table: answers that are none, versions left out, doubts."""
+    for answer in record.answers:
+        is_said = record.found is not None and answer.reasons == record.found.reasons
+        if answer.outcome in {Outcome.FAILED, Outcome.WITHDRAWN, Outcome.UNDECIDED} and not is_said:
+            yield str(answer.outcome), f"{_name(record, answer.comparison.newer)}: {'; '.join(answer.reasons)}"
+    ends = [answer for answer in record.answers if answer.comparison.purpose is Purpose.ENDS]
+    doubts = [f"{row.subject}: {warning}" for answer in ends if (row := answer.row) for warning in row.warnings]
+    for text in record.left_out:
+        yield "left out", text
+    for text in (*record.warnings, *doubts):
+        yield "warning", text
+
+
+def _name(record: BisectRecord, place: int | None) -> str:
+    return _NOTHING if place is None else printable(record.versions[place])

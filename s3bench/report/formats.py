@@ -1,0 +1,111 @@
+"""The formats of `s3bench report --format`, and what renders each.
+
+Owns the table. What a format holds, and what it cannot, stands at the head of its own module.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+from s3bench.report.run_bencher import render_bencher
+from s3bench.report.run_cloudwatch import render_cloudwatch
+from s3bench.report.run_csv import render_csv
+from s3bench.report.run_github import render_github
+from s3bench.report.run_gobench import render_gobench
+from s3bench.report.run_hyperfine import render_hyperfine
+from s3bench.report.run_junit import render_junit
+from s3bench.report.run_markdown import render_markdown
+from s3bench.report.run_openmetrics import render_openmetrics
+from s3bench.report.run_otava import render_otava
+from s3bench.report.run_perfetto import render_perfetto
+from s3bench.report.run_pyperf import render_pyperf
+from s3bench.results.document import Document
+
+
+class Format(StrEnum):
+    """The formats by their names on the command line."""
+
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    PYPERF = "pyperf"
+    HYPERFINE = "hyperfine"
+    GOBENCH = "gobench"
+    GITHUB = "github-action-benchmark"
+    BENCHER = "bencher"
+    OPENMETRICS = "openmetrics"
+    JUNIT = "junit"
+    PERFETTO = "perfetto"
+    CLOUDWATCH = "cloudwatch"
+    OTAVA = "otava"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendering:
+    """How a document becomes a format: its function, the usual extension of a file, and one line of what it is for.
+
+    `render_several` renders documents into one file; it is `None` where a file holds one alone.
+    """
+
+    render: Callable[[Document], str]
+    extension: str
+    description: str
+    render_several: Callable[[Sequence[Document]], str] | None = None
+
+
+def _render_markdowns(documents: Sequence[Document]) -> str:
+    """One after the other, an empty line between them."""
+    return "\n".join(render_markdown(document) for document in documents)
+
+
+def _render_otavas(documents: Sequence[Document]) -> str:
+    """A row for each."""
+    return render_otava(*documents)
+
+
+RENDERINGS: Mapping[Format, Rendering] = MappingProxyType(
+    {
+        Format.CSV: Rendering(
+            render=render_csv, extension="csv", description="a line for each measurement, every metric a column"
+        ),
+        Format.MARKDOWN: Rendering(
+            render=render_markdown,
+            extension="md",
+            description="tables for a pull request: medians with intervals",
+            render_several=_render_markdowns,
+        ),
+        Format.PYPERF: Rendering(
+            render=render_pyperf, extension="json", description="for `pyperf stats` and `pyperf compare_to`"
+        ),
+        Format.HYPERFINE: Rendering(
+            render=render_hyperfine, extension="json", description="as hyperfine's --export-json; no load runs"
+        ),
+        Format.GOBENCH: Rendering(
+            render=render_gobench, extension="txt", description="Go benchmark text, for benchstat"
+        ),
+        Format.GITHUB: Rendering(
+            render=render_github, extension="json", description="for its customSmallerIsBetter; no throughput"
+        ),
+        Format.BENCHER: Rendering(
+            render=render_bencher, extension="json", description="Bencher Metric Format, for `bencher run`"
+        ),
+        Format.OPENMETRICS: Rendering(
+            render=render_openmetrics, extension="prom", description="OpenMetrics text, for Prometheus: medians"
+        ),
+        Format.JUNIT: Rendering(
+            render=render_junit, extension="xml", description="for CI servers: failed iterations are failed tests"
+        ),
+        Format.PERFETTO: Rendering(
+            render=render_perfetto, extension="json", description="a trace of one iteration of each result"
+        ),
+        Format.CLOUDWATCH: Rendering(
+            render=render_cloudwatch, extension="jsonl", description="input of PutMetricData, one call a line"
+        ),
+        Format.OTAVA: Rendering(
+            render=render_otava,
+            extension="csv",
+            description="a row for each document, for Apache Otava",
+            render_several=_render_otavas,
+        ),
+    }
+)

@@ -1,0 +1,53 @@
+"""Results of whichever tool wrote them: ours, pyperf's, hyperfine's or warp's, told apart by their keys."""
+
+from typing import Any
+
+import msgspec
+
+from s3bench.errors import BadInput
+from s3bench.results.document import Document, parse_document
+from s3bench.results.foreign_tree import decode_tree
+from s3bench.results.from_hyperfine import from_hyperfine, is_hyperfine
+from s3bench.results.from_pyperf import from_pyperf, is_pyperf
+from s3bench.results.from_warp import from_warp, is_warp
+
+
+def read_any(content: bytes, *, source: str) -> Document:
+    """Read a results document, or make one of another tool's file; its first warning then names `source` and the tool.
+
+    Raises `BadInput`, with the path of what is wrong, for a file of a known tool that breaks its format, and for any
+    other file.
+    """
+    if _is_ours(content):
+        return parse_document(content, source=source)
+    tree = decode_tree(content, source=source)
+    if is_pyperf(tree):
+        return from_pyperf(tree, source=source)
+    if is_hyperfine(tree):
+        return from_hyperfine(tree, source=source)
+    if is_warp(tree):
+        return from_warp(tree, source=source)
+    raise BadInput(
+        f"{source} holds results of no tool that is known here",
+        f"its keys are {_keys(tree)}",
+        "give a file of `s3bench run -o`, pyperf, hyperfine --export-json, or `warp analyze --json`",
+    )
+
+
+def _is_ours(content: bytes) -> bool:
+    """Whether it is a document of s3bench; passes over all else, since large ones are to be decoded once."""
+    try:
+        return msgspec.json.decode(content, type=_Head).s3bench is not None
+    except msgspec.DecodeError:
+        return False
+
+
+class _Head(msgspec.Struct, frozen=True):
+    """The key that our documents have and others have not."""
+
+    s3bench: Any = None
+
+
+def _keys(tree: dict[str, object]) -> str:
+    shown = sorted(tree)[:5]
+    return ", ".join(repr(key[:40]) for key in shown) + (", ..." if len(tree) > len(shown) else "") or "none"

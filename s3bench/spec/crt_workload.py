@@ -1,0 +1,328 @@
+"""The workload files of AWS's CRT S3 benchmarks (`*.run.json`) as definitions.
+
+The format is version 2 of https://github.com/awslabs/aws-crt-s3-benchmarks, `workloads/README.md`: every key is
+required, and another version is refused, as it asks of all runners. A workload is a set of files that are all uploaded
+or all downloaded; its tasks become the one command that does the same, as in that project's own runner for aws-cli
+(`runners/s3-benchrunner-python/runner/cli.py`): a single file is copied, several are the files of one directory.
+"""
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from xml.sax.saxutils import escape
+
+from s3bench.errors import BadDefinitions, Problem
+from s3bench.spec.compound import Either, Key, ListOf, Record
+from s3bench.spec.definition import ClientKind, Definition, Environment, FileBody, Fill, FixtureFile, Match, Response
+from s3bench.spec.environment_table import OBJECT_BYTES_MAX
+from s3bench.spec.listing import LISTED_AT, PAGE_KEYS_MAX
+from s3bench.spec.names import FIXTURE_NAME
+from s3bench.spec.reader import Complaint, Report, Steps, decode_json, quoted, render_path
+from s3bench.spec.shape import Shape, Text, Whole, Word, wrong_kind
+
+SUFFIX = ".run.json"
+"""What the names of workload files end in."""
+
+_VERSION = 2
+_COUNT_MAX = 2**53
+_UPLOADED, _STORED, _LANDED = "upload_from", "stored", "download_to"
+_BUCKET = "bucket"
+_UNITS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
+_EVERY_CLIENT = tuple(kind for kind in ClientKind if kind is not ClientKind.CLI)
+_KNOW_CHECKSUMS = (ClientKind.CLI_CLASSIC, ClientKind.CLI_CRT)
+
+
+class _Action(StrEnum):
+    UPLOAD = "upload"
+    DOWNLOAD = "download"
+
+
+class _Checksum(StrEnum):
+    CRC32 = "CRC32"
+    CRC32C = "CRC32C"
+    SHA1 = "SHA1"
+    SHA256 = "SHA256"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Task:
+    action: _Action
+    key: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Written:
+    version: int
+    comment: str
+    files_on_disk: bool
+    checksum: _Checksum | None
+    repeat_count_max: int
+    repeat_s_max: int
+    tasks: tuple[_Task, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrtWorkload:
+    """The definitions that a workload file asks for, and `notes` in words of what they leave open or do otherwise."""
+
+    definitions: tuple[Definition, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Flag:
+    noun: str = "true or false"
+
+    def read(self, value: object, at: Steps, report: Report) -> bool:
+        if not isinstance(value, bool):
+            report.add(at, wrong_kind(value, at, self.noun, "write true or false, without quotes"))
+        return value is True
+
+    def schema(self) -> dict[str, object]:
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Null:
+    noun: str = "null"
+
+    def read(self, value: object, at: Steps, report: Report) -> None:
+        if value is not None:
+            report.add(at, wrong_kind(value, at, self.noun, "write null"))
+
+    def schema(self) -> dict[str, object]:
+        return {"type": "null"}
+
+
+def _key(name: str, becomes: str, shape: Shape[object], meaning: str) -> Key:
+    return Key(name=name, becomes=becomes, shape=shape, required=True, meaning=meaning)
+
+
+_TASK = Record(
+    make=_Task,
+    noun="a task",
+    keys=(
+        _key("action", "action", Word(words=_Action, noun="an action"), "`upload` or `download`."),
+        _key("key", "key", Text(rule=FIXTURE_NAME), "The object's key, and the file's path."),
+        _key("size", "size_bytes", Whole(minimum=0, maximum=OBJECT_BYTES_MAX, unit="bytes"), "Its size in bytes."),
+    ),
+)
+
+_WORKLOAD = Record(
+    make=_Written,
+    noun="a workload",
+    keys=(
+        _key("version", "version", Whole(minimum=0, maximum=_COUNT_MAX), "Version of the format."),
+        _key("comment", "comment", Text(), "Why there is this workload."),
+        _key("filesOnDisk", "files_on_disk", _Flag(), "Whether data comes from files, or from memory."),
+        _key(
+            "checksum",
+            "checksum",
+            Either(usual=Word(words=_Checksum, noun="a checksum or null"), special=_Null(), special_type=type(None)),
+            "Checksum that uploads carry and downloads verify.",
+        ),
+        _key("maxRepeatCount", "repeat_count_max", Whole(minimum=0, maximum=_COUNT_MAX), "Most repetitions."),
+        _key("maxRepeatSecs", "repeat_s_max", Whole(minimum=0, maximum=_COUNT_MAX, unit="seconds"), "Most seconds."),
+        _key("tasks", "tasks", ListOf(item=_TASK, least=1), "What is transferred."),
+    ),
+)
+
+
+def parse_crt_workload(content: bytes, *, source: str) -> tuple[Definition, ...]:
+    """Return the definitions of a workload file; raises as `read_crt_workload`."""
+    return read_crt_workload(content, source=source).definitions
+
+
+def read_crt_workload(content: bytes, *, source: str) -> CrtWorkload:
+    """Read a workload file; `source` is its path, from which the benchmark has its name.
+
+    Raises `BadDefinitions` with every problem and its JSON path: what is no workload of version 2, and what no command
+    of the clients does.
+    """
+    written = _read(content, source)
+    definition = _definition(written, _name(source))
+    return CrtWorkload(definitions=(definition,), notes=tuple(_notes(written, definition.name)))
+
+
+def _read(content: bytes, source: str) -> _Written:
+    try:
+        document = decode_json(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        document = Complaint(f"is not UTF-8: byte {error.start} is 0x{content[error.start]:02x}", "save it as UTF-8")
+    if isinstance(document, Complaint):
+        raise BadDefinitions(source, (Problem(path="$", what=document.what, fix=document.fix),))
+    report = Report()
+    written = _WORKLOAD.read(document, (), report)
+    _check(written, report)
+    if problems := report.problems(document):
+        raise BadDefinitions(source, problems)
+    return written
+
+
+def _check(written: _Written, report: Report) -> None:
+    """File what the keys say together and no definition can express."""
+    if not report.touches(("version",)) and written.version != _VERSION:
+        said = f"is {written.version}, and runners know version {_VERSION} of workloads"
+        report.add(("version",), Complaint(said, f"build it anew for version {_VERSION}"))
+    first: dict[str, int] = {}
+    for index, task in enumerate(written.tasks):
+        at: Steps = ("tasks", index)
+        if report.touches(at):
+            continue
+        if task.action is not written.tasks[0].action and not report.touches(("tasks", 0)):
+            said = f"is `{task.action}` beside `{written.tasks[0].action}`: no single command goes both ways at once"
+            report.add((*at, "action"), Complaint(said, "write a workload for each way"))
+        if task.key in first:
+            said = f"is {quoted(task.key)}, which `tasks[{first[task.key]}]` has already: a command moves a file once"
+            report.add((*at, "key"), Complaint(said, "give each task a key of its own; `s3bench load` repeats objects"))
+        first.setdefault(task.key, index)
+    if written.checksum and any(task.action is _Action.DOWNLOAD for task in written.tasks):
+        said = f"is {quoted(written.checksum)} for downloads, and the objects stored for them carry no such checksum"
+        report.add(("checksum",), Complaint(said, "write null: every byte that arrives is compared with the object"))
+    _check_places(written.tasks, report)
+
+
+def _check_places(tasks: Sequence[_Task], report: Report) -> None:
+    """File each key that is a directory of another one."""
+    directories = {parent: index for index, task in enumerate(tasks) for parent in _parents(task.key)}
+    for index, task in enumerate(tasks):
+        at: Steps = ("tasks", index, "key")
+        if task.key in directories and not report.touches(at):
+            said = f"is {quoted(task.key)}, a directory in {render_path(('tasks', directories[task.key], 'key'))}"
+            report.add(at, Complaint(said, "give it another key: on the disk it cannot be both"))
+
+
+def _parents(key: str) -> Iterator[str]:
+    while key := posixpath.dirname(key):
+        yield key
+
+
+def _definition(written: _Written, name: str) -> Definition:
+    tasks = written.tasks
+    uploads = tasks[0].action is _Action.UPLOAD
+    root = _UPLOADED if uploads else _STORED
+    return Definition(
+        name=name,
+        command=_command(written),
+        dimensions=tuple(_dimensions(tasks)),
+        environment=Environment(
+            files=tuple(
+                FixtureFile(name=f"{root}/{task.key}", size_bytes=task.size_bytes, fill=Fill.RANDOM) for task in tasks
+            )
+        ),
+        responses=_UPLOAD_RESPONSES if uploads else tuple(_download_responses(tasks)),
+        clients=_KNOW_CHECKSUMS if written.checksum else _EVERY_CLIENT,
+    )
+
+
+def _command(written: _Written) -> tuple[str, ...]:
+    """One file by its name, several by the deepest directory that holds them all: nothing else is in the workspace."""
+    keys = [task.key for task in written.tasks]
+    place = keys[0] if len(keys) == 1 else _directory(keys)
+    remote = f"s3://{_BUCKET}/{place}"
+    local = posixpath.join(_UPLOADED if written.tasks[0].action is _Action.UPLOAD else _LANDED, place).rstrip("/")
+    way = (local, remote) if written.tasks[0].action is _Action.UPLOAD else (remote, local)
+    recursive = ("--recursive",) if len(keys) > 1 else ()
+    checksum = ("--checksum-algorithm", str(written.checksum)) if written.checksum else ()
+    return ("s3", "cp", *way, *recursive, "--quiet", *checksum)
+
+
+def _directory(keys: Sequence[str]) -> str:
+    return posixpath.commonpath([posixpath.dirname(key) for key in keys])
+
+
+def _dimensions(tasks: Sequence[_Task]) -> Iterator[tuple[str, str]]:
+    sizes = {task.size_bytes for task in tasks}
+    yield "FileCount", f"{len(tasks)}"
+    if len(sizes) == 1:
+        yield "FileSize", exact_size(sizes.pop())
+    else:
+        yield "TotalSize", exact_size(sum(task.size_bytes for task in tasks))
+
+
+def exact_size(size_bytes: int) -> str:
+    """`256KiB`, as the names of the workloads have it, where that is exact; else bytes."""
+    for unit, factor in _UNITS:
+        if size_bytes and size_bytes % factor == 0:
+            return f"{size_bytes // factor}{unit}"
+    return f"{size_bytes}B"
+
+
+_UPLOAD_RESPONSES = (
+    Response(match=Match(method="PUT", path=f"/{_BUCKET}/*"), instances=None),
+    Response(
+        match=Match(method="POST", path=f"/{_BUCKET}/*", query=(("uploads", ""),)),
+        body=f"<InitiateMultipartUploadResult><Bucket>{_BUCKET}</Bucket><Key>object</Key><UploadId>upload</UploadId>"
+        "</InitiateMultipartUploadResult>",
+        instances=None,
+    ),
+    Response(
+        match=Match(method="POST", path=f"/{_BUCKET}/*", query=(("uploadId", ""),)),
+        body=f"<CompleteMultipartUploadResult><Location>/{_BUCKET}/object</Location><Bucket>{_BUCKET}</Bucket>"
+        '<Key>object</Key><ETag>"00000000000000000000000000000000-1"</ETag></CompleteMultipartUploadResult>',
+        instances=None,
+    ),
+)
+
+
+def _download_responses(tasks: Sequence[_Task]) -> Iterator[Response]:
+    """What a stub answers, and what tells the emulator and a live endpoint which objects there are."""
+    keys = [task.key for task in tasks]
+    place = keys[0] if len(keys) == 1 else posixpath.join(_directory(keys), "*")
+    body = FileBody(file=f"{_STORED}/{place}")
+    if len(tasks) > 1:
+        yield from _listings(sorted(tasks, key=lambda task: task.key.encode()))
+    for method in ("HEAD", "GET"):
+        yield Response(match=Match(method=method, path=f"/{_BUCKET}/{place}"), body=body, instances=None)
+
+
+def _listings(tasks: Sequence[_Task]) -> Iterator[Response]:
+    """ListObjectsV2 in the order of the keys' bytes; later pages first, since their requests fit the first one too."""
+    starts = range(0, len(tasks), PAGE_KEYS_MAX)
+    for number in reversed(range(len(starts))):
+        page = tasks[starts[number] : starts[number] + PAGE_KEYS_MAX]
+        following = f"page-{number + 1}" if number + 1 < len(starts) else ""
+        token = (("continuation-token", f"page-{number}"),) if number else ()
+        yield Response(
+            match=Match(method="GET", path=f"/{_BUCKET}", query=(("list-type", ""), *token)),
+            headers=(("Content-Type", "application/xml"),),
+            body=_page_xml(page, following),
+            instances=None,
+        )
+
+
+def _page_xml(tasks: Sequence[_Task], following: str) -> str:
+    contents = "".join(
+        f"<Contents><Key>{escape(task.key)}</Key><LastModified>{LISTED_AT}</LastModified>"
+        f'<ETag>"00000000000000000000000000000000"</ETag><Size>{task.size_bytes}</Size></Contents>'
+        for task in tasks
+    )
+    more = f"<NextContinuationToken>{following}</NextContinuationToken>" if following else ""
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
+        f"<KeyCount>{len(tasks)}</KeyCount><MaxKeys>{PAGE_KEYS_MAX}</MaxKeys>"
+        f"<IsTruncated>{'true' if following else 'false'}</IsTruncated>{more}{contents}</ListBucketResult>"
+    )
+
+
+def _name(source: str) -> str:
+    """The file's name without its ending, as that project calls its workloads; without what cannot be printed."""
+    name = posixpath.basename(source.replace("\\", "/")).removesuffix(SUFFIX)
+    shown = "".join(character if character.isprintable() else " " for character in name).strip()
+    return shown or "workload"
+
+
+def _notes(written: _Written, name: str) -> Iterator[str]:
+    yield (
+        f"{name}: the workload asks for {written.repeat_count_max} repetitions, or {written.repeat_s_max} seconds of"
+        " them; s3bench repeats as --num-iterations says, each time in a new process"
+    )
+    if not written.files_on_disk:
+        yield (
+            f"{name}: the workload keeps its data in memory, and here they are files: name a directory in memory by"
+            " S3BENCH_TMPDIR (such as /dev/shm), or the disk counts as well"
+        )
+    if written.checksum:
+        yield f"{name}: the checksum {written.checksum} is asked for by an option that aws-cli alone has"

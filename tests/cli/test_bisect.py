@@ -1,0 +1,270 @@
+"""`s3bench bisect`: what it refuses, what it prints and keeps, how it goes on, and its exit codes."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import click
+import pytest
+
+from s3bench.bisecting import Step
+from s3bench.cli import bisect
+from s3bench.cli.bisect import bisect_command
+from s3bench.clients.releases import Base, Combinable
+from s3bench.errors import BadInput, MachineError
+from s3bench.gating import Standing
+from s3bench.spec.definition import ClientKind
+from s3bench.verdict.bisection import Answer, Bisection, Comparison, answer_of, failed_answer
+from tests.verdict.evidence_maker import paired, ratios
+
+VERSIONS = tuple(f"0.{place}" for place in range(8))
+ENDS = ("--client", "s5cmd", "--good", "0.0", "--bad", "0.7", "-k", "upload and 4KB and cp and not 100 and not 5,000")
+
+
+@dataclass
+class Machine:
+    """Plays the search's runs: versions from `first` on are slower; it stops before the comparison `stops_at`."""
+
+    first: int = 5
+    broken: tuple[int, ...] = ()
+    stops_at: int = 99
+    by: BaseException | None = None
+    sigma: float = 0.002
+
+    def __call__(
+        self, bisection: Bisection, answers: tuple[Answer, ...], _measure: object, *, seed: int, now: object
+    ) -> Iterator[Step]:
+        del seed, now
+        made = tuple(answers)
+        while isinstance(comparison := bisection.next(made), Comparison):
+            yield Step(comparison=comparison)
+            worsening = 0.2 if comparison.older < self.first <= comparison.newer else 0.0
+            cell = paired(ratios(worsening, self.sigma), memories=[1] * 40)
+            is_over = len(made) == self.stops_at
+            yield Step(
+                comparison=comparison,
+                standing=Standing(
+                    cells=(cell,), look=1, goal=10, undecided=1, pairs_planned=10, pairs_done=4, is_out_of_time=is_over
+                ),
+            )
+            if is_over:
+                if self.by is not None:
+                    raise self.by
+                return
+            is_broken = comparison.newer in self.broken
+            answer = (
+                failed_answer(comparison, comparison.newer, "gone") if is_broken else answer_of(comparison, (cell,))
+            )
+            made = (*made, answer)
+            yield Step(comparison=comparison, answer=answer)
+
+
+@dataclass
+class Told:
+    code: int
+    out: str
+    err: str
+
+
+Bisect = Callable[..., Told]
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    playing = Machine()
+    monkeypatch.setattr(bisect, "run_bisection", playing)
+    monkeypatch.setattr(bisect, "measurer", lambda *_args, **_named: None)
+    monkeypatch.setattr(bisect, "_bench", lambda **_: nullcontext())
+    monkeypatch.setattr(bisect, "releases_between", lambda *_: VERSIONS)
+    return playing
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Bisect:
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def call(*arguments: object) -> Told:
+        try:
+            code = bisect_command.main([str(each) for each in arguments], standalone_mode=False)
+        except click.exceptions.Exit as stop:
+            code = stop.exit_code
+        captured = capfdbinary.readouterr()
+        return Told(code=int(code), out=captured.out.decode(), err=captured.err.decode())
+
+    return call
+
+
+@pytest.mark.usefixtures("machine")
+def test_it_prints_the_first_version_and_keeps_the_record(run: Bisect, tmp_path: Path) -> None:
+    told = run(*ENDS, "-o", tmp_path / "out.json", "--seed", 3)
+    assert told.code == 0
+    assert told.out.startswith("found: s5cmd 0.5 is the first that changed total_time of ")
+    record = json.loads((tmp_path / "out.json").read_text())
+    assert (record["found"]["first"], record["seed"], record["versions"]) == (5, 3, list(VERSIONS))
+    assert record["ended_at"]
+    assert record["unfinished"] == []
+    assert "comparing 0.7 with 0.0" in told.err
+    assert "0.4 against 0.0: unchanged" in told.err
+
+
+@pytest.mark.usefixtures("machine")
+def test_json_is_the_record_and_quiet_is_quiet(run: Bisect) -> None:
+    told = run(*ENDS, "--json", "-q")
+    assert json.loads(told.out)["found"]["ending"] == "found"
+    assert told.err == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "said"),
+    [
+        ({"first": 99}, 0, "no change"),
+        ({"broken": (4, 5)}, 3, "suspects"),
+        ({"sigma": 0.9}, 3, "not settled"),
+        ({"broken": (7,)}, 4, "failed"),
+    ],
+)
+def test_exit_codes_say_how_it_ended(
+    change: dict[str, Any], code: int, said: str, run: Bisect, machine: Machine
+) -> None:
+    for name, value in change.items():
+        setattr(machine, name, value)
+    told = run(*ENDS, "-q")
+    assert (told.code, told.out.startswith(said)) == (code, True)
+
+
+def test_what_was_measured_is_kept_on_ctrl_c_and_gone_on_with(run: Bisect, machine: Machine, tmp_path: Path) -> None:
+    file = tmp_path / "out.json"
+    machine.stops_at, machine.by = 2, KeyboardInterrupt()
+    with pytest.raises((KeyboardInterrupt, click.Abort)):
+        run(*ENDS, "-o", file)
+    kept = json.loads(file.read_text())
+    assert (len(kept["answers"]), kept["stopped"], kept["found"]) == (2, "interrupted", None)
+    assert len(kept["unfinished"]) == 1
+    machine.stops_at = 99
+    told = run("--resume", file)
+    assert (told.code, "found: s5cmd 0.5" in told.out) == (0, True)
+    resumed = json.loads(file.read_text())
+    assert resumed["answers"][:2] == kept["answers"]
+    assert (resumed["unfinished"], resumed["stopped"], resumed["seed"]) == ([], "", kept["seed"])
+    assert run("--resume", file).code == 0
+
+
+def test_a_crash_of_the_machine_loses_at_most_the_running_comparison(
+    run: Bisect, machine: Machine, tmp_path: Path
+) -> None:
+    machine.stops_at, machine.by = 2, MachineError("the disk is full")
+    with pytest.raises(MachineError):
+        run(*ENDS, "-q", "-o", tmp_path / "out.json")
+    assert len(json.loads((tmp_path / "out.json").read_text())["answers"]) == 2
+
+
+def test_the_end_of_its_time_is_not_settled_and_tells_how_to_go_on(
+    run: Bisect, machine: Machine, tmp_path: Path
+) -> None:
+    machine.stops_at = 1
+    told = run(*ENDS, "-q", "--max-time", "1m", "-o", tmp_path / "out.json")
+    assert told.code == 3
+    assert told.out.startswith("not done: s5cmd: --max-time 1m was over")
+    assert f"--resume {tmp_path}/out.json" in told.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "a client and two of its versions"),
+        (("--client", "s5cmd", "--good", "0.1"), "a client and two of its versions"),
+        (("--resume", "x.json", "--seed", "1"), "seed"),
+        (("--resume", "missing.json"), "missing.json"),
+        ((*ENDS, "--metric", "total_tme"), "did you mean total_time?"),
+        ((*ENDS, "--pairs", "10,9"), "ascend"),
+        ((*ENDS, "--pairs", "4"), "no change could ever be shown"),
+        ((*ENDS, "--zone", "total_time=1"), "--zone"),
+        ((*ENDS, "--max-time", "soon"), "--max-time"),
+        ((*ENDS, "-o", "."), "directory"),
+        ((*ENDS, "--client", "s5cmd@0.3"), "--good and --bad"),
+        ((*ENDS, "--client", "s5cmd@./here"), "--good and --bad"),
+        ((*ENDS, "--client", "s5cm"), "did you mean `s5cmd`?"),
+        ((*ENDS, "-k", "nothing-like-it"), "-k"),
+    ],
+)
+@pytest.mark.usefixtures("machine")
+def test_bad_input_is_told_before_anything_runs(
+    arguments: tuple[str, ...], said: str, run: Bisect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput) as caught:
+        run(*arguments)
+    assert said in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_benchmarks_cannot_be_gone_on_with(run: Bisect, machine: Machine, tmp_path: Path) -> None:
+    file = tmp_path / "out.json"
+    machine.stops_at = 1
+    run(*ENDS, "-o", file)
+    record = json.loads(file.read_text())
+    record["options"]["select"] = "download and 4KB"
+    file.write_text(json.dumps(record))
+    with pytest.raises(BadInput, match="not those that the search began with"):
+        run("--resume", file)
+
+
+@pytest.fixture
+def with_botocore(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A client with a dependency, some versions of which it allows."""
+    del machine
+    allowed = SimpleNamespace(versions=VERSIONS, asked=[])
+
+    def base(kind: ClientKind, version: str | None, *_: object) -> Base:
+        allowed.asked.append(version)
+        return Base(kind=kind, version=version or "1.44.5", site=Path("/site"), pins={"botocore": "0.3"})
+
+    monkeypatch.setattr(bisect, "base_of", base)
+    monkeypatch.setattr(bisect, "published_between", lambda *_: VERSIONS)
+    monkeypatch.setattr(
+        bisect,
+        "combinable",
+        lambda *_: Combinable(versions=allowed.versions, left_out=("0.9: no",), notes=("an extra",)),
+    )
+    return allowed
+
+
+OF_BOTOCORE = (
+    "--client", "boto3-classic@1.43.0", "--dependency", "botocore", "--good", "0.0", "--bad", "0.7",
+    "-k", "upload and 4KB and cp and not 100 and not 5,000",
+)  # fmt: skip
+
+
+def test_of_a_dependency_what_cannot_be_combined_is_left_out_and_said(
+    run: Bisect, with_botocore: SimpleNamespace
+) -> None:
+    with_botocore.versions = tuple(version for version in VERSIONS if version != "0.3")
+    told = run(*OF_BOTOCORE)
+    assert told.out.startswith("found: botocore 0.6 under boto3-classic 1.43.0 is the first")
+    assert "left out: 0.9: no" in told.out
+    assert "warning: an extra" in told.out
+    assert with_botocore.asked[0] == "1.43.0"
+
+
+@pytest.mark.usefixtures("with_botocore")
+def test_other_dependencies_cannot_be_gone_on_with(run: Bisect, machine: Machine, tmp_path: Path) -> None:
+    file = tmp_path / "out.json"
+    machine.stops_at = 1
+    run(*OF_BOTOCORE, "-o", file)
+    record = json.loads(file.read_text())
+    record["options"]["pins"] = {"botocore": "0.2"}
+    file.write_text(json.dumps(record))
+    with pytest.raises(BadInput, match="other dependencies"):
+        run("--resume", file)
+
+
+def test_ends_that_cannot_be_combined_are_refused(run: Bisect, with_botocore: SimpleNamespace) -> None:
+    with_botocore.versions = VERSIONS[1:]
+    with pytest.raises(BadInput) as caught:
+        run(*OF_BOTOCORE)
+    assert "cannot both be combined with boto3 1.43.0" in str(caught.value)
+    assert "0.9: no" in str(caught.value)

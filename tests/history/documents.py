@@ -1,0 +1,20 @@
+"""Results documents for histories, made by hand: one a day."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from s3bench.results.document import Document, Result, encode_document
+from tests.verdict.documents import document, result
+
+
+def made(*results: Result, day: int = 1, **changes: Any) -> Document:
+    """A document of the `day`th of November."""
+    machine = changes.pop("machine", None)
+    known = {"started_at": f"2026-11-{day:02}T00:00:00.000Z", **changes}
+    return replace(document(*(results or (result(),)), machine=machine), **known)
+
+
+def text(*results: Result, day: int = 1, **changes: Any) -> bytes:
+    """The same, encoded."""
+    return encode_document(made(*results, day=day, **changes))

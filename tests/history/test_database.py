@@ -1,0 +1,157 @@
+"""Opening: what is made, what is brought up to date, and what is refused."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from s3bench.errors import BadInput, ExitCode, MachineError
+from s3bench.history import database as module
+from s3bench.history.address import Address, parse_address
+from s3bench.history.database import open_database
+from s3bench.history.store import History, open_history
+from s3bench.history.tables import METADATA, VERSION
+from tests.history.documents import text
+
+
+def test_the_migrations_end_in_the_tables_of_today(address: Address) -> None:
+    with open_database(address, create=True) as database, database.reading() as connection:
+        options = {"version_table": "s3bench_version", "compare_type": True}
+        assert compare_metadata(MigrationContext.configure(connection, opts=options), METADATA) == []
+    config = Config()
+    config.set_main_option("script_location", str(module._MIGRATIONS))
+    assert ScriptDirectory.from_config(config).get_heads() == [VERSION]
+
+
+def test_reading_makes_nothing(sqlite: Address, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="there is no history at"), open_history(sqlite):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reading_makes_no_tables_in_a_teams_database(postgresql: Address) -> None:
+    with pytest.raises(BadInput, match="there is no history at"), open_history(postgresql):
+        pass
+    with open_database(postgresql, create=True):  # only now
+        pass
+
+
+def test_adding_makes_the_folders_too(tmp_path: Path) -> None:
+    address = parse_address(None, data_folder=tmp_path / "share" / "s3bench")
+    with open_history(address, create=True) as history:
+        assert history.add(text()).is_new
+    assert (tmp_path / "share" / "s3bench" / "history.db").is_file()
+
+
+def test_a_file_that_is_empty_becomes_a_history(sqlite: Address) -> None:
+    assert sqlite.file
+    sqlite.file.touch()
+    with pytest.raises(BadInput, match="there is no history"), open_history(sqlite):
+        pass
+    with open_history(sqlite, create=True) as history:
+        assert history.list_documents() == ()
+
+
+def test_a_history_of_a_newer_version_is_refused_and_left_alone(address: Address) -> None:
+    with open_history(address, create=True) as history:
+        history.add(text())
+        _set_version(history, "2")
+    for create in (False, True):
+        with pytest.raises(BadInput, match="has version 2; this s3bench knows 1") as caught:
+            open_history(address, create=create).__enter__()
+        assert "update s3bench" in caught.value.fix
+    engine = sa.create_engine(address.url)
+    with engine.connect() as connection:
+        assert connection.execute(sa.text("SELECT count(*) FROM s3bench_documents")).scalar() == 1
+    engine.dispose()
+
+
+def _set_version(history: History, version: str) -> None:
+    with history._database.writing() as connection:
+        connection.execute(sa.text("UPDATE s3bench_version SET version_num = :version"), {"version": version})
+
+
+@pytest.mark.parametrize("content", [b"a text, and no database at all", b"{}"])
+def test_a_file_of_another_kind_is_refused_and_left_alone(sqlite: Address, content: bytes) -> None:
+    assert sqlite.file
+    sqlite.file.write_bytes(content)
+    with pytest.raises(BadInput, match="is no history"), open_history(sqlite, create=True):
+        pass
+    assert sqlite.file.read_bytes() == content
+
+
+def test_another_programs_database_is_refused_and_left_alone(sqlite: Address) -> None:
+    assert sqlite.file
+    connection = sqlite3.connect(sqlite.file)
+    connection.execute("CREATE TABLE bookmarks (url TEXT)")
+    connection.close()
+    with pytest.raises(BadInput, match="is no history"), open_history(sqlite, create=True):
+        pass
+    connection = sqlite3.connect(sqlite.file)
+    assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("bookmarks",)]
+    connection.close()
+
+
+def test_a_teams_database_may_hold_other_things(postgresql: Address) -> None:
+    engine = sa.create_engine(postgresql.url)
+    with engine.begin() as connection:
+        connection.execute(sa.text("CREATE TABLE alembic_version (version_num TEXT)"))
+    engine.dispose()
+    with open_history(postgresql, create=True) as history:
+        assert history.add(text()).is_new
+
+
+def test_a_server_that_is_not_there_is_told_without_the_password(server: Path, tmp_path: Path) -> None:
+    for query in (f"host={tmp_path}", f"host={server}&sslmode=nonsense", f"host={server}&nonsense=1"):
+        address = parse_address(f"postgresql://s3bench:geheim@/nothing?{query}", data_folder=tmp_path)
+        with pytest.raises(MachineError) as caught, open_history(address):
+            pass
+        assert caught.value.exit_code is ExitCode.CLIENT_FAILED
+        assert "geheim" not in f"{caught.value}{caught.value!r}"
+
+
+def test_without_the_driver_the_user_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def missing(*_arguments: object, **_options: object) -> None:
+        raise ModuleNotFoundError("No module named 'psycopg'")
+
+    monkeypatch.setattr(sa, "create_engine", missing)
+    with (
+        pytest.raises(BadInput, match="needs psycopg") as caught,
+        open_history(parse_address("postgresql://h/x", data_folder=tmp_path)),
+    ):
+        pass
+    assert "s3bench[postgresql]" in caught.value.fix
+
+
+def test_a_sqlite_history_has_a_write_ahead_log_and_waits_for_its_turn(sqlite: Address) -> None:
+    with open_database(sqlite, create=True) as database, database.writing() as connection:
+        for pragma, value in (
+            ("journal_mode", "wal"),
+            ("busy_timeout", 60_000),
+            ("foreign_keys", 1),
+            ("synchronous", 2),
+        ):
+            assert connection.exec_driver_sql(f"PRAGMA {pragma}").scalar() == value
+        other = sqlite3.connect(str(sqlite.file), timeout=0, isolation_level=None)
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("BEGIN IMMEDIATE")
+        other.close()
+
+
+def test_a_lock_that_is_never_released_is_an_error_of_the_machine(
+    sqlite: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_history(sqlite, create=True):
+        pass
+    monkeypatch.setattr(module, "_LOCK_WAIT_S", 0)
+    other = sqlite3.connect(str(sqlite.file), isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with open_history(sqlite) as history, pytest.raises(MachineError, match="cannot use the history") as caught:
+        history.add(text())
+    other.close()
+    assert "database is locked" in caught.value.why
