@@ -17,6 +17,7 @@ from s3bench.cli.historystore import (
     opened,
     store_option,
 )
+from s3bench.cli.historytrend import trend_command
 from s3bench.errors import BadInput
 from s3bench.history.entry import Entry, Filters
 from s3bench.history.indexing import Indexed, index_document
@@ -44,8 +45,12 @@ def history_group() -> None:
     s3bench history list --client cli-crt         what is kept
     s3bench history show 3fa9c1                   one document, as a table
     s3bench history export 3fa9c1 -o .            and as the file that it was
+    s3bench history trend --client cli-crt        since when it is different
     s3bench history prune --keep-last 100         what would go; with --yes it goes
     """
+
+
+history_group.add_command(trend_command)
 
 
 @history_group.command("add")

@@ -1,0 +1,172 @@
+"""`s3bench history trend`: finds since when a figure is different.
+
+Owns how kept figures become a series of releases. What a series says is `verdict.trend`'s.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import click
+import msgspec
+
+from s3bench.cli.historystore import benchmarks_option, client_option, machine_option, opened, store_option
+from s3bench.clients.client import release_of
+from s3bench.errors import BadInput, ExitCode
+from s3bench.history.point import Point
+from s3bench.report.terminal import printable
+from s3bench.results.metrics import METRICS_BY_NAME
+from s3bench.spec.reader import nearest
+from s3bench.verdict.changepoint import release_value
+from s3bench.verdict.trend import Trend, TrendPoint, trend_of
+
+_INDENT = 2
+_WORDS_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """One metric of one benchmark on one client, on one machine, release by release."""
+
+    title: str
+    trend: Trend
+
+
+@click.command("trend")
+@click.option("--metric", default="total_time", show_default=True, metavar="NAME", help="The metric.")
+@click.option(
+    "--by",
+    type=click.Choice(["version", "date"]),
+    default="version",
+    show_default=True,
+    help="What a release is: a version of the client, in order of versions, or a document, in order of time.",
+)
+@click.option(
+    "--reference",
+    metavar="VERSION",
+    help="Take ratios to this version of the client, where it was measured in the same document.",
+)
+@click.option("--fail-on-change", is_flag=True, help="Exit code 1 when the newest change is for the worse.")
+@click.option("--json", "as_json", is_flag=True, help="Print every series with its figures and changes.")
+@benchmarks_option
+@client_option
+@machine_option
+@store_option
+def trend_command(
+    *,
+    metric: str,
+    by: str,
+    reference: str | None,
+    fail_on_change: bool,
+    as_json: bool,
+    benchmarks: str,
+    client: str,
+    machine: str,
+    store: str | None,
+) -> None:
+    """Find the releases that changed a metric, with the size of each change and an interval of releases.
+
+    Each machine has series of its own. Fewer than ten releases can show no change.
+
+    \b
+    s3bench history trend --client cli-crt -k 'cp and 32MB'
+    s3bench history trend --metric peak_memory --by date --fail-on-change
+    s3bench history trend --client cli-crt --reference 2.36.0      ratios to a release that was run beside each
+
+    Exit code 0; with --fail-on-change 1 when the newest change of any series is for the worse.
+    """
+    if metric not in METRICS_BY_NAME:
+        near = nearest(metric, list(METRICS_BY_NAME))
+        raise BadInput(
+            f"--metric {metric}: there is no such metric",
+            fix=f"did you mean {near}?" if near else "docs/results.md names them",
+        )
+    with opened(store) as history:
+        points = history.points(metric, benchmarks=benchmarks, client=client, machine=machine)
+    found = tuple(_series(points, metric, by=by, reference=reference))
+    if as_json:
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(found), indent=_INDENT) + b"\n")
+        sys.stdout.buffer.flush()
+    else:
+        click.echo("".join(f"{line}\n" for line in _lines(found)) or "no figures are kept that fit\n", nl=False)
+    if fail_on_change and any(_is_worse(series.trend) for series in found):
+        raise click.exceptions.Exit(ExitCode.FAIL)
+
+
+def _series(points: Sequence[Point], metric: str, *, by: str, reference: str | None) -> Iterator[Series]:
+    ordered = sorted(points, key=lambda point: (repr(point.series), point.at))
+    for _, own in groupby(ordered, key=lambda point: repr(point.series)):
+        line = tuple(own)
+        releases = _by_version(line, reference) if by == "version" else _by_date(line, reference)
+        yield Series(title=_title(line[0]), trend=trend_of(METRICS_BY_NAME[metric], releases))
+
+
+def _by_version(points: Sequence[Point], reference: str | None) -> tuple[TrendPoint, ...]:
+    """One point for each version: the median of what its documents say, and of the references beside them.
+
+    The reference itself has none: that it is as large as itself would be no evidence.
+    """
+    beside = _references(points, reference)
+    versions: dict[str, list[Point]] = {}
+    for point in points:
+        versions.setdefault(point.client_version, []).append(point)
+    return tuple(
+        TrendPoint(
+            label=version,
+            value=release_value([point.value for point in versions[version]]),
+            machine=versions[version][0].machine,
+            reference=None
+            if version == reference
+            else _median(beside[point.document] for point in versions[version] if point.document in beside),
+        )
+        for version in sorted(versions, key=release_of)
+    )
+
+
+def _by_date(points: Sequence[Point], reference: str | None) -> tuple[TrendPoint, ...]:
+    """One point for each document, of the newest version in it."""
+    beside = _references(points, reference)
+    newest: dict[str, Point] = {}
+    for point in sorted(points, key=lambda point: release_of(point.client_version)):
+        newest[point.document] = point
+    return tuple(
+        TrendPoint(
+            label=f"{point.at:%Y-%m-%d %H:%M}",
+            value=point.value,
+            machine=point.machine,
+            reference=None if point.client_version == reference else beside.get(point.document),
+        )
+        for point in sorted(newest.values(), key=lambda point: point.at)
+    )
+
+
+def _references(points: Iterable[Point], reference: str | None) -> dict[str, float]:
+    """The reference version's figure, by document."""
+    return {point.document: point.value for point in points if point.client_version == reference}
+
+
+def _median(values: Iterable[float]) -> float | None:
+    found = list(values)
+    return release_value(found) if found else None
+
+
+def _is_worse(trend: Trend) -> bool:
+    return bool(trend.changes) and trend.changes[-1].is_worse is True
+
+
+def _lines(found: Sequence[Series]) -> Iterator[str]:
+    for series in found:
+        yield series.title
+        for line in series.trend.words.splitlines():
+            yield f"  {line}"
+        doubts = dict.fromkeys(
+            (*series.trend.doubts, *(each for change in series.trend.changes for each in change.doubts))
+        )
+        yield from (f"  warning: {printable(doubt)}" for doubt in doubts)
+
+
+def _title(point: Point) -> str:
+    words = (point.benchmark, *(f"{name}={value}" for name, value in point.dimensions), f"on {point.client}")
+    said = " ".join(printable(word)[:_WORDS_SHOWN] for word in words)
+    return f"{said}, machine {point.machine[:8]}"

@@ -1,0 +1,70 @@
+"""Where a series may have changed its level: the cheapest way to draw it as few steady levels.
+
+Owns the proposal, not the proof: it is generous on purpose, and `steps` tests what it proposes.
+
+Optimal partitioning (Jackson et al., IEEE Signal Processing Letters 12, 2005) with the biweight loss of Fearnhead &
+Rigaill, "Changepoint Detection in the Presence of Outliers", JASA 114, 2019: a value pays its squared distance from the
+level in units of the noise, but never more than K^2, and each change pays a penalty. As the penalty is a
+little above K^2, a single bad release is never worth a change, not even at the end, while two at the end are, and three
+that come and go are worth two changes. All changes are placed at once, so that two close steps, or a step and back, do
+not hide one another.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+OUTLIER = 3.0
+"""Distances are counted up to so many standard deviations of the noise (Fearnhead & Rigaill, 2019, section 6)."""
+
+NORMAL = 1.4826
+"""The standard deviation of normal values in units of their median absolute deviation."""
+
+_PENALTY = OUTLIER**2 + 1
+_SPACING = 0.25
+_LEVELS_MAX = 400
+
+
+def noise_of(series: NDArray[np.float64]) -> float:
+    """The standard deviation of a value around its level, from the steps between neighbours; 0 where all are equal.
+
+    The median absolute step, over sqrt(2): changes of the level are few among the steps and hardly count. Where more
+    than half of the steps are 0, their mean size instead.
+    """
+    steps = np.abs(np.diff(series))
+    if not steps.size:
+        return 0.0
+    return float(NORMAL * np.median(steps) or math.sqrt(math.pi / 2) * steps.mean()) / math.sqrt(2)
+
+
+def proposed_changes(series: NDArray[np.float64]) -> list[int]:
+    """The first positions of all levels but the first, ascending; none where the values do not differ."""
+    noise = noise_of(series)
+    if noise == 0:
+        return []
+    levels = _levels(series, noise)
+    losses = np.minimum(((series[:, None] - levels) / noise) ** 2, OUTLIER**2)
+    costs = losses[0]
+    came_anew = np.zeros(losses.shape, dtype=np.bool_)
+    came_from = np.zeros(series.size, dtype=np.intp)
+    for position in range(1, series.size):
+        cheapest = int(costs.argmin())
+        anew = costs[cheapest] + _PENALTY
+        came_anew[position], came_from[position] = costs > anew, cheapest
+        costs = np.minimum(costs, anew) + losses[position]
+    changes, level = [], int(costs.argmin())
+    for position in range(series.size - 1, 0, -1):
+        if came_anew[position, level]:
+            changes.append(position)
+            level = int(came_from[position])
+    return changes[::-1]
+
+
+def _levels(series: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
+    """A grid a quarter of the noise apart, over the range of the medians of three neighbours; at most 400 levels."""
+    padded = np.pad(series, 1, mode="edge")
+    smooth = np.median(np.lib.stride_tricks.sliding_window_view(padded, 3), axis=1)
+    low, high = float(smooth.min()), float(smooth.max())
+    count = min(_LEVELS_MAX, 1 + math.ceil((high - low) / (_SPACING * noise)))
+    return np.linspace(low, high, max(2, count))
