@@ -22,7 +22,7 @@ def trials_of(path: Path) -> list[dict[str, Any]]:
 
 
 def test_where_connections_are_slow_more_of_them_are_found_and_proven(s3bench: Run, tmp_path: Path) -> None:
-    """s5cmd sends 16 MiB in one part over one connection of 25 MB/s, where smaller parts take less than half of the time."""
+    """s5cmd sends 16 MiB in one part over one connection of 25 MB/s; smaller parts take less than half of the time."""
     study = tmp_path / "tune.jsonl"
     finished = s3bench(*SMALL, "--budget", "8s", "--study", study, "--json", "-q", timeout_s=110)
     assert finished.code == 0, finished.err
