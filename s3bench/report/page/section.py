@@ -1,0 +1,85 @@
+"""What the page shows, before any HTML: sections of lines, tables and figures, in plain text.
+
+Owns the shapes that every part of the page hands over. All text is plain: who draws escapes it.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import altair as alt
+
+
+class Mood(StrEnum):
+    """What a line means: the page marks it by a word and a shape, and by a colour beside them."""
+
+    PLAIN = "plain"
+    GOOD = "good"
+    BAD = "bad"
+    DOUBT = "doubt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One sentence of a section's head: a verdict, a summary, a warning."""
+
+    text: str
+    mood: Mood = Mood.PLAIN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A table's column; numbers are set to the right and sorted by their values."""
+
+    title: str
+    is_number: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One cell: what is shown, and by what a column of numbers is sorted (`None` sorts last)."""
+
+    text: str
+    value: float | None = None
+    mood: Mood = Mood.PLAIN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table that the page lets people sort; each row has a cell for every column, the first one names the row."""
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A chart with its words.
+
+    `name` is made of `a-z`, `0-9` and `-`, and unique in its section; files of `--svg` and `--png` are named by it.
+    `description` says in a sentence what the chart shows, for those who do not see it. `table` holds the chart's
+    figures, folded away beneath it: whatever is drawn can be read there.
+    """
+
+    name: str
+    title: str
+    description: str
+    chart: alt.TopLevelMixin
+    table: Table | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A part of the page with a heading: its lines first, then tables, figures, and parts of its own.
+
+    `name` is made as a figure's and unique among its neighbours. One that `is_folded` shows only its heading and its
+    lines until it is opened.
+    """
+
+    name: str
+    title: str
+    lines: tuple[Line, ...] = ()
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    parts: tuple["Section", ...] = ()
+    is_folded: bool = False
