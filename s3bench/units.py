@@ -34,6 +34,14 @@ def render_bytes(size_bytes: float) -> str:
     return f"{value:.0f} B" if unit == "B" else f"{_three_digits(value)} {unit}"
 
 
+def exact_bytes(size_bytes: int) -> str:
+    """`size_bytes` without rounding, in the largest binary unit of which it is a whole number: `256KiB`, `1500B`."""
+    for power in range(len(_BINARY) - 1, 0, -1):
+        if size_bytes and size_bytes % 1024**power == 0:
+            return f"{size_bytes // 1024**power}{_BINARY[power]}"
+    return f"{size_bytes}B"
+
+
 def render_seconds(seconds: float) -> str:
     """`seconds` scaled to s, ms or us with three significant digits, e.g. `253 ms`."""
     for scale, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "us")):

@@ -210,7 +210,7 @@ def _compare(options: TuneOptions, output: TuneOutput) -> None:
             with _bench(header) as bench:
                 for standing in run_study(bench, clients, rounds, (), options.settings, now=monotonic):
                     study = replace(study, trials=(*study.trials, standing.trial))
-                    total = options.rounds * len(clients)
+                    total = (options.rounds + 1) * len(clients)  # the first round warms caches
                     progress.stands(str(standing.trial.setting), done=len(study.trials), total=total)
             studies.append(study)
     output.compared(studies)

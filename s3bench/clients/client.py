@@ -31,6 +31,8 @@ PACKAGES = {
 }
 """The name under which each client's program is kept in the store and installed."""
 
+_CLASSIC_WORD_SINCE = (2, 17)
+
 DRIVEN_KINDS = frozenset({ClientKind.BOTO3_CLASSIC, ClientKind.BOTO3_CRT, ClientKind.CRT_PYTHON})
 """Clients that are libraries: a driver of ours runs them."""
 
@@ -72,6 +74,19 @@ class FoundClient:
     def release(self) -> tuple[int, ...]:
         """The numbers of `version`, for comparing."""
         return release_of(self.version)
+
+
+def transfer_client_word(kind: ClientKind, release: tuple[int, ...]) -> str:
+    """What `preferred_transfer_client` has to be for this aws-cli; empty where it is left alone.
+
+    v1 has one transfer client only, and `cli` takes what comes. Every v2 takes `default` for `classic`, so the border
+    between the two words need not be exact; an unknown release is taken for a new one.
+    """
+    if kind is ClientKind.CLI_CRT:
+        return "crt"
+    if kind is not ClientKind.CLI_CLASSIC or release[:1] == (1,):
+        return ""
+    return "default" if release and release < _CLASSIC_WORD_SINCE else "classic"
 
 
 def release_of(version: str) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from s3bench.clients.awsconfig import block_settings, has_key, with_s3_settings, with_section
-from s3bench.clients.client import DRIVEN_KINDS, FoundClient
+from s3bench.clients.client import DRIVEN_KINDS, FoundClient, transfer_client_word
 from s3bench.clients.driving import driver_command, s5cmd_command, s5cmd_settings, transfer_settings
 from s3bench.clients.environment import (
     FAKE_CREDENTIALS,
@@ -21,12 +21,10 @@ from s3bench.clients.environment import (
 )
 from s3bench.errors import BadInput
 from s3bench.spec.command import Transfer
-from s3bench.spec.definition import ClientKind, Definition
+from s3bench.spec.definition import Definition
 
 _PROBES = Path(__file__).parent / "probes"
 _PLUGIN = "s3bench_probe.plugin"
-# Older ones know `default` alone; every one of v2 takes `default` for `classic`, so the border need not be exact.
-_CLASSIC_WORD_SINCE = (2, 17)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +84,8 @@ def _aws_cli_config(
     found: FoundClient, command: tuple[str, ...], config: str, endpoint: EndpointFacts, sandbox: Sandbox
 ) -> str:
     profile = _profile(command)
-    settings = {}
-    if found.kind is ClientKind.CLI_CRT:
-        settings["preferred_transfer_client"] = "crt"
-    if found.kind is ClientKind.CLI_CLASSIC and found.release[:1] != (1,):
-        settings["preferred_transfer_client"] = "classic" if found.release >= _CLASSIC_WORD_SINCE else "default"
+    word = transfer_client_word(found.kind, found.release)
+    settings = {"preferred_transfer_client": word} if word else {}
     if not endpoint.live or "addressing_style" not in block_settings(config, "s3", profile=profile):
         settings["addressing_style"] = "path"
     text = with_s3_settings(config, settings, profile=profile)

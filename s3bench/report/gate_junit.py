@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from s3bench.report import gate_digest as words
 from s3bench.report.gate_digest import Digest, digest
+from s3bench.report.junit import add_counts, add_properties
 from s3bench.report.terminal import printable
 from s3bench.verdict.evidence import CellEvidence, Role, Side
 from s3bench.verdict.record import GateRecord
@@ -46,14 +47,14 @@ def render_junit(record: GateRecord) -> bytes:
         suite = ET.SubElement(root, "testsuite", name=benchmark, timestamp=printable(record.started_at[:19]))
         if benchmark in cells:
             suite.set("time", f"{_measured_s(cells[benchmark]):.3f}")
-        _add_properties(suite, _figures(rows))
+        add_properties(suite, _figures(rows))
         for row in rows:
             _add_case(suite, row.metric, benchmark, _outcome(row, told), words.sentence(row, told))
     if told.verdict is Verdict.INVALID or (told.verdict is Verdict.INCONCLUSIVE and root.find(".//error") is None):
         suite = ET.SubElement(root, "testsuite", name=_GATE, timestamp=printable(record.started_at[:19]))
         outcome = _Outcome(element="error", type=told.verdict, message="; ".join(told.notes))
         _add_case(suite, "verdict", _GATE, outcome, words.controls_in_words(record, told))
-    _count(root)
+    add_counts(root)
     ET.indent(root)
     written: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return written + b"\n"
@@ -83,12 +84,6 @@ def _add_case(suite: ET.Element, name: str, class_name: str, outcome: _Outcome, 
         ET.SubElement(case, "system-out").text = text
 
 
-def _add_properties(suite: ET.Element, properties: Iterable[tuple[str, str]]) -> None:
-    parent = ET.SubElement(suite, "properties")
-    for name, value in properties:
-        ET.SubElement(parent, "property", name=name, value=value)
-
-
 def _figures(rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
     """The raw figures of each row by their names in the record; changes and limits are shares, not per cent."""
     for row in rows:
@@ -102,24 +97,3 @@ def _figures(rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
 
 def _measured_s(cell: CellEvidence) -> float:
     return sum(run.total_time for side in Side for run in cell.runs(side))
-
-
-def _count(root: ET.Element) -> None:
-    """Write the numbers of cases and outcomes into each suite, and their sums into the root."""
-    totals = dict.fromkeys(("tests", "failures", "errors"), 0)
-    for suite in root.iter("testsuite"):
-        counts = {
-            name: len(suite.findall(f"testcase{outcome}"))
-            for name, outcome in (
-                ("tests", ""),
-                ("failures", "/failure"),
-                ("errors", "/error"),
-                ("skipped", "/skipped"),
-            )
-        }
-        for name, count in counts.items():
-            suite.set(name, f"{count}")
-        for name in totals:
-            totals[name] += counts[name]
-    for name, total in totals.items():
-        root.set(name, f"{total}")

@@ -20,9 +20,6 @@ ALL = "all"
 SIZE, THREADS, PURPOSE = "size", "threads", "purpose"
 """The dimensions of a matrix; the last is that of phases which prepare it."""
 
-BOLD, DIM, RED, YELLOW = "1", "2", "31", "33"
-"""Styles (ECMA-48, select graphic rendition)."""
-
 _JOB = "job"  # a dimension that tells rows of one phase apart
 
 _GBIT_BYTES = 125e6
@@ -161,11 +158,6 @@ def spread_text(share: float | None) -> str:
     return f"±{share:.0%}" if share >= _WHOLE_PERCENTS_FROM else f"±{share:.1%}"
 
 
-def painter(*, color: bool) -> Callable[[str, str], str]:
-    """How a text is given a style; without `color` it is left as it is."""
-    return _painted if color else _plain
-
-
 def ranges_text(numbers: Sequence[int]) -> str:
     """Ascending numbers, neighbours as ranges: `3, 7-9`."""
     return ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in _ranges(numbers))
@@ -175,11 +167,3 @@ def _ranges(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
     for _, run in groupby(enumerate(numbers), key=lambda each: each[1] - each[0]):
         members = [number for _, number in run]
         yield members[0], members[-1]
-
-
-def _painted(text: str, style: str) -> str:
-    return f"\x1b[{style}m{text}\x1b[0m" if style else text
-
-
-def _plain(text: str, _style: str) -> str:
-    return text

@@ -9,25 +9,20 @@ from collections.abc import Callable, Iterator, Sequence
 from s3bench.report.columns import Column, fitted, heading_lines, row_lines
 from s3bench.report.load_cells import (
     ALL,
-    BOLD,
-    DIM,
     NOTHING,
     PURPOSE,
-    RED,
     SIZE,
     THREADS,
-    YELLOW,
     LoadRow,
     bytes_rate,
     bytes_rate_text,
     count_text,
     load_phases,
     load_rows,
-    painter,
     rate_text,
 )
 from s3bench.report.load_notes import document_notes, phase_notes
-from s3bench.report.terminal import printable
+from s3bench.report.terminal import BOLD, DIM, RED, YELLOW, painter, printable
 from s3bench.results.document import Document
 from s3bench.results.load import Latency, Load
 

@@ -9,11 +9,7 @@ from dataclasses import dataclass, field
 
 from s3bench.report.columns import Column, fitted, heading_lines, row_lines
 from s3bench.report.load_cells import (
-    BOLD,
-    DIM,
     NOTHING,
-    RED,
-    YELLOW,
     LoadPhase,
     LoadRow,
     bytes_rate,
@@ -23,13 +19,12 @@ from s3bench.report.load_cells import (
     latency_of,
     load_phases,
     load_rows,
-    painter,
     rate_text,
     seconds_text,
     spread_text,
 )
 from s3bench.report.load_notes import document_notes, phase_notes
-from s3bench.report.terminal import printable
+from s3bench.report.terminal import BOLD, DIM, RED, YELLOW, painter, printable
 from s3bench.results.document import Document
 from s3bench.results.load import Latency, Load
 

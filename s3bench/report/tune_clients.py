@@ -6,9 +6,9 @@ The first table has the clients' rates alone; below it each workload has its own
 from collections.abc import Callable, Iterator
 
 from s3bench.report.columns import Column, fitted, heading_lines, row_lines
-from s3bench.report.load_cells import BOLD, DIM, NOTHING, RED, painter
+from s3bench.report.load_cells import NOTHING
 from s3bench.report.markdown import cell, code, escaped, list_lines, table_lines
-from s3bench.report.terminal import printable
+from s3bench.report.terminal import BOLD, DIM, RED, painter, printable
 from s3bench.report.tune_cells import bytes_text, gigabits_text, seconds_text, span_text
 from s3bench.tune.client_table import ClientCell, ClientTable
 from s3bench.tune.workload import Workload

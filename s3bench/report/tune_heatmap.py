@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from s3bench.report.load_cells import BOLD, DIM, RED, YELLOW, painter
-from s3bench.report.terminal import printable
+from s3bench.report.terminal import BOLD, DIM, RED, YELLOW, painter, printable
 from s3bench.report.tune_cells import amount_text, slower_than
 from s3bench.tune.answer import Answer, Figures
 from s3bench.tune.knob import PART, Knob, knobs_of

@@ -10,8 +10,7 @@ from textwrap import wrap
 
 from s3bench.report import tune_cells as words
 from s3bench.report.columns import Column, fitted, heading_lines, row_lines
-from s3bench.report.load_cells import BOLD, DIM, RED, YELLOW, painter
-from s3bench.report.terminal import printable
+from s3bench.report.terminal import BOLD, DIM, RED, YELLOW, painter, printable
 from s3bench.report.tune_heatmap import heatmaps, render_heatmap
 from s3bench.tune.answer import Answer, Figures
 from s3bench.tune.recipe import Recipe

@@ -26,7 +26,7 @@ from s3bench.results.histogram import carries
 from s3bench.results.load import Latency, Load
 from s3bench.results.measurement import Facts, Measurement, measure
 from s3bench.results.redaction import redact
-from s3bench.spec.crt_workload import exact_size
+from s3bench.units import exact_bytes
 
 WHAT = "warp analysis"
 
@@ -238,7 +238,7 @@ def _moment(text: str) -> datetime | None:
 
 def _result(phase: _Phase, client: Client) -> Result:
     sizes = {stretch.obj_size for stretch in phase.stretches}
-    size = (("size", exact_size(sizes.pop())),) if len(sizes) == 1 else ()
+    size = (("size", exact_bytes(sizes.pop())),) if len(sizes) == 1 else ()
     name = f"load.{phase.kind.lower()}"
     dimensions = (*size, ("threads", f"{phase.threads}"))
     return foreign_result(name, client, dimensions=dimensions, measurements=(_measurement(phase),))

@@ -20,6 +20,7 @@ from s3bench.spec.listing import LISTED_AT, PAGE_KEYS_MAX
 from s3bench.spec.names import FIXTURE_NAME
 from s3bench.spec.reader import Complaint, Report, Steps, decode_json, quoted, render_path
 from s3bench.spec.shape import Shape, Text, Whole, Word, wrong_kind
+from s3bench.units import exact_bytes
 
 SUFFIX = ".run.json"
 """What the names of workload files end in."""
@@ -28,7 +29,6 @@ _VERSION = 2
 _COUNT_MAX = 2**53
 _UPLOADED, _STORED, _LANDED = "upload_from", "stored", "download_to"
 _BUCKET = "bucket"
-_UNITS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 _EVERY_CLIENT = tuple(kind for kind in ClientKind if kind is not ClientKind.CLI)
 _KNOW_CHECKSUMS = (ClientKind.CLI_CLASSIC, ClientKind.CLI_CRT)
 
@@ -237,17 +237,9 @@ def _dimensions(tasks: Sequence[_Task]) -> Iterator[tuple[str, str]]:
     sizes = {task.size_bytes for task in tasks}
     yield "FileCount", f"{len(tasks)}"
     if len(sizes) == 1:
-        yield "FileSize", exact_size(sizes.pop())
+        yield "FileSize", exact_bytes(sizes.pop())
     else:
-        yield "TotalSize", exact_size(sum(task.size_bytes for task in tasks))
-
-
-def exact_size(size_bytes: int) -> str:
-    """`256KiB`, as the names of the workloads have it, where that is exact; else bytes."""
-    for unit, factor in _UNITS:
-        if size_bytes and size_bytes % factor == 0:
-            return f"{size_bytes // factor}{unit}"
-    return f"{size_bytes}B"
+        yield "TotalSize", exact_bytes(sum(task.size_bytes for task in tasks))
 
 
 _UPLOAD_RESPONSES = (

@@ -25,6 +25,7 @@ class ClientKind(StrEnum):
 
 
 AWS_CLI_KINDS = frozenset({ClientKind.CLI, ClientKind.CLI_CLASSIC, ClientKind.CLI_CRT})
+CRT_KINDS = frozenset({ClientKind.CLI_CRT, ClientKind.BOTO3_CRT, ClientKind.CRT_PYTHON})
 
 
 class Fill(StrEnum):

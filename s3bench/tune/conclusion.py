@@ -55,7 +55,8 @@ class _Conclusion:
         gain = None if held_against is None else self._change(held_against, reference)
         shown, default = self.figures(candidate), self.figures(reference)
         found = self._verdict(gain, shown, default)
-        recommended = candidate if found in {Verdict.BETTER, Verdict.FITS} else reference
+        best = shown if found in {Verdict.BETTER, Verdict.FITS} else default
+        recommended = best.setting
         table = tuple(self.figures(estimate.setting) for estimate in self._course.evidence.estimates())
         return Answer(
             workload=header.workload,
@@ -64,7 +65,7 @@ class _Conclusion:
             objective=header.objective.aim,
             unit=header.objective.unit,
             verdict=found,
-            recommended=self.figures(recommended),
+            recommended=best,
             candidate=shown,
             default=default,
             runner_up=None if runner_up is None else self.figures(runner_up),
@@ -88,7 +89,7 @@ class _Conclusion:
             max_memory_bytes=header.max_memory_bytes,
             runs=len(self._trials),
             measured_s=sum(trial.took_s for trial in self._trials),
-            warnings=tuple(dict.fromkeys((*header.warnings, *self._doubts(recommended, shown)))),
+            warnings=tuple(dict.fromkeys((*header.warnings, *self._doubts(best, shown)))),
         )
 
     def figures(self, setting: Setting) -> Figures:
@@ -199,20 +200,20 @@ class _Conclusion:
             f"{trial.setting}: {trial.failure.what}: {trial.failure.why}" for trial in self._trials if trial.failure
         )
 
-    def _doubts(self, recommended: Setting, candidate: Figures) -> Iterator[str]:
+    def _doubts(self, recommended: Figures, candidate: Figures) -> Iterator[str]:
         """What speaks against the answer: memory that the verification showed, and doubts of the runs behind it."""
         limit_bytes = self._header.max_memory_bytes or 0
-        for figures in {item.setting: item for item in (candidate, self.figures(recommended))}.values():
+        for figures in dict.fromkeys((candidate, recommended)):
             if figures.exceeds_memory:
                 yield (
                     f"{figures.setting} needed {render_bytes(figures.peak_memory or 0)}, more than the "
                     f"{render_bytes(limit_bytes)} allowed"
                 )
-        runs = self._measurements(recommended)
+        runs = self._measurements(recommended.setting)
         said = [warning for run in runs for warning in run.warnings]
         for kind in dict.fromkeys(warning.partition(":")[0] for warning in said):
             alike = [warning for warning in said if warning.partition(":")[0] == kind]
-            yield f"{len(alike)} of the {len(runs)} runs of {recommended}: {alike[0]}"
+            yield f"{len(alike)} of the {len(runs)} runs of {recommended.setting}: {alike[0]}"
 
 
 def _median(values: Sequence[float | None]) -> float | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from s3bench.spec.definition import ClientKind
+from s3bench.spec.definition import CRT_KINDS, ClientKind
 from s3bench.tune.workload import Action, Workload
 
 KIB = 1 << 10
@@ -103,7 +103,7 @@ def defaults_of(kind: ClientKind) -> dict[str, int | None]:
 def _knobs(kind: ClientKind, workload: Workload) -> Iterator[Knob]:
     if kind is ClientKind.S5CMD:
         yield from _s5cmd_knobs(workload)
-    elif kind in {ClientKind.CLI_CRT, ClientKind.BOTO3_CRT, ClientKind.CRT_PYTHON}:
+    elif kind in CRT_KINDS:
         yield from _crt_knobs(kind, workload)
     else:
         yield from _classic_knobs(kind, workload)

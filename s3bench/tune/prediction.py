@@ -9,7 +9,7 @@ import msgspec
 
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.s3.network.presets import PREFIX
-from s3bench.tune.request_plan import CRT_KINDS
+from s3bench.spec.definition import CRT_KINDS
 from s3bench.tune.setting import Setting
 from s3bench.tune.transfer_model import TransferModel
 from s3bench.tune.workload import Workload

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from s3bench.clients.client import release_of
+from s3bench.clients.client import release_of, transfer_client_word
 from s3bench.spec.definition import AWS_CLI_KINDS, ClientKind
 from s3bench.tune.knob import MIB
 from s3bench.tune.setting import Setting, render_value
@@ -20,7 +20,6 @@ from s3bench.tune.setting import Setting, render_value
 SHELL = "shell"
 PYTHON = "Python"
 
-_CLASSIC_WORD_SINCE = (2, 17)  # as `s3bench.clients.invocation` has it: older ones know `default` alone
 _POOL = 10  # connections of a botocore client (`Config(max_pool_connections=)`)
 _BITS_PER_GIGABIT = 10**9
 _BOTO3_NAMES = MappingProxyType({"max_concurrent_requests": "max_concurrency"})
@@ -49,23 +48,13 @@ def recipes_of(setting: Setting) -> tuple[Recipe, ...]:
 
 def _aws_cli_lines(setting: Setting) -> Iterator[str]:
     """Comments have no character that a shell would act on: zsh takes a pasted `#` for a command."""
-    engine = _transfer_client(setting)
+    engine = transfer_client_word(setting.kind, release_of(setting.client.partition("@")[2]))
     if engine:
         yield f"aws configure set default.s3.preferred_transfer_client {engine}"
     for name, value in setting.values:
         yield f"aws configure set default.s3.{name} {render_value(name, value)}"
     if setting.is_default:
         yield f"# nothing {'else ' if engine else ''}to set: all {'other ' if engine else ''}s3 settings keep defaults"
-
-
-def _transfer_client(setting: Setting) -> str:
-    """The word for it in the config; empty where there is none: v1 has one only, and `cli` takes what comes."""
-    release = release_of(setting.client.partition("@")[2])
-    if setting.kind is ClientKind.CLI_CRT:
-        return "crt"
-    if setting.kind is not ClientKind.CLI_CLASSIC or release[:1] == (1,):
-        return ""
-    return "default" if release and release < _CLASSIC_WORD_SINCE else "classic"
 
 
 def _s5cmd_lines(setting: Setting) -> Iterator[str]:

@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from statistics import median
 
 from s3bench.results.measurement import Measurement
-from s3bench.spec.definition import ClientKind
+from s3bench.spec.definition import CRT_KINDS, ClientKind
 from s3bench.tune.knob import MIB, PARTS_MAX, defaults_of
 from s3bench.tune.obedience import DATA_REQUESTS, PART_REQUESTS
 from s3bench.tune.setting import Setting
 from s3bench.tune.workload import Action, Workload
-
-CRT_KINDS = frozenset({ClientKind.CLI_CRT, ClientKind.BOTO3_CRT, ClientKind.CRT_PYTHON})
 
 FIRST_ALONE_KINDS = frozenset({ClientKind.S5CMD, ClientKind.CRT_PYTHON})
 """Clients that learn an object's size from its first part: the others have to wait for it."""
