@@ -11,6 +11,7 @@ import msgspec
 
 from s3bench.errors import BadInput
 from s3bench.results.measurement import Failure, Measurement
+from s3bench.results.versioned import decode_versioned
 from s3bench.tune.objective import Objective
 from s3bench.tune.setting import Setting
 from s3bench.tune.workload import Workload
@@ -117,18 +118,18 @@ def parse_study(content: bytes, *, source: str) -> Study:
     lines = content.split(b"\n")
     whole, rest = lines[:-1], lines[-1]
     del rest
+    fix = "give a file that `s3bench tune` wrote"
     if not whole:
-        raise BadInput(f"{source} is no study", "its first line is missing", "give a file that `s3bench tune` wrote")
-    try:
-        header = msgspec.json.decode(whole[0], type=Header)
-    except msgspec.DecodeError as error:
-        raise BadInput(f"{source} is no study", f"line 1: {error}", "give a file that `s3bench tune` wrote") from error
-    if header.study_version > STUDY_VERSION:
-        raise BadInput(
-            f"{source} has study_version {header.study_version}; this s3bench knows {STUDY_VERSION}",
-            "a newer s3bench wrote it",
-            "update s3bench",
-        )
+        raise BadInput(f"{source} is no study", "its first line is missing", fix)
+    header = decode_versioned(
+        whole[0],
+        Header,
+        key="study_version",
+        newest=STUDY_VERSION,
+        source=f"{source}, line 1",
+        noun="study",
+        fix=fix,
+    )
     trials = []
     for number, line in enumerate(whole[1:], start=2):
         try:

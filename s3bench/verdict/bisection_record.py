@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from s3bench.errors import BadInput
+from s3bench.results.versioned import decode_versioned
 from s3bench.verdict.bisection import Answer, Bisection, Found
 from s3bench.verdict.evidence import CellEvidence
 from s3bench.verdict.looks import check_looks
@@ -80,26 +81,17 @@ def encode_bisect(record: BisectRecord) -> bytes:
     return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
 
 
-class _Head(msgspec.Struct, frozen=True):
-    """What every version of the format has."""
-
-    bisect_version: Annotated[int, msgspec.Meta(ge=1)]
-
-
 def parse_bisect(text: bytes, *, source: str) -> BisectRecord:
     """Parse a record strictly. Raises `BadInput`, with the path of what is wrong, naming `source`."""
-    fix = "give a file that `s3bench bisect -o FILE` wrote"
-    try:
-        version = msgspec.json.decode(text, type=_Head).bisect_version
-        if version > RECORD_VERSION:
-            raise BadInput(
-                f"{source} has bisect_version {version}; this s3bench knows {RECORD_VERSION}",
-                "a newer s3bench wrote it",
-                "update s3bench",
-            )
-        record = msgspec.json.decode(text, type=BisectRecord)
-    except msgspec.DecodeError as error:
-        raise BadInput(f"{source} is no record of a bisection", str(error), fix) from error
+    record = decode_versioned(
+        text,
+        BisectRecord,
+        key="bisect_version",
+        newest=RECORD_VERSION,
+        source=source,
+        noun="record of a bisection",
+        fix="give a file that `s3bench bisect -o FILE` wrote",
+    )
     _check(record, source)
     return record
 

@@ -7,11 +7,12 @@ History of the format (`schema_version`):
 """
 
 import datetime as dt
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
 from s3bench.errors import BadInput
+from s3bench.results.versioned import decode_versioned
 from s3bench.verdict.conclusion import Conclusion, conclude
 from s3bench.verdict.evidence import CellEvidence
 from s3bench.verdict.exact import EXACT_BY_NAME
@@ -76,27 +77,17 @@ def encode_record(record: GateRecord) -> bytes:
     return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
 
 
-class _Head(msgspec.Struct, frozen=True):
-    """What every version of the format has."""
-
-    gate_version: Annotated[int, msgspec.Meta(ge=1)]
-
-
 def parse_record(text: bytes, *, source: str) -> GateRecord:
     """Parse a record strictly. Raises `BadInput`, with the path of what is wrong, naming `source`."""
-    try:
-        version = msgspec.json.decode(text, type=_Head).gate_version
-        if version > RECORD_VERSION:
-            raise BadInput(
-                f"{source} has gate_version {version}; this s3bench knows {RECORD_VERSION}",
-                "a newer s3bench wrote it",
-                "update s3bench",
-            )
-        record = msgspec.json.decode(text, type=GateRecord)
-    except msgspec.DecodeError as error:
-        raise BadInput(
-            f"{source} is no record of a gate", str(error), "give a file that `s3bench gate -o FILE` wrote"
-        ) from error
+    record = decode_versioned(
+        text,
+        GateRecord,
+        key="gate_version",
+        newest=RECORD_VERSION,
+        source=source,
+        noun="record of a gate",
+        fix="give a file that `s3bench gate -o FILE` wrote",
+    )
     _check(record, source)
     return record
 
