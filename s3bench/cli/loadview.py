@@ -19,9 +19,9 @@ from rich.text import Text
 from s3bench.load.standing import HISTORY_S, KindStanding, Standing
 from s3bench.report.columns import Column, fitted, heading_lines, row_lines
 from s3bench.report.load_cells import bytes_rate_text, count_text, rate_text, seconds_text
+from s3bench.report.sparkline import sparkline
 from s3bench.report.terminal import printable
 
-_BARS = " ▁▂▃▄▅▆▇█"
 _PROGRESS_WIDTH = 30
 _PROGRESS_DONE, _PROGRESS_LEFT = "━", "─"
 _LABELS_MAX = 3
@@ -164,13 +164,6 @@ def view_lines(standing: Standing, *, title: str, width: int, draws: bool) -> It
         line = f"  {_history_words(standing)}"
         room = width - len(line) - 2
         yield f"  {sparkline(standing.history[-room:])}{line}" if draws and room > 0 else line
-
-
-def sparkline(values: Sequence[float]) -> str:
-    """One character a value: an eighth of the highest is one step, and only nothing is blank."""
-    most = max(values, default=0.0)
-    steps = len(_BARS) - 1
-    return "".join(_BARS[max(1, round(value / most * steps)) if value > 0 else 0] for value in values)
 
 
 def _progress(standing: Standing) -> str:

@@ -24,11 +24,14 @@ from s3bench.report.load_cells import (
     spread_text,
 )
 from s3bench.report.load_notes import document_notes, phase_notes
+from s3bench.report.sparkline import sparkline, stretches
 from s3bench.report.terminal import BOLD, DIM, RED, YELLOW, painter, printable
 from s3bench.results.document import Document
 from s3bench.results.load import Latency, Load
 
 _INDENT = "  "
+_HISTORY_SECONDS_MIN = 5
+_HISTORY_WIDTH_MIN, _HISTORY_WORDS_WIDTH = 10, 54
 _COLORS = {"failed": RED, "failure": RED, "reads": DIM, "unfinished": DIM}
 
 _PERCENTILES: tuple[tuple[str, int, Callable[[Latency], float | None]], ...] = (
@@ -76,9 +79,24 @@ def _phase_lines(phases: Sequence[LoadPhase], width: int, paint: Callable[[str, 
         for line in _lines_of(phase):
             style = DIM if line.is_service else RED if line.row.total(lambda load: load.failed) else ""
             yield paint(next(rendered), style)
+        yield from (f"{_INDENT}{paint(line, DIM)}" for line in _history_lines(phase, width - len(_INDENT)))
         for kind, words in phase_notes(phase):
             yield f"{_INDENT}{paint(kind, _COLORS.get(kind, YELLOW))}: {printable(words)}"
     yield from (paint(line, DIM) for line in _legend(lines))
+
+
+def _history_lines(phase: LoadPhase, width: int) -> Iterator[str]:
+    """The operations of each second of the measured window, for phases of a few seconds at least."""
+    for row in phase.rows:
+        for number, load in enumerate(row.loops, 1):
+            counts = [second.operations for second in load.seconds if second.second >= 0]
+            if len(counts) < _HISTORY_SECONDS_MIN:
+                continue
+            size, means = stretches(counts, count_max=max(_HISTORY_WIDTH_MIN, width - _HISTORY_WORDS_WIDTH))
+            loop = f"loop {number}, " if len(row.loops) > 1 else ""
+            each = "second" if size == 1 else f"{size} seconds"
+            span = f"{rate_text(min(means))} to {rate_text(max(means))} operations/s"
+            yield f"{sparkline(means)}  {loop}each {each}: {span}"
 
 
 def _lines_of(phase: LoadPhase) -> Iterator[_Line]:

@@ -14,7 +14,7 @@ from typing import IO
 import pytest
 from rich.console import Console
 
-from s3bench.cli.loadview import _Pipe, _Terminal, load_view, sparkline, standing_line, view_lines
+from s3bench.cli.loadview import _Pipe, _Terminal, load_view, standing_line, view_lines
 from s3bench.load.standing import KindStanding, Standing
 
 GET = KindStanding(
@@ -94,12 +94,6 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 def test_operations_without_bytes_have_a_history_too() -> None:
     deletes = replace(STANDING, history=(100.0, 50.0), history_is_bytes=False)
     assert list(view_lines(deletes, title="", width=80, draws=True))[-1] == "  █▄  at most 100 operations/s in 2 s"
-
-
-def test_a_sparkline_shows_the_least_there_is_and_blanks_for_nothing() -> None:
-    assert sparkline([0, 1, 500, 1000]) == " ▁▄█"
-    assert sparkline([0, 0]) == "  "
-    assert sparkline([]) == ""
 
 
 def test_labels_cannot_paint_the_terminal() -> None:

@@ -8,7 +8,7 @@ import pytest
 from s3bench.report.load_table import render_load
 from s3bench.results.document import Status
 from s3bench.results.measurement import Failure
-from tests.report.loads import EMPTY, document, everything, failures, latency, load, result
+from tests.report.loads import EMPTY, document, everything, failures, latency, load, result, second
 
 Golden = Callable[[str, str], None]
 
@@ -39,6 +39,28 @@ def test_columns_are_left_out_and_no_figure_is_cut(width: int) -> None:
         assert max(map(len, table)) <= width
     assert ("p99.9" in table[0]) == (width >= 80)
     assert ("Gbit/s" in table[0]) == (width >= 140)
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_the_rate_of_each_second_is_a_line_of_bars_and_a_stall_a_gap(width: int) -> None:
+    counts = [9000, 1000, 1000, 500, 0, 1000, 1000]
+    seconds = tuple(second(number, operations=count) for number, count in enumerate(counts, -1))
+    text = render_load(document(result("load.get", load(seconds=seconds))), width=width, color=False)
+    line = next(line for line in text.splitlines() if "█" in line)
+    assert line == "  ██▄ ██  each second: 0.00 to 1,000 operations/s"  # the warm-up's 9000 do not count
+
+
+def test_a_long_run_has_as_many_bars_as_fit_each_the_mean_of_its_seconds() -> None:
+    seconds = tuple(second(number, operations=1000 + number % 2 * 200) for number in range(200))
+    text = render_load(document(result("load.get", load(seconds=seconds))), width=80, color=False)
+    line = next(line for line in text.splitlines() if "each" in line)
+    assert len(line) <= 80
+    assert line.endswith("each 9 seconds: 1,089 to 1,111 operations/s")
+
+
+def test_a_run_of_a_few_seconds_has_no_bars() -> None:
+    seconds = tuple(second(number) for number in range(4))
+    assert "█" not in render_load(document(result("load.get", load(seconds=seconds))), width=80, color=False)
 
 
 def test_no_results_are_said() -> None:
