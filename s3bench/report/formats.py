@@ -17,7 +17,7 @@ from s3bench.report.run_hyperfine import render_hyperfine
 from s3bench.report.run_junit import render_junit
 from s3bench.report.run_markdown import render_markdown
 from s3bench.report.run_openmetrics import render_openmetrics
-from s3bench.report.run_otava import render_otava
+from s3bench.report.run_otava import OTAVA_FILE, render_otava, render_otava_config
 from s3bench.report.run_perfetto import render_perfetto
 from s3bench.report.run_pyperf import render_pyperf
 from s3bench.results.document import Document
@@ -38,6 +38,7 @@ class Format(StrEnum):
     PERFETTO = "perfetto"
     CLOUDWATCH = "cloudwatch"
     OTAVA = "otava"
+    OTAVA_CONFIG = "otava-config"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +62,11 @@ def _render_markdowns(documents: Sequence[Document]) -> str:
 def _render_otavas(documents: Sequence[Document]) -> str:
     """A row for each."""
     return render_otava(*documents)
+
+
+def _render_otava_configs(documents: Sequence[Document]) -> str:
+    """What tells Otava which columns those rows have."""
+    return render_otava_config(*documents)
 
 
 RENDERINGS: Mapping[Format, Rendering] = MappingProxyType(
@@ -106,6 +112,12 @@ RENDERINGS: Mapping[Format, Rendering] = MappingProxyType(
             extension="csv",
             description="a row for each document, for Apache Otava",
             render_several=_render_otavas,
+        ),
+        Format.OTAVA_CONFIG: Rendering(
+            render=render_otava_config,
+            extension="yaml",
+            description=f"Otava's configuration for these rows, kept as {OTAVA_FILE}",
+            render_several=_render_otava_configs,
         ),
     }
 )

@@ -18,6 +18,9 @@ from s3bench.results.document import Document, Result, render_time
 from s3bench.results.foreign_tree import parse_moment
 from s3bench.results.metrics import METRICS_BY_NAME, Direction
 
+OTAVA_FILE = "otava.csv"
+"""How the configuration calls the file of rows, unless it is told: beside which Otava is run."""
+
 _TIME = "time"
 _DIRECTIONS = {Direction.HIGHER: 1, Direction.LOWER: -1}
 _FORMULA = ("=", "+", "-", "@")
@@ -54,7 +57,7 @@ def render_otava(document: Document, *further: Document) -> str:
     return text.getvalue()
 
 
-def render_otava_config(document: Document, *further: Document, file: str) -> str:
+def render_otava_config(document: Document, *further: Document, file: str = OTAVA_FILE) -> str:
     """Render the YAML that tells Otava the tests in `file`, which is what `render_otava` made of the same documents."""
     tests = {
         test.name: {
