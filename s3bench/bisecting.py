@@ -8,7 +8,7 @@ import random
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from s3bench.bench import Bench, Conditions, Settings
@@ -17,7 +17,7 @@ from s3bench.clients.staging import stage
 from s3bench.errors import ClientNotFound, S3BenchError
 from s3bench.gating import Rules, Standing, run_gate
 from s3bench.spec.definition import Definition
-from s3bench.verdict.bisection import Answer, Bisection, Comparison, answer_of, failed_answer
+from s3bench.verdict.bisection import Answer, Bisection, Comparison, Purpose, answer_of, failed_answer
 from s3bench.verdict.evidence import CellEvidence, Side
 
 _SEEDS = 2**32
@@ -92,19 +92,26 @@ def measurer(
     deadline_s: float | None = None,
     conditions: Callable[[int], Conditions] | None = None,
 ) -> Measurer:
-    """Make comparisons by the real gate. `conditions` has each version run under its own, to test the search itself."""
+    """Make comparisons by the real gate. `conditions` has each version run under its own, to test the search itself.
+
+    The first and the last ones have the gate's controls: these show that the machine can tell and does not tell what is
+    not there, and a search is not believed without both. The steps between them would cost three times as much.
+    """
 
     def measure(comparison: Comparison, seed: int) -> Iterator[Standing]:
         chosen = [each for each in definitions if comparison.benchmark in {None, "", title_of(each)}]
         assert chosen, "what changed is one of the benchmarks"
-        rules = Rules(policy=comparison.policy, settings=settings, seed=seed, deadline_s=deadline_s)
+        rules = Rules(
+            policy=comparison.policy,
+            settings=settings,
+            seed=seed,
+            deadline_s=deadline_s,
+            has_controls=comparison.purpose is not Purpose.STEP,
+        )
         if conditions is not None:
             sides = {side: conditions(comparison.version(side)) for side in Side}
-            rules = Rules(
-                policy=comparison.policy,
-                settings=settings,
-                seed=seed,
-                deadline_s=deadline_s,
+            rules = replace(
+                rules,
                 sham=dict.fromkeys(chosen, sides[Side.BASELINE]),
                 planted=dict.fromkeys(chosen, sides[Side.CANDIDATE]),
             )

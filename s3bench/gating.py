@@ -42,6 +42,7 @@ _DELAY = ("/bin/sh", "-c", 'sleep "$0" && exec "$@"')
 class Rules:
     """How a live gate runs. `deadline_s`, on the clock given, ends it before its time.
 
+    Without controls it is for a caller who runs other gates with them beside it.
     `planted` are conditions of the candidate alone: a fault planted into some benchmarks, to test the gate itself.
     `sham` are the baseline's: what carries the fault, without the fault, so that this is all they differ by.
     """
@@ -50,6 +51,7 @@ class Rules:
     settings: Settings
     seed: int
     deadline_s: float | None = None
+    has_controls: bool = True
     planted: Mapping[Definition, Conditions] = field(default_factory=dict)
     sham: Mapping[Definition, Conditions] = field(default_factory=dict)
 
@@ -101,7 +103,8 @@ def run_gate(
             contest.warm(randomness)
             if inspector is not None:
                 contest.inspect(inspector, INSPECTIONS)
-        contests += _controls(contests, rules)
+        if rules.has_controls:
+            contests += _controls(contests, rules)
         yield from _look_by_look(contests, rules, randomness, now)
         if rules.is_over(now()):
             return

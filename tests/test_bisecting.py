@@ -15,7 +15,7 @@ from s3bench.clients.client import FoundClient
 from s3bench.errors import ClientNotFound
 from s3bench.gating import Rules, Standing
 from s3bench.spec.definition import ClientKind, Definition
-from s3bench.verdict.bisection import Bisection, Comparison, Ending, Found, Outcome
+from s3bench.verdict.bisection import Bisection, Comparison, Ending, Found, Outcome, Purpose
 from s3bench.verdict.evidence import CellEvidence, Side
 from s3bench.verdict.policy import Policy
 from tests.verdict.evidence_maker import paired, ratios
@@ -194,6 +194,16 @@ def test_only_the_benchmark_that_changed_is_run_again(
         list(measure(comparison(benchmark=benchmark), 7))
     assert [gate.definitions for gate in gated] == [[SMALL, LARGE], [SMALL, LARGE], [LARGE]]
     assert title_of(LARGE) == "s3.cp.upload FileSize=32MB"
+
+
+def test_the_steps_between_the_ends_and_the_confirmation_have_no_controls_of_their_own(
+    bench: Bench, provide: Callable[[int], FoundClient], gated: list[SimpleNamespace]
+) -> None:
+    measure = measurer(bench, (SMALL,), provide, Settings(interval_s=None), now=lambda: 0.0)
+    for purpose in Purpose:
+        list(measure(comparison(purpose=purpose), 7))
+    controlled = {purpose: gate.rules.has_controls for purpose, gate in zip(Purpose, gated, strict=True)}
+    assert controlled == {Purpose.ENDS: True, Purpose.STEP: False, Purpose.CONFIRMATION: True}
 
 
 def test_each_pretended_version_runs_under_its_own_conditions(
