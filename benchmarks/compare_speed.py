@@ -2,7 +2,8 @@
 """How long `s3bench compare` takes on two documents of 10,000 measurements each, start-up included.
 
 Generates the documents in three shapes (many short cells, few long ones), runs the real command on them and prints the
-median of five. The figures are drawn around those of a real measurement of `aws s3 cp`, with 3 % noise.
+median of five. The figures are drawn around those of a real measurement of `aws s3 cp`, with 3 % noise, and have memory
+and CPU over time.
 """
 
 import argparse
@@ -14,12 +15,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from s3bench.results.document import Client, Document, Result, Status
 from s3bench.results.file import write_document
 from s3bench.results.measurement import Facts, Measurement, UsageFacts, WireFacts, measure
+from s3bench.results.timeline import POINTS_MAX, SeriesFacts, Timeline, thinned
 
 BAR_S = 2.0
 ROUNDS = 5
@@ -57,7 +60,16 @@ def measurement(iteration: int, draws: random.Random, slowdown: float) -> Measur
         voluntary_context_switches=draws.randrange(50, 90),
         involuntary_context_switches=draws.randrange(50, 300),
     )
-    return measure(Facts(iteration=iteration, total_s=total_s, usage=usage, wire=wire, sampler_cpu_s=0.015))
+    facts = Facts(iteration=iteration, total_s=total_s, usage=usage, wire=wire, sampler_cpu_s=0.015)
+    return measure(replace(facts, timeline=Timeline(series=thinned(series(total_s, draws)))))
+
+
+def series(total_s: float, draws: random.Random) -> SeriesFacts:
+    """As many samples as are kept, so that none is thinned out: memory that grows, and 0.8 cores with noise."""
+    at_s = [total_s * (place + 0.01) / POINTS_MAX for place in range(POINTS_MAX)]
+    cpu_s = [0.8 * at * draws.uniform(1 - NOISE, 1) for at in at_s]
+    rss_bytes = [draws.randrange(1_000, 2_000) * 4096 * (place + 1) // 10 for place in range(POINTS_MAX)]
+    return SeriesFacts(at_s=at_s, rss_bytes=rss_bytes, cpu_s=cpu_s, interval_s=total_s / POINTS_MAX, cores=2)
 
 
 def document(cells: int, count: int, seed: int) -> Document:

@@ -51,17 +51,21 @@ TRANSFER_CLIENTS = {Engine.PYTHON: "Classic", Engine.CRT: "CRT"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How to measure. An `interval_s` of `None` takes no samples; `debug_dir` keeps stdout and stderr of everything."""
+    """How to measure. An `interval_s` of `None` takes no samples; `debug_dir` keeps stdout and stderr of everything.
+
+    `keeps_timeline` keeps samples and requests of each measurement for charts.
+    """
 
     interval_s: float | None = 0.001
     verify: bool = True
     probes: bool = True
+    keeps_timeline: bool = False
     timeout_s: float = 600.0
     debug_dir: Path | None = None
 
     def unobserved(self) -> "Settings":
         """The same without sampling and probes: what `--audit` compares with."""
-        return replace(self, interval_s=None, probes=False)
+        return replace(self, interval_s=None, probes=False, keeps_timeline=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +119,9 @@ def run_cells(
 ) -> Iterator[Result]:
     """Run every cell in turn; yield its result after every iteration, and once more when it is closed.
 
-    What fails is an error in its result, and the others run all the same. With `audit` every iteration has a twin
-    without sampling and probes, in the order ABBA, and the result tells what measuring changed.
+    What fails is an error in its result, and the others run all the same. Requests are in the iteration that is of
+    median time so far. With `audit` every iteration has a twin without sampling and probes, in the order ABBA, and the
+    result tells what measuring changed.
     """
     for number, ready in enumerate(cells):
         if isinstance(ready.client, S3BenchError):
@@ -159,7 +164,7 @@ def _run_cell(bench: Bench, cell: Cell, found: FoundClient, steps: tuple[_Step, 
                     unobserved[outcome.iteration] = outcome
                 elif step.number is not None:
                     result = result.with_measurement(outcome)
-                yield result
+                yield result.with_requests_of_one()
                 if len(result.errors) >= FAILURES_MAX and not result.measurements:
                     break
     except S3BenchError as error:
@@ -242,6 +247,7 @@ class Bout:
                 interval_s=settings.interval_s,
                 turnaround_s=None if turnaround_ns is None else turnaround_ns / 1e9,
                 network=self.bench.endpoint.network,
+                keeps_timeline=settings.keeps_timeline,
             )
         )
 

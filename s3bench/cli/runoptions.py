@@ -56,7 +56,11 @@ class RunOptions:
     def settings(self) -> Settings:
         """How to measure."""
         return Settings(
-            interval_s=self.data_interval, verify=self.verify, timeout_s=self.timeout, debug_dir=self.debug_dir
+            interval_s=self.data_interval,
+            verify=self.verify,
+            keeps_timeline=True,
+            timeout_s=self.timeout,
+            debug_dir=self.debug_dir,
         )
 
     @property

@@ -5,12 +5,14 @@ The format is the Trace Event Format's JSON object form
 `dur` in microseconds, counter events (`C`), and metadata events (`M`) that name processes and threads. Every result is
 a process of its own, and all of them begin at 0, so that clients lie one below the other.
 
-A run of a client has its process and, on a second track, what it did between the milestones that were seen. The
-requests themselves are in no results document. A phase under load has counters for each second, and its stalls.
+A run of a client has its process, on a second track what it did between the milestones that were seen, and counters of
+its memory and CPU. Where the document holds the iteration's requests, each connection is a track, and each request a
+slice from its first byte to the last one of its response. A phase under load has counters for each second, and its
+stalls.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -18,9 +20,10 @@ from s3bench.report.run_summary import benchmark_title, clipped
 from s3bench.results.document import Document, Result
 from s3bench.results.load import Load, Second
 from s3bench.results.measurement import Measurement, Milestones
+from s3bench.results.timeline import RequestSpan, Series
 
 _MICROSECONDS = 1e6
-_PROCESS, _STEPS = 1, 2
+_PROCESS, _STEPS, _FIRST_CONNECTION = 1, 2, 3
 
 # What the client was at until it reached a milestone, with the one before it seen as well.
 _UNTIL = {
@@ -68,8 +71,7 @@ def _chosen(result: Result, iteration: int | None) -> Measurement | None:
         return next((each for each in result.measurements if each.iteration == iteration), None)
     if any(each.load is not None for each in result.measurements):
         return result.measurements[0]
-    ordered = sorted(result.measurements, key=lambda each: each.total_time)
-    return ordered[(len(ordered) - 1) // 2] if ordered else None
+    return result.median_iteration
 
 
 def _events(pid: int, result: Result, measurement: Measurement) -> Iterator[_Event]:
@@ -83,6 +85,12 @@ def _events(pid: int, result: Result, measurement: Measurement) -> Iterator[_Eve
     yield _slice(pid, _PROCESS, benchmark_title(result), 0.0, measurement.total_time, _facts(measurement))
     yield _named("thread_name", pid, _STEPS, "steps between milestones")
     yield from _steps(pid, measurement)
+    if measurement.series is not None:
+        yield from _usage(pid, measurement.series)
+    for tid, (name, spans) in enumerate(_tracks(measurement.requests), _FIRST_CONNECTION):
+        yield _named("thread_name", pid, tid, name)
+        for span in spans:
+            yield _slice(pid, tid, clipped(span.kind), span.start, span.end, _request_facts(span))
 
 
 def _steps(pid: int, measurement: Measurement) -> Iterator[_Event]:
@@ -93,6 +101,50 @@ def _steps(pid: int, measurement: Measurement) -> Iterator[_Event]:
         reached.append((measurement.total_time, ""))
     for (start_s, _), (end_s, name) in pairwise(reached):
         yield _slice(pid, _STEPS, _UNTIL[name], start_s, end_s, {"until": name or "end of the process"})
+
+
+def _usage(pid: int, series: Series) -> Iterator[_Event]:
+    """What was used from each point to the next: the largest memory and the mean of the cores, which the next tells."""
+    told = zip(series.memory[1:], series.cores[1:], strict=True)
+    for at_s, (memory_bytes, cores) in zip(series.at, told, strict=False):
+        yield _count(pid, "memory (bytes)", at_s, memory_bytes)
+        if cores is not None:
+            yield _count(pid, "cores in use", at_s, cores)
+
+
+def _tracks(requests: Sequence[RequestSpan]) -> Iterator[tuple[str, list[RequestSpan]]]:
+    """Give every connection a track, by its number.
+
+    Requests without one (there were no sockets), and those that began on a connection before the one ahead of them had
+    ended, go to the first track of the same name that is free: slices of a track may not overlap.
+    """
+    tracks: dict[str, list[list[RequestSpan]]] = {}
+    for span in sorted(requests, key=lambda span: (span.connection or 0, span.start)):
+        name = "requests without a connection" if span.connection is None else f"connection {span.connection}"
+        lanes = tracks.setdefault(name, [])
+        free = next((lane for lane in lanes if lane[-1].end <= span.start), None)
+        if free is None:
+            lanes.append([span])
+        else:
+            free.append(span)
+    for name, lanes in tracks.items():
+        for lane in lanes:
+            yield name, lane
+
+
+def _request_facts(span: RequestSpan) -> _Event:
+    """What stands beside the slice of a request: sizes in bytes, moments in seconds since the spawn."""
+    facts = {
+        "status": span.status,
+        "attempt": span.attempt,
+        "bytes_up": span.bytes_up,
+        "bytes_down": span.bytes_down,
+        "body_end_s": span.body_end,
+        "first_byte_s": span.first_byte,
+        "fault": clipped(span.fault) or None,
+        "error": clipped(span.error) or None,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _seen(milestones: Milestones) -> dict[str, float]:
@@ -130,8 +182,7 @@ def _counts(pid: int, second: Second) -> Iterator[_Event]:
     for name, value_of in _COUNTERS.items():
         value = value_of(second)
         if value is not None:
-            at_us = second.second * _MICROSECONDS
-            yield {"ph": "C", "name": name, "pid": pid, "tid": _PROCESS, "ts": at_us, "args": {"value": value}}
+            yield _count(pid, name, float(second.second), value)
 
 
 def _milliseconds(seconds: float | None) -> float | None:
@@ -149,6 +200,11 @@ def _slice(pid: int, tid: int, name: str, start_s: float, end_s: float, args: _E
         "dur": round((end_s - start_s) * _MICROSECONDS, 3),
         "args": args,
     }
+
+
+def _count(pid: int, name: str, at_s: float, value: float) -> _Event:
+    at_us = round(at_s * _MICROSECONDS, 3)
+    return {"ph": "C", "name": name, "pid": pid, "tid": _PROCESS, "ts": at_us, "args": {"value": value}}
 
 
 def _named(what: str, pid: int, tid: int, name: str) -> _Event:

@@ -7,13 +7,18 @@ History of the format (`schema_version`):
 1: the first.
 2: measurements of load runs (`load`); documents of version 1 read as they are.
 3: figures of a load that another tool did not tell may be null; documents before read as they are.
+4: memory and CPU over time of each measurement (`series`) and the requests of one iteration of each result (`requests`,
+   `requests_left_out`); documents before read as they are.
 """
 
+import gc
 import math
+import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import msgspec
 
@@ -21,9 +26,11 @@ from s3bench.errors import BadInput
 from s3bench.results.audit import Audit
 from s3bench.results.measurement import Failure, Measurement
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 _INDENT = 2
+_NUMBERS = re.compile(rb"\[\n[-+.eE0-9nul, \n]+\]")
+"""An indented array of numbers and nulls alone; no string holds a raw line feed, so this is never in one."""
 
 
 class Status(StrEnum):
@@ -76,9 +83,22 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """Whether iterations are still to come."""
         return self.status is Status.RUNNING
 
+    @property
+    def median_iteration(self) -> Measurement | None:
+        """The iteration of median total time, of an even number the lower in the middle; `None` of no iterations."""
+        ordered = sorted(self.measurements, key=lambda each: each.total_time)
+        return ordered[(len(ordered) - 1) // 2] if ordered else None
+
+    def with_requests_of_one(self) -> Self:
+        """Keep the requests of the median iteration, and drop those of the others."""
+        kept = self.median_iteration
+        measurements = tuple(each if each is kept else each.without_requests() for each in self.measurements)
+        return msgspec.structs.replace(self, measurements=measurements)
+
     def completed(self) -> Self:
-        """Close the result: complete when no iteration failed."""
-        return msgspec.structs.replace(self, status=Status.FAILED if self.errors else Status.COMPLETE)
+        """Close the result: complete when no iteration failed. Requests are kept of the median iteration alone."""
+        status = Status.FAILED if self.errors else Status.COMPLETE
+        return msgspec.structs.replace(self.with_requests_of_one(), status=status)
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -131,34 +151,100 @@ def render_time(at: datetime) -> str:
 
 
 def encode_document(document: Document) -> bytes:
-    """Encode as JSON, keys in the order of the types. Raises `ValueError` for a figure that is not finite."""
+    """Encode as JSON, keys in the order of the types, numbers of one array on one line.
+
+    Raises `ValueError` for a figure that is not finite.
+    """
     tree = msgspec.to_builtins(document)
-    for path in _not_finite(tree, "$"):
-        raise ValueError(f"{path} is not a finite number")
-    return msgspec.json.format(msgspec.json.encode(tree), indent=_INDENT) + b"\n"
+    if not _is_finite(tree.values()):
+        raise ValueError(f"{next(_not_finite(tree, '$'))} is not a finite number")
+    text = msgspec.json.format(msgspec.json.encode(tree), indent=_INDENT)
+    return _NUMBERS.sub(_on_one_line, text) + b"\n"
 
 
 def parse_document(text: bytes, *, source: str) -> Document:
     """Parse a results document strictly. Raises `BadInput`, with the path of what is wrong, naming `source`."""
     try:
-        head = msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
-        raise BadInput(f"{source} is no JSON", str(error), "give a file that `s3bench run -o FILE` wrote") from error
-    version = head.get("schema_version") if isinstance(head, dict) else None
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        with _no_collection():
+            read = msgspec.json.decode(text, type=_Written)
+    except msgspec.ValidationError as error:
+        version = _known_version(text, source)
+        raise BadInput(f"{source} is no results document of version {version}", str(error)) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _no_json(source, error) from error
+    except RecursionError:
+        raise BadInput(f"{source} is no results document", "it is nested too deeply") from None
+    _check_known(read.schema_version, source)
+    return Document(**{name: getattr(read, name) for name in Document.__struct_fields__})
+
+
+class _Written(Document, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A document as it is read: its version has to be there."""
+
+    schema_version: Annotated[int, msgspec.Meta(ge=1)]
+
+
+class _Head(msgspec.Struct, frozen=True):
+    """What is read of a document that could not be: another version explains why."""
+
+    schema_version: Annotated[int, msgspec.Meta(ge=1)]
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Put off the search for garbage: there is none among what is being decoded, and it takes as long as decoding."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _known_version(text: bytes, source: str) -> int:
+    try:
+        version = msgspec.json.decode(text, type=_Head).schema_version
+    except msgspec.ValidationError as error:
         raise BadInput(
             f"{source} is no results document", "it has no schema_version", "give a file that `s3bench run` wrote"
-        )
+        ) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _no_json(source, error) from error
+    _check_known(version, source)
+    return version
+
+
+def _check_known(version: int, source: str) -> None:
     if version > SCHEMA_VERSION:
         raise BadInput(
             f"{source} has schema_version {version}; this s3bench knows {SCHEMA_VERSION}",
             "a newer s3bench wrote it",
             "update s3bench",
         )
-    try:
-        return msgspec.convert(head, Document)
-    except msgspec.ValidationError as error:
-        raise BadInput(f"{source} is no results document of version {version}", str(error)) from error
+
+
+def _no_json(source: str, error: Exception) -> BadInput:
+    return BadInput(f"{source} is no JSON", str(error), "give a file that `s3bench run -o FILE` wrote")
+
+
+def _on_one_line(numbers: "re.Match[bytes]") -> bytes:
+    return numbers[0].translate(None, b" \n").replace(b",", b", ")
+
+
+def _is_finite(values: Iterable[Any]) -> bool:
+    """Whether all numbers within `values` are; quicker than naming the one that is not."""
+    for value in values:
+        kind = type(value)
+        if kind is float:
+            if not math.isfinite(value):
+                return False
+        elif kind is dict:
+            if not _is_finite(value.values()):
+                return False
+        elif (kind is list or kind is tuple) and not _is_finite(value):
+            return False
+    return True
 
 
 def _not_finite(value: object, path: str) -> Iterator[str]:

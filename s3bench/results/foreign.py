@@ -18,8 +18,11 @@ def read_any(content: bytes, *, source: str) -> Document:
     Raises `BadInput`, with the path of what is wrong, for a file of a known tool that breaks its format, and for any
     other file.
     """
-    if _is_ours(content):
+    try:
         return parse_document(content, source=source)
+    except BadInput:
+        if _is_ours(content):
+            raise
     tree = decode_tree(content, source=source)
     if is_pyperf(tree):
         return from_pyperf(tree, source=source)
@@ -35,10 +38,10 @@ def read_any(content: bytes, *, source: str) -> Document:
 
 
 def _is_ours(content: bytes) -> bool:
-    """Whether it is a document of s3bench; passes over all else, since large ones are to be decoded once."""
+    """Whether it was to be a document of s3bench."""
     try:
         return msgspec.json.decode(content, type=_Head).s3bench is not None
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return False
 
 

@@ -7,32 +7,18 @@ the server fills `Facts`. What was not measured is null, never invented.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from typing import Self
 
 import msgspec
 
 from s3bench.results.load import Load
 from s3bench.results.metrics import METRICS_BY_NAME
+from s3bench.results.timeline import RequestSpan, Series, SeriesFacts, Timeline, cores_in_use
 
 _SERVER_BOUND_SHARE = 0.5
-_SHORT_WINDOW_SHARE = 0.5
 _CHOSEN_BY_LOAD = frozenset({"total_time", "cpu_time"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeriesFacts:
-    """Samples of the whole process tree, in the order they were taken.
-
-    `at_s`: seconds since the spawn. `rss_bytes`: resident memory of all its processes. `cpu_s`: CPU time that all its
-    processes have used so far, those that ended included. The three are equally long. `interval_s` is the interval
-    that was asked for, `cores` how many the process may use.
-    """
-
-    at_s: Sequence[float]
-    rss_bytes: Sequence[float]
-    cpu_s: Sequence[float]
-    interval_s: float
-    cores: int
+_PATHS = {name: tuple(name.split(".")) for name in METRICS_BY_NAME}
+_NUMBER = (int, float)  # made once: a comparison looks up hundreds of thousands of figures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +68,8 @@ class Facts:
     """All that is known about one iteration.
 
     `milestones_s` are the probes' times since the spawn by the names of `Milestones`; `first_client_invocation_s` is
-    theirs too. `network` is how well a network model was met. `warnings` are doubts of those who gathered the facts.
+    theirs too. `network` is how well a network model was met, `timeline` what is to be kept for charts. `warnings` are
+    doubts of those who gathered the facts.
     """
 
     iteration: int
@@ -95,6 +82,7 @@ class Facts:
     sampler_cpu_s: float | None = None
     turnaround_s: float | None = None
     network: tuple[NetworkFigure, ...] = ()
+    timeline: Timeline | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -139,7 +127,9 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     `python`, `go`, `other`, joined by `+` when there were several), empty when there was no request.
     `requests_by_kind` counts requests by what they were (`GET ranged`, `PUT`). `network` holds what was achieved of a
     network model against what was asked, where one was imposed. `load` holds what a phase of a load run showed: its
-    `total_time` is the measured window, `cpu_time` that of all workers within it.
+    `total_time` is the measured window, `cpu_time` that of all workers within it. `series` is null where no samples
+    were taken or kept. `requests` are kept by `s3bench run`, in order of their start, `requests_left_out` being how
+    many more there were.
     """
 
     iteration: int
@@ -167,7 +157,14 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     harness: Harness
     network: tuple[NetworkFigure, ...] = ()
     load: Load | None = None
+    series: Series | None = None
+    requests: tuple[RequestSpan, ...] = ()
+    requests_left_out: int = 0
     warnings: tuple[str, ...]
+
+    def without_requests(self) -> Self:
+        """Drop the requests, and the count of those left out."""
+        return msgspec.structs.replace(self, requests=(), requests_left_out=0) if self.requests else self
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -192,6 +189,7 @@ def measure(facts: Facts) -> Measurement:
     highs = [value for value in (memory[-1] if memory else None, usage.peak_memory_bytes) if value is not None]
     first_request_s = wire.first_request_s if wire else None
     first_call_s = facts.first_client_invocation_s
+    timeline = facts.timeline or Timeline()
     return Measurement(
         iteration=facts.iteration,
         total_time=facts.total_s,
@@ -222,6 +220,9 @@ def measure(facts: Facts) -> Measurement:
             server_cpu_time=wire.server_cpu_s if wire else None,
         ),
         network=facts.network,
+        series=timeline.series,
+        requests=timeline.requests,
+        requests_left_out=timeline.requests_left_out,
         warnings=(*facts.warnings, *_doubts(facts)),
     )
 
@@ -239,29 +240,6 @@ def percentile(ordered: Sequence[float], percent: float) -> float | None:
     return ordered[below] + (ordered[above] - ordered[below]) * (rank - below)
 
 
-def cores_in_use(series: SeriesFacts) -> list[float]:
-    """Compute the cores in use over each data interval: CPU seconds used over seconds passed.
-
-    A sampler that was late reads two samples in quick succession, and one that was interrupted between the clock and
-    the CPU time puts seconds into the wrong window. So a window lasts half an interval at least, and one that shows
-    more cores than the process may use is joined with the one before it, which got too little, or else the one after.
-    """
-    edges: list[tuple[float, float]] = []  # where a window ends and the next begins: time, CPU time
-    for at_s, cpu_s in zip(series.at_s, series.cpu_s, strict=True):
-        if edges and at_s - edges[-1][0] < series.interval_s * _SHORT_WINDOW_SHARE:
-            continue
-        while len(edges) > 1 and _rate(edges[-1], (at_s, cpu_s)) > series.cores:
-            edges.pop()
-        if not edges or _rate(edges[-1], (at_s, cpu_s)) <= series.cores:
-            edges.append((at_s, cpu_s))
-    return [max(0.0, _rate(start, end)) for start, end in pairwise(edges)]
-
-
-def _rate(start: tuple[float, float], end: tuple[float, float]) -> float:
-    passed_s = end[0] - start[0]
-    return (end[1] - start[1]) / passed_s if passed_s > 0 else math.inf
-
-
 def figure(measurement: Measurement, name: str) -> float | None:
     """Look up the figure of the metric `name`; `None` when it was not measured.
 
@@ -270,9 +248,9 @@ def figure(measurement: Measurement, name: str) -> float | None:
     if measurement.load is not None and name in _CHOSEN_BY_LOAD:
         return None
     value: object = measurement
-    for key in METRICS_BY_NAME[name].name.split("."):
+    for key in _PATHS[name]:
         value = getattr(value, key, None)
-    return value if isinstance(value, int | float) else None
+    return value if isinstance(value, _NUMBER) else None
 
 
 def _sum(left: float | None, right: float | None) -> float | None:

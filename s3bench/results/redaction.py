@@ -9,6 +9,7 @@ _NAMES = r"[\w-]*(?:secret|token|password|passwd|credential|signature|access[-_]
 _SHORT_OPTION = re.compile(r"^(-q*[as])(.*)$", re.DOTALL)  # keys as the s3-benchmark tools take them, flags before
 _SECRET_OPTION = re.compile(rf"^--?{_NAMES}$", re.IGNORECASE)
 _SECRET_ASSIGNMENT = re.compile(rf"\b({_NAMES}=)[^&\s]+", re.IGNORECASE)
+_QUERY = re.compile(r"\?[^\s,)]+")
 _URL_CREDENTIALS = re.compile(r"\b([a-z][a-z0-9+.-]*://)[^/@\s]+@", re.IGNORECASE)
 
 
@@ -27,3 +28,8 @@ def redact(arguments: Sequence[str]) -> tuple[str, ...]:
             redacted.append(_SECRET_ASSIGNMENT.sub(rf"\g<1>{REDACTED}", without_credentials))
         hide_next = bool(_SECRET_OPTION.match(argument)) or (short is not None and not short[2])
     return tuple(redacted)
+
+
+def without_queries(text: str) -> str:
+    """Replace the queries of request targets in `text`: a presigned one is a credential."""
+    return _QUERY.sub(f"?{REDACTED}", text)

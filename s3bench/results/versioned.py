@@ -27,7 +27,7 @@ def decode_versioned(text: bytes, kind: type[_T], *, key: str, newest: int, sour
                 "update s3bench",
             )
         return msgspec.json.decode(text, type=kind)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{source} is no {noun}", str(error), fix) from error
     except RecursionError:
         raise BadInput(f"{source} is no {noun}", "it is nested too deeply", fix) from None

@@ -9,17 +9,21 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from s3bench.results.measurement import Facts, NetworkFigure, SeriesFacts, UsageFacts, WireFacts
+from s3bench.results.measurement import Facts, NetworkFigure, UsageFacts, WireFacts
+from s3bench.results.redaction import without_queries
+from s3bench.results.timeline import REQUESTS_MAX, RequestSpan, SeriesFacts, Timeline, thinned
 from s3bench.run.process import ProcessRecord
 from s3bench.run.proof import engines, moves_object_data
 from s3bench.s3.network.accuracy import Accuracy, accuracy
 from s3bench.s3.network.model import NetworkModel
-from s3bench.s3.wirelog import WireLog
+from s3bench.s3.wirelog import WireLog, WireRequest
 
 FIRST_CALL = "first_client_invocation"
 """The probes' name for the first call of an API client."""
 
 _SECOND_NS = 1_000_000_000
+_ERROR_CHARACTERS = 200
+"""How much is kept of what was wrong with one request."""
 
 
 def read_milestones(probe_file: Path, *, started_ns: int) -> dict[str, float]:
@@ -44,16 +48,18 @@ def gather_facts(
     interval_s: float | None,
     turnaround_s: float | None,
     network: NetworkModel | None = None,
+    keeps_timeline: bool = False,
 ) -> Facts:
     """All that is known about one iteration; `turnaround_s` passed between the end of the one before and its start.
 
     `network` is the model that the server was to impose.
     """
+    series = None if interval_s is None else _series_facts(record, interval_s)
     met = Accuracy(figures=(), warnings=()) if log is None or network is None else accuracy(log, network)
     return Facts(
         iteration=iteration,
         total_s=(record.ended_ns - record.started_ns) / _SECOND_NS,
-        series=None if interval_s is None else _series_facts(record, interval_s),
+        series=series,
         usage=UsageFacts(
             user_cpu_s=record.user_s,
             system_cpu_s=record.system_s,
@@ -78,6 +84,7 @@ def gather_facts(
             )
             for figure in met.figures
         ),
+        timeline=_timeline(series, log, started_ns=record.started_ns) if keeps_timeline else None,
         warnings=(*record.warnings, *met.warnings),
     )
 
@@ -91,6 +98,38 @@ def _series_facts(record: ProcessRecord, interval_s: float) -> SeriesFacts:
         interval_s=interval_s,
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
     )
+
+
+def _timeline(series: SeriesFacts | None, log: WireLog | None, *, started_ns: int) -> Timeline:
+    requests = () if log is None else log.requests
+    return Timeline(
+        series=None if series is None else thinned(series),
+        requests=tuple(_span(request, started_ns) for request in requests[:REQUESTS_MAX]),
+        requests_left_out=max(0, len(requests) - REQUESTS_MAX),
+    )
+
+
+def _span(request: WireRequest, started_ns: int) -> RequestSpan:
+    answered = request.status > 0
+    return RequestSpan(
+        connection=request.connection or None,
+        kind=_kind(request.method, request.query, bool(request.byte_range)),
+        start=_since(started_ns, request.started_ns),
+        body_end=_since(started_ns, request.body_ended_ns),
+        first_byte=_since(started_ns, request.response_started_ns) if answered else None,
+        end=_since(started_ns, request.ended_ns),
+        bytes_up=request.body_bytes,
+        bytes_down=request.response_bytes,
+        status=request.status if answered else None,
+        attempt=request.attempt,
+        fault=request.fault.value,
+        error=without_queries(request.error)[:_ERROR_CHARACTERS],
+    )
+
+
+def _since(started_ns: int, at_ns: int) -> float:
+    """Seconds since the spawn, to the microsecond."""
+    return round((at_ns - started_ns) / _SECOND_NS, 6)
 
 
 def wire_facts(log: WireLog, *, started_ns: int) -> WireFacts:

@@ -16,10 +16,12 @@ from msgspec.structs import replace
 
 from s3bench.report.run_perfetto import render_perfetto
 from s3bench.results.document import Document
+from s3bench.results.timeline import Series, Timeline
 from tests.report.loads import document as of_loads
 from tests.report.loads import load, second
 from tests.report.loads import result as load_result
 from tests.report.machine_samples import CRT, EMPTY, HOSTILE, hostile, measurement, result, run
+from tests.results.series import span
 
 _REQUIRED = {"X": {"name", "ts", "dur", "pid", "tid"}, "C": {"name", "ts", "pid", "args"}, "M": {"name", "pid", "args"}}
 
@@ -102,6 +104,58 @@ def test_a_load_run_has_counters_of_each_second_and_its_stalls() -> None:
     slowest = [(e["ts"], e["args"]["value"]) for e in found if e["name"] == "response time p50 (ms)"]
     assert slowest == [(0.0, 1.0), (2_000_000.0, 1.0)]
     assert slices(found, 1, 1) == [("get", 0.0, 3_000_000.0), ("stalled", 1_000_000.0, 1_000_000.0)]
+
+
+def with_timeline(timeline: Timeline) -> Document:
+    """A run of one iteration of a second, which sent a PUT on each of two connections."""
+    bare = measurement(1.0)
+    seen = replace(bare, series=timeline.series, requests=timeline.requests)
+    return EMPTY.with_result(replace(result("a", CRT), measurements=(seen,)))
+
+
+def test_each_connection_is_a_track_of_its_requests() -> None:
+    requests = (span(0.5, 0.6, connection=2), span(0.4, 0.5, connection=1), span(0.7, 0.9, connection=2))
+    found = events(with_timeline(Timeline(requests=requests)))
+    assert slices(found, 1, 3) == [("PUT", 400_000.0, 100_000.0)]
+    assert slices(found, 1, 4) == [("PUT", 500_000.0, 100_000.0), ("PUT", 700_000.0, 200_000.0)]
+    names = {event["tid"]: event["args"]["name"] for event in found if event["name"] == "thread_name"}
+    assert (names[3], names[4]) == ("connection 1", "connection 2")
+    assert next(event["args"] for event in found if event["ph"] == "X" and event["tid"] == 3) == {
+        "status": 200,
+        "attempt": 1,
+        "bytes_up": 1000,
+        "bytes_down": 0,
+        "body_end_s": 0.45,
+        "first_byte_s": 0.475,
+    }
+
+
+def test_requests_that_overlap_are_on_tracks_of_their_own() -> None:
+    requests = tuple(span(start_s, start_s + 0.2, connection=None) for start_s in (0.3, 0.4, 0.5))
+    found = events(with_timeline(Timeline(requests=requests)))
+    assert slices(found, 1, 3) == [("PUT", 300_000.0, 200_000.0), ("PUT", 500_000.0, 200_000.0)]
+    assert slices(found, 1, 4) == [("PUT", 400_000.0, 200_000.0)]
+    named = [event["args"]["name"] for event in found if event["name"] == "thread_name" and event["tid"] > 2]
+    assert named == ["requests without a connection"] * 2
+
+
+def test_what_was_wrong_with_a_request_stands_beside_it() -> None:
+    found = events(with_timeline(Timeline(requests=(span(error=HOSTILE),))))
+    (facts,) = (event["args"] for event in found if event["ph"] == "X" and event["tid"] == 3)
+    assert facts["fault"] == "reset"
+    assert facts["error"].startswith("=1+1")
+
+
+def test_memory_and_cores_are_counters_from_each_point_to_the_next() -> None:
+    found = events(
+        with_timeline(Timeline(series=Series(at=(0.1, 0.5, 0.9), memory=(10, 30, 20), cores=(None, 1.5, None))))
+    )
+    counted = [(event["name"], event["ts"], event["args"]["value"]) for event in found if event["ph"] == "C"]
+    assert counted == [
+        ("memory (bytes)", 100_000.0, 30),
+        ("cores in use", 100_000.0, 1.5),
+        ("memory (bytes)", 500_000.0, 20),
+    ]
 
 
 def test_hostile_names_are_ascii_json() -> None:

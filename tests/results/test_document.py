@@ -18,6 +18,8 @@ from s3bench.results.document import (
     render_time,
 )
 from s3bench.results.measurement import Facts, Failure, UsageFacts, measure
+from s3bench.results.timeline import Timeline, thinned
+from tests.results.series import series, span
 
 CRT = Client(name="cli-crt", version="2.38.5", label="cli-crt@2.38.5")
 CLASSIC = Client(name="cli-classic", version="2.38.5", label="cli-classic@2.38.5")
@@ -58,7 +60,7 @@ def test_the_shape_is_that_of_the_reference() -> None:
 
 def test_keys_come_in_the_same_order_every_time_with_two_spaces() -> None:
     text = encode_document(EMPTY.with_result(result())).decode()
-    assert text.startswith('{\n  "schema_version": 3,\n  "s3bench": "0.1.0",\n  "started_at":')
+    assert text.startswith('{\n  "schema_version": 4,\n  "s3bench": "0.1.0",\n  "started_at":')
     assert text.endswith("}\n")
     assert text == encode_document(parse_document(text.encode(), source="x")).decode()
 
@@ -88,6 +90,62 @@ def test_a_result_with_an_error_fails_and_without_one_is_complete() -> None:
     assert not EMPTY.with_result(result()).has_failures
 
 
+def timed(*totals_s: float, requests: int = 2) -> Result:
+    """A result with an iteration of each total time, all with memory and CPU over time and their requests."""
+    samples = thinned(series([0.0, 1.0], [0.0, 0.5], [10.0, 20.0]))
+    timeline = Timeline(series=samples, requests=(span(),) * requests, requests_left_out=3)
+    return msgspec.structs.replace(
+        result(),
+        measurements=tuple(
+            measure(Facts(iteration=number, total_s=total_s, timeline=timeline))
+            for number, total_s in enumerate(totals_s)
+        ),
+    )
+
+
+def test_requests_are_kept_of_the_iteration_of_median_time_alone() -> None:
+    closed = timed(4.0, 1.0, 3.0, 2.0).completed()
+    assert [len(each.requests) for each in closed.measurements] == [0, 0, 0, 2], "the lower of 2 s and 3 s"
+    assert [each.requests_left_out for each in closed.measurements] == [0, 0, 0, 3]
+    assert all(each.series is not None for each in closed.measurements)
+    assert closed.median_iteration == closed.measurements[3]
+    assert closed.completed() == closed
+
+
+def test_while_a_result_is_running_the_median_so_far_has_its_requests() -> None:
+    running = timed(3.0, 1.0, 2.0)
+    assert [len(each.requests) for each in running.with_requests_of_one().measurements] == [0, 0, 2]
+    assert running.with_requests_of_one().is_running
+    assert timed().with_requests_of_one() == timed()
+    assert timed().median_iteration is None
+
+
+def test_a_document_with_timelines_survives_writing_and_reading() -> None:
+    whole = EMPTY.with_result(timed(3.0, 1.0, 2.0).completed())
+    assert parse_document(encode_document(whole), source="x") == whole
+
+
+def test_numbers_of_one_array_stand_on_one_line() -> None:
+    text = encode_document(EMPTY.with_result(timed(1.0))).decode()
+    assert '"memory": [10, 20],\n' in text
+    assert '"cores": [null, 0.5]\n' in text
+    awkward = msgspec.structs.replace(
+        EMPTY, command_line=("[\n  1,\n  2\n]", "[ 1 ]"), machine={"a": [[], [1.5e-9, -2]]}
+    )
+    assert parse_document(encode_document(awkward), source="x") == awkward
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_documents_without_timelines_still_read(version: int) -> None:
+    tree = msgspec.json.decode(encode_document(EMPTY.with_result(result().with_measurement(MEASUREMENT))))
+    tree["schema_version"] = version
+    for key in ("series", "requests", "requests_left_out"):
+        del tree["results"][0]["measurements"][0][key]
+    read = parse_document(msgspec.json.encode(tree), source="old.json")
+    assert read.schema_version == version
+    assert read.results[0].measurements == (MEASUREMENT,)
+
+
 def test_a_warning_is_kept_once() -> None:
     assert EMPTY.with_warnings(["a", "b"]).with_warnings(["b", "c"]).warnings == ("a", "b", "c")
 
@@ -104,6 +162,8 @@ def test_a_figure_that_is_not_finite_is_never_written(value: float) -> None:
         encode_document(EMPTY.with_result(result().with_measurement(bad)))
     with pytest.raises(ValueError, match=r"\$\.machine\.load is not"):
         encode_document(msgspec.structs.replace(EMPTY, machine={"load": value}))
+    with pytest.raises(ValueError, match=r"\$\.machine\.loads\[1\] is not"):
+        encode_document(msgspec.structs.replace(EMPTY, machine={"loads": [1.0, value]}))
 
 
 GOOD = encode_document(EMPTY.with_result(result().with_measurement(MEASUREMENT)))
@@ -118,12 +178,13 @@ GOOD = encode_document(EMPTY.with_result(result().with_measurement(MEASUREMENT))
         (b'{"results": []}', "has no schema_version"),
         (b'{"schema_version": "1"}', "has no schema_version"),
         (b'{"schema_version": true}', "has no schema_version"),
-        (b'{"schema_version": 4}', "has schema_version 4; this s3bench knows 3"),
+        (b'{"schema_version": 5}', "has schema_version 5; this s3bench knows 4"),
         (b'{"schema_version": 1}', "missing required field `s3bench`"),
         (GOOD.replace(b'"total_time": 1.5', b'"total_time": "1.5"'), "$.results[0].measurements[0].total_time"),
         (GOOD.replace(b'"total_time"', b'"totl_time"'), "$.results[0].measurements[0]"),
         (GOOD.replace(b'"status": "running"', b'"status": "fine"'), "$.results[0].status"),
         (b"\xff", "is no JSON"),
+        (GOOD.replace(b"s3.cp.upload", b"s3.cp.\xff"), "is no JSON"),
     ],
 )
 def test_what_is_wrong_with_a_document_is_said_and_where(text: bytes, message: str) -> None:
@@ -142,3 +203,8 @@ def test_garbage_is_bad_input_and_never_a_traceback(text: bytes) -> None:
         assert parse_document(text, source="x") == parse_document(GOOD, source="x")
     except BadInput:
         assert text.strip() != GOOD.strip()
+
+
+def test_a_document_that_is_nested_too_deeply_is_no_crash() -> None:
+    with pytest.raises(BadInput, match="nested too deeply"):
+        parse_document(b'{"schema_version": 4, "machine": {"a": ' + b"[" * 100_000, source="deep.json")

@@ -11,21 +11,17 @@ from hypothesis import strategies as st
 from s3bench.results.measurement import (
     Facts,
     NetworkFigure,
-    SeriesFacts,
     UsageFacts,
     WireFacts,
-    cores_in_use,
     figure,
     measure,
     percentile,
 )
 from s3bench.results.metrics import METRICS
+from s3bench.results.timeline import Timeline, thinned
+from tests.results.series import series, span
 
 FINITE = st.floats(min_value=-1e12, max_value=1e12)
-
-
-def series(at_s: list[float], cpu_s: list[float], rss: list[float] | None = None, cores: int = 2) -> SeriesFacts:
-    return SeriesFacts(at_s=at_s, cpu_s=cpu_s, rss_bytes=rss or [0.0] * len(at_s), interval_s=1.0, cores=cores)
 
 
 def wire(**changes: object) -> WireFacts:
@@ -57,10 +53,11 @@ def test_what_was_not_measured_is_null() -> None:
 
 
 def test_all_that_was_measured_is_in_its_place() -> None:
+    samples = series([0.0, 1.0, 2.0], [0.0, 0.5, 2.0], [10.0, 30.0, 20.0])
     facts = Facts(
         iteration=3,
         total_s=2.0,
-        series=series([0.0, 1.0, 2.0], [0.0, 0.5, 2.0], [10.0, 30.0, 20.0]),
+        series=samples,
         usage=UsageFacts(
             user_cpu_s=1.5,
             system_cpu_s=0.5,
@@ -76,6 +73,7 @@ def test_all_that_was_measured_is_in_its_place() -> None:
         sampler_cpu_s=0.01,
         turnaround_s=0.02,
         network=(NetworkFigure(name="time to first byte, p50", unit="s", asked=0.02, achieved=0.021, count=3),),
+        timeline=Timeline(series=thinned(samples), requests=(span(),), requests_left_out=1),
         warnings=("odd",),
     )
     assert msgspec.json.decode(msgspec.json.encode(measure(facts))) == {
@@ -121,6 +119,24 @@ def test_all_that_was_measured_is_in_its_place() -> None:
         "harness": {"samples": 3, "turnaround_time": 0.02, "sampler_cpu_time": 0.01, "server_cpu_time": 0.1},
         "network": [{"name": "time to first byte, p50", "unit": "s", "asked": 0.02, "achieved": 0.021, "count": 3}],
         "load": None,
+        "series": {"at": [0.0, 1.0, 2.0], "memory": [10, 30, 20], "cores": [None, 0.5, 1.5]},
+        "requests": [
+            {
+                "connection": 1,
+                "kind": "PUT",
+                "start": 0.25,
+                "body_end": 0.5,
+                "first_byte": 0.625,
+                "end": 0.75,
+                "bytes_up": 1000,
+                "bytes_down": 0,
+                "status": 200,
+                "attempt": 1,
+                "fault": "",
+                "error": "",
+            }
+        ],
+        "requests_left_out": 1,
         "warnings": ["odd"],
     }
 
@@ -163,44 +179,3 @@ def test_percentiles_are_numpys(values: list[float], percent: float) -> None:
 
 def test_percentiles_of_nothing_are_null() -> None:
     assert percentile([], 50) is None
-
-
-def test_cores_are_cpu_seconds_over_seconds() -> None:
-    assert cores_in_use(series([0.0, 1.0, 2.0, 4.0], [0.1, 0.6, 2.6, 3.6])) == [0.5, 2.0, 0.5]
-
-
-def test_one_sample_or_none_shows_no_cores() -> None:
-    assert cores_in_use(series([], [])) == []
-    assert cores_in_use(series([0.0], [0.5])) == []
-
-
-def test_a_late_sample_and_the_next_are_one_window() -> None:
-    # The sample due at 1 s came at 1.99 s; 10 ms of CPU clock noise in the 10 ms that follow would read as a core.
-    assert cores_in_use(series([0.0, 1.99, 2.0, 3.0], [0.0, 1.0, 1.01, 1.5])) == [
-        pytest.approx(1.0 / 1.99),
-        pytest.approx(0.5 / 1.01),
-    ]
-
-
-def test_more_cores_than_there_are_means_that_the_window_before_got_too_little() -> None:
-    assert cores_in_use(series([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 1.5, 5.0], cores=2)) == [1.0, 2.0]
-    assert cores_in_use(series([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 1.0, 6.0], cores=2)) == [2.0]
-    assert cores_in_use(series([0.0, 1.0, 2.0, 3.0], [0.0, 3.0, 3.5, 4.0], cores=2)) == [1.75, 0.5]
-    assert cores_in_use(series([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 1.5, 5.0], cores=4)) == [1.0, 0.5, 3.5]
-
-
-def test_a_cpu_clock_that_loses_a_process_never_shows_negative_cores() -> None:
-    assert cores_in_use(series([0.0, 1.0, 2.0], [0.0, 1.0, 0.5])) == [1.0, 0.0]
-
-
-@given(
-    st.lists(st.tuples(st.floats(1e-6, 3), st.floats(0, 8)), min_size=1, max_size=40),
-    st.integers(1, 4),
-)
-def test_no_series_shows_more_cores_than_there_are(steps: list[tuple[float, float]], cores: int) -> None:
-    at_s, cpu_s = [0.0], [0.0]
-    for passed, used in steps:
-        at_s.append(at_s[-1] + passed)
-        cpu_s.append(cpu_s[-1] + used)
-    rates = cores_in_use(series(at_s, cpu_s, cores=cores))
-    assert all(0 <= rate <= cores for rate in rates)

@@ -8,10 +8,12 @@ from s3bench.results.document import SCHEMA_VERSION, Client, Document, Result
 from s3bench.results.load import Failures, Latency, Load, Second
 from s3bench.results.measurement import Failure, Harness, Measurement, Milestones, Wire
 from s3bench.results.metrics import METRICS, METRICS_BY_NAME, render_metrics
+from s3bench.results.timeline import RequestSpan, Series
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "results.md"
 LATENCIES = Latency.__struct_fields__
 NO_METRICS = {"iteration", "engine", "requests_by_kind", "network", "load", "warnings"}
+NO_METRICS |= {"series", "requests", "requests_left_out"}
 
 
 def test_every_figure_of_a_measurement_is_in_the_table_and_the_other_way_round() -> None:
@@ -49,6 +51,8 @@ def test_every_key_of_the_document_is_documented() -> None:
         Latency,
         Failures,
         Second,
+        Series,
+        RequestSpan,
     )
     for struct in structs:
         for field in struct.__struct_fields__:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from s3bench.results.redaction import redact
+from s3bench.results.redaction import redact, without_queries
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,16 @@ from s3bench.results.redaction import redact
 )
 def test_secrets_are_replaced_and_nothing_else_is(typed: list[str], kept: list[str]) -> None:
     assert redact(typed) == tuple(kept)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("reset: GET /b/k?X-Amz-Signature=ab&x=1, 10 bytes sent", "reset: GET /b/k?***, 10 bytes sent"),
+        ("lost (in PUT /b/k?partNumber=1)", "lost (in PUT /b/k?***)"),
+        ("GET /b/k?a=1 and GET /b/l?b=2", "GET /b/k?*** and GET /b/l?***"),
+        ("no query here", "no query here"),
+    ],
+)
+def test_queries_of_request_targets_are_replaced(text: str, kept: str) -> None:
+    assert without_queries(text) == kept

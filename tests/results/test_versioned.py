@@ -41,6 +41,7 @@ def test_a_newer_version_is_refused_for_its_age_and_not_for_what_it_adds() -> No
         (b'{"note_version": 1, "text": 5}', r"Expected `str`, got `int` - at `\$.text`"),
         (b'{"note_version": 1, "text": "hello", "novelty": 1}', "unknown field `novelty`"),
         (b'{"note_version": 1, "text": ' + b"[" * 100_000, "nested too deeply"),
+        (b'{"note_version": 1, "text": "\xff"}', "can't decode byte 0xff"),
     ],
 )
 def test_what_is_no_such_file_is_said_with_the_place(text: bytes, why: str) -> None:

@@ -1,0 +1,154 @@
+"""What one iteration was at from moment to moment: memory and CPU as sampled, and its requests as the server saw them.
+
+Owns the windows over which cores are told, and what is kept of samples and requests for charts: both are bounded. Pure:
+who samples fills `SeriesFacts`, who reads the wire log makes the spans.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import msgspec
+
+POINTS_MAX = 40
+"""Points kept of one series: a chart of a column's width shows no more, and 40 iterations of it are drawn at once."""
+
+REQUESTS_MAX = 2000
+"""Requests kept of one iteration, those that began first."""
+
+_SHORT_WINDOW_SHARE = 0.5
+_AT_DIGITS, _CORES_DIGITS = 3, 2  # what is true of them: milliseconds, and hundredths of a core
+_APART_MIN_S = 0.001
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesFacts:
+    """Samples of the whole process tree, in the order they were taken.
+
+    `at_s`: seconds since the spawn. `rss_bytes`: resident memory of all its processes. `cpu_s`: CPU time that all its
+    processes have used so far, those that ended included. The three are equally long. `interval_s` is the interval
+    that was asked for, `cores` how many the process may use.
+    """
+
+    at_s: Sequence[float]
+    rss_bytes: Sequence[float]
+    cpu_s: Sequence[float]
+    interval_s: float
+    cores: int
+
+
+class Series(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
+    """Memory and CPU of the whole process tree over time; the three are equally long, and never empty.
+
+    `at` is in seconds since the spawn, from the first sample to the last. `memory` is the largest sample since the
+    point before, that point's own left out, in bytes. `cores` are those in use since the point before, on average; null
+    for the first point, and where the two clocks contradict each other.
+    """
+
+    at: tuple[float, ...]
+    memory: tuple[int, ...]
+    cores: tuple[float | None, ...]
+
+
+class RequestSpan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
+    """One request and its response as the server saw them; times in seconds since the spawn.
+
+    `connection` counts those of the server; null where there are no sockets. `kind` is that of `requests_by_kind`. It
+    was read from `start` to `body_end`; its response began to leave at `first_byte`, and ended at `end`. `status` and
+    `first_byte` are null when there was no response. `bytes_up` and `bytes_down` are bodies, framing taken off.
+    `attempt` is 1 for the first. `fault` is what a network model did to it, `error` what was wrong with it.
+    """
+
+    connection: int | None
+    kind: str
+    start: float
+    body_end: float
+    first_byte: float | None
+    end: float
+    bytes_up: int
+    bytes_down: int
+    status: int | None
+    attempt: int
+    fault: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """What is kept of one iteration for charts. `requests_left_out` counts those beyond `REQUESTS_MAX`."""
+
+    series: Series | None = None
+    requests: tuple[RequestSpan, ...] = ()
+    requests_left_out: int = 0
+
+
+def thinned(series: SeriesFacts) -> Series | None:
+    """Keep `POINTS_MAX` points at the most, the first sample and the last among them; `None` of no samples.
+
+    The time is cut into equal parts, of a millisecond at least, and each gives one point where a window of
+    `cores_in_use` ends in it, not within a millisecond of another point. Between two points lies a stretch: of it the
+    largest memory is kept, so that no peak is lost, and the mean of the cores, from the CPU time at both ends. The last
+    stretch is joined with those before it until it shows no more cores than the process may use.
+    """
+    if not series.at_s:
+        return None
+    points = _points(series)
+    stretches = tuple(pairwise(points))
+    peaks = (max(series.rss_bytes[start + 1 : end + 1]) for start, end in stretches)
+    return Series(
+        at=tuple(round(series.at_s[point], _AT_DIGITS) for point in points),
+        memory=tuple(int(peak) for peak in (series.rss_bytes[0], *peaks)),
+        cores=(None, *(_cores(series, start, end) for start, end in stretches)),
+    )
+
+
+def cores_in_use(series: SeriesFacts) -> list[float]:
+    """Compute the cores in use over each data interval: CPU seconds used over seconds passed.
+
+    A sampler that was late reads two samples in quick succession, and one that was interrupted between the clock and
+    the CPU time puts seconds into the wrong window. So a window lasts half an interval at least, and one that shows
+    more cores than the process may use is joined with the one before it, which got too little, or else the one after.
+    """
+    return [max(0.0, _rate(series, start, end)) for start, end in pairwise(_edges(series))]
+
+
+def _edges(series: SeriesFacts) -> list[int]:
+    """Find the samples where a window ends and the next begins; the first sample is one."""
+    edges: list[int] = []
+    for sample, at_s in enumerate(series.at_s):
+        if edges and at_s - series.at_s[edges[-1]] < series.interval_s * _SHORT_WINDOW_SHARE:
+            continue
+        while len(edges) > 1 and _rate(series, edges[-1], sample) > series.cores:
+            edges.pop()
+        if not edges or _rate(series, edges[-1], sample) <= series.cores:
+            edges.append(sample)
+    return edges
+
+
+def _points(series: SeriesFacts) -> list[int]:
+    """Choose the samples that are kept: the first, the first edge in each part of the time, the last."""
+    at_s, last = series.at_s, len(series.at_s) - 1
+    part_s = max((at_s[last] - at_s[0]) / (POINTS_MAX - 1), _APART_MIN_S)
+    points = [0]
+    for edge in _edges(series):
+        is_first = (at_s[points[-1]] - at_s[0]) // part_s < (at_s[edge] - at_s[0]) // part_s
+        if is_first and _are_apart(at_s, points[-1], edge) and _are_apart(at_s, edge, last):
+            points.append(edge)
+    while len(points) > 1 and _rate(series, points[-1], last) > series.cores:
+        points.pop()
+    return [*points, last] if last else points
+
+
+def _are_apart(at_s: Sequence[float], before: int, after: int) -> bool:
+    return at_s[after] - at_s[before] >= _APART_MIN_S
+
+
+def _cores(series: SeriesFacts, start: int, end: int) -> float | None:
+    rate = _rate(series, start, end)
+    return None if rate > series.cores else round(max(0.0, rate), _CORES_DIGITS)
+
+
+def _rate(series: SeriesFacts, start: int, end: int) -> float:
+    passed_s = series.at_s[end] - series.at_s[start]
+    return (series.cpu_s[end] - series.cpu_s[start]) / passed_s if passed_s > 0 else math.inf

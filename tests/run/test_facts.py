@@ -1,0 +1,134 @@
+"""What is kept of the wire log and the samples for charts."""
+
+import msgspec
+import pytest
+
+from s3bench.bench import Settings
+from s3bench.results.measurement import measure
+from s3bench.results.timeline import REQUESTS_MAX, RequestSpan, Series, Timeline
+from s3bench.run.facts import gather_facts
+from s3bench.run.process import ProcessRecord
+from s3bench.run.process import Series as Samples
+from s3bench.s3.wirelog import Engine, Fault, WireLog, WireRequest
+
+STARTED_NS = 5_000_000_000
+RECORD = ProcessRecord(
+    pid=1,
+    exit_code=0,
+    timed_out=False,
+    started_ns=STARTED_NS,
+    ended_ns=STARTED_NS + 2_000_000_000,
+    user_s=0.5,
+    system_s=0.25,
+    peak_rss_bytes=4096,
+    peak_rss_source="kernel high-water mark",
+    minor_faults=0,
+    major_faults=0,
+    voluntary_switches=0,
+    involuntary_switches=0,
+    process_count=1,
+    sampler_cpu_s=0.01,
+    samples_missed=0,
+    series=Samples(at_s=(0.001, 1.0), rss_bytes=(1024, 4096), cpu_s=(0.0, 0.4995)),
+    warnings=(),
+)
+PART = WireRequest(
+    method="PUT",
+    path="/bucket/key",
+    query="partNumber=1&uploadId=u",
+    byte_range="",
+    connection=3,
+    attempt=2,
+    engine=Engine.CRT,
+    started_ns=STARTED_NS + 100_000_400,
+    body_ended_ns=STARTED_NS + 200_000_000,
+    response_started_ns=STARTED_NS + 300_000_000,
+    ended_ns=STARTED_NS + 400_000_000,
+    status=200,
+    body_bytes=8 << 20,
+    wire_bytes=(8 << 20) + 100,
+    response_bytes=0,
+    checksums={},
+    file="",
+    served_start=0,
+    served_end=0,
+    complete=True,
+    error="",
+)
+
+
+def timeline(*requests: WireRequest, keeps: bool = True, interval_s: float | None = 0.001) -> Timeline | None:
+    log = WireLog(
+        requests=requests,
+        leftover=(),
+        connections=1,
+        connections_open_max=1,
+        requests_in_flight_max=1,
+        server_cpu_s=0.0,
+        faults=(),
+    )
+    facts = gather_facts(RECORD, log, {}, iteration=0, interval_s=interval_s, turnaround_s=None, keeps_timeline=keeps)
+    return facts.timeline
+
+
+def the_span(request: WireRequest) -> RequestSpan:
+    kept = timeline(request)
+    assert kept is not None
+    (span,) = kept.requests
+    return span
+
+
+def test_a_request_counts_from_the_spawn_in_microseconds() -> None:
+    assert the_span(PART) == RequestSpan(
+        connection=3,
+        kind="PUT partNumber",
+        start=0.1,
+        body_end=0.2,
+        first_byte=0.3,
+        end=0.4,
+        bytes_up=8 << 20,
+        bytes_down=0,
+        status=200,
+        attempt=2,
+        fault="",
+        error="",
+    )
+
+
+def test_a_request_that_was_never_answered_has_neither_status_nor_first_byte() -> None:
+    error = "the client closed the connection: PUT /bucket/key?X-Amz-Signature=secret, 10 bytes of its body received"
+    cut = the_span(msgspec.structs.replace(PART, status=0, fault=Fault.RESET, error=error))
+    assert (cut.status, cut.first_byte, cut.end, cut.fault) == (None, None, 0.4, "reset")
+    assert cut.error == error.replace("X-Amz-Signature=secret", "***")
+    assert len(the_span(msgspec.structs.replace(PART, error="x" * 10_000)).error) == 200
+
+
+def test_without_sockets_there_is_no_connection() -> None:
+    assert the_span(msgspec.structs.replace(PART, connection=0)).connection is None
+
+
+def test_requests_beyond_the_bound_are_counted() -> None:
+    kept = timeline(*[PART] * (REQUESTS_MAX + 3))
+    assert kept is not None
+    assert (len(kept.requests), kept.requests_left_out) == (REQUESTS_MAX, 3)
+
+
+def test_samples_are_kept_where_there_are_some() -> None:
+    kept, unsampled = timeline(), timeline(interval_s=None)
+    assert kept is not None
+    assert kept.series == Series(at=(0.001, 1.0), memory=(1024, 4096), cores=(None, 0.5))
+    assert unsampled == Timeline()
+
+
+def test_nothing_is_kept_unasked() -> None:
+    assert timeline(PART, keeps=False) is None
+    assert not Settings().keeps_timeline
+    assert not Settings(keeps_timeline=True).unobserved().keeps_timeline
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_the_figures_are_the_same_with_and_without(keeps: bool) -> None:
+    facts = gather_facts(RECORD, None, {}, iteration=0, interval_s=0.001, turnaround_s=None, keeps_timeline=keeps)
+    measurement = measure(facts)
+    assert measurement.max_cpu == pytest.approx(0.5)
+    assert (measurement.series is not None) is keeps
