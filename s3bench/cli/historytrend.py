@@ -5,8 +5,8 @@ Owns how kept figures become a series of releases. What a series says is `verdic
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 
 import click
 import msgspec
@@ -15,7 +15,9 @@ from s3bench.cli.historystore import benchmarks_option, client_option, machine_o
 from s3bench.clients.client import release_of
 from s3bench.errors import BadInput, ExitCode
 from s3bench.history.point import Point
+from s3bench.report.page.trend_series import TrendSeries
 from s3bench.report.terminal import printable
+from s3bench.results.file import check_output, write_whole
 from s3bench.results.metrics import METRICS_BY_NAME
 from s3bench.spec.reader import nearest
 from s3bench.verdict.changepoint import release_value
@@ -23,14 +25,7 @@ from s3bench.verdict.trend import Trend, TrendPoint, trend_of
 
 _INDENT = 2
 _WORDS_SHOWN = 60
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
-    """One metric of one benchmark on one client, on one machine, release by release."""
-
-    title: str
-    trend: Trend
+_REMEDY = "choose fewer series with -k, --client and --machine."
 
 
 @click.command("trend")
@@ -49,6 +44,14 @@ class Series:
 )
 @click.option("--fail-on-change", is_flag=True, help="Exit code 1 when the newest change is for the worse.")
 @click.option("--json", "as_json", is_flag=True, help="Print every series with its figures and changes.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write an HTML page with a chart of each series as well, to FILE, which must not exist.",
+)
+@click.option("--force", is_flag=True, help="Let -o replace a file that exists.")
 @benchmarks_option
 @client_option
 @machine_option
@@ -60,6 +63,8 @@ def trend_command(
     reference: str | None,
     fail_on_change: bool,
     as_json: bool,
+    output: Path | None,
+    force: bool,
     benchmarks: str,
     client: str,
     machine: str,
@@ -73,6 +78,7 @@ def trend_command(
     s3bench history trend --client cli-crt -k 'cp and 32MB'
     s3bench history trend --metric peak_memory --by date --fail-on-change
     s3bench history trend --client cli-crt --reference 2.36.0      ratios to a release that was run beside each
+    s3bench history trend --client cli-crt -o trend.html           and a page with charts
 
     Exit code 0; with --fail-on-change 1 when the newest change of any series is for the worse.
     """
@@ -82,9 +88,13 @@ def trend_command(
             f"--metric {metric}: there is no such metric",
             fix=f"did you mean {near}?" if near else "docs/results.md names them",
         )
+    if output is not None:
+        check_output(output, force=force)
     with opened(store) as history:
         points = history.points(metric, benchmarks=benchmarks, client=client, machine=machine)
     found = tuple(_series(points, metric, by=by, reference=reference))
+    if output is not None:
+        write_whole(_page(found, metric, by=by, reference=reference).encode(), output)
     if as_json:
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(found), indent=_INDENT) + b"\n")
         sys.stdout.buffer.flush()
@@ -94,12 +104,24 @@ def trend_command(
         raise click.exceptions.Exit(ExitCode.FAIL)
 
 
-def _series(points: Sequence[Point], metric: str, *, by: str, reference: str | None) -> Iterator[Series]:
+def _page(found: Sequence[TrendSeries], metric: str, *, by: str, reference: str | None) -> str:
+    """The page of these series. Charts are imported here: they take a while, and no other command has to wait."""
+    from s3bench.report.page.page import render_page  # noqa: PLC0415 (as said)
+    from s3bench.report.page.trend_section import trend_section  # noqa: PLC0415
+
+    facts = [("metric", metric), ("a release is", "a version" if by == "version" else "a document, by its date")]
+    if reference is not None:
+        facts.append(("ratios to", printable(reference)[:_WORDS_SHOWN]))
+    section = trend_section(METRICS_BY_NAME[metric], found)
+    return render_page(f"Trend of {metric}", (section,), facts=facts, remedy=_REMEDY)
+
+
+def _series(points: Sequence[Point], metric: str, *, by: str, reference: str | None) -> Iterator[TrendSeries]:
     ordered = sorted(points, key=lambda point: (repr(point.series), point.at))
     for _, own in groupby(ordered, key=lambda point: repr(point.series)):
         line = tuple(own)
         releases = _by_version(line, reference) if by == "version" else _by_date(line, reference)
-        yield Series(title=_title(line[0]), trend=trend_of(METRICS_BY_NAME[metric], releases))
+        yield TrendSeries(title=_title(line[0]), trend=trend_of(METRICS_BY_NAME[metric], releases))
 
 
 def _by_version(points: Sequence[Point], reference: str | None) -> tuple[TrendPoint, ...]:
@@ -155,15 +177,12 @@ def _is_worse(trend: Trend) -> bool:
     return bool(trend.changes) and trend.changes[-1].is_worse is True
 
 
-def _lines(found: Sequence[Series]) -> Iterator[str]:
+def _lines(found: Sequence[TrendSeries]) -> Iterator[str]:
     for series in found:
         yield series.title
         for line in series.trend.words.splitlines():
             yield f"  {line}"
-        doubts = dict.fromkeys(
-            (*series.trend.doubts, *(each for change in series.trend.changes for each in change.doubts))
-        )
-        yield from (f"  warning: {printable(doubt)}" for doubt in doubts)
+        yield from (f"  warning: {printable(doubt)}" for doubt in series.doubts)
 
 
 def _title(point: Point) -> str:

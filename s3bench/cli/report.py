@@ -1,8 +1,8 @@
-"""`s3bench report`: results documents as tables, and in the formats of other tools."""
+"""`s3bench report`: results as tables, as a page, and in the formats of other tools."""
 
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -16,32 +16,49 @@ from s3bench.report.terminal import printable
 from s3bench.results.document import Document
 from s3bench.results.file import check_output, read_document, write_whole
 
+_HTML = "html"
+_PAGE_SUFFIXES = frozenset({".html", ".htm"})
+
 
 @click.command("report", context_settings={"max_content_width": 120})
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="RESULTS.json...")
 @click.option(
     "--format",
     "form",
-    type=click.Choice([each.value for each in RENDERINGS]),
+    type=click.Choice([*(each.value for each in RENDERINGS), _HTML]),
     metavar="NAME",
     help="Write this format instead of tables; --list-formats tells which there are.",
 )
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE, which must not exist."
 )
-@click.option("--force", is_flag=True, help="Let -o replace a file that exists.")
+@click.option("--svg", type=click.Path(path_type=Path), metavar="DIR", help="Draw every chart of the page into DIR.")
+@click.option("--png", type=click.Path(path_type=Path), metavar="DIR", help="The same as PNG, two pixels for one.")
+@click.option("--force", is_flag=True, help="Let -o replace a file that exists, and --svg and --png fill a directory.")
 @click.option("--list-formats", is_flag=True, help="Print each format, the usual extension, and what it is for.")
 def report_command(
-    files: tuple[Path, ...], *, form: str | None, output: Path | None, force: bool, list_formats: bool
+    files: tuple[Path, ...],
+    *,
+    form: str | None,
+    output: Path | None,
+    svg: Path | None,
+    png: Path | None,
+    force: bool,
+    list_formats: bool,
 ) -> None:
-    """Show results documents as tables, or write them in a format that other tools read.
+    """Show results documents as tables, as a page, or write them in a format that other tools read.
 
     \b
     s3bench report results.json                                       tables of medians
+    s3bench report results.json -o page.html                          charts and tables, in one file
+    s3bench report before.json after.json -o page.html                what changed, first
     s3bench report results.json --format csv -o results.csv           every measurement, for a spreadsheet
     s3bench report results.json --format markdown                     for a pull request
     s3bench report before.json --format pyperf -o before.pyperf.json  then: pyperf compare_to
     s3bench report before.json --format gobench -o before.txt         then: benchstat before.txt after.txt
+
+    A page is made of results documents, of other tools' results that `s3bench compare` reads, of a gate's record and
+    of a study of `s3bench tune`.
 
     Values are medians with their 95 % intervals where a format has one value for a result. What a format cannot hold
     is left out, and failed iterations are counted on stderr.
@@ -51,19 +68,59 @@ def report_command(
     if list_formats:
         click.echo("\n".join(_format_lines()))
         return
+    if form is None and output is not None and output.suffix.lower() in _PAGE_SUFFIXES:
+        form = _HTML
+    if form == _HTML or svg is not None or png is not None:
+        _draw(files, form=form, output=output, directories={"svg": svg, "png": png}, force=force)
+        return
     _check(files, form=form, output=output)
     if output is not None:
         check_output(output, force=force)
     documents = [read_document(file) for file in files]
-    text = _tables(files, documents) if form is None else _joined(documents, Format(form))
+    _give(_tables(files, documents) if form is None else _joined(documents, Format(form)), output)
+    if form is not None:
+        for line in _shortfalls(files, documents):
+            click.echo(f"s3bench: {line}", err=True)
+
+
+def _draw(
+    files: Sequence[Path],
+    *,
+    form: str | None,
+    output: Path | None,
+    directories: Mapping[str, Path | None],
+    force: bool,
+) -> None:
+    """Make the page, and draw its charts into files, as far as either is asked for."""
+    from s3bench.cli import reportpage  # noqa: PLC0415 (loads what draws charts, and only a page needs it)
+    from s3bench.cli.reportinputs import read_inputs  # noqa: PLC0415 (as above)
+
+    _check(files, form=None if form == _HTML else form, output=None)
+    if form not in {None, _HTML} or (output is not None and form is None):
+        raise BadInput(
+            "charts are of the page, and it is to be written as something else",
+            fix="give -o page.html, or leave -o and --format out to draw the charts alone",
+        )
+    if output is not None:
+        check_output(output, force=force)
+    wanted = {extension: directory for extension, directory in directories.items() if directory is not None}
+    for directory in wanted.values():
+        reportpage.check_directory(directory, force=force)
+    inputs = read_inputs(files)
+    sections = reportpage.sections_of(inputs)
+    if form == _HTML:
+        _give(reportpage.page_html(inputs, sections), output)
+    for extension, directory in wanted.items():
+        count = reportpage.write_charts(sections, directory, extension=extension)
+        click.echo(f"s3bench: {count} charts in {printable(str(directory))}", err=True)
+
+
+def _give(text: str, output: Path | None) -> None:
     if output is not None:
         write_whole(text.encode(), output)
     else:
         sys.stdout.buffer.write(text.encode())  # as it is: CSV has line ends of its own
         sys.stdout.buffer.flush()
-    if form is not None:
-        for line in _shortfalls(files, documents):
-            click.echo(f"s3bench: {line}", err=True)
 
 
 def _check(files: Sequence[Path], *, form: str | None, output: Path | None) -> None:
@@ -86,6 +143,7 @@ def _format_lines() -> Iterator[str]:
     width = max(map(len, RENDERINGS))
     for form, rendering in RENDERINGS.items():
         yield f"{form:{width}}  .{rendering.extension:5} {rendering.description}"
+    yield f"{_HTML:{width}}  .{_HTML:5} one page with charts and tables, for people; -o NAME.html alone says it"
 
 
 def _joined(documents: Sequence[Document], form: Format) -> str:

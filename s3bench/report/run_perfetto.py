@@ -25,8 +25,7 @@ from s3bench.results.timeline import RequestSpan, Series
 _MICROSECONDS = 1e6
 _PROCESS, _STEPS, _FIRST_CONNECTION = 1, 2, 3
 
-# What the client was at until it reached a milestone, with the one before it seen as well.
-_UNTIL = {
+UNTIL = {
     "interpreter_start": "start the interpreter",
     "imports_done": "import modules",
     "plugins_loaded": "load plug-ins",
@@ -36,6 +35,7 @@ _UNTIL = {
     "exit": "finish",
     "": "end the process",
 }
+"""What the client was at until it reached a milestone, with the one before it seen as well."""
 
 _COUNTERS: Mapping[str, Callable[[Second], float | None]] = {
     "operations per second": lambda second: second.operations,
@@ -100,7 +100,7 @@ def _steps(pid: int, measurement: Measurement) -> Iterator[_Event]:
     if len(reached) > 1 and reached[-1][0] < measurement.total_time:
         reached.append((measurement.total_time, ""))
     for (start_s, _), (end_s, name) in pairwise(reached):
-        yield _slice(pid, _STEPS, _UNTIL[name], start_s, end_s, {"until": name or "end of the process"})
+        yield _slice(pid, _STEPS, UNTIL[name], start_s, end_s, {"until": name or "end of the process"})
 
 
 def _usage(pid: int, series: Series) -> Iterator[_Event]:

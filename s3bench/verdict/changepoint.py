@@ -188,8 +188,9 @@ def _whereabouts(series: NDArray[np.float64], stretch: _Stretch, *, confidence: 
     """The earliest and the latest place that fit about as well as the best one.
 
     The places whose loss exceeds the least by no more than the true place's does in `confidence` of bootstrapped
-    stretches (the confidence set of Siegmund, International Statistical Review 56, 1988, with the residuals resampled
-    as in Huskova & Kirch, Journal of Time Series Analysis 29, 2008). The loss is that of `levels`.
+    stretches (the confidence set of Siegmund, "Confidence Sets in Change-Point Problems", 1988, with the residuals
+    resampled as Huskova and Kirch do, "Bootstrapping Confidence Intervals for the Change-Point of Time Series", 2008).
+    The loss is that of `levels`.
     """
     values, split = series[stretch.start : stretch.stop], stretch.index - stretch.start
     before, after = float(np.median(values[:split])), float(np.median(values[split:]))

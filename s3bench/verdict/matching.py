@@ -18,7 +18,7 @@ from s3bench.spec.reader import nearest, one_of
 BY_CLIENT = "client"
 """What groups can be made by, beside the dimensions."""
 
-_OF_THE_CLIENT = "S3TransferClient"
+TRANSFER_CLIENT = "S3TransferClient"
 """The dimension that `s3bench run` adds to tell Classic from CRT; between clients it makes no other benchmark."""
 
 
@@ -209,7 +209,7 @@ def _client_cells(results: Sequence[Result]) -> dict[str, list[Cell]]:
     for result in results:
         client = result.client
         value = client.name if len(labels[client.name]) == 1 else client.label
-        dimensions = tuple(item for item in dimensions_of(result) if item[0] != _OF_THE_CLIENT)
+        dimensions = tuple(item for item in dimensions_of(result) if item[0] != TRANSFER_CLIENT)
         valued[value].append(Cell(dimensions=dimensions, stem="", result=result))
     return {value: _told_apart(cells) for value, cells in valued.items()}
 

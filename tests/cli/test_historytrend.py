@@ -2,6 +2,8 @@
 
 import json
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -73,3 +75,20 @@ def test_a_metric_that_is_none_is_told_with_the_nearest(trend: Trend) -> None:
 def test_nothing_that_fits_is_said(trend: Trend) -> None:
     assert trend("-k", "nowhere").stdout == "no figures are kept that fit\n"
     assert not isinstance(trend("-k", "nowhere").exception, Exit)
+
+
+def test_a_page_is_written_beside_the_text_and_never_over_a_file(trend: Trend, tmp_path: Path) -> None:
+    page = tmp_path / "trend.html"
+    written = trend("--reference", VERSIONS[0], "-o", str(page))
+    assert "since 2.22.0" in written.stdout
+    html = page.read_text(encoding="utf-8")
+    assert html.lower().startswith("<!doctype html>")
+    assert "since 2.22.0: " in html
+    assert "<svg" in html
+    assert isinstance(trend("-o", str(page)).exception, BadInput)
+    assert trend("-o", str(page), "--force").exception is None
+
+
+def test_charts_are_loaded_for_a_page_alone() -> None:
+    code = "import sys, s3bench.cli.main, s3bench.cli.historytrend; sys.exit('altair' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

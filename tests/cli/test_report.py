@@ -137,7 +137,7 @@ def test_hostile_texts_do_not_reach_the_terminal(report: Report) -> None:
 
 def test_the_formats_are_listed_with_what_they_are_for(report: Report) -> None:
     lines = report("--list-formats").stdout.splitlines()
-    assert [line.split()[0] for line in lines] == FORMATS
+    assert [line.split()[0] for line in lines] == [*FORMATS, "html"]
     assert lines[0].split(maxsplit=2)[1:] == [".csv", "a line for each measurement, every metric a column"]
     assert max(map(len, lines)) <= 110
 

@@ -69,8 +69,16 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Lines to be copied as they stand, such as commands."""
+
+    caption: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A part of the page with a heading: its lines first, then tables, figures, and parts of its own.
+    """A part of the page with a heading: its lines first, then blocks, figures, tables, and parts of its own.
 
     `name` is made as a figure's and unique among its neighbours. One that `is_folded` shows only its heading and its
     lines until it is opened.
@@ -79,6 +87,7 @@ class Section:
     name: str
     title: str
     lines: tuple[Line, ...] = ()
+    blocks: tuple[Block, ...] = ()
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
     parts: tuple["Section", ...] = ()

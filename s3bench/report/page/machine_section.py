@@ -1,0 +1,74 @@
+"""The machines on the page: the facts that figures depend on, and those in which several documents differ."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from s3bench.report.page.section import Cell, Column, Line, Mood, Section, Table
+from s3bench.report.run_summary import clipped
+from s3bench.units import render_bytes
+
+_OF_THE_MOMENT = frozenset({"frequency_mhz", "load_1min", "load_5min", "load_15min", "memory_available", "swap_used"})
+"""Facts that are never twice the same, and tell of no other machine."""
+_BYTES = frozenset({"memory_total", "memory_available", "memory_limit", "swap_total", "swap_used"})
+_VALUE_MAX = 200
+_ABSENT = "-"
+
+
+def machine_section(machines: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
+    """The facts of machines by the names of their documents; of several, those that differ first."""
+    names = tuple(dict.fromkeys(name for _, facts in machines for name in facts))
+    different = tuple(name for name in names if len({_text(name, facts.get(name)) for _, facts in machines}) > 1)
+    same = tuple(name for name in names if name not in different)
+    tables = (
+        _table("Facts that differ", machines, different),
+        _table("Facts that are the same" if different else "Facts about the machine", machines, same),
+    )
+    return Section(
+        name="machine",
+        title="Machine" if len(machines) == 1 else "Machines",
+        lines=tuple(_lines(machines, different)),
+        tables=tuple(table for table in tables if table.rows),
+    )
+
+
+def _lines(machines: Sequence[tuple[str, Mapping[str, Any]]], different: Sequence[str]) -> Iterator[Line]:
+    if not any(facts for _, facts in machines):
+        yield Line(text="Nothing was recorded about the machine.")
+    elif len(machines) > 1:
+        lasting = [_title(name) for name in different if name not in _OF_THE_MOMENT]
+        if lasting:
+            words = clipped(", ".join(lasting), most=_VALUE_MAX)
+            yield Line(text=f"The machines differ in what figures depend on: {words}.", mood=Mood.DOUBT)
+        else:
+            yield Line(text="The machines differ in nothing but their state of the moment.")
+
+
+def _table(caption: str, machines: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence[str]) -> Table:
+    titles = ("value",) if len(machines) == 1 else tuple(name for name, _ in machines)
+    return Table(
+        caption=caption,
+        columns=(Column(title="fact"), *(Column(title=clipped(title)) for title in titles)),
+        rows=tuple(
+            (Cell(text=_title(name)), *(Cell(text=_text(name, facts.get(name))) for _, facts in machines))
+            for name in names
+        ),
+    )
+
+
+def _title(name: str) -> str:
+    """`frequency_max_mhz` as `frequency max [MHz]`."""
+    words = clipped(name).replace("_", " ")
+    return f"{words.removesuffix(' mhz')} [MHz]" if words.endswith(" mhz") else words
+
+
+def _text(name: str, value: object) -> str:
+    match value:
+        case None:
+            return _ABSENT
+        case bool():
+            return "yes" if value else "no"
+        case int() | float() if name in _BYTES:
+            return render_bytes(value)
+        case float():
+            return f"{value:g}"
+    return clipped(str(value), most=_VALUE_MAX)

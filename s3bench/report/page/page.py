@@ -1,0 +1,120 @@
+"""Sections as one HTML file: its own style and script, nothing loaded, everything escaped.
+
+Owns the frame of the page and its content security policy. Style and script stand in it by their hashes alone; what is
+shown comes from `fitting` in pieces that fit.
+"""
+
+import math
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from types import MappingProxyType
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+import s3bench
+from s3bench.report.page.drawing import draw
+from s3bench.report.page.fitting import PAGE_BYTES_MAX, Fitted, Pieces, counted, fit, shown
+from s3bench.report.page.section import Figure, Line, Mood, Section
+from s3bench.report.page.theme import INKS
+
+FILES_REMEDY = "`s3bench report ... --svg DIR` draws every chart into a file."
+
+_BADGES = MappingProxyType({Mood.GOOD: "✓ good", Mood.BAD: "✕ bad", Mood.DOUBT: "! doubt"})
+_SIGNS = MappingProxyType({Mood.GOOD: "✓", Mood.BAD: "✕", Mood.DOUBT: "!"})
+_DRAWERS = 2
+"""While vl-convert's one thread draws, another of ours makes its last picture small."""
+
+
+def render_page(
+    title: str,
+    sections: Sequence[Section],
+    *,
+    facts: Sequence[tuple[str, str]] = (),
+    lines: Sequence[Line] = (),
+    remedy: str = FILES_REMEDY,
+) -> str:
+    """Render the page. `facts` and `lines` stand in its head: what, when, by whom; and the summary.
+
+    `remedy` says how to get the charts that are left out where there are too many.
+    """
+    environment = _environment()
+    macros = vars(environment.get_template("parts.html.j2").module)
+    fitted = fit(
+        sections, Pieces(block=macros["block"], table=macros["table"], figure=macros["figure"], pictures=_pictures)
+    )
+    page = environment.get_template("page.html.j2").render(
+        title=title,
+        facts=facts,
+        lines=(*lines, *_shortfall(fitted, remedy)),
+        all=fitted.parts,
+        style=_style(),
+        script=_script(),
+        version=s3bench.__version__,
+    )
+    assert len(page.encode()) < PAGE_BYTES_MAX
+    return page
+
+
+def _pictures(figures: Sequence[tuple[Figure, str]]) -> Iterator[Markup]:
+    with ThreadPoolExecutor(_DRAWERS) as drawers:
+        yield from drawers.map(_picture, figures)
+
+
+def _picture(figure_and_id: tuple[Figure, str]) -> Markup:
+    figure, element_id = figure_and_id
+    return Markup(draw(figure, element_id=element_id))  # noqa: S704 (written by `picture`, which escapes all text)
+
+
+def _shortfall(fitted: Fitted, remedy: str) -> Iterator[Line]:
+    if fitted.charts_left_out:
+        there = f"{fitted.charts - fitted.charts_left_out:,} of {counted(fitted.charts, 'chart')}"
+        yield Line(text=f"To keep the page small and quick, it has {there}; {remedy}")
+    if fitted.tables_left_out or fitted.sections_left_out:
+        lost = f"{counted(fitted.tables_left_out, 'table')} and {counted(fitted.sections_left_out, 'part')}"
+        yield Line(text=f"Left out to keep the page small: {lost}. The files that it was made from have all figures.")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("s3bench.report.page", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        auto_reload=False,
+    )
+    environment.filters |= {"shown": shown, "sortable": _sortable, "digest": _digest}
+    environment.globals |= {"BADGES": _BADGES, "SIGNS": _SIGNS}
+    return environment
+
+
+def _sortable(value: float | None) -> str:
+    return "" if value is None or not math.isfinite(value) else f"{value:.12g}"
+
+
+def _digest(text: str) -> str:
+    """The source of an inline element for a content security policy (CSP level 3, hash-source)."""
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _style() -> Markup:
+    """The style, with each ink as a variable and as the classes that a picture's colours became."""
+    inks = "".join(f"--{name}: light-dark({ink.light}, {ink.dark}); " for name, ink in INKS.items())
+    classes = "".join(
+        f".f-{name} {{ fill: var(--{name}); }}\n.s-{name} {{ stroke: var(--{name}); }}\n" for name in INKS
+    )
+    return Markup(f":root {{ {inks}}}\n{classes}{_file('page.css')}")  # noqa: S704 (ours alone)
+
+
+@cache
+def _script() -> Markup:
+    return Markup(_file("page.js"))  # noqa: S704 (ours alone)
+
+
+def _file(name: str) -> str:
+    return (files("s3bench.report.page") / name).read_text(encoding="utf-8")

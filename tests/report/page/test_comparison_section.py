@@ -1,0 +1,145 @@
+"""The comparison on the page: its words are the terminal's, its charts the rows' figures."""
+
+import pytest
+from msgspec.structs import replace
+
+from s3bench.report.comparison_cells import change_text, interval_text, is_exact, subject_text, summary_lines
+from s3bench.report.page.comparison_section import comparison_section
+from s3bench.report.page.drawing import draw
+from s3bench.report.page.section import Mood, Section, Table
+from s3bench.verdict.comparison import Comparison, compare
+from s3bench.verdict.difference import Outcome
+from tests.report.page.forest_reader import labels, layers
+from tests.verdict.documents import BASE, client, result, slower, source
+
+OLD = client("cli-crt", "2.36.0")
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    before = (
+        result(dimensions={"FileSize": "4KB"}, of=OLD),
+        result(dimensions={"FileSize": "32MB"}, of=OLD),
+        result(name="s3.rm", of=client("s5cmd", "2.3.0")),
+        result(name="s3.ls", of=OLD),
+    )
+    after = (
+        result(slower(BASE, 1.2), dimensions={"FileSize": "4KB"}, peak=60 << 20),
+        result((*BASE, 5.0), dimensions={"FileSize": "32MB"}, kinds={"HEAD": 2, "GET ranged": 4}),
+        result(slower(BASE[:2], 1.5), name="s3.rm", of=client("s5cmd", "2.3.0")),
+    )
+    return compare([source("before.json", *before), source("after.json", *after)])
+
+
+def texts(table: Table) -> list[tuple[str, ...]]:
+    return [tuple(cell.text for cell in row) for row in table.rows]
+
+
+def mood(*times: tuple[float, ...], **known: object) -> Mood:
+    before, after = times
+    return comparison_section(compare([source("a", result(before)), source("b", result(after, **known))])).lines[0].mood
+
+
+def test_the_summary_comes_first(comparison: Comparison) -> None:
+    section = comparison_section(comparison)
+    assert section.title == "after.json against before.json"
+    assert section.lines[0].text == next(summary_lines(comparison))
+    assert section.lines[0].mood is Mood.BAD
+
+
+def test_the_mood_is_that_of_the_gravest_row() -> None:
+    assert mood(BASE, slower(BASE, 1.2)) is Mood.BAD
+    assert mood(BASE, BASE[::-1], kinds={"HEAD": 2, "GET ranged": 4}) is Mood.DOUBT
+    assert mood(BASE, slower(BASE, 0.7)) is Mood.GOOD
+    assert mood(BASE[:2], slower(BASE[:2], 2)) is Mood.DOUBT
+    assert mood(BASE, BASE[::-1]) is Mood.PLAIN
+
+
+def test_a_chart_draws_the_changes_of_its_metric_in_the_order_of_the_table(comparison: Comparison) -> None:
+    section = comparison_section(comparison)
+    (other,) = comparison.others
+    assert [figure.name for figure in section.figures] == [
+        "forest-total-time", "forest-cpu-time", "forest-peak-memory",
+    ]  # fmt: skip
+    for figure, metric in zip(section.figures, ("total_time", "cpu_time", "peak_memory"), strict=True):
+        rows = [row for row in other.rows if row.metric == metric]
+        *_, points = layers(figure.chart, "point")
+        assert [value["ratio"] for value in points] == [1 + (row.change or 0.0) for row in rows]
+        assert [value["word"] for value in points] == [row.outcome.value for row in rows]
+        for label, row in zip(labels(figure.chart), rows, strict=True):
+            assert label.startswith(f"{subject_text(row)}: {metric} {change_text(row)}, 95 % interval")
+            assert interval_text(row) in label
+
+
+def test_all_rows_stand_in_tables_and_exact_ones_by_name(comparison: Comparison) -> None:
+    measured, differing, equal = comparison_section(comparison).tables
+    (other,) = comparison.others
+    assert len(measured.rows) == sum(not is_exact(row) for row in other.rows)
+    assert texts(measured)[0][1:] == (
+        "total_time", "6", "525 ms", "630 ms", "+20.0%", "+13.5% to +26.9%", "0.004", "slower",
+    )  # fmt: skip
+    assert [(row[1], row[2].split(" (")[0]) for row in texts(differing)] == [
+        ("requests: HEAD", "differs: 1 → 2"), ("wire.requests", "differs: 5 → 6"),
+    ]  # fmt: skip
+    assert sum(int(row[1]) for row in texts(equal)) == sum(row.outcome is Outcome.EQUAL for row in other.rows)
+    assert "s3.rm on s5cmd@2.3.0 (5)" in {row[0]: row[2] for row in texts(equal)}["wire.requests"]
+
+
+def test_what_is_missing_and_what_is_doubtful_is_told(comparison: Comparison) -> None:
+    section = comparison_section(comparison)
+    assert "missing in after.json: s3.ls on cli-crt@2.36.0" in [line.text for line in section.lines]
+    (doubts,) = section.parts
+    assert doubts.is_folded
+    assert any("has outliers, kept: iteration 6 (5.00 s)" in line.text for line in doubts.lines)
+
+
+def test_several_others_have_a_part_each() -> None:
+    three = [source("a", result()), source("b", result(slower(BASE, 2))), source("c", result(slower(BASE, 3)))]
+    section = comparison_section(compare(three))
+    assert [part.title for part in section.parts] == ["b against a", "c against a"]
+    assert len({part.name for part in section.parts}) == 2
+    assert all(part.figures for part in section.parts)
+
+
+def test_a_document_against_itself_has_nothing_to_be_judged() -> None:
+    one = source("a.json", result())
+    section = comparison_section(compare([one, one]))
+    assert section.lines[0].text.startswith("no difference: the same measurements on both sides")
+    assert section.lines[0].mood is Mood.PLAIN
+
+
+def test_an_empty_comparison_has_a_head_alone(comparison: Comparison) -> None:
+    other = replace(comparison.others[0], rows=(), missing=(), counts={}, summary="no metric was measured")
+    section = comparison_section(replace(comparison, others=(other,)))
+    assert section.figures == section.tables == section.parts == ()
+    assert section.lines[0].text.startswith("no metric was measured")
+
+
+def test_500_benchmarks_are_all_in_the_table_and_60_in_the_chart() -> None:
+    names = [f"bench.{number}" for number in range(500)]
+    before, after = ([result(times, name=name) for name in names] for times in (BASE, slower(BASE, 1.3)))
+    section = comparison_section(
+        compare([source("a", *before), source("b", *after)], metrics=("total_time", "wire.requests"))
+    )
+    assert len(section.tables[0].rows) == 500
+    (figure,) = section.figures
+    assert len(labels(figure.chart)) == 60
+    assert section.tables[1].rows[0][1].text == "500"
+
+
+def test_hostile_names_do_no_harm() -> None:
+    name = "<script>alert(1)</script>\x1b[31m\u202e" + "x" * 100_000
+    sides = [source(name, result(times, name=name, dimensions={name: name})) for times in (BASE, slower(BASE, 2))]
+    section = comparison_section(compare(sides))
+    shown = [line.text for line in section.lines] + [
+        text for table in section.tables for row in texts(table) for text in row
+    ]
+    assert all(text.isprintable() and len(text) < 2_500 for text in shown)
+    assert "<script" not in draw(section.figures[0], element_id="x")
+
+
+def test_parts_and_figures_have_names_of_their_own(comparison: Comparison) -> None:
+    section: Section = comparison_section(comparison)
+    names = [figure.name for figure in section.figures]
+    assert len(set(names)) == len(names)
+    assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for name in names)
