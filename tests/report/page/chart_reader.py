@@ -69,8 +69,8 @@ def assert_is_drawn(figure: Figure) -> None:
 
 def _units(spec: dict[str, Any], data: dict[str, Any]) -> Iterator[dict[str, Any]]:
     own = spec.get("data", data)
-    for key in ("layer", "vconcat", "hconcat"):
-        for child in spec.get(key, ()):
-            yield from _units(child, own)
+    children = [each for key in ("layer", "concat", "vconcat", "hconcat") for each in spec.get(key, ())]
+    for child in (*children, *([spec["spec"]] if "spec" in spec else [])):
+        yield from _units(child, own)
     if "mark" in spec:
         yield {**spec, "data": own}

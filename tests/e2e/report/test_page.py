@@ -1,37 +1,21 @@
 """The page of `s3bench report` in a real browser, over file://: nothing leaves it, and all of it can be used."""
 
 import json
-import os
-import shutil
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Page
 
 from s3bench.cli.report import report_command
 from s3bench.report.page.page import render_page
 from s3bench.report.page.section import Line, Mood, Section
 from s3bench.results.file import write_document
+from tests.e2e.report.browsing import Open, serious_faults
 from tests.report.page.charts import dots, rows
 from tests.report.runs import two_clients
 
-CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 LABELS = [f"run {number}: {number}.5 s" for number in range(12)]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    found = next(filter(None, map(shutil.which, CHROMIUMS)), None)
-    if found is None:
-        pytest.skip("no Chromium: install your system's chromium package")
-    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=sandbox)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -50,43 +34,17 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@dataclass
-class Opened:
-    """An open page, what it asked for, and what its console said."""
-
-    page: Page
-    requests: list[str] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
-
-
-Open = Callable[..., Opened]
-
-
 @pytest.fixture
-def opened(browser: Browser, made: Path) -> Iterator[Open]:
-    pages: list[Opened] = []
-
-    def open_page(path: Path = made, *, width: int = 1200, **options: object) -> Opened:
-        page = browser.new_page(viewport={"width": width, "height": 800}, **options)  # type: ignore[arg-type]  # (its own)
-        one = Opened(page)
-        page.on("request", lambda request: one.requests.append(request.url))
-        page.on("console", lambda message: one.complaints.append(message.text))
-        page.on("pageerror", lambda error: one.complaints.append(str(error)))
-        page.goto(path.as_uri())
-        pages.append(one)
-        return one
-
-    yield open_page
-    for each in pages:
-        each.page.close()
+def shown(opened: Open, made: Path) -> Open:
+    return partial(opened, made)
 
 
 def shown_parts(page: Page) -> list[str]:
     return [heading.inner_text() for heading in page.locator("h2").all() if heading.is_visible()]
 
 
-def test_nothing_is_asked_for_and_nothing_complained_of(opened: Open, made: Path) -> None:
-    one = opened()
+def test_nothing_is_asked_for_and_nothing_complained_of(shown: Open, made: Path) -> None:
+    one = shown()
     one.page.wait_for_load_state("networkidle")
     assert [url for url in one.requests if not url.startswith("data:")] == [made.as_uri()]
     assert one.complaints == []
@@ -101,8 +59,8 @@ def test_a_script_that_is_smuggled_in_does_not_run(opened: Open, made: Path, tmp
         assert any("Content Security Policy" in complaint for complaint in one.complaints)
 
 
-def test_tabs_show_one_part_by_mouse_and_by_keys(opened: Open) -> None:
-    page = opened().page
+def test_tabs_show_one_part_by_mouse_and_by_keys(shown: Open) -> None:
+    page = shown().page
     assert shown_parts(page) == ["Charts"]
     page.get_by_role("tab", name="Tables").click()
     assert shown_parts(page) == ["Tables"]
@@ -119,15 +77,15 @@ def test_tabs_show_one_part_by_mouse_and_by_keys(opened: Open) -> None:
         assert page.locator("[role=tab][aria-selected=true]").all_inner_texts() == [expected]
 
 
-def test_an_anchor_opens_the_part_that_it_points_into(opened: Open) -> None:
-    page = opened().page
+def test_an_anchor_opens_the_part_that_it_points_into(shown: Open) -> None:
+    page = shown().page
     page.goto(page.url.partition("#")[0] + "#part-1-1-chart-1-title")
     page.reload()
     assert page.locator("#part-1-1-chart-1-title").is_visible()
 
 
-def test_the_pointer_shows_what_a_mark_says(opened: Open) -> None:
-    page = opened().page
+def test_the_pointer_shows_what_a_mark_says(shown: Open) -> None:
+    page = shown().page
     mark = page.locator("#part-1 > figure [data-label]").nth(4)
     box = mark.bounding_box()
     assert box is not None
@@ -139,8 +97,8 @@ def test_the_pointer_shows_what_a_mark_says(opened: Open) -> None:
     assert page.locator(".tip").is_hidden()
 
 
-def test_arrow_keys_walk_over_the_marks_and_say_them(opened: Open) -> None:
-    page = opened().page
+def test_arrow_keys_walk_over_the_marks_and_say_them(shown: Open) -> None:
+    page = shown().page
     page.locator("#part-1 > figure .plot").focus()
     tip, heard = page.locator(".tip"), page.locator("[aria-live]")
     for key, at in (("ArrowRight", 0), ("ArrowRight", 1), ("End", 11), ("ArrowRight", 11), ("ArrowLeft", 10)):
@@ -151,8 +109,8 @@ def test_arrow_keys_walk_over_the_marks_and_say_them(opened: Open) -> None:
     assert tip.is_hidden()
 
 
-def test_on_a_narrow_screen_the_keys_bring_the_mark_into_sight(opened: Open) -> None:
-    page = opened(width=400).page
+def test_on_a_narrow_screen_the_keys_bring_the_mark_into_sight(shown: Open) -> None:
+    page = shown(width=400).page
     page.locator("#part-1 > figure .plot").focus()
     page.keyboard.press("End")
     box = page.locator(".is-shown").bounding_box()
@@ -160,8 +118,8 @@ def test_on_a_narrow_screen_the_keys_bring_the_mark_into_sight(opened: Open) -> 
     assert 0 <= box["x"] <= 400
 
 
-def test_columns_sort_by_value_both_ways_and_back(opened: Open) -> None:
-    page = opened().page
+def test_columns_sort_by_value_both_ways_and_back(shown: Open) -> None:
+    page = shown().page
     page.get_by_role("tab", name="Tables").click()
     table, column = page.locator("#part-2 table"), page.locator("#part-2 th").nth(1)
     names = [["d", "a", "b", "c"], ["b", "a", "d", "c"], ["b", "a", "c", "d"]]  # c has no value and is last
@@ -174,8 +132,8 @@ def test_columns_sort_by_value_both_ways_and_back(opened: Open) -> None:
     assert table.locator("tbody th").all_inner_texts() == ["a", "b", "c", "d"]
 
 
-def test_without_script_every_part_can_be_read(opened: Open) -> None:
-    page = opened(java_script_enabled=False).page
+def test_without_script_every_part_can_be_read(shown: Open) -> None:
+    page = shown(java_script_enabled=False).page
     assert shown_parts(page) == ["Charts", "Tables", "Machine"]
     assert page.locator("#part-1 > figure svg").is_visible()
     assert page.locator(".colours").is_hidden()
@@ -183,13 +141,13 @@ def test_without_script_every_part_can_be_read(opened: Open) -> None:
     assert page.locator("#part-1-1 svg").is_visible()
 
 
-def test_colours_follow_the_system_until_the_button_says_otherwise(opened: Open) -> None:
+def test_colours_follow_the_system_until_the_button_says_otherwise(shown: Open) -> None:
     def paper(page: Page) -> str:
         return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
 
-    page = opened(color_scheme="dark").page
+    page = shown(color_scheme="dark").page
     dark = paper(page)
-    assert paper(opened(color_scheme="light").page) == "rgb(255, 255, 255)" != dark
+    assert paper(shown(color_scheme="light").page) == "rgb(255, 255, 255)" != dark
     button = page.locator(".colours")
     for words, expected in (("light", "rgb(255, 255, 255)"), ("dark", dark), ("as the system", dark)):
         button.click()
@@ -197,8 +155,8 @@ def test_colours_follow_the_system_until_the_button_says_otherwise(opened: Open)
         assert paper(page) == expected
 
 
-def test_on_paper_everything_is_open_light_and_without_controls(opened: Open) -> None:
-    page = opened(color_scheme="dark").page
+def test_on_paper_everything_is_open_light_and_without_controls(shown: Open) -> None:
+    page = shown(color_scheme="dark").page
     page.emulate_media(media="print", color_scheme="dark")
     assert shown_parts(page) == ["Charts", "Tables", "Machine"]
     assert page.locator("#part-1-1 svg").is_visible()
@@ -207,21 +165,20 @@ def test_on_paper_everything_is_open_light_and_without_controls(opened: Open) ->
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 
-def test_a_narrow_screen_never_scrolls_sideways(opened: Open) -> None:
-    page = opened(width=400).page
+def test_a_narrow_screen_never_scrolls_sideways(shown: Open) -> None:
+    page = shown(width=400).page
     for tab in page.get_by_role("tab").all():
         tab.click()
         assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(opened: Open, scheme: str) -> None:
-    page = opened(color_scheme=scheme).page
+def test_axe_finds_nothing_serious(shown: Open, scheme: str) -> None:
+    page = shown(color_scheme=scheme).page
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     for tab in page.get_by_role("tab").all():
         tab.click()
-        violations = Axe().run(page).response["violations"]
-        assert [each["id"] for each in violations if each["impact"] in {"serious", "critical"}] == []
+        assert serious_faults(page) == []
 
 
 def test_the_charts_of_a_run_tell_the_figures_of_its_document(opened: Open, tmp_path: Path) -> None:
@@ -237,14 +194,14 @@ def test_the_charts_of_a_run_tell_the_figures_of_its_document(opened: Open, tmp_
             assert any(told in label for label in labels), (told, json.dumps(labels))
 
 
-def test_pictures_can_be_taken_of_every_form(opened: Open, tmp_path: Path) -> None:
+def test_pictures_can_be_taken_of_every_form(shown: Open, tmp_path: Path) -> None:
     for name, options in {
         "light": {"color_scheme": "light"},
         "dark": {"color_scheme": "dark"},
         "narrow": {"width": 400},
     }.items():
-        opened(**options).page.screenshot(path=tmp_path / f"{name}.png", full_page=True)
-    page = opened().page
+        shown(**options).page.screenshot(path=tmp_path / f"{name}.png", full_page=True)
+    page = shown().page
     page.emulate_media(media="print")
     page.screenshot(path=tmp_path / "print.png", full_page=True)
     sizes = {path.stem: path.read_bytes() for path in tmp_path.glob("*.png")}

@@ -1,0 +1,30 @@
+"""What tests of a page in a browser share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+
+@dataclass
+class Opened:
+    """An open page, what it asked for, and what its console said."""
+
+    page: Page
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+
+Open = Callable[..., Opened]
+
+
+def serious_faults(page: Page) -> list[str]:
+    """What axe-core finds in the page as it stands, of those that keep people out."""
+    violations = Axe().run(page).response["violations"]
+    return [
+        f"{each['id']}: {node['html'][:200]}"
+        for each in violations
+        if each["impact"] in {"serious", "critical"}
+        for node in each["nodes"]
+    ]
