@@ -48,6 +48,9 @@ SERIES = tuple(INKS[f"series-{number}"].light for number in range(1, 7))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 2, 2, 2), (4, 4), (10, 3))
 
+_FONT_SLACK = 20
+"""Room in pixels for readers whose fonts are wider than those that the layout was made with."""
+
 WIDTH = 640
 """A chart's usual width in CSS pixels, without its axes."""
 
@@ -72,6 +75,7 @@ def config() -> alt.Config:
     return alt.Config(
         background=PAPER,
         font=FONT,
+        padding={"left": _FONT_SLACK, "right": _FONT_SLACK, "top": 5, "bottom": 5},
         view=alt.ViewConfig(stroke=None),
         axis=alt.AxisConfig(
             labelColor=MUTED,
@@ -84,7 +88,13 @@ def config() -> alt.Config:
             titleFontSize=12,
         ),
         legend=alt.LegendConfig(
-            labelColor=TEXT, titleColor=TEXT, titleFontWeight="normal", labelLimit=400, orient="top"
+            labelColor=TEXT,
+            titleColor=TEXT,
+            titleFontWeight="normal",
+            titlePadding=_FONT_SLACK,
+            columnPadding=_FONT_SLACK,
+            labelLimit=400,
+            orient="top",
         ),
         header=alt.HeaderConfig(labelColor=TEXT, titleColor=TEXT, labelLimit=400),
         title=alt.TitleConfig(color=TEXT, fontSize=13, fontWeight="normal", anchor="start"),
