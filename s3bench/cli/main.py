@@ -19,7 +19,10 @@ COMMANDS = {
     "tune": ("s3bench.cli.tune:tune_command", "Find the settings and the client that move your files fastest."),
     "bisect": ("s3bench.cli.bisect:bisect_command", "Find the first version that changed a metric."),
     "history": ("s3bench.cli.history:history_group", "Keep results documents in a database, and find them again."),
-    "report": ("s3bench.cli.report:report_command", "Show results as tables, as a page of charts, or in other tools' formats."),
+    "report": (
+        "s3bench.cli.report:report_command",
+        "Show results as tables, as a page, or in other tools' formats.",
+    ),
     "load": ("s3bench.cli.load:load_command", "Measure what an S3 endpoint delivers: throughput, latency, errors."),
     "serve": ("s3bench.cli.serve:serve_command", "Serve an S3 in memory, or scripted responses, to any client."),
     "validate": ("s3bench.cli.validate:validate_command", "Check definition files; run nothing."),

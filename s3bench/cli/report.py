@@ -7,9 +7,11 @@ from pathlib import Path
 
 import click
 
+from s3bench.cli.reportinputs import narrowed, read_inputs
 from s3bench.errors import BadInput
 from s3bench.report.formats import RENDERINGS, Format
 from s3bench.report.load_matrix import cells, render_matrix
+from s3bench.report.gate_markdown import COMMENT_CHARACTERS_MAX
 from s3bench.report.load_table import render_load
 from s3bench.report.table import render_table
 from s3bench.report.terminal import printable
@@ -32,6 +34,13 @@ _PAGE_SUFFIXES = frozenset({".html", ".htm"})
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE, which must not exist."
 )
+@click.option(
+    "-k",
+    "benchmarks",
+    metavar="EXPRESSION",
+    default="",
+    help="Only benchmarks whose name, dimensions, tags or client contain these words; and, or, not, parentheses.",
+)
 @click.option("--svg", type=click.Path(path_type=Path), metavar="DIR", help="Draw every chart of the page into DIR.")
 @click.option("--png", type=click.Path(path_type=Path), metavar="DIR", help="The same as PNG, two pixels for one.")
 @click.option("--force", is_flag=True, help="Let -o replace a file that exists, and --svg and --png fill a directory.")
@@ -41,6 +50,7 @@ def report_command(
     *,
     form: str | None,
     output: Path | None,
+    benchmarks: str,
     svg: Path | None,
     png: Path | None,
     force: bool,
@@ -52,6 +62,7 @@ def report_command(
     s3bench report results.json                                       tables of medians
     s3bench report results.json -o page.html                          charts and tables, in one file
     s3bench report before.json after.json -o page.html                what changed, first
+    s3bench report results.json -k 'cp and 32MB' -o page.html         all charts of a few benchmarks
     s3bench report results.json --format csv -o results.csv           every measurement, for a spreadsheet
     s3bench report results.json --format markdown                     for a pull request
     s3bench report before.json --format pyperf -o before.pyperf.json  then: pyperf compare_to
@@ -71,15 +82,18 @@ def report_command(
     if form is None and output is not None and output.suffix.lower() in _PAGE_SUFFIXES:
         form = _HTML
     if form == _HTML or svg is not None or png is not None:
-        _draw(files, form=form, output=output, directories={"svg": svg, "png": png}, force=force)
+        wanted = {"svg": svg, "png": png}
+        _draw(files, form=form, output=output, benchmarks=benchmarks, directories=wanted, force=force)
         return
     _check(files, form=form, output=output)
     if output is not None:
         check_output(output, force=force)
-    documents = [read_document(file) for file in files]
-    _give(_tables(files, documents) if form is None else _joined(documents, Format(form)), output)
+    read = [(str(file), read_document(file)) for file in files]
+    documents = [document for _, document in narrowed(read, benchmarks)]
+    text = _tables(files, documents) if form is None else _joined(documents, Format(form))
+    _give(text, output)
     if form is not None:
-        for line in _shortfalls(files, documents):
+        for line in (*_shortfalls(files, documents), *_too_long(text, form)):
             click.echo(f"s3bench: {line}", err=True)
 
 
@@ -88,12 +102,12 @@ def _draw(
     *,
     form: str | None,
     output: Path | None,
+    benchmarks: str,
     directories: Mapping[str, Path | None],
     force: bool,
 ) -> None:
     """Make the page, and draw its charts into files, as far as either is asked for."""
     from s3bench.cli import reportpage  # noqa: PLC0415 (loads what draws charts, and only a page needs it)
-    from s3bench.cli.reportinputs import read_inputs  # noqa: PLC0415 (as above)
 
     _check(files, form=None if form == _HTML else form, output=None)
     if form not in {None, _HTML} or (output is not None and form is None):
@@ -106,7 +120,7 @@ def _draw(
     wanted = {extension: directory for extension, directory in directories.items() if directory is not None}
     for directory in wanted.values():
         reportpage.check_directory(directory, force=force)
-    inputs = read_inputs(files)
+    inputs = read_inputs(files, benchmarks=benchmarks)
     sections = reportpage.sections_of(inputs)
     if form == _HTML:
         _give(reportpage.page_html(inputs, sections), output)
@@ -167,6 +181,15 @@ def _table(document: Document) -> str:
         return render_table(document, width=width, color=color)
     render = render_matrix if cells(document) else render_load
     return render(document, width=width, color=color)
+
+
+def _too_long(text: str, form: str) -> Iterator[str]:
+    """Say where Markdown is longer than GitHub takes as a comment."""
+    if form == Format.MARKDOWN and len(text) > COMMENT_CHARACTERS_MAX:
+        yield (
+            f"the Markdown has {len(text):,} characters, and a comment on GitHub takes {COMMENT_CHARACTERS_MAX:,}: "
+            "pick fewer benchmarks with -k"
+        )
 
 
 def _shortfalls(files: Sequence[Path], documents: Sequence[Document]) -> Iterator[str]:

@@ -7,11 +7,16 @@ from typing import Any
 
 import msgspec
 
+from s3bench.errors import BadInput
 from s3bench.results.document import Document
 from s3bench.results.file import read_whole
 from s3bench.results.foreign import read_any
+from s3bench.spec.reader import one_of
+from s3bench.spec.selection import parse_selection
 from s3bench.tune.study import Study, parse_study
 from s3bench.verdict.record import GateRecord, parse_record
+
+_NAMED_MAX = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +35,8 @@ class _Head(msgspec.Struct, frozen=True):
     study_version: Any = None
 
 
-def read_inputs(files: Sequence[Path]) -> Inputs:
-    """Read the files. Raises `BadInput` saying what is wrong with one."""
+def read_inputs(files: Sequence[Path], *, benchmarks: str = "") -> Inputs:
+    """Read the files, of results the `benchmarks` that the expression picks. Raises `BadInput` saying what is wrong."""
     documents, gates, studies = [], [], []
     for file, name in zip(files, _names(files), strict=True):
         source, content = str(file), read_whole(file, of="a results document, a gate's record or a study")
@@ -42,7 +47,19 @@ def read_inputs(files: Sequence[Path]) -> Inputs:
             studies.append((name, parse_study(content, source=source)))
         else:
             documents.append((name, read_any(content, source=source)))
-    return Inputs(documents=tuple(documents), gates=tuple(gates), studies=tuple(studies))
+    return Inputs(documents=narrowed(documents, benchmarks), gates=tuple(gates), studies=tuple(studies))
+
+
+def narrowed(documents: Sequence[tuple[str, Document]], benchmarks: str) -> tuple[tuple[str, Document], ...]:
+    """The documents with the results that the expression picks. Raises `BadInput` where it picks none of any."""
+    if not benchmarks:
+        return tuple(documents)
+    selection = parse_selection(benchmarks)
+    kept = tuple((name, document.selected(selection.picks)) for name, document in documents)
+    if documents and not any(document.results for _, document in kept):
+        names = sorted({result.name for _, document in documents for result in document.results})
+        raise BadInput(f"-k {benchmarks}: no benchmark is selected", fix=f"there are {one_of(names[:_NAMED_MAX])}")
+    return kept
 
 
 def _names(files: Sequence[Path]) -> list[str]:
@@ -54,5 +71,5 @@ def _names(files: Sequence[Path]) -> list[str]:
 def _head(content: bytes) -> _Head:
     try:
         return msgspec.json.decode(content, type=_Head)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return _Head()

@@ -20,6 +20,7 @@ from s3bench.verdict.record import GateRecord
 from s3bench.verdict.row import Kind, Row, Verdict
 
 SUMMARY_BYTES_MAX = 1_000_000  # other tools may write into the same summary
+COMMENT_CHARACTERS_MAX = 65_536
 COMMENT_BYTES_MAX = 65_000
 _KEPT_FREE = 8  # an eighth is kept for what is no row that decided
 _ENDING_BYTES = 1_000

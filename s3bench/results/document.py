@@ -14,7 +14,7 @@ History of the format (`schema_version`):
 import gc
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -65,6 +65,12 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def identity(self) -> tuple[object, ...]:
         """What tells this result from all others in a document."""
         return self.name, tuple(tuple(dimension.items()) for dimension in self.dimensions), self.client.label
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What `-k` looks into: name, values of dimensions, the client's name and label, tags."""
+        values = (value for dimension in self.dimensions for value in dimension.values())
+        return self.name, *values, self.client.name, self.client.label, *self.tags
 
     def with_measurement(self, measurement: Measurement) -> Self:
         """Add what one more iteration showed."""
@@ -124,6 +130,11 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         places = [index for index, old in enumerate(self.results) if old.identity == result.identity]
         index = places[0] if places else len(self.results)
         return msgspec.structs.replace(self, results=(*self.results[:index], result, *self.results[index + 1 :]))
+
+    def selected(self, picks: Callable[[tuple[str, ...]], bool]) -> Self:
+        """Keep the results whose labels `picks` accepts: name, values of dimensions, client, tags."""
+        kept = tuple(each for each in self.results if picks(each.labels))
+        return msgspec.structs.replace(self, results=kept)
 
     def with_warnings(self, warnings: Iterable[str]) -> Self:
         """Add doubts about the whole run; each is kept once."""

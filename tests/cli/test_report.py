@@ -14,7 +14,7 @@ from s3bench.report.formats import RENDERINGS
 from s3bench.results.file import write_document
 from tests.report import loads
 from tests.report.runs import hostile, two_clients, with_failures
-from tests.verdict.documents import document
+from tests.verdict.documents import document, result
 
 FORMATS = [form.value for form in RENDERINGS]
 
@@ -118,6 +118,14 @@ def test_markdown_holds_several_documents(report: Report) -> None:
     assert finished.stdout.count("### `s3.cp.download`") == 2
 
 
+def test_markdown_that_no_comment_can_hold_is_said(report: Report, files: Path) -> None:
+    many = document(*(result(name=f"benchmark-{number}") for number in range(900)))
+    write_document(many, files / "many.json", durable=False)
+    finished = report("many.json", "--format", "markdown")
+    assert f"the Markdown has {len(finished.stdout):,} characters" in finished.stderr
+    assert report("run.json", "--format", "markdown").stderr == ""
+
+
 def test_otava_gets_a_row_for_each_document(report: Report) -> None:
     assert len(report("run.json", "other.json", "--format", "otava").stdout.splitlines()) == 3
 
@@ -133,6 +141,15 @@ def test_hostile_texts_do_not_reach_the_terminal(report: Report) -> None:
     texts = [report("hostile.json").stdout, *(report("hostile.json", "--format", form).stdout for form in FORMATS)]
     for text in texts:
         assert all(character.isprintable() for character in text.replace("\r\n", "").replace("\n", ""))
+
+
+def test_an_expression_picks_the_benchmarks_that_are_told(report: Report) -> None:
+    assert "s5cmd" not in report("run.json", "-k", "cli-crt").stdout
+    picked = report("run.json", "-k", "cli-crt and download", "--format", "csv").stdout.splitlines()
+    assert len(picked) == 1 + 6
+    refused = report("run.json", "-k", "upload").error
+    assert refused is not None
+    assert (refused.what, refused.fix) == ("-k upload: no benchmark is selected", "there are `s3.cp.download`")
 
 
 def test_the_formats_are_listed_with_what_they_are_for(report: Report) -> None:

@@ -60,7 +60,7 @@ class Detail:
             return ""
         return (
             f"With {self.benchmarks:,} benchmarks and {self.runs:,} runs the page leaves out: {_LEFT_OUT[self.level]}. "
-            "The page of a document with fewer benchmarks has them."
+            "With fewer benchmarks (`-k`) it has them."
         )
 
 
