@@ -10,8 +10,8 @@ import click
 from s3bench.cli.reportinputs import narrowed, read_inputs
 from s3bench.errors import BadInput
 from s3bench.report.formats import RENDERINGS, Format
-from s3bench.report.load_matrix import cells, render_matrix
 from s3bench.report.gate_markdown import COMMENT_CHARACTERS_MAX
+from s3bench.report.load_matrix import cells, render_matrix
 from s3bench.report.load_table import render_load
 from s3bench.report.table import render_table
 from s3bench.report.terminal import printable
