@@ -1,5 +1,10 @@
 """hyperfine's JSON: the keys and types of its documented record."""
 
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
@@ -82,3 +87,38 @@ def test_a_document_without_run_times_is_bad_input(whole: Document) -> None:
 def test_hostile_texts_are_lines() -> None:
     for record in records(hostile()):
         assert all(text.isprintable() for text in (record.command, *record.parameters, *record.parameters.values()))
+
+
+@pytest.fixture
+def scripts(tmp_path: Path) -> Path:
+    """hyperfine's own scripts for its export, from the crate of the program."""
+    cargo = shutil.which("cargo") or shutil.which("cargo", path=str(Path.home() / ".cargo" / "bin"))
+    if cargo is None:
+        pytest.skip("hyperfine's scripts come with its crate, and there is no cargo to fetch it")
+    (tmp_path / "lib.rs").touch()
+    (tmp_path / "Cargo.toml").write_text(
+        '[package]\nname = "fetch"\nversion = "0.1.0"\n[lib]\npath = "lib.rs"\n[dependencies]\nhyperfine = "1"\n'
+    )
+
+    done = subprocess.run((cargo, "fetch"), cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    sources = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "registry" / "src"
+    found = sorted(sources.glob("*/hyperfine-1.*/scripts"))
+    if done.returncode or not found:
+        pytest.skip(f"hyperfine's crate could not be fetched: {done.stderr[-300:]}")
+    return found[-1]
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(600)
+def test_hyperfines_own_scripts_read_it(scripts: Path, tmp_path: Path) -> None:
+    file = tmp_path / "export.json"
+    file.write_text(render_hyperfine(two_clients()))
+
+    def said(script: str) -> str:
+        command = [sys.executable, str(scripts / script), str(file)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+
+    statistics = said("advanced_statistics.py")
+    assert "Command 's3.cp.download FileSize=32MB on cli-crt'" in statistics
+    assert f"  mean:      {fmean(BASE):.3f} s" in statistics
+    assert "A statistically significant difference in mean runtime was detected" in said("welch_ttest.py")
