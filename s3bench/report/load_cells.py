@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import median
+from types import MappingProxyType
 
 from s3bench.report.terminal import printable
 from s3bench.results.document import Document, Result, Status
@@ -26,6 +27,20 @@ _GBIT_BYTES = 125e6
 _WHOLE_PERCENTS_FROM = 0.0995  # 9.95 % is "10%"
 
 Pick = Callable[[Load], float | None]
+
+PERCENTILES: Mapping[str, Callable[[Latency], float | None]] = MappingProxyType(
+    {
+        "p50": lambda latency: latency.p50,
+        "p90": lambda latency: latency.p90,
+        "p99": lambda latency: latency.p99,
+        "p99.9": lambda latency: latency.p999,
+        "max": lambda latency: latency.max,
+    }
+)
+"""The figures of latencies that tables show, by their headings."""
+
+FIRST_BYTE_PERCENTILES = ("p50", "p99")
+"""Those that they show of first bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +137,34 @@ def bytes_rate(load: Load) -> float:
 def latency_of(load: Load) -> Latency:
     """The latency that a user of the service would see: from the planned start where there was a plan."""
     return load.response or load.latency
+
+
+def service_of(load: Load) -> Latency:
+    """The latency of each attempt by itself."""
+    return load.latency
+
+
+def first_byte_of(load: Load) -> Latency:
+    """The time to the first byte of each attempt's response."""
+    return load.first_byte
+
+
+def operations_rate_of(load: Load) -> float:
+    """The operations a second that ended well."""
+    return load.operations_rate
+
+
+def legend_lines(rows: Sequence[LoadRow]) -> Iterator[str]:
+    """What the columns of these rows mean."""
+    yield "rate, throughput: of what ended well, a second; bodies both ways"
+    if any(load.response for row in rows for load in row.loops):
+        yield "latency: from the planned start, or the first attempt, to the last byte"
+        yield "service: from each attempt's start to its last byte"
+    else:
+        yield "latency: from the start to the last byte"
+    yield "errors: operations that failed for good; -: none, or too few for that figure"
+    if (loops := max((len(row.loops) for row in rows), default=0)) > 1:
+        yield f"medians ± median absolute deviation of {loops} loops; ops, errors: of all together"
 
 
 def count_text(count: float) -> str:

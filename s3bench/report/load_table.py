@@ -9,18 +9,24 @@ from dataclasses import dataclass, field
 
 from s3bench.report.columns import Column, fitted, heading_lines, row_lines
 from s3bench.report.load_cells import (
+    FIRST_BYTE_PERCENTILES,
     NOTHING,
+    PERCENTILES,
     LoadPhase,
     LoadRow,
     bytes_rate,
     bytes_rate_text,
     count_text,
+    first_byte_of,
     gbit_text,
     latency_of,
+    legend_lines,
     load_phases,
     load_rows,
+    operations_rate_of,
     rate_text,
     seconds_text,
+    service_of,
     spread_text,
 )
 from s3bench.report.load_notes import document_notes, phase_notes
@@ -34,16 +40,8 @@ _HISTORY_SECONDS_MIN = 5
 _HISTORY_WIDTH_MIN, _HISTORY_WORDS_WIDTH = 10, 54
 _COLORS = {"failed": RED, "failure": RED, "reads": DIM, "unfinished": DIM}
 
-_PERCENTILES: tuple[tuple[str, int, Callable[[Latency], float | None]], ...] = (
-    ("p50", 0, lambda latency: latency.p50),
-    ("p90", 6, lambda latency: latency.p90),
-    ("p99", 0, lambda latency: latency.p99),
-    ("p99.9", 3, lambda latency: latency.p999),
-    ("max", 2, lambda latency: latency.max),
-)
-"""Headings, ranks (`columns.Column`) and figures."""
-
-_OF_FIRST_BYTE = frozenset({"p50", "p99"})
+_RANKS = {"p90": 6, "p99.9": 3, "max": 2}
+"""Of the columns of latencies (`columns.Column`); the others stay always."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +80,7 @@ def _phase_lines(phases: Sequence[LoadPhase], width: int, paint: Callable[[str, 
         yield from (f"{_INDENT}{paint(line, DIM)}" for line in _history_lines(phase, width - len(_INDENT)))
         for kind, words in phase_notes(phase):
             yield f"{_INDENT}{paint(kind, _COLORS.get(kind, YELLOW))}: {printable(words)}"
-    yield from (paint(line, DIM) for line in _legend(lines))
+    yield from (paint(line, DIM) for line in legend_lines([line.row for line in lines]))
 
 
 def _history_lines(phase: LoadPhase, width: int) -> Iterator[str]:
@@ -103,23 +101,24 @@ def _lines_of(phase: LoadPhase) -> Iterator[_Line]:
     for row in phase.rows:
         yield _Line(row=row)
         if any(load.response for load in row.loops):
-            yield _Line(row=row, is_service=True, latency=_service)
+            yield _Line(row=row, is_service=True, latency=service_of)
 
 
 def _columns(lines: Sequence[_Line]) -> Iterator[Column]:
     labels = tuple(f"{_INDENT}  service" if line.is_service else f"{_INDENT}{line.row.label}" for line in lines)
     yield Column(heading=f"{_INDENT}kind", cells=labels)
     yield _figures("ops", 5, lines, lambda row: count_text(row.total(lambda load: load.operations)))
-    yield _figures("rate/s", 0, lines, lambda row: rate_text(row.median(_rate)))
-    yield from _unless_empty(_figures("±", 9, lines, lambda row: spread_text(row.spread(_rate))))
+    yield _figures("rate/s", 0, lines, lambda row: rate_text(row.median(operations_rate_of)))
+    yield from _unless_empty(_figures("±", 9, lines, lambda row: spread_text(row.spread(operations_rate_of))))
     yield _figures("throughput", 0, lines, lambda row: bytes_rate_text(row.median(bytes_rate)))
     yield from _unless_empty(_figures("±", 9, lines, lambda row: spread_text(row.spread(bytes_rate))))
     yield from _unless_empty(_figures("Gbit/s", 8, lines, lambda row: gbit_text(row.median(bytes_rate))))
-    for heading, rank, pick in _PERCENTILES:
+    for heading, pick in PERCENTILES.items():
         cells = tuple(_latency_text(line.row, line.latency, pick) for line in lines)
-        yield Column(heading=heading, group="latency", rank=rank, cells=cells)
-    for heading, _, pick in (each for each in _PERCENTILES if each[0] in _OF_FIRST_BYTE):
-        cells = tuple("" if line.is_service else _latency_text(line.row, _first_byte, pick) for line in lines)
+        yield Column(heading=heading, group="latency", rank=_RANKS.get(heading, 0), cells=cells)
+    for heading in FIRST_BYTE_PERCENTILES:
+        pick = PERCENTILES[heading]
+        cells = tuple("" if line.is_service else _latency_text(line.row, first_byte_of, pick) for line in lines)
         yield Column(heading=heading, group="first byte", rank=7, cells=cells)
     yield _figures("errors", 0, lines, lambda row: count_text(row.total(lambda load: load.failed)))
 
@@ -133,29 +132,5 @@ def _latency_text(row: LoadRow, latency: Callable[[Load], Latency], pick: Callab
     return seconds_text(row.median(lambda load: pick(latency(load))))
 
 
-def _rate(load: Load) -> float:
-    return load.operations_rate
-
-
-def _service(load: Load) -> Latency:
-    return load.latency
-
-
-def _first_byte(load: Load) -> Latency:
-    return load.first_byte
-
-
 def _unless_empty(column: Column) -> tuple[Column, ...]:
     return (column,) if set(column.cells) - {NOTHING, ""} else ()
-
-
-def _legend(lines: Sequence[_Line]) -> Iterator[str]:
-    yield "rate, throughput: of what ended well, a second; bodies both ways"
-    if any(line.is_service for line in lines):
-        yield "latency: from the planned start, or the first attempt, to the last byte"
-        yield "service: from each attempt's start to its last byte"
-    else:
-        yield "latency: from the start to the last byte"
-    yield "errors: operations that failed for good; -: none, or too few for that figure"
-    if (loops := max(len(line.row.loops) for line in lines)) > 1:
-        yield f"medians ± median absolute deviation of {loops} loops; ops, errors: of all together"

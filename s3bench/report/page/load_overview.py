@@ -7,16 +7,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from s3bench.report.load_cells import (
+    FIRST_BYTE_PERCENTILES,
     NOTHING,
+    PERCENTILES,
     LoadPhase,
     LoadRow,
     bytes_rate,
     bytes_rate_text,
     count_text,
+    first_byte_of,
     gbit_text,
     latency_of,
+    legend_lines,
+    operations_rate_of,
     rate_text,
     seconds_text,
+    service_of,
     spread_text,
 )
 from s3bench.report.load_notes import Note, document_notes, phase_notes
@@ -32,15 +38,6 @@ LINES_MAX = 60
 """The most notes of a kind of place; there may be one for each of thousands of phases."""
 
 _MOODS = {"failed": Mood.BAD, "failure": Mood.BAD, "error": Mood.BAD, "reads": Mood.PLAIN, "unfinished": Mood.PLAIN}
-
-_PERCENTILES: tuple[tuple[str, Callable[[Latency], float | None]], ...] = (
-    ("p50", lambda latency: latency.p50),
-    ("p90", lambda latency: latency.p90),
-    ("p99", lambda latency: latency.p99),
-    ("p99.9", lambda latency: latency.p999),
-    ("max", lambda latency: latency.max),
-)
-_OF_FIRST_BYTE = ("p50", "p99")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +57,12 @@ class _Figure:
 def summary_line(row: LoadRow, *, has_phase: bool = False) -> Line:
     """Rate, throughput, latency and errors of one kind of operation, in a sentence; behind its phase if asked for."""
     failed = row.total(lambda load: load.failed)
-    told = [f"{rate_text(row.median(_rate))}/s"]
+    told = [f"{rate_text(row.median(operations_rate_of))}/s"]
     if moved := row.median(bytes_rate):
         told.append(bytes_rate_text(moved))
     latencies = [
         f"{title} {seconds_text(found)}"
-        for title, pick in _PERCENTILES
+        for title, pick in PERCENTILES.items()
         if (found := row.median(_at(latency_of, pick))) is not None
     ]
     told += [f"latency {', '.join(latencies)}"] if latencies else []
@@ -108,7 +105,7 @@ def results_table(rows: Sequence[LoadRow]) -> Table:
     known = [each for each in _figures(rows) if any(each.cell(row).text not in {NOTHING, ""} for row in rows)]
     has_phases = any(row.phase for row in rows)
     return Table(
-        caption=_caption(rows),
+        caption="; ".join(legend_lines(rows)),
         columns=(
             Column(title="operation"),
             *(Column(title="phase"),) * has_phases,
@@ -130,32 +127,19 @@ def _figures(rows: Sequence[LoadRow]) -> Iterator[_Figure]:
         return lambda row: row.median(figure)
 
     yield _Figure(title="ops", pick=lambda row: row.total(lambda load: load.operations), text=_count)
-    yield _Figure(title="rate/s", pick=pick(_rate), text=rate_text)
-    yield _Figure(title="±", pick=lambda row: row.spread(_rate), text=spread_text)
+    yield _Figure(title="rate/s", pick=pick(operations_rate_of), text=rate_text)
+    yield _Figure(title="±", pick=lambda row: row.spread(operations_rate_of), text=spread_text)
     yield _Figure(title="throughput", pick=pick(bytes_rate), text=bytes_rate_text)
     yield _Figure(title="Gbit/s", pick=pick(bytes_rate), text=gbit_text)
-    for title, at in _PERCENTILES:
+    for title, at in PERCENTILES.items():
         yield _Figure(title=f"latency {title}", pick=pick(_at(latency_of, at)), text=seconds_text)
     if any(load.response for row in rows for load in row.loops):
-        for title, at in _PERCENTILES:
-            yield _Figure(title=f"service {title}", pick=pick(_at(_service, at)), text=seconds_text)
-    for title, at in _PERCENTILES:
-        if title in _OF_FIRST_BYTE:
-            yield _Figure(title=f"first byte {title}", pick=pick(_at(_first_byte, at)), text=seconds_text)
+        for title, at in PERCENTILES.items():
+            yield _Figure(title=f"service {title}", pick=pick(_at(service_of, at)), text=seconds_text)
+    for title in FIRST_BYTE_PERCENTILES:
+        found = _at(first_byte_of, PERCENTILES[title])
+        yield _Figure(title=f"first byte {title}", pick=pick(found), text=seconds_text)
     yield _Figure(title="errors", pick=lambda row: row.total(lambda load: load.failed), text=_count)
-
-
-def _caption(rows: Sequence[LoadRow]) -> str:
-    parts = ["rate, throughput: of what ended well, a second; bodies both ways"]
-    if any(load.response for row in rows for load in row.loops):
-        parts.append("latency: from the planned start, or the first attempt, to the last byte")
-        parts.append("service: from each attempt's start to its last byte")
-    else:
-        parts.append("latency: from the start to the last byte")
-    parts.append("errors: operations that failed for good; -: none, or too few for that figure")
-    if (loops := max((len(row.loops) for row in rows), default=0)) > 1:
-        parts.append(f"medians of {loops} loops, ±: median absolute deviation; ops, errors: of all together")
-    return "; ".join(parts)
 
 
 def _at(latency: Callable[[Load], Latency], pick: Callable[[Latency], float | None]) -> Callable[[Load], float | None]:
@@ -164,15 +148,3 @@ def _at(latency: Callable[[Load], Latency], pick: Callable[[Latency], float | No
 
 def _count(count: float | None) -> str:
     return NOTHING if count is None else count_text(count)
-
-
-def _rate(load: Load) -> float:
-    return load.operations_rate
-
-
-def _service(load: Load) -> Latency:
-    return load.latency
-
-
-def _first_byte(load: Load) -> Latency:
-    return load.first_byte
