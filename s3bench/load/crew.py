@@ -79,8 +79,8 @@ class Crew:
     ) -> Iterator[Tally | Ended | None]:
         """Let each worker do its part, all from the same moment on; gives their tallies, and how each ended.
 
-        `start_ns` is asked for that moment, of the monotonic clock, when all are ready. Gives `None` about once a second
-        when nothing came, so that who listens can look after other things. Raises `S3BenchError` when a worker fails.
+        `start_ns` is asked for that moment, of the monotonic clock, when all are ready. Gives `None` about once a
+        second when nothing came, so that who listens can look after other things. Raises `S3BenchError` when a worker fails.
         """
         for channel, order in zip(self._channels, orders, strict=True):
             self._tell(channel, order)

@@ -170,7 +170,7 @@ class Account:
             history=tuple(float(size if is_bytes else operations) for size, operations in self._history),
             history_is_bytes=is_bytes,
             is_warmup=last.second < self._warmup_seconds,
-            nodes=self._node_standings() if len(self._totals) > 1 else (),
+            nodes=self._node_standings(),
         )
 
     def take_rows(self) -> tuple[tuple[str, Second], ...]:
@@ -196,9 +196,7 @@ class Account:
             cpu_s=sum(worker.cpu_ns for worker in self._workers.values()) / NS,
             warnings=tuple(filter(None, (finding.warning, *self._doubts()))),
             losses=self.losses,
-            nodes=tuple(self._node(node, figures) for node in range(len(self._totals)))
-            if len(self._totals) > 1
-            else (),
+            nodes=tuple(self._node(node, figures) for node in self._nodes),
             refusal=contradiction(flow) if window_s > 0 else "nothing was measured: the phase ended in its warm-up",
         )
 
@@ -222,8 +220,6 @@ class Account:
 
     def _close(self, until: int) -> bool:
         """Keep what stays of all seconds before `until`."""
-        if self._last.second + 1 >= until and not any(second < until for second in self._open):
-            return False
         complete = sorted(second for second in self._open if second < until)
         for second in complete:
             moment = self._open.pop(second)
@@ -364,6 +360,11 @@ class Account:
             doubts.append(f"far below the median of the {len(self._totals)} nodes: {names}")
         return tuple(doubts)
 
+    @property
+    def _nodes(self) -> range:
+        """The nodes that are told of one by one: none where there is only one."""
+        return range(len(self._totals) if len(self._totals) > 1 else 0)
+
     def _workers_of(self, node: int) -> range:
         return range(node, len(self._workers), len(self._totals))
 
@@ -406,7 +407,7 @@ class Account:
                 is_straggler=node in slow,
                 is_lost=node in self._lost,
             )
-            for node in range(len(self._totals))
+            for node in self._nodes
         )
 
 

@@ -89,10 +89,10 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 class Ended(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The phase is over for this worker, after its last tally.
 
-    `begun_ns` after `start_ns` it really began. `elapsed_ns`: from `start_ns` to the last start or the end of `duration_s`. `unfinished` operations were in flight
-    then: `late` of them ended well afterwards, the others were given up. `open_ns` is for how long they had been in
-    flight, added up. `waiting` more were planned and not begun. `written` is for each job how many new objects there
-    are from the worker's first on without gap.
+    `begun_ns` after `start_ns` it really began. `elapsed_ns`: from `start_ns` to the last start or the end of
+    `duration_s`. `unfinished` operations were in flight then: `late` of them ended well afterwards, the others were
+    given up. `open_ns` is for how long they had been in flight, added up. `waiting` more were planned and not begun.
+    `written` is for each job how many new objects there are from the worker's first on without gap.
     """
 
     worker: int

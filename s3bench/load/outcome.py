@@ -1,7 +1,8 @@
 """The figures of a phase on their way into the results document.
 
 Owns how a phase becomes results: `load.get`, `load.put` and so on, and `load.all` where there are several; one
-measurement for each loop; and what each node did, with the dimension `node`, where there are several. Figures that Little's law refutes do not get in: an error does.
+measurement for each loop; and what each node did, with the dimension `node`, where there are several. Figures that
+Little's law refutes do not get in: an error does.
 """
 
 from collections.abc import Iterable, Iterator

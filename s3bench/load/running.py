@@ -1,7 +1,7 @@
 """A load run from its first object to its last: the data set, the phases, and what is removed behind them.
 
-Owns their order. Processes are `workers`', which objects there are is `inventory`'s, figures are `findings`'. Everything
-that takes time is a generator that gives whoever shows it every second.
+Owns their order. Processes are `crew`'s or a cluster's, which objects there are is `inventory`'s, figures are
+`findings`'. Everything that takes time is a generator that gives whoever shows it every second.
 """
 
 from collections.abc import Callable, Generator, Iterator

@@ -37,8 +37,8 @@ class Standing:
     the phase has no such end; `operations` are those that ended well so far. `failures` are this second's attempts by
     label (`503 SlowDown`). `in_flight` is the mean over the second, `waiting` the most planned operations that found no
     free thread. `client_cpu_share` is how busy the busiest worker was, 1 being a whole core. `history` holds bytes a
-    second, or operations a second with `history_is_bytes` off, of the last `HISTORY_S` seconds at most, oldest first. `nodes` are
-    the machines that the workers are on, empty of a single one.
+    second, or operations a second with `history_is_bytes` off, of the last `HISTORY_S` seconds at most, oldest first.
+    `nodes` are the machines that the workers are on, empty of a single one.
     """
 
     phase: str

@@ -12,7 +12,7 @@ from s3bench.load.message import Begin, Ended, Lost, Prepare
 from s3bench.load.tally import Tally
 
 Told = Tally | Ended | Lost | None
-"""What a phase brings: a second of a worker, its end, a node's loss; `None` lets the listener look after other things."""
+"""What a phase brings: a second of a worker, its end, the loss of a node, or nothing for about a second."""
 
 
 class Workers(AbstractContextManager["Workers"], Protocol):
