@@ -80,7 +80,7 @@ class Crew:
         """Let each worker do its part, all from the same moment on; gives their tallies, and how each ended.
 
         `start_ns` is asked for that moment, of the monotonic clock, when all are ready. Gives `None` about once a
-        second when nothing came, so that who listens can look after other things. Raises `S3BenchError` when a worker fails.
+        second when nothing came, so that who listens can look after other things. Raises `S3BenchError` when one fails.
         """
         for channel, order in zip(self._channels, orders, strict=True):
             self._tell(channel, order)
