@@ -82,7 +82,6 @@ def _imported() -> ModuleType:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else it warns of what it will change
     try:
         import ray  # noqa: PLC0415 (a second, and only where it is installed)
-        import ray.util.placement_group  # noqa: PLC0415 (as above)
         import ray.util.scheduling_strategies  # noqa: PLC0415 (as above)
     except ImportError as error:
         raise BadInput(
@@ -110,8 +109,8 @@ def _join(ray: ModuleType, address: str) -> None:
 
 def _placed(ray: ModuleType, nodes: int, stack: contextlib.ExitStack) -> list[Any]:
     """Start a process on each of so many machines, no two on the same."""
-    group = ray.util.placement_group.placement_group([{"CPU": 1}] * nodes, strategy="STRICT_SPREAD")
-    stack.callback(ray.util.placement_group.remove_placement_group, group)
+    group = ray.util.placement_group([{"CPU": 1}] * nodes, strategy="STRICT_SPREAD")
+    stack.callback(ray.util.remove_placement_group, group)
     if not group.wait(_PLACE_S):
         raise BadInput(
             f"{nodes} nodes with a free core were not to be had within {_PLACE_S:g} s",
