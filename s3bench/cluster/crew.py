@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from s3bench.cluster.clock import ClockOffset, measure_clocks
-from s3bench.cluster.conversation import Conversation
+from s3bench.cluster.conversation import POLL_S, Conversation
 from s3bench.cluster.fleet import Fleet, Gone
 from s3bench.cluster.listener import Listener
 from s3bench.cluster.message import encode
@@ -29,7 +29,10 @@ _MEMORY_S = 5.0
 
 
 class ClusterCrew:
-    """The workers on all nodes of `fleet`, as `muster` found them; see `s3bench.load.workers.Workers`."""
+    """The workers on all nodes of `fleet`, as `muster` found them; see `s3bench.load.workers.Workers`.
+
+    While they make load they are asked every `poll_s`.
+    """
 
     def __init__(
         self,
@@ -38,6 +41,7 @@ class ClusterCrew:
         *,
         now_ns: Callable[[], int] = time.monotonic_ns,
         wall_ns: Callable[[], int] = time.time_ns,
+        poll_s: float = POLL_S,
     ) -> None:
         self.nodes = fleet.nodes
         self.workers = fleet.nodes * muster.workers_per_node
@@ -45,6 +49,7 @@ class ClusterCrew:
         self._muster = muster
         self._now_ns = now_ns
         self._wall_ns = wall_ns
+        self._poll_s = poll_s
         self._conversation = Conversation(fleet, now_ns=now_ns)
         self._listener: Listener | None = None
         self._phases: list[PhaseRecord] = []
@@ -82,7 +87,7 @@ class ClusterCrew:
         self._start(clocks)
         ended: list[Ended] = []
         try:
-            with Listener(talk, workers=self.workers, nodes=self.nodes) as self._listener:
+            with Listener(talk, workers=self.workers, nodes=self.nodes, poll_s=self._poll_s) as self._listener:
                 for told in self._listener:
                     if isinstance(told, Ended):
                         ended.append(told)

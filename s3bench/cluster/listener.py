@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from typing import Self
 
-from s3bench.cluster.conversation import POLL_S, Conversation
+from s3bench.cluster.conversation import Conversation
 from s3bench.errors import MachineError
 from s3bench.load.message import Ended, Lost
 from s3bench.load.tally import Tally
@@ -22,13 +22,15 @@ _JOIN_S = 15.0
 
 
 class Listener:
-    """Listens to a phase of `workers` workers on `nodes` nodes while the context lasts; iterating gives what they tell.
+    """Listens to a phase of `workers` workers on `nodes` nodes while the context lasts, asking every `poll_s`.
 
-    Gives `None` four times a second when nothing comes, so that who reads can look after other things.
+    Iterating gives what they tell, and `None` four times a second when nothing comes, so that who reads can look after
+    other things.
     """
 
-    def __init__(self, conversation: Conversation, *, workers: int, nodes: int) -> None:
+    def __init__(self, conversation: Conversation, *, workers: int, nodes: int, poll_s: float) -> None:
         self._talk = conversation
+        self._poll_s = poll_s
         self._open = {node: set(range(node, workers, nodes)) for node in range(nodes)}
         self._queue: queue.Queue[Tally | Ended | Lost | BaseException] = queue.Queue(workers * BEHIND_S)
         self._stopped: set[int] = set()
@@ -65,7 +67,7 @@ class Listener:
     def _listen(self) -> None:
         try:
             while self._open and not self._is_closed:
-                self._wake.wait(POLL_S)
+                self._wake.wait(self._poll_s)
                 if self._is_stopped.is_set():
                     self._wake.clear()
                     self._tell_to_stop()
