@@ -99,7 +99,7 @@ class RayLab:
         self._stack = stack
         self.nodes: list[RayNode] = []
         self._add("--head", f"--port={_PORT}", "--include-dashboard=false", f"--temp-dir={directory}")
-        _wait(lambda: (directory / "ray_current_cluster").exists())  # Ray writes it when others can join
+        _wait((directory / "ray_current_cluster").exists)  # Ray writes it when others can join
         for _ in range(nodes - 1):
             self._add(f"--address=127.0.0.1:{_PORT}")
         _wait(lambda: _alive() == nodes)
