@@ -12,8 +12,11 @@ from s3bench.errors import MachineError
 from s3bench.load.message import Failed
 from s3bench.load.nodes import node_name
 
-POLL_S = 0.2
-"""How often nodes are asked, at least four times within their lease."""
+POLL_S = 0.3
+"""How often nodes are asked: with a silent one among them, whose answer is waited for, still within their lease."""
+
+ANSWER_S = 0.2
+"""How long an answer is waited for; one that comes later is asked for again."""
 
 SILENCE_S = 3.0
 """A node that does not answer for so long is lost; its own lease has ended its load by then."""
@@ -45,14 +48,14 @@ class Conversation:
             self._heard_ns[node] = self._now_ns()
 
     def try_to_tell(
-        self, order: str, told: Mapping[int, tuple[object, ...]], *, limit_s: float = POLL_S
+        self, order: str, told: Mapping[int, tuple[object, ...]], *, limit_s: float = ANSWER_S
     ) -> frozenset[int]:
         """Give an order to nodes, not waiting long for a silent one, since the others must hear of us; who took it."""
         answers = self._fleet.ask(order, told, limit_s=limit_s)
         self.lost.update({node: answer.why for node, answer in answers.items() if isinstance(answer, Gone)})
         return frozenset(node for node, answer in answers.items() if not isinstance(answer, Gone))
 
-    def poll(self, nodes: Collection[int], *, limit_s: float = POLL_S) -> list[tuple[int, NodeReport]]:
+    def poll(self, nodes: Collection[int], *, limit_s: float = ANSWER_S) -> list[tuple[int, NodeReport]]:
         """What nodes have told since; those that are gone, failed or have been silent for too long are lost by it."""
         asked = {node: (self._told[node],) for node in nodes if node not in self.lost}
         reports: list[tuple[int, NodeReport]] = []

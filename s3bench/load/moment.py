@@ -149,7 +149,9 @@ class Moment:
 
     def kept(self) -> "Kept":
         """What stays of it."""
-        whole = Histogram.merged(kind.response.bins() for kind in self.kinds.values())
+        whole = Histogram()
+        for kind in self.kinds.values():
+            whole.join(kind.response)
         figures = Second(
             second=self.second,
             operations=self.operations,

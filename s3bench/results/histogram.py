@@ -78,6 +78,20 @@ class Histogram:
         self._counts[np.array(part.indexes, np.intp) - self._first] += counts
         self._widen(int(counts.sum()), part.min_ns, part.max_ns, part.sum_ns)
 
+    def join(self, other: "Histogram") -> None:
+        """Count the samples of another histogram as well; cheaper than `merge`, which has to unpack them."""
+        if not other.count:
+            return
+        first, counts = other.dense()
+        self._cover(first, first + len(counts) - 1)
+        place = first - self._first
+        self._counts[place : place + len(counts)] += counts
+        self._widen(other.count, other.min_ns, other.max_ns, other.sum_ns)
+
+    def dense(self) -> tuple[int, npt.NDArray[np.int64]]:
+        """The first bin there is room for, and the counts from that one on; they are not to be changed."""
+        return self._first, self._counts
+
     def bins(self) -> Bins:
         """The histogram in a form that can be sent, kept and merged."""
         places = np.flatnonzero(self._counts)
