@@ -55,7 +55,7 @@ class SimulatedNode:
     """Tells `reports` once it is started: the next `a_turn` of them each time that it is asked, and then ends as told.
 
     Its clock is `offset_ns` ahead, its time of day `wall_offset_ns`; a question takes `there_ns` and its answer
-    `back_ns`. It is gone after `gone_after` reports.
+    `back_ns`. It is gone after `gone_after` reports. The last `held` of them come when it is stopped.
     """
 
     reports: Sequence[NodeReport] = ()
@@ -65,6 +65,7 @@ class SimulatedNode:
     back_ns: int = 100_000
     a_turn: int = 1000
     gone_after: int | None = None
+    held: int = 0
     is_silent: bool = False
     dropped: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
@@ -107,7 +108,8 @@ class SimulatedNode:
             told = max(0, len(self._told) - 2)
             if self.gone_after is not None and told >= self.gone_after:
                 return Gone("its process died")
-            until = min(told + self.a_turn, len(self.reports) if self.gone_after is None else self.gone_after)
+            most = len(self.reports) if self.gone_after is None else self.gone_after
+            until = min(told + self.a_turn, most - (0 if self.stopped else self.held))
             self._told += self.reports[told:until]
         return encode(Reports(reports=tuple(self._told[number:]), dropped=self.dropped if self.start_ns else 0))
 

@@ -152,7 +152,7 @@ def test_a_node_that_is_lost_in_the_middle_is_an_error_and_the_others_data_are_w
 
 def test_a_node_that_falls_silent_is_lost_after_a_while_and_nothing_hangs() -> None:
     clock = Clock()
-    fleet = fleet_of(load(), clock, a_turn=2)
+    fleet = fleet_of(load(), clock, held=A_NODE)
     crew = crew_of(fleet, clock)
     account = None
     data = DataSet(run="0123456789ab", root="s3bench/0123456789ab/")
@@ -186,7 +186,9 @@ def test_a_node_that_is_gone_before_the_start_ends_the_run() -> None:
 
 def test_a_stop_reaches_every_node_though_one_is_silent() -> None:
     clock = Clock()
-    fleet = fleet_of(load(), clock, a_turn=2)
+    fleet = fleet_of(load(), clock)
+    for node in fleet.each:
+        node.held = A_NODE
     crew = crew_of(fleet, clock)
     data = DataSet(run="0123456789ab", root="s3bench/0123456789ab/")
     over = False
