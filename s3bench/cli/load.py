@@ -146,7 +146,7 @@ def _cluster_crew(plan: Plan, view: LoadView, stack: ExitStack) -> ClusterCrew |
         return None
     fleet = stack.enter_context(connect(options.cluster, nodes=options.nodes))
     crew = ClusterCrew(fleet, muster(fleet, workers_per_node=options.workers_per_node, threads=_threads(plan)))
-    view.say(f"{crew.nodes} nodes with {crew.workers // crew.nodes} workers each")
+    view.say(f"load from {crew.nodes} nodes; workers on each: {crew.workers // crew.nodes}")
     return crew
 
 

@@ -217,7 +217,8 @@ def _nodes_words(nodes: Sequence[NodeStanding]) -> Iterator[str]:
     """All nodes in a few words: the range of their rates, and those that are lost or lag behind."""
     rates = [node.rate for node in nodes if not node.is_lost]
     if rates:
-        yield f"{len(rates)} nodes {rate_text(min(rates))}/s to {rate_text(max(rates))}/s"
+        count = "1 node" if len(rates) == 1 else f"{len(rates)} nodes"
+        yield f"{count} at {rate_text(min(rates))}/s to {rate_text(max(rates))}/s each"
     yield from (_node_word(node) for node in nodes if node.is_lost or node.is_straggler)
 
 
