@@ -6,12 +6,15 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import groupby
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
 
 from s3bench.errors import ExitCode
+from s3bench.load.inventory import FAR
 from s3bench.results.document import Document, parse_document
 from s3bench.results.histogram import Histogram
 from s3bench.results.load import Load
@@ -101,41 +104,47 @@ def run(lab: tuple[RayLab, EmulatorEndpoint], tmp_path: Path) -> Iterator[Start]
 PUTS = ("--operation", "put", "--size", "4KiB", "-t", "8", "--workers-per-node", "1")
 
 
-def loads(document: Document) -> tuple[Load, list[Load]]:
-    """The load of all nodes together, and that of each."""
+def loads(document: Document, loop: int = 0) -> tuple[Load, list[Load]]:
+    """The load of all nodes together in a loop, and that of each."""
     by_node = {
-        "".join(dimension.get("node", "") for dimension in result.dimensions): result.measurements[0].load
+        "".join(dimension.get("node", "") for dimension in result.dimensions): result.measurements[loop].load
         for result in document.results
     }
     found = {node: load for node, load in by_node.items() if load is not None}
     return found.pop(""), [found[node] for node in sorted(found)]
 
 
+def number_of(request: WireRequest) -> int:
+    """The number of the object that a request is about."""
+    return int(request.path.rpartition("/")[2])
+
+
 def test_totals_are_the_sum_of_the_nodes_and_of_the_servers_log_and_all_begin_at_once(
     run: Start, lab: tuple[RayLab, EmulatorEndpoint]
 ) -> None:
-    running = run(*PUTS, "--operations", "3000", "--nodes", "2", "--keep")
+    running = run(*PUTS, "--operations", "3000", "--loops", "3", "--nodes", "2", "--keep")
     assert running.ended()[0] == ExitCode.DONE
-    whole, nodes = loads(running.document)
-    requests = [each for each in lab[1].collect().requests if each.method == "PUT"]
-    assert whole.operations == sum(each.operations for each in nodes) == len(requests) == 3000
-    assert whole.bytes_up == sum(each.bytes_up for each in nodes) == sum(each.body_bytes for each in requests)
-    joined = Histogram.merged(each.bins for each in nodes)
-    assert joined.bins() == whole.bins
-    assert whole.latency.p99 == (joined.percentile_ns(99) or 0) / 1e9
-    [phase] = running.cluster["phases"]
-    assert phase["start_skew"] + phase["start_skew_uncertainty"] < SKEW_S_MAX
-    assert _skew_s(requests) < SKEW_S_MAX
-    assert running.cluster["version"]
+    skews_s = []
+    requests = sorted((each for each in lab[1].collect().requests if each.method == "PUT"), key=number_of)
+    for loop, (_, group) in enumerate(groupby(requests, key=lambda each: number_of(each) // FAR)):
+        whole, nodes = loads(running.document, loop)
+        seen = list(group)
+        assert whole.operations == sum(each.operations for each in nodes) == len(seen) == 3000
+        assert whole.bytes_up == sum(each.bytes_up for each in nodes) == sum(each.body_bytes for each in seen)
+        joined = Histogram.merged(each.bins for each in nodes)
+        assert joined.bins() == whole.bins
+        assert whole.latency.p99 == (joined.percentile_ns(99) or 0) / 1e9
+        skews_s.append(_skew_s(seen))
+    assert len(skews_s) == 3
+    assert median(skews_s) < SKEW_S_MAX
+    phases = running.cluster["phases"]
+    assert median(phase["start_skew"] + phase["start_skew_uncertainty"] for phase in phases) < SKEW_S_MAX
     assert all(abs(node["clock"]["clock_offset"]) < SKEW_S_MAX for node in running.cluster["nodes"])
 
 
 def _skew_s(requests: list[WireRequest]) -> float:
     """Between the first requests of the two nodes, whose workers write even and odd numbers."""
-    first = [
-        min(each.started_ns for each in requests if int(each.path.rpartition("/")[2]) % NODES == node)
-        for node in range(NODES)
-    ]
+    first = [min(each.started_ns for each in requests if number_of(each) % NODES == node) for node in range(NODES)]
     return (max(first) - min(first)) / 1e9
 
 
