@@ -21,6 +21,7 @@ from s3bench.errors import ExitCode, S3BenchError
 from s3bench.load.bucket import new_run, root_of
 from s3bench.load.findings import Account
 from s3bench.load.knee import Found
+from s3bench.load.nodes import node_name
 from s3bench.load.profilefile import render_profile
 from s3bench.load.session import Beginning, Measured, Session, Terms
 from s3bench.load.site import Site, emulated_site, live_site
@@ -147,6 +148,7 @@ def _cluster_crew(plan: Plan, view: LoadView, stack: ExitStack) -> ClusterCrew |
     fleet = stack.enter_context(connect(options.cluster, nodes=options.nodes))
     crew = ClusterCrew(fleet, muster(fleet, workers_per_node=options.workers_per_node, threads=_threads(plan)))
     view.say(f"load from {crew.nodes} nodes; workers on each: {crew.workers // crew.nodes}")
+    view.say(", ".join(f"{node_name(node)} is {host}" for node, host in enumerate(fleet.hosts)))
     return crew
 
 

@@ -163,7 +163,8 @@ def view_lines(standing: Standing, *, title: str, width: int, draws: bool) -> It
         yield from heading_lines(columns)
         yield from row_lines(columns)
     yield from _filled(tuple(_state_words(standing)), width)
-    yield from _filled(tuple(_node_words(standing.nodes)), width)
+    if standing.nodes:
+        yield from _filled(tuple(_node_words(standing.nodes)), width)
     if standing.history:
         line = f"  {_history_words(standing)}"
         room = width - len(line) - 2

@@ -26,11 +26,15 @@ IDLE_COST = (
 
 
 class RayFleet:
-    """One actor on each node of a Ray cluster; see `fleet.Fleet`. `actors` are handles, in the nodes' order."""
+    """One actor on each node of a Ray cluster; see `fleet.Fleet`. `actors` are handles, in the nodes' order.
 
-    def __init__(self, ray: ModuleType, actors: Sequence[Any], *, address: str) -> None:
+    `hosts` are the nodes' addresses, for whoever looks after them.
+    """
+
+    def __init__(self, ray: ModuleType, actors: Sequence[Any], *, address: str, hosts: tuple[str, ...]) -> None:
         self._ray = ray
         self._actors = actors
+        self.hosts = hosts
         self.nodes = len(actors)
         self.facts: Mapping[str, object] = {
             "engine": "ray",
@@ -72,8 +76,11 @@ def connect(address: str, *, nodes: int | None) -> Iterator[RayFleet]:
                 f"the cluster has {len(there)} nodes with a core for us, and --nodes asks for {wanted}",
                 fix="start Ray on more machines (docs/cluster.md), or ask for fewer",
             )
-        actors = _placed(ray, wanted, stack)
-        yield RayFleet(ray, actors, address=address)
+        group = _reserved(ray, wanted, stack)
+        bundles = ray.util.placement_group_table(group)["bundles_to_node_id"]
+        addresses = {node["NodeID"]: node["NodeManagerAddress"] for node in there}
+        hosts = tuple(addresses.get(bundles[node], "") for node in range(wanted))
+        yield RayFleet(ray, _placed(ray, group, wanted, stack), address=address, hosts=hosts)
 
 
 def _imported() -> ModuleType:
@@ -107,8 +114,8 @@ def _join(ray: ModuleType, address: str) -> None:
             signal.signal(number, handler)
 
 
-def _placed(ray: ModuleType, nodes: int, stack: contextlib.ExitStack) -> list[Any]:
-    """Start a process on each of so many machines, no two on the same."""
+def _reserved(ray: ModuleType, nodes: int, stack: contextlib.ExitStack) -> Any:
+    """A placement group with a core on each of so many machines, no two on the same."""
     group = ray.util.placement_group([{"CPU": 1}] * nodes, strategy="STRICT_SPREAD")
     stack.callback(ray.util.remove_placement_group, group)
     if not group.wait(_PLACE_S):
@@ -117,6 +124,11 @@ def _placed(ray: ModuleType, nodes: int, stack: contextlib.ExitStack) -> list[An
             "other work holds the cores of the cluster (`ray status` tells)",
             "wait for it to end, or ask for fewer --nodes",
         )
+    return group
+
+
+def _placed(ray: ModuleType, group: Any, nodes: int, stack: contextlib.ExitStack) -> list[Any]:
+    """Start a process on each machine of a placement group."""
     remote = ray.remote(Node)
     actors = []
     for node in range(nodes):
