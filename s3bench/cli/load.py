@@ -2,6 +2,7 @@
 
 import os
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,14 @@ from s3bench.cli.loadplan import Plan, profile_of
 from s3bench.cli.loadview import LoadView, load_view
 from s3bench.cli.stop import Stop
 from s3bench.cli.stressview import StressView
+from s3bench.cluster.crew import ClusterCrew
+from s3bench.cluster.engine import connect
+from s3bench.cluster.muster import muster
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.load.bucket import new_run, root_of
 from s3bench.load.findings import Account
 from s3bench.load.knee import Found
+from s3bench.load.nodes import node_name
 from s3bench.load.profilefile import render_profile
 from s3bench.load.session import Beginning, Measured, Session, Terms
 from s3bench.load.site import Site, emulated_site, live_site
@@ -38,6 +43,7 @@ def load_command(**typed: Any) -> None:
     s3bench load ... --matrix quick                                 sizes times threads
     s3bench load profile.yaml                                       a profile, of ours or of s4
     s3bench load -a KEY -s SECRET -b bucket -u URL -t 10 -d 60      as s3-benchmark: PUT, GET, DELETE
+    s3bench load ... --cluster auto                                 the load made on all machines of a Ray cluster
     s3bench load ... --clean-up RUN                                 remove what an earlier run left
 
     Everything is written under s3bench/RUN/ and removed at the end. Exit code 1 when more operations fail than
@@ -59,9 +65,16 @@ def _load(plan: Plan) -> None:
             view.say(f"warning: {line}")
         root = stack.enter_context(Workspaces(parent=workspace_parent(os.environ))).root
         site = _site(plan, root, stack)
-        session = Session(site, plan.profile, _terms(plan, site, stop, root), directory=_made(root / "session"))
+        crew = _cluster_crew(plan, view, stack)
+        session = Session(
+            site,
+            plan.profile,
+            _terms(plan, site, stop, root, crew),
+            directory=_made(root / "session"),
+            make_crew=None if crew is None else lambda *_: crew,
+        )
         terms = session.terms
-        output.begins(site, terms)
+        output.begins(site, terms, crew)
         if not site.is_emulated:  # whoever has to clean up after a crash needs the run's name
             view.say(
                 f"run {terms.run} writes under {root_of(terms.run)} in bucket {site.bucket.name}, and nowhere else"
@@ -92,6 +105,8 @@ def _watch(session: Session, output: LoadOutput, view: LoadView, plan: Plan) -> 
                     output.stands(event, phase=phase.name, loop=loop)
             case Measured():
                 output.measured(event)
+                for loss in event.findings.losses:
+                    view.say(f"{event.phase.name}: {loss}")
                 if isinstance(shown, StressView):
                     shown.total(event.findings.whole)
                 code = max(code, _judged(event, plan, view))
@@ -107,6 +122,8 @@ def _judged(measured: Measured, plan: Plan, view: LoadView) -> ExitCode:
     if measured.findings.refusal:
         view.say(f"{measured.phase.name}: {measured.findings.refusal}")
         return ExitCode.CLIENT_FAILED
+    if measured.findings.losses:
+        return ExitCode.CLIENT_FAILED
     if whole.error_rate > plan.profile.max_error_rate and plan.slo is None:
         view.say(
             f"{measured.phase.name}: {whole.error_rate:.2%} of the operations failed, "
@@ -118,17 +135,33 @@ def _judged(measured: Measured, plan: Plan, view: LoadView) -> ExitCode:
 
 def _site(plan: Plan, root: Path, stack: ExitStack) -> Site:
     if plan.wishes.endpoint_urls:
-        return live_site(plan.wishes, plan.credentials)
+        site = live_site(plan.wishes, plan.credentials)
+        return replace(site, is_loaded_from_here=plan.options.cluster is None)
     return stack.enter_context(emulated_site(_made(root / "server"), network=plan.network))
 
 
-def _terms(plan: Plan, site: Site, stop: Stop, root: Path) -> Terms:
+def _cluster_crew(plan: Plan, view: LoadView, stack: ExitStack) -> ClusterCrew | None:
+    """The workers on the cluster, where there is to be one; told which node is which."""
+    options = plan.options
+    if options.cluster is None:
+        return None
+    fleet = stack.enter_context(connect(options.cluster, nodes=options.nodes))
+    crew = ClusterCrew(fleet, muster(fleet, workers_per_node=options.workers_per_node, threads=_threads(plan)))
+    view.say(f"load from {crew.nodes} nodes; workers on each: {crew.workers // crew.nodes}")
+    view.say(", ".join(f"{node_name(node)} is {host}" for node, host in enumerate(fleet.hosts)))
+    return crew
+
+
+def _threads(plan: Plan) -> int:
+    return max(sum(job.threads for job in phase.jobs) for phase in plan.profile.phases)
+
+
+def _terms(plan: Plan, site: Site, stop: Stop, root: Path, crew: ClusterCrew | None) -> Terms:
     options = plan.options
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     usual = max(1, cores - 1) if site.is_emulated else cores  # a server on this machine needs a core as well
-    threads = max(sum(job.threads for job in phase.jobs) for phase in plan.profile.phases)
     return Terms(
-        workers=plan.wishes.workers or min(usual, threads),
+        workers=crew.workers if crew else plan.wishes.workers or min(usual, _threads(plan)),
         run=options.reuse or new_run(),
         reused=options.reuse is not None,
         key_file=options.key_file,

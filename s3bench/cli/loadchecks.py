@@ -67,9 +67,15 @@ def check_options(options: LoadOptions) -> None:
     _exclude(options, "reuse", ("overwrite",), "what another run kept is not changed")
     _exclude(options, "ca_bundle", ("tls_no_verify",), "authorities are for certificates that are checked")
     _exclude(options, "as_json", ("form",), "stdout gets one of them")
+    _exclude(options, "cluster", ("workers",), "--workers-per-node says how many")
+    _exclude(options, "cluster", ("trace", "object_log"), "every attempt would have to travel here")
+    _exclude(options, "cluster", ("calibrate",), "that is this machine's ceiling, and others make the load")
     if options.clean_up is not None:
         others = [field.name for field in fields(options) if field.name not in _WITH_CLEAN_UP]
         _exclude(options, "clean_up", others, "it does nothing else")
+    if options.cluster is None and (options.nodes is not None or options.workers_per_node is not None):
+        name = option_name("nodes" if options.nodes is not None else "workers_per_node")
+        raise BadInput(f"{name} needs --cluster", "it is about its machines", "add --cluster auto")
     if options.arrivals is not None and options.rate is None:
         raise BadInput("--arrivals needs --rate", "without a rate nothing arrives by plan", "add --rate 500")
     if options.secret_key is not None and options.access_key is None:
@@ -87,6 +93,12 @@ def check_plan(options: LoadOptions, wishes: Wishes, profile: Profile) -> None:
             )
         if not wishes.bucket:
             raise BadInput("an endpoint needs --bucket", "the run writes into a bucket that exists", "add -b NAME")
+        if options.cluster is not None and wishes.workers is not None:
+            raise BadInput(
+                "--cluster goes without the profile's `workers`",
+                "--workers-per-node says how many",
+                "leave `workers` out of the profile",
+            )
     else:
         _check_emulated(options, wishes)
     if (options.key_file is not None or options.list_existing is not None) and any(
@@ -110,6 +122,12 @@ def check_plan(options: LoadOptions, wishes: Wishes, profile: Profile) -> None:
 
 
 def _check_emulated(options: LoadOptions, wishes: Wishes) -> None:
+    if options.cluster is not None:
+        raise BadInput(
+            "--cluster needs an endpoint",
+            "without one an S3 in memory is measured, which other machines cannot reach",
+            "add -u URL or --endpoint-url URL (for AWS https://s3.REGION.amazonaws.com)",
+        )
     given = [name for name in _LIVE_ONLY if _is_given(options, name)]
     name = option_name(given[0]) if given else "bucket" if wishes.bucket else ""
     if name:

@@ -34,6 +34,8 @@ from s3bench.load.quantity import (
 from s3bench.load.sizes import Sizes
 from s3bench.load.written import Addressing
 
+NODES_MAX = 1000
+
 _MANNER = Manner()
 _SEED_MAX = 2**63 - 1
 
@@ -83,6 +85,9 @@ class LoadOptions:
     rate: float | None = None
     arrivals: Arrivals | None = None
     workers: int | None = None
+    cluster: str | None = None
+    nodes: int | None = None
+    workers_per_node: int | None = None
     matrix: MatrixExtent | None = None
     matrix_threads: tuple[int, ...] | None = None
     matrix_sizes: tuple[int, ...] | None = None
@@ -172,6 +177,14 @@ def _one_of(words: type[StrEnum]) -> Callable[[str], StrEnum]:
     return parse
 
 
+def _cluster(text: str) -> str:
+    if text != "auto" and not text.removeprefix("ray://").rpartition(":")[2].isdecimal():
+        raise BadFigure(f"is {text!r}", "write auto or ray://HOST:PORT")
+    if text != "auto" and not text.startswith("ray://"):
+        raise BadFigure(f"is {text!r}", "write auto or ray://HOST:PORT")
+    return text
+
+
 def _counts(numbers: tuple[int, ...]) -> str:
     *most, last = map(str, numbers)
     return f"{', '.join(most)} and {last}"
@@ -238,6 +251,12 @@ _INTENSITY = (
     _option("-t", "--threads", type=_whole(1, THREADS_MAX), metavar="N",
             help=f"Requests in flight at a time, over all workers.  [default: {THREADS}; with -u: 1]"),
     _option("--workers", type=_whole(1, WORKERS_MAX), metavar="N", help="Processes.  [default: one per core]"),
+    _option("--cluster", type=_Figure(_cluster), metavar="auto|ray://HOST:PORT",
+            help="Make the load on the machines of this Ray cluster; `auto`: the one that this machine is part of."),
+    _option("--nodes", type=_whole(1, NODES_MAX), metavar="N",
+            help="With --cluster: so many machines.  [default: all]"),
+    _option("--workers-per-node", type=_whole(1, WORKERS_MAX), metavar="M",
+            help="With --cluster: processes on each.  [default: one per core]"),
     _option("--rate", type=_Figure(parse_rate), metavar="PER_S",
             help="Open loop: plan so many operations a second; -t is the most in flight."),
     _option("--arrivals", type=_word(Arrivals), metavar="poisson|constant", help="With --rate.  [default: poisson]"),

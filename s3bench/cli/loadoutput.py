@@ -19,6 +19,7 @@ from s3bench.cli.loadoptions import Form
 from s3bench.cli.loadplan import Plan
 from s3bench.cli.loadview import LoadView
 from s3bench.cli.stressview import StressView, reads
+from s3bench.cluster.crew import ClusterCrew
 from s3bench.load.findings import Account
 from s3bench.load.knee import Found
 from s3bench.load.outcome import client, recorded, results
@@ -65,6 +66,7 @@ class LoadOutput:
         )
         self._stack = ExitStack()
         self._seconds: TextIO | None = None
+        self._crew: ClusterCrew | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -74,8 +76,12 @@ class LoadOutput:
         if kind is None or self.document.results:
             self._end()
 
-    def begins(self, site: Site, terms: Terms) -> None:
-        """Take note where it runs, and begin the files anew; the forms of other tools begin with that."""
+    def begins(self, site: Site, terms: Terms, crew: ClusterCrew | None = None) -> None:
+        """Take note where it runs, and begin the files anew; the forms of other tools begin with that.
+
+        `crew` has the nodes of a cluster.
+        """
+        self._crew = crew
         options = self._plan.options
         if options.csv is not None:
             self._seconds = self._stack.enter_context(options.csv.open("w", encoding="utf-8", newline=""))
@@ -128,6 +134,10 @@ class LoadOutput:
             peak_memory_bytes=measured.memory_bytes_max,
         )
         self.document = recorded(self.document, new)
+        if self._crew is not None:
+            self.document = msgspec.structs.replace(
+                self.document, options={**self.document.options, "cluster": self._crew.facts}
+            )
         if self._plan.options.output is not None:
             write_document(self.document, self._plan.options.output)
         if self._plan.form is Form.LINES:

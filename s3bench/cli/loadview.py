@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from s3bench.load.nodes import NodeStanding, node_name
 from s3bench.load.standing import HISTORY_S, KindStanding, Standing
 from s3bench.report.columns import Column, fitted, heading_lines, row_lines
 from s3bench.report.load_cells import bytes_rate_text, count_text, rate_text, seconds_text
@@ -25,6 +26,7 @@ from s3bench.report.terminal import printable
 _PROGRESS_WIDTH = 30
 _PROGRESS_DONE, _PROGRESS_LEFT = "━", "─"
 _LABELS_MAX = 3
+_NODES_MAX = 16
 _PATIENCE_S = 1.0  # how long what must be said waits for a reader who does not keep up
 
 
@@ -146,6 +148,7 @@ def standing_line(standing: Standing) -> str:
             f"{standing.phase} {_progress(standing)}",
             *(_kind_words(kind) for kind in standing.kinds),
             *_state_words(standing),
+            *_nodes_words(standing.nodes),
         )
     )
 
@@ -160,6 +163,8 @@ def view_lines(standing: Standing, *, title: str, width: int, draws: bool) -> It
         yield from heading_lines(columns)
         yield from row_lines(columns)
     yield from _filled(tuple(_state_words(standing)), width)
+    if standing.nodes:
+        yield from _filled(tuple(_node_words(standing.nodes)), width)
     if standing.history:
         line = f"  {_history_words(standing)}"
         room = width - len(line) - 2
@@ -207,6 +212,31 @@ def _state_words(standing: Standing) -> Iterator[str]:
     if standing.waiting:
         yield f"{count_text(standing.waiting)} waiting"
     yield f"client CPU {standing.client_cpu_share:.0%}"
+
+
+def _nodes_words(nodes: Sequence[NodeStanding]) -> Iterator[str]:
+    """All nodes in a few words: the range of their rates, and those that are lost or lag behind."""
+    rates = [node.rate for node in nodes if not node.is_lost]
+    if rates:
+        count = "1 node" if len(rates) == 1 else f"{len(rates)} nodes"
+        yield f"{count} at {rate_text(min(rates))}/s to {rate_text(max(rates))}/s each"
+    yield from (_node_word(node) for node in nodes if node.is_lost or node.is_straggler)
+
+
+def _node_words(nodes: Sequence[NodeStanding]) -> Iterator[str]:
+    """Each node, those first that are lost or lag behind."""
+    ordered = sorted(nodes, key=lambda node: (not node.is_lost, not node.is_straggler, node.node))
+    yield from (_node_word(node) for node in ordered[:_NODES_MAX])
+    if len(ordered) > _NODES_MAX:
+        yield f"{len(ordered) - _NODES_MAX} nodes more"
+
+
+def _node_word(node: NodeStanding) -> str:
+    if node.is_lost:
+        return f"{node_name(node.node)} lost"
+    words = f"{node_name(node.node)} {rate_text(node.rate)}/s"
+    words += f" {bytes_rate_text(node.bytes_rate)}" if node.bytes_rate else ""
+    return words + " (slow)" * node.is_straggler
 
 
 def _history_words(standing: Standing) -> str:

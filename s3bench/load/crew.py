@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
@@ -35,11 +35,17 @@ _START = (
 )
 
 
-class Crew:
-    """`workers` processes, alive while the context lasts. `directory` is private; what they write to stderr goes there.
+def _soon_ns() -> int:
+    return time.monotonic_ns() + _AHEAD_NS
 
-    They end with the context, and by themselves when this process dies.
+
+class Crew:
+    """`workers` processes on this machine, alive while the context lasts; `directory` is private to them.
+
+    What they write to stderr goes there. They end with the context, and by themselves when this process dies.
     """
+
+    nodes = 1
 
     def __init__(self, workers: int, *, directory: Path) -> None:
         self.workers = workers
@@ -68,18 +74,20 @@ class Crew:
             report = self._hear(worker, channel, limit_s=_START_S)
             assert isinstance(report, Prepared), report
 
-    def perform(self, orders: tuple[Begin, ...]) -> Iterator[Tally | Ended | None]:
+    def perform(
+        self, orders: tuple[Begin, ...], *, start_ns: Callable[[], int] = _soon_ns
+    ) -> Iterator[Tally | Ended | None]:
         """Let each worker do its part, all from the same moment on; gives their tallies, and how each ended.
 
-        Gives `None` about once a second when nothing came, so that who listens can look after other things. Raises
-        `S3BenchError` when a worker fails.
+        `start_ns` is asked for that moment, of the monotonic clock, when all are ready. Gives `None` about once a
+        second when nothing came, so that who listens can look after other things. Raises `S3BenchError` when one fails.
         """
         for channel, order in zip(self._channels, orders, strict=True):
             self._tell(channel, order)
         for worker, channel in enumerate(self._channels):
             report = self._hear(worker, channel, limit_s=_START_S)
             assert isinstance(report, Ready), report
-        start = Start(start_ns=time.monotonic_ns() + _AHEAD_NS)
+        start = Start(start_ns=start_ns())
         for channel in self._channels:
             self._tell(channel, start)
         with selectors.DefaultSelector() as selector:
@@ -101,6 +109,11 @@ class Crew:
         """Let all workers start nothing any more; their reports still come."""
         for channel in self._channels:
             self._tell(channel, Stop())
+
+    def kill(self) -> None:
+        """End all workers at once, whatever they do; may be called while another thread listens to them."""
+        for process in self._processes:
+            process.kill()
 
     def memory_bytes_max(self) -> int | None:
         """The most memory that each worker has had, added up; `None` where the kernel does not tell."""

@@ -70,6 +70,7 @@ class Engine:
             _SWEEP_NS, max(_SWEEP_NS_MIN, round(min(prepare.manner.timeout_s, prepare.manner.connect_timeout_s) * 1e8))
         )
         self._sweep_due_ns = start_ns
+        self._begun_ns: int | None = None
         self.loop = Loop(prepare.target, prepare.manner, context)
         self._recorder = Recorder(self.loop, worker=prepare.worker, start_ns=start_ns)
         self._works = [self._work(index, job, contents(job), seen[index]) for index, job in enumerate(begin.phase.jobs)]
@@ -109,6 +110,7 @@ class Engine:
             late=sum(work.late for work in self._works),
             written=tuple(work.written for work in self._works),
             waiting=waiting,
+            begun_ns=0 if self._begun_ns is None else self._begun_ns - self._start_ns,
         )
 
     def _work(self, index: int, job: Job, contents: tuple[Objects, Objects], seen: Seen) -> Work:
@@ -229,6 +231,8 @@ class Engine:
 
     def _sweep(self) -> None:
         now_ns = self.loop.now_ns
+        if self._begun_ns is None:  # the first sweep is due at the start
+            self._begun_ns = now_ns
         self._sweep_due_ns = now_ns + self._sweep_ns
         for thread in self._threads:
             thread.sweep(now_ns)

@@ -9,16 +9,18 @@ its true one. What ended in it counts, and nothing else.
 
 import math
 from collections import Counter, deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import msgspec
 
 from s3bench.load.bottleneck import Finding, Signs, Yardsticks, find
 from s3bench.load.littles_law import Flow, contradiction
-from s3bench.load.message import Ended
+from s3bench.load.message import Ended, Lost
 from s3bench.load.moment import ALL, NS, Kept, Moment, is_operation, seconds
+from s3bench.load.nodes import NodeFindings, NodeStanding, Pace, node_name, stragglers
 from s3bench.load.operation import Kind
 from s3bench.load.profile import Job, Phase
+from s3bench.load.progress import Progress
 from s3bench.load.stability import is_settled
 from s3bench.load.standing import HISTORY_S, Standing
 from s3bench.load.tally import Tally
@@ -30,9 +32,10 @@ from s3bench.results.load import Load, Second
 class Findings:
     """The figures of a phase.
 
-    `whole` is all that was done, `parts` each kind of each job where there are several. `window_s` is the length of the
-    measured window and `cpu_s` the workers' CPU time within it. `warnings` are doubts; a `refusal` says why the figures
-    must not be believed, empty where they may.
+    `whole` is all that was done, `parts` each kind of each job where there are several, `nodes` what each node did
+    where there are several. `window_s` is the length of the measured window and `cpu_s` the workers' CPU time within
+    it. `warnings` are doubts; `losses` say what the figures are without; a `refusal` says why they must not be
+    believed, empty where they may.
     """
 
     whole: Load
@@ -40,14 +43,15 @@ class Findings:
     window_s: float
     cpu_s: float
     warnings: tuple[str, ...] = ()
+    losses: tuple[str, ...] = ()
     refusal: str = ""
+    nodes: tuple[NodeFindings, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
 class _Worker:
-    """One worker: the last second it told of, and its sums over the measured window."""
+    """One worker's sums over the measured window."""
 
-    next_second: int = 0
     length_ns: int = 0
     cpu_ns: int = 0
     wait_ns: int = 0
@@ -65,17 +69,24 @@ class _Window:
     connects: int = 0
     waiting_max: int = 0
     at_start: int = 0
-    totals: dict[tuple[int, Kind], Total] = field(default_factory=dict)
+
+
+_Totals = dict[tuple[int, Kind], Total]
 
 
 class Account:
-    """What is known of a phase on `workers` workers so far. Its memory grows by the seconds, not by the operations."""
+    """What is known of a phase on `workers` workers so far, which are on `nodes` machines in turn.
 
-    def __init__(self, phase: Phase, *, workers: int) -> None:
+    Its memory grows by the seconds, not by the operations.
+    """
+
+    def __init__(self, phase: Phase, *, workers: int, nodes: int = 1) -> None:
         self._phase = phase
         self._warmup_seconds = math.ceil(phase.warmup_s)
         self._workers = {worker: _Worker() for worker in range(workers)}
+        self._progress = Progress(workers)
         self._ended: dict[int, Ended] = {}
+        self._lost: dict[int, str] = {}
         self._open: dict[int, Moment] = {}
         self._kept: list[Kept] = []
         self._last = Moment(second=-1)
@@ -84,26 +95,46 @@ class Account:
         self._rows: list[tuple[str, Second]] = []
         self._operations = 0
         self._failures: Counter[str] = Counter()
-        self._window = _Window(totals={key: Total() for key in _declared(phase)})
+        self._window = _Window()
+        self._totals: tuple[_Totals, ...] = tuple({key: Total() for key in _declared(phase)} for _ in range(nodes))
+        self._pace = Pace(nodes=nodes)
 
     def add(self, tally: Tally) -> bool:
         """Add a second of one worker. Tells whether a second is complete by that, over all workers."""
         worker = self._workers[tally.worker]
-        worker.next_second = max(worker.next_second, tally.second + 1)
+        node = tally.worker % len(self._totals)
+        self._progress.told(tally.worker, tally.second)
         worker.in_flight_max = tally.in_flight_max
-        self._open.setdefault(tally.second, Moment(second=tally.second)).add(tally)
+        self._open.setdefault(tally.second, Moment(second=tally.second)).add(tally, node)
         for stream in tally.streams:
             if is_operation(stream.kind):
                 self._operations += stream.operations
                 self._failures.update({loss.label: loss.count - loss.retried for loss in stream.losses})
         if tally.second >= self._warmup_seconds:
-            self._measure(tally, worker)
+            self._measure(tally, worker, self._totals[node])
         return self._close(self._complete())
 
     def end(self, ended: Ended) -> None:
         """Take note that a worker is through, after its last tally."""
         self._ended[ended.worker] = ended
+        self._progress.left(ended.worker)
         self._close(self._complete())
+
+    def lose(self, lost: Lost) -> None:
+        """Take note that a node is gone: what it told stays, and nothing more is expected of it."""
+        left = [worker for worker in self._workers_of(lost.node) if worker not in self._ended]
+        since = min((self._progress.next_of(worker) for worker in left), default=0)
+        self._lost[lost.node] = (
+            f"{node_name(lost.node)} was lost: {lost.why}; from second {since} on the figures are without it"
+        )
+        for worker in left:
+            self._progress.left(worker)
+        self._close(self._complete())
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """What was lost in the middle, in words."""
+        return tuple(self._lost.values())
 
     @property
     def ended(self) -> tuple[Ended, ...]:
@@ -139,6 +170,7 @@ class Account:
             history=tuple(float(size if is_bytes else operations) for size, operations in self._history),
             history_is_bytes=is_bytes,
             is_warmup=last.second < self._warmup_seconds,
+            nodes=self._node_standings(),
         )
 
     def take_rows(self) -> tuple[tuple[str, Second], ...]:
@@ -150,8 +182,8 @@ class Account:
         """The figures of all that came in."""
         self._close(max(self._open, default=-1) + 1)
         window_s = self._window_s
-        totals = self._window.totals
-        whole = Total.joined(total for (_, kind), total in totals.items() if is_operation(kind))
+        totals = self._joined()
+        whole = _operations_of(totals)
         flow = self._flow(whole)
         signs = self._signs(whole, flow)
         one = next(iter(totals)) if len(totals) == 1 else None
@@ -159,14 +191,16 @@ class Account:
         figures = self._load(whole, signs, kind=one[1] if one else ALL, job=self._phase.jobs[0].name if one else "")
         return Findings(
             whole=self._with_phase(figures, flow, finding, known),
-            parts=() if one else tuple(self._part(*key, signs) for key in self._keys()),
+            parts=() if one else tuple(self._part(*key, totals[key], signs) for key in self._keys(totals)),
             window_s=window_s,
             cpu_s=sum(worker.cpu_ns for worker in self._workers.values()) / NS,
             warnings=tuple(filter(None, (finding.warning, *self._doubts()))),
+            losses=self.losses,
+            nodes=tuple(self._node(node, figures) for node in self._nodes),
             refusal=contradiction(flow) if window_s > 0 else "nothing was measured: the phase ended in its warm-up",
         )
 
-    def _measure(self, tally: Tally, worker: _Worker) -> None:
+    def _measure(self, tally: Tally, worker: _Worker, totals: _Totals) -> None:
         worker.length_ns += tally.length_ns
         worker.cpu_ns += tally.cpu_ns
         worker.wait_ns += tally.wait_ns
@@ -177,12 +211,12 @@ class Account:
         if tally.second == self._warmup_seconds and self._warmup_seconds:
             window.at_start += tally.in_flight_max
         for stream in tally.streams:
-            window.totals.setdefault((stream.job, stream.kind), Total()).add(stream)
+            totals.setdefault((stream.job, stream.kind), Total()).add(stream)
 
     def _complete(self) -> int:
         """The first second that some worker has not told of yet."""
-        waiting = [each.next_second for worker, each in self._workers.items() if worker not in self._ended]
-        return min(waiting) if waiting else max(self._open, default=-1) + 1
+        complete = self._progress.complete()
+        return max(self._open, default=-1) + 1 if complete is None else complete
 
     def _close(self, until: int) -> bool:
         """Keep what stays of all seconds before `until`."""
@@ -195,6 +229,7 @@ class Account:
                 self._window.waiting_max = max(self._window.waiting_max, moment.waiting)
             self._rows += moment.rows(self._declared_kinds)
             self._last = moment
+            self._pace.add([moment.by_node[node][0] for node in range(len(self._totals))])
             if kept.is_whole:
                 self._history.append((moment.bytes, moment.operations))
         return bool(complete)
@@ -272,11 +307,11 @@ class Account:
             response_bins=total.response_bins,
         )
 
-    def _part(self, job: int, kind: Kind, signs: Signs) -> Load:
+    def _part(self, job: int, kind: Kind, total: Total, signs: Signs) -> Load:
         whole = self._phase.jobs[job]
         share = sum(each.weight for each in whole.mix if each.kind is kind) / sum(each.weight for each in whole.mix)
         return msgspec.structs.replace(
-            self._load(self._window.totals[job, kind], signs, kind=kind, job=_job_name(self._phase, job, kind)),
+            self._load(total, signs, kind=kind, job=_job_name(self._phase, job, kind)),
             rate_planned=whole.rate.per_s * share if whole.rate and share else None,
         )
 
@@ -301,14 +336,15 @@ class Account:
     def _seconds(self, usual_s: float | None) -> tuple[Second, ...]:
         return tuple(msgspec.structs.replace(each.figures, stalled=each.is_stalled(usual_s)) for each in self._kept)
 
-    def _keys(self) -> list[tuple[int, Kind]]:
+    def _keys(self, totals: _Totals) -> list[tuple[int, Kind]]:
         """The kinds of all jobs in the order of the profile, then the requests that uploads consist of."""
         declared = _declared(self._phase)
-        parts = self._window.totals.keys() - set(declared)
+        parts = totals.keys() - set(declared)
         return [*declared, *sorted(parts, key=lambda key: (key[0], list(Kind).index(key[1])))]
 
     def _doubts(self) -> tuple[str, ...]:
-        silent = sorted(self._workers.keys() - self._ended.keys())
+        lost = {worker for node in self._lost for worker in self._workers_of(node)}
+        silent = sorted(self._workers.keys() - self._ended.keys() - lost)
         doubts = []
         if silent:
             doubts.append(
@@ -318,7 +354,66 @@ class Account:
             doubts.append(
                 f"{self._waiting:,} operations were planned and not begun at the end: no response time has them"
             )
+        slow = stragglers({node: count for node, count in enumerate(self._node_operations()) if node not in self._lost})
+        if slow:
+            names = ", ".join(node_name(node) for node in sorted(slow))
+            doubts.append(f"far below the median of the {len(self._totals)} nodes: {names}")
         return tuple(doubts)
+
+    @property
+    def _nodes(self) -> range:
+        """The nodes that are told of one by one: none where there is only one."""
+        return range(len(self._totals) if len(self._totals) > 1 else 0)
+
+    def _workers_of(self, node: int) -> range:
+        return range(node, len(self._workers), len(self._totals))
+
+    def _joined(self) -> _Totals:
+        """The totals of all nodes together."""
+        if len(self._totals) == 1:
+            return self._totals[0]
+        keys = dict.fromkeys(key for totals in self._totals for key in totals)
+        return {key: Total.joined(totals[key] for totals in self._totals if key in totals) for key in keys}
+
+    def _node_operations(self) -> list[int]:
+        return [
+            sum(total.operations for (_, kind), total in totals.items() if is_operation(kind))
+            for totals in self._totals
+        ]
+
+    def _node(self, node: int, whole: Load) -> NodeFindings:
+        """What one node did, of all kinds together."""
+        workers = [self._workers[worker] for worker in self._workers_of(node)]
+        signs = Signs(
+            cpu_share=max((each.cpu_ns / each.length_ns for each in workers if each.length_ns), default=0.0),
+            wait_share=1.0,
+            window_s=self._window_s,
+            ended_per_s=0.0,
+            bytes_per_s=0.0,
+            threads=0,
+            in_flight=0.0,
+        )
+        load = self._load(_operations_of(self._totals[node]), signs, kind=whole.kind, job=whole.job)
+        return NodeFindings(node=node, load=load, cpu_s=sum(each.cpu_ns for each in workers) / NS)
+
+    def _node_standings(self) -> tuple[NodeStanding, ...]:
+        slow = self._pace.stragglers(frozenset(self._lost))
+        length_s = self._last.length_s or 1.0
+        return tuple(
+            NodeStanding(
+                node=node,
+                rate=self._last.by_node[node][0] / length_s,
+                bytes_rate=self._last.by_node[node][1] / length_s,
+                is_straggler=node in slow,
+                is_lost=node in self._lost,
+            )
+            for node in self._nodes
+        )
+
+
+def _operations_of(totals: _Totals) -> Total:
+    """All whole operations together."""
+    return Total.joined(total for (_, kind), total in totals.items() if is_operation(kind))
 
 
 def _declared(phase: Phase) -> list[tuple[int, Kind]]:

@@ -89,10 +89,10 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 class Ended(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The phase is over for this worker, after its last tally.
 
-    `elapsed_ns`: from `start_ns` to the last start or the end of `duration_s`. `unfinished` operations were in flight
-    then: `late` of them ended well afterwards, the others were given up. `open_ns` is for how long they had been in
-    flight, added up. `waiting` more were planned and not begun. `written` is for each job how many new objects there
-    are from the worker's first on without gap.
+    `begun_ns` after `start_ns` it really began. `elapsed_ns`: from `start_ns` to the last start or the end of
+    `duration_s`. `unfinished` operations were in flight then: `late` of them ended well afterwards, the others were
+    given up. `open_ns` is for how long they had been in flight, added up. `waiting` more were planned and not begun.
+    `written` is for each job how many new objects there are from the worker's first on without gap.
     """
 
     worker: int
@@ -102,6 +102,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     open_ns: int
     written: tuple[int, ...]
     waiting: int = 0
+    begun_ns: int = 0
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -110,6 +111,13 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     what: str
     why: str = ""
     fix: str = ""
+
+
+class Lost(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """A node is gone in the middle of a phase, with its workers: `why` in words."""
+
+    node: int
+    why: str
 
 
 Order = Prepare | Begin | Start | Stop

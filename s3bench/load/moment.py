@@ -3,6 +3,7 @@
 Owns the joining of one second's tallies and the rule for stalls. Sums over the whole window are `findings`'.
 """
 
+from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
@@ -47,7 +48,10 @@ class _Kind:
 
 @dataclass(slots=True, kw_only=True)
 class Moment:
-    """The tallies of one second, added up. `cpu_share` is that of the busiest worker."""
+    """The tallies of one second, added up. `cpu_share` is that of the busiest worker.
+
+    `by_node` has the operations that ended well on each node, and their bytes, both ways.
+    """
 
     second: int
     length_ns: int = 0
@@ -57,9 +61,10 @@ class Moment:
     in_flight_max: int = 0
     waiting: int = 0
     cpu_share: float = 0.0
+    by_node: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
 
-    def add(self, tally: Tally) -> None:
-        """Add one worker's part."""
+    def add(self, tally: Tally, node: int = 0) -> None:
+        """Add the part of one worker, which is on `node`."""
         self.length_ns = max(self.length_ns, tally.length_ns)
         self.in_flight_ns += tally.in_flight_ns
         self.in_flight_max += tally.in_flight_max
@@ -68,6 +73,8 @@ class Moment:
         for stream in tally.streams:
             if is_operation(stream.kind):
                 self._add(stream)
+                self.by_node[node][0] += stream.operations
+                self.by_node[node][1] += stream.bytes_up + stream.bytes_down
 
     def _add(self, stream: Stream) -> None:
         known = self.kinds.setdefault(stream.kind, _Kind())
@@ -142,7 +149,9 @@ class Moment:
 
     def kept(self) -> "Kept":
         """What stays of it."""
-        whole = Histogram.merged(kind.response.bins() for kind in self.kinds.values())
+        whole = Histogram()
+        for kind in self.kinds.values():
+            whole.join(kind.response)
         figures = Second(
             second=self.second,
             operations=self.operations,

@@ -1,14 +1,17 @@
 """The figures of a phase on their way into the results document.
 
 Owns how a phase becomes results: `load.get`, `load.put` and so on, and `load.all` where there are several; one
-measurement for each loop. Figures that Little's law refutes do not get in: an error does.
+measurement for each loop; and what each node did, with the dimension `node`, where there are several. Figures that
+Little's law refutes do not get in: an error does.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import msgspec
 
 from s3bench.load.findings import Findings
+from s3bench.load.nodes import NodeFindings, node_name
 from s3bench.load.profile import Phase
 from s3bench.results.document import Client, Document, Result, Status
 from s3bench.results.load import Load
@@ -16,6 +19,7 @@ from s3bench.results.measurement import Failure, Harness, Measurement, Milestone
 
 ENGINE = "s3bench"
 _JOB = "job"
+_NODE = "node"
 
 
 def client(version: str) -> Client:
@@ -26,23 +30,19 @@ def client(version: str) -> Client:
 def results(
     findings: Findings, phase: Phase, *, iteration: int, version: str, peak_memory_bytes: int | None = None
 ) -> tuple[Result, ...]:
-    """The results of one loop of a phase: all kinds together first, where there are several.
+    """The results of one loop of a phase: all kinds together first, where there are several, and the nodes last.
 
     `peak_memory_bytes` is that of all workers together.
     """
-    return tuple(
+    whole = tuple(
         _result(
-            Result(
-                name=f"load.{load.kind}",
-                dimensions=(*phase.dimensions, *_told_apart(load, phase)),
-                client=client(version),
-                status=Status.COMPLETE,
-            ),
+            _blank(load, (*phase.dimensions, *_told_apart(load, phase)), version),
             _measurement(load, findings, iteration=iteration, peak_memory_bytes=peak_memory_bytes),
             findings,
         )
         for load in (findings.whole, *findings.parts)
     )
+    return (*whole, *(_of_node(each, findings, phase, iteration, version) for each in findings.nodes))
 
 
 def recorded(document: Document, new: Iterable[Result]) -> Document:
@@ -53,9 +53,23 @@ def recorded(document: Document, new: Iterable[Result]) -> Document:
     return document
 
 
+def _blank(load: Load, dimensions: tuple[dict[str, str], ...], version: str) -> Result:
+    return Result(name=f"load.{load.kind}", dimensions=dimensions, client=client(version), status=Status.COMPLETE)
+
+
+def _of_node(node: NodeFindings, findings: Findings, phase: Phase, iteration: int, version: str) -> Result:
+    """What one node did. Its memory is not told apart; losses are told of the whole, which has them as errors."""
+    alone = replace(findings, whole=node.load, cpu_s=node.cpu_s, warnings=(), losses=())
+    measurement = _measurement(node.load, alone, iteration=iteration, peak_memory_bytes=None)
+    return _result(_blank(node.load, (*phase.dimensions, {_NODE: node_name(node.node)}), version), measurement, alone)
+
+
 def _result(blank: Result, measurement: Measurement, findings: Findings) -> Result:
     if not findings.refusal:
-        return blank.with_measurement(measurement)
+        result = blank.with_measurement(measurement)
+        for loss in findings.losses:
+            result = result.with_failure(Failure(iteration=measurement.iteration, what=loss))
+        return result.completed()
     failure = Failure(
         iteration=measurement.iteration, what="the figures contradict each other and are left out", why=findings.refusal
     )

@@ -1,23 +1,23 @@
 """A load run from its first object to its last: the data set, the phases, and what is removed behind them.
 
-Owns their order. Workers are `crew`'s, which objects there are is `inventory`'s, figures are `findings`'. Everything
-that takes time is a generator that gives whoever shows it every second.
+Owns their order. Processes are `crew`'s or a cluster's, which objects there are is `inventory`'s, figures are
+`findings`'. Everything that takes time is a generator that gives whoever shows it every second.
 """
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from s3bench.errors import S3BenchError
-from s3bench.load.crew import Crew
+from s3bench.errors import MachineError, S3BenchError
 from s3bench.load.findings import Account
 from s3bench.load.inventory import Inventory
-from s3bench.load.message import Begin, Ended, Prepare, Target
+from s3bench.load.message import Begin, Ended, Lost, Prepare, Target
 from s3bench.load.operation import Kind
 from s3bench.load.profile import DataSet, Job, Manner, Phase, Share
 from s3bench.load.sizes import Sizes
 from s3bench.load.tally import Tally
 from s3bench.load.trace import part_of
+from s3bench.load.workers import Workers
 
 _PREPARING_THREADS = 16
 _PREPARING_TRIES = 3
@@ -43,7 +43,7 @@ class Rules:
 class LoadRun:
     """A run on workers that are there: `phase` after `phase`, each on the objects that the ones before left."""
 
-    def __init__(self, crew: Crew, target: Target, rules: Rules, inventory: Inventory) -> None:
+    def __init__(self, crew: Workers, target: Target, rules: Rules, inventory: Inventory) -> None:
         self._crew = crew
         self._rules = rules
         self._inventory = inventory
@@ -88,8 +88,10 @@ class LoadRun:
         )
         phase = Phase(name=f"writing {objects - first:,} objects", jobs=(job,))
         for _ in range(_PREPARING_TRIES):
-            account = Account(phase, workers=self._crew.workers)
+            account = self._account(phase)
             yield from self._perform(phase, account, first_numbers=(first,), retries_min=_PREPARING_RETRIES)
+            if account.losses:
+                raise MachineError("the objects to be read could not be written", "; ".join(account.losses))
             if self._rules.is_over():
                 return
             if not account.failures:
@@ -107,10 +109,13 @@ class LoadRun:
         settled = self._inventory.settled(phase)
         filling = [self._inventory.fills(job, settled) for job in settled.jobs]
         first_numbers = self._inventory.first_numbers(settled)
-        account = Account(settled, workers=self._crew.workers)
+        account = self._account(settled)
         yield from self._perform(settled, account, first_numbers=first_numbers)
         self._inventory.after(settled, filling, account.ended)
         return account
+
+    def _account(self, phase: Phase) -> Account:
+        return Account(phase, workers=self._crew.workers, nodes=self._crew.nodes)
 
     def _perform(
         self, phase: Phase, account: Account, *, first_numbers: tuple[int, ...], retries_min: int = 0
@@ -125,6 +130,8 @@ class LoadRun:
                         yield account
                 case Ended():
                     account.end(report)
+                case Lost():
+                    account.lose(report)
             if not stopped and (self._rules.is_over() or account.is_settled):
                 stopped = True
                 self._crew.stop()

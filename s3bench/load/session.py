@@ -29,6 +29,7 @@ from s3bench.load.site import Site
 from s3bench.load.sizes import Sizes
 from s3bench.load.slo import Outcome, Slo, Verdict
 from s3bench.load.trace import join_traces
+from s3bench.load.workers import CrewMaker, Workers
 
 EXISTING_MAX = 1_000_000
 """Existing objects that are read by their names, at most."""
@@ -86,15 +87,18 @@ Event = Beginning | Account | Measured | Found
 
 
 class Session:
-    """One run at a site; a context manager that has workers. `directory` is private to it."""
+    """One run at a site; a context manager that has workers, which `make_crew` makes. `directory` is private to it."""
 
-    def __init__(self, site: Site, profile: Profile, terms: Terms, *, directory: Path) -> None:
+    def __init__(
+        self, site: Site, profile: Profile, terms: Terms, *, directory: Path, make_crew: CrewMaker | None = None
+    ) -> None:
         self.terms = terms
         self._site = site
         self._profile = profile
         self._directory = directory
         self._stack = contextlib.ExitStack()
         self._wrote = False  # whether there may be objects of this run
+        self._make_crew = make_crew or _crew
         self._known: dict[bytes, Yardsticks] = {}
 
     def __enter__(self) -> Self:
@@ -118,7 +122,7 @@ class Session:
             crew.mkdir(mode=0o700)
             if self.terms.trace is not None:
                 stack.callback(join_traces, self.terms.trace, workers=self.terms.workers)
-            self._crew = stack.enter_context(Crew(self.terms.workers, directory=crew))
+            self._crew = stack.enter_context(self._make_crew(self.terms.workers, crew))
             self._run = LoadRun(self._crew, self._site.target, self._rules, self._inventory(data, listed))
             self._stack = stack.pop_all()
         return self
@@ -155,7 +159,9 @@ class Session:
                 if self.terms.is_over():
                     return
                 yield Beginning(name=name, number=number, count=count)
-                yield from self._measured(self._named(phase, name), loop, known)
+                measured = yield from self._measured(self._named(phase, name), loop, known)
+                if measured.findings.losses:
+                    return
 
     def _named(self, phase: Phase, name: str) -> Phase:
         """The phase with a name, which tells its results from those of the other phases."""
@@ -179,11 +185,13 @@ class Session:
             yield Beginning(name=f"writing {objects:,} objects of {sizes}")
             yield from self._watched(self._run.write_data_set(sizes, objects))
 
-    def _measured(self, phase: Phase, loop: int, known: Yardsticks) -> Iterator[Event]:
+    def _measured(self, phase: Phase, loop: int, known: Yardsticks) -> Generator[Event, None, Measured]:
         account = yield from self._watched(self._measure(phase))
-        yield Measured(
+        measured = Measured(
             phase=phase, loop=loop, findings=account.measure(known), memory_bytes_max=self._crew.memory_bytes_max()
         )
+        yield measured
+        return measured
 
     def _measure(self, phase: Phase) -> Generator[Account, None, Account]:
         self._wrote = self._wrote or any(job.leaves_objects for job in phase.jobs)
@@ -242,12 +250,11 @@ class Session:
                 dimensions=(*phase.dimensions, {"rate": f"{step.rate_per_s:.1f}/s", "step": str(number)}),
             )
             yield Beginning(name=rated.name, number=number)
-            for event in self._measured(rated, 0, known):
-                yield event
-                if isinstance(event, Measured):
-                    refusal = event.findings.refusal
-                    refused = Verdict(outcome=Outcome.NO_EVIDENCE, words=refusal)
-                    knee = knee.told(refused if refusal else slo.holds(event.findings.whole))
+            findings = (yield from self._measured(rated, 0, known)).findings
+            if findings.losses:
+                return
+            refused = Verdict(outcome=Outcome.NO_EVIDENCE, words=findings.refusal)
+            knee = knee.told(refused if findings.refusal else slo.holds(findings.whole))
         yield knee.found
 
     def _guess(self, phase: Phase) -> Generator[Event, None, float]:
@@ -283,6 +290,10 @@ class Session:
                 fix="give the sizes that it was written with, or leave --reuse out",
             )
         return Inventory(present)
+
+
+def _crew(workers: int, directory: Path) -> Workers:
+    return Crew(workers, directory=directory)
 
 
 def _name_of(phase: Phase) -> str:

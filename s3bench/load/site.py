@@ -31,17 +31,23 @@ _MBIT_BYTES_PER_S = 125_000.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """An endpoint in use. `every_second` is to be called as often while it is; `is_emulated` says that it is ours."""
+    """An endpoint in use. `every_second` is to be called as often while it is; `is_emulated` says that it is ours.
+
+    `is_loaded_from_here` is false where the load comes from other machines.
+    """
 
     urls: tuple[str, ...]
     target: Target
     bucket: Bucket
     is_emulated: bool = False
+    is_loaded_from_here: bool = True
     every_second: Callable[[], object] = lambda: None
 
     @property
     def link_bytes_per_s(self) -> float | None:
         """The speed of the network interface towards the endpoint; infinite on loopback, `None` where unknown."""
+        if not self.is_loaded_from_here:
+            return None
         return _link_bytes_per_s(*self.target.addresses[0])
 
 

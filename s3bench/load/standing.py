@@ -5,6 +5,8 @@ Owns the nouns; `findings` makes them from the workers' tallies, `s3bench.cli.lo
 
 from dataclasses import dataclass
 
+from s3bench.load.nodes import NodeStanding
+
 HISTORY_S = 60
 """How many seconds a history reaches back."""
 
@@ -36,6 +38,7 @@ class Standing:
     label (`503 SlowDown`). `in_flight` is the mean over the second, `waiting` the most planned operations that found no
     free thread. `client_cpu_share` is how busy the busiest worker was, 1 being a whole core. `history` holds bytes a
     second, or operations a second with `history_is_bytes` off, of the last `HISTORY_S` seconds at most, oldest first.
+    `nodes` are the machines that the workers are on, empty of a single one.
     """
 
     phase: str
@@ -51,3 +54,4 @@ class Standing:
     history: tuple[float, ...]
     history_is_bytes: bool = True
     is_warmup: bool = False
+    nodes: tuple[NodeStanding, ...] = ()

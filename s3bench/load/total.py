@@ -33,9 +33,9 @@ class Total:
         whole = cls()
         for total in totals:
             whole._count(total.operations, total.repeated, total.bytes_up, total.bytes_down)
-            whole.service.merge(total.service.bins())
-            whole.first_byte.merge(total.first_byte.bins())
-            whole.response.merge(total.response.bins())
+            whole.service.join(total.service)
+            whole.first_byte.join(total.first_byte)
+            whole.response.join(total.response)
             whole._lose(total.losses.values())
             whole.lost_ns_max = max(whole.lost_ns_max, total.lost_ns_max)
         return whole
@@ -43,9 +43,13 @@ class Total:
     def add(self, stream: Stream) -> None:
         """Add what one worker did in one second."""
         self._count(stream.operations, stream.repeated, stream.bytes_up, stream.bytes_down)
-        self.service.merge(stream.service)
-        self.first_byte.merge(stream.first_byte)
-        self.response.merge(response_bins(stream))
+        service = Histogram.merged((stream.service,))
+        self.service.join(service)
+        for histogram, bins in ((self.first_byte, stream.first_byte), (self.response, response_bins(stream))):
+            if bins == stream.service:  # as it is where answers come in one piece, to first attempts
+                histogram.join(service)
+            else:
+                histogram.merge(bins)
         self._lose(stream.losses)
         # Attempts that fail in the same way in the same second take about as long as each other.
         self.lost_ns_max = max(self.lost_ns_max, *(loss.lost_ns / max(1, loss.count) for loss in stream.losses), 0.0)

@@ -39,12 +39,13 @@ class Bins(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Histogram:
-    """Counts samples, in nanoseconds."""
+    """Counts samples, in nanoseconds. Its memory is that of the octaves between its extremes."""
 
-    __slots__ = ("_counts", "count", "max_ns", "min_ns", "sum_ns")
+    __slots__ = ("_counts", "_first", "count", "max_ns", "min_ns", "sum_ns")
 
     def __init__(self) -> None:
-        self._counts: npt.NDArray[np.int64] = np.zeros(_BINS, np.int64)
+        self._counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self._first = 0  # the bin that `_counts` begins with
         self.count = 0
         self.min_ns = 0
         self.max_ns = 0
@@ -63,7 +64,9 @@ class Histogram:
         if not len(samples_ns):
             return
         samples = np.asarray(samples_ns, np.int64)
-        self._counts += np.bincount(_bin_of(samples), minlength=_BINS)
+        bins = _bin_of(samples)
+        self._cover(int(bins.min()), int(bins.max()))
+        self._counts += np.bincount(bins - self._first, minlength=len(self._counts))
         self._widen(len(samples), int(samples.min()), int(samples.max()), int(samples.sum()))
 
     def merge(self, part: Bins) -> None:
@@ -71,15 +74,29 @@ class Histogram:
         if not part.indexes:
             return
         counts = np.array(part.counts, np.int64)
-        self._counts[np.array(part.indexes, np.intp)] += counts
+        self._cover(part.indexes[0], part.indexes[-1])
+        self._counts[np.array(part.indexes, np.intp) - self._first] += counts
         self._widen(int(counts.sum()), part.min_ns, part.max_ns, part.sum_ns)
+
+    def join(self, other: "Histogram") -> None:
+        """Count the samples of another histogram as well; cheaper than `merge`, which has to unpack them."""
+        if not other.count:
+            return
+        first, counts = other.dense()
+        self._cover(first, first + len(counts) - 1)
+        place = first - self._first
+        self._counts[place : place + len(counts)] += counts
+        self._widen(other.count, other.min_ns, other.max_ns, other.sum_ns)
+
+    def dense(self) -> tuple[int, npt.NDArray[np.int64]]:
+        """The first bin there is room for, and the counts from that one on; they are not to be changed."""
+        return self._first, self._counts
 
     def bins(self) -> Bins:
         """The histogram in a form that can be sent, kept and merged."""
-        indexes = np.flatnonzero(self._counts)
-        return Bins(
-            tuple(indexes.tolist()), tuple(self._counts[indexes].tolist()), self.min_ns, self.max_ns, self.sum_ns
-        )
+        places = np.flatnonzero(self._counts)
+        indexes = (places + self._first).tolist()
+        return Bins(tuple(indexes), tuple(self._counts[places].tolist()), self.min_ns, self.max_ns, self.sum_ns)
 
     def percentile_ns(self, percent: float) -> float | None:
         """The smallest value that is not below `percent` of the samples; `None` where they are too few to tell.
@@ -96,8 +113,23 @@ class Histogram:
     def _at(self, percent: float) -> float:
         # In whole numbers: 99.9 is no exact double, and a rank may not slip by one for that.
         rank = max(1, -(-self.count * round(percent * 1000) // 100_000))
-        index = int(np.searchsorted(np.cumsum(self._counts), rank))
+        index = self._first + int(np.searchsorted(np.cumsum(self._counts), rank))
         return min(max(_middle_ns(index), float(self.min_ns)), float(self.max_ns))
+
+    def _cover(self, first: int, last: int) -> None:
+        """Make room for the bins from `first` to `last`, by whole octaves."""
+        if not 0 <= first <= last < _BINS:
+            raise IndexError(f"bins {first} to {last} of {_BINS}")
+        end = self._first + len(self._counts)
+        if len(self._counts) and self._first <= first and last < end:
+            return
+        if len(self._counts):
+            first, last = min(first, self._first), max(last, end - 1)
+        octave, octaves = first // BINS_PER_OCTAVE, last // BINS_PER_OCTAVE - first // BINS_PER_OCTAVE + 1
+        wider = np.zeros(octaves * BINS_PER_OCTAVE, np.int64)
+        offset = self._first - octave * BINS_PER_OCTAVE
+        wider[offset : offset + len(self._counts)] = self._counts
+        self._counts, self._first = wider, octave * BINS_PER_OCTAVE
 
     def _widen(self, count: int, min_ns: int, max_ns: int, sum_ns: int) -> None:
         self.min_ns = min(self.min_ns, min_ns) if self.count else min_ns

@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 
 from s3bench.cli.loadview import _Pipe, _Terminal, load_view, standing_line, view_lines
+from s3bench.load.nodes import NodeStanding
 from s3bench.load.standing import KindStanding, Standing
 
 GET = KindStanding(
@@ -217,3 +218,16 @@ def test_stderr_that_is_no_terminal_gets_lines(capfd: pytest.CaptureFixture[str]
     with load_view(quiet=False) as view:
         view.phase("get", number=1, count=1)
     assert capfd.readouterr() == ("", "s3bench: get\n")
+
+
+def test_nodes_are_shown_those_first_that_are_lost_or_slow() -> None:
+    nodes = (
+        NodeStanding(node=0, rate=512.0, bytes_rate=2**20),
+        NodeStanding(node=1, rate=12.0, bytes_rate=0.0, is_straggler=True),
+        NodeStanding(node=2, rate=0.0, bytes_rate=0.0, is_lost=True),
+    )
+    lines = list(view_lines(replace(STANDING, nodes=nodes), title="", width=80, draws=True))
+    assert "  node-3 lost  node-2 12.0/s (slow)  node-1 512/s 1.00 MiB/s" in lines
+    assert "2 nodes at 12.0/s to 512/s each; node-2 12.0/s (slow); node-3 lost" in standing_line(
+        replace(STANDING, nodes=nodes)
+    )

@@ -52,6 +52,7 @@ class FakeCrew:
 
     def __init__(self, workers: int = 1, *, directory: Path | None = None) -> None:
         self.workers = workers
+        self.nodes = 1
         self.directory = directory
         self.prepared: tuple[Prepare, ...] = ()
         self.begun: list[Begin] = []

@@ -1,0 +1,145 @@
+"""Ray, which spreads the nodes' processes over machines: the only module that imports it, and only when asked to.
+
+Owns connecting, the placement of one process on each machine, asking, and the removal of it all. What the processes do
+is `node.Node`'s.
+"""
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+from s3bench.cluster.fleet import Gone
+from s3bench.cluster.node import Node
+from s3bench.errors import BadInput
+
+_PLACE_S = 30.0
+_WORDS_MAX = 600
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+IDLE_COST = (
+    "Ray's own processes run beside the load generator on every node; idle they were measured at 3.5 % of a core and "
+    "0.5 GB of memory a node (Ray 2.60)"
+)
+
+
+class RayFleet:
+    """One actor on each node of a Ray cluster; see `fleet.Fleet`. `actors` are handles, in the nodes' order.
+
+    `hosts` are the nodes' addresses, for whoever looks after them.
+    """
+
+    def __init__(self, ray: ModuleType, actors: Sequence[Any], *, address: str, hosts: tuple[str, ...]) -> None:
+        self._ray = ray
+        self._actors = actors
+        self.hosts = hosts
+        self.nodes = len(actors)
+        self.facts: Mapping[str, object] = {
+            "engine": "ray",
+            "version": ray.__version__,
+            "address": "auto" if address == "auto" else "ray://",
+            "idle_cost": IDLE_COST,
+        }
+
+    def ask(self, question: str, told: Mapping[int, tuple[object, ...]], *, limit_s: float) -> Mapping[int, Any]:
+        """Ask several nodes the same at once; their answers, or `Gone`."""
+        if not told:
+            return {}
+        asked = {getattr(self._actors[node], question).remote(*words): node for node, words in told.items()}
+        ready, _ = self._ray.wait(list(asked), num_returns=len(asked), timeout=limit_s)
+        return {asked[answer]: self._taken(answer) for answer in ready}
+
+    def _taken(self, answer: Any) -> Any:
+        try:
+            return self._ray.get(answer)
+        except self._ray.exceptions.RayError as error:
+            return Gone(_words(error))
+
+
+@contextlib.contextmanager
+def connect(address: str, *, nodes: int | None) -> Iterator[RayFleet]:
+    """Place a process on each of `nodes` machines of the cluster at `address`, on all of them without a number.
+
+    They are ended with the context. `address` is `auto`, for a cluster that this machine is part of, or
+    `ray://HOST:PORT`. Raises `BadInput` without Ray, without a cluster, and when too few machines have a core to spare.
+    """
+    ray = _imported()
+    with contextlib.ExitStack() as stack:
+        _join(ray, address)
+        stack.callback(ray.shutdown)
+        there = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]
+        wanted = nodes or len(there)
+        if not 1 <= wanted <= len(there):
+            raise BadInput(
+                f"the cluster has {len(there)} nodes with a core for us, and --nodes asks for {wanted}",
+                fix="start Ray on more machines (docs/cluster.md), or ask for fewer",
+            )
+        group = _reserved(ray, wanted, stack)
+        bundles = ray.util.placement_group_table(group)["bundles_to_node_id"]
+        addresses = {node["NodeID"]: node["NodeManagerAddress"] for node in there}
+        hosts = tuple(addresses.get(bundles[node], "") for node in range(wanted))
+        yield RayFleet(ray, _placed(ray, group, wanted, stack), address=address, hosts=hosts)
+
+
+def _imported() -> ModuleType:
+    """Ray, told not to report its use to anybody."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else it warns of what it will change
+    try:
+        import ray  # noqa: PLC0415 (a second, and only where it is installed)
+        import ray.util.scheduling_strategies  # noqa: PLC0415 (as above)
+    except ImportError as error:
+        raise BadInput(
+            "--cluster needs Ray, which is not installed", str(error), "pip install 's3bench[cluster]'"
+        ) from error
+    module: ModuleType = ray
+    return module
+
+
+def _join(ray: ModuleType, address: str) -> None:
+    """Connect to the cluster; Ctrl-C stays ours, whatever Ray makes of signals."""
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    try:
+        ray.init(address=address, namespace="s3bench", log_to_driver=False, logging_level="ERROR")
+    except Exception as error:  # whatever Ray raises here, there is no cluster to be used
+        raise BadInput(
+            f"there is no Ray cluster to be used at --cluster {address}",
+            _words(error),
+            "start one (`ray start --head`, and `ray start --address=HEAD:6379` on other machines: docs/cluster.md)",
+        ) from error
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _reserved(ray: ModuleType, nodes: int, stack: contextlib.ExitStack) -> Any:
+    """A placement group with a core on each of so many machines, no two on the same."""
+    group = ray.util.placement_group([{"CPU": 1}] * nodes, strategy="STRICT_SPREAD")
+    stack.callback(ray.util.remove_placement_group, group)
+    if not group.wait(_PLACE_S):
+        raise BadInput(
+            f"{nodes} nodes with a free core were not to be had within {_PLACE_S:g} s",
+            "other work holds the cores of the cluster (`ray status` tells)",
+            "wait for it to end, or ask for fewer --nodes",
+        )
+    return group
+
+
+def _placed(ray: ModuleType, group: Any, nodes: int, stack: contextlib.ExitStack) -> list[Any]:
+    """Start a process on each machine of a placement group."""
+    remote = ray.remote(Node)
+    actors = []
+    for node in range(nodes):
+        place = ray.util.scheduling_strategies.PlacementGroupSchedulingStrategy(
+            placement_group=group, placement_group_bundle_index=node
+        )
+        actors.append(remote.options(num_cpus=1, max_concurrency=2, max_restarts=0, scheduling_strategy=place).remote())
+        stack.callback(ray.kill, actors[-1])
+    return actors
+
+
+def _words(error: Exception) -> str:
+    """What Ray says, in one line: it is wordy."""
+    return " ".join(str(error).split())[:_WORDS_MAX] or type(error).__name__

@@ -1,0 +1,57 @@
+"""What driver and nodes say to each other, and how it is written: MessagePack, so that no type has to be the same.
+
+Owns the messages that are not `s3bench.load.message`'s, and the version of them all.
+"""
+
+import msgspec
+
+from s3bench.load.message import Begin, Ended, Failed, Prepare, Prepared, Ready
+from s3bench.load.tally import Tally
+
+PROTOCOL = 1
+"""Counted up with every change of what nodes are told or tell."""
+
+NodeReport = Prepared | Ready | Tally | Ended | Failed
+"""What a node tells: of itself that it is prepared or ready, of each of its workers what that did."""
+
+
+class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a node is: the versions on it, `cores` that it may use, and its machine as the results keep it."""
+
+    protocol: int
+    s3bench: str
+    python: str
+    cores: int
+    machine: dict[str, object]
+
+
+class Reports(msgspec.Struct, frozen=True, kw_only=True):
+    """What a node told since it was last asked; `dropped` are the tallies for which it had no room so far."""
+
+    reports: tuple[NodeReport, ...]
+    dropped: int = 0
+
+
+_PREPARES = msgspec.msgpack.Decoder(tuple[Prepare, ...])
+_BEGINS = msgspec.msgpack.Decoder(tuple[Begin, ...])
+_REPORTS = msgspec.msgpack.Decoder(Reports)
+
+
+def encode(message: tuple[Prepare, ...] | tuple[Begin, ...] | Reports) -> bytes:
+    """Write a message."""
+    return msgspec.msgpack.encode(message)
+
+
+def decode_prepares(data: bytes) -> tuple[Prepare, ...]:
+    """Read the orders of a node's workers to get ready."""
+    return _PREPARES.decode(data)
+
+
+def decode_begins(data: bytes) -> tuple[Begin, ...]:
+    """Read the orders of a node's workers for a phase."""
+    return _BEGINS.decode(data)
+
+
+def decode_reports(data: bytes) -> Reports:
+    """Read what a node told."""
+    return _REPORTS.decode(data)

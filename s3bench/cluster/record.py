@@ -1,0 +1,98 @@
+"""What the results keep of a cluster: its engine and nodes, their clocks, and how each phase began and overlapped.
+
+Owns the form, which goes into the `options` of a results document as `cluster`. Pure.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from s3bench.cluster.clock import ClockOffset
+from s3bench.cluster.muster import Muster
+from s3bench.load.message import Ended
+from s3bench.load.nodes import node_name
+
+_NS = 1e9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseRecord:
+    """A phase: the clocks by which it was started, how the workers ended, and the nodes that were lost in it."""
+
+    phase: str
+    clocks: tuple[ClockOffset, ...]
+    ended: tuple[Ended, ...]
+    lost: Mapping[int, str]
+
+    def begun_ns(self, node: int) -> int | None:
+        """How long after the planned moment the last worker of a node began; `None` of one that did not end."""
+        return max((each.begun_ns for each in self._of(node)), default=None)
+
+    def skew_ns(self) -> int | None:
+        """From the first worker's begin to the last one's, each by its node's clock; `None` without any."""
+        begun = [each.begun_ns for each in self.ended]
+        return max(begun) - min(begun) if begun else None
+
+    def overlap_ns(self) -> int | None:
+        """The time in which all workers that came to their end made load at once."""
+        if not self.ended:
+            return None
+        return max(0, min(each.elapsed_ns for each in self.ended) - max(each.begun_ns for each in self.ended))
+
+    def span_ns(self) -> int | None:
+        """From the first worker's begin to the last one's end."""
+        if not self.ended:
+            return None
+        return max(each.elapsed_ns for each in self.ended) - min(each.begun_ns for each in self.ended)
+
+    def _of(self, node: int) -> Iterable[Ended]:
+        return (each for each in self.ended if each.worker % len(self.clocks) == node)
+
+
+def recorded(engine: Mapping[str, object], muster: Muster, phases: Sequence[PhaseRecord]) -> dict[str, object]:
+    """All of it, in seconds."""
+    return {
+        **engine,
+        "workers_per_node": muster.workers_per_node,
+        "nodes": [
+            {
+                "node": node_name(node),
+                "python": facts.python,
+                "cores": facts.cores,
+                "clock": _clock(muster.clocks[node]),
+                "machine": facts.machine,
+            }
+            for node, facts in enumerate(muster.nodes)
+        ],
+        "phases": [_phase(phase) for phase in phases],
+    }
+
+
+def _phase(phase: PhaseRecord) -> dict[str, object]:
+    return {
+        "phase": phase.phase,
+        "start_skew": _seconds(phase.skew_ns()),
+        "start_skew_uncertainty": 2 * max(clock.uncertainty_ns for clock in phase.clocks) / _NS,
+        "overlap": _seconds(phase.overlap_ns()),
+        "span": _seconds(phase.span_ns()),
+        "nodes": [
+            {
+                "node": node_name(node),
+                "begun": _seconds(phase.begun_ns(node)),
+                "lost": phase.lost.get(node),
+                **_clock(clock),
+            }
+            for node, clock in enumerate(phase.clocks)
+        ],
+    }
+
+
+def _clock(clock: ClockOffset) -> dict[str, float]:
+    return {
+        "clock_offset": clock.offset_ns / _NS,
+        "clock_uncertainty": clock.uncertainty_ns / _NS,
+        "wall_clock_offset": clock.wall_offset_s,
+    }
+
+
+def _seconds(value_ns: int | None) -> float | None:
+    return None if value_ns is None else value_ns / _NS

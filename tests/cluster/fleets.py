@@ -1,0 +1,149 @@
+"""Fleets without an engine: nodes in this process, real ones (`LocalFleet`) or simulated ones.
+
+Both keep the promises of `s3bench.cluster.fleet.Fleet`; the same is asked of Ray's in `test_ray`.
+"""
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import s3bench
+from s3bench.cluster.fleet import Gone
+from s3bench.cluster.message import PROTOCOL, NodeReport, Reports, decode_begins, decode_prepares, encode
+from s3bench.cluster.node import Node
+from s3bench.load.findings import Account
+from s3bench.load.message import Prepare, Prepared, Ready
+
+
+class LocalFleet:
+    """Real nodes, asked one after the other. Those in `silent` do not hear, those in `gone` are not there."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._nodes = nodes
+        self.nodes = len(nodes)
+        self.facts: Mapping[str, object] = {"engine": "none"}
+        self.silent: set[int] = set()
+        self.gone: set[int] = set()
+
+    def ask(self, question: str, told: Mapping[int, tuple[object, ...]], *, limit_s: float) -> dict[int, Any]:
+        del limit_s
+        answers: dict[int, Any] = {}
+        for node, words in told.items():
+            if node in self.gone:
+                answers[node] = Gone("it was ended")
+            elif node not in self.silent:
+                answers[node] = getattr(self._nodes[node], question)(*words)
+        return answers
+
+
+class Clock:
+    """A clock that is read, and moves on by a microsecond with that; or by hand."""
+
+    def __init__(self) -> None:
+        self.now_ns = 1_000_000_000
+
+    def __call__(self) -> int:
+        self.now_ns += 1000
+        return self.now_ns
+
+    def sleep(self, seconds: float) -> None:
+        self.now_ns += round(seconds * 1e9)
+
+
+@dataclass(kw_only=True)
+class SimulatedNode:
+    """Tells `reports` once it is started: the next `a_turn` of them each time that it is asked, and then ends as told.
+
+    Its clock is `offset_ns` ahead, its time of day `wall_offset_ns`; a question takes `there_ns` and its answer
+    `back_ns`. It is gone after `gone_after` reports. The last `held` of them come when it is stopped.
+    """
+
+    reports: Sequence[NodeReport] = ()
+    offset_ns: int = 0
+    wall_offset_ns: int = 0
+    there_ns: int = 100_000
+    back_ns: int = 100_000
+    a_turn: int = 1000
+    gone_after: int | None = None
+    held: int = 0
+    is_silent: bool = False
+    dropped: int = 0
+    facts: dict[str, Any] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    prepared: tuple[Prepare, ...] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    start_ns: int | None = None
+    stopped: bool = False
+    _told: list[NodeReport] = field(default_factory=list)
+
+    def answer(self, question: str, words: Sequence[Any], clock: Clock) -> Any:
+        self.asked.append(question)
+        match question:
+            case "facts":
+                usual = {"protocol": PROTOCOL, "s3bench": s3bench.__version__, "python": "3.11.7", "cores": 4}
+                return {**usual, "machine": {}, **self.facts}
+            case "clock":
+                clock.now_ns += self.there_ns
+                told = clock.now_ns + self.offset_ns, clock.now_ns + self.wall_offset_ns
+                clock.now_ns += self.back_ns
+                return told
+            case "prepare":
+                self.prepared, self.files = decode_prepares(words[0]), words[1]
+                self._told.append(Prepared(pid=1))
+            case "begin":
+                assert len(decode_begins(words[0])) == len(self.prepared)
+                self._told.append(Ready(worker=0))
+            case "start":
+                [self.start_ns] = words
+            case "stop":
+                self.stopped = True
+            case "reports":
+                return self._since(words[0])
+            case "memory":
+                return 1000
+        return None
+
+    def _since(self, number: int) -> Any:
+        if self.start_ns is not None:
+            told = max(0, len(self._told) - 2)
+            if self.gone_after is not None and told >= self.gone_after:
+                return Gone("its process died")
+            most = len(self.reports) if self.gone_after is None else self.gone_after
+            until = min(told + self.a_turn, most - (0 if self.stopped else self.held))
+            self._told += self.reports[told:until]
+        return encode(Reports(reports=tuple(self._told[number:]), dropped=self.dropped if self.start_ns else 0))
+
+
+class SimulatedFleet:
+    """Simulated nodes, by one clock."""
+
+    def __init__(self, nodes: Sequence[SimulatedNode], clock: Clock) -> None:
+        self.each = nodes
+        self.nodes = len(nodes)
+        self.facts: Mapping[str, object] = {"engine": "simulated"}
+        self._clock = clock
+
+    def ask(self, question: str, told: Mapping[int, tuple[object, ...]], *, limit_s: float) -> dict[int, Any]:
+        there = {node: words for node, words in told.items() if not self.each[node].is_silent}
+        answers = {node: self.each[node].answer(question, words, self._clock) for node, words in there.items()}
+        if len(there) < len(told):
+            self._clock.sleep(limit_s)
+        return answers
+
+
+def shared_out(reports: Iterable[Any], *, nodes: int) -> list[list[Any]]:
+    """What each node tells of the workers that are on it, in the order given."""
+    parts: list[list[Any]] = [[] for _ in range(nodes)]
+    for report in reports:
+        parts[report.worker % nodes].append(report)
+    return parts
+
+
+def finished(accounts: Generator[Account, None, Account]) -> Account:
+    """The account of a phase at its end."""
+    while True:
+        try:
+            next(accounts)
+        except StopIteration as end:
+            account: Account = end.value
+            return account

@@ -1,0 +1,45 @@
+"""What nodes must have in common before anything starts."""
+
+from typing import Any
+
+import pytest
+
+from s3bench.cluster.fleet import Gone
+from s3bench.cluster.muster import Muster, muster
+from s3bench.errors import BadInput
+from tests.cluster.fleets import Clock, SimulatedFleet, SimulatedNode
+
+
+def mustered(*facts: dict[str, Any], workers_per_node: int | None = None, threads: int = 64) -> Muster:
+    clock = Clock()
+    fleet = SimulatedFleet([SimulatedNode(facts=each) for each in facts], clock)
+    return muster(fleet, workers_per_node=workers_per_node, threads=threads, now_ns=clock, wall_ns=lambda: clock.now_ns)
+
+
+@pytest.mark.parametrize(
+    ("threads", "asked", "expected"), [(64, None, 3), (64, 7, 7), (4, None, 2), (1, None, 1), (3, None, 2)]
+)
+def test_each_node_gets_a_worker_for_each_core_and_none_without_a_thread(
+    threads: int, asked: int | None, expected: int
+) -> None:
+    assert mustered({"cores": 8}, {"cores": 3}, workers_per_node=asked, threads=threads).workers_per_node == expected
+
+
+@pytest.mark.parametrize("other", [{"s3bench": "0.0.1"}, {"protocol": 2}, {"protocol": None, "s3bench": None}])
+def test_another_version_on_a_node_is_refused(other: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="node-2 has s3bench") as raised:
+        mustered({}, other)
+    assert "same version" in raised.value.fix
+
+
+def test_interpreters_of_different_versions_are_refused_and_patches_are_not() -> None:
+    assert len(mustered({"python": "3.11.7"}, {"python": "3.11.9"}).nodes) == 2
+    with pytest.raises(BadInput, match=r"different versions of Python: 3\.11, 3\.14"):
+        mustered({"python": "3.11.7"}, {"python": "3.14.0"})
+
+
+def test_a_node_whose_process_did_not_start_is_told_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SimulatedNode, "answer", lambda *_: Gone("No module named 's3bench'"))
+    with pytest.raises(BadInput, match="node-1 could not start") as raised:
+        mustered({})
+    assert "No module named 's3bench'" in raised.value.why

@@ -1,0 +1,179 @@
+"""Real nodes without an engine: what they did is what the server saw, and load without a driver ends."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import psutil
+import pytest
+
+from s3bench.clients.environment import FAKE_CREDENTIALS
+from s3bench.cluster.crew import ClusterCrew
+from s3bench.cluster.message import decode_reports, encode
+from s3bench.cluster.muster import muster
+from s3bench.cluster.node import LEASE_S, Node
+from s3bench.load.bucket import new_run, root_of
+from s3bench.load.inventory import Inventory
+from s3bench.load.message import Begin, Failed, Prepare, Prepared, Ready, Target
+from s3bench.load.operation import Kind
+from s3bench.load.profile import DataSet, Job, Manner, Phase, Share
+from s3bench.load.running import LoadRun, Rules
+from s3bench.load.sizes import fixed
+from s3bench.load.target import find_target
+from s3bench.s3.emulator.settings import EmulatorSettings
+from s3bench.s3.endpoint import EmulatorEndpoint
+from tests.cluster.fleets import LocalFleet, finished
+
+BUCKET = "data"
+SIZE_BYTES = 4096
+WAIT_S = 20.0
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[EmulatorEndpoint]:
+    with EmulatorEndpoint(directory=tmp_path) as server:
+        server.arm(EmulatorSettings(buckets=(BUCKET,)))
+        yield server
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[[], Node]]:
+    with ExitStack() as stack:
+
+        def started() -> Node:
+            node = Node()
+            stack.callback(node.close)
+            return node
+
+        yield started
+
+
+def target_of(server: EmulatorEndpoint) -> Target:
+    return find_target((server.url,), bucket=BUCKET, credentials=FAKE_CREDENTIALS)
+
+
+def job(*kinds: Kind, operations: int | None, objects: int = 50) -> Job:
+    return Job(
+        mix=tuple(Share(kind=kind) for kind in kinds),
+        sizes=fixed(SIZE_BYTES),
+        threads=8,
+        objects=objects,
+        operations=operations,
+    )
+
+
+def test_totals_are_those_of_the_servers_own_log_to_the_byte_and_the_operation(
+    server: EmulatorEndpoint, start: Callable[[], Node]
+) -> None:
+    fleet = LocalFleet([start(), start()])
+    run = new_run()
+    with ClusterCrew(fleet, muster(fleet, workers_per_node=2, threads=8)) as crew:
+        rules = Rules(manner=Manner(), data=DataSet(run=run, root=root_of(run)))
+        load = LoadRun(crew, target_of(server), rules, Inventory())
+        phase = Phase(name="mixed", jobs=(job(Kind.GET, Kind.PUT, operations=1001),))
+        for sizes, objects in load.missing(phase):
+            list(load.write_data_set(sizes, objects))
+        written = server.drain(requests_max=1000)
+        account = finished(load.measure(phase))
+        assert (crew.memory_bytes_max() or 0) > 0
+    assert len(written.requests) == 50
+    findings, requests = account.measure(), server.collect().requests
+    for method, kind in (("GET", Kind.GET), ("PUT", Kind.PUT)):
+        seen = [each for each in requests if each.method == method]
+        [part] = [part for part in findings.parts if part.kind == kind]
+        assert part.operations == len(seen) > 100
+        assert part.bytes_down == sum(each.response_bytes for each in seen)
+        assert part.bytes_up == sum(each.body_bytes for each in seen)
+    assert findings.whole.operations == sum(node.load.operations for node in findings.nodes) == 1001
+    assert all(node.load.operations > 200 for node in findings.nodes)
+    keys = [each.path for each in requests if each.method == "PUT"]
+    assert len(keys) == len(set(keys)), "no key is written by two nodes"
+
+
+def loading(node: Node, target: Target) -> list[psutil.Process]:
+    """Let a node of one worker put objects for a minute; its processes."""
+    before = set(psutil.Process().children())
+    run = new_run()
+    prepare = Prepare(worker=0, workers=1, target=target, manner=Manner(), data=DataSet(run=run, root=root_of(run)))
+    node.prepare(encode((prepare,)), {})
+    heard(node, 0, Prepared)
+    phase = Phase(name="put", jobs=(job(Kind.PUT, operations=None),), duration_s=60.0)
+    node.begin(encode((Begin(phase=phase, first_numbers=(0,)),)))
+    heard(node, 1, Ready)
+    node.start(node.clock()[0])
+    return [each for each in psutil.Process().children() if each not in before]
+
+
+def heard(node: Node, number: int, kind: type) -> object:
+    """Wait for a node's next report."""
+    until_s = time.monotonic() + WAIT_S
+    while time.monotonic() < until_s:
+        reports = decode_reports(node.reports(number)).reports
+        if reports:
+            assert isinstance(reports[0], kind), reports
+            return reports[0]
+        time.sleep(0.01)
+    raise AssertionError(f"no report {number} came")
+
+
+def test_the_load_of_a_driver_that_is_gone_ends_within_about_a_second(
+    server: EmulatorEndpoint, start: Callable[[], Node]
+) -> None:
+    node = start()
+    workers = loading(node, target_of(server))
+    assert len(workers) == 1
+    begun_s = time.monotonic()
+    _, alive = psutil.wait_procs(workers, timeout=WAIT_S)  # nobody asks the node for anything
+    assert alive == []
+    assert time.monotonic() - begun_s > LEASE_S / 2
+    begun_ns = [each.started_ns for each in server.collect().requests]
+    assert max(begun_ns) - min(begun_ns) < 1.5e9, "no load a second later"
+    reports = decode_reports(node.reports(2)).reports
+    assert isinstance(reports[-1], Failed)
+    assert "the driver was not heard of for 0.9 s" in reports[-1].what
+
+
+def test_a_driver_that_asks_now_and_then_keeps_the_load_going(
+    server: EmulatorEndpoint, start: Callable[[], Node]
+) -> None:
+    node = start()
+    [worker] = loading(node, target_of(server))
+    until_s = time.monotonic() + 2 * LEASE_S
+    while time.monotonic() < until_s:
+        node.reports(2)
+        time.sleep(LEASE_S / 4)
+    assert worker.is_running()
+    node.stop()
+    while worker.is_running() and not any(
+        type(each).__name__ == "Ended" for each in decode_reports(node.reports(2)).reports
+    ):
+        time.sleep(0.01)
+    assert worker.is_running(), "it ended its phase, not itself"
+
+
+def test_a_worker_that_dies_ends_the_nodes_load_and_is_told(
+    server: EmulatorEndpoint, start: Callable[[], Node]
+) -> None:
+    node = start()
+    [worker] = loading(node, target_of(server))
+    worker.kill()
+    number = 2
+    while not isinstance(report := heard(node, number, object), Failed):
+        number += 1
+    assert "load worker 0 ended with exit code -9" in report.what
+
+
+def test_files_that_orders_name_are_there_under_names_of_the_nodes_own(
+    server: EmulatorEndpoint, start: Callable[[], Node], tmp_path: Path
+) -> None:
+    fleet = LocalFleet([start(), start()])
+    keys = tmp_path / "keys"
+    keys.write_text("nowhere\t1\n", encoding="utf-8")
+    run = new_run()
+    with ClusterCrew(fleet, muster(fleet, workers_per_node=1, threads=8)) as crew:
+        data = DataSet(run=run, root=root_of(run), key_file=str(keys))
+        load = LoadRun(crew, target_of(server), Rules(manner=Manner(), data=data), Inventory({fixed(SIZE_BYTES): 1}))
+        keys.unlink()
+        account = finished(load.measure(Phase(name="get", jobs=(job(Kind.GET, operations=20, objects=1),))))
+    assert (account.losses, account.failures) == ((), {"404 NoSuchKey": 20})
