@@ -1,10 +1,7 @@
 """`s3bench compare`: documents side by side, or groups within them."""
 
-import gc
 import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -13,6 +10,7 @@ import msgspec
 from s3bench.errors import BadInput
 from s3bench.report.comparison_markdown import render_markdown
 from s3bench.report.comparison_table import render_comparison
+from s3bench.results.collection import without_collection
 from s3bench.results.document import Document
 from s3bench.results.file import read_whole
 from s3bench.results.foreign import read_any
@@ -64,7 +62,7 @@ def compare_command(
         raise BadInput("--json and --markdown are two forms of one output", fix="leave one out")
     if not files:
         raise BadInput("no results document was named", fix="name two: s3bench compare before.json after.json")
-    with _without_collection():
+    with without_collection():
         sources = tuple(Source(name=str(file), document=_read(file)) for file in files)
         comparison = compare(sources, metrics=metrics or DEFAULT_METRICS, by=by, baseline=baseline)
     if as_json:
@@ -72,18 +70,6 @@ def compare_command(
         sys.stdout.buffer.flush()
     else:
         click.echo(_rendered(comparison, as_markdown=as_markdown, show_all=show_all), nl=False)
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Keep the garbage collector from searching what is read, again and again: it is large and holds no cycles."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _rendered(comparison: Comparison, *, as_markdown: bool, show_all: bool) -> str:

@@ -11,11 +11,9 @@ History of the format (`schema_version`):
    `requests_left_out`); documents before read as they are.
 """
 
-import gc
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Self
@@ -24,6 +22,7 @@ import msgspec
 
 from s3bench.errors import BadInput
 from s3bench.results.audit import Audit
+from s3bench.results.collection import without_collection
 from s3bench.results.measurement import Failure, Measurement
 
 SCHEMA_VERSION = 4
@@ -176,7 +175,7 @@ def encode_document(document: Document) -> bytes:
 def parse_document(text: bytes, *, source: str) -> Document:
     """Parse a results document strictly. Raises `BadInput`, with the path of what is wrong, naming `source`."""
     try:
-        with _no_collection():
+        with without_collection():
             read = msgspec.json.decode(text, type=_Written)
     except msgspec.ValidationError as error:
         version = _known_version(text, source)
@@ -199,18 +198,6 @@ class _Head(msgspec.Struct, frozen=True):
     """What is read of a document that could not be: another version explains why."""
 
     schema_version: Annotated[int, msgspec.Meta(ge=1)]
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Put off the search for garbage: there is none among what is being decoded, and it takes as long as decoding."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _known_version(text: bytes, source: str) -> int:
