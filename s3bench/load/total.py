@@ -43,7 +43,8 @@ class Total:
     def add(self, stream: Stream) -> None:
         """Add what one worker did in one second."""
         self._count(stream.operations, stream.repeated, stream.bytes_up, stream.bytes_down)
-        service = Histogram.merged((stream.service,))
+        service = Histogram()
+        service.merge(stream.service)
         self.service.join(service)
         for histogram, bins in ((self.first_byte, stream.first_byte), (self.response, response_bins(stream))):
             if bins == stream.service:  # as it is where answers come in one piece, to first attempts

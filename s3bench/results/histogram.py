@@ -7,11 +7,14 @@ HdrHistogram (http://hdrhistogram.org), found by a shift instead of a loop.
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Self
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+
+from s3bench.errors import BadInput
 
 BINS_PER_OCTAVE = 256
 OCTAVES = 44
@@ -53,9 +56,10 @@ class Histogram:
 
     @classmethod
     def merged(cls, parts: Iterable[Bins]) -> Self:
-        """The histogram of all samples of `parts` together."""
+        """The histogram of all samples of `parts` together. Raises `BadInput` for bins that nobody could count."""
         whole = cls()
         for part in parts:
+            _check(part)
             whole.merge(part)
         return whole
 
@@ -162,3 +166,15 @@ def _bin_of(samples_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 def _middle_ns(index: int) -> float:
     octave, step = divmod(index, BINS_PER_OCTAVE)
     return float(2.0**octave * (1 + (step + 0.5) / BINS_PER_OCTAVE))
+
+
+def _check(part: Bins) -> None:
+    """Bins of a document may have been changed by hand."""
+    indexes = part.indexes
+    is_ordered = all(before < after for before, after in pairwise(indexes))
+    if not is_ordered or len(indexes) != len(part.counts) or (indexes and not 0 <= indexes[0] <= indexes[-1] < _BINS):
+        raise BadInput(
+            "a histogram is broken",
+            f"its bins are not {_BINS:,} at most in ascending order, each with a count",
+            "give the document as s3bench wrote it",
+        )

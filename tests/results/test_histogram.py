@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom  # type: ignore[import-untyped]
 
+from s3bench.errors import BadInput
 from s3bench.results.histogram import PERCENTS, Bins, Histogram, carries, samples_needed
 
 SAMPLES = st.lists(st.integers(1, 40_000_000_000), min_size=1, max_size=200)
@@ -135,3 +136,9 @@ def test_the_samples_needed_are_the_fewest_that_carry(percent: float, needed: in
 
 def test_no_samples_carry_nothing() -> None:
     assert not any(carries(0, percent) for percent in PERCENTS)
+
+
+@pytest.mark.parametrize("indexes", [(5, 3), (3, 3), (3, 10**9), (-1, 4), (3,)])
+def test_bins_that_were_changed_by_hand_are_refused(indexes: tuple[int, ...]) -> None:
+    with pytest.raises(BadInput, match="a histogram is broken"):
+        Histogram.merged([Bins(indexes, (1, 1), 1, 10, 11)])
