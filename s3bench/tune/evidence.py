@@ -97,6 +97,11 @@ class Evidence:
             degrees_of_freedom=fit.degrees_of_freedom,
         )
 
+    @property
+    def noise(self) -> float:
+        """The standard deviation of the logarithm of one run's value; meaningful once there is a whole run."""
+        return math.sqrt(self._fit.variance)
+
     def peaks_bytes(self, setting: Setting) -> tuple[float, ...]:
         """The peak memory of each whole run of `setting` that told it."""
         measured = (trial.measurement for trial in self._runs[setting] if trial.measurement)

@@ -51,6 +51,15 @@ RUNS_MIN = 3
 
 WINNER_RUNS_MIN = 2
 
+PLAIN_SIGMAS = 3.0
+"""A gain of so many standard deviations of a pair's log-ratio is plain: six pairs of six then show it in 99 of 100."""
+
+TOLERANCE = 0.02
+"""Settings that are no further apart than this need not be told apart."""
+
+RIVAL_RISK = 0.05
+"""With this probability at the most is a setting better by more than the tolerance than the best, and no rival."""
+
 MEMORY_MARGIN = 0.05
 """The least share of its own peak by which a winner must stay below the memory limit."""
 
@@ -117,6 +126,33 @@ def is_settled(evidence: Evidence, *, are_new: bool, max_memory_bytes: int | Non
     return is_exhausted and best.runs >= RUNS_MIN
 
 
+def is_gain_plain(evidence: Evidence, default: Setting, *, max_memory_bytes: int | None = None) -> bool:
+    """Whether a verification will show at its first look that the best setting is better than the default."""
+    best, held_against = _best(evidence, max_memory_bytes), evidence.estimate(default)
+    if best is None or held_against is None or best.setting == default:
+        return False
+    if not held_against.runs or _is_out(evidence, held_against, max_memory_bytes):
+        return True
+    contrast = evidence.contrast(default, best.setting)
+    return contrast.log_ratio >= PLAIN_SIGMAS * math.sqrt(2) * evidence.noise
+
+
+def rivals(evidence: Evidence, default: Setting, *, max_memory_bytes: int | None, most: int) -> tuple[Setting, ...]:
+    """The best setting, and those of the `most` best that may be better than it by more than `TOLERANCE`.
+
+    By the lower bound of each contrast, one-sided, at `RIVAL_RISK`. Without such a rival none, unless the best one has
+    too few runs to win.
+    """
+    best = _best(evidence, max_memory_bytes)
+    if best is None:
+        return ()
+    racing = still_racing(evidence, default, max_memory_bytes=max_memory_bytes, most=most)
+    near = tuple(
+        setting for setting in racing if setting != best.setting and _may_lead(evidence, setting, best.setting)
+    )
+    return (best.setting, *near) if near or best.runs < WINNER_RUNS_MIN else ()
+
+
 def find_leaders(evidence: Evidence, default: Setting, *, max_memory_bytes: int | None) -> Leaders | None:
     """The winner and the runner-up of the search; `None` while no setting is in the running.
 
@@ -179,6 +215,12 @@ def _is_worse(evidence: Evidence, estimate: Estimate, best: Estimate) -> bool:
         return False
     contrast = evidence.contrast(estimate.setting, best.setting)
     return upper_tail(contrast.log_ratio / contrast.standard_error, contrast.degrees_of_freedom) < LEVEL
+
+
+def _may_lead(evidence: Evidence, setting: Setting, best: Setting) -> bool:
+    contrast = evidence.contrast(setting, best)
+    reach = upper_quantile(RIVAL_RISK, contrast.degrees_of_freedom) * contrast.standard_error
+    return contrast.log_ratio - reach < math.log1p(-TOLERANCE)
 
 
 def _tried_in_vain(evidence: Evidence, max_memory_bytes: int | None) -> int:

@@ -16,7 +16,7 @@ from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.tune.evidence import Evidence
 from s3bench.tune.obedience import ignored_knobs
 from s3bench.tune.proposer import propose
-from s3bench.tune.race import Leaders, cap_s, find_leaders, is_settled, still_racing
+from s3bench.tune.race import Leaders, cap_s, find_leaders, is_gain_plain, is_settled, rivals, still_racing
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Search, Stage, Trial
@@ -30,7 +30,7 @@ _SEEDS = 2**32
 _NEW_PER_BLOCK = 3
 _GRID_ROUNDS = 3
 _SEARCH_SHARE = 0.5
-"""The search takes half of the budget at the most: a gain that cannot be proven is none."""
+"""The race takes half of the budget at the most where the gain is in doubt: one that cannot be proven is none."""
 
 _LEADERS = 3
 """Neighbours of so many of the best settings are tried."""
@@ -176,33 +176,65 @@ class Course:
                     yield self.space.setting(client, {knob.name: next(value for value in knob.choices if value)})
 
     def _search(self) -> Block | None:
-        if self._of(Stage.VERIFICATION) or (self._of(Stage.SEARCH) and self._is_out_of_time()):
+        if self._of(Stage.VERIFICATION):
             return None
         if self.tuner.header.search is Search.GRID:
-            runs = [PlannedRun(setting=setting) for setting in self.space.grid()]
-            return self._block(Stage.SEARCH, runs) if self._number(Stage.SEARCH) < _GRID_ROUNDS else None
-        return self._race()
+            return self._grid()
+        return self._race() or self._play_off() if self._of(Stage.SEARCH) else self._first()
+
+    def _grid(self) -> Block | None:
+        done, runs = self._number(Stage.SEARCH), [PlannedRun(setting=setting) for setting in self.space.grid()]
+        is_left = done < _GRID_ROUNDS and not (done and self._is_out_of_time())
+        return self._block(Stage.SEARCH, runs) if is_left else None
+
+    def _first(self) -> Block | None:
+        cap = cap_s(Evidence.of(self._of(Stage.PROBE), self.tuner.header.objective))
+        starts = self.space.starts()
+        runs = [PlannedRun(setting=setting, cap_s=None if setting.is_default else cap) for setting in starts]
+        return self._block(Stage.SEARCH, runs)
 
     def _race(self) -> Block | None:
+        """The best settings so far and new ones, while there is time for them; the default while it is in doubt."""
         assert self.reference is not None
-        if not self._of(Stage.SEARCH):
-            cap = cap_s(Evidence.of(self._of(Stage.PROBE), self.tuner.header.objective))
-            return self._block(
-                Stage.SEARCH,
-                [
-                    PlannedRun(setting=setting, cap_s=None if setting.is_default else cap)
-                    for setting in self.space.starts()
-                ],
-            )
+        if self._is_out_of_time():
+            return None
         limit = self.tuner.header.max_memory_bytes
         new = tuple(self._proposals())
         if is_settled(self.evidence, are_new=bool(new), max_memory_bytes=limit):
             return None
-        again = still_racing(self.evidence, self.reference, max_memory_bytes=limit, most=RACERS_MAX)
         cap = cap_s(self.evidence, max_memory_bytes=limit)
-        runs = [PlannedRun(setting=setting) for setting in dict.fromkeys((self.reference, *again))]
+        runs = [PlannedRun(setting=setting) for setting in self._again()]
         runs += [PlannedRun(setting=setting, cap_s=cap) for setting in new]
         return self._block(Stage.SEARCH, runs)
+
+    def _again(self) -> tuple[Setting, ...]:
+        """The settings that the next block of the race runs again."""
+        assert self.reference is not None
+        limit = self.tuner.header.max_memory_bytes
+        best = still_racing(self.evidence, self.reference, max_memory_bytes=limit, most=RACERS_MAX)
+        held_against = () if self._is_gain_plain else (self.reference,)
+        return tuple(dict.fromkeys((*held_against, *best)))
+
+    def _play_off(self) -> Block | None:
+        """The best settings among themselves, until one leads or the time that the verification leaves is over.
+
+        Only where the gain over the default is plain: one in doubt needs all the time there is for its proof.
+        """
+        assert self.reference is not None
+        if not self._is_gain_plain:
+            return None
+        limit = self.tuner.header.max_memory_bytes
+        best = rivals(self.evidence, self.reference, max_memory_bytes=limit, most=RACERS_MAX)
+        if self._spent_s() + sum(self._took_s(setting) for setting in best) > self._search_ends_s():
+            return None
+        return self._block(Stage.SEARCH, [PlannedRun(setting=setting) for setting in best])
+
+    @cached_property
+    def _is_gain_plain(self) -> bool:
+        """Whether the search shows beyond doubt that the best setting is better than the default."""
+        assert self.reference is not None
+        limit = self.tuner.header.max_memory_bytes
+        return is_gain_plain(self.evidence, self.reference, max_memory_bytes=limit)
 
     def _proposals(self) -> Iterator[Setting]:
         """New settings, of clients that are close to the best one in turn.
@@ -241,9 +273,15 @@ class Course:
         return None if network is None else parse_network(network)
 
     def _is_out_of_time(self) -> bool:
-        """Whether a further block of the search would take time that the verification needs."""
-        budget_s = self.tuner.header.budget_s
-        return self._spent_s() + self._block_s() > min(_SEARCH_SHARE * budget_s, budget_s - self._verification_s())
+        """Whether a further block of the race would take time that the verification needs."""
+        return self._spent_s() + self._block_s() > self._search_ends_s()
+
+    def _search_ends_s(self) -> float:
+        """When the search is to be over: a plain gain shows at the first look, one in doubt has half of the budget."""
+        budget_s, verified = self.tuner.header.budget_s, self._verified()
+        if self._is_gain_plain:
+            return budget_s - self._first_look_s(verified)
+        return min(_SEARCH_SHARE * budget_s, budget_s - self._first_look_s(verified[:2]))
 
     def _is_over(self) -> bool:
         return self._spent_s() > self.tuner.header.budget_s
@@ -252,13 +290,15 @@ class Course:
         return sum(trial.took_s for trial in self.trials)
 
     def _block_s(self) -> float:
-        """The time that one more block of the search will take, at the most."""
-        took_s = sorted(self._took_s(estimate.setting) for estimate in self.evidence.estimates())
-        return sum(took_s[: RACERS_MAX + _NEW_PER_BLOCK]) + (self._took_s(self.reference) if self.reference else 0.0)
+        """The time that one more block of the race will take, at the most: a new setting is ended at its cap."""
+        limit = self.tuner.header.max_memory_bytes
+        longest_s = max(self._took_s(estimate.setting) for estimate in self.evidence.estimates())
+        new_s = cap_s(self.evidence, max_memory_bytes=limit) or longest_s
+        return sum(self._took_s(setting) for setting in self._again()) + _NEW_PER_BLOCK * new_s
 
-    def _verification_s(self) -> float:
+    def _first_look_s(self, settings: Sequence[Setting]) -> float:
         """The time that the verification will take up to its first look."""
-        return PAIRS_FIRST * sum(self._took_s(setting) for setting in self._verified()[:2])
+        return PAIRS_FIRST * sum(self._took_s(setting) for setting in settings)
 
     def _took_s(self, setting: Setting) -> float:
         return median([trial.took_s for trial in self.trials if trial.setting == setting] or [0.0])
@@ -290,10 +330,10 @@ class Course:
         )
 
     def _has_time_for(self, settings: tuple[Setting, ...]) -> bool:
-        """Whether the second look can be reached with all of `settings` in the first."""
-        first_s = PAIRS_FIRST * sum(self._took_s(setting) for setting in settings)
-        more_s = (LOOKS[1] - PAIRS_FIRST) * sum(self._took_s(setting) for setting in settings[:2])
-        return self._spent_s() + first_s + more_s <= self.tuner.header.budget_s
+        """Whether all of `settings` can be in the first look, and the second be reached where it will be needed."""
+        looks = 0 if self._is_gain_plain else LOOKS[1] - PAIRS_FIRST
+        more_s = looks * sum(self._took_s(setting) for setting in settings[:2])
+        return self._spent_s() + self._first_look_s(settings) + more_s <= self.tuner.header.budget_s
 
     def _was_verified(self, setting: Setting) -> bool:
         return any(trial.setting == setting for trial in self._of(Stage.VERIFICATION))

@@ -62,15 +62,33 @@ def test_an_interrupted_study_goes_on_as_it_would_have() -> None:
     assert tuner.next_block(study.trials) is None
 
 
-def test_the_default_is_in_every_block_and_nothing_twice_in_one() -> None:
-    study = Simulation(link=FAR, workload=upload(256), clients=BOTH).study(budget_s=200.0)
-    for stage in (Stage.SEARCH, Stage.VERIFICATION):
-        blocks = blocks_of(study, stage)
-        assert len(blocks) > 1
-        for block in blocks:
-            settings = [trial.setting for trial in block]
-            assert Setting(client=CLASSIC) in settings
-            assert len(set(settings)) == len(settings)
+@pytest.mark.parametrize(("link", "is_plain"), [(FAR, True), (FLAT, False)])
+def test_the_default_runs_along_until_the_gain_is_plain_and_nothing_twice_in_a_block(
+    link: Link, *, is_plain: bool
+) -> None:
+    study = Simulation(link=link, workload=upload(256)).study(budget_s=200.0)
+    search, verification = blocks_of(study, Stage.SEARCH), blocks_of(study, Stage.VERIFICATION)
+    for block in (*search, *verification):
+        settings = [trial.setting for trial in block]
+        assert len(set(settings)) == len(settings)
+    with_default = [Setting(client=CLASSIC) in [trial.setting for trial in block] for block in search]
+    assert with_default == sorted(with_default, reverse=True)
+    assert with_default[0]
+    assert with_default[-1] is not is_plain
+    assert all(Setting(client=CLASSIC) in [trial.setting for trial in block] for block in verification)
+
+
+def test_where_the_gain_is_plain_the_best_play_off_until_the_verification_needs_the_time() -> None:
+    budget_s = 300.0
+    study = Simulation(link=FAR, workload=upload(256), clients=BOTH, noise=0.1).study(budget_s=budget_s)
+    known: set[Setting] = set()
+    news = []
+    for block in blocks_of(study, Stage.SEARCH):
+        news.append({trial.setting for trial in block} - known)
+        known |= {trial.setting for trial in block}
+    assert not news[-1]
+    assert len(blocks_of(study, Stage.VERIFICATION)) >= PAIRS_FIRST
+    assert 0.8 * budget_s < sum(trial.took_s for trial in study.trials) <= budget_s
 
 
 def test_the_first_runs_are_of_every_client_as_it_is_and_count_for_nothing_else() -> None:
