@@ -1,8 +1,13 @@
-"""What holds for the whole suite: its order, what is built beside it, and that Ctrl-C can be tested."""
+"""What holds for the whole suite: its order, how much it tries, what is built beside it, and that Ctrl-C works."""
 
 import signal
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("quick", max_examples=30)
+settings.register_profile("thorough", max_examples=500)  # of `scripts/test --all`
+settings.load_profile("quick")
 
 _NEED_VERSITYGW = ("test_live.py", "test_load_servers.py")
 

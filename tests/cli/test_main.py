@@ -8,17 +8,25 @@ from pathlib import Path
 import pytest
 
 from s3bench.cli.main import COMMANDS
+from tests.cli.conftest import Finished, Here
 
 COMMAND = (sys.executable, "-c", "from s3bench.cli.main import main; main()")
 SHIPPED = Path(__file__).parents[2] / "benchmarks.json"
 
 
-def s3bench(*arguments: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
+def s3bench(*arguments: str, cwd: Path | None = None) -> Finished:
     return subprocess.run((*COMMAND, *arguments), capture_output=True, text=True, timeout=50, check=False, cwd=cwd)
 
 
-def test_help_names_every_command_and_every_exit_code() -> None:
-    finished = s3bench("--help")
+def test_it_is_the_same_in_this_process_and_in_its_own(here: Here, tmp_path: Path) -> None:
+    for arguments in (("run", "--client", "cli-ctr"), ("load", "--help")):
+        mine, own = here(*arguments), s3bench(*arguments, cwd=tmp_path)
+        assert (mine.returncode, mine.stderr) == (own.returncode, own.stderr)
+        assert mine.stdout.replace("s3bench ", "-c ") == own.stdout.replace("s3bench ", "-c ")
+
+
+def test_help_names_every_command_and_every_exit_code(here: Here) -> None:
+    finished = here("--help")
     assert finished.returncode == 0
     for name in COMMANDS:
         assert name in finished.stdout
@@ -39,8 +47,8 @@ def test_help_imports_no_command() -> None:
 
 
 @pytest.mark.parametrize("command", list(COMMANDS))
-def test_every_command_has_help_with_an_example(command: str) -> None:
-    finished = s3bench(command, "--help")
+def test_every_command_has_help_with_an_example(here: Here, command: str) -> None:
+    finished = here(command, "--help")
     assert finished.returncode == 0
     assert f"  s3bench {command}" in finished.stdout
     assert "\\b" not in finished.stdout
@@ -66,8 +74,10 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
         (("run", "--endpoint", "emulator", "--no-verify"), "verifies"),
     ],
 )
-def test_bad_input_is_told_in_words_with_exit_code_2(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
-    finished = s3bench(*arguments, cwd=tmp_path)
+def test_bad_input_is_told_in_words_with_exit_code_2(
+    here: Here, arguments: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    finished = here(*arguments, cwd=tmp_path)
     assert finished.returncode == 2
     assert finished.stdout == ""
     assert said in finished.stderr
@@ -85,15 +95,15 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
 
 
 class TestValidate:
-    def test_the_shipped_definitions_are_right(self) -> None:
-        finished = s3bench("validate", str(SHIPPED))
+    def test_the_shipped_definitions_are_right(self, here: Here) -> None:
+        finished = here("validate", str(SHIPPED))
         assert finished.returncode == 0
         assert "no problem" in finished.stderr
 
-    def test_every_problem_of_every_file_is_told(self, tmp_path: Path) -> None:
+    def test_every_problem_of_every_file_is_told(self, here: Here, tmp_path: Path) -> None:
         (tmp_path / "one.json").write_text('[{"name": "a", "comand": ["x"]}]')
         (tmp_path / "two.json").write_text('[{"name": 1, "command": ["x"]}]')
-        finished = s3bench("validate", "--json", "one.json", "two.json", cwd=tmp_path)
+        finished = here("validate", "--json", "one.json", "two.json", cwd=tmp_path)
         assert finished.returncode == 2
         rows = json.loads(finished.stdout)
         assert {(row["source"], row["path"]) for row in rows} >= {
@@ -101,20 +111,20 @@ class TestValidate:
             ("two.json", "$[0].name"),
         }
 
-    def test_the_schema_is_json(self) -> None:
-        assert json.loads(s3bench("validate", "--schema").stdout)["type"] == "array"
+    def test_the_schema_is_json(self, here: Here) -> None:
+        assert json.loads(here("validate", "--schema").stdout)["type"] == "array"
 
 
 class TestList:
-    def test_the_default_suite_leaves_the_slow_ones_out_and_the_full_one_has_them(self) -> None:
-        default = s3bench("run", "--list").stdout.splitlines()
-        full = s3bench("run", "--list", "--suite", "full").stdout.splitlines()
+    def test_the_default_suite_leaves_the_slow_ones_out_and_the_full_one_has_them(self, here: Here) -> None:
+        default = here("run", "--list").stdout.splitlines()
+        full = here("run", "--list", "--suite", "full").stdout.splitlines()
         assert set(default) < set(full)
         assert any("FileSize=256MB" in line for line in default)
         assert any("secretsmanager" in line for line in full)
         assert not any("secretsmanager" in line for line in default)
 
-    def test_chunks_share_out_everything(self) -> None:
-        chunks = [s3bench("run", "--list", "--num-chunks", "3", "--chunk-id", str(i)).stdout for i in range(3)]
+    def test_chunks_share_out_everything(self, here: Here) -> None:
+        chunks = [here("run", "--list", "--num-chunks", "3", "--chunk-id", str(i)).stdout for i in range(3)]
         lines = [line for chunk in chunks for line in chunk.splitlines()]
-        assert sorted(lines) == sorted(s3bench("run", "--list").stdout.splitlines())
+        assert sorted(lines) == sorted(here("run", "--list").stdout.splitlines())

@@ -24,6 +24,7 @@ from s3bench.s3.wirelog import Engine, WireLog
 from s3bench.spec.command import parse_transfer
 from s3bench.spec.definition import ClientKind, Definition, Environment, FileBody, Match, Response
 from s3bench.spec.plan import ClientSpec
+from tests.crt import crt_alone
 
 DRIVEN = ["boto3-classic", "boto3-crt", "crt-python"]
 ALL = [*DRIVEN, "s5cmd"]
@@ -106,9 +107,10 @@ def perform(
     definition = Definition(name="x", command=words, environment=Environment(config=config))
     call = invocation(found, definition, parse_transfer(words), endpoint, sandbox)
     sandbox.config_file.write_text(call.config_text)
-    done = subprocess.run(
-        call.argv, env=call.env, cwd=sandbox.work, capture_output=True, text=True, timeout=50, check=False
-    )
+    with crt_alone(kind):
+        done = subprocess.run(
+            call.argv, env=call.env, cwd=sandbox.work, capture_output=True, text=True, timeout=50, check=False
+        )
     probe = sandbox.probe_file
     marked = probe.read_text().splitlines() if probe is not None and probe.exists() else []
     return [line.split()[0] for line in marked], done.returncode, done.stderr
@@ -227,7 +229,8 @@ def lock_held(name: str) -> Iterator[None]:
     """The CRT's process lock in another process's hands."""
     take = f"lock = awscrt.s3.CrossProcessLock({name!r}); lock.acquire(); print('held', flush=True)"
     code = f"import awscrt.s3, sys; {take}; sys.stdin.read()"
-    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+    program = [sys.executable, "-c", code]
+    with crt_alone("boto3-crt"), subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
         yield

@@ -63,34 +63,53 @@ def aws_cli() -> str:
         pytest.skip(f"needs aws-cli v2, which could not be installed: {error}")
 
 
-@pytest.fixture
-def workspaces(tmp_path: Path) -> Path:
-    path = tmp_path / "workspaces"
-    path.mkdir()
-    return path
+class Place:
+    """A directory of its own for `s3bench`, with its workspaces in it."""
 
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.workspaces = path / "workspaces"
+        self.workspaces.mkdir()
+        self.environment = {**os.environ, "S3BENCH_TMPDIR": str(self.workspaces)}
 
-@pytest.fixture
-def environment(workspaces: Path) -> dict[str, str]:
-    return {**os.environ, "S3BENCH_TMPDIR": str(workspaces)}
-
-
-@pytest.fixture
-def s3bench(environment: dict[str, str], tmp_path: Path) -> Callable[..., Finished]:
-    """Run s3bench with the arguments, in a directory of its own."""
-
-    def run(*arguments: str | Path, timeout_s: float = 55) -> Finished:
+    def s3bench(self, *arguments: str | Path, timeout_s: float = 55) -> Finished:
+        """Run s3bench with the arguments there."""
         process = subprocess.run(
             (*COMMAND, *map(str, arguments)),
-            cwd=tmp_path,
-            env=environment,
+            cwd=self._path,
+            env=self.environment,
             capture_output=True,
             timeout=timeout_s,
             check=False,
         )
         return Finished(process)
 
-    return run
+    def define(self, *definitions: Definition) -> Path:
+        """Write definitions to a file there."""
+        path = self._path / "definitions.json"
+        path.write_text(json.dumps(definitions))
+        return path
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@pytest.fixture
+def workspaces(place: Place) -> Path:
+    return place.workspaces
+
+
+@pytest.fixture
+def environment(place: Place) -> dict[str, str]:
+    return place.environment
+
+
+@pytest.fixture
+def s3bench(place: Place) -> Callable[..., Finished]:
+    """Run s3bench with the arguments, in a directory of its own."""
+    return place.s3bench
 
 
 @pytest.fixture
@@ -107,15 +126,9 @@ def load(environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.fixture
-def define(tmp_path: Path) -> Callable[..., Path]:
+def define(place: Place) -> Callable[..., Path]:
     """Write definitions to a file."""
-
-    def write(*definitions: Definition) -> Path:
-        path = tmp_path / "definitions.json"
-        path.write_text(json.dumps(definitions))
-        return path
-
-    return write
+    return place.define
 
 
 def upload(size_bytes: int, **changes: Any) -> Definition:

@@ -29,6 +29,7 @@ from s3bench.s3.endpoint import ServerProcess
 from s3bench.spec.command import parse_transfer
 from s3bench.spec.definition import ClientKind
 from s3bench.spec.plan import parse_client_spec
+from tests.crt import crt_alone
 
 _LIMIT_S = 50.0
 _AWSCRT_PROGRAM = Path(__file__).parent / "awscrt_program.py"
@@ -129,7 +130,8 @@ class Bench:
         assert transfer is not None
         client = found(kind)
         region = self.credentials.region
-        return self.run(driver_command(client, transfer, self.endpoint, {}, region=region), code=code)
+        with crt_alone(kind):
+            return self.run(driver_command(client, transfer, self.endpoint, {}, region=region), code=code)
 
     def awscrt(self, *requests: Mapping[str, object]) -> list[str]:
         """Have awscrt's S3 client make `requests` (see `awscrt_program`); how each ended."""

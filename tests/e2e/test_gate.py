@@ -199,32 +199,6 @@ def test_a_gate_that_runs_out_of_time_is_inconclusive_and_says_so(s3bench: Run, 
     assert "--max-time 0.01s was over" in finished.out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((), "one of three things"),
-        (("--baseline", "s5cmd"), "--baseline and --candidate go together"),
-        (("a.json",), "takes two, not 1"),
-        (("--baseline", "s5cmd", "--candidate", "s5cdm"), "did you mean `s5cmd`"),
-        (("--baseline", "s5cmd", "--candidate", "cli-classic@9.9.9", "-k", "4KB"), "not installed"),
-        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--pairs", "10,9"), "--pairs 10,9"),
-        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--pairs", "4"), "nothing could ever FAIL"),
-        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--metric", "totaltime"), "did you mean total_time"),
-        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--exact", "request"), "did you mean requests"),
-        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--zone", "total_time=6%,2%"), "--zone"),
-        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--max-time", "soon"), "--max-time soon"),
-        (("--replay", "missing.json"), "cannot read missing.json"),
-        (("--replay", "missing.json", "--baseline", "s5cmd", "--candidate", "s5cmd"), "one of three things"),
-    ],
-)
-def test_bad_input_is_refused_before_anything_runs(s3bench: Run, arguments: tuple[str, ...], said: str) -> None:
-    finished = s3bench("gate", *arguments)
-    assert finished.code in {2, 4} if "9.9.9" in str(arguments) else finished.code == 2, finished.err
-    assert said in finished.err
-    assert not finished.out
-    assert "Traceback" not in finished.err
-
-
 def test_nothing_is_overwritten_unasked(s3bench: Run, define: Define, tmp_path: Path) -> None:
     for option in ("-o", "--junit", "--comment"):
         path = tmp_path / "precious"

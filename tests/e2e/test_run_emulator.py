@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.crt import crt_alone
 from tests.e2e.conftest import MIB, Finished, download, starting, upload
 
 Run = Callable[..., Finished]
@@ -103,14 +104,13 @@ def test_boto3s_crt_obeys_its_settings_on_the_wire(s3bench: Run, define: Define)
         download(24 * MIB), clients=["boto3-crt"], command=["s3", "cp", "s3://bucket/remote", "landed", "--quiet"]
     )
     up = unscripted(upload(12 * MIB), clients=["boto3-crt"])
-    finished = s3bench(
-        "run", *EMULATOR, "--network", "ttfb=50ms,bandwidth=20MB/s",
-        define(
-            configured(down, "slow", multipart_chunksize="1MB", target_bandwidth="1Gb/s"),
-            configured(down, "three", multipart_chunksize="1MB", max_concurrent_requests="3"),
-            configured(up, "whole", multipart_threshold="16MB"),
-        ),
-    )  # fmt: skip
+    definitions = define(
+        configured(down, "slow", multipart_chunksize="1MB", target_bandwidth="1Gb/s"),
+        configured(down, "three", multipart_chunksize="1MB", max_concurrent_requests="3"),
+        configured(up, "whole", multipart_threshold="16MB"),
+    )
+    with crt_alone("boto3-crt"):
+        finished = s3bench("run", *EMULATOR, "--network", "ttfb=50ms,bandwidth=20MB/s", definitions)
     assert finished.code == 0, finished.err + finished.out
     slow, three, whole = (result["measurements"][0]["wire"] for result in finished.results)
     assert slow["requests"] == three["requests"] >= 24

@@ -85,7 +85,7 @@ VALIDATOR = jsonschema.Draft202012Validator(json_schema())
 
 
 @given(written=definitions())
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_right_definitions_parse_and_plan_and_fit_the_schema(written: list[dict[str, Any]]) -> None:
     parsed = parse_definitions(json.dumps(written), "x")
     assert len(parsed) == len(written)
@@ -127,7 +127,7 @@ def _with(value: Any, place: tuple[str | int, ...], new: Any) -> Any:
 
 
 @given(data=st.data(), written=definitions(), new=JSON)
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_a_value_replaced_anywhere_parses_or_is_told_with_its_path(
     data: st.DataObject, written: list[dict[str, Any]], new: Any
 ) -> None:

@@ -1,0 +1,36 @@
+"""What `s3bench gate` refuses, before anything runs. What it does is tests/e2e/test_gate.py's."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Here
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "one of three things"),
+        (("--baseline", "s5cmd"), "--baseline and --candidate go together"),
+        (("a.json",), "takes two, not 1"),
+        (("--baseline", "s5cmd", "--candidate", "s5cdm"), "did you mean `s5cmd`"),
+        (("--baseline", "s5cmd", "--candidate", "cli-classic@9.9.9", "-k", "4KB"), "not installed"),
+        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--pairs", "10,9"), "--pairs 10,9"),
+        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--pairs", "4"), "nothing could ever FAIL"),
+        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--metric", "totaltime"), "did you mean total_time"),
+        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--exact", "request"), "did you mean requests"),
+        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--zone", "total_time=6%,2%"), "--zone"),
+        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--max-time", "soon"), "--max-time soon"),
+        (("--replay", "missing.json"), "cannot read missing.json"),
+        (("--replay", "missing.json", "--baseline", "s5cmd", "--candidate", "s5cmd"), "one of three things"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_runs(
+    here: Here, arguments: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    finished = here("gate", *arguments, cwd=tmp_path)
+    assert finished.returncode in {2, 4} if "9.9.9" in str(arguments) else finished.returncode == 2, finished.stderr
+    assert said in finished.stderr
+    assert not finished.stdout
+    assert "Traceback" not in finished.stderr
+    assert list(tmp_path.iterdir()) == []
