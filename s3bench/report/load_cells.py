@@ -10,6 +10,7 @@ from itertools import groupby
 from statistics import median
 from types import MappingProxyType
 
+from s3bench.report.run_summary import clipped
 from s3bench.report.terminal import printable
 from s3bench.results.document import NODE, Document, Result, Status
 from s3bench.results.load import Latency, Load
@@ -78,7 +79,7 @@ class LoadRow:
     @property
     def node(self) -> str:
         """The node whose part it is."""
-        return printable(self.dimensions.get(NODE, ""))
+        return clipped(self.dimensions.get(NODE, ""))
 
     @property
     def is_whole(self) -> bool:
