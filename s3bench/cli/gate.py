@@ -193,7 +193,7 @@ def _waivers(path: Path | None) -> tuple[Waiver, ...]:
 
 
 def _documents(options: GateOptions, record: GateRecord) -> GateRecord:
-    baseline, candidate = (read_document(path) for path in options.files)
+    baseline, candidate = (read_document(path).without_parts() for path in options.files)
     before, after = program_of(baseline), program_of(candidate)
     is_of_load = baseline.is_of_load and candidate.is_of_load
     if is_of_load and not options.metrics:

@@ -11,6 +11,7 @@ from s3bench.errors import BadInput
 from s3bench.load.operation import Kind
 from s3bench.load.profile import Profile
 from s3bench.load.written import Wishes
+from s3bench.results.document import NODE
 
 _JOB = (
     "operation",
@@ -99,6 +100,8 @@ def check_plan(options: LoadOptions, wishes: Wishes, profile: Profile) -> None:
                 "--workers-per-node says how many",
                 "leave `workers` out of the profile",
             )
+        if options.cluster is not None:
+            _check_dimensions(profile)
     else:
         _check_emulated(options, wishes)
     if (options.key_file is not None or options.list_existing is not None) and any(
@@ -119,6 +122,15 @@ def check_plan(options: LoadOptions, wishes: Wishes, profile: Profile) -> None:
         raise BadInput("--format csv writes a matrix", "there is none", "add --matrix, or take --csv FILE for seconds")
     if options.slo is not None:
         _check_slo(profile)
+
+
+def _check_dimensions(profile: Profile) -> None:
+    if any(NODE in dimension for phase in profile.phases for dimension in phase.dimensions):
+        raise BadInput(
+            f"--cluster goes without the profile's dimension `{NODE}`",
+            "it tells what each machine did",
+            "give that dimension another name",
+        )
 
 
 def _check_emulated(options: LoadOptions, wishes: Wishes) -> None:

@@ -90,7 +90,7 @@ def report_command(
         check_output(output, force=force)
     read = [(str(file), read_document(file)) for file in files]
     documents = [document for _, document in narrowed(read, benchmarks)]
-    text = _tables(files, documents) if form is None else _joined(documents, Format(form))
+    text = _tables(files, documents) if form is None else RENDERINGS[Format(form)].text_of(documents)
     _give(text, output)
     if form is not None:
         for line in (*_shortfalls(files, documents), *_too_long(text, form)):
@@ -160,13 +160,6 @@ def _format_lines() -> Iterator[str]:
     yield f"{_HTML:{width}}  .{_HTML:5} one page with charts and tables, for people; -o NAME.html alone says it"
 
 
-def _joined(documents: Sequence[Document], form: Format) -> str:
-    rendering = RENDERINGS[form]
-    if len(documents) > 1 and rendering.render_several is not None:
-        return rendering.render_several(documents)
-    return rendering.render(documents[0])
-
-
 def _tables(files: Sequence[Path], documents: Sequence[Document]) -> str:
     """The table of each document, below its name where there are several."""
     tables = [_table(document) for document in documents]
@@ -195,9 +188,10 @@ def _too_long(text: str, form: str) -> Iterator[str]:
 def _shortfalls(files: Sequence[Path], documents: Sequence[Document]) -> Iterator[str]:
     """What the figures in a file do not tell: results without any, and failed iterations."""
     for file, document in zip(files, documents, strict=True):
-        empty = sum(not result.measurements for result in document.results)
-        failed = sum(len({failure.iteration for failure in result.errors}) for result in document.results)
-        words = [f"{empty} of {len(document.results)} results without a measurement"] if empty else []
+        results = document.without_parts().results
+        empty = sum(not result.measurements for result in results)
+        failed = sum(len({failure.iteration for failure in result.errors}) for result in results)
+        words = [f"{empty} of {len(results)} results without a measurement"] if empty else []
         words += [f"{failed} failed iteration{'s' * (failed != 1)}"] if failed else []
         if words:
             yield f"{printable(str(file))}: {', '.join(words)}"

@@ -1,6 +1,7 @@
 """What is kept of a document: its own text, and rows from which lists and trends are made.
 
-Owns identity, compression and index. Pure: `s3bench.history.store` writes the rows.
+Owns identity, compression and index; the parts of single nodes stay in the text alone. Pure: `s3bench.history.store`
+writes the rows.
 """
 
 import hashlib
@@ -42,7 +43,7 @@ class Indexed:
 def index_document(text: bytes, *, source: str) -> Indexed:
     """Take a results document apart. Raises `BadInput`, naming `source`, for whatever is no results document."""
     try:
-        document = parse_document(text, source=source)
+        document = parse_document(text, source=source).without_parts()
         identity = identity_of(text)
     except RecursionError as error:
         raise BadInput(f"{source} is no results document", "its objects are nested too deeply") from error

@@ -13,13 +13,12 @@ import msgspec
 from s3bench.load.findings import Findings
 from s3bench.load.nodes import NodeFindings, node_name
 from s3bench.load.profile import Phase
-from s3bench.results.document import Client, Document, Result, Status
+from s3bench.results.document import NODE, Client, Document, Result, Status
 from s3bench.results.load import Load
 from s3bench.results.measurement import Failure, Harness, Measurement, Milestones
 
 ENGINE = "s3bench"
 _JOB = "job"
-_NODE = "node"
 
 
 def client(version: str) -> Client:
@@ -61,7 +60,7 @@ def _of_node(node: NodeFindings, findings: Findings, phase: Phase, iteration: in
     """What one node did. Its memory is not told apart; losses are told of the whole, which has them as errors."""
     alone = replace(findings, whole=node.load, cpu_s=node.cpu_s, warnings=(), losses=())
     measurement = _measurement(node.load, alone, iteration=iteration, peak_memory_bytes=None)
-    return _result(_blank(node.load, (*phase.dimensions, {_NODE: node_name(node.node)}), version), measurement, alone)
+    return _result(_blank(node.load, (*phase.dimensions, {NODE: node_name(node.node)}), version), measurement, alone)
 
 
 def _result(blank: Result, measurement: Measurement, findings: Findings) -> Result:

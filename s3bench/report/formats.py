@@ -45,13 +45,22 @@ class Format(StrEnum):
 class Rendering:
     """How a document becomes a format: its function, the usual extension of a file, and one line of what it is for.
 
-    `render_several` renders documents into one file; it is `None` where a file holds one alone.
+    `render_several` renders documents into one file; it is `None` where a file holds one alone. `has_parts`: it holds
+    what single nodes of a cluster did too; not so where its readers judge, draw or charge for each result by itself.
     """
 
     render: Callable[[Document], str]
     extension: str
     description: str
     render_several: Callable[[Sequence[Document]], str] | None = None
+    has_parts: bool = False
+
+    def text_of(self, documents: Sequence[Document]) -> str:
+        """Render one document, or several into one file."""
+        shown = documents if self.has_parts else [each.without_parts() for each in documents]
+        if len(shown) > 1 and self.render_several is not None:
+            return self.render_several(shown)
+        return self.render(shown[0])
 
 
 def _render_markdowns(documents: Sequence[Document]) -> str:
@@ -72,13 +81,17 @@ def _render_otava_configs(documents: Sequence[Document]) -> str:
 RENDERINGS: Mapping[Format, Rendering] = MappingProxyType(
     {
         Format.CSV: Rendering(
-            render=render_csv, extension="csv", description="a line for each measurement, every metric a column"
+            render=render_csv,
+            extension="csv",
+            description="a line for each measurement, every metric a column",
+            has_parts=True,
         ),
         Format.MARKDOWN: Rendering(
             render=render_markdown,
             extension="md",
             description="tables for a pull request: medians with intervals",
             render_several=_render_markdowns,
+            has_parts=True,
         ),
         Format.PYPERF: Rendering(
             render=render_pyperf, extension="json", description="for `pyperf stats` and `pyperf compare_to`"

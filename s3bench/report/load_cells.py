@@ -1,6 +1,7 @@
 """What the reports of a load run share: its results as rows and phases, and each figure as text.
 
-Owns the way from a document to rows: a row is one kind of operation in one phase, with one `Load` for each loop.
+Owns the way from a document to rows: a row is one kind of operation in one phase, with one `Load` for each loop. What
+single nodes of a cluster did stands behind the row of all of them together.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,8 +10,9 @@ from itertools import groupby
 from statistics import median
 from types import MappingProxyType
 
+from s3bench.report.run_summary import clipped
 from s3bench.report.terminal import printable
-from s3bench.results.document import Document, Result, Status
+from s3bench.results.document import NODE, Document, Result, Status
 from s3bench.results.load import Latency, Load
 from s3bench.units import render_bytes, render_seconds
 
@@ -45,10 +47,14 @@ FIRST_BYTE_PERCENTILES = ("p50", "p99")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadRow:
-    """One kind of operation in one phase: a result of the document, and what each of its loops showed."""
+    """One kind of operation in one phase: a result of the document, and what each of its loops showed.
+
+    `nodes` are the rows of single nodes, where there are several.
+    """
 
     result: Result
     loops: tuple[Load, ...]
+    nodes: tuple["LoadRow", ...] = ()
 
     @property
     def kind(self) -> str:
@@ -69,6 +75,11 @@ class LoadRow:
     def phase(self) -> str:
         """What tells the phase from others: its dimensions; empty without any."""
         return printable(" ".join(f"{name}={value}" for name, value in self.dimensions.items()))
+
+    @property
+    def node(self) -> str:
+        """The node whose part it is."""
+        return clipped(self.dimensions.get(NODE, ""))
 
     @property
     def is_whole(self) -> bool:
@@ -113,9 +124,21 @@ class LoadPhase:
 
 
 def load_rows(document: Document) -> tuple[LoadRow, ...]:
-    """The document's results that are of a load run, in its order."""
-    rows = ((result, tuple(load for each in result.measurements if (load := each.load))) for result in document.results)
-    return tuple(LoadRow(result=result, loops=loops) for result, loops in rows if loops)
+    """The document's results that are of a load run, in its order; parts of nodes behind the row of the whole."""
+    parts: dict[tuple[object, ...] | None, list[LoadRow]] = {}
+    whole = document.without_parts()
+    if whole is not document:
+        for result in document.results:
+            parts.setdefault(result.whole_identity, []).append(LoadRow(result=result, loops=_loops(result)))
+    rows = (
+        LoadRow(result=result, loops=_loops(result), nodes=tuple(parts.get(result.identity, ())))
+        for result in whole.results
+    )
+    return tuple(row for row in rows if row.loops)
+
+
+def _loops(result: Result) -> tuple[Load, ...]:
+    return tuple(load for each in result.measurements if (load := each.load))
 
 
 def load_phases(rows: Sequence[LoadRow]) -> tuple[LoadPhase, ...]:

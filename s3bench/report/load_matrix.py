@@ -21,7 +21,7 @@ from s3bench.report.load_cells import (
     load_rows,
     rate_text,
 )
-from s3bench.report.load_notes import document_notes, phase_notes
+from s3bench.report.load_notes import NODES, document_notes, phase_notes
 from s3bench.report.terminal import BOLD, DIM, RED, YELLOW, painter, printable
 from s3bench.results.document import Document
 from s3bench.results.load import Latency, Load
@@ -119,7 +119,7 @@ def _ms_text(seconds: float | None) -> str:
 
 def _notes(rows: Sequence[LoadRow], paint: Callable[[str, str], str]) -> Iterator[str]:
     for phase in load_phases(rows):
-        for kind, words in phase_notes(phase):
+        for kind, words in (note for note in phase_notes(phase) if note[0] != NODES):
             yield f"{_INDENT}{paint(kind, YELLOW)}: {_threads(phase.rows[0])} threads: {printable(words)}"
 
 

@@ -10,6 +10,7 @@ from s3bench.report.load_cells import (
     LoadPhase,
     LoadRow,
     count_text,
+    operations_rate_of,
     ranges_text,
     rate_text,
     seconds_text,
@@ -26,11 +27,14 @@ _BOTTLENECKS = {
     "server": "the server: the client had CPU time to spare",
 }
 
+NODES = "nodes"
+"""The kind of the note that tells how evenly the nodes took part."""
+
 Note = tuple[str, str]
 
 
 def phase_notes(phase: LoadPhase) -> Iterator[Note]:
-    """The notes of a phase: the kind of each (`failed`, `retried`, `stalled`, `bottleneck`, ...), and the sentence."""
+    """The notes of a phase: the kind of each (`failed`, `stalled`, `nodes`, `bottleneck`, ...), and the sentence."""
     for row in phase.kinds:
         yield from _failure_notes(row)
     whole = [row for row in phase.rows if row.is_whole]
@@ -38,6 +42,7 @@ def phase_notes(phase: LoadPhase) -> Iterator[Note]:
         yield from _stall_notes(row)
     for row in whole:
         yield from _window_notes(row)
+        yield from _node_notes(row)
     for row in phase.kinds:
         if repeated := row.total(lambda load: load.repeated or 0):
             cold = row.total(lambda load: load.operations) - repeated
@@ -48,10 +53,11 @@ def phase_notes(phase: LoadPhase) -> Iterator[Note]:
 def document_notes(document: Document) -> Iterator[Note]:
     """Warnings, those inside measurements once of each kind, and the errors that left a loop without figures."""
     yield from (("warning", words) for words in document.warnings)
-    for doubt in gather_doubts(document.results):
+    results = document.without_parts().results
+    for doubt in gather_doubts(results):
         where = _subject(doubt.results[0]) if len(doubt.results) == 1 else f"{len(doubt.results)} results"
         yield "warning", f"{where}: {doubt.words}"
-    for result in document.results:
+    for result in results:
         for failure in result.errors:
             why = f": {' '.join(failure.why.split())}" if failure.why else ""
             yield "error", f"{_subject(result)}, loop {failure.iteration + 1}: {failure.what}{why}"
@@ -114,6 +120,15 @@ def _window_notes(row: LoadRow) -> Iterator[Note]:
         if load.unfinished:
             words = f"{where}: {_plural(load.unfinished, 'operation')} in flight at the end, of which "
             yield "unfinished", f"{words}{count_text(load.late or 0)} ended well afterwards; none counts"
+
+
+def _node_notes(row: LoadRow) -> Iterator[Note]:
+    """How evenly the nodes of a cluster took part: the slowest and the fastest of them."""
+    rates = sorted((rate, node.node) for node in row.nodes if (rate := node.median(operations_rate_of)) is not None)
+    if rates:
+        (slowest, last), (fastest, first) = rates[0], rates[-1]
+        spread = f"{rate_text(slowest)}/s ({last}) to {rate_text(fastest)}/s ({first})"
+        yield NODES, f"{row.label}: {len(rates)} of them, {spread}"
 
 
 def _bottleneck_notes(load: Load) -> Iterator[Note]:

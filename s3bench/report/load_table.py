@@ -29,7 +29,7 @@ from s3bench.report.load_cells import (
     service_of,
     spread_text,
 )
-from s3bench.report.load_notes import document_notes, phase_notes
+from s3bench.report.load_notes import NODES, document_notes, phase_notes
 from s3bench.report.sparkline import sparkline, stretches
 from s3bench.report.terminal import BOLD, DIM, RED, YELLOW, painter, printable
 from s3bench.results.document import Document
@@ -38,7 +38,7 @@ from s3bench.results.load import Latency, Load
 _INDENT = "  "
 _HISTORY_SECONDS_MIN = 5
 _HISTORY_WIDTH_MIN, _HISTORY_WORDS_WIDTH = 10, 54
-_COLORS = {"failed": RED, "failure": RED, "reads": DIM, "unfinished": DIM}
+_COLORS = {"failed": RED, "failure": RED, "reads": DIM, "unfinished": DIM, NODES: DIM}
 
 _RANKS = {"p90": 6, "p99.9": 3, "max": 2}
 """Of the columns of latencies (`columns.Column`); the others stay always."""

@@ -13,7 +13,7 @@ History of the format (`schema_version`):
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Self
@@ -26,6 +26,9 @@ from s3bench.results.collection import without_collection
 from s3bench.results.measurement import Failure, Measurement
 
 SCHEMA_VERSION = 4
+
+NODE = "node"
+"""The last dimension of a result that tells what one node of a cluster did of another result."""
 
 _INDENT = 2
 _NUMBERS = re.compile(rb"\[\n[-+.eE0-9nul, \n]+\]")
@@ -64,6 +67,15 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def identity(self) -> tuple[object, ...]:
         """What tells this result from all others in a document."""
         return self.name, tuple(tuple(dimension.items()) for dimension in self.dimensions), self.client.label
+
+    @property
+    def whole_identity(self) -> tuple[object, ...] | None:
+        """The identity of the result that this one is a node's part of, were it one; `None` when it cannot be."""
+        if not self.dimensions or tuple(self.dimensions[-1]) != (NODE,):
+            return None
+        if any(measurement.load is None for measurement in self.measurements):
+            return None
+        return msgspec.structs.replace(self, dimensions=self.dimensions[:-1]).identity
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -133,6 +145,18 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def selected(self, picks: Callable[[tuple[str, ...]], bool]) -> Self:
         """Keep the results whose labels `picks` accepts: name, values of dimensions, client, tags."""
         kept = tuple(each for each in self.results if picks(each.labels))
+        return msgspec.structs.replace(self, results=kept)
+
+    def without_parts(self) -> Self:
+        """Leave out what single nodes of a cluster did, where the result of all of them together is there too.
+
+        Readers that judge or count take this document: a part is no benchmark of its own. Only `s3bench load --cluster`
+        writes `options.cluster`, and it refuses a dimension `node` of the user's, so that none is taken for a part.
+        """
+        if not isinstance(self.options.get("cluster"), Mapping):
+            return self
+        known = {result.identity for result in self.results}
+        kept = tuple(each for each in self.results if each.whole_identity not in known)
         return msgspec.structs.replace(self, results=kept)
 
     def with_warnings(self, warnings: Iterable[str]) -> Self:

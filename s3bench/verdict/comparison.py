@@ -9,13 +9,14 @@ History of the format (`schema_version`):
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NoReturn
 
 import msgspec
 
 import s3bench
 from s3bench.errors import BadInput
-from s3bench.results.document import Client, Result
+from s3bench.results.document import NODE, Client, Result
 from s3bench.results.metrics import METRICS, METRICS_BY_NAME
 from s3bench.spec.reader import nearest, one_of
 from s3bench.verdict.difference import (
@@ -143,9 +144,11 @@ def compare(
 ) -> Comparison:
     """Compare documents with the first, or, with `by`, the groups within them with the first or with `baseline`.
 
-    Raises `BadInput` when there is nothing to compare.
+    The parts of single nodes are compared with `by="node"` alone. Raises `BadInput` when there is nothing to compare.
     """
     chosen = choose_metrics(metrics)
+    if by != NODE:
+        sources = [replace(source, document=source.document.without_parts()) for source in sources]
     grouping = _grouping(sources, by=by, baseline=baseline)
     first, *others = grouping.groups
     matchings = [match(first, other) for other in others]

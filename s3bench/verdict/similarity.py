@@ -33,6 +33,7 @@ _MACHINE = {
     "python": "Python",
     "git_commit": "s3bench checkout",
 }
+_CLUSTER = "cluster"
 _SIZES = frozenset({"memory_total", "memory_limit"})
 _MEMORY_TOLERANCE = 0.02  # kernels reserve a little more or less of the same memory
 _CHANGES_NO_FIGURE = frozenset({"num_iterations", "timeout", "run", "loops", "seed"})
@@ -57,7 +58,7 @@ def _differences(first: Document, second: Document) -> Iterator[tuple[str, str, 
     if first.s3bench != second.s3bench:
         yield "s3bench", first.s3bench, second.s3bench
     for key in dict.fromkeys((*first.options, *second.options)):
-        before, after = first.options.get(key), second.options.get(key)
+        before, after = (_setting(key, options.get(key)) for options in (first.options, second.options))
         if before != after and key not in _CHANGES_NO_FIGURE:
             yield key.replace("_", " "), _rendered(key, before), _rendered(key, after)
 
@@ -69,6 +70,16 @@ def _memory(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[tup
     if before and after and abs(after - before) <= _MEMORY_TOLERANCE * before:
         return
     yield "amount of memory", _rendered("memory_total", before), _rendered("memory_total", after)
+
+
+def _setting(key: str, value: object) -> object:
+    """What counts of an option: of a cluster its size and its engine, and not the clocks and times of one run."""
+    match value:
+        case {"nodes": list(nodes), "workers_per_node": workers, **engine} if key == _CLUSTER:
+            named = " ".join(str(engine[name]) for name in ("engine", "version") if name in engine)
+            return f"{len(nodes)} nodes with {workers} workers each, by {named}"
+        case _:
+            return value
 
 
 def _rendered(key: str, value: object) -> str:

@@ -25,7 +25,7 @@ from s3bench.report.load_cells import (
     service_of,
     spread_text,
 )
-from s3bench.report.load_notes import Note, document_notes, phase_notes
+from s3bench.report.load_notes import NODES, Note, document_notes, phase_notes
 from s3bench.report.page.section import Cell, Column, Line, Mood, Table
 from s3bench.report.run_summary import clipped
 from s3bench.results.document import Document
@@ -37,7 +37,10 @@ LINE_MAX = 1000
 LINES_MAX = 60
 """The most notes of a kind of place; there may be one for each of thousands of phases."""
 
-_MOODS = {"failed": Mood.BAD, "failure": Mood.BAD, "error": Mood.BAD, "reads": Mood.PLAIN, "unfinished": Mood.PLAIN}
+_MOODS = {
+    **dict.fromkeys(("failed", "failure", "error"), Mood.BAD),
+    **dict.fromkeys(("reads", "unfinished", NODES), Mood.PLAIN),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from s3bench.report.load_cells import LoadPhase, LoadRow, bytes_rate, load_phases, load_rows
 from s3bench.report.load_matrix import cells
-from s3bench.report.load_notes import phase_notes
+from s3bench.report.load_notes import NODES, phase_notes
 from s3bench.report.page.load_backdrop import Instance, backdrop
 from s3bench.report.page.load_distribution import SERIES_MAX, distributions, histogram_figure, percentile_figure
 from s3bench.report.page.load_failures import failure_table
@@ -24,7 +24,7 @@ from s3bench.report.page.load_overview import (
 from s3bench.report.page.load_rates import rate_figure
 from s3bench.report.page.load_seconds import warmup_s
 from s3bench.report.page.load_timeline import Timeline
-from s3bench.report.page.section import Figure, Line, Mood, Section
+from s3bench.report.page.section import Figure, Line, Mood, Section, Table
 from s3bench.report.run_summary import clipped
 from s3bench.results.document import Document
 
@@ -43,7 +43,7 @@ ROWS_MAX = 500
 GRIDS_MAX = 4
 """The most kinds of operation whose matrix is drawn."""
 
-_IN_TABLE = frozenset({"reads", "unfinished"})
+_IN_TABLE = frozenset({"reads", "unfinished", NODES})
 
 
 def load_sections(document: Document) -> tuple[Section, ...]:
@@ -94,9 +94,16 @@ def _phase_sections(document: Document, phases: Sequence[LoadPhase]) -> Iterator
             name=f"phase-{number}",
             title=clipped(phase.title or phase.rows[0].label),
             lines=(*phase_lines(phase), *_left_out(phase)),
-            tables=(failures,) if failures else (),
+            tables=(*((failures,) if failures else ()), *_nodes(phase)),
             figures=(*_timelines(document, phase, is_detailed=is_detailed), *_distributions(phase)),
         )
+
+
+def _nodes(phase: LoadPhase) -> Iterator[Table]:
+    """What each node of a cluster did."""
+    for row in phase.rows:
+        if row.nodes:
+            yield results_table(row.nodes[:ROWS_MAX])
 
 
 def _left_out(phase: LoadPhase) -> Iterator[Line]:
