@@ -20,7 +20,7 @@ _WORDS_MAX = 600
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 IDLE_COST = (
-    "Ray's own processes run beside the load generator on every node; idle they were measured at 3.5 % of a core and "
+    "Ray's own processes run beside s3bench on every node; idle they were measured at 3.5 % of a core and "
     "0.5 GB of memory a node (Ray 2.60)"
 )
 
@@ -59,9 +59,10 @@ class RayFleet:
 
 
 @contextlib.contextmanager
-def connect(address: str, *, nodes: int | None) -> Iterator[RayFleet]:
+def connect(address: str, *, nodes: int | None, actor: type = Node, alone: bool = False) -> Iterator[RayFleet]:
     """Place a process on each of `nodes` machines of the cluster at `address`, on all of them without a number.
 
+    `actor` is what lives in it, and `alone` keeps Ray from running anything else there meanwhile (on all machines).
     They are ended with the context. `address` is `auto`, for a cluster that this machine is part of, or
     `ray://HOST:PORT`. Raises `BadInput` without Ray, without a cluster, and when too few machines have a core to spare.
     """
@@ -76,11 +77,12 @@ def connect(address: str, *, nodes: int | None) -> Iterator[RayFleet]:
                 f"the cluster has {len(there)} nodes with a core for us, and --nodes asks for {wanted}",
                 fix="start Ray on more machines (docs/cluster.md), or ask for fewer",
             )
-        group = _reserved(ray, wanted, stack)
+        assert nodes is None or not alone
+        group = _reserved(ray, [node["Resources"]["CPU"] if alone else 1 for node in there[:wanted]], stack)
         bundles = ray.util.placement_group_table(group)["bundles_to_node_id"]
         addresses = {node["NodeID"]: node["NodeManagerAddress"] for node in there}
         hosts = tuple(addresses.get(bundles[node], "") for node in range(wanted))
-        yield RayFleet(ray, _placed(ray, group, wanted, stack), address=address, hosts=hosts)
+        yield RayFleet(ray, _placed(ray, group, actor, wanted, stack), address=address, hosts=hosts)
 
 
 def _imported() -> ModuleType:
@@ -114,22 +116,23 @@ def _join(ray: ModuleType, address: str) -> None:
             signal.signal(number, handler)
 
 
-def _reserved(ray: ModuleType, nodes: int, stack: contextlib.ExitStack) -> Any:
-    """A placement group with a core on each of so many machines, no two on the same."""
-    group = ray.util.placement_group([{"CPU": 1}] * nodes, strategy="STRICT_SPREAD")
+def _reserved(ray: ModuleType, cores: Sequence[float], stack: contextlib.ExitStack) -> Any:
+    """A placement group with so many cores on each of so many machines, no two on the same."""
+    group = ray.util.placement_group([{"CPU": count} for count in cores], strategy="STRICT_SPREAD")
     stack.callback(ray.util.remove_placement_group, group)
     if not group.wait(_PLACE_S):
         raise BadInput(
-            f"{nodes} nodes with a free core were not to be had within {_PLACE_S:g} s",
+            f"{len(cores)} nodes with {'a core' if max(cores) <= 1 else 'all cores'} free were not to be had "
+            f"within {_PLACE_S:g} s",
             "other work holds the cores of the cluster (`ray status` tells)",
             "wait for it to end, or ask for fewer --nodes",
         )
     return group
 
 
-def _placed(ray: ModuleType, group: Any, nodes: int, stack: contextlib.ExitStack) -> list[Any]:
+def _placed(ray: ModuleType, group: Any, actor: type, nodes: int, stack: contextlib.ExitStack) -> list[Any]:
     """Start a process on each machine of a placement group."""
-    remote = ray.remote(Node)
+    remote = ray.remote(actor)
     actors = []
     for node in range(nodes):
         place = ray.util.scheduling_strategies.PlacementGroupSchedulingStrategy(

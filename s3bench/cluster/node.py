@@ -54,15 +54,7 @@ class Node:
     def facts(self) -> dict[str, Any]:
         """What this node is, as `NodeFacts` in plain types: who asks may have another version."""
         self._hear()
-        facts = NodeFacts(
-            protocol=PROTOCOL,
-            s3bench=s3bench.__version__,
-            python=platform.python_version(),
-            cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
-            machine=msgspec.to_builtins(machine_facts()),
-        )
-        told: dict[str, Any] = msgspec.to_builtins(facts)
-        return told
+        return facts_here()
 
     def clock(self) -> tuple[int, int]:
         """The monotonic clock, which the load goes by, and the time of day, which signatures carry; nanoseconds."""
@@ -172,6 +164,19 @@ class Node:
         path = self._directory / f"file-{number}"
         path.write_bytes(data)
         return path
+
+
+def facts_here() -> dict[str, Any]:
+    """What this process and its machine are, as `NodeFacts` in plain types."""
+    facts = NodeFacts(
+        protocol=PROTOCOL,
+        s3bench=s3bench.__version__,
+        python=platform.python_version(),
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        machine=msgspec.to_builtins(machine_facts()),
+    )
+    told: dict[str, Any] = msgspec.to_builtins(facts)
+    return told
 
 
 def _localized(order: Prepare, local: Mapping[str, str]) -> Prepare:
