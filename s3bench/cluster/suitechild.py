@@ -57,7 +57,7 @@ class Child:
         return self._stderr.read_bytes()[-_SAID_BYTES:].decode("utf-8", "replace").strip()
 
     def stop(self) -> None:
-        """Let it end as Ctrl-C does: its clients at once, and what it has measured is kept."""
+        """Let it end as Ctrl-C does: its clients at once, and what it has measured is kept. May be called again."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()

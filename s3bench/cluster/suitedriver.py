@@ -146,12 +146,13 @@ class SuiteDriver:
         yield from self._without(board, tuple(dealt), answers, limit_s=_BEGIN_S)
 
     def _wait(self, board: Board, limit_s: float) -> None:
-        """Wait a while; when it is time to stop, say so to all once."""
+        """Wait a while; when it is time to stop, say so to all that do something, until they have stopped."""
         if self._stop_at_s is not None:
             self._sleep(_STOP_POLL_S)
         elif self._pause(limit_s):
             self._stop_at_s = self._now_s() + _STOP_S
             board.clear()
+        if self._stop_at_s is not None:
             self._fleet.ask("stop", dict.fromkeys(board.doing, ()), limit_s=_ANSWER_S)
 
     def _hear(self, board: Board) -> Iterator[Event]:

@@ -76,7 +76,9 @@ class SuiteNode:
     def begin(self, chunk: int, arguments: tuple[str, ...], keys: Mapping[str, str]) -> None:
         """Start `s3bench ARGUMENTS` for a unit; `keys` are variables for its environment alone."""
         self._hear()
-        assert self._child is None or self._child.exit_code is not None, "one unit at a time"
+        if self._child is not None:
+            assert self._child.exit_code is not None, "one unit at a time"
+            self._child.stop()
         self._is_orphan = False
         own = {name: value for name, value in environ.items() if not (keys and name in _OWN_KEYS)}
         self._child = Child(

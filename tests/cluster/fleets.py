@@ -11,6 +11,7 @@ import s3bench
 from s3bench.cluster.fleet import Gone
 from s3bench.cluster.message import PROTOCOL, NodeReport, Reports, decode_begins, decode_prepares, encode
 from s3bench.cluster.node import Node
+from s3bench.cluster.suitenode import SuiteNode
 from s3bench.load.findings import Account
 from s3bench.load.message import Prepare, Prepared, Ready
 
@@ -18,7 +19,9 @@ from s3bench.load.message import Prepare, Prepared, Ready
 class LocalFleet:
     """Real nodes, asked one after the other. Those in `silent` do not hear, those in `gone` are not there."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
+    hosts = ("127.0.0.1",)
+
+    def __init__(self, nodes: Sequence[Node] | Sequence[SuiteNode]) -> None:
         self._nodes = nodes
         self.nodes = len(nodes)
         self.facts: Mapping[str, object] = {"engine": "none"}

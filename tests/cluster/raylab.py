@@ -24,7 +24,7 @@ from s3bench.clients.environment import FAKE_CREDENTIALS
 BUCKET = "data"
 
 _CLONE_NEWNET = 0x40000000
-_LOAD = "from s3bench.cli.main import main; main()"
+_S3BENCH = "from s3bench.cli.main import main; main()"
 _PORT = 6379
 _START_S = 60.0
 _STOP_S = 15.0
@@ -92,7 +92,7 @@ class RayNode:
 
 
 class RayLab:
-    """A cluster, and the load that is made on it."""
+    """A cluster, and s3bench on it."""
 
     def __init__(self, directory: Path, nodes: int, stack: ExitStack) -> None:
         self._directory = directory
@@ -115,8 +115,12 @@ class RayLab:
 
     def load(self, *arguments: str) -> subprocess.Popen[bytes]:
         """Start `s3bench load --cluster auto`; whoever starts it waits for it."""
+        return self.start("load", "--cluster", "auto", "-b", BUCKET, *arguments)
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start `s3bench`; whoever starts it waits for it."""
         return subprocess.Popen(
-            [sys.executable, "-c", _LOAD, "load", "--cluster", "auto", "-b", BUCKET, *arguments],
+            [sys.executable, "-c", _S3BENCH, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
