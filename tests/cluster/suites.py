@@ -77,6 +77,11 @@ def document_of(unit: Unit, *, ended_at: str | None = "2026-01-01T00:00:09.000Z"
     )
 
 
+def _client(spec: str) -> Client:
+    here = found(spec)
+    return Client(name=here.kind, version=here.version, label=here.label)
+
+
 @dataclass(kw_only=True)
 class SimulatedSuiteNode:
     """Ends each unit, asked for the `turns`th time, with `outcome`, without one as a run that went well.
