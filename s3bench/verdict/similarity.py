@@ -57,9 +57,20 @@ def _differences(first: Document, second: Document) -> Iterator[tuple[str, str, 
     if first.s3bench != second.s3bench:
         yield "s3bench", first.s3bench, second.s3bench
     for key in dict.fromkeys((*first.options, *second.options)):
-        before, after = first.options.get(key), second.options.get(key)
+        before, after = (_of_figures(key, document.options.get(key)) for document in (first, second))
         if before != after and key not in _CHANGES_NO_FIGURE:
             yield key.replace("_", " "), _rendered(key, before), _rendered(key, after)
+
+
+def _of_figures(key: str, value: Any) -> Any:
+    """What of an option can change a figure: of a cluster's facts its engine, and into how many parts a load is cut."""
+    match key, value:
+        case "cluster", {"engine": str(engine), "workers_per_node": workers, "nodes": [*nodes]}:
+            return f"{engine}, {len(nodes)} nodes, {workers} workers on each"
+        case "cluster", {"engine": str(engine)}:
+            return engine
+        case _:
+            return value
 
 
 def _memory(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
