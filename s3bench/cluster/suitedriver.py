@@ -30,7 +30,7 @@ _ANSWER_S = 0.2
 _STOP_POLL_S = 0.05
 _STOP_S = END_S + 5.0
 _PREPARE_S = 120.0
-_BEGIN_S = 30.0
+_BEGIN_S = LEASE_S / 2  # who waits longer for one node loses the others
 _CLOSE_S = 10.0
 
 

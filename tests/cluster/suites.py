@@ -86,7 +86,8 @@ def _client(spec: str) -> Client:
 class SimulatedSuiteNode:
     """Ends each unit, asked for the `turns`th time, with `outcome`, without one as a run that went well.
 
-    It is gone, or silent, from the unit on that is its `gone_at`th or `silent_at`th; stopped, it ends with 130.
+    It is gone, or silent, from the unit on that is its `gone_at`th or `silent_at`th, and never hears what is in `deaf`.
+    Stopped, it ends with 130. `heard_s` is when it was asked.
     """
 
     units: Mapping[int, Unit] = field(default_factory=dict)
@@ -98,17 +99,18 @@ class SimulatedSuiteNode:
     outcome: Outcome | None = None
     gone_at: int | None = None
     silent_at: int | None = None
+    deaf: frozenset[str] = frozenset()
     begun: list[int] = field(default_factory=list)
     arguments: list[tuple[str, ...]] = field(default_factory=list)
     keys: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
     stopped: bool = False
     closed: bool = False
+    heard_s: list[float] = field(default_factory=list)
     _asked: int = 0
 
-    @property
-    def is_silent(self) -> bool:
-        return self.silent_at is not None and len(self.begun) >= self.silent_at
+    def hears(self, question: str) -> bool:
+        return question not in self.deaf and (self.silent_at is None or len(self.begun) < self.silent_at)
 
     def answer(self, question: str, words: Sequence[Any]) -> Any:
         match question:
@@ -158,7 +160,9 @@ class SimulatedSuite:
         self._stop_at_s = stop_at_s
 
     def ask(self, question: str, told: Mapping[int, tuple[object, ...]], *, limit_s: float) -> dict[int, Any]:
-        there = [node for node in told if not self.each[node].is_silent]
+        there = [node for node in told if self.each[node].hears(question)]
+        for node in there:
+            self.each[node].heard_s.append(self.now_s)
         self.now_s += limit_s if len(there) < len(told) else 0.0
         return {node: self.each[node].answer(question, told[node]) for node in there}
 

@@ -1,6 +1,7 @@
 """A suite on simulated nodes: each unit once, whatever becomes of the nodes."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from s3bench.cluster.suitedocument import SuiteDocument
 from s3bench.cluster.suitedriver import SILENCE_S, SuiteDriver, Task, closing
 from s3bench.cluster.suitemessage import Outcome
 from s3bench.cluster.suitemuster import muster_suite
+from s3bench.cluster.suitenode import LEASE_S
 from s3bench.cluster.suiteunit import Unit
 from s3bench.results.document import Document, Status, encode_document
 from tests.cluster.suites import SimulatedSuite, SimulatedSuiteNode, document_of, units_of, upload, written
@@ -122,6 +124,16 @@ def test_a_node_that_falls_silent_is_lost_after_a_while_and_nothing_hangs(units:
     assert performed.errors == ["node-2 was lost"] * 2
     assert SILENCE_S < performed.fleet.now_s < 3 * SILENCE_S
     assert performed.driver.lost == {1: "it did not answer for 15 s"}
+
+
+def test_no_node_waits_for_a_silent_one_longer_than_its_lease_lasts(units: tuple[Unit, ...]) -> None:
+    performed = Performed(units, {"turns": 40}, {"silent_at": 1}, {"deaf": frozenset({"begin"})})
+    assert set(performed.driver.lost) == {1, 2}
+    heard_s = performed.nodes[0].heard_s[1:]  # the first question is the muster's
+    begun_s = heard_s[2]
+    gaps_s = [later - earlier for earlier, later in pairwise(heard_s) if earlier >= begun_s]
+    assert max(gaps_s) < LEASE_S
+    assert performed.errors == ["node-2 was lost"] * 2 + ["node-3 was lost"] * 2
 
 
 def test_without_any_node_left_the_rest_are_errors(units: tuple[Unit, ...]) -> None:
