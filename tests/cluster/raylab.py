@@ -30,6 +30,7 @@ _START_S = 60.0
 _STOP_S = 15.0
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_AUTH_MODE": "disabled",  # whatever tokens this user has
     "RAY_ADDRESS": f"127.0.0.1:{_PORT}",
     "AWS_ACCESS_KEY_ID": FAKE_CREDENTIALS.access_key,
     "AWS_SECRET_ACCESS_KEY": FAKE_CREDENTIALS.secret_key,
