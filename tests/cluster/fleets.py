@@ -11,7 +11,7 @@ import s3bench
 from s3bench.cluster.fleet import Gone
 from s3bench.cluster.message import PROTOCOL, NodeReport, Reports, decode_begins, decode_prepares, encode
 from s3bench.cluster.node import Node
-from s3bench.load.findings import Account
+from s3bench.load.account import Account
 from s3bench.load.message import Prepare, Prepared, Ready
 
 
@@ -94,7 +94,7 @@ class SimulatedNode:
                 assert len(decode_begins(words[0])) == len(self.prepared)
                 self._told.append(Ready(worker=0))
             case "start":
-                [self.start_ns] = words
+                [_, self.start_ns] = words
             case "stop":
                 self.stopped = True
             case "reports":
