@@ -17,11 +17,11 @@ from s3bench.cli.runoptions import RunOptions
 from s3bench.cli.runoutput import RunOutput
 from s3bench.cli.stop import Stop
 from s3bench.clients.environment import own_credentials
-from s3bench.cluster.engine import connect
+from s3bench.cluster.engine import Purpose
+from s3bench.cluster.engineprocess import connect
 from s3bench.cluster.suitedocument import SuiteDocument
 from s3bench.cluster.suitedriver import Begun, SuiteDriver, Task, closing
 from s3bench.cluster.suitemuster import muster_suite
-from s3bench.cluster.suitenode import SuiteNode
 from s3bench.cluster.suiteunit import Unit, split_suite
 from s3bench.errors import ExitCode
 from s3bench.load.nodes import node_name
@@ -55,7 +55,7 @@ def _run_on_cluster(options: RunOptions, plan: Plan, units: tuple[Unit, ...], ou
         progress = stack.enter_context(ticker_for("benchmarks", quiet=options.quiet))
         for line in plan.skipped:
             progress.say(f"skipped: {line}")
-        fleet = stack.enter_context(connect(options.cluster, nodes=None, actor=SuiteNode, alone=True))
+        fleet = stack.enter_context(connect(options.cluster, nodes=None, purpose=Purpose.SUITE))
         stack.enter_context(closing(fleet))
         progress.say(", ".join(f"{node_name(node)} is {host}" for node, host in enumerate(fleet.hosts)))
         muster = muster_suite(fleet, tuple(dict.fromkeys(cell.client for cell in plan.cells)), nodes=options.nodes)

@@ -12,7 +12,7 @@ from s3bench.cluster.fleet import Gone
 from s3bench.cluster.message import PROTOCOL, NodeReport, Reports, decode_begins, decode_prepares, encode
 from s3bench.cluster.node import Node
 from s3bench.cluster.suitenode import SuiteNode
-from s3bench.load.findings import Account
+from s3bench.load.account import Account
 from s3bench.load.message import Prepare, Prepared, Ready
 
 
@@ -97,7 +97,7 @@ class SimulatedNode:
                 assert len(decode_begins(words[0])) == len(self.prepared)
                 self._told.append(Ready(worker=0))
             case "start":
-                [self.start_ns] = words
+                [_, self.start_ns] = words
             case "stop":
                 self.stopped = True
             case "reports":
