@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from s3bench.cli.main import s3bench_command
+from s3bench.cluster.engine import Purpose
 from s3bench.cluster.suitenode import SuiteNode
 from s3bench.errors import BadInput, ExitCode
 from s3bench.results.document import Document, parse_document
@@ -54,16 +55,7 @@ def test_a_network_model_in_a_file_is_refused_and_one_in_words_is_not(tmp_path: 
         assert listed.exit_code == 0
 
 
-def test_without_ray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    error = invoked(*CLUSTER, "-q").exception
-    assert isinstance(error, BadInput)
-    assert error.what == "--cluster needs Ray, which is not installed"
-    assert error.fix == "pip install 's3bench[cluster]'"
-
-
-def test_a_list_needs_no_cluster_and_is_that_of_one_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
+def test_a_list_needs_no_cluster_and_is_that_of_one_machine() -> None:
     assert invoked(*CLUSTER, "--list").stdout == invoked("--list").stdout
 
 
@@ -81,7 +73,8 @@ def two_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two real nodes in this process, in the place of those that Ray would place."""
 
     @contextmanager
-    def connected(*_: object, **__: object) -> Iterator[LocalFleet]:
+    def connected(address: str, *, nodes: int | None, purpose: Purpose) -> Iterator[LocalFleet]:
+        assert (address, nodes, purpose) == ("auto", None, Purpose.SUITE)
         with ExitStack() as stack:
             nodes = [SuiteNode(), SuiteNode()]
             for node in nodes:
