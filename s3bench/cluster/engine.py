@@ -86,7 +86,8 @@ def connect(address: str, *, nodes: int | None, purpose: Purpose = Purpose.LOAD)
     """Place a process on each of `nodes` machines of the cluster at `address`, on all of them without a number.
 
     For a suite, which takes all machines, Ray runs nothing else on them meanwhile. They are ended with the context.
-    `address` is `auto`, for a cluster that this machine is part of, or `ray://HOST:PORT`. Raises `BadInput` without Ray, without a cluster, and when too few machines have a core to spare.
+    `address` is `auto`, for a cluster that this machine is part of, or `ray://HOST:PORT`. Raises `BadInput`
+    without Ray, without a cluster, and when too few machines have a core to spare.
     """
     ray = _imported()
     with contextlib.ExitStack() as stack:
