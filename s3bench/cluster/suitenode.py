@@ -15,7 +15,7 @@ from s3bench.clients.finding import find_client
 from s3bench.clients.identity import program_digest
 from s3bench.clients.store import Store
 from s3bench.cluster.node import facts_here
-from s3bench.cluster.suitechild import Child, lower_niceness
+from s3bench.cluster.suitechild import END_S, Child, lower_niceness
 from s3bench.cluster.suitemessage import FoundHere, Look, MissingHere, Outcome, encode
 from s3bench.errors import S3BenchError
 from s3bench.run.machine import machine_facts, machine_warnings
@@ -31,7 +31,7 @@ Ray; this is for one that is cut off, or stands still.
 """
 
 _WATCH_S = 0.2
-_END_S = 5.0
+_JOIN_S = 2.0
 _OWN_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_PROFILE")
 
 
@@ -110,9 +110,9 @@ class SuiteNode:
     def close(self) -> None:
         """End the unit, and remove everything."""
         self._closed.set()
-        self._thread.join(_END_S)
+        self._thread.join(_JOIN_S)
         if self._child is not None:
-            self._child.end(_END_S)
+            self._child.end(END_S)
         self._stack.close()
 
     def _hear(self) -> None:

@@ -104,9 +104,9 @@ def test_the_unit_of_a_driver_that_is_gone_ends_and_says_why(start: Start) -> No
 
 
 def test_a_driver_that_asks_keeps_the_unit_going(start: Start) -> None:
-    node = start(lease_s=1.0)
+    node = start(lease_s=0.5)
     node.begin(0, FOREVER, {})
-    until_s = time.monotonic() + 3.0
+    until_s = time.monotonic() + 1.5
     while time.monotonic() < until_s:
         assert node.outcome(0) is None
         time.sleep(0.1)
