@@ -36,12 +36,12 @@ def lab() -> Iterator[RayLab]:
 
 
 def children() -> list[psutil.Process]:
-    """The units that run now, and the clients under them."""
-    found = []
+    """The units that run now in the network of this thread, and the clients under them."""
+    found, here = [], Path("/proc/thread-self/ns/net").readlink()
     for process in psutil.process_iter():
-        with suppress(psutil.Error):
+        with suppress(psutil.Error, OSError):
             words = process.cmdline()
-            if ROOT in words and "--chunk-id" in words:
+            if "--chunk-id" in words and ROOT in words and Path(f"/proc/{process.pid}/ns/net").readlink() == here:
                 found += [process, *process.children(recursive=True)]
     return found
 
