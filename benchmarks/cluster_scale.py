@@ -23,7 +23,7 @@ from s3bench.cli.loadview import standing_line
 from s3bench.cluster.crew import ClusterCrew
 from s3bench.cluster.message import PROTOCOL
 from s3bench.cluster.muster import muster
-from s3bench.load.findings import Account
+from s3bench.load.account import Account
 from s3bench.load.inventory import Inventory
 from s3bench.load.message import Ended, Prepared, Ready, Target
 from s3bench.load.operation import Kind
@@ -83,7 +83,7 @@ class Fleet:
         del limit_s
         begun_s = time.thread_time()
         if question == "start":
-            self._start_ns = min(words[0] for words in told.values())
+            self._start_ns = min(words[1] for words in told.values())
         answers = {node: self._answer(question, node, words) for node, words in told.items()}
         self.cpu_s += time.thread_time() - begun_s
         return answers

@@ -149,7 +149,7 @@ def _schedule(settings: Settings, plan: Plan, *, audit: bool) -> tuple[_Step, ..
 
 
 def _run_cell(bench: Bench, cell: Cell, found: FoundClient, steps: tuple[_Step, ...], number: int) -> Iterator[Result]:
-    result = _new_result(cell, Client(name=found.kind, version=found.version, label=found.label), found)
+    result = new_result(cell, Client(name=found.kind, version=found.version, label=found.label), found.engine)
     unobserved: dict[int, Measurement] = {}
     # A name may hold anything that can be printed; as a directory's name it must stay inside --debug-dir.
     debug_name = re.sub(r"[^\w.-]+", "_", f"{number:03d}-{cell.definition.name}-{found.label}")
@@ -174,10 +174,10 @@ def _run_cell(bench: Bench, cell: Cell, found: FoundClient, steps: tuple[_Step, 
     yield result.completed()
 
 
-def _new_result(cell: Cell, client: Client, found: FoundClient | None) -> Result:
+def new_result(cell: Cell, client: Client, engine: Engine | None) -> Result:
+    """The result of a cell before anything was measured; `engine` is the one that its client must show."""
     definition = cell.definition
     dimensions = [{name: value} for name, value in definition.dimensions]
-    engine = found.engine if found else None
     named = {name for name, _ in definition.dimensions}
     if engine in TRANSFER_CLIENTS and TRANSFER_CLIENT not in named and parse_transfer(definition.command):
         dimensions.append({TRANSFER_CLIENT: TRANSFER_CLIENTS[engine]})
@@ -186,7 +186,7 @@ def _new_result(cell: Cell, client: Client, found: FoundClient | None) -> Result
 
 def _unrunnable(cell: Cell, error: S3BenchError) -> Result:
     client = Client(name=cell.client.kind, version=cell.client.version or "", label=str(cell.client))
-    return _new_result(cell, client, None).with_failure(_failure_of(error)).completed()
+    return new_result(cell, client, None).with_failure(_failure_of(error)).completed()
 
 
 def _failure_of(error: S3BenchError) -> Failure:

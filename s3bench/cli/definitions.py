@@ -14,7 +14,7 @@ from s3bench.spec.parse import read_definitions
 
 def read_suite(files: tuple[Path, ...]) -> tuple[Definition, ...]:
     """Read the definitions of `files`, or the shipped ones. Raises `BadInput` when two cannot be told apart."""
-    definitions = tuple(definition for file in files or (_shipped(),) for definition in _read(file))
+    definitions = tuple(definition for file in definition_files(files) for definition in _read(file))
     seen = set()
     for definition in definitions:
         identity = (definition.name, definition.dimensions)
@@ -26,6 +26,11 @@ def read_suite(files: tuple[Path, ...]) -> tuple[Definition, ...]:
             )
         seen.add(identity)
     return definitions
+
+
+def definition_files(files: tuple[Path, ...]) -> tuple[Path, ...]:
+    """The files that the user named, or the shipped one."""
+    return files or (_shipped(),)
 
 
 def _read(file: Path) -> tuple[Definition, ...]:

@@ -15,11 +15,11 @@ from s3bench.cli.loadview import LoadView, load_view
 from s3bench.cli.stop import Stop
 from s3bench.cli.stressview import StressView
 from s3bench.cluster.crew import ClusterCrew
-from s3bench.cluster.engine import connect
+from s3bench.cluster.engineprocess import connect
 from s3bench.cluster.muster import muster
 from s3bench.errors import ExitCode, S3BenchError
+from s3bench.load.account import Account
 from s3bench.load.bucket import new_run, root_of
-from s3bench.load.findings import Account
 from s3bench.load.knee import Found
 from s3bench.load.nodes import node_name
 from s3bench.load.profilefile import render_profile

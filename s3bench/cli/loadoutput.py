@@ -20,7 +20,7 @@ from s3bench.cli.loadplan import Plan
 from s3bench.cli.loadview import LoadView
 from s3bench.cli.stressview import StressView, reads
 from s3bench.cluster.crew import ClusterCrew
-from s3bench.load.findings import Account
+from s3bench.load.account import Account
 from s3bench.load.knee import Found
 from s3bench.load.outcome import client, recorded, results
 from s3bench.load.profile import Job

@@ -1,10 +1,10 @@
 """`s3bench run`: the executor's options, and where its results go."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,11 @@ from s3bench.cli.definitions import read_suite
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.ready import ready_cells
 from s3bench.cli.runoptions import RunOptions, check_options
+from s3bench.cli.runoutput import RunOutput
 from s3bench.errors import ExitCode
-from s3bench.report.table import render_table, result_line
-from s3bench.results.document import Client, Document, Result, encode_document, render_time
-from s3bench.results.file import check_output, write_document
+from s3bench.report.table import result_line
+from s3bench.results.document import Client, Document, Result, render_time
+from s3bench.results.file import check_output
 from s3bench.results.redaction import redact
 from s3bench.run.endpoint import Emulated, Endpoint, InProcess, Stubbed
 from s3bench.run.live import LiveEndpoint
@@ -30,6 +31,7 @@ from s3bench.run.owner import workspace_parent
 from s3bench.run.process import Spawner
 from s3bench.run.workspace import Workspaces
 from s3bench.s3.endpoint import EmulatorEndpoint, StubEndpoint
+from s3bench.spec.definition import Definition
 from s3bench.spec.plan import Plan, parse_client_spec, plan_runs
 from s3bench.spec.suite import Suite
 
@@ -73,6 +75,12 @@ _POSITIVE_SECONDS = click.FloatRange(min=0, min_open=True)
 )
 @click.option("--num-chunks", type=int, default=1, help="Split the benchmarks into this many chunks ...")
 @click.option("--chunk-id", type=int, default=0, help="... and run this one, counted from 0.")
+@click.option(
+    "--cluster",
+    metavar="auto|ray://HOST:PORT",
+    help="Share the benchmarks among equal machines of this Ray cluster; `auto`: the one that this machine is part of.",
+)
+@click.option("--nodes", type=click.IntRange(min=1), metavar="N", help="With --cluster: so many.  [default: all equal]")
 @click.option(
     "-o",
     "--output",
@@ -146,6 +154,7 @@ def run_command(**options: Any) -> None:
     s3bench run -n 5 --client cli-classic --client cli-crt   Classic against CRT
     s3bench run mine.json > results.json                     a pipe gets the results document
     s3bench run --endpoint emulator --network ec2:c5.large   an S3 in memory, behind a link of 949 MB/s
+    s3bench run --cluster auto -n 20 -o results.json         shared among the machines of a Ray cluster
     s3bench run --list -k sync                               what would run
 
     Exit code 4 when any run failed; its error stands in the results, the others are whole.
@@ -155,13 +164,19 @@ def run_command(**options: Any) -> None:
 
 def _run(options: RunOptions) -> None:
     check_options(options)
-    plan = _plan(options)
+    definitions = read_suite((*options.files, *options.named_files))
+    plan = _plan(options, definitions)
     if options.list_only:
         _print_plan(plan)
         return
     if options.output is not None:
         check_output(options.output, force=options.force)
-    sink = _Sink(options)
+    sink = RunOutput(options)
+    if options.cluster is not None:
+        from s3bench.cli.runcluster import run_on_cluster  # noqa: PLC0415 (a tenth of a second, for clusters alone)
+
+        run_on_cluster(options, plan, _plan(replace(options, num_chunks=1, chunk_id=0), definitions), sink)
+        return
     with ticker_for(quiet=options.quiet) as progress:
         for line in plan.skipped:
             progress.say(f"skipped: {line}")
@@ -179,8 +194,7 @@ def _run(options: RunOptions) -> None:
         raise click.exceptions.Exit(ExitCode.CLIENT_FAILED)
 
 
-def _plan(options: RunOptions) -> Plan:
-    definitions = read_suite((*options.files, *options.named_files))
+def _plan(options: RunOptions, definitions: tuple[Definition, ...]) -> Plan:
     suite = Suite(options.suite) if options.suite else (Suite.FULL if options.select else Suite.DEFAULT)
     return plan_runs(
         suite.of(definitions),
@@ -220,7 +234,7 @@ def _measure(
     options: RunOptions,
     plan: Plan,
     cells: tuple[ReadyCell, ...],
-    sink: "_Sink",
+    sink: RunOutput,
     progress: Ticker,
 ) -> Document:
     with _bench(options) as bench:
@@ -274,29 +288,3 @@ def _endpoint(options: RunOptions, root: Path) -> Iterator[Endpoint]:
         return
     with StubEndpoint(tls=options.tls, directory=directory) as stub:
         yield Stubbed(stub)
-
-
-class _Sink:
-    """Where the results go: the file after every iteration, stdout at the end."""
-
-    def __init__(self, options: RunOptions) -> None:
-        self._output = options.output
-        self._wants_json = options.as_json or (options.output is None and not sys.stdout.isatty())
-        self.latest: Document | None = None
-
-    def save(self, document: Document, *, durable: bool) -> None:
-        self.latest = document
-        if self._output is not None:
-            write_document(document, self._output, durable=durable)
-
-    def finish(self, document: Document) -> None:
-        if self._output is not None:
-            write_document(document, self._output)
-        if self._wants_json:
-            sys.stdout.buffer.write(encode_document(document))
-            sys.stdout.buffer.flush()
-        elif self._output is None or sys.stdout.isatty():
-            width = shutil.get_terminal_size().columns
-            click.echo(render_table(document, width=width, color=sys.stdout.isatty()), nl=False)
-            if self._output is None:
-                click.echo("s3bench: not kept; with -o FILE the results would be", err=True)

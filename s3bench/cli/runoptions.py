@@ -3,7 +3,8 @@
 Owns the checks that are made before anything runs. The options' help is `run`'s.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -13,6 +14,10 @@ import msgspec
 from s3bench.bench import Settings
 from s3bench.errors import BadInput
 from s3bench.s3.network.model import NetworkModel, describe, parse_network
+from s3bench.s3.network.presets import PREFIX
+from s3bench.spec.plan import parse_client_spec
+
+_CLUSTER = re.compile(r"auto|ray://\S+:[0-9]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +33,8 @@ class RunOptions:
     clients: tuple[str, ...]
     num_chunks: int
     chunk_id: int
+    cluster: str | None
+    nodes: int | None
     output: Path | None
     force: bool
     as_json: bool
@@ -100,6 +107,37 @@ def check_options(options: RunOptions) -> None:
         raise BadInput(
             f"{options.debug_dir} is not empty", "nothing is overwritten", "name another directory, or --force"
         )
+    _check_cluster(options)
+
+
+def _check_cluster(options: RunOptions) -> None:
+    if options.cluster is None:
+        if options.nodes is not None:
+            raise BadInput("--nodes needs --cluster", "it is about its machines", "add --cluster auto")
+        return
+    if not _CLUSTER.fullmatch(options.cluster):
+        raise BadInput(f"--cluster is {options.cluster!r}", fix="write auto or ray://HOST:PORT")
+    for name, why in _bound_to_this_machine(options):
+        raise BadInput(f"--cluster goes without {name}", why, "leave one of them out")
+
+
+def _bound_to_this_machine(options: RunOptions) -> Iterator[tuple[str, str]]:
+    """The options that mean nothing, or something else, on other machines; and why."""
+    if options.debug_dir is not None:
+        yield "--debug-dir", "what clients print stays on the nodes"
+    if options.keep_workspace:
+        yield "--keep-workspace", "the working directories are on the nodes"
+    for text in options.clients:
+        path = parse_client_spec(text).path
+        if path is not None and not Path(path).expanduser().is_absolute():
+            yield f"--client {text}", "a relative path leads elsewhere on other machines; an absolute one is allowed"
+    if options.network is not None and _names_a_file(options.network):
+        yield "files in --network", "they are on this machine; a preset and key=value pairs are allowed"
+
+
+def _names_a_file(network: NetworkModel) -> bool:
+    first = network.text.partition(",")[0].strip()
+    return bool(network.ttfb_samples_s) or not ("=" in first or first.startswith(PREFIX))
 
 
 def _check_emulator(options: RunOptions) -> None:

@@ -84,10 +84,13 @@ class ClusterCrew:
         clocks = measure_clocks(self._fleet, now_ns=self._now_ns, wall_ns=self._wall_ns, samples=_SAMPLES)
         talk.tell("begin", {node: (encode(orders[node :: self.nodes]),) for node in range(self.nodes)})
         talk.wait_for(Ready, limit_s=_READY_S)
-        self._start(clocks)
+        turn = orders[0].turn
+        self._start(turn, clocks)
         ended: list[Ended] = []
         try:
-            with Listener(talk, workers=self.workers, nodes=self.nodes, poll_s=self._poll_s) as self._listener:
+            with Listener(
+                talk, turn=turn, workers=self.workers, nodes=self.nodes, poll_s=self._poll_s
+            ) as self._listener:
                 for told in self._listener:
                     if isinstance(told, Ended):
                         ended.append(told)
@@ -108,10 +111,10 @@ class ClusterCrew:
         highs = [answer for answer in answers.values() if answer is not None and not isinstance(answer, Gone)]
         return sum(highs) if len(highs) == len(self._there) else None
 
-    def _start(self, clocks: tuple[ClockOffset, ...]) -> None:
+    def _start(self, turn: int, clocks: tuple[ClockOffset, ...]) -> None:
         """Tell every node the same moment, by its own clock."""
         start_ns = self._now_ns() + _AHEAD_NS + _AHEAD_NODE_NS * self.nodes
-        told = {node: (start_ns + clock.offset_ns,) for node, clock in enumerate(clocks)}
+        told = {node: (turn, start_ns + clock.offset_ns) for node, clock in enumerate(clocks)}
         self._conversation.try_to_tell("start", told, limit_s=_START_S)
 
     @property

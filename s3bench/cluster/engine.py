@@ -1,28 +1,47 @@
 """Ray, which spreads the nodes' processes over machines: the only module that imports it, and only when asked to.
 
 Owns connecting, the placement of one process on each machine, asking, and the removal of it all. What the processes do
-is `node.Node`'s.
+is `node.Node`'s, or `suitenode.SuiteNode`'s. Runs in a process of its own (`host`), since Ray's waits have no bound.
 """
 
 import contextlib
 import os
-import signal
+import socket
 from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
 from types import ModuleType
 from typing import Any
 
 from s3bench.cluster.fleet import Gone
 from s3bench.cluster.node import Node
+from s3bench.cluster.suitenode import SuiteNode
 from s3bench.errors import BadInput
 
 _PLACE_S = 30.0
+_REACH_S = 5.0
 _WORDS_MAX = 600
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # its use is reported to nobody
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else it warns of what it will change
+    "RAY_CLIENT_RECONNECT_GRACE_PERIOD": "0",  # a lost client's nodes have ended their load before it could be back
+}
+
+CLIENT_SCHEME = "ray://"
 
 IDLE_COST = (
-    "Ray's own processes run beside the load generator on every node; idle they were measured at 3.5 % of a core and "
+    "Ray's own processes run beside s3bench on every node; idle they were measured at 3.5 % of a core and "
     "0.5 GB of memory a node (Ray 2.60)"
 )
+
+
+class Purpose(StrEnum):
+    """What nodes are wanted for: to make a load together, or to share a suite."""
+
+    LOAD = "load"
+    SUITE = "suite"
+
+
+_ACTORS: Mapping[Purpose, type] = {Purpose.LOAD: Node, Purpose.SUITE: SuiteNode}
 
 
 class RayFleet:
@@ -39,7 +58,7 @@ class RayFleet:
         self.facts: Mapping[str, object] = {
             "engine": "ray",
             "version": ray.__version__,
-            "address": "auto" if address == "auto" else "ray://",
+            "address": "auto" if address == "auto" else CLIENT_SCHEME,
             "idle_cost": IDLE_COST,
         }
 
@@ -47,9 +66,13 @@ class RayFleet:
         """Ask several nodes the same at once; their answers, or `Gone`."""
         if not told:
             return {}
-        asked = {getattr(self._actors[node], question).remote(*words): node for node, words in told.items()}
-        ready, _ = self._ray.wait(list(asked), num_returns=len(asked), timeout=limit_s)
-        return {asked[answer]: self._taken(answer) for answer in ready}
+        try:
+            asked = [(getattr(self._actors[node], question).remote(*words), node) for node, words in told.items()]
+            nodes = dict(asked)  # behind the asking: Ray's client waits for an answer's number when that is hashed
+            ready, _ = self._ray.wait(list(nodes), num_returns=len(nodes), timeout=limit_s)
+            return {nodes[answer]: self._taken(answer) for answer in ready}
+        except Exception as error:  # noqa: BLE001 (whatever Ray raises here, no node can be asked any more)
+            return dict.fromkeys(told, Gone(f"the cluster cannot be asked: {_words(error)}"))
 
     def _taken(self, answer: Any) -> Any:
         try:
@@ -59,11 +82,12 @@ class RayFleet:
 
 
 @contextlib.contextmanager
-def connect(address: str, *, nodes: int | None) -> Iterator[RayFleet]:
+def connect(address: str, *, nodes: int | None, purpose: Purpose = Purpose.LOAD) -> Iterator[RayFleet]:
     """Place a process on each of `nodes` machines of the cluster at `address`, on all of them without a number.
 
-    They are ended with the context. `address` is `auto`, for a cluster that this machine is part of, or
-    `ray://HOST:PORT`. Raises `BadInput` without Ray, without a cluster, and when too few machines have a core to spare.
+    For a suite, which takes all machines, Ray runs nothing else on them meanwhile. They are ended with the context.
+    `address` is `auto`, for a cluster that this machine is part of, or `ray://HOST:PORT`. Raises `BadInput`
+    without Ray, without a cluster, and when too few machines have a core to spare.
     """
     ray = _imported()
     with contextlib.ExitStack() as stack:
@@ -76,17 +100,18 @@ def connect(address: str, *, nodes: int | None) -> Iterator[RayFleet]:
                 f"the cluster has {len(there)} nodes with a core for us, and --nodes asks for {wanted}",
                 fix="start Ray on more machines (docs/cluster.md), or ask for fewer",
             )
-        group = _reserved(ray, wanted, stack)
+        is_alone = purpose is Purpose.SUITE
+        assert nodes is None or not is_alone
+        group = _reserved(ray, [node["Resources"]["CPU"] if is_alone else 1 for node in there[:wanted]], stack)
         bundles = ray.util.placement_group_table(group)["bundles_to_node_id"]
         addresses = {node["NodeID"]: node["NodeManagerAddress"] for node in there}
         hosts = tuple(addresses.get(bundles[node], "") for node in range(wanted))
-        yield RayFleet(ray, _placed(ray, group, wanted, stack), address=address, hosts=hosts)
+        yield RayFleet(ray, _placed(ray, group, _ACTORS[purpose], wanted, stack), address=address, hosts=hosts)
 
 
 def _imported() -> ModuleType:
-    """Ray, told not to report its use to anybody."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else it warns of what it will change
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
     try:
         import ray  # noqa: PLC0415 (a second, and only where it is installed)
         import ray.util.scheduling_strategies  # noqa: PLC0415 (as above)
@@ -99,9 +124,8 @@ def _imported() -> ModuleType:
 
 
 def _join(ray: ModuleType, address: str) -> None:
-    """Connect to the cluster; Ctrl-C stays ours, whatever Ray makes of signals."""
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
     try:
+        _reach(address)
         ray.init(address=address, namespace="s3bench", log_to_driver=False, logging_level="ERROR")
     except Exception as error:  # whatever Ray raises here, there is no cluster to be used
         raise BadInput(
@@ -109,27 +133,32 @@ def _join(ray: ModuleType, address: str) -> None:
             _words(error),
             "start one (`ray start --head`, and `ray start --address=HEAD:6379` on other machines: docs/cluster.md)",
         ) from error
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
-def _reserved(ray: ModuleType, nodes: int, stack: contextlib.ExitStack) -> Any:
-    """A placement group with a core on each of so many machines, no two on the same."""
-    group = ray.util.placement_group([{"CPU": 1}] * nodes, strategy="STRICT_SPREAD")
+def _reach(address: str) -> None:
+    """Refuse an address where nobody listens; Ray's client would try for half a minute. Raises `OSError`."""
+    if address != "auto":
+        host, _, port = address.removeprefix(CLIENT_SCHEME).rpartition(":")
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_S).close()
+
+
+def _reserved(ray: ModuleType, cores: Sequence[float], stack: contextlib.ExitStack) -> Any:
+    """A placement group with so many cores on each of so many machines, no two on the same."""
+    group = ray.util.placement_group([{"CPU": count} for count in cores], strategy="STRICT_SPREAD")
     stack.callback(ray.util.remove_placement_group, group)
     if not group.wait(_PLACE_S):
         raise BadInput(
-            f"{nodes} nodes with a free core were not to be had within {_PLACE_S:g} s",
+            f"{len(cores)} nodes with {'a core' if max(cores) <= 1 else 'all cores'} free were not to be had "
+            f"within {_PLACE_S:g} s",
             "other work holds the cores of the cluster (`ray status` tells)",
             "wait for it to end, or ask for fewer --nodes",
         )
     return group
 
 
-def _placed(ray: ModuleType, group: Any, nodes: int, stack: contextlib.ExitStack) -> list[Any]:
+def _placed(ray: ModuleType, group: Any, actor: type, nodes: int, stack: contextlib.ExitStack) -> list[Any]:
     """Start a process on each machine of a placement group."""
-    remote = ray.remote(Node)
+    remote = ray.remote(actor)
     actors = []
     for node in range(nodes):
         place = ray.util.scheduling_strategies.PlacementGroupSchedulingStrategy(

@@ -22,17 +22,19 @@ _JOIN_S = 15.0
 
 
 class Listener:
-    """Listens to a phase of `workers` workers on `nodes` nodes while the context lasts, asking every `poll_s`.
+    """Listens to the phase `turn` of `workers` workers on `nodes` nodes while the context lasts, asking every `poll_s`.
 
     Iterating gives what they tell, and `None` four times a second when nothing comes, so that who reads can look after
     other things.
     """
 
-    def __init__(self, conversation: Conversation, *, workers: int, nodes: int, poll_s: float) -> None:
+    def __init__(self, conversation: Conversation, *, turn: int, workers: int, nodes: int, poll_s: float) -> None:
         self._talk = conversation
+        self._turn = turn
         self._poll_s = poll_s
         self._open = {node: set(range(node, workers, nodes)) for node in range(nodes)}
-        self._queue: queue.Queue[Tally | Ended | Lost | BaseException] = queue.Queue(workers * BEHIND_S)
+        self._queue: queue.Queue[Tally | Ended | Lost] = queue.Queue(workers * BEHIND_S)
+        self._error: BaseException | None = None
         self._stopped: set[int] = set()
         self._is_stopped = threading.Event()
         self._wake = threading.Event()
@@ -55,14 +57,14 @@ class Listener:
 
     def __iter__(self) -> Iterator[Told]:
         while self._thread.is_alive() or not self._queue.empty():
+            if self._error is not None:
+                break
             try:
-                told = self._queue.get(timeout=_TURN_S)
+                yield self._queue.get(timeout=_TURN_S)
             except queue.Empty:
                 yield None
-                continue
-            if isinstance(told, BaseException):
-                raise told
-            yield told
+        if self._error is not None:
+            raise self._error
 
     def _listen(self) -> None:
         try:
@@ -71,16 +73,16 @@ class Listener:
                 if self._is_stopped.is_set():
                     self._wake.clear()
                     self._tell_to_stop()
-                self._turn()
+                self._ask()
         except BaseException as error:  # noqa: BLE001 (raised again by who reads)
-            self._queue.put(error, timeout=_JOIN_S)
+            self._error = error
 
     def _tell_to_stop(self) -> None:
         """Tell the nodes that have not taken it yet."""
         waiting = self._open.keys() - self._stopped - self._talk.lost.keys()
-        self._stopped |= self._talk.try_to_tell("stop", dict.fromkeys(waiting, ()))
+        self._stopped |= self._talk.try_to_tell("stop", dict.fromkeys(waiting, (self._turn,)))
 
-    def _turn(self) -> None:
+    def _ask(self) -> None:
         """Ask once, and pass on what comes."""
         for node, report in self._talk.poll(self._open):
             assert isinstance(report, Tally | Ended), report

@@ -8,7 +8,7 @@ import msgspec
 from s3bench.load.message import Begin, Ended, Failed, Prepare, Prepared, Ready
 from s3bench.load.tally import Tally
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Counted up with every change of what nodes are told or tell."""
 
 NodeReport = Prepared | Ready | Tally | Ended | Failed

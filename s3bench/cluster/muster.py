@@ -40,17 +40,23 @@ def muster(
 
     Raises `BadInput` for nodes that cannot work together.
     """
-    answers = fleet.ask("facts", dict.fromkeys(range(fleet.nodes), ()), limit_s=_FACTS_S)
-    nodes = tuple(
-        _facts(node, answers.get(node, Gone(f"it did not answer within {_FACTS_S:g} s"))) for node in range(fleet.nodes)
-    )
-    _check_python(nodes)
+    nodes = node_facts(fleet)
     cores = min(each.cores for each in nodes)
     return Muster(
         nodes=nodes,
         clocks=measure_clocks(fleet, now_ns=now_ns, wall_ns=wall_ns),
         workers_per_node=workers_per_node or min(cores, -(-threads // fleet.nodes)),
     )
+
+
+def node_facts(fleet: Fleet) -> tuple[NodeFacts, ...]:
+    """What each node is. Raises `BadInput` unless all have the same program."""
+    answers = fleet.ask("facts", dict.fromkeys(range(fleet.nodes), ()), limit_s=_FACTS_S)
+    nodes = tuple(
+        _facts(node, answers.get(node, Gone(f"it did not answer within {_FACTS_S:g} s"))) for node in range(fleet.nodes)
+    )
+    _check_python(nodes)
+    return nodes
 
 
 def _facts(node: int, answer: object) -> NodeFacts:
@@ -64,7 +70,7 @@ def _facts(node: int, answer: object) -> NodeFacts:
     if version != s3bench.__version__ or told.get("protocol") != PROTOCOL:
         raise BadInput(
             f"{name} has s3bench {version}, and this machine {s3bench.__version__}",
-            "nodes of different versions would not make the same load",
+            "nodes of different versions would not do the same",
             "install the same version everywhere",
         )
     return msgspec.convert(told, NodeFacts)
@@ -76,6 +82,6 @@ def _check_python(nodes: tuple[NodeFacts, ...]) -> None:
     if len(versions) > 1:
         raise BadInput(
             f"the nodes have different versions of Python: {', '.join(sorted(versions))}",
-            "they would not make the same load",
+            "they would not do the same",
             "install the same version everywhere",
         )

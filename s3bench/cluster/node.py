@@ -41,10 +41,12 @@ class Node:
         self._directory = Path(tempfile.mkdtemp(prefix="s3bench-node-"))
         self._buffer = Buffer()
         self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._starts: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._starts: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+        self._turn = 0
         self._crew: Crew | None = None
         self._heard_s = time.monotonic()
         self._is_loading = False
+        self._is_stopping = False
         self._is_orphan = False
         self._closed = threading.Event()
         self._threads = [threading.Thread(target=target, daemon=True) for target in (self._work, self._watch)]
@@ -54,15 +56,7 @@ class Node:
     def facts(self) -> dict[str, Any]:
         """What this node is, as `NodeFacts` in plain types: who asks may have another version."""
         self._hear()
-        facts = NodeFacts(
-            protocol=PROTOCOL,
-            s3bench=s3bench.__version__,
-            python=platform.python_version(),
-            cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
-            machine=msgspec.to_builtins(machine_facts()),
-        )
-        told: dict[str, Any] = msgspec.to_builtins(facts)
-        return told
+        return facts_here()
 
     def clock(self) -> tuple[int, int]:
         """The monotonic clock, which the load goes by, and the time of day, which signatures carry; nanoseconds."""
@@ -80,19 +74,22 @@ class Node:
         """Let the workers get ready for a phase; a report says when they are, and `start` lets them go."""
         self._hear()
         begins = decode_begins(orders)
-        self._is_loading = True
+        self._turn, self._is_stopping = begins[0].turn, False
         self._tasks.put(lambda: self._perform(begins))
 
-    def start(self, start_ns: int) -> None:
-        """Start the phase at a moment of this node's monotonic clock."""
+    def start(self, turn: int, start_ns: int) -> None:
+        """Start the phase `turn` at a moment of this node's monotonic clock."""
         self._hear()
-        self._starts.put(start_ns)
+        if turn == self._turn:  # engines may hand on late what was given up
+            self._starts.put(start_ns)
 
-    def stop(self) -> None:
-        """Let the workers start nothing any more."""
+    def stop(self, turn: int) -> None:
+        """Let the workers start nothing any more of the phase `turn`."""
         self._hear()
-        if self._crew is not None and self._is_loading:
-            self._crew.stop()
+        if turn == self._turn:
+            self._is_stopping = True
+            if self._crew is not None and self._is_loading:
+                self._crew.stop()
 
     def reports(self, number: int) -> bytes:
         """What there is to tell from report `number` on (`message.Reports`); the driver has those before it."""
@@ -109,6 +106,7 @@ class Node:
         self._closed.set()
         if self._crew is not None:
             self._crew.kill()
+        self._starts.put(None)
         self._tasks.put(None)
         for thread in self._threads:
             thread.join(_JOIN_S)
@@ -137,8 +135,11 @@ class Node:
 
     def _perform(self, orders: tuple[Begin, ...]) -> None:
         assert self._crew is not None, "a node is prepared first"
+        self._is_loading = True  # here, lest the end of the phase before come behind it
         try:
             for report in self._crew.perform(orders, start_ns=self._started):
+                if self._is_stopping:
+                    self._crew.stop()  # again: workers that heard of it before they were started have forgotten it
                 if report is not None:
                     self._buffer.add(report)
         finally:
@@ -148,9 +149,12 @@ class Node:
         """Say that all workers are ready, and wait for the moment to start at."""
         self._buffer.add(Ready(worker=0))
         try:
-            return self._starts.get(timeout=_START_S)
+            start_ns = self._starts.get(timeout=_START_S)
         except queue.Empty:
-            raise MachineError("no word came when to start") from None
+            start_ns = None
+        if start_ns is None:
+            raise MachineError("no word came when to start")
+        return start_ns
 
     def _fail(self, error: S3BenchError) -> None:
         """Tell that the node cannot go on; workers that could are ended, since their part alone says nothing."""
@@ -172,6 +176,19 @@ class Node:
         path = self._directory / f"file-{number}"
         path.write_bytes(data)
         return path
+
+
+def facts_here() -> dict[str, Any]:
+    """What this process and its machine are, as `NodeFacts` in plain types."""
+    facts = NodeFacts(
+        protocol=PROTOCOL,
+        s3bench=s3bench.__version__,
+        python=platform.python_version(),
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        machine=msgspec.to_builtins(machine_facts()),
+    )
+    told: dict[str, Any] = msgspec.to_builtins(facts)
+    return told
 
 
 def _localized(order: Prepare, local: Mapping[str, str]) -> Prepare:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
+from s3bench.load.account import Account
 from s3bench.load.crew import Crew
-from s3bench.load.findings import Account
 from s3bench.load.inventory import Inventory
 from s3bench.load.message import Keys, Target
 from s3bench.load.operation import Kind

@@ -1,6 +1,6 @@
 """One second of a phase over all workers, as it comes in, and what is kept of it when it is complete.
 
-Owns the joining of one second's tallies and the rule for stalls. Sums over the whole window are `findings`'.
+Owns the joining of one second's tallies and the rule for stalls. Sums over the measured window are `window`'s.
 """
 
 from collections import defaultdict

@@ -18,6 +18,9 @@ STRAGGLER_SHARE = 0.5
 STRAGGLER_S = 5
 """The seconds over which rates are held against each other."""
 
+START_SKEW_S_MAX = 0.1
+"""Nodes that began further apart than this did not make their load together."""
+
 _NODES_MIN = 3  # of two nobody can tell which one is unlike the others
 _DEVIATIONS = 3.0
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from s3bench.errors import MachineError, S3BenchError
-from s3bench.load.findings import Account
+from s3bench.load.account import Account
 from s3bench.load.inventory import Inventory
 from s3bench.load.message import Begin, Ended, Lost, Prepare, Target
 from s3bench.load.operation import Kind

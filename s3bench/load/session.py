@@ -14,11 +14,12 @@ from typing import Self, TypeVar
 import msgspec
 
 from s3bench.errors import BadInput
+from s3bench.load.account import Account
 from s3bench.load.bottleneck import Yardsticks
 from s3bench.load.bucket import Removed, new_run, root_of
 from s3bench.load.calibration import calibrate, calibrated, lone
 from s3bench.load.crew import Crew
-from s3bench.load.findings import Account, Findings
+from s3bench.load.findings import Findings
 from s3bench.load.inventory import FAR, Inventory
 from s3bench.load.keyfile import read_key_file
 from s3bench.load.knee import Found, Knee

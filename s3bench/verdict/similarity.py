@@ -58,9 +58,22 @@ def _differences(first: Document, second: Document) -> Iterator[tuple[str, str, 
     if first.s3bench != second.s3bench:
         yield "s3bench", first.s3bench, second.s3bench
     for key in dict.fromkeys((*first.options, *second.options)):
-        before, after = (_setting(key, options.get(key)) for options in (first.options, second.options))
+        before, after = (_of_figures(key, document.options.get(key)) for document in (first, second))
         if before != after and key not in _CHANGES_NO_FIGURE:
             yield key.replace("_", " "), _rendered(key, before), _rendered(key, after)
+
+
+def _of_figures(key: str, value: object) -> object:
+    """What of an option can change a figure: of a cluster its engine, and into how many parts a load is cut."""
+    match value:
+        case {"engine": engine, **facts} if key == _CLUSTER:
+            named = " ".join(str(word) for word in (engine, facts.get("version")) if word is not None)
+            match facts:
+                case {"nodes": list(nodes), "workers_per_node": workers}:
+                    return f"{len(nodes)} nodes with {workers} workers each, by {named}"
+            return named
+        case _:
+            return value
 
 
 def _memory(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -70,16 +83,6 @@ def _memory(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[tup
     if before and after and abs(after - before) <= _MEMORY_TOLERANCE * before:
         return
     yield "amount of memory", _rendered("memory_total", before), _rendered("memory_total", after)
-
-
-def _setting(key: str, value: object) -> object:
-    """What counts of an option: of a cluster its size and its engine, and not the clocks and times of one run."""
-    match value:
-        case {"nodes": list(nodes), "workers_per_node": workers, **engine} if key == _CLUSTER:
-            named = " ".join(str(engine[name]) for name in ("engine", "version") if name in engine)
-            return f"{len(nodes)} nodes with {workers} workers each, by {named}"
-        case _:
-            return value
 
 
 def _rendered(key: str, value: object) -> str:

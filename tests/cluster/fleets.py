@@ -11,14 +11,17 @@ import s3bench
 from s3bench.cluster.fleet import Gone
 from s3bench.cluster.message import PROTOCOL, NodeReport, Reports, decode_begins, decode_prepares, encode
 from s3bench.cluster.node import Node
-from s3bench.load.findings import Account
+from s3bench.cluster.suitenode import SuiteNode
+from s3bench.load.account import Account
 from s3bench.load.message import Prepare, Prepared, Ready
 
 
 class LocalFleet:
     """Real nodes, asked one after the other. Those in `silent` do not hear, those in `gone` are not there."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
+    hosts = ("127.0.0.1",)
+
+    def __init__(self, nodes: Sequence[Node] | Sequence[SuiteNode]) -> None:
         self._nodes = nodes
         self.nodes = len(nodes)
         self.facts: Mapping[str, object] = {"engine": "none"}
@@ -94,7 +97,7 @@ class SimulatedNode:
                 assert len(decode_begins(words[0])) == len(self.prepared)
                 self._told.append(Ready(worker=0))
             case "start":
-                [self.start_ns] = words
+                [_, self.start_ns] = words
             case "stop":
                 self.stopped = True
             case "reports":

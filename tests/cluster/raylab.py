@@ -1,6 +1,6 @@
-"""A Ray cluster of several nodes on one machine, in a network of its own with nothing but loopback.
+"""A Ray cluster of several nodes on one machine, in networks of its own, which nothing leaves.
 
-Owns the namespace, Ray's processes and their end. Ray's driver looks for the machine's outward address; in here there
+Owns the namespaces, Ray's processes and their end. Ray's driver looks for the machine's outward address; in here there
 is none. `Unavailable` says why it cannot be made.
 """
 
@@ -13,8 +13,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -22,15 +23,19 @@ import psutil
 from s3bench.clients.environment import FAKE_CREDENTIALS
 
 BUCKET = "data"
+LOOPBACK = "127.0.0.1"
+NEAR, FAR = "10.99.0.1", "10.99.0.2"
 
 _CLONE_NEWNET = 0x40000000
-_LOAD = "from s3bench.cli.main import main; main()"
+_S3BENCH = "from s3bench.cli.main import main; main()"
 _PORT = 6379
+_CLIENT_PORT = 10001
+CLIENT = f"ray://{LOOPBACK}:{_CLIENT_PORT}"
 _START_S = 60.0
 _STOP_S = 15.0
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_ADDRESS": f"127.0.0.1:{_PORT}",
+    "RAY_AUTH_MODE": "disabled",  # whatever tokens this user has
     "AWS_ACCESS_KEY_ID": FAKE_CREDENTIALS.access_key,
     "AWS_SECRET_ACCESS_KEY": FAKE_CREDENTIALS.secret_key,
 }
@@ -50,89 +55,162 @@ def own_network() -> Iterator[None]:
         try:
             if shutil.which("ip") is None:
                 raise Unavailable("no `ip` to bring loopback up")
-            subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+            _ip("link", "set", "lo", "up")
             yield
         finally:
             assert libc.setns(before.fileno(), _CLONE_NEWNET) == 0
 
 
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a node is: its address, and how a command is started there."""
+
+    address: str = LOOPBACK
+    prefix: tuple[str, ...] = ()
+
+
+class FarNetwork:
+    """A second namespace, behind a cable to this one, whose ends are `NEAR` and `FAR`."""
+
+    def __init__(self, holder: int) -> None:
+        self._holder = holder
+        self.near = Place(address=NEAR)
+        self.far = Place(address=FAR, prefix=("nsenter", "--net", "--target", str(holder)))
+        _ip("link", "add", "near", "type", "veth", "peer", "name", "far", "netns", str(holder))
+        for place, name in ((self.near, "near"), (self.far, "far")):
+            _ip("address", "add", f"{place.address}/24", "dev", name, place=place)
+            _ip("link", "set", name, "up", place=place)
+        _ip("link", "set", "lo", "up", place=self.far)
+
+    def cut(self) -> None:
+        """Unplug the cable; nobody is told."""
+        _ip("link", "set", "near", "down")
+
+    def workers(self) -> list[int]:
+        """The load generator's workers over there, by their processes."""
+        there = self._network(self._holder)
+        return [
+            process.pid
+            for process in psutil.process_iter()
+            if self._network(process.pid) == there and any("s3bench.load.worker" in word for word in _words(process))
+        ]
+
+    @staticmethod
+    def _network(pid: int) -> str | None:
+        with suppress(OSError):
+            return str(Path(f"/proc/{pid}/ns/net").readlink())
+        return None
+
+
+@contextmanager
+def far_network() -> Iterator[FarNetwork]:
+    """A namespace beside this thread's, and a cable to it."""
+    if shutil.which("nsenter") is None or shutil.which("unshare") is None:
+        raise Unavailable("no `nsenter` and `unshare`")
+    holder = subprocess.Popen(["unshare", "--net", "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert holder.stdin is not None
+    assert holder.stdout is not None
+    try:
+        holder.stdin.write(b"!")
+        holder.stdin.flush()
+        holder.stdout.read(1)  # it is in its namespace
+        yield FarNetwork(holder.pid)
+    finally:
+        holder.communicate()
+
+
 class RayNode:
     """The processes of one node: `ray start --block` and what it started."""
 
-    def __init__(self, *arguments: str) -> None:
-        command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=2", *arguments]
+    def __init__(self, place: Place, *arguments: str) -> None:
+        command = [*place.prefix, sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=2"]
+        command += [*arguments, f"--node-ip-address={place.address}"]
         command += ["--disable-usage-stats", "--object-store-memory=80000000"]
-        environment = {**os.environ, **_ENVIRONMENT}
-        environment.pop("RAY_ADDRESS")
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env=environment,
+            env={**os.environ, **_ENVIRONMENT},
             start_new_session=True,
         )
+        self._children: list[psutil.Process] = []
 
     def kill_raylet(self) -> None:
         """End it as a crash of the machine's Ray would."""
-        for process in psutil.Process(self._process.pid).children(recursive=True):
+        self._children = psutil.Process(self._process.pid).children(recursive=True)  # who survives it is an orphan
+        for process in self._children:
             if process.name() == "raylet":
                 process.kill()
 
     def stop(self) -> None:
         """End all of it."""
+        children = {*self._children}
         with suppress(psutil.NoSuchProcess):
-            processes = psutil.Process(self._process.pid).children(recursive=True)
+            children |= set(psutil.Process(self._process.pid).children(recursive=True))
             self._process.send_signal(signal.SIGTERM)
-            _, alive = psutil.wait_procs([*processes, psutil.Process(self._process.pid)], timeout=_STOP_S)
-            for process in alive:
-                with suppress(psutil.NoSuchProcess):
-                    process.kill()
-        self._process.wait(_STOP_S)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_STOP_S)
+        self._process.kill()
+        self._process.wait()
+        for process in psutil.wait_procs(children, timeout=1.0)[1]:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
 
 
 class RayLab:
-    """A cluster, and the load that is made on it."""
+    """A cluster, and s3bench on it."""
 
-    def __init__(self, directory: Path, nodes: int, stack: ExitStack) -> None:
+    def __init__(self, directory: Path, places: Sequence[Place], stack: ExitStack) -> None:
         self._directory = directory
         self._stack = stack
+        self._head = f"{places[0].address}:{_PORT}"
         self.nodes: list[RayNode] = []
-        self._add("--head", f"--port={_PORT}", "--include-dashboard=false", f"--temp-dir={directory}")
+        ports = f"--port={_PORT}", f"--ray-client-server-port={_CLIENT_PORT}"
+        self._add(places[0], "--head", *ports, "--include-dashboard=false", f"--temp-dir={directory}")
         _wait((directory / "ray_current_cluster").exists)  # Ray writes it when others can join
-        for _ in range(nodes - 1):
-            self._add(f"--address=127.0.0.1:{_PORT}")
-        _wait(lambda: _alive() == nodes)
+        for place in places[1:]:
+            self._add(place, f"--address={self._head}")
+        _wait(lambda: _alive(self._head) == len(places))
 
-    def add_node(self) -> None:
-        """Start one more node, in the place of one that was ended."""
-        self._add(f"--address=127.0.0.1:{_PORT}")
-        _wait(lambda: _alive() == len(self.nodes))
-
-    def _add(self, *arguments: str) -> None:
-        self.nodes.append(RayNode(*arguments))
+    def _add(self, place: Place, *arguments: str) -> None:
+        self.nodes.append(RayNode(place, *arguments))
         self._stack.callback(self.nodes[-1].stop)
 
-    def load(self, *arguments: str) -> subprocess.Popen[bytes]:
-        """Start `s3bench load --cluster auto`; whoever starts it waits for it."""
+    def load(self, *arguments: str, cluster: str = "auto") -> subprocess.Popen[bytes]:
+        """Start `s3bench load --cluster`; whoever starts it waits for it."""
+        return self.start("load", "--cluster", cluster, "-b", BUCKET, *arguments)
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start `s3bench`; whoever starts it waits for it."""
         return subprocess.Popen(
-            [sys.executable, "-c", _LOAD, "load", "--cluster", "auto", "-b", BUCKET, *arguments],
+            [sys.executable, "-c", _S3BENCH, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, **_ENVIRONMENT},
+            env={**os.environ, **_ENVIRONMENT, "RAY_ADDRESS": self._head},
         )
 
 
 @contextmanager
-def ray_lab(nodes: int) -> Iterator[RayLab]:
-    """A cluster of so many nodes, in the network of this thread."""
+def ray_lab(nodes: int | Sequence[Place]) -> Iterator[RayLab]:
+    """A cluster of so many nodes on loopback, or of one in each place, seen from the network of this thread."""
     if importlib.util.find_spec("ray") is None:
         raise Unavailable("Ray is not installed")
     with ExitStack() as stack:
         directory = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))  # sockets' paths are short (unix(7))
         stack.callback(shutil.rmtree, directory, ignore_errors=True)
-        yield RayLab(directory, nodes, stack)
+        yield RayLab(directory, [Place()] * nodes if isinstance(nodes, int) else nodes, stack)
+
+
+def _ip(*arguments: str, place: Place = Place()) -> None:
+    subprocess.run([*place.prefix, "ip", *arguments], check=True)
+
+
+def _words(process: psutil.Process) -> list[str]:
+    with suppress(psutil.Error):
+        return process.cmdline()
+    return []
 
 
 def _wait(is_there: Callable[[], bool]) -> None:
@@ -143,9 +221,9 @@ def _wait(is_there: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def _alive() -> int:
+def _alive(head: str) -> int:
     """How many nodes have joined."""
     from ray._raylet import GcsClient  # noqa: PLC0415 (where Ray is installed)
 
-    nodes = GcsClient(address=f"127.0.0.1:{_PORT}").get_all_node_info()
+    nodes = GcsClient(address=head).get_all_node_info()
     return sum(node.state == 0 for node in nodes.values())

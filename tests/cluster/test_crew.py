@@ -10,7 +10,8 @@ import pytest
 from s3bench.cluster.crew import ClusterCrew
 from s3bench.cluster.muster import muster
 from s3bench.errors import MachineError
-from s3bench.load.findings import Account, Findings
+from s3bench.load.account import Account
+from s3bench.load.findings import Findings
 from s3bench.load.inventory import Inventory
 from s3bench.load.message import Ended, Failed, Target
 from s3bench.load.operation import Kind

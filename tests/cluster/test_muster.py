@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from s3bench.cluster.fleet import Gone
+from s3bench.cluster.message import PROTOCOL
 from s3bench.cluster.muster import Muster, muster
 from s3bench.errors import BadInput
 from tests.cluster.fleets import Clock, SimulatedFleet, SimulatedNode
@@ -25,7 +26,9 @@ def test_each_node_gets_a_worker_for_each_core_and_none_without_a_thread(
     assert mustered({"cores": 8}, {"cores": 3}, workers_per_node=asked, threads=threads).workers_per_node == expected
 
 
-@pytest.mark.parametrize("other", [{"s3bench": "0.0.1"}, {"protocol": 2}, {"protocol": None, "s3bench": None}])
+@pytest.mark.parametrize(
+    "other", [{"s3bench": "0.0.1"}, {"protocol": PROTOCOL + 1}, {"protocol": None, "s3bench": None}]
+)
 def test_another_version_on_a_node_is_refused(other: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match="node-2 has s3bench") as raised:
         mustered({}, other)

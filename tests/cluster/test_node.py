@@ -15,11 +15,12 @@ from s3bench.cluster.muster import muster
 from s3bench.cluster.node import LEASE_S, Node
 from s3bench.load.bucket import new_run, root_of
 from s3bench.load.inventory import Inventory
-from s3bench.load.message import Begin, Failed, Prepare, Prepared, Ready, Target
+from s3bench.load.message import Begin, Ended, Failed, Prepare, Prepared, Ready, Target
 from s3bench.load.operation import Kind
 from s3bench.load.profile import DataSet, Job, Manner, Phase, Share
 from s3bench.load.running import LoadRun, Rules
 from s3bench.load.sizes import fixed
+from s3bench.load.tally import Tally
 from s3bench.load.target import find_target
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
@@ -94,6 +95,13 @@ def test_totals_are_those_of_the_servers_own_log_to_the_byte_and_the_operation(
 def loading(node: Node, target: Target) -> list[psutil.Process]:
     """Let a node of one worker put objects for a minute; its processes."""
     before = set(psutil.Process().children())
+    make_ready(node, target)
+    node.start(0, node.clock()[0])
+    return [each for each in psutil.Process().children() if each not in before]
+
+
+def make_ready(node: Node, target: Target) -> None:
+    """Let a node of one worker be ready to put objects for a minute."""
     run = new_run()
     prepare = Prepare(worker=0, workers=1, target=target, manner=Manner(), data=DataSet(run=run, root=root_of(run)))
     node.prepare(encode((prepare,)), {})
@@ -101,8 +109,6 @@ def loading(node: Node, target: Target) -> list[psutil.Process]:
     phase = Phase(name="put", jobs=(job(Kind.PUT, operations=None),), duration_s=60.0)
     node.begin(encode((Begin(phase=phase, first_numbers=(0,)),)))
     heard(node, 1, Ready)
-    node.start(node.clock()[0])
-    return [each for each in psutil.Process().children() if each not in before]
 
 
 def heard(node: Node, number: int, kind: type) -> object:
@@ -144,12 +150,37 @@ def test_a_driver_that_asks_now_and_then_keeps_the_load_going(
         node.reports(2)
         time.sleep(LEASE_S / 4)
     assert worker.is_running()
-    node.stop()
+    node.stop(0)
     while worker.is_running() and not any(
         type(each).__name__ == "Ended" for each in decode_reports(node.reports(2)).reports
     ):
         time.sleep(0.01)
     assert worker.is_running(), "it ended its phase, not itself"
+
+
+def test_a_stop_that_comes_before_the_start_is_obeyed_all_the_same(
+    server: EmulatorEndpoint, start: Callable[[], Node]
+) -> None:
+    node = start()
+    make_ready(node, target_of(server))
+    node.stop(0)
+    node.start(0, node.clock()[0])
+    number = 2
+    while not isinstance(report := heard(node, number, object), Ended):
+        number += 1
+    assert report.elapsed_ns < 10e9, "of a minute"
+
+
+def test_what_is_meant_for_another_phase_is_not_obeyed(server: EmulatorEndpoint, start: Callable[[], Node]) -> None:
+    node = start()
+    make_ready(node, target_of(server))
+    node.start(1, node.clock()[0] - 3600 * 10**9)
+    node.stop(1)
+    node.start(0, node.clock()[0])
+    for second in range(2):
+        tally = heard(node, 2 + second, Tally)
+        assert isinstance(tally, Tally)
+        assert tally.second == second
 
 
 def test_a_worker_that_dies_ends_the_nodes_load_and_is_told(

@@ -21,7 +21,7 @@ from s3bench.results.load import Load
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 from s3bench.s3.wirelog import WireRequest
-from tests.cluster.raylab import BUCKET, RayLab, Unavailable, own_network, ray_lab
+from tests.cluster.raylab import BUCKET, CLIENT, RayLab, Unavailable, own_network, ray_lab
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(180)]
 
@@ -45,11 +45,13 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RayLab, Emul
 class Run:
     """`s3bench load` on the cluster, against the emulator."""
 
-    def __init__(self, lab: RayLab, server: EmulatorEndpoint, output: Path, *arguments: str) -> None:
+    def __init__(
+        self, lab: RayLab, server: EmulatorEndpoint, output: Path, *arguments: str, cluster: str = "auto"
+    ) -> None:
         self._output = output
         self._server = server
         server.arm(EmulatorSettings(buckets=(BUCKET,)))
-        self.process = lab.load("--endpoint-url", server.url, "-o", str(output), *arguments)
+        self.process = lab.load("--endpoint-url", server.url, "-o", str(output), *arguments, cluster=cluster)
 
     def ended(self) -> tuple[int, str]:
         """Its exit code, and what it said."""
@@ -65,14 +67,16 @@ class Run:
         told: dict[str, Any] = json.loads(self._output.read_bytes())["options"]["cluster"]
         return told
 
-    def wait_for_load(self, requests_min: int = 200) -> None:
-        """Wait until the server is under load."""
-        seen, until_s = 0, time.monotonic() + WAIT_S
-        while seen < requests_min:
+    def wait_for_load(self, requests_min: int = 200) -> list[WireRequest]:
+        """Wait until the server is under load; the requests that it had until then."""
+        seen: list[WireRequest] = []
+        until_s = time.monotonic() + WAIT_S
+        while len(seen) < requests_min:
             assert time.monotonic() < until_s, "no load came"
             assert self.process.poll() is None, self.ended()
             time.sleep(0.02)
-            seen += len(self._server.drain(requests_max=100_000).requests)
+            seen += self._server.drain(requests_max=100_000).requests
+        return seen
 
     def last_request_s(self) -> float:
         """When the last request began, by this machine's monotonic clock, once there were none for two seconds."""
@@ -92,8 +96,8 @@ Start = Callable[..., Run]
 def run(lab: tuple[RayLab, EmulatorEndpoint], tmp_path: Path) -> Iterator[Start]:
     started: list[Run] = []
 
-    def begin(*arguments: str) -> Run:
-        started.append(Run(*lab, tmp_path / f"{len(started)}.json", *arguments))
+    def begin(*arguments: str, cluster: str = "auto") -> Run:
+        started.append(Run(*lab, tmp_path / f"{len(started)}.json", *arguments, cluster=cluster))
         return started[-1]
 
     yield begin
@@ -102,6 +106,7 @@ def run(lab: tuple[RayLab, EmulatorEndpoint], tmp_path: Path) -> Iterator[Start]
         each.process.communicate()
 
 
+CLUSTERS = ("auto", CLIENT)
 PUTS = ("--operation", "put", "--size", "4KiB", "-t", "8", "--workers-per-node", "1")
 
 
@@ -120,11 +125,13 @@ def number_of(request: WireRequest) -> int:
     return int(request.path.rpartition("/")[2])
 
 
+@pytest.mark.parametrize("cluster", CLUSTERS)
 def test_totals_are_the_sum_of_the_nodes_and_of_the_servers_log_and_all_begin_at_once(
-    run: Start, lab: tuple[RayLab, EmulatorEndpoint]
+    run: Start, lab: tuple[RayLab, EmulatorEndpoint], cluster: str
 ) -> None:
-    running = run(*PUTS, "--operations", "3000", "--loops", "3", "--nodes", "2", "--keep")
-    assert running.ended()[0] == ExitCode.DONE
+    running = run(*PUTS, "--operations", "3000", "--loops", "3", "--nodes", "2", "--keep", cluster=cluster)
+    code, said = running.ended()
+    assert code == ExitCode.DONE, said
     skews_s = []
     requests = sorted((each for each in lab[1].collect().requests if each.method == "PUT"), key=number_of)
     for loop, (_, group) in enumerate(groupby(requests, key=lambda each: number_of(each) // FAR)):
@@ -161,8 +168,9 @@ def test_ctrl_c_reaches_every_node_within_a_second_and_the_results_are_kept(run:
     assert (running.cluster["phases"][0]["span"] or 0) < 60
 
 
-def test_a_driver_that_is_killed_leaves_no_load_a_second_later(run: Start) -> None:
-    running = run(*PUTS, "-d", "60s")
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_a_driver_that_is_killed_leaves_no_load_a_second_later(run: Start, cluster: str) -> None:
+    running = run(*PUTS, "-d", "60s", cluster=cluster)
     running.wait_for_load()
     os.kill(running.process.pid, signal.SIGKILL)
     killed_s = time.monotonic()

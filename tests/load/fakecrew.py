@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
-from s3bench.load.message import Begin, Ended, Prepare
+from s3bench.load.message import Begin, Ended, Lost, Prepare
 from s3bench.load.operation import Kind
 from s3bench.load.tally import Tally
 from tests.load.simulated import NS, Operation, endings, tallies
 
-Told = Tally | Ended | None
+Told = Tally | Ended | Lost | None
 
 
 def doing(order: Begin, *, seconds: float | None = None, failing: int = 0) -> Iterator[Told]:

@@ -1,110 +1,19 @@
-"""From tallies to figures: the live view, the measured window, failures, percentiles, stalls, and refusals."""
+"""From sums to figures: failures, percentiles, kinds and jobs, stalls, doubts and refusals."""
 
-import random
-from collections.abc import Iterable, Sequence
-
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from s3bench.load.account import Account
 from s3bench.load.bottleneck import Yardsticks
-from s3bench.load.findings import Account, Findings
-from s3bench.load.message import Ended
 from s3bench.load.operation import Kind
-from s3bench.load.profile import Job, Phase, Rate, Share
+from s3bench.load.profile import Job, Rate, Share
 from s3bench.load.sizes import fixed
 from s3bench.load.tally import Loss, Stream, Tally
 from s3bench.results.histogram import Bins, Histogram
-from tests.load.simulated import NS, Operation, closed_loop, endings, tallies
-
-MS = 1_000_000
-
-
-def job(
-    *kinds: Kind, threads: int = 4, name: str = "", rate: float | None = None, operations: int | None = None
-) -> Job:
-    return Job(
-        name=name,
-        mix=tuple(Share(kind=kind) for kind in kinds or (Kind.GET,)),
-        sizes=fixed(1000),
-        threads=threads,
-        rate=Rate(per_s=rate) if rate else None,
-        operations=operations,
-    )
-
-
-def phase(*jobs: Job, warmup_s: float = 0.0, stable: bool = False, duration_s: float | None = 5.0) -> Phase:
-    return Phase(name="one", jobs=jobs or (job(),), warmup_s=warmup_s, stable=stable, duration_s=duration_s)
-
-
-def account(
-    operations: Sequence[Operation], of: Phase, *, end_ns: int, workers: int = 1, clock: float = 1.0
-) -> Account:
-    made = Account(of, workers=workers)
-    for tally in tallies(operations, end_ns=end_ns, workers=workers, clock=clock):
-        made.add(tally)
-    for ended in endings(operations, end_ns=end_ns, workers=workers):
-        made.end(ended)
-    return made
-
-
-def told(of: Phase, given: Iterable[Tally], *ended: Ended, workers: int = 1) -> Findings:
-    made = Account(of, workers=workers)
-    for tally in given:
-        made.add(tally)
-    for each in ended:
-        made.end(each)
-    return made.measure()
-
-
-def ended(worker: int = 0, *, unfinished: int = 0, late: int = 0, open_ns: int = 0) -> Ended:
-    return Ended(worker=worker, elapsed_ns=0, unfinished=unfinished, late=late, open_ns=open_ns, written=(0,))
-
-
-def bins(*samples_ns: int) -> Bins:
-    histogram = Histogram()
-    histogram.add(samples_ns)
-    return histogram.bins()
-
-
-def test_the_window_goes_from_the_warm_up_to_the_last_partial_second() -> None:
-    end_ns = 4_300 * MS
-    loop = closed_loop(length_ns=10 * MS, end_ns=end_ns)
-    found = account(loop, phase(warmup_s=1.0), end_ns=end_ns).measure()
-    counted = [each for each in loop if NS <= each.end_ns < end_ns]
-    assert found.window_s == 3.3
-    assert found.whole.operations == len(counted)
-    assert found.whole.operations_rate == pytest.approx(len(counted) / 3.3)
-    assert found.whole.bytes_down == 1000 * len(counted)
-    assert found.cpu_s == pytest.approx(3.3 / 4)
-    assert (found.refusal, found.warnings) == ("", ())
-
-
-def test_a_warm_up_of_part_of_a_second_is_a_whole_one() -> None:
-    loop = closed_loop(length_ns=10 * MS, end_ns=3 * NS)
-    assert account(loop, phase(warmup_s=0.2), end_ns=3 * NS).measure().window_s == 2.0
-
-
-def test_the_window_ends_with_the_last_worker_though_others_ended_before() -> None:
-    given = [Tally(0, 0, NS), Tally(1, 0, NS), Tally(0, 1, NS // 4), Tally(1, 1, NS // 2)]
-    assert told(phase(), given, ended(0), ended(1), workers=2).window_s == 1.5
-
-
-def test_all_workers_together_are_one_whose_operations_are_theirs() -> None:
-    end_ns = 3 * NS
-    chance = random.Random(1)
-    loop = [
-        Operation(start_ns=start, end_ns=start + chance.randrange(MS, 400 * MS), worker=number % 2)
-        for number, start in enumerate(sorted(chance.randrange(end_ns) for _ in range(3000)))
-    ]
-    alone = [Operation(start_ns=each.start_ns, end_ns=each.end_ns) for each in loop]
-    two = account(loop, phase(), end_ns=end_ns, workers=2).measure().whole
-    one = account(alone, phase(), end_ns=end_ns).measure().whole
-    assert two.bins == one.bins
-    assert two.latency == one.latency
-    assert (two.operations, two.bytes_down, two.unfinished) == (one.operations, one.bytes_down, one.unfinished)
-    assert two.in_flight == pytest.approx(one.in_flight)
-    assert [each.operations for each in two.seconds] == [each.operations for each in one.seconds]
+from tests.load.accounts import MS, account, bins, ended, job, phase, told
+from tests.load.simulated import NS, Operation, closed_loop, tallies
 
 
 def test_percentiles_are_of_the_samples_and_none_that_the_count_cannot_carry() -> None:
@@ -344,6 +253,16 @@ def test_a_worker_that_did_not_come_to_its_end_is_told() -> None:
     assert found.warnings == ("1 of 2 workers did not come to their end: what they did is missing",)
 
 
+@pytest.mark.parametrize(("late_ns", "nodes", "count"), [(100 * MS, 2, 0), (101 * MS, 2, 1), (NS, 1, 0)])
+def test_nodes_that_did_not_begin_together_are_told(late_ns: int, nodes: int, count: int) -> None:
+    made = Account(phase(), workers=2, nodes=nodes)
+    for worker, begun_ns in enumerate((MS, MS + late_ns)):
+        made.add(Tally(worker, 0, NS))
+        made.end(msgspec.structs.replace(ended(worker), begun_ns=begun_ns))
+    doubts = [each for each in made.measure().warnings if "did not begin together" in each]
+    assert len(doubts) == count
+
+
 def test_a_generator_near_its_ceiling_says_that_the_figures_are_its_own() -> None:
     made = account(closed_loop(length_ns=4 * MS, end_ns=NS), phase(), end_ns=NS)
     found = made.measure(Yardsticks(ceiling=1100.0))
@@ -357,77 +276,3 @@ def test_the_busiest_worker_counts_for_the_clients_share() -> None:
     found = told(phase(), given, ended(0), ended(1), workers=2)
     assert found.whole.client_cpu_share == 0.95
     assert found.whole.bottleneck == "client"
-
-
-def test_planned_operations_that_wait_are_added_over_the_workers_of_one_second() -> None:
-    given = [
-        Tally(0, 0, NS, waiting_max=9), Tally(0, 1, NS, waiting_max=3), Tally(0, 2, NS, waiting_max=1),
-        Tally(1, 0, NS, waiting_max=9), Tally(1, 1, NS, waiting_max=4), Tally(1, 2, NS, waiting_max=2),
-    ]  # fmt: skip
-    assert told(phase(warmup_s=1), given, ended(0), ended(1), workers=2).whole.waiting_max == 7
-
-
-def test_a_second_is_complete_when_the_last_worker_has_told_of_it() -> None:
-    made = Account(phase(), workers=2)
-    assert [made.add(tally) for tally in (Tally(0, 0, NS), Tally(0, 1, NS), Tally(1, 0, NS), Tally(1, 1, NS))] == [
-        False,
-        False,
-        True,
-        True,
-    ]
-
-
-def test_a_worker_that_is_through_is_not_waited_for() -> None:
-    made = Account(phase(), workers=2)
-    made.add(Tally(0, 0, NS))
-    made.add(Tally(1, 0, NS))
-    made.end(ended(1))
-    assert made.add(Tally(0, 1, NS))
-    assert [each.worker for each in made.ended] == [1]
-
-
-def test_the_standing_is_that_of_the_last_second_over_all_workers() -> None:
-    of = phase(job(Kind.GET, operations=5000), warmup_s=2)
-    made = Account(of, workers=2)
-    loop = closed_loop(length_ns=4 * MS, end_ns=3 * NS, workers=2)
-    loop += [Operation(start_ns=1_500 * MS, end_ns=1_600 * MS, label="503 SlowDown")]
-    given = tallies(loop, end_ns=3 * NS, workers=2)
-    for tally in given[:4]:
-        made.add(tally)
-    now = made.standing()
-    (kind,) = now.kinds
-    assert (now.phase, now.second, now.is_warmup, now.duration_s, now.operations_total) == ("one", 2, True, 5.0, 5000)
-    assert (kind.kind, kind.rate, kind.bytes_rate, kind.failures) == ("get", 2000.0, 2_000_000.0, 1)
-    assert (kind.p50_s, kind.p99_s) == pytest.approx((0.004, 0.004), rel=0.005)
-    assert now.failures == (("503 SlowDown", 1),)
-    assert now.in_flight == pytest.approx(8.1, abs=0.01)
-    assert now.client_cpu_share == 0.25
-    assert now.history == (now.history[0], 2_000_000.0)
-    assert now.history_is_bytes
-    for tally in given[4:]:
-        made.add(tally)
-    assert not made.standing().is_warmup
-    assert made.standing().failures == ()
-
-
-def test_before_the_first_second_there_is_nothing_to_stand_on() -> None:
-    now = Account(phase(duration_s=None), workers=1).standing()
-    assert (now.second, now.kinds, now.history, now.operations, now.operations_total) == (0, (), (), 0, None)
-
-
-def test_a_history_without_bytes_is_of_operations() -> None:
-    loop = closed_loop(length_ns=10 * MS, end_ns=2 * NS, kind=Kind.HEAD)
-    now = account(loop, phase(job(Kind.HEAD)), end_ns=2 * NS).standing()
-    assert (now.history_is_bytes, now.history[1]) == (False, 400.0)
-
-
-def test_a_phase_settles_only_if_it_may_and_not_by_its_warm_up() -> None:
-    loop = closed_loop(length_ns=10 * MS, end_ns=12 * NS)
-    assert account(loop, phase(stable=True), end_ns=12 * NS).is_settled
-    assert not account(loop, phase(stable=False), end_ns=12 * NS).is_settled
-    assert not account(loop, phase(stable=True, warmup_s=3.0), end_ns=12 * NS).is_settled
-
-
-def test_measuring_twice_gives_the_same() -> None:
-    made = account(closed_loop(length_ns=10 * MS, end_ns=2 * NS), phase(), end_ns=2 * NS)
-    assert made.measure() == made.measure()

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from s3bench.load.findings import Account
+from s3bench.load.account import Account
 from s3bench.load.operation import Kind
 from s3bench.load.outcome import recorded, results
 from s3bench.load.profile import Job, Phase, Share

@@ -7,14 +7,14 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from s3bench.errors import BadInput
+from s3bench.errors import BadInput, MachineError
+from s3bench.load.account import Account
 from s3bench.load.bucket import Bucket, Removed
-from s3bench.load.findings import Account
 from s3bench.load.inventory import FAR
 from s3bench.load.knee import Found
-from s3bench.load.message import Begin, Target
+from s3bench.load.message import Begin, Lost, Target
 from s3bench.load.operation import Kind
-from s3bench.load.profile import Job, Phase, Profile, Share
+from s3bench.load.profile import Job, Phase, Profile, Rate, Share
 from s3bench.load.session import Beginning, Event, Measured, Session, Terms
 from s3bench.load.site import Site
 from s3bench.load.sizes import fixed
@@ -140,6 +140,46 @@ def test_an_end_while_the_data_set_is_written_begins_no_phase(crews: list[FakeCr
     with session_of(tmp_path, phase("read", Kind.GET), is_over=lambda: next(asked)) as session:
         assert list(told(session.events())) == ["writing 20 objects of 1000"]
     assert crews[0].stops == 1
+
+
+def losing(order: Begin) -> Iterator[Told]:
+    """Does its part, and is lost before it says how it ended."""
+    *seconds, _ = doing(order)
+    yield from seconds
+    yield Lost(node=0, why="its machine burnt")
+
+
+def test_a_loss_ends_the_run_with_what_was_measured_and_what_was_written_is_removed(
+    crews: list[FakeCrew], tmp_path: Path
+) -> None:
+    bucket = FakeBucket()
+    phases = (phase("one", Kind.PUT), phase("two", Kind.PUT))
+    with session_of(tmp_path, *phases, bucket=bucket, loops=2) as session:
+        crews[0].answer = losing
+        events = list(session.events())
+    assert list(told(events)) == ["1/4: one", "measured one in loop 0"]
+    [measured] = [event for event in events if isinstance(event, Measured)]
+    assert measured.findings.losses == (
+        "node-1 was lost: its machine burnt; from second 1 on the figures are without it",
+    )
+    assert measured.findings.whole.operations == 10
+    session.clean_up()
+    assert bucket.removed == [(RUN, 0)]
+
+
+def test_a_loss_ends_the_search_without_an_answer(crews: list[FakeCrew], tmp_path: Path) -> None:
+    putting = phase("write", Kind.PUT, rate=Rate(per_s=10.0))
+    with session_of(tmp_path, putting, slo=parse_slo("errors<1%")) as session:
+        crews[0].answer = losing
+        assert list(told(session.events())) == ["1/None: 10.0 operations/s", "measured 10.0 operations/s in loop 0"]
+
+
+def test_a_loss_while_the_data_set_is_written_ends_the_run(crews: list[FakeCrew], tmp_path: Path) -> None:
+    with session_of(tmp_path, phase("read", Kind.GET)) as session:
+        crews[0].answer = losing
+        with pytest.raises(MachineError, match="the objects to be read could not be written") as raised:
+            list(session.events())
+    assert "its machine burnt" in raised.value.why
 
 
 def test_the_site_has_its_turn_every_second(crews: list[FakeCrew], tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import math
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -99,6 +100,10 @@ def test_the_link_is_as_fast_as_the_interface_towards_the_endpoint(
 ) -> None:
     with_interface(monkeypatch, ours=ours, speed_mbit=speed_mbit)
     assert site_at("192.0.2.1").link_bytes_per_s == expected
+
+
+def test_the_link_of_a_load_from_other_machines_is_not_known() -> None:
+    assert replace(site_at("127.0.0.1"), is_loaded_from_here=False).link_bytes_per_s is None
 
 
 def test_loopback_has_no_limit() -> None:

@@ -76,6 +76,20 @@ def test_two_workers_merged_are_the_histogram_of_the_joined_samples(first: list[
     assert merged.count == len(first) + len(second)
 
 
+@given(st.lists(SAMPLES, max_size=4))
+def test_nodes_joined_are_the_histogram_of_the_joined_samples(of_nodes: list[list[int]]) -> None:
+    whole = Histogram()
+    for samples in of_nodes:
+        node = Histogram()
+        for second in (samples[::2], samples[1::2]):
+            node.merge(histogram(second).bins())
+        whole.join(node)
+        node.add([1])  # what a node counts later is its own
+    every = [sample for samples in of_nodes for sample in samples]
+    assert whole.bins() == histogram(every).bins()
+    assert (whole.count, whole.mean_ns) == (len(every), histogram(every).mean_ns)
+
+
 @given(SAMPLES)
 def test_bins_at_rest_give_the_same_percentiles(samples: list[int]) -> None:
     made = histogram(samples)

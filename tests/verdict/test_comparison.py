@@ -207,6 +207,25 @@ def test_what_changes_no_figure_is_not_warned_of() -> None:
     )
 
 
+def test_of_a_cluster_its_engine_and_the_parts_of_its_load_are_warned_of_and_nothing_else() -> None:
+    suite = {"engine": "ray", "nodes": [{}, {}], "units": [{"node": "node-1"}]}
+    load = {"engine": "ray", "nodes": [{}, {}], "workers_per_node": 4, "phases": [{"start_skew": 0.001}]}
+
+    def warnings(before: object, after: object) -> tuple[str, ...]:
+        sources = [
+            Source(name=name, document=document(result(runs), **({"cluster": cluster} if cluster else {})))
+            for name, runs, cluster in (("a", BASE, before), ("b", BASE[::-1], after))
+        ]
+        return compare(sources).warnings[1:]
+
+    assert warnings(None, suite) == ("other cluster: none in a, ray in b",)
+    assert warnings(suite, {**suite, "nodes": [{}], "units": []}) == ()
+    assert warnings(load, {**load, "phases": []}) == ()
+    assert warnings(load, {**load, "nodes": [{}, {}, {}]}) == (
+        "other cluster: 2 nodes with 4 workers each, by ray in a, 3 nodes with 4 workers each, by ray in b",
+    )
+
+
 def test_another_engine_of_the_same_client_is_warned_of() -> None:
     comparison = compare([source("a", result()), source("b", result(engine="python"))])
     assert comparison.warnings[1] == "other engine: crt in a, python in b, for s3.cp.download on cli-crt@2.38.5"

@@ -1,0 +1,106 @@
+"""A suite on a cluster as its results tell it: one run, of the one machine that all its nodes are.
+
+Owns the document, and what is worth telling of each event. Results of units are put together by `suiteresults`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import s3bench
+from s3bench.cluster.suitedriver import Abandoned, Begun, Ended, Event, Removed, Task
+from s3bench.cluster.suitemuster import SuiteMuster
+from s3bench.cluster.suiterecord import UnitRecord, recorded
+from s3bench.cluster.suiteresults import SuiteResults
+from s3bench.cluster.suiteunit import Unit
+from s3bench.load.nodes import node_name
+from s3bench.report.run_summary import clipped
+from s3bench.report.table import result_line
+from s3bench.results.document import Client, Document
+from s3bench.results.measurement import Failure
+
+_NODES_SHOWN = 4
+_WORDS_MAX = 60
+
+
+class SuiteDocument:
+    """Told what happens to `units`; `done` of them are behind. `head` has what does not depend on that."""
+
+    def __init__(
+        self, head: Document, units: tuple[Unit, ...], muster: SuiteMuster, task: Task, *, engine: Mapping[str, object]
+    ) -> None:
+        self.done = 0
+        self._head = head
+        self._muster = muster
+        self._task = task
+        self._engine = engine
+        self._results = SuiteResults(units, muster.clients)
+        self._records: dict[int, UnitRecord] = {}
+        self._doing: dict[int, Unit] = {}
+        self._lost: dict[int, str] = {}
+
+    def take(self, event: Event, *, is_stopped: bool) -> Iterator[str]:
+        """Take what happened; gives what is worth telling. Once all was stopped, what is cut short is no error."""
+        match event:
+            case Begun(node=node, unit=unit):
+                self._doing[node] = unit
+                self._records[unit.chunk] = UnitRecord(unit=unit, node=node)
+            case Ended(node=node, unit=unit, document=document, failure=failure):
+                del self._doing[node]
+                if document is not None:
+                    self._records[unit.chunk] = UnitRecord(
+                        unit=unit, node=node, started_at=document.started_at, ended_at=document.ended_at
+                    )
+                for line in self._add(unit, document, None if is_stopped else failure):
+                    yield f"{node_name(node)}: {line}"
+            case Removed(node=node, unit=unit, why=why):
+                self._lost[node] = why
+                self._doing.pop(node, None)
+                yield _loss(node, why)
+                if unit is not None and not is_stopped:
+                    failure = Failure(iteration=0, what=f"{node_name(node)} was lost", why=why)
+                    yield from self._add(unit, None, failure)
+            case Abandoned(unit=unit):
+                failure = Failure(iteration=0, what="no node was left to run it", why="; ".join(self._losses))
+                yield from self._add(unit, None, failure)
+
+    @property
+    def doing(self) -> str:
+        """What some of the nodes do."""
+        words = [
+            f"{node_name(node)} {clipped(unit.words, most=_WORDS_MAX)}" for node, unit in sorted(self._doing.items())
+        ]
+        more = [f"{len(words) - _NODES_SHOWN} nodes more"] * (len(words) > _NODES_SHOWN)
+        return ", ".join(words[:_NODES_SHOWN] + more)
+
+    @property
+    def document(self) -> Document:
+        """All so far."""
+        clients = {client.label: client for client in self._muster.clients.values()}
+        cluster = recorded(
+            self._engine,
+            self._muster,
+            self._task,
+            units=(self._records[chunk] for chunk in sorted(self._records)),
+            lost=self._lost,
+        )
+        return Document(
+            s3bench=s3bench.__version__,
+            started_at=self._head.started_at,
+            command_line=self._head.command_line,
+            machine=self._muster.facts[self._muster.nodes[0]].machine,
+            clients=tuple(Client(name=each.kind, version=each.version, label=each.label) for each in clients.values()),
+            options={**self._head.options, "cluster": cluster},
+            warnings=(*self._muster.warnings, *self._losses),
+            results=self._results.results,
+        )
+
+    def _add(self, unit: Unit, document: Document | None, failure: Failure | None) -> Iterable[str]:
+        self.done += 1
+        return map(result_line, self._results.add(unit, document, failure))
+
+    @property
+    def _losses(self) -> tuple[str, ...]:
+        return tuple(_loss(node, why) for node, why in self._lost.items())
+
+
+def _loss(node: int, why: str) -> str:
+    return f"{node_name(node)} takes part no more: {why}"

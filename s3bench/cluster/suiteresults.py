@@ -1,0 +1,49 @@
+"""What the units of a suite gave, put together as one run of one machine would have it.
+
+Owns the order, and what becomes of results that a unit did not bring to its end. Pure.
+"""
+
+from collections.abc import Mapping
+
+from s3bench.bench import new_result
+from s3bench.clients.client import ENGINES
+from s3bench.cluster.suitemessage import FoundHere
+from s3bench.cluster.suiteunit import Unit
+from s3bench.results.document import Client, Document, Result
+from s3bench.results.measurement import Failure
+from s3bench.spec.definition import ClientKind
+from s3bench.spec.plan import Cell, ClientSpec
+
+
+class SuiteResults:
+    """The results of `units`, by definition and client in the plan's order, whichever unit ends first."""
+
+    def __init__(self, units: tuple[Unit, ...], clients: Mapping[ClientSpec, FoundHere]) -> None:
+        self._clients = clients
+        self._results: dict[int, tuple[Result, ...]] = {unit.chunk: () for unit in units}
+
+    def add(self, unit: Unit, document: Document | None, failure: Failure | None) -> tuple[Result, ...]:
+        """Take what a unit gave; with a `failure` all results that it did not end have that as an error."""
+        there = {result.identity: result for result in document.results} if document else {}
+        if failure is not None:
+            expected = {result.identity: result for result in map(self._unmeasured, unit.cells)}
+            there = {
+                identity: _failed(result, failure) if result.is_running else result
+                for identity, result in (expected | there).items()
+            }
+        self._results[unit.chunk] = tuple(there.values())
+        return self._results[unit.chunk]
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """All so far."""
+        return tuple(result for results in self._results.values() for result in results)
+
+    def _unmeasured(self, cell: Cell) -> Result:
+        found = self._clients[cell.client]
+        client = Client(name=found.kind, version=found.version, label=found.label)
+        return new_result(cell, client, ENGINES[ClientKind(found.kind)])
+
+
+def _failed(result: Result, failure: Failure) -> Result:
+    return result.with_failure(failure).completed()

@@ -1,0 +1,37 @@
+"""The parts into which a suite is split among nodes: one definition with all its clients, never less.
+
+Owns the split, which is that of `--num-chunks` with as many chunks as there are definitions: a unit is repeated by hand
+with its chunk's number. Pure.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from s3bench.spec.definition import Definition
+from s3bench.spec.plan import Cell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """One definition on all its clients; `chunk` is its number, from 0, of as many chunks as there are definitions."""
+
+    chunk: int
+    cells: tuple[Cell, ...]
+
+    @property
+    def definition(self) -> Definition:
+        """The one that all its cells are of."""
+        return self.cells[0].definition
+
+    @property
+    def words(self) -> str:
+        """The definition's name with the values of its dimensions."""
+        return " ".join((self.definition.name, *(value for _, value in self.definition.dimensions)))
+
+
+def split_suite(cells: Iterable[Cell]) -> tuple[Unit, ...]:
+    """The units of a plan that was not cut into chunks, in its order."""
+    of_definition: dict[Definition, list[Cell]] = {}
+    for cell in cells:
+        of_definition.setdefault(cell.definition, []).append(cell)
+    return tuple(Unit(chunk=chunk, cells=tuple(own)) for chunk, own in enumerate(of_definition.values()))

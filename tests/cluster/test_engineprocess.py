@@ -1,0 +1,116 @@
+"""An engine's process that answers, is slow, hangs or ends: its nodes are there, silent or gone, and nobody waits."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from s3bench.cluster.engineprocess import EngineFleet, _end, connect
+from s3bench.cluster.fleet import Gone
+from s3bench.errors import BadInput, ExitCode
+
+TOLD = {0: (1, {"path": b"data"}), 1: ()}
+ANSWERS = {0: "here", 1: Gone("it was ended")}
+
+ENGINE = """
+import socket, sys
+from s3bench.cluster.control import Answers, Channel, Connected
+from s3bench.s3.control import Refused
+from s3bench.s3.frames import ChannelClosed
+channel = Channel(socket.socket(fileno=int(sys.argv[1])))
+if sys.argv[2:]:
+    channel.send(Refused(what=sys.argv[2], why="why", fix="fix", bad_input=True), limit_s=9)
+    sys.exit()
+channel.send(Connected(hosts=("10.0.0.1", "10.0.0.2"), facts={"engine": "none"}), limit_s=9)
+try:
+    while (ask := channel.receive_question(limit_s=60)).question != "end":
+        channel.send(Answers(answers={0: ask.question}, gone={1: "it was ended"}), limit_s=9)
+    sys.exit("these were its last words")
+except ChannelClosed:
+    pass
+"""
+
+
+class Engine:
+    """A process that talks as `s3bench.cluster.host` does, and says what it is asked."""
+
+    def __init__(self, stack: ExitStack, *arguments: str) -> None:
+        self.ours, theirs = socket.socketpair()
+        stack.enter_context(self.ours)
+        self.stderr = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 (the stack closes it)
+        with theirs:
+            command = [sys.executable, "-c", ENGINE, str(theirs.fileno()), *arguments]
+            self.process = subprocess.Popen(command, stderr=self.stderr, pass_fds=(theirs.fileno(),))
+        stack.callback(_end, self.process, self.ours)
+
+    @property
+    def fleet(self) -> EngineFleet:
+        return EngineFleet(self.process, self.ours, self.stderr)
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+def test_nodes_answer_through_the_engines_process(stack: ExitStack) -> None:
+    fleet = Engine(stack).fleet
+    assert (fleet.nodes, fleet.hosts, fleet.facts) == (2, ("10.0.0.1", "10.0.0.2"), {"engine": "none"})
+    assert fleet.ask("here", TOLD, limit_s=20) == ANSWERS
+    assert fleet.ask("here", {}, limit_s=0) == {}
+
+
+def test_while_the_process_hangs_all_nodes_are_silent_and_a_late_answer_is_no_answer_to_the_next_question(
+    stack: ExitStack,
+) -> None:
+    engine = Engine(stack)
+    fleet = engine.fleet
+    os.kill(engine.process.pid, signal.SIGSTOP)
+    assert fleet.ask("before", TOLD, limit_s=0.01) == {}
+    assert fleet.ask("between", TOLD, limit_s=0.01) == {}
+    os.kill(engine.process.pid, signal.SIGCONT)
+    assert fleet.ask("here", TOLD, limit_s=20) == ANSWERS
+
+
+def test_when_the_process_ends_all_nodes_are_gone_with_its_last_words(stack: ExitStack) -> None:
+    fleet = Engine(stack).fleet
+    for _ in range(2):
+        answers = fleet.ask("end", TOLD, limit_s=20)
+        assert answers.keys() == TOLD.keys()
+        assert {each.why for each in answers.values()} == {
+            "Ray's process on this machine ended with exit code 1: these were its last words"
+        }
+
+
+def test_a_process_that_hangs_does_not_hold_up_the_end(stack: ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("END_S", "_TALK_S"):
+        monkeypatch.setattr(f"s3bench.cluster.engineprocess.{name}", 0.01)
+    engine = Engine(stack)
+    os.kill(engine.process.pid, signal.SIGSTOP)
+    stack.close()
+    assert engine.process.returncode == -signal.SIGKILL
+
+
+def test_why_there_is_no_cluster_is_said_by_the_process(stack: ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BadInput, match="no cluster here") as raised:
+        _ = Engine(stack, "no cluster here").fleet
+    assert (raised.value.why, raised.value.fix) == ("why", "fix")
+    monkeypatch.setattr("s3bench.cluster.engineprocess.CONNECT_S", 0.0)
+    with pytest.raises(BadInput, match="the cluster did not come into use within 0 s"):
+        _ = Engine(stack).fleet
+
+
+def test_an_address_where_nobody_listens_is_refused_at_once() -> None:
+    pytest.importorskip("ray", reason="needs Ray: pip install 's3bench[cluster]'")
+    with pytest.raises(BadInput, match=r"no Ray cluster to be used at --cluster ray://127\.0\.0\.1:1") as raised:  # noqa: SIM117
+        with connect("ray://127.0.0.1:1", nodes=None):
+            pass
+    assert "Connection refused" in raised.value.why
+    assert raised.value.exit_code is ExitCode.BAD_INPUT

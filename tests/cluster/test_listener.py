@@ -1,0 +1,37 @@
+"""A driver that does not read what it is told gives up in words, and what waits is bounded."""
+
+import pytest
+
+from s3bench.cluster.conversation import Conversation
+from s3bench.cluster.listener import BEHIND_S, Listener
+from s3bench.errors import MachineError
+from s3bench.load.message import Ended
+from s3bench.load.tally import Tally
+from tests.cluster.fleets import Clock, SimulatedFleet, SimulatedNode
+from tests.load.simulated import NS, endings, tallies
+
+
+def listener(seconds: int) -> Listener:
+    """To a node of one worker that has told of so many seconds, and of its end."""
+    end_ns = seconds * NS
+    clock = Clock()
+    node = SimulatedNode(reports=[*tallies([], end_ns=end_ns), *endings([], end_ns=end_ns)], start_ns=0)
+    node._told += [Ended(worker=0, elapsed_ns=0, unfinished=0, late=0, open_ns=0, written=())] * 2
+    talk = Conversation(SimulatedFleet([node], clock), now_ns=clock)
+    talk._told = [2]  # that it was prepared and ready
+    return Listener(talk, turn=1, workers=1, nodes=1, poll_s=0.001)
+
+
+def test_what_is_told_before_anybody_reads_waits() -> None:
+    with listener(BEHIND_S - 1) as listening:
+        listening._thread.join()
+        told = list(listening)
+    assert [each.second for each in told if isinstance(each, Tally)] == list(range(BEHIND_S - 1))
+    assert isinstance(told[-1], Ended)
+
+
+def test_a_driver_that_is_too_far_behind_gives_up_however_late_it_reads_on() -> None:
+    with listener(BEHIND_S + 1) as listening:
+        listening._thread.join()
+        with pytest.raises(MachineError, match="more than 30 s behind the tallies of its nodes"):
+            list(listening)

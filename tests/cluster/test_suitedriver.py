@@ -1,0 +1,193 @@
+"""A suite on simulated nodes: each unit once, whatever becomes of the nodes."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from s3bench.cluster.suitedocument import SuiteDocument
+from s3bench.cluster.suitedriver import SILENCE_S, SuiteDriver, Task, closing
+from s3bench.cluster.suitemessage import Outcome
+from s3bench.cluster.suitemuster import muster_suite
+from s3bench.cluster.suitenode import LEASE_S
+from s3bench.cluster.suiteunit import Unit
+from s3bench.results.document import Document, Status, encode_document
+from tests.cluster.suites import SimulatedSuite, SimulatedSuiteNode, document_of, units_of, upload, written
+
+COUNT = 6
+TASK = Task(
+    arguments=("run", "definitions/0/suite.json", "--num-chunks", "6"),
+    files={"definitions/0/suite.json": b"[]"},
+    keys={"AWS_SECRET_ACCESS_KEY": "hidden"},
+)
+CRASHED = Outcome(exit_code=2, document=b"", said="s3bench: cannot work in /tmp")
+
+
+@pytest.fixture
+def units(tmp_path: Path) -> tuple[Unit, ...]:
+    return units_of(written(tmp_path, *(upload("up", size) for size in range(1, COUNT + 1))))
+
+
+class Performed:
+    """A suite that was performed on nodes as told."""
+
+    def __init__(
+        self, units: tuple[Unit, ...], *fates: Mapping[str, Any], stop_at_s: float | None = None, task: Task = TASK
+    ) -> None:
+        by_chunk = {unit.chunk: unit for unit in units}
+        self.fleet = SimulatedSuite(
+            *(SimulatedSuiteNode(units=by_chunk, **fate) for fate in fates), stop_at_s=stop_at_s
+        )
+        self.nodes = self.fleet.each
+        fleet = self.fleet
+        muster = muster_suite(fleet, tuple(dict.fromkeys(cell.client for cell in units[0].cells)), nodes=None)
+        head = Document(s3bench="", started_at="2026-01-01T00:00:00.000Z", options={"warmup": 0})
+        self.suite = SuiteDocument(head, units, muster, task, engine=fleet.facts)
+        self.said: list[str] = []
+        with closing(fleet):
+            self.driver = SuiteDriver(
+                fleet, muster.nodes, task, pause=fleet.pause, now_s=fleet.clock, sleep=fleet.sleep
+            )
+            for event in self.driver.perform(units):
+                self.said += self.suite.take(event, is_stopped=self.driver.is_stopped)
+        self.document = self.suite.document
+
+    @property
+    def begun(self) -> list[list[int]]:
+        """The units that each node began."""
+        return [node.begun for node in self.nodes]
+
+    @property
+    def errors(self) -> list[str]:
+        return [error.what for result in self.document.results for error in result.errors]
+
+    def cluster(self, key: str) -> Any:
+        return self.document.options["cluster"][key]
+
+
+def test_every_unit_is_done_once_and_a_slow_node_does_fewer(units: tuple[Unit, ...]) -> None:
+    performed = Performed(units, {"turns": 5}, {})
+    assert sorted(performed.begun[0] + performed.begun[1]) == list(range(COUNT))
+    assert len(performed.begun[0]) < len(performed.begun[1])
+    assert performed.errors == []
+    assert all(node.closed for node in performed.nodes)
+
+
+def test_the_results_are_those_of_one_machine_in_the_order_of_the_definitions(units: tuple[Unit, ...]) -> None:
+    performed = Performed(units, {"turns": 5}, {}, {"turns": 2})
+    one_machine = [result for unit in units for result in document_of(unit).results]
+    assert list(performed.document.results) == one_machine
+    assert [client.label for client in performed.document.clients] == ["s5cmd@1.0", "boto3-classic@1.0"]
+    assert performed.document.machine["cpu_model"] == "A"
+    assert performed.document.options["warmup"] == 0
+
+
+def test_it_is_kept_which_node_did_what_and_how_it_is_repeated(units: tuple[Unit, ...]) -> None:
+    performed = Performed(units, {"turns": 5}, {})
+    did = {unit["chunk_id"]: unit["node"] for unit in performed.cluster("units")}
+    assert did == {chunk: f"node-{node + 1}" for node, begun in enumerate(performed.begun) for chunk in begun}
+    assert performed.cluster("units")[0]["dimensions"] == [{"FileSize": "1 B"}]
+    assert performed.cluster("units")[0]["ended_at"] == "2026-01-01T00:00:09.000Z"
+    assert performed.cluster("command") == ("s3bench", *TASK.arguments)
+    assert [node["takes_part"] for node in performed.cluster("nodes")] == [True, True]
+    [arguments] = [each for each in performed.nodes[1].arguments if each[-1] == "1"]
+    assert arguments == (*TASK.arguments, "--chunk-id", "1")
+    assert performed.nodes[0].files == TASK.files
+
+
+def test_keys_reach_the_nodes_and_nothing_else(units: tuple[Unit, ...]) -> None:
+    performed = Performed(units, {})
+    assert performed.nodes[0].keys == {"AWS_SECRET_ACCESS_KEY": "hidden"}
+    assert b"hidden" not in encode_document(performed.document)
+    assert "hidden" not in repr(TASK) + str(performed.said) + str(performed.nodes[0].arguments)
+
+
+def test_the_unit_of_a_node_that_is_lost_is_an_error_and_the_others_do_the_rest(units: tuple[Unit, ...]) -> None:
+    performed = Performed(units, {}, {"gone_at": 2})
+    lost = performed.nodes[1].begun[-1]
+    results = performed.document.results
+    assert len(results) == 2 * COUNT
+    assert [result.errors[0].what for result in results if result.errors] == ["node-2 was lost"] * 2
+    assert [result.identity for result in results] == [
+        result.identity for unit in units for result in document_of(unit).results
+    ]
+    assert [at // 2 for at, result in enumerate(results) if result.errors] == [lost, lost]
+    assert performed.driver.lost == {1: "its process died"}
+    assert performed.document.warnings == ("node-2 takes part no more: its process died",)
+    assert performed.cluster("nodes")[1]["lost"] == "its process died"
+
+
+def test_a_node_that_falls_silent_is_lost_after_a_while_and_nothing_hangs(units: tuple[Unit, ...]) -> None:
+    performed = Performed(units, {}, {"silent_at": 1})
+    assert performed.errors == ["node-2 was lost"] * 2
+    assert SILENCE_S < performed.fleet.now_s < 3 * SILENCE_S
+    assert performed.driver.lost == {1: "it did not answer for 15 s"}
+
+
+def test_no_node_waits_for_a_silent_one_longer_than_its_lease_lasts(units: tuple[Unit, ...]) -> None:
+    performed = Performed(units, {"turns": 40}, {"silent_at": 1}, {"deaf": frozenset({"begin"})})
+    assert set(performed.driver.lost) == {1, 2}
+    assert max(later - earlier for earlier, later in pairwise(performed.nodes[0].heard_s)) < LEASE_S
+    assert performed.errors == ["node-2 was lost"] * 2 + ["node-3 was lost"] * 2
+
+
+def test_without_any_node_left_the_rest_are_errors(units: tuple[Unit, ...]) -> None:
+    performed = Performed(units, {"gone_at": 1}, {"gone_at": 2})
+    assert performed.suite.done == COUNT
+    assert set(performed.errors) == {"node-1 was lost", "node-2 was lost", "no node was left to run it"}
+    assert sum(bool(result.errors) for result in performed.document.results) == 2 * (COUNT - 1)
+
+
+def test_a_node_on_which_s3bench_itself_fails_gets_no_further_unit(units: tuple[Unit, ...]) -> None:
+    performed = Performed(units, {}, {"outcome": CRASHED})
+    assert len(performed.nodes[1].begun) == 1
+    assert performed.errors == ["s3bench ended with exit code 2 on node-2"] * 2
+    assert {error.why for result in performed.document.results for error in result.errors} == {CRASHED.said}
+
+
+def test_a_client_that_fails_is_no_fault_of_its_node(units: tuple[Unit, ...]) -> None:
+    failed = document_of(units[0])
+    outcome = Outcome(exit_code=4, document=encode_document(failed), said="")
+    performed = Performed(units[:1], {"outcome": outcome})
+    assert performed.driver.lost == {}
+
+
+def test_a_unit_that_was_cut_short_on_its_node_keeps_what_it_has_and_tells_why(units: tuple[Unit, ...]) -> None:
+    partial = encode_document(document_of(units[0], ended_at=None, complete=False))
+    outcome = Outcome(exit_code=130, document=partial, said="the driver was not heard of for 10 s")
+    performed = Performed(units[:1], {"outcome": outcome})
+    assert [result.status for result in performed.document.results] == [Status.FAILED] * 2
+    assert performed.errors == ["s3bench ended with exit code 130 on node-1"] * 2
+    assert performed.driver.lost == {}, "it can go on"
+
+
+def test_what_is_no_document_is_an_error(units: tuple[Unit, ...]) -> None:
+    performed = Performed(units[:1], {"outcome": Outcome(exit_code=0, document=b"{", said="")})
+    assert "is no JSON" in performed.document.results[0].errors[0].why
+
+
+def test_a_stop_reaches_all_that_is_done_is_kept_and_nothing_begins(units: tuple[Unit, ...]) -> None:
+    performed = Performed(units, {}, {"turns": 100}, stop_at_s=1.2)
+    assert performed.driver.is_stopped
+    assert performed.nodes[1].stopped
+    assert performed.errors == []
+    assert performed.begun == [[0, 2, 3], [1]]
+    statuses = [result.status for result in performed.document.results]
+    assert statuses.count(Status.COMPLETE) >= 2
+    assert statuses[2] is Status.RUNNING, "one that was under way, and stays so"
+    assert performed.driver.lost == {}
+
+
+def test_a_stop_before_anything_began_begins_nothing(units: tuple[Unit, ...]) -> None:
+    performed = Performed(units, {}, stop_at_s=0.0)
+    assert performed.begun == [[]]
+    assert performed.document.results == ()
+
+
+def test_what_nodes_do_is_told_in_a_few_words(units: tuple[Unit, ...]) -> None:
+    fleet = [{"turns": 9} for _ in range(6)]
+    performed = Performed(units, *fleet, stop_at_s=0.4)
+    assert performed.suite.doing == ""
+    assert performed.said[0].startswith("node-1: up")

@@ -1,0 +1,177 @@
+"""Real nodes of a suite without an engine: units are ordinary runs, and none outlasts whoever wanted it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import psutil
+import pytest
+
+from s3bench.cluster.suitemessage import FoundHere, MissingHere, Outcome, decode_look, decode_outcome
+from s3bench.cluster.suitenode import SuiteNode
+from s3bench.errors import ExitCode
+from s3bench.results.document import Document, Status, parse_document
+from s3bench.run.owner import sweep
+from tests.cluster.suites import upload, written
+
+Start = Callable[..., SuiteNode]
+
+FILE = "definitions/0/suite.json"
+FOREVER = ("run", FILE, "-n", "100000", "--num-chunks", "1", "--chunk-id", "0")
+WAIT_S = 30.0
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> dict[str, bytes]:
+    return {FILE: written(tmp_path, upload("up", 1000, clients=["s5cmd"])).read_bytes()}
+
+
+@pytest.fixture
+def start(
+    suite: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., SuiteNode]]:
+    monkeypatch.setenv("S3BENCH_TMPDIR", str(tmp_path))
+    with ExitStack() as stack:
+
+        def started(**options: float) -> SuiteNode:
+            node = SuiteNode(**options)
+            stack.callback(node.close)
+            node.prepare(suite)
+            return node
+
+        yield started
+
+
+def processes_of(node: SuiteNode) -> list[psutil.Process]:
+    """The child and what it started, once it measures."""
+    wait_for(lambda: node.outcome(0) is None and (node._directory / "0.json").is_file())
+    assert node._child is not None
+    child = psutil.Process(node._child._process.pid)
+    return [child, *child.children(recursive=True)]
+
+
+def wait_for(is_there: Callable[[], object]) -> None:
+    until_s = time.monotonic() + WAIT_S
+    while not is_there():
+        assert time.monotonic() < until_s
+        time.sleep(0.02)
+
+
+def ended(node: SuiteNode, chunk: int = 0) -> tuple[Outcome, Document]:
+    wait_for(lambda: node.outcome(chunk) is not None)
+    outcome = decode_outcome(node.outcome(chunk) or b"")
+    return outcome, parse_document(outcome.document, source="outcome")
+
+
+def are_gone(processes: list[psutil.Process]) -> bool:
+    """Whether they end; a node takes the exit code of its child itself."""
+    wait_for(lambda: all(not each.is_running() or each.status() == psutil.STATUS_ZOMBIE for each in processes))
+    return True
+
+
+def test_a_unit_that_is_stopped_keeps_what_it_measured_and_leaves_nothing_behind(start: Start, tmp_path: Path) -> None:
+    node = start()
+    node.begin(0, FOREVER, {})
+    processes = processes_of(node)
+    assert len(processes) > 1
+    node.stop()
+    node.stop()
+    assert are_gone(processes)
+    outcome, document = ended(node)
+    assert outcome.exit_code == ExitCode.INTERRUPTED
+    [result] = document.results
+    assert result.status is Status.RUNNING
+    assert len(result.measurements) > 0
+    assert [path for path in tmp_path.glob("s3bench-*") if path != node._directory] == []
+    node.close()
+    assert list(tmp_path.glob("s3bench-*")) == []
+
+
+def test_the_unit_of_a_driver_that_is_gone_ends_and_says_why(start: Start) -> None:
+    node = start(lease_s=1.0)
+    node.begin(0, FOREVER, {})
+    assert are_gone(processes_of(node)), "nobody asks the node for anything"
+    outcome, document = ended(node)
+    assert outcome.exit_code == ExitCode.INTERRUPTED
+    assert outcome.said == "the driver was not heard of for 1 s"
+    assert len(document.results[0].measurements) > 0
+
+
+def test_a_driver_that_asks_keeps_the_unit_going(start: Start) -> None:
+    node = start(lease_s=0.5)
+    node.begin(0, FOREVER, {})
+    until_s = time.monotonic() + 1.5
+    while time.monotonic() < until_s:
+        assert node.outcome(0) is None
+        time.sleep(0.1)
+
+
+def test_a_unit_ends_with_the_nodes_process_however_that_ends(suite: dict[str, bytes], tmp_path: Path) -> None:
+    program = (
+        "import sys, time; from s3bench.cluster.suitenode import SuiteNode; node = SuiteNode(); "
+        f"node.prepare({suite!r}); node.begin(0, {FOREVER!r}, {{}})\n"
+        "while not (node._directory / '0.json').is_file(): time.sleep(0.02)\n"
+        "print(node._child._process.pid, flush=True); time.sleep(60)"
+    )
+    environment = {**os.environ, "S3BENCH_TMPDIR": str(tmp_path)}
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdout is not None
+        child = psutil.Process(int(process.stdout.readline()))
+        processes = [child, *child.children(recursive=True)]
+        os.kill(process.pid, signal.SIGKILL)
+    assert are_gone(processes)
+    [left] = tmp_path.glob("s3bench-*")
+    assert sweep(tmp_path) == (left,), "as the next run does there"
+
+
+def test_keys_are_in_the_environment_of_the_unit_alone(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "the-nodes-own")
+    node = start()
+    node.begin(0, FOREVER, {"AWS_ACCESS_KEY_ID": "A", "AWS_SECRET_ACCESS_KEY": "very-secret"})
+    child, *helpers = processes_of(node)
+    environment = child.environ()
+    assert environment["AWS_SECRET_ACCESS_KEY"] == "very-secret"
+    assert "AWS_PROFILE" not in environment
+    assert "very-secret" not in str([process.cmdline() for process in (child, *helpers)])
+    node.stop()
+    outcome, _ = ended(node)
+    assert b"very-secret" not in outcome.document + outcome.said.encode()
+
+
+def test_without_keys_a_node_keeps_its_own_environment(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "the-nodes-own")
+    node = start()
+    node.begin(0, FOREVER, {})
+    assert processes_of(node)[0].environ()["AWS_PROFILE"] == "the-nodes-own"
+
+
+def test_a_node_tells_the_clients_that_it_finds_and_why_it_does_not(start: Start) -> None:
+    here, missing = decode_look(start().look(("s5cmd", "s5cmd@0.0.1"))).clients
+    assert isinstance(here, FoundHere)
+    assert here.label == f"s5cmd@{here.version}"
+    assert len(here.digest) == 16
+    assert isinstance(missing, MissingHere)
+    assert "is not installed" in missing.why
+
+
+def test_a_run_that_refuses_its_input_says_so_and_has_no_document(start: Start) -> None:
+    node = start()
+    node.begin(0, ("run", "missing.json"), {})
+    wait_for(lambda: node.outcome(0) is not None)
+    outcome = decode_outcome(node.outcome(0) or b"")
+    assert (outcome.exit_code, outcome.document) == (ExitCode.BAD_INPUT, b"")
+    assert "missing.json" in outcome.said
+
+
+def test_a_unit_does_not_run_at_the_niceness_of_rays_workers() -> None:
+    program = "from s3bench.cluster.suitechild import lower_niceness; print(lower_niceness())"
+    told = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, preexec_fn=lambda: os.nice(15)
+    )
+    assert json.loads(told.stdout) == (0 if os.geteuid() == 0 else os.nice(0) + 15)

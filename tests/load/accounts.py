@@ -1,0 +1,62 @@
+"""Accounts of phases whose operations are known one by one."""
+
+from collections.abc import Iterable, Sequence
+
+from s3bench.load.account import Account
+from s3bench.load.findings import Findings
+from s3bench.load.message import Ended
+from s3bench.load.operation import Kind
+from s3bench.load.profile import Job, Phase, Rate, Share
+from s3bench.load.sizes import fixed
+from s3bench.load.tally import Tally
+from s3bench.results.histogram import Bins, Histogram
+from tests.load.simulated import Operation, endings, tallies
+
+MS = 1_000_000
+
+
+def job(
+    *kinds: Kind, threads: int = 4, name: str = "", rate: float | None = None, operations: int | None = None
+) -> Job:
+    return Job(
+        name=name,
+        mix=tuple(Share(kind=kind) for kind in kinds or (Kind.GET,)),
+        sizes=fixed(1000),
+        threads=threads,
+        rate=Rate(per_s=rate) if rate else None,
+        operations=operations,
+    )
+
+
+def phase(*jobs: Job, warmup_s: float = 0.0, stable: bool = False, duration_s: float | None = 5.0) -> Phase:
+    return Phase(name="one", jobs=jobs or (job(),), warmup_s=warmup_s, stable=stable, duration_s=duration_s)
+
+
+def account(
+    operations: Sequence[Operation], of: Phase, *, end_ns: int, workers: int = 1, clock: float = 1.0
+) -> Account:
+    made = Account(of, workers=workers)
+    for tally in tallies(operations, end_ns=end_ns, workers=workers, clock=clock):
+        made.add(tally)
+    for ended in endings(operations, end_ns=end_ns, workers=workers):
+        made.end(ended)
+    return made
+
+
+def told(of: Phase, given: Iterable[Tally], *ended: Ended, workers: int = 1) -> Findings:
+    made = Account(of, workers=workers)
+    for tally in given:
+        made.add(tally)
+    for each in ended:
+        made.end(each)
+    return made.measure()
+
+
+def ended(worker: int = 0, *, unfinished: int = 0, late: int = 0, open_ns: int = 0) -> Ended:
+    return Ended(worker=worker, elapsed_ns=0, unfinished=unfinished, late=late, open_ns=open_ns, written=(0,))
+
+
+def bins(*samples_ns: int) -> Bins:
+    histogram = Histogram()
+    histogram.add(samples_ns)
+    return histogram.bins()
