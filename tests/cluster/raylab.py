@@ -31,6 +31,7 @@ _S3BENCH = "from s3bench.cli.main import main; main()"
 _PORT = 6379
 _CLIENT_PORT = 10001
 CLIENT = f"ray://{LOOPBACK}:{_CLIENT_PORT}"
+_WITH_US = ("setpriv", "--pdeathsig", "TERM") if shutil.which("setpriv") else ()  # a test that is killed leaves nothing
 _START_S = 60.0
 _STOP_S = 15.0
 _ENVIRONMENT = {
@@ -123,7 +124,16 @@ class RayNode:
     """The processes of one node: `ray start --block` and what it started."""
 
     def __init__(self, place: Place, *arguments: str) -> None:
-        command = [*place.prefix, sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=2"]
+        command = [
+            *_WITH_US,
+            *place.prefix,
+            sys.executable,
+            "-m",
+            "ray.scripts.scripts",
+            "start",
+            "--block",
+            "--num-cpus=2",
+        ]
         command += [*arguments, f"--node-ip-address={place.address}"]
         command += ["--disable-usage-stats", "--object-store-memory=80000000"]
         self._process = subprocess.Popen(
@@ -184,7 +194,7 @@ class RayLab:
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         """Start `s3bench`; whoever starts it waits for it."""
         return subprocess.Popen(
-            [sys.executable, "-c", _S3BENCH, *arguments],
+            [*_WITH_US, sys.executable, "-c", _S3BENCH, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
