@@ -37,6 +37,7 @@ _STOP_S = 15.0
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_AUTH_MODE": "disabled",  # whatever tokens this user has
+    "GRPC_ENABLE_FORK_SUPPORT": "0",  # Ray's client server forks, and gRPC's care for that ends or hangs the child
     "AWS_ACCESS_KEY_ID": FAKE_CREDENTIALS.access_key,
     "AWS_SECRET_ACCESS_KEY": FAKE_CREDENTIALS.secret_key,
 }
