@@ -180,9 +180,9 @@ class RayLab:
         ports = f"--port={_PORT}", f"--ray-client-server-port={_CLIENT_PORT}"
         self._add(places[0], "--head", *ports, "--include-dashboard=false", f"--temp-dir={directory}")
         _wait((directory / "ray_current_cluster").exists)  # Ray writes it when others can join
-        for place in places[1:]:
+        for place in places[1:]:  # one after the other: they choose ports on the same machine
             self._add(place, f"--address={self._head}")
-        _wait(lambda: _alive(self._head) == len(places))
+            _wait(lambda: _alive(self._head) == len(self.nodes))
 
     def _add(self, place: Place, *arguments: str) -> None:
         self.nodes.append(RayNode(place, *arguments))
