@@ -4,6 +4,7 @@ Owns connecting, the placement of one process on each machine, asking, and the r
 is `node.Node`'s, or `suitenode.SuiteNode`'s. Runs in a process of its own (`host`), since Ray's waits have no bound.
 """
 
+import concurrent.futures
 import contextlib
 import os
 import socket
@@ -51,7 +52,6 @@ class RayFleet:
     """
 
     def __init__(self, ray: ModuleType, actors: Sequence[Any], *, address: str, hosts: tuple[str, ...]) -> None:
-        self._ray = ray
         self._actors = actors
         self.hosts = hosts
         self.nodes = len(actors)
@@ -68,17 +68,11 @@ class RayFleet:
             return {}
         try:
             asked = [(getattr(self._actors[node], question).remote(*words), node) for node, words in told.items()]
-            nodes = dict(asked)  # behind the asking: Ray's client waits for an answer's number when that is hashed
-            ready, _ = self._ray.wait(list(nodes), num_returns=len(nodes), timeout=limit_s)
-            return {nodes[answer]: self._taken(answer) for answer in ready}
+            answers = {answer.future(): node for answer, node in asked}
+            done, _ = concurrent.futures.wait(answers, timeout=limit_s)
+            return {answers[each]: _taken(each) for each in done}
         except Exception as error:  # noqa: BLE001 (whatever Ray raises here, no node can be asked any more)
             return dict.fromkeys(told, Gone(f"the cluster cannot be asked: {_words(error)}"))
-
-    def _taken(self, answer: Any) -> Any:
-        try:
-            return self._ray.get(answer)
-        except self._ray.exceptions.RayError as error:
-            return Gone(_words(error))
 
 
 @contextlib.contextmanager
@@ -169,6 +163,11 @@ def _placed(ray: ModuleType, group: Any, actor: type, nodes: int, stack: context
     return actors
 
 
-def _words(error: Exception) -> str:
+def _taken(answer: concurrent.futures.Future[Any]) -> Any:
+    error = answer.exception()
+    return answer.result() if error is None else Gone(_words(error))
+
+
+def _words(error: BaseException) -> str:
     """What Ray says, in one line: it is wordy."""
     return " ".join(str(error).split())[:_WORDS_MAX] or type(error).__name__

@@ -31,11 +31,13 @@ _S3BENCH = "from s3bench.cli.main import main; main()"
 _PORT = 6379
 _CLIENT_PORT = 10001
 CLIENT = f"ray://{LOOPBACK}:{_CLIENT_PORT}"
+_WITH_US = ("setpriv", "--pdeathsig", "TERM") if shutil.which("setpriv") else ()  # a test that is killed leaves nothing
 _START_S = 60.0
 _STOP_S = 15.0
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_AUTH_MODE": "disabled",  # whatever tokens this user has
+    "GRPC_ENABLE_FORK_SUPPORT": "0",  # Ray's client server forks, and gRPC's care for that ends or hangs the child
     "AWS_ACCESS_KEY_ID": FAKE_CREDENTIALS.access_key,
     "AWS_SECRET_ACCESS_KEY": FAKE_CREDENTIALS.secret_key,
 }
@@ -123,7 +125,16 @@ class RayNode:
     """The processes of one node: `ray start --block` and what it started."""
 
     def __init__(self, place: Place, *arguments: str) -> None:
-        command = [*place.prefix, sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=2"]
+        command = [
+            *_WITH_US,
+            *place.prefix,
+            sys.executable,
+            "-m",
+            "ray.scripts.scripts",
+            "start",
+            "--block",
+            "--num-cpus=2",
+        ]
         command += [*arguments, f"--node-ip-address={place.address}"]
         command += ["--disable-usage-stats", "--object-store-memory=80000000"]
         self._process = subprocess.Popen(
@@ -169,9 +180,9 @@ class RayLab:
         ports = f"--port={_PORT}", f"--ray-client-server-port={_CLIENT_PORT}"
         self._add(places[0], "--head", *ports, "--include-dashboard=false", f"--temp-dir={directory}")
         _wait((directory / "ray_current_cluster").exists)  # Ray writes it when others can join
-        for place in places[1:]:
+        for place in places[1:]:  # one after the other: they choose ports on the same machine
             self._add(place, f"--address={self._head}")
-        _wait(lambda: _alive(self._head) == len(places))
+            _wait(lambda: _alive(self._head) == len(self.nodes))
 
     def _add(self, place: Place, *arguments: str) -> None:
         self.nodes.append(RayNode(place, *arguments))
@@ -184,7 +195,7 @@ class RayLab:
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         """Start `s3bench`; whoever starts it waits for it."""
         return subprocess.Popen(
-            [sys.executable, "-c", _S3BENCH, *arguments],
+            [*_WITH_US, sys.executable, "-c", _S3BENCH, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
