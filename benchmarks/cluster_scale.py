@@ -91,7 +91,8 @@ class Fleet:
     def _answer(self, question: str, node: int, words: tuple[Any, ...]) -> Any:
         match question:
             case "facts":
-                return {"protocol": PROTOCOL, "s3bench": s3bench.__version__, "python": "3", "cores": 1, "machine": {}}
+                programs = {"protocol": PROTOCOL, "s3bench": s3bench.__version__, "python": "3"}
+                return {**programs, "cores": 1, "machine": {}, "niceness": 0, "warnings": ()}
             case "clock":
                 return time.monotonic_ns(), time.time_ns()
             case "reports":

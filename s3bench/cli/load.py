@@ -146,9 +146,12 @@ def _cluster_crew(plan: Plan, view: LoadView, stack: ExitStack) -> ClusterCrew |
     if options.cluster is None:
         return None
     fleet = stack.enter_context(connect(options.cluster, nodes=options.nodes))
-    crew = ClusterCrew(fleet, muster(fleet, workers_per_node=options.workers_per_node, threads=_threads(plan)))
+    mustered = muster(fleet, workers_per_node=options.workers_per_node, threads=_threads(plan))
+    crew = ClusterCrew(fleet, mustered)
     view.say(f"load from {crew.nodes} nodes; workers on each: {crew.workers // crew.nodes}")
     view.say(", ".join(f"{node_name(node)} is {host}" for node, host in enumerate(fleet.hosts)))
+    for line in mustered.warnings:
+        view.say(f"warning: {line}")
     return crew
 
 

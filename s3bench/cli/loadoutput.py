@@ -82,6 +82,7 @@ class LoadOutput:
         `crew` has the nodes of a cluster.
         """
         self._crew = crew
+        self.document = self.document.with_warnings(() if crew is None else crew.warnings)
         options = self._plan.options
         if options.csv is not None:
             self._seconds = self._stack.enter_context(options.csv.open("w", encoding="utf-8", newline=""))

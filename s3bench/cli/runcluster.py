@@ -19,10 +19,10 @@ from s3bench.cli.stop import Stop
 from s3bench.clients.environment import own_credentials
 from s3bench.cluster.engine import Purpose
 from s3bench.cluster.engineprocess import connect
-from s3bench.cluster.suitedocument import SuiteDocument
-from s3bench.cluster.suitedriver import Begun, SuiteDriver, Task, closing
-from s3bench.cluster.suitemuster import muster_suite
-from s3bench.cluster.suiteunit import Unit, split_suite
+from s3bench.cluster.suite.document import SuiteDocument
+from s3bench.cluster.suite.driver import Begun, SuiteDriver, Task, closing
+from s3bench.cluster.suite.muster import muster_suite
+from s3bench.cluster.suite.unit import Unit, split_suite
 from s3bench.errors import ExitCode
 from s3bench.load.nodes import node_name
 from s3bench.results.document import Document, render_time

@@ -1,1 +1,1 @@
-"""The load generator on many machines: a node's workers, the driver's view, and the engine that spreads them."""
+"""Work on many machines: the load of one run, or the definitions of one suite (`suite`); the engine that spreads it."""

@@ -62,6 +62,11 @@ class ClusterCrew:
         self._fleet.ask("close", dict.fromkeys(self._there, ()), limit_s=_CLOSE_S)
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """Doubts about the nodes, as the results keep them."""
+        return self._muster.warnings
+
+    @property
     def facts(self) -> dict[str, object]:
         """The nodes, their clocks and how each phase began, as the results keep them."""
         return recorded(self._fleet.facts, self._muster, self._phases)

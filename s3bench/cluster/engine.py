@@ -1,7 +1,7 @@
 """Ray, which spreads the nodes' processes over machines: the only module that imports it, and only when asked to.
 
 Owns connecting, the placement of one process on each machine, asking, and the removal of it all. What the processes do
-is `node.Node`'s, or `suitenode.SuiteNode`'s. Runs in a process of its own (`host`), since Ray's waits have no bound.
+is `node.Node`'s, or `suite.node.SuiteNode`'s. Runs in a process of its own (`host`), since Ray's waits have no bound.
 """
 
 import concurrent.futures
@@ -15,7 +15,7 @@ from typing import Any
 
 from s3bench.cluster.fleet import Gone
 from s3bench.cluster.node import Node
-from s3bench.cluster.suitenode import SuiteNode
+from s3bench.cluster.suite.node import SuiteNode
 from s3bench.errors import BadInput
 
 _PLACE_S = 30.0
@@ -125,7 +125,8 @@ def _join(ray: ModuleType, address: str) -> None:
         raise BadInput(
             f"there is no Ray cluster to be used at --cluster {address}",
             _words(error),
-            "start one (`ray start --head`, and `ray start --address=HEAD:6379` on other machines: docs/cluster.md)",
+            "start one (`ray start --head`, and `ray start --address=HEAD:6379` on other machines: docs/cluster.md); "
+            "one that was started with a token wants the same here (RAY_AUTH_MODE=token, ~/.ray/auth_token)",
         ) from error
 
 

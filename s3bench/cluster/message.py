@@ -8,7 +8,7 @@ import msgspec
 from s3bench.load.message import Begin, Ended, Failed, Prepare, Prepared, Ready
 from s3bench.load.tally import Tally
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Counted up with every change of what nodes are told or tell."""
 
 NodeReport = Prepared | Ready | Tally | Ended | Failed
@@ -16,13 +16,19 @@ NodeReport = Prepared | Ready | Tally | Ended | Failed
 
 
 class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a node is: the versions on it, `cores` that it may use, and its machine as the results keep it."""
+    """What a node is: the versions on it, `cores` that it may use, and its machine as the results keep it.
+
+    `niceness` is what its processes run at: 0, where s3bench may give up that of Ray's workers. `warnings` are doubts
+    about the machine before anything runs.
+    """
 
     protocol: int
     s3bench: str
     python: str
     cores: int
     machine: dict[str, object]
+    niceness: int
+    warnings: tuple[str, ...]
 
 
 class Reports(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ Owns these checks, which come before anything is started on a node.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import msgspec
@@ -26,6 +26,22 @@ class Muster:
     nodes: tuple[NodeFacts, ...]
     clocks: tuple[ClockOffset, ...]
     workers_per_node: int
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Doubts about the nodes."""
+        return tuple(doubt for node, facts in enumerate(self.nodes) for doubt in doubts(node, facts))
+
+
+def doubts(node: int, facts: NodeFacts) -> Iterator[str]:
+    """What about a node makes figures doubtful, with its name, and what to do about it."""
+    for warning in facts.warnings:
+        yield f"{node_name(node)}: {warning}"
+    if facts.niceness > 0:
+        yield (
+            f"{node_name(node)}: what runs there has niceness {facts.niceness}, as Ray's workers do, and waits for "
+            "everything else; start Ray there with RAY_worker_niceness=0"
+        )
 
 
 def muster(

@@ -20,10 +20,11 @@ import msgspec
 import s3bench
 from s3bench.cluster.buffer import Buffer
 from s3bench.cluster.message import PROTOCOL, NodeFacts, decode_begins, decode_prepares, encode
+from s3bench.cluster.priority import lower_niceness
 from s3bench.errors import MachineError, S3BenchError
 from s3bench.load.crew import Crew
 from s3bench.load.message import Begin, Failed, Prepare, Prepared, Ready
-from s3bench.run.machine import machine_facts
+from s3bench.run.machine import MachineFacts, machine_facts, machine_warnings
 
 LEASE_S = 0.9
 """A driver that was not heard of for so long is gone; with what it takes to end the workers, about a second."""
@@ -179,16 +180,25 @@ class Node:
 
 
 def facts_here() -> dict[str, Any]:
-    """What this process and its machine are, as `NodeFacts` in plain types."""
+    """What this process and its machine are, as `NodeFacts` in plain types; what it starts has its priority."""
+    machine = machine_facts()
     facts = NodeFacts(
         protocol=PROTOCOL,
         s3bench=s3bench.__version__,
         python=platform.python_version(),
-        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
-        machine=msgspec.to_builtins(machine_facts()),
+        cores=_cores(machine),
+        machine=msgspec.to_builtins(machine),
+        niceness=lower_niceness(),
+        warnings=machine_warnings(machine),
     )
     told: dict[str, Any] = msgspec.to_builtins(facts)
     return told
+
+
+def _cores(machine: MachineFacts) -> int:
+    """The cores that may be kept busy: a control group may have time on fewer than it may run on."""
+    allowed = machine.cores_allowed or machine.cores_logical or 1
+    return allowed if machine.cpu_quota_cores is None else max(1, min(allowed, int(machine.cpu_quota_cores)))
 
 
 def _localized(order: Prepare, local: Mapping[str, str]) -> Prepare:

@@ -13,11 +13,11 @@ from click.testing import CliRunner
 
 from s3bench.cli.main import s3bench_command
 from s3bench.cluster.engine import Purpose
-from s3bench.cluster.suitenode import SuiteNode
+from s3bench.cluster.suite.node import SuiteNode
 from s3bench.errors import BadInput, ExitCode
 from s3bench.results.document import Document, parse_document
 from tests.cluster.fleets import LocalFleet
-from tests.cluster.suites import upload, written
+from tests.cluster.suite.suites import upload, written
 
 CLUSTER = ("--cluster", "auto")
 

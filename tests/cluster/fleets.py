@@ -11,7 +11,7 @@ import s3bench
 from s3bench.cluster.fleet import Gone
 from s3bench.cluster.message import PROTOCOL, NodeReport, Reports, decode_begins, decode_prepares, encode
 from s3bench.cluster.node import Node
-from s3bench.cluster.suitenode import SuiteNode
+from s3bench.cluster.suite.node import SuiteNode
 from s3bench.load.account import Account
 from s3bench.load.message import Prepare, Prepared, Ready
 
@@ -84,7 +84,7 @@ class SimulatedNode:
         match question:
             case "facts":
                 usual = {"protocol": PROTOCOL, "s3bench": s3bench.__version__, "python": "3.11.7", "cores": 4}
-                return {**usual, "machine": {}, **self.facts}
+                return {**usual, "machine": {}, "niceness": 0, "warnings": (), **self.facts}
             case "clock":
                 clock.now_ns += self.there_ns
                 told = clock.now_ns + self.offset_ns, clock.now_ns + self.wall_offset_ns

@@ -26,6 +26,13 @@ def test_each_node_gets_a_worker_for_each_core_and_none_without_a_thread(
     assert mustered({"cores": 8}, {"cores": 3}, workers_per_node=asked, threads=threads).workers_per_node == expected
 
 
+def test_doubts_about_a_node_travel_up_with_its_name() -> None:
+    busy, nice = mustered({"warnings": ("the machine is busy",)}, {"niceness": 15}).warnings
+    assert busy == "node-1: the machine is busy"
+    assert nice.startswith("node-2: what runs there has niceness 15")
+    assert "RAY_worker_niceness=0" in nice
+
+
 @pytest.mark.parametrize(
     "other", [{"s3bench": "0.0.1"}, {"protocol": PROTOCOL + 1}, {"protocol": None, "s3bench": None}]
 )

@@ -6,7 +6,7 @@ Owns the queue. Pure.
 from collections import deque
 from collections.abc import Iterable
 
-from s3bench.cluster.suiteunit import Unit
+from s3bench.cluster.suite.unit import Unit
 
 
 class Board:

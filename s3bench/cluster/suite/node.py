@@ -15,10 +15,9 @@ from s3bench.clients.finding import find_client
 from s3bench.clients.identity import program_digest
 from s3bench.clients.store import Store
 from s3bench.cluster.node import facts_here
-from s3bench.cluster.suitechild import END_S, Child, lower_niceness
-from s3bench.cluster.suitemessage import FoundHere, Look, MissingHere, Outcome, encode
+from s3bench.cluster.suite.child import END_S, Child
+from s3bench.cluster.suite.message import FoundHere, Look, MissingHere, Outcome, encode
 from s3bench.errors import S3BenchError
-from s3bench.run.machine import machine_facts, machine_warnings
 from s3bench.run.owner import owned_directory, workspace_parent
 from s3bench.spec.plan import parse_client_spec
 
@@ -55,15 +54,9 @@ class SuiteNode:
         return facts_here()
 
     def look(self, specs: tuple[str, ...]) -> bytes:
-        """Find the clients, and look how the machine is; gives a `Look`. Nothing may run here meanwhile."""
+        """Find the clients; gives a `Look`."""
         self._hear()
-        return encode(
-            Look(
-                warnings=machine_warnings(machine_facts()),
-                clients=tuple(_client(spec) for spec in specs),
-                niceness=lower_niceness(),
-            )
-        )
+        return encode(Look(clients=tuple(_client(spec) for spec in specs)))
 
     def prepare(self, files: Mapping[str, bytes]) -> None:
         """Keep files, by their paths within the directory that units run in."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from s3bench.bench import new_result
 from s3bench.clients.client import ENGINES
-from s3bench.cluster.suitemessage import FoundHere
-from s3bench.cluster.suiteunit import Unit
+from s3bench.cluster.suite.message import FoundHere
+from s3bench.cluster.suite.unit import Unit
 from s3bench.results.document import Client, Document, Result
 from s3bench.results.measurement import Failure
 from s3bench.spec.definition import ClientKind

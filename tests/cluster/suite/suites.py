@@ -11,8 +11,8 @@ from s3bench.bench import new_result
 from s3bench.clients.client import ENGINES
 from s3bench.cluster.fleet import Gone
 from s3bench.cluster.message import PROTOCOL
-from s3bench.cluster.suitemessage import FoundHere, Look, MissingHere, Outcome, encode
-from s3bench.cluster.suiteunit import Unit, split_suite
+from s3bench.cluster.suite.message import FoundHere, Look, MissingHere, Outcome, encode
+from s3bench.cluster.suite.unit import Unit, split_suite
 from s3bench.results.document import Client, Document, encode_document
 from s3bench.spec.parse import read_definitions
 from s3bench.spec.plan import ClientSpec, parse_client_spec, plan_runs
@@ -116,10 +116,11 @@ class SimulatedSuiteNode:
         match question:
             case "facts":
                 usual = {"protocol": PROTOCOL, "s3bench": s3bench.__version__, "python": "3.11.7", "cores": 4}
-                return {**usual, "machine": MACHINE, **self.facts}
+                doubts = {"niceness": self.niceness, "warnings": self.warnings}
+                return {**usual, "machine": MACHINE, **doubts, **self.facts}
             case "look":
                 clients = tuple(self.look.get(spec, found(spec)) for spec in words[0])
-                return encode(Look(clients=clients, niceness=self.niceness, warnings=self.warnings))
+                return encode(Look(clients=clients))
             case "prepare":
                 [self.files] = words
             case "begin":

@@ -1,16 +1,16 @@
 """A suite on a cluster as its results tell it: one run, of the one machine that all its nodes are.
 
-Owns the document, and what is worth telling of each event. Results of units are put together by `suiteresults`.
+Owns the document, and what is worth telling of each event. Results of units are put together by `suite.results`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 
 import s3bench
-from s3bench.cluster.suitedriver import Abandoned, Begun, Ended, Event, Removed, Task
-from s3bench.cluster.suitemuster import SuiteMuster
-from s3bench.cluster.suiterecord import UnitRecord, recorded
-from s3bench.cluster.suiteresults import SuiteResults
-from s3bench.cluster.suiteunit import Unit
+from s3bench.cluster.suite.driver import Abandoned, Begun, Ended, Event, Removed, Task
+from s3bench.cluster.suite.muster import SuiteMuster
+from s3bench.cluster.suite.record import UnitRecord, recorded
+from s3bench.cluster.suite.results import SuiteResults
+from s3bench.cluster.suite.unit import Unit
 from s3bench.load.nodes import node_name
 from s3bench.report.run_summary import clipped
 from s3bench.report.table import result_line

@@ -13,12 +13,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from s3bench.cluster.suitemessage import FoundHere, MissingHere, Outcome, decode_look, decode_outcome
-from s3bench.cluster.suitenode import SuiteNode
+from s3bench.cluster.suite.message import FoundHere, MissingHere, Outcome, decode_look, decode_outcome
+from s3bench.cluster.suite.node import SuiteNode
 from s3bench.errors import ExitCode
 from s3bench.results.document import Document, Status, parse_document
 from s3bench.run.owner import sweep
-from tests.cluster.suites import upload, written
+from tests.cluster.suite.suites import upload, written
 
 Start = Callable[..., SuiteNode]
 
@@ -114,7 +114,7 @@ def test_a_driver_that_asks_keeps_the_unit_going(start: Start) -> None:
 
 def test_a_unit_ends_with_the_nodes_process_however_that_ends(suite: dict[str, bytes], tmp_path: Path) -> None:
     program = (
-        "import sys, time; from s3bench.cluster.suitenode import SuiteNode; node = SuiteNode(); "
+        "import sys, time; from s3bench.cluster.suite.node import SuiteNode; node = SuiteNode(); "
         f"node.prepare({suite!r}); node.begin(0, {FOREVER!r}, {{}})\n"
         "while not (node._directory / '0.json').is_file(): time.sleep(0.02)\n"
         "print(node._child._process.pid, flush=True); time.sleep(60)"
@@ -170,7 +170,7 @@ def test_a_run_that_refuses_its_input_says_so_and_has_no_document(start: Start) 
 
 
 def test_a_unit_does_not_run_at_the_niceness_of_rays_workers() -> None:
-    program = "from s3bench.cluster.suitechild import lower_niceness; print(lower_niceness())"
+    program = "from s3bench.cluster.priority import lower_niceness; print(lower_niceness())"
     told = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, check=True, preexec_fn=lambda: os.nice(15)
     )

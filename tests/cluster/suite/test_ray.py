@@ -16,7 +16,7 @@ import s3bench
 from s3bench.errors import ExitCode
 from s3bench.results.document import Document, parse_document
 from tests.cluster.raylab import RayLab, Unavailable, own_network, ray_lab
-from tests.cluster.suites import upload, written
+from tests.cluster.suite.suites import upload, written
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(180)]
 

@@ -6,9 +6,9 @@ Owns the form, which goes into the `options` of a results document as `cluster`.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from s3bench.cluster.suitedriver import Task
-from s3bench.cluster.suitemuster import SuiteMuster
-from s3bench.cluster.suiteunit import Unit
+from s3bench.cluster.suite.driver import Task
+from s3bench.cluster.suite.muster import SuiteMuster
+from s3bench.cluster.suite.unit import Unit
 from s3bench.load.nodes import node_name
 from s3bench.results.redaction import redact
 

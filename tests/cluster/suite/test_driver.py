@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from s3bench.cluster.suitedocument import SuiteDocument
-from s3bench.cluster.suitedriver import SILENCE_S, SuiteDriver, Task, closing
-from s3bench.cluster.suitemessage import Outcome
-from s3bench.cluster.suitemuster import muster_suite
-from s3bench.cluster.suitenode import LEASE_S
-from s3bench.cluster.suiteunit import Unit
+from s3bench.cluster.suite.document import SuiteDocument
+from s3bench.cluster.suite.driver import SILENCE_S, SuiteDriver, Task, closing
+from s3bench.cluster.suite.message import Outcome
+from s3bench.cluster.suite.muster import muster_suite
+from s3bench.cluster.suite.node import LEASE_S
+from s3bench.cluster.suite.unit import Unit
 from s3bench.results.document import Document, Status, encode_document
-from tests.cluster.suites import SimulatedSuite, SimulatedSuiteNode, document_of, units_of, upload, written
+from tests.cluster.suite.suites import SimulatedSuite, SimulatedSuiteNode, document_of, units_of, upload, written
 
 COUNT = 6
 TASK = Task(

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from s3bench.cluster.fleet import Fleet, Gone
-from s3bench.cluster.suiteboard import Board
-from s3bench.cluster.suitechild import END_S
-from s3bench.cluster.suitemessage import Outcome, decode_outcome
-from s3bench.cluster.suitenode import LEASE_S
-from s3bench.cluster.suiteunit import Unit
+from s3bench.cluster.suite.board import Board
+from s3bench.cluster.suite.child import END_S
+from s3bench.cluster.suite.message import Outcome, decode_outcome
+from s3bench.cluster.suite.node import LEASE_S
+from s3bench.cluster.suite.unit import Unit
 from s3bench.errors import BadInput, ExitCode
 from s3bench.load.nodes import node_name
 from s3bench.results.document import Document, parse_document

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import s3bench
+from s3bench.cluster.priority import lower_kill_score, lower_niceness
 
 END_S = 15.0
 """From the order to end to SIGKILL: clients are ended at once, but what a live endpoint holds takes time to remove."""
@@ -24,7 +25,7 @@ _SAID_BYTES = 2000
 # Isolated mode hides the current directory, so a source tree that is not installed is added, last.
 _START = (
     "import sys; sys.path.append(sys.argv.pop(1)); "
-    "from s3bench.cluster.suitechild import begin; begin(); "
+    "from s3bench.cluster.suite.child import begin; begin(); "
     "from s3bench.cli.main import main; main()"
 )
 
@@ -75,17 +76,8 @@ class Child:
 def begin() -> None:
     """Run as a program that a user starts, not as a worker of Ray's; and end when stdin does. For the child itself."""
     lower_niceness()
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("0", encoding="ascii")  # Ray's workers have 1000: killed first
+    lower_kill_score()
     threading.Thread(target=_end_with_stdin, daemon=True).start()
-
-
-def lower_niceness() -> int:
-    """Give up the niceness of Ray's workers (15), which clients would inherit, if we may; what it is then."""
-    if os.getpriority(os.PRIO_PROCESS, 0) > 0:
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, 0, 0)
-    return os.getpriority(os.PRIO_PROCESS, 0)
 
 
 def _end_with_stdin() -> None:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from s3bench.cluster.suiteboard import Board
+from s3bench.cluster.suite.board import Board
 from s3bench.spec.parse import read_definitions
 from s3bench.spec.plan import plan_runs
-from tests.cluster.suites import chunks, units_of, upload, written
+from tests.cluster.suite.suites import chunks, units_of, upload, written
 
 
 @pytest.mark.parametrize("select", [None, "b or s5cmd", "s5cmd"])

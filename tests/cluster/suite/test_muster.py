@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from s3bench.cluster.fleet import Gone
-from s3bench.cluster.suitemessage import MissingHere
-from s3bench.cluster.suitemuster import SuiteMuster, muster_suite
+from s3bench.cluster.suite.message import MissingHere
+from s3bench.cluster.suite.muster import SuiteMuster, muster_suite
 from s3bench.errors import BadInput
 from s3bench.spec.plan import parse_client_spec
-from tests.cluster.suites import MACHINE, SimulatedSuite, SimulatedSuiteNode, found
+from tests.cluster.suite.suites import MACHINE, SimulatedSuite, SimulatedSuiteNode, found
 
 SPECS = (parse_client_spec("s5cmd"), parse_client_spec("cli-crt@2.38.5"))
 SMALL = {**MACHINE, "cores_allowed": 2, "memory_total": 4 << 30, "cpu_model": None}
@@ -77,7 +77,7 @@ def test_doubts_about_a_node_travel_up_with_its_name() -> None:
     muster = mustered(SimulatedSuiteNode(warnings=("the machine is busy",)), SimulatedSuiteNode(niceness=15))
     busy, nice = muster.warnings
     assert busy == "node-1: the machine is busy"
-    assert nice.startswith("node-2: clients run at niceness 15")
+    assert nice.startswith("node-2: what runs there has niceness 15")
     assert "RAY_worker_niceness=0" in nice
 
 

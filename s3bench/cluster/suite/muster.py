@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from s3bench.cluster.fleet import Fleet, Gone
 from s3bench.cluster.message import NodeFacts
-from s3bench.cluster.muster import node_facts
-from s3bench.cluster.suitemessage import FoundHere, Look, MissingHere, decode_look
+from s3bench.cluster.muster import doubts, node_facts
+from s3bench.cluster.suite.message import FoundHere, Look, MissingHere, decode_look
 from s3bench.errors import BadInput
 from s3bench.history.machine import Machine, machine_of
 from s3bench.load.nodes import node_name
@@ -62,7 +62,7 @@ def muster_suite(fleet: Fleet, specs: Sequence[ClientSpec], *, nodes: int | None
         clients={spec: _same_client(str(spec), looks) for spec in specs},
         warnings=(
             *(f"{node_name(node)} is left out: {why}" for node, why in left_out.items()),
-            *(f"{node_name(node)}: {warning}" for node, look in looks.items() for warning in _doubts(look)),
+            *(warning for node in chosen for warning in doubts(node, facts[node])),
         ),
     )
 
@@ -121,12 +121,3 @@ def _same_client(spec: str, looks: Mapping[int, Look]) -> FoundHere:
             "install the same version everywhere",
         )
     return first
-
-
-def _doubts(look: Look) -> Iterable[str]:
-    yield from look.warnings
-    if look.niceness > 0:
-        yield (
-            f"clients run at niceness {look.niceness}, as Ray's workers do, and wait for everything else that runs; "
-            "start Ray there with RAY_worker_niceness=0"
-        )

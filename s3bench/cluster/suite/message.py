@@ -25,14 +25,9 @@ class MissingHere(msgspec.Struct, frozen=True, kw_only=True, tag="missing"):
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
-    """What a node found when it looked: the clients asked for, and doubts about its machine while nothing runs.
-
-    `niceness` is what the clients there will run at: 0, where s3bench may give up that of Ray's workers.
-    """
+    """The clients that a node was asked for."""
 
     clients: tuple[FoundHere | MissingHere, ...]
-    niceness: int
-    warnings: tuple[str, ...]
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
