@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.campaign, pytest.mark.timeout(180)]
 
 SECONDS = 10
 TOLD_NS = 2_500_000_000  # by then every node has told of a second
-GONE_S_MAX = 3.0
+GONE_S_MAX = 1.5  # the lease, and what it takes to see that
 
 
 @pytest.fixture
