@@ -20,7 +20,7 @@ from s3bench.load.message import Begin, Ended, Prepare, Prepared, Ready
 from s3bench.load.workers import Told
 
 _READY_S = 150.0  # random data and checksums of large objects are made before a phase starts
-_AHEAD_NS = 100_000_000
+_AHEAD_NS = 300_000_000  # a busy machine takes a tenth of a second to hand the start to its workers
 _AHEAD_NODE_NS = 2_000_000  # what it takes to tell one more node
 _SAMPLES = 4  # of each clock before a phase: quartz drifts by milliseconds within minutes
 _START_S = 0.5

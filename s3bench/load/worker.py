@@ -122,6 +122,7 @@ class Worker:
         assert contents is not None
         for job in begin.phase.jobs:
             contents.of(job)
+        gc.collect()
         self._phase = begin
         self._channel.send(Ready(worker=prepare.worker), limit_s=_TALK_S)
 
@@ -142,7 +143,6 @@ class Worker:
             trace=self._trace if prepare.trace is not None else None,
         )
         self._engine.watch(self._channel.fileno(), self, select.EPOLLIN)
-        gc.collect()
         gc.disable()
         gc.freeze()
         try:
