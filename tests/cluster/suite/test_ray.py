@@ -70,14 +70,16 @@ class Run:
     def wait_for_units(self, count: int) -> None:
         """Wait until so many nodes measure."""
         until_s = time.monotonic() + WAIT_S
-        while sum(process.name().startswith("s5cmd") for process in _named(children())) < count:
+        while sum(_measures(process) for process in children()) < count:
             assert time.monotonic() < until_s, "no unit began"
             assert self.process.poll() is None, self.ended()
             time.sleep(0.01)
 
 
-def _named(processes: list[psutil.Process]) -> list[psutil.Process]:
-    return [process for process in processes if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+def _measures(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.status() != psutil.STATUS_ZOMBIE and process.name().startswith("s5cmd")
+    return False
 
 
 def gone_after_s(limit_s: float) -> float:
