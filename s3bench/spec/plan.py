@@ -92,18 +92,21 @@ def plan_runs(
     if not definitions:
         raise BadInput("there are no benchmarks in the definitions", fix="put at least one into the list")
     wanted = tuple(dict.fromkeys(clients))
-    skipped = [reason for definition in definitions for reason in _reasons(definition, wanted)]
     cells = [cell for definition in definitions for cell in _cells(definition, wanted)]
     if not cells:
         raise _no_client(definitions, wanted)
+    asked = (Cell(definition=definition, client=spec) for definition in definitions for spec in wanted)
+    refused = [cell for cell in asked if _obstacle(cell.definition, cell.client.kind)]
+    unselected: list[str] = []
     if select is not None:
         selection = parse_selection(select)
         picked = [cell for cell in cells if selection.picks(_labels(cell))]
         if not picked:
             raise _nothing_selected(select, selection, cells)
-        skipped += _left_out(cells, picked, f"not selected by -k {select}")
-        cells = picked
+        unselected = _left_out(cells, picked, f"not selected by -k {select}")
+        cells, refused = picked, [cell for cell in refused if selection.picks(_labels(cell))]
     dealt = _chunk(cells, num_chunks, chunk_id)
+    skipped = [*map(_reason, refused), *unselected]
     skipped += _left_out(cells, dealt, f"in other chunks than {chunk_id} of {num_chunks}")
     return Plan(cells=tuple(dealt), iterations=iterations, warmup=warmup, skipped=tuple(skipped))
 
@@ -138,11 +141,9 @@ def _obstacle(definition: Definition, kind: ClientKind) -> str | None:
     return None
 
 
-def _reasons(definition: Definition, wanted: tuple[ClientSpec, ...]) -> Iterator[str]:
-    for spec in wanted:
-        obstacle = _obstacle(definition, spec.kind)
-        if obstacle:
-            yield f"{title(definition)} is not run on {spec}: {obstacle}"
+def _reason(refused: Cell) -> str:
+    obstacle = _obstacle(refused.definition, refused.client.kind)
+    return f"{title(refused.definition)} is not run on {refused.client}: {obstacle}"
 
 
 def title(definition: Definition) -> str:

@@ -120,6 +120,14 @@ def test_a_client_that_a_definition_does_not_name_is_skipped() -> None:
     )
 
 
+def test_what_was_not_selected_is_not_told_to_be_without_a_client_too() -> None:
+    planned = plan("s5cmd", "cli", select="cp")
+    assert planned.skipped == (
+        "s3.cp.upload [FileSize=32MB] is not run on cli: it runs on s5cmd, cli-classic, cli-crt",
+        "2 benchmarks not selected by -k cp",
+    )
+
+
 def test_a_client_chosen_twice_runs_once() -> None:
     assert cells(plan("s5cmd", "s5cmd")) == ["s3.cp.upload s5cmd"]
 
