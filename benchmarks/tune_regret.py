@@ -10,7 +10,8 @@ campaign can be interrupted and continued:
 
 A tuning's regret is how much slower its recommendation is than the best of the finals, by the Hodges-Lehmann estimate
 of their rounds' ratios, so that neither the luck of three runs in the grid nor the machine's mood counts; the gain
-found later is estimated in the same way from the first 20 rounds. `--summary` prints what all files say, held against the bars.
+found later is estimated in the same way from the first 20 rounds. `--summary` prints what all files say, held against
+the bars.
 
     benchmarks/tune_regret.py --list
     benchmarks/tune_regret.py --scenario t3.micro-up-64M --seeds 10
