@@ -283,8 +283,9 @@ class Course:
             return budget_s - self._first_look_s(verified)
         return min(_SEARCH_SHARE * budget_s, budget_s - self._first_look_s(verified[:2]))
 
-    def _is_over(self) -> bool:
-        return self._spent_s() > self.tuner.header.budget_s
+    def _is_over(self, settings: Sequence[Setting]) -> bool:
+        """Whether there is no time for one more run of each of `settings`."""
+        return self._spent_s() + sum(self._took_s(setting) for setting in settings) > self.tuner.header.budget_s
 
     def _spent_s(self) -> float:
         return sum(trial.took_s for trial in self.trials)
@@ -297,8 +298,8 @@ class Course:
         return sum(self._took_s(setting) for setting in self._again()) + _NEW_PER_BLOCK * new_s
 
     def _first_look_s(self, settings: Sequence[Setting]) -> float:
-        """The time that the verification will take up to its first look."""
-        return PAIRS_FIRST * sum(self._took_s(setting) for setting in settings)
+        """The time that the verification takes up to its first look, and that of one pair more, since times vary."""
+        return (PAIRS_FIRST + 1) * sum(self._took_s(setting) for setting in settings)
 
     def _took_s(self, setting: Setting) -> float:
         return median([trial.took_s for trial in self.trials if trial.setting == setting] or [0.0])
@@ -319,7 +320,7 @@ class Course:
         pairs = self._number(Stage.VERIFICATION)
         if len(settings) < 2:  # noqa: PLR2004 (a comparison needs two)
             return None
-        if pairs >= PAIRS_FIRST and (self._is_over() or not wants_more(self._changes(settings), pairs)):
+        if pairs >= PAIRS_FIRST and (self._is_over(settings[:2]) or not wants_more(self._changes(settings), pairs)):
             return None
         takes_part = pairs < PAIRS_FIRST and (
             self._was_verified(settings[-1]) if pairs else self._has_time_for(settings)
