@@ -107,8 +107,9 @@ def environment(place: Place) -> dict[str, str]:
 
 
 @pytest.fixture
-def s3bench(place: Place) -> Callable[..., Finished]:
+def s3bench(place: Place, environment: dict[str, str]) -> Callable[..., Finished]:
     """Run s3bench with the arguments, in a directory of its own."""
+    place.environment = environment  # modules may add to it
     return place.s3bench
 
 
