@@ -183,9 +183,11 @@ class Course:
         return self._race() or self._play_off() if self._of(Stage.SEARCH) else self._first()
 
     def _grid(self) -> Block | None:
-        done, runs = self._number(Stage.SEARCH), [PlannedRun(setting=setting) for setting in self.space.grid()]
-        is_left = done < _GRID_ROUNDS and not (done and self._is_out_of_time())
-        return self._block(Stage.SEARCH, runs) if is_left else None
+        """Every setting once more; the first time however long it takes."""
+        done, grid = self._number(Stage.SEARCH), self.space.grid()
+        if done == _GRID_ROUNDS or (done and not self._has_time(sum(self._took_s(setting) for setting in grid))):
+            return None
+        return self._block(Stage.SEARCH, [PlannedRun(setting=setting) for setting in grid])
 
     def _first(self) -> Block | None:
         cap = cap_s(Evidence.of(self._of(Stage.PROBE), self.tuner.header.objective))
@@ -196,7 +198,7 @@ class Course:
     def _race(self) -> Block | None:
         """The best settings so far and new ones, while there is time for them; the default while it is in doubt."""
         assert self.reference is not None
-        if self._is_out_of_time():
+        if not self._has_time(self._block_s()):
             return None
         limit = self.tuner.header.max_memory_bytes
         new = tuple(self._proposals())
@@ -225,7 +227,7 @@ class Course:
             return None
         limit = self.tuner.header.max_memory_bytes
         best = rivals(self.evidence, self.reference, max_memory_bytes=limit, most=RACERS_MAX)
-        if self._spent_s() + sum(self._took_s(setting) for setting in best) > self._search_ends_s():
+        if not self._has_time(sum(self._took_s(setting) for setting in best)):
             return None
         return self._block(Stage.SEARCH, [PlannedRun(setting=setting) for setting in best])
 
@@ -272,9 +274,9 @@ class Course:
         network = self.tuner.header.network
         return None if network is None else parse_network(network)
 
-    def _is_out_of_time(self) -> bool:
-        """Whether a further block of the race would take time that the verification needs."""
-        return self._spent_s() + self._block_s() > self._search_ends_s()
+    def _has_time(self, block_s: float) -> bool:
+        """Whether the search may take so much longer, and leave the time that the verification needs."""
+        return self._spent_s() + block_s <= self._search_ends_s()
 
     def _search_ends_s(self) -> float:
         """When the search is to be over: a plain gain shows at the first look, one in doubt has half of the budget."""

@@ -186,6 +186,14 @@ def test_a_grid_tries_every_combination_in_rounds() -> None:
     assert {figures.setting for figures in answer.table} == grid
 
 
+def test_a_round_of_a_grid_is_not_begun_without_the_time_for_it() -> None:
+    simulation = Simulation(link=FAR, workload=upload(64))
+    study = simulation.study(
+        budget_s=grid_s(simulation) * 5 / 3, search=Search.GRID
+    )  # 2.5 rounds of search
+    assert len(blocks_of(study, Stage.SEARCH)) == 2
+
+
 def test_a_study_read_again_has_the_same_answer() -> None:
     study = Simulation(link=FAR, workload=upload(64), clients=BOTH).study(budget_s=30.0)
     written = b"".join(encode_line(item) for item in (study.header, *study.trials))
