@@ -188,9 +188,7 @@ def test_a_grid_tries_every_combination_in_rounds() -> None:
 
 def test_a_round_of_a_grid_is_not_begun_without_the_time_for_it() -> None:
     simulation = Simulation(link=FAR, workload=upload(64))
-    study = simulation.study(
-        budget_s=grid_s(simulation) * 5 / 3, search=Search.GRID
-    )  # 2.5 rounds of search
+    study = simulation.study(budget_s=grid_s(simulation) * 5 / 3, search=Search.GRID)  # 2.5 rounds of search
     assert len(blocks_of(study, Stage.SEARCH)) == 2
 
 
