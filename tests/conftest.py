@@ -1,6 +1,7 @@
 """What holds for the whole suite: its order, how much it tries, what is built beside it, and that Ctrl-C works."""
 
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -9,7 +10,7 @@ settings.register_profile("quick", max_examples=30)
 settings.register_profile("thorough", max_examples=500)  # of `scripts/test --all`
 settings.load_profile("quick")
 
-_NEED_VERSITYGW = ("test_live.py", "test_load_servers.py")
+_NEED_VERSITYGW = tuple(Path(__file__).parent / "e2e" / name for name in ("test_live.py", "test_load_servers.py"))
 
 
 def pytest_configure() -> None:
@@ -21,12 +22,12 @@ def pytest_configure() -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put last what needs a server that may have to be built: the build goes on beside the rest."""
-    items.sort(key=lambda item: item.path.name in _NEED_VERSITYGW)
+    items.sort(key=lambda item: item.path in _NEED_VERSITYGW)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Begin that build where such tests are to run."""
-    if not session.config.option.collectonly and any(item.path.name in _NEED_VERSITYGW for item in session.items):
+    if not session.config.option.collectonly and any(item.path in _NEED_VERSITYGW for item in session.items):
         from tests.e2e.servers import begin_building  # noqa: PLC0415 (for these tests alone)
 
         begin_building()
