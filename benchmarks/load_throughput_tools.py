@@ -20,6 +20,7 @@ from peers import program
 HERE = Path(__file__).parent
 _LINES_PER_S = 8000
 _PUT_KEYS_MAX = 1000
+_UNSIGNED = "--s3-use-unsigned-payload"  # older versions of rclone hash every body
 _PUT_BYTES_MAX = 64 * 1024**2  # by each tool and size: all of it stays in the server's memory
 
 
@@ -80,6 +81,8 @@ def found_tools(*, peers: str | None, minio: str | None, missing: list[str]) -> 
         path = program(name) or _beside(name)
         if path is None:
             missing.append(name)
+        elif name == "rclone" and not _knows(path, _UNSIGNED):
+            missing.append(f"rclone with {_UNSIGNED}")
         else:
             tools.append(Tool(name=name, make=make(path)))
     if minio is None:
@@ -101,6 +104,10 @@ def found_tools(*, peers: str | None, minio: str | None, missing: list[str]) -> 
 
 def _has_module(python: str, name: str) -> bool:
     return not subprocess.run([python, "-c", f"import {name}"], check=False, capture_output=True).returncode
+
+
+def _knows(path: str, flag: str) -> bool:
+    return flag in subprocess.run([path, "help", "flags"], check=False, capture_output=True, text=True).stdout
 
 
 def _beside(name: str) -> str | None:
@@ -139,7 +146,7 @@ def _rclone(path: str) -> Make:
         words = (
             path, "copy", *places, "--config", "", "--transfers", str(case.threads), "--checkers", "1",
             "--no-check-dest", "--ignore-checksum", "--use-server-modtime", "--multi-thread-streams", "0",
-            "--s3-disable-checksum", "--s3-use-unsigned-payload=true", "--stats", "0", "--retries", "1",
+            "--s3-disable-checksum", f"{_UNSIGNED}=true", "--stats", "0", "--retries", "1",
         )  # fmt: skip
         return Command(words=(words,), environment=keyed(case.served.url), again=True)
 
