@@ -29,7 +29,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median, stdev
+from statistics import median, quantiles, stdev
 from typing import Any
 
 from s3bench.bench import Bench, Bout, Conditions, Settings
@@ -324,6 +324,10 @@ def _false_alarms(told: list[dict[str, Any]]) -> bool:
     fails: int = sum(outcome["verdict"] == "FAIL" for outcome in told)
     economical = _pairs(told) <= POLICY.looks.cap / 2
     is_met = bool(fails <= 0.01 * len(told))
+    for metric in POLICY.metrics:
+        sigmas = [sigma for outcome in told for sigma in _sigmas(outcome, metric).values()]
+        low, middle, high = quantiles(sigmas, n=4)
+        print(f"           pair sigma of {metric}: median {middle:.1%}, half of them {low:.1%} to {high:.1%}")
     print(f"           false FAIL {_share(fails, len(told))}, bar 1 %: {'met' if is_met else 'MISSED'}")
     for outcome in told:
         if outcome["verdict"] in {"FAIL", "INVALID"}:
@@ -348,11 +352,17 @@ def _power(name: str, told: list[dict[str, Any]]) -> bool:
 
 
 def _sigma(outcome: dict[str, Any], metric: str) -> float:
-    """The standard deviation of the log-ratios of the benchmark into which the fault was planted."""
-    for cell in outcome["raw"]:
-        if cell["role"] == "benchmark" and cell["benchmark"] == outcome["victim"]:
-            return float(stdev(cell["log_ratios"][metric]))
-    return math.inf
+    """That of the benchmark into which the fault was planted."""
+    return _sigmas(outcome, metric).get(outcome["victim"], math.inf)
+
+
+def _sigmas(outcome: dict[str, Any], metric: str) -> dict[str, float]:
+    """The standard deviation of the log-ratios of each benchmark."""
+    return {
+        cell["benchmark"]: stdev(cell["log_ratios"][metric])
+        for cell in outcome["raw"]
+        if cell["role"] == "benchmark" and cell["pairs"] > 1
+    }
 
 
 def main() -> int:
