@@ -13,8 +13,8 @@ reads one object: a yardstick without a bar. What s3bench says of its own rate s
 
 s5cmd, rclone and wrk are found on PATH, beside this Python or in ~/go/bin; `--peers` is the Python of an environment
 with obstore, boto3 and awscrt; `--minio-loop` is load_throughput_minio.go, built as it says: warp's client library.
-What is missing, or too old, is named, and the exit code is 2. Exits 1 when a bar is missed. Not here, since neither Debian nor PyPI
-nor Go's module proxy gave them: warp, hsbench, both kinds of s3-benchmark, gosbench, elbencho.
+What is missing, or too old, is named, and the exit code is 2. Exits 1 when a bar is missed. Not here, since neither
+Debian nor PyPI nor Go's module proxy gave them: warp, hsbench, both kinds of s3-benchmark, gosbench, elbencho.
 """
 
 import argparse
