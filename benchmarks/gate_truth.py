@@ -332,8 +332,8 @@ def _false_alarms(told: list[dict[str, Any]]) -> bool:
     for outcome in told:
         if outcome["verdict"] in {"FAIL", "INVALID"}:
             print(f"           {outcome['verdict']}: {outcome['reasons']}")
-    print(f"           mean pairs at most half of the cap: {'yes' if economical else 'no'}")
-    return is_met
+    print(f"           mean pairs at most half of the cap: {'met' if economical else 'MISSED'}")
+    return is_met and economical
 
 
 def _power(name: str, told: list[dict[str, Any]]) -> bool:
@@ -352,7 +352,7 @@ def _power(name: str, told: list[dict[str, Any]]) -> bool:
 
 
 def _sigma(outcome: dict[str, Any], metric: str) -> float:
-    """That of the benchmark into which the fault was planted."""
+    """The pair sigma of the benchmark into which the fault was planted; infinite without pairs."""
     return _sigmas(outcome, metric).get(outcome["victim"], math.inf)
 
 

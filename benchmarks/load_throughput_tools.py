@@ -20,8 +20,8 @@ from peers import program
 HERE = Path(__file__).parent
 _LINES_PER_S = 8000
 _PUT_KEYS_MAX = 1000
-_UNSIGNED = "--s3-use-unsigned-payload"  # older versions of rclone hash every body
 _PUT_BYTES_MAX = 64 * 1024**2  # by each tool and size: all of it stays in the server's memory
+_UNSIGNED = "--s3-use-unsigned-payload"  # older versions of rclone hash every body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +77,12 @@ class Tool:
 def found_tools(*, peers: str | None, minio: str | None, missing: list[str]) -> tuple[Tool, ...]:
     """Find the tools; `missing` gets the names of those that are not there."""
     tools: list[Tool] = []
-    for name, make in (("s5cmd", _s5cmd), ("rclone", _rclone)):
+    for name, make, flag in (("s5cmd", _s5cmd, None), ("rclone", _rclone, _UNSIGNED)):
         path = program(name) or _beside(name)
         if path is None:
             missing.append(name)
-        elif name == "rclone" and not _knows(path, _UNSIGNED):
-            missing.append(f"rclone with {_UNSIGNED}")
+        elif flag and not _knows(path, flag):
+            missing.append(f"{name} with {flag}")
         else:
             tools.append(Tool(name=name, make=make(path)))
     if minio is None:
@@ -107,6 +107,7 @@ def _has_module(python: str, name: str) -> bool:
 
 
 def _knows(path: str, flag: str) -> bool:
+    """Whether a version of rclone has an option."""
     return flag in subprocess.run([path, "help", "flags"], check=False, capture_output=True, text=True).stdout
 
 
