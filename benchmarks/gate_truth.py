@@ -10,6 +10,7 @@ again. `--summary` prints what all files say, with Wilson intervals, held agains
     benchmarks/gate_truth.py --condition aa --gates 400
     benchmarks/gate_truth.py --condition aa-noise --gates 400          a competing process switches on and off
     benchmarks/gate_truth.py --condition time+10% --gates 100
+    benchmarks/gate_truth.py --condition time+6% --delay 0.5           answers come later: a steadier time of a run
     benchmarks/gate_truth.py --instructions 20                          the aws-cli under valgrind, planted and not
     benchmarks/gate_truth.py --summary
 """
@@ -27,7 +28,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median, quantiles, stdev
 from typing import Any
@@ -47,7 +48,7 @@ from s3bench.run.owner import workspace_parent
 from s3bench.run.process import Spawner
 from s3bench.run.workspace import Workspaces
 from s3bench.s3.endpoint import StubEndpoint
-from s3bench.spec.definition import Definition
+from s3bench.spec.definition import DEFAULT_RESPONSES, ClientKind, Definition
 from s3bench.spec.plan import parse_client_spec, plan_runs
 from s3bench.verdict.conclusion import conclude
 from s3bench.verdict.evidence import CellEvidence, Inspection, Side
@@ -64,6 +65,7 @@ CALIBRATING_RUNS = 15
 INSTRUCTIONS_SELECT = "upload and cp and 4KB and not 100 and not 5,000"
 INSTRUCTIONS_TURNS = 100_000
 INSTRUCTIONS_PLANTED = 0.005
+LATER = ("/bin/sh", "-c", 'sleep "$0" && exec "$@"')
 NOISE_ON_S = (0.2, 4.0)
 NOISE_OFF_S = (0.2, 6.0)
 SIGMA_BARS = {"time+10%": 0.08, "time+6%": 0.04, "memory+5%": math.inf}
@@ -130,28 +132,45 @@ def calibrate(bench: Bench, definition: Definition, client: FoundClient) -> Meas
     return sorted(runs, key=lambda run: run.total_time)[len(runs) // 2]
 
 
-def planted(condition: Condition, definition: Definition, usual: Measurement) -> dict[str, Any]:
-    """The fault in the candidate of one benchmark alone, and in its baseline the dial that turns nothing."""
+def planted(condition: Condition, definition: Definition, found: FoundClient, usual: Measurement) -> dict[str, Any]:
+    """The fault in the candidate of one benchmark alone, and in its baseline the same that plants nothing.
+
+    A Python client works or holds more; s5cmd, which has no dial, begins later.
+    """
     if not condition.time and not condition.memory:
         return {}
     assert usual.peak_memory is not None
-    dial = Dial(spin_s=condition.time * usual.total_time, hold_bytes=round(condition.memory * usual.peak_memory))
-    return {
-        name: {definition: Conditions(env=inspection_variables(dial=each))}
-        for name, each in (("planted", dial), ("sham", Dial()))
-    }
+    later_s, more_bytes = condition.time * usual.total_time, round(condition.memory * usual.peak_memory)
+    if found.kind is ClientKind.S5CMD:
+        assert not more_bytes, "s5cmd has no dial for memory"
+        faults = [Conditions(prefix=(*LATER, f"{seconds:.4f}")) for seconds in (later_s, 0.0)]
+    else:
+        dials = (Dial(spin_s=later_s, hold_bytes=more_bytes), Dial())
+        faults = [Conditions(env=inspection_variables(dial=dial)) for dial in dials]
+    return {name: {definition: fault} for name, fault in zip(("planted", "sham"), faults, strict=True)}
 
 
-def run_campaign(name: str, client_text: str, gates: int, *, time_limit_s: float) -> None:
-    """Append outcomes to the condition's file until it has `gates` of this client, or the time is over."""
+def delayed(definition: Definition, delay_s: float) -> Definition:
+    """The same with every response so much later, as of a distant S3.
+
+    A run then waits more than it works, which a busy machine disturbs less: the pair sigma is smaller.
+    """
+    responses = tuple(replace(response, delay_s=delay_s) for response in definition.responses or DEFAULT_RESPONSES)
+    return replace(definition, responses=responses)
+
+
+def run_campaign(name: str, client_text: str, gates: int, *, delay_s: float, time_limit_s: float) -> None:
+    """Append outcomes to the condition's file until it has `gates` of this client and delay, or the time is over."""
     condition = CONDITIONS[name]
     file = DATA / f"{name}.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
-    done = sum(outcome["client"].startswith(client_text) for outcome in outcomes(file))
+    done = sum(
+        outcome["client"].startswith(client_text) and outcome["delay_s"] == delay_s for outcome in outcomes(file)
+    )
     spec = parse_client_spec(client_text)
     found = find_client(spec, Store.from_environment(os.environ))
     plan = plan_runs(read_suite(()), clients=(spec,), select=SELECT, num_chunks=1, chunk_id=0, iterations=1, warmup=1)
-    definitions = tuple(cell.definition for cell in plan.cells)
+    definitions = tuple(delayed(cell.definition, delay_s) for cell in plan.cells)
     end_s = time.monotonic() + time_limit_s
     with bench_on_stub() as bench:
         root = bench.workspaces.root
@@ -163,7 +182,7 @@ def run_campaign(name: str, client_text: str, gates: int, *, time_limit_s: float
                 break
             victim = definitions[number % len(definitions)]
             seed = random.SystemRandom().randrange(2**32)
-            faults = planted(condition, victim, usual[victim])
+            faults = planted(condition, victim, found, usual[victim])
             rules = Rules(policy=condition.policy, settings=SETTINGS, seed=seed, **faults)
             started_s = time.monotonic()
             with competing(seed) if condition.noise else nullcontext():
@@ -172,6 +191,7 @@ def run_campaign(name: str, client_text: str, gates: int, *, time_limit_s: float
             told |= {
                 "client": found.label,
                 "condition": name,
+                "delay_s": delay_s,
                 "seed": seed,
                 "seconds": round(time.monotonic() - started_s, 1),
                 "load": round(os.getloadavg()[0], 2),
@@ -272,18 +292,20 @@ def outcome_of(
 
 
 def outcomes(file: Path) -> list[dict[str, Any]]:
-    """The lines of a file; none when it is not there."""
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    """The lines of a file; none when it is not there. Where a line tells no delay there was none."""
+    lines = file.read_text().splitlines() if file.exists() else []
+    return [{"delay_s": 0.0} | json.loads(line) for line in lines]
 
 
 def summarize() -> int:
     """Print what each condition says, for each client, against the bars; 1 when one is missed."""
     missed = 0
     for name, condition in CONDITIONS.items():
-        by_client: dict[str, list[dict[str, Any]]] = {}
+        by_setting: dict[str, list[dict[str, Any]]] = {}
         for outcome in outcomes(DATA / f"{name}.jsonl"):
-            by_client.setdefault(str(outcome["client"]), []).append(outcome)
-        for client, told in by_client.items():
+            after = f" answered after {outcome['delay_s']:g} s" if outcome["delay_s"] else ""
+            by_setting.setdefault(f"{outcome['client']}{after}", []).append(outcome)
+        for client, told in by_setting.items():
             counts = Counter(str(outcome["verdict"]) for outcome in told)
             print(f"{name:10} {client}: {len(told)} gates: {dict(counts)}; {_pairs(told):.1f} pairs a benchmark")
             if condition.time or condition.memory:
@@ -370,6 +392,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--condition", choices=list(CONDITIONS), action="append", help="repeat for several")
     parser.add_argument("--client", default="crt-python", help="whose runs are short: crt-python or s5cmd")
+    parser.add_argument("--delay", type=float, default=0.0, metavar="SECONDS", help="before every response")
     parser.add_argument("--gates", type=int, default=400, help="outcomes wanted, those that are there included")
     parser.add_argument("--instructions", type=int, metavar="GATES", help="gates on instructions, of each kind")
     parser.add_argument("--instructions-client", default="cli-classic")
@@ -378,7 +401,8 @@ def main() -> int:
     options = parser.parse_args()
     end_s = time.monotonic() + options.max_time
     for name in options.condition or ():
-        run_campaign(name, options.client, options.gates, time_limit_s=end_s - time.monotonic())
+        left_s = end_s - time.monotonic()
+        run_campaign(name, options.client, options.gates, delay_s=options.delay, time_limit_s=left_s)
     if options.instructions:
         run_instructions(options.instructions_client, options.instructions)
     if options.summary or not (options.condition or options.instructions):
