@@ -262,7 +262,8 @@ def _measured(
         for standing in run_gate(bench, definitions, staged, rules, inspector, now=monotonic):
             if standing.look > look and standing.undecided:
                 look = standing.look
-                progress.say(f"look {look}: {standing.goal} pairs of {standing.undecided} benchmarks and controls")
+                what = "benchmark or control" if standing.undecided == 1 else "benchmarks and controls"
+                progress.say(f"look {look}: {standing.goal} pairs of {standing.undecided} {what}")
             if standing.undecided:
                 doing = f"look {look} at {standing.goal} pairs"
                 progress.stands(doing, done=standing.pairs_done, total=standing.pairs_planned)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from s3bench.verdict.counting import exact_rows
 from s3bench.verdict.evidence import CellEvidence, Role
+from s3bench.verdict.exact import EXACT_BY_NAME
 from s3bench.verdict.informing import informing_rows
 from s3bench.verdict.policy import Policy
 from s3bench.verdict.row import Kind, Row
@@ -25,7 +26,7 @@ _CONTROL_METRIC = "total_time"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """All rows, and the cells (by identity) of which a gating metric or a control is undecided and has pairs left."""
+    """All rows, and the cells (by identity) of which something that decides, or a control, needs further pairs."""
 
     rows: tuple[Row, ...]
     undecided: frozenset[tuple[object, ...]]
@@ -43,7 +44,16 @@ def judge(cells: Sequence[CellEvidence], policy: Policy) -> Judged:
         for cell in trial.cells
         if trial.holds_up and len(cell.pairs) < policy.looks.cap
     )
-    return Judged(rows=(*rows, *exact, *informing_rows(benchmarks, policy)), undecided=undecided)
+    return Judged(
+        rows=(*rows, *exact, *informing_rows(benchmarks, policy)),
+        undecided=undecided | frozenset(_uncounted(benchmarks, policy)),
+    )
+
+
+def _uncounted(benchmarks: Iterable[CellEvidence], policy: Policy) -> Iterator[tuple[object, ...]]:
+    """The benchmarks without the first look's pairs, where something is counted in pairs: it needs them by itself."""
+    if any(EXACT_BY_NAME[name].of_measurement for name in policy.exact):
+        yield from (cell.identity for cell in benchmarks if len(cell.pairs) < policy.looks.pairs[0])
 
 
 def _families(cells: Sequence[CellEvidence], policy: Policy) -> Iterator[list[Trial]]:

@@ -16,6 +16,8 @@ GATING_METRICS = ("total_time", "peak_memory")
 LOAD_GATING_METRICS = ("load.operations_rate", "load.latency.p50", "load.latency.p99")
 """The same for load runs, whose duration was chosen and whose memory is the load generator's."""
 
+_FROM_THE_SPAWN = frozenset({"total_time", "throughput", "first_client_invocation_time"})
+
 _Chance = Annotated[float, msgspec.Meta(gt=0, lt=1)]
 
 
@@ -38,6 +40,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def zone(self, metric: str) -> Zone | None:
         """The zone of `metric`: the declared one, else its unit's."""
         return self.zones.get(metric) or default_zone(METRICS_BY_NAME[metric])
+
+    @property
+    def shows_delay(self) -> bool:
+        """Whether a metric that decides grows when the program starts later, so that a planted delay must be found."""
+        return any(name in _FROM_THE_SPAWN or name.startswith("milestones.") for name in self.metrics)
 
     @property
     def informing(self) -> tuple[str, ...]:

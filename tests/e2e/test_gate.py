@@ -82,6 +82,16 @@ def test_a_client_against_itself_is_no_pass_and_shows_no_difference(s3bench: Run
     assert not positive["failures"]
 
 
+def test_where_a_delay_would_not_show_none_is_planted_and_takes_no_verdict_away(s3bench: Run, define: Define) -> None:
+    told = s3bench(
+        "gate", "--baseline", "s5cmd", "--candidate", "s5cmd", *QUICK, "--metric", "peak_memory", "--exact", "requests",
+        "--json", define(UPLOAD),
+    )  # fmt: skip
+    record = told.document
+    assert [cell["role"] for cell in record["cells"]] == ["benchmark", "negative control"]
+    assert row_of(record, "requests")["pairs"] == 10
+
+
 def test_a_slower_candidate_fails_and_every_report_says_so(
     s3bench: Run, define: Define, worse: Callable[[str], str], tmp_path: Path
 ) -> None:

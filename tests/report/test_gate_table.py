@@ -100,6 +100,15 @@ def test_a_control_that_fails_is_what_decided(gates: Mapping[str, GateRecord]) -
     assert [row.role.value for row in positive.decided] == ["positive control"]
 
 
+def test_where_no_delay_was_planted_the_controls_say_why(gates: Mapping[str, GateRecord]) -> None:
+    gate = gates["pass"]
+    memory_alone = replace(gate, policy=replace(gate.policy, metrics=("peak_memory", "cpu_time")))
+    told = render_gate(memory_alone.concluded(), width=200, color=False)
+    assert "(10 pairs); no delay was planted: it would not show in peak_memory or cpu_time" in told
+    counts_alone = replace(gate, policy=replace(gate.policy, metrics=()))
+    assert "controls: none, as counts alone decide" in render_gate(counts_alone.concluded(), width=120, color=False)
+
+
 def test_the_same_reason_of_a_sound_control_does_not_decide(gates: Mapping[str, GateRecord]) -> None:
     gate = gates["invalid by the positive control"]
     assert gate.conclusion

@@ -305,6 +305,16 @@ def test_a_cell_with_one_metric_undecided_is_undecided() -> None:
     assert judged.undecided == {cell.identity}
 
 
+@pytest.mark.parametrize(("pairs", "wants_more"), [(0, True), (8, True), (10, False)])
+def test_what_is_counted_in_pairs_takes_the_first_looks_pairs_by_itself(pairs: int, *, wants_more: bool) -> None:
+    cell = paired(ratios(0.0, 0.5, pairs))
+    assert bool(judge([cell], Policy(metrics=(), exact=("requests",))).undecided) is wants_more
+
+
+def test_what_is_counted_under_observation_alone_takes_no_pairs() -> None:
+    assert not judge([paired([])], Policy(metrics=(), exact=("instructions", "modules"))).undecided
+
+
 def test_controls_are_judged_for_themselves_and_cost_the_benchmarks_nothing() -> None:
     benchmark = paired(ratios(0.03, 0.05))
     negative = paired(ratios(0.0, 0.01), role=Role.NEGATIVE_CONTROL)

@@ -34,6 +34,22 @@ def test_every_other_metric_of_a_size_informs_but_never_the_harness() -> None:
     assert not any(name.startswith("harness.") for name in policy.informing)
 
 
+@pytest.mark.parametrize(
+    ("metrics", "shows"),
+    [
+        (("peak_memory", "total_time"), True),
+        (("throughput",), True),
+        (("milestones.first_request",), True),
+        (("peak_memory", "cpu_time"), False),
+        ((), False),
+    ],
+)
+def test_a_delay_before_the_program_shows_in_times_from_its_spawn_alone(
+    metrics: tuple[str, ...], *, shows: bool
+) -> None:
+    assert Policy(metrics=metrics).shows_delay is shows
+
+
 def test_gating_metrics_are_kept_in_their_order_and_once_each() -> None:
     assert check_gating(("throughput", "total_time", "throughput")) == ("throughput", "total_time")
 
