@@ -39,7 +39,7 @@ from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
 from s3bench.clients.staging import stage
 from s3bench.clients.store import Store
-from s3bench.gating import INSPECTIONS, Rules, run_gate
+from s3bench.gating import DELAY, INSPECTIONS, Rules, run_gate
 from s3bench.inspecting import find_inspector
 from s3bench.results.measurement import Measurement
 from s3bench.run.endpoint import Stubbed
@@ -65,7 +65,6 @@ CALIBRATING_RUNS = 15
 INSTRUCTIONS_SELECT = "upload and cp and 4KB and not 100 and not 5,000"
 INSTRUCTIONS_TURNS = 100_000
 INSTRUCTIONS_PLANTED = 0.005
-LATER = ("/bin/sh", "-c", 'sleep "$0" && exec "$@"')
 NOISE_ON_S = (0.2, 4.0)
 NOISE_OFF_S = (0.2, 6.0)
 SIGMA_BARS = {"time+10%": 0.08, "time+6%": 0.04, "memory+5%": math.inf}
@@ -143,7 +142,7 @@ def planted(condition: Condition, definition: Definition, found: FoundClient, us
     later_s, more_bytes = condition.time * usual.total_time, round(condition.memory * usual.peak_memory)
     if found.kind is ClientKind.S5CMD:
         assert not more_bytes, "s5cmd has no dial for memory"
-        faults = [Conditions(prefix=(*LATER, f"{seconds:.4f}")) for seconds in (later_s, 0.0)]
+        faults = [Conditions(prefix=(*DELAY, f"{seconds:.4f}")) for seconds in (later_s, 0.0)]
     else:
         dials = (Dial(spin_s=later_s, hold_bytes=more_bytes), Dial())
         faults = [Conditions(env=inspection_variables(dial=dial)) for dial in dials]

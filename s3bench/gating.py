@@ -30,12 +30,14 @@ CONTROL_DELAY = 2.0
 INSPECTIONS = 2
 """Runs under observation of each side; where they differ, as many more as confirm it."""
 
+DELAY = ("/bin/sh", "-c", 'sleep "$0" && exec "$@"')
+"""With a number of seconds behind it, what a client's command line is prefixed with to start so much later."""
+
 # For the hash seed and what an inspector sets; the padding fills up what is not used.
 _SPARE_VARIABLES = 4
 _CONTROL_METRIC = "total_time"
 # Of ten digits all, so that the environment keeps its size. 2^32 - 1 is Python's largest.
 _HASH_SEEDS = range(1_000_000_000, 2**32)
-_DELAY = ("/bin/sh", "-c", 'sleep "$0" && exec "$@"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +265,7 @@ class _Contest:
     def control(self, role: Role, delay_s: float = 0.0) -> "_Contest":
         """A control on the same benchmark: the baseline on both sides, the second delayed by `delay_s`."""
         baseline = self.conditions[Side.BASELINE]
-        delayed = replace(baseline, prefix=(*_DELAY, f"{delay_s:.4f}")) if delay_s else baseline
+        delayed = replace(baseline, prefix=(*DELAY, f"{delay_s:.4f}")) if delay_s else baseline
         return _Contest(
             definition=self.definition,
             bouts=dict.fromkeys(Side, self.bouts[Side.BASELINE]),

@@ -198,10 +198,8 @@ def controls_in_words(record: GateRecord, told: Digest) -> str:
     """What each control showed, or why there is none."""
     if not record.is_paired:
         return "none, as nothing was run"
-    if not record.policy.metrics:
-        return "none, as counts alone decide"
     if not told.controls:
-        return "none were run"
+        return "none were run" if record.policy.metrics else "none, as counts alone decide"
     parts = []
     for role in (Role.NEGATIVE_CONTROL, Role.POSITIVE_CONTROL):
         rows = [row for row in told.controls if row.role is role]
@@ -210,7 +208,7 @@ def controls_in_words(record: GateRecord, told: Digest) -> str:
         name = "the baseline against itself" if role is Role.NEGATIVE_CONTROL else planted
         if rows:
             parts.append(f"{name}: {', '.join(_control(row) for row in rows)}")
-    if not record.policy.shows_delay:
+    if not record.policy.shows_delay and not any(row.role is Role.POSITIVE_CONTROL for row in told.controls):
         parts.append(f"no delay was planted: it would not show in {' or '.join(record.policy.metrics)}")
     return "; ".join(parts)
 

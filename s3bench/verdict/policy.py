@@ -43,7 +43,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def shows_delay(self) -> bool:
-        """Whether a metric that decides grows when the program starts later, so that a planted delay must be found."""
+        """Whether a metric that decides worsens with a later start, so that a planted delay has to be found."""
         return any(name in _FROM_THE_SPAWN or name.startswith("milestones.") for name in self.metrics)
 
     @property

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from s3bench.report.gate_digest import digest
 from s3bench.report.gate_table import render_gate
+from s3bench.verdict.evidence import Role
 from s3bench.verdict.record import GateRecord
 from s3bench.verdict.row import Verdict
 
@@ -102,10 +103,12 @@ def test_a_control_that_fails_is_what_decided(gates: Mapping[str, GateRecord]) -
 
 def test_where_no_delay_was_planted_the_controls_say_why(gates: Mapping[str, GateRecord]) -> None:
     gate = gates["pass"]
+    why = "(10 pairs); no delay was planted: it would not show in peak_memory or cpu_time"
     memory_alone = replace(gate, policy=replace(gate.policy, metrics=("peak_memory", "cpu_time")))
-    told = render_gate(memory_alone.concluded(), width=200, color=False)
-    assert "(10 pairs); no delay was planted: it would not show in peak_memory or cpu_time" in told
-    counts_alone = replace(gate, policy=replace(gate.policy, metrics=()))
+    assert why not in render_gate(memory_alone.concluded(), width=200, color=False), "one was planted"
+    undelayed = replace(memory_alone, cells=[each for each in gate.cells if each.role is not Role.POSITIVE_CONTROL])
+    assert why in render_gate(undelayed.concluded(), width=200, color=False)
+    counts_alone = replace(gate, policy=replace(gate.policy, metrics=()), cells=gate.cells[:1])
     assert "controls: none, as counts alone decide" in render_gate(counts_alone.concluded(), width=120, color=False)
 
 
