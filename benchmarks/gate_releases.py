@@ -23,6 +23,7 @@ S3BENCH = Path(sys.executable).with_name("s3bench")
 DATA = Path(__file__).parent / "data" / "gate_releases"
 PAIRS = (
     ("cli-classic@2.27.16", "cli-classic@2.34.52"),
+    ("cli-classic@2.34.8", "cli-classic@2.34.13"),
     ("cli-classic@2.34.52", "cli-classic@2.38.5"),
     ("cli-crt@2.34.52", "cli-crt@2.38.5"),
     ("cli-classic@2.36.1", "cli-classic@2.38.5"),

@@ -310,7 +310,7 @@ def summarize() -> int:
             if condition.time or condition.memory:
                 missed += not _power(name, told)
             else:
-                missed += not _false_alarms(told)
+                missed += not _false_alarms(told, is_quiet=not condition.noise)
     missed += not _instructions(outcomes(DATA / "instructions.jsonl"))
     return int(missed > 0)
 
@@ -341,9 +341,10 @@ def _pairs(told: list[dict[str, Any]]) -> float:
     return float(sum(counts) / len(counts))
 
 
-def _false_alarms(told: list[dict[str, Any]]) -> bool:
+def _false_alarms(told: list[dict[str, Any]], *, is_quiet: bool) -> bool:
+    """Whether the bar of false alarms is met and, where nothing competes, that of the pairs used."""
     fails: int = sum(outcome["verdict"] == "FAIL" for outcome in told)
-    economical = _pairs(told) <= POLICY.looks.cap / 2
+    economical = not is_quiet or _pairs(told) <= POLICY.looks.cap / 2
     is_met = bool(fails <= 0.01 * len(told))
     for metric in POLICY.metrics:
         sigmas = [sigma for outcome in told for sigma in _sigmas(outcome, metric).values()]
@@ -353,7 +354,8 @@ def _false_alarms(told: list[dict[str, Any]]) -> bool:
     for outcome in told:
         if outcome["verdict"] in {"FAIL", "INVALID"}:
             print(f"           {outcome['verdict']}: {outcome['reasons']}")
-    print(f"           mean pairs at most half of the cap: {'met' if economical else 'MISSED'}")
+    if is_quiet:
+        print(f"           mean pairs at most half of the cap: {'met' if economical else 'MISSED'}")
     return is_met and economical
 
 
@@ -363,11 +365,12 @@ def _power(name: str, told: list[dict[str, Any]]) -> bool:
     fails: int = sum(outcome["verdict"] == "FAIL" for outcome in quiet)
     passes = sum(outcome["verdict"] == "PASS" for outcome in told)
     sigmas = sorted(_sigma(outcome, metric) for outcome in told)
-    is_met = bool(quiet) and fails >= POWER_BARS[name] * len(quiet) and passes <= 0.05 * len(told)
+    is_met = fails >= POWER_BARS[name] * len(quiet) and passes <= 0.05 * len(told)
+    standing = ("met" if quiet else "not measured, no gate is within that sigma") if is_met else "MISSED"
     print(
         f"           pair sigma {median(sigmas):.1%} ({sigmas[0]:.1%} to {sigmas[-1]:.1%}); where it is at most "
         f"{SIGMA_BARS[name]:.0%}: FAIL {_share(fails, len(quiet))}, bar {POWER_BARS[name]:.0%}; "
-        f"PASS {_share(passes, len(told))}, bar 5 %: {'met' if is_met else 'MISSED'}"
+        f"PASS {_share(passes, len(told))}, bar 5 %: {standing}"
     )
     return is_met
 
