@@ -14,7 +14,9 @@ from dataclasses import dataclass, field, replace
 
 from s3bench.bench import PLAIN, Bench, Bout, Conditions, Settings, StackSize
 from s3bench.clients.client import FoundClient
+from s3bench.clients.identity import program_files
 from s3bench.clients.padding import common_size
+from s3bench.clients.pagecache import reread
 from s3bench.inspecting import Inspector
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.spec.definition import Definition
@@ -91,8 +93,11 @@ def run_gate(
 ) -> Iterator[Standing]:
     """Run both clients on every definition; yield the standing after every quad. The last one is the end.
 
-    A benchmark that fails on either side is not run again: its failure stands in the evidence.
+    A benchmark that fails on either side is not run again: its failure stands in the evidence. Before the first run
+    both programs are read from the disk anew, so that the page cache has them alike.
     """
+    for client in clients.values():
+        reread(program_files(client))
     randomness = random.Random(rules.seed)  # noqa: S311 (an order, not a secret)
     with ExitStack() as stack:
         contests = [_contest(bench, definition, clients, rules, stack) for definition in definitions]

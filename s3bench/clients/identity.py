@@ -70,6 +70,12 @@ def program_digest(found: FoundClient) -> str:
     return digest.hexdigest()[:_DIGEST_DIGITS]
 
 
+def program_files(found: FoundClient) -> tuple[Path, ...]:
+    """Where the program's files are. Raises as `same_program`."""
+    with _explained():
+        return tuple(file.path for file in _program(found).values())
+
+
 def _place(found: FoundClient) -> tuple[Path, Path | None]:
     # The interpreter of a virtual environment is a link, and the environment is known by where the link stands.
     executable = found.executable

@@ -1,0 +1,38 @@
+"""Brings a program's files into the page cache in one way, so that two versions of it are mapped alike.
+
+A process's resident memory counts the pages of programs and libraries that the kernel maps around each fault (as many
+as are in the page cache, and as the cache's folios are large). That depends on how a file came into the cache, and not
+on its content: the peak memory of one aws-cli right after it was written was 0.8 to 1.8 % higher than after its files
+had been read from the disk, s5cmd's was 7 % lower while only what it had touched was there. Nobody's release did that.
+"""
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from s3bench.errors import MachineError
+
+_CHUNK_BYTES = 1 << 20
+
+
+def reread(files: Iterable[Path]) -> None:
+    """Drop what the page cache holds of each file, and read it from its first byte to its last.
+
+    What is not on the disk yet is written there first, since dirty pages cannot be dropped. Pages stay that another
+    process has mapped now, and all of them on a file system in memory. Raises `MachineError` where one cannot be read.
+    """
+    try:
+        for path in files:
+            _reread(path)
+    except OSError as error:
+        raise MachineError("cannot read a client's program", str(error), "see that its files can be read") from error
+
+
+def _reread(path: Path) -> None:
+    with path.open("rb", buffering=0) as file:
+        with suppress(OSError):  # of a file system that knows neither
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        while file.read(_CHUNK_BYTES):
+            pass
