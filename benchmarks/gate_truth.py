@@ -299,6 +299,7 @@ def outcomes(file: Path) -> list[dict[str, Any]]:
 def summarize() -> int:
     """Print what each condition says, for each client, against the bars; 1 when one is missed."""
     missed = 0
+    faulty: list[dict[str, Any]] = []
     for name, condition in CONDITIONS.items():
         by_setting: dict[str, list[dict[str, Any]]] = {}
         for outcome in outcomes(DATA / f"{name}.jsonl"):
@@ -307,10 +308,13 @@ def summarize() -> int:
         for client, told in by_setting.items():
             counts = Counter(str(outcome["verdict"]) for outcome in told)
             print(f"{name:10} {client}: {len(told)} gates: {dict(counts)}; {_pairs(told):.1f} pairs a benchmark")
-            if condition.time or condition.memory:
-                missed += not _power(name, told)
-            else:
+            if not (condition.time or condition.memory):
                 missed += not _false_alarms(told, is_quiet=not condition.noise)
+        if condition.time or condition.memory:
+            planted = [outcome for told in by_setting.values() for outcome in told]
+            missed += not _power(name, planted)
+            faulty += planted
+    missed += not _passes(faulty)
     missed += not _instructions(outcomes(DATA / "instructions.jsonl"))
     return int(missed > 0)
 
@@ -360,18 +364,28 @@ def _false_alarms(told: list[dict[str, Any]], *, is_quiet: bool) -> bool:
 
 
 def _power(name: str, told: list[dict[str, Any]]) -> bool:
+    """Whether enough of a condition's gates FAILed, of those whose noise the bar speaks of."""
     metric = "peak_memory" if name.startswith("memory") else "total_time"
     quiet = [outcome for outcome in told if _sigma(outcome, metric) <= SIGMA_BARS[name]]
+    if not quiet:
+        print(f"{name:10} not measured: no gate with a pair sigma of at most {SIGMA_BARS[name]:.0%}")
+        return True
     fails: int = sum(outcome["verdict"] == "FAIL" for outcome in quiet)
-    passes = sum(outcome["verdict"] == "PASS" for outcome in told)
     sigmas = sorted(_sigma(outcome, metric) for outcome in told)
-    is_met = fails >= POWER_BARS[name] * len(quiet) and passes <= 0.05 * len(told)
-    standing = ("met" if quiet else "not measured, no gate is within that sigma") if is_met else "MISSED"
+    is_met = fails >= POWER_BARS[name] * len(quiet)
     print(
         f"           pair sigma {median(sigmas):.1%} ({sigmas[0]:.1%} to {sigmas[-1]:.1%}); where it is at most "
-        f"{SIGMA_BARS[name]:.0%}: FAIL {_share(fails, len(quiet))}, bar {POWER_BARS[name]:.0%}; "
-        f"PASS {_share(passes, len(told))}, bar 5 %: {standing}"
+        f"{SIGMA_BARS[name]:.0%}: FAIL {_share(fails, len(quiet))}, bar {POWER_BARS[name]:.0%}: "
+        f"{'met' if is_met else 'MISSED'}"
     )
+    return is_met
+
+
+def _passes(faulty: list[dict[str, Any]]) -> bool:
+    """Whether few enough of all gates with a planted fault, every one of d1 or more, PASSed."""
+    passes: int = sum(outcome["verdict"] == "PASS" for outcome in faulty)
+    is_met = passes <= 0.05 * len(faulty)
+    print(f"all faults: PASS {_share(passes, len(faulty))}, bar 5 %: {'met' if is_met else 'MISSED'}")
     return is_met
 
 
