@@ -36,7 +36,7 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 def reservations(group: str, client: str, figures: Figures, unit: Unit) -> tuple[Reservation, ...]:
     """Look for all three in the order of measurement."""
-    return tuple(_reservations(group, client, figures, unit))
+    return tuple(_reservations(group, client, figures, unit)) if figures.values else ()
 
 
 def _reservations(group: str, client: str, figures: Figures, unit: Unit) -> Iterator[Reservation]:
