@@ -299,7 +299,6 @@ def outcomes(file: Path) -> list[dict[str, Any]]:
 def summarize() -> int:
     """Print what each condition says, for each client, against the bars; 1 when one is missed."""
     missed = 0
-    faulty: list[dict[str, Any]] = []
     for name, condition in CONDITIONS.items():
         by_setting: dict[str, list[dict[str, Any]]] = {}
         for outcome in outcomes(DATA / f"{name}.jsonl"):
@@ -308,13 +307,10 @@ def summarize() -> int:
         for client, told in by_setting.items():
             counts = Counter(str(outcome["verdict"]) for outcome in told)
             print(f"{name:10} {client}: {len(told)} gates: {dict(counts)}; {_pairs(told):.1f} pairs a benchmark")
-            if not (condition.time or condition.memory):
-                missed += not _false_alarms(told, is_quiet=not condition.noise)
-        if condition.time or condition.memory:
-            planted = [outcome for told in by_setting.values() for outcome in told]
-            missed += not _power(name, planted)
-            faulty += planted
-    missed += not _passes(faulty)
+            if condition.time or condition.memory:
+                missed += not _power(name, told)
+            else:
+                missed += not _false_alarms(told)
     missed += not _instructions(outcomes(DATA / "instructions.jsonl"))
     return int(missed > 0)
 
@@ -345,10 +341,9 @@ def _pairs(told: list[dict[str, Any]]) -> float:
     return float(sum(counts) / len(counts))
 
 
-def _false_alarms(told: list[dict[str, Any]], *, is_quiet: bool) -> bool:
-    """Whether the bar of false alarms is met and, where nothing competes, that of the pairs used."""
+def _false_alarms(told: list[dict[str, Any]]) -> bool:
     fails: int = sum(outcome["verdict"] == "FAIL" for outcome in told)
-    economical = not is_quiet or _pairs(told) <= POLICY.looks.cap / 2
+    economical = _pairs(told) <= POLICY.looks.cap / 2
     is_met = bool(fails <= 0.01 * len(told))
     for metric in POLICY.metrics:
         sigmas = [sigma for outcome in told for sigma in _sigmas(outcome, metric).values()]
@@ -358,34 +353,22 @@ def _false_alarms(told: list[dict[str, Any]], *, is_quiet: bool) -> bool:
     for outcome in told:
         if outcome["verdict"] in {"FAIL", "INVALID"}:
             print(f"           {outcome['verdict']}: {outcome['reasons']}")
-    if is_quiet:
-        print(f"           mean pairs at most half of the cap: {'met' if economical else 'MISSED'}")
+    print(f"           mean pairs at most half of the cap: {'met' if economical else 'MISSED'}")
     return is_met and economical
 
 
 def _power(name: str, told: list[dict[str, Any]]) -> bool:
-    """Whether enough of a condition's gates FAILed, of those whose noise the bar speaks of."""
     metric = "peak_memory" if name.startswith("memory") else "total_time"
     quiet = [outcome for outcome in told if _sigma(outcome, metric) <= SIGMA_BARS[name]]
-    if not quiet:
-        print(f"{name:10} not measured: no gate with a pair sigma of at most {SIGMA_BARS[name]:.0%}")
-        return True
     fails: int = sum(outcome["verdict"] == "FAIL" for outcome in quiet)
+    passes = sum(outcome["verdict"] == "PASS" for outcome in told)
     sigmas = sorted(_sigma(outcome, metric) for outcome in told)
-    is_met = fails >= POWER_BARS[name] * len(quiet)
+    is_met = bool(quiet) and fails >= POWER_BARS[name] * len(quiet) and passes <= 0.05 * len(told)
     print(
         f"           pair sigma {median(sigmas):.1%} ({sigmas[0]:.1%} to {sigmas[-1]:.1%}); where it is at most "
-        f"{SIGMA_BARS[name]:.0%}: FAIL {_share(fails, len(quiet))}, bar {POWER_BARS[name]:.0%}: "
-        f"{'met' if is_met else 'MISSED'}"
+        f"{SIGMA_BARS[name]:.0%}: FAIL {_share(fails, len(quiet))}, bar {POWER_BARS[name]:.0%}; "
+        f"PASS {_share(passes, len(told))}, bar 5 %: {'met' if is_met else 'MISSED'}"
     )
-    return is_met
-
-
-def _passes(faulty: list[dict[str, Any]]) -> bool:
-    """Whether few enough of all gates with a planted fault, every one of d1 or more, PASSed."""
-    passes: int = sum(outcome["verdict"] == "PASS" for outcome in faulty)
-    is_met = passes <= 0.05 * len(faulty)
-    print(f"all faults: PASS {_share(passes, len(faulty))}, bar 5 %: {'met' if is_met else 'MISSED'}")
     return is_met
 
 
