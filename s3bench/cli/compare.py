@@ -65,11 +65,11 @@ def compare_command(
     with without_collection():
         sources = tuple(Source(name=str(file), document=_read(file)) for file in files)
         comparison = compare(sources, metrics=metrics or DEFAULT_METRICS, by=by, baseline=baseline)
-    if as_json:
-        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(comparison), indent=_INDENT) + b"\n")
-        sys.stdout.buffer.flush()
-    else:
-        click.echo(_rendered(comparison, as_markdown=as_markdown, show_all=show_all), nl=False)
+        if as_json:
+            sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(comparison), indent=_INDENT) + b"\n")
+            sys.stdout.buffer.flush()
+        else:
+            click.echo(_rendered(comparison, as_markdown=as_markdown, show_all=show_all), nl=False)
 
 
 def _rendered(comparison: Comparison, *, as_markdown: bool, show_all: bool) -> str:

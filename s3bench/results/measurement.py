@@ -250,6 +250,8 @@ def figure(measurement: Measurement, name: str) -> float | None:
     value: object = measurement
     for key in _PATHS[name]:
         value = getattr(value, key, None)
+        if value is None:
+            return None
     return value if isinstance(value, _NUMBER) else None
 
 

@@ -19,7 +19,7 @@ import msgspec
 from s3bench.results.metrics import Direction, Metric, Unit
 from s3bench.verdict.exact import CONFIRMING_RUNS
 from s3bench.verdict.multiplicity import benjamini_hochberg
-from s3bench.verdict.ranksum import p_two_sided, shift, shift_bounds
+from s3bench.verdict.ranksum import p_two_sided, shift_with_bounds
 from s3bench.verdict.reservation import Reservation
 from s3bench.verdict.sample import Figures, Sample
 
@@ -162,8 +162,8 @@ def _exact_row(blank: Row, baseline: Figures, other: Figures) -> Row:
 
 def _measured_row(blank: Row, baseline: Figures, other: Figures) -> Row:
     first, second = _logarithms(baseline), _logarithms(other)
-    change = math.expm1(shift(first, second))
-    low, high = shift_bounds(first, second, alpha=_ALPHA / 2)
+    center, low, high = shift_with_bounds(first, second, alpha=_ALPHA / 2)
+    change = math.expm1(center)
     if not math.isfinite(low) or not math.isfinite(high):
         return _said(blank, Outcome.TOO_FEW, change=change, detail=_too_few(blank))
     return msgspec.structs.replace(

@@ -3,18 +3,24 @@
 Owns the criteria. Each function takes the values in the order in which they were measured and returns what it found,
 or None; nothing is ever removed from a sample. Each asks for significance and for a size that matters, so that a quiet
 machine is not accused of trifles. The report finds the words.
+
+A comparison asks about thousands of samples of ten values, on which an array costs more than it saves: lists it is,
+but for what grows with the square of their length.
 """
 
 import math
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import quantiles
+from itertools import accumulate, pairwise
+from statistics import median, quantiles
 
 import numpy as np
 from numpy.typing import NDArray
 
-from s3bench.verdict.pairwise import finite_sample, upper_triangle
+from s3bench.verdict.pairwise import upper_triangle
 
 _DRIFT_VALUES_MIN = 8
 _DRIFT_P_VALUE = 0.01
@@ -63,20 +69,18 @@ def drift(values: Sequence[float]) -> Drift | None:
     The change is the Theil-Sen slope (Sen, JASA 63, 1968) from the first value to the last. Needs 8 values; of more
     than 500, the medians of 500 consecutive blocks are looked at.
     """
-    sample = finite_sample(values)
-    if sample.size < _DRIFT_VALUES_MIN:
+    _assert_finite(values)
+    if len(values) < _DRIFT_VALUES_MIN:
         return None
-    times, levels = _blocks(sample)
-    earlier, later = upper_triangle(levels.size, above=1)
-    steps = levels[later] - levels[earlier]
-    p_value = _trend_p_value(levels, steps)
+    times, levels = _blocks(values)
+    p_value = _trend_p_value(levels)
     if p_value >= _DRIFT_P_VALUE:
         return None
-    rise = float(np.median(steps / (times[later] - times[earlier]))) * (sample.size - 1)
-    median = abs(float(np.median(sample)))
-    if median == 0 or abs(rise) <= _DRIFT_CHANGE_MIN * median:
+    rise = _slope(times, levels) * (len(values) - 1)
+    middle = abs(median(values))
+    if middle == 0 or abs(rise) <= _DRIFT_CHANGE_MIN * middle:
         return None
-    return Drift(change=rise / median, p_value=p_value)
+    return Drift(change=rise / middle, p_value=p_value)
 
 
 def two_modes(values: Sequence[float]) -> TwoModes | None:
@@ -87,26 +91,25 @@ def two_modes(values: Sequence[float]) -> TwoModes | None:
     `_separation_min`, and their means must differ by more than 2 % of the median. Equal modes 6 standard deviations
     apart are seen in 95 % of samples of 40 values, in half of those of 20, in a seventh of those of 10.
     """
-    sample = np.sort(finite_sample(values))
-    count = sample.size
+    _assert_finite(values)
+    ordered, count = sorted(values), len(values)
     if count < _MODES_VALUES_MIN:
         return None
-    centered = sample - float(sample.sum()) / count
+    mean = math.fsum(ordered) / count
     share_min = math.ceil(_MODE_SHARE_MIN * count)
-    sizes = np.arange(share_min, count - share_min + 1)
     # The total variance is fixed, so the least within is the most between; the sums of both sides cancel.
-    low_sums = np.cumsum(centered)[sizes - 1]
-    split = int(sizes[np.argmax(low_sums**2 / (sizes * (count - sizes)))])
-    low, high = sample[:split], sample[split:]
-    # Sums rather than mean() and var(), which cost more than all the rest on ten values.
-    low_mean, high_mean = float(low.sum()) / split, float(high.sum()) / (count - split)
-    low_variance = float(((low - low_mean) ** 2).sum()) / (split - 1)
-    high_variance = float(((high - high_mean) ** 2).sum()) / (count - split - 1)
+    low_sums = list(accumulate(value - mean for value in ordered))
+    between = [low_sums[size - 1] ** 2 / (size * (count - size)) for size in range(share_min, count - share_min + 1)]
+    split = share_min + between.index(max(between))
+    low, high = ordered[:split], ordered[split:]
+    low_mean, high_mean = math.fsum(low) / split, math.fsum(high) / (count - split)
+    low_variance = math.fsum([(value - low_mean) ** 2 for value in low]) / (split - 1)
+    high_variance = math.fsum([(value - high_mean) ** 2 for value in high]) / (count - split - 1)
     distance = high_mean - low_mean
     spread = math.sqrt((low_variance + high_variance) / 2)
-    if distance <= _separation_min(count) * spread or distance <= _MODE_DISTANCE_MIN * abs(float(np.median(sample))):
+    if distance <= _separation_min(count) * spread or distance <= _MODE_DISTANCE_MIN * abs(median(ordered)):
         return None
-    return TwoModes(low=float(np.median(low)), high=float(np.median(high)), high_share=high.size / count)
+    return TwoModes(low=median(low), high=median(high), high_share=len(high) / count)
 
 
 def outliers(values: Sequence[float]) -> Outliers | None:
@@ -114,26 +117,37 @@ def outliers(values: Sequence[float]) -> Outliers | None:
 
     The fences are Tukey's (Exploratory Data Analysis, 1977). Needs 5 values.
     """
-    sample = finite_sample(values)
-    if sample.size < _OUTLIER_VALUES_MIN:
+    _assert_finite(values)
+    if len(values) < _OUTLIER_VALUES_MIN:
         return None
-    low, median, high = quantiles(sample.tolist(), n=4, method="inclusive")
-    fence = _OUTER_FENCE * (high - low)
-    outside = (sample < low - fence) | (sample > high + fence)
-    positions = np.flatnonzero(outside & (np.abs(sample - median) > _OUTLIER_DISTANCE_MIN * abs(median)))
-    if not positions.size:
-        return None
-    return Outliers(positions=tuple(positions.tolist()), values=tuple(sample[positions].tolist()))
+    low, middle, high = quantiles(values, n=4, method="inclusive")
+    fence, distance_min = _OUTER_FENCE * (high - low), _OUTLIER_DISTANCE_MIN * abs(middle)
+    strays = {
+        position: value
+        for position, value in enumerate(values)
+        if not low - fence <= value <= high + fence and abs(value - middle) > distance_min
+    }
+    return Outliers(positions=tuple(strays), values=tuple(strays.values())) if strays else None
 
 
-def _blocks(sample: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _assert_finite(values: Sequence[float]) -> None:
+    assert all(map(math.isfinite, values)), "every value of a sample is finite: a run that failed has none"
+
+
+def _blocks(values: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
     """When and what: the values themselves, or the middles and the medians of consecutive blocks of many values."""
-    positions = np.arange(sample.size, dtype=np.float64)
-    if sample.size <= _DRIFT_BLOCKS:
-        return positions, sample
-    times = [float(block.mean()) for block in np.array_split(positions, _DRIFT_BLOCKS)]
-    levels = [float(np.median(block)) for block in np.array_split(sample, _DRIFT_BLOCKS)]
-    return np.array(times), np.array(levels)
+    count = len(values)
+    if count <= _DRIFT_BLOCKS:
+        return range(count), values
+    bounds = list(pairwise(block * count // _DRIFT_BLOCKS for block in range(_DRIFT_BLOCKS + 1)))
+    return [(start + end - 1) / 2 for start, end in bounds], [median(values[start:end]) for start, end in bounds]
+
+
+def _slope(times: Sequence[float], levels: Sequence[float]) -> float:
+    """The median of the slopes between any two levels (Theil 1950, Sen 1968), per unit of time."""
+    earlier, later = upper_triangle(len(levels), above=1)
+    when, what = np.array(times, dtype=np.float64), np.array(levels, dtype=np.float64)
+    return float(np.median((what[later] - what[earlier]) / (when[later] - when[earlier])))
 
 
 def _separation_min(count: int) -> float:
@@ -145,18 +159,23 @@ def _separation_min(count: int) -> float:
     return 3.5 + 6.2 / math.sqrt(count) + 100 / (count * math.sqrt(count))
 
 
-def _trend_p_value(values: NDArray[np.float64], steps: NDArray[np.float64]) -> float:
-    """The two-sided p-value of the rising less the falling `steps`, each later value less each earlier one.
+def _trend_p_value(values: Sequence[float]) -> float:
+    """The two-sided p-value of how many pairs of values rise, less how many fall, from the earlier to the later.
 
     The test of Mann (Econometrica 13, 1945): exact for up to 50 different values, else normal with tie and continuity
     correction (Kendall, Rank Correlation Methods, 1975).
     """
-    count = values.size
-    rising, falling = int(np.count_nonzero(steps > 0)), int(np.count_nonzero(steps < 0))
-    if rising + falling == steps.size and count <= _EXACT_TREND_VALUES_MAX:
+    count = len(values)
+    rising = falling = 0
+    earlier: list[float] = []
+    for place, value in enumerate(values):
+        below, upto = bisect_left(earlier, value), bisect_right(earlier, value)
+        rising, falling = rising + below, falling + place - upto
+        earlier.insert(upto, value)
+    if rising + falling == math.comb(count, 2) and count <= _EXACT_TREND_VALUES_MAX:
         return min(1.0, 2 * float(_inversions_at_most(count)[min(rising, falling)]))
-    ties = np.unique(values, return_counts=True)[1]
-    variance = (count * (count - 1) * (2 * count + 5) - int((ties * (ties - 1) * (2 * ties + 5)).sum())) / 18
+    ties = sum(size * (size - 1) * (2 * size + 5) for size in Counter(values).values())
+    variance = (count * (count - 1) * (2 * count + 5) - ties) / 18
     if variance == 0:
         return 1.0
     return math.erfc(max(0, abs(rising - falling) - 1) / math.sqrt(2 * variance))

@@ -41,7 +41,16 @@ def shift_bounds(first: Sequence[float], second: Sequence[float], *, alpha: floa
     reach `alpha`. Exact up to 50 values a side (and where one side is short), then the normal approximation with
     continuity correction.
     """
+    return _bounds(PairwiseSums.differences(sorted_sample(first), sorted_sample(second)), first, second, alpha)
+
+
+def shift_with_bounds(first: Sequence[float], second: Sequence[float], *, alpha: float) -> tuple[float, float, float]:
+    """The shift and its lower and upper bound, as of `shift` and `shift_bounds`, from differences taken once."""
     sums = PairwiseSums.differences(sorted_sample(first), sorted_sample(second))
+    return sums.median(), *_bounds(sums, first, second, alpha)
+
+
+def _bounds(sums: PairwiseSums, first: Sequence[float], second: Sequence[float], alpha: float) -> tuple[float, float]:
     count = _critical_count(*_sizes(first, second), alpha)
     if count > sums.size:
         return -math.inf, math.inf

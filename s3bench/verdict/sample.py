@@ -1,7 +1,6 @@
 """The figures of one metric in one result: gathered, summed up, and written with their unit."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from statistics import median
 
 import msgspec
@@ -19,8 +18,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     maximum: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """The values and the iterations that they come from, in the order of measurement."""
 
     values: tuple[float, ...]
@@ -29,25 +27,16 @@ class Figures:
     @property
     def sample(self) -> Sample:
         """How many there are, and where they lie."""
-        values = self.values
-        return Sample(
-            n=len(values),
-            median=median(values) if values else None,
-            minimum=min(values, default=None),
-            maximum=max(values, default=None),
-        )
+        if not self.values:
+            return Sample(n=0, median=None, minimum=None, maximum=None)
+        ordered = sorted(self.values)
+        return Sample(n=len(ordered), median=median(ordered), minimum=ordered[0], maximum=ordered[-1])
 
 
 def figures_of(result: Result, metric: str) -> Figures:
     """Gather the figures of a metric; iterations that lack it are left out."""
-    values: list[float] = []
-    iterations: list[int] = []
-    for each in result.measurements:
-        value = figure(each, metric)
-        if value is not None:
-            values.append(value)
-            iterations.append(each.iteration)
-    return Figures(values=tuple(values), iterations=tuple(iterations))
+    found = [(value, each.iteration) for each in result.measurements if (value := figure(each, metric)) is not None]
+    return Figures(values=tuple(value for value, _ in found), iterations=tuple(iteration for _, iteration in found))
 
 
 def request_figures(result: Result, kinds: Mapping[str, object]) -> dict[str, Figures]:
