@@ -147,7 +147,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tuning(msgspec.Struct, frozen=True, kw_only=True):
-    """One tuning, as it is kept."""
+    """One tuning, as it is kept; `default_s` and `recommended_s` are medians of its verification."""
 
     seed: int
     budget_s: float
@@ -156,6 +156,8 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     recommended: Setting
     gain: Change | None
+    default_s: float | None = None
+    recommended_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,6 +331,8 @@ def tune(stand: Stand, seed: int, budget_s: float) -> Tuning:
         verdict=answer.verdict,
         recommended=answer.recommended.setting,
         gain=answer.gain,
+        default_s=answer.default.time,
+        recommended_s=answer.recommended.time,
     )
     tell(f"{stand.name} seed {seed}: {tuning.verdict}: {tuning.recommended}, {tuning.spent_s:.0f} s of {budget_s:.0f}")
     return tuning
