@@ -1,5 +1,6 @@
 """`s3bench compare`: documents side by side, or groups within them."""
 
+import gc
 import shutil
 import sys
 from pathlib import Path
@@ -70,6 +71,7 @@ def compare_command(
             sys.stdout.buffer.flush()
         else:
             click.echo(_rendered(comparison, as_markdown=as_markdown, show_all=show_all), nl=False)
+        gc.freeze()  # the command ends here: its documents need not be searched on the way out
 
 
 def _rendered(comparison: Comparison, *, as_markdown: bool, show_all: bool) -> str:

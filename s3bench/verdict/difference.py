@@ -19,7 +19,7 @@ import msgspec
 from s3bench.results.metrics import Direction, Metric, Unit
 from s3bench.verdict.exact import CONFIRMING_RUNS
 from s3bench.verdict.multiplicity import benjamini_hochberg
-from s3bench.verdict.ranksum import p_two_sided, shift_with_bounds
+from s3bench.verdict.ranksum import compared
 from s3bench.verdict.reservation import Reservation
 from s3bench.verdict.sample import Figures, Sample
 
@@ -162,12 +162,12 @@ def _exact_row(blank: Row, baseline: Figures, other: Figures) -> Row:
 
 def _measured_row(blank: Row, baseline: Figures, other: Figures) -> Row:
     first, second = _logarithms(baseline), _logarithms(other)
-    center, low, high = shift_with_bounds(first, second, alpha=_ALPHA / 2)
-    change = math.expm1(center)
-    if not math.isfinite(low) or not math.isfinite(high):
+    found = compared(first, second, alpha=_ALPHA / 2)
+    change = math.expm1(found.shift)
+    if not math.isfinite(found.low) or not math.isfinite(found.high):
         return _said(blank, Outcome.TOO_FEW, change=change, detail=_too_few(blank))
     return msgspec.structs.replace(
-        blank, change=change, low=math.expm1(low), high=math.expm1(high), p=p_two_sided(first, second)
+        blank, change=change, low=math.expm1(found.low), high=math.expm1(found.high), p=found.p
     )
 
 

@@ -44,7 +44,7 @@ class PairwiseSums:
         self._offsets = offsets
         self._values = values
         self._starts = np.zeros(offsets.size, dtype=np.intp) if starts is None else starts
-        self.size = int(offsets.size * values.size - self._starts.sum())
+        self.size = offsets.size * values.size - (0 if starts is None else int(starts.sum()))
         self._written: NDArray[np.float64] | None = None
         if self.size <= _WRITTEN_SUMS_MAX:
             if starts is None:

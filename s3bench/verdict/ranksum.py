@@ -11,8 +11,9 @@ either count, so that with repeated values `p_greater` is never too small and th
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,10 +45,20 @@ def shift_bounds(first: Sequence[float], second: Sequence[float], *, alpha: floa
     return _bounds(PairwiseSums.differences(sorted_sample(first), sorted_sample(second)), first, second, alpha)
 
 
-def shift_with_bounds(first: Sequence[float], second: Sequence[float], *, alpha: float) -> tuple[float, float, float]:
-    """The shift and its lower and upper bound, as of `shift` and `shift_bounds`, from differences taken once."""
-    sums = PairwiseSums.differences(sorted_sample(first), sorted_sample(second))
-    return sums.median(), *_bounds(sums, first, second, alpha)
+class Estimate(NamedTuple):
+    """The shift between two samples, its bounds and its p-value: of `shift`, `shift_bounds` and `p_two_sided`."""
+
+    shift: float
+    low: float
+    high: float
+    p: float
+
+
+def compared(first: Sequence[float], second: Sequence[float], *, alpha: float) -> Estimate:
+    """All that is asked of two samples, from differences taken once. Needs at least one value on each side."""
+    low, high = sorted_sample(first), sorted_sample(second)
+    sums = PairwiseSums.differences(low, high)
+    return Estimate(sums.median(), *_bounds(sums, first, second, alpha), _p_two_sided(low, high))
 
 
 def _bounds(sums: PairwiseSums, first: Sequence[float], second: Sequence[float], alpha: float) -> tuple[float, float]:
@@ -73,22 +84,25 @@ def p_two_sided(first: Sequence[float], second: Sequence[float]) -> float:
     ties: Lehmann, Nonparametrics, 1975, 1.4); then the normal approximation with tie and continuity correction.
     """
     low, high = sorted_sample(first), sorted_sample(second)
-    if not low.size or not high.size:
-        return 1.0
+    return _p_two_sided(low, high) if low.size and high.size else 1.0
+
+
+def _p_two_sided(low: NDArray[np.float64], high: NDArray[np.float64]) -> float:
+    """`p_two_sided` of samples in ascending order."""
+    total, pairs = low.size + high.size, low.size * high.size
     pooled = np.sort(np.concatenate((low, high)))
+    if (pooled[1:] > pooled[:-1]).all():
+        above = int(low.searchsorted(high).sum())
+        return min(1.0, 2 * _tail(*_sizes(low, high), max(above, pairs - above)))
     lefts, rights = pooled.searchsorted(pooled, "left"), pooled.searchsorted(pooled, "right")
     midranks_doubled = lefts + rights + 1
-    ties = rights - lefts
     rank_sum_doubled = int((pooled.searchsorted(low, "left") + pooled.searchsorted(low, "right") + 1).sum())
-    if int(ties.max()) == 1:
-        above = rank_sum_doubled // 2 - low.size * (low.size + 1) // 2
-        return min(1.0, 2 * _tail(*_sizes(first, second), max(above, low.size * high.size - above)))
     if max(low.size, high.size) <= _EXACT_TIED_SIZE_MAX:
         at_most, at_least = _tied_tails(tuple(midranks_doubled.tolist()), low.size)
         above_least = rank_sum_doubled - low.size * int(midranks_doubled[0])
         return min(1.0, 2 * min(float(at_most[above_least]), float(at_least[above_least])))
-    total = pooled.size
-    variance = low.size * high.size / 12 * (total + 1 - float((ties**2 - 1.0).sum()) / (total * (total - 1)))
+    ties = rights - lefts
+    variance = pairs / 12 * (total + 1 - float((ties**2 - 1.0).sum()) / (total * (total - 1)))
     distance = abs(rank_sum_doubled / 2 - low.size * (total + 1) / 2)
     return _two_sided_normal(distance, variance)
 
@@ -99,7 +113,7 @@ def _two_sided_normal(distance: float, variance: float) -> float:
     return min(1.0, math.erfc(max(0.0, distance - 0.5) / math.sqrt(2 * variance)))
 
 
-def _sizes(first: Sequence[float], second: Sequence[float]) -> tuple[int, int]:
+def _sizes(first: Sized, second: Sized) -> tuple[int, int]:
     """The smaller size and the larger: the null distribution is the same either way round."""
     return min(len(first), len(second)), max(len(first), len(second))
 

@@ -33,8 +33,14 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
         return Sample(n=len(ordered), median=median(ordered), minimum=ordered[0], maximum=ordered[-1])
 
 
+_NONE = Figures(values=(), iterations=())
+
+
 def figures_of(result: Result, metric: str) -> Figures:
     """Gather the figures of a metric; iterations that lack it are left out."""
+    part, _, rest = metric.partition(".")
+    if rest and all(getattr(each, part) is None for each in result.measurements):
+        return _NONE  # most metrics of load runs, in documents without any
     found = [(value, each.iteration) for each in result.measurements if (value := figure(each, metric)) is not None]
     return Figures(values=tuple(value for value, _ in found), iterations=tuple(iteration for _, iteration in found))
 
