@@ -147,7 +147,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tuning(msgspec.Struct, frozen=True, kw_only=True):
-    """One tuning, as it is kept; `default_s` and `recommended_s` are medians of its verification."""
+    """One tuning, as it is kept; `default_s` and `recommended_s` are medians, of its verification where it had one."""
 
     seed: int
     budget_s: float

@@ -24,7 +24,7 @@ def finite_sample(values: Sequence[float]) -> NDArray[np.float64]:
     """A copy of `values` as an array; each must be finite (a run that failed has no value and is left out)."""
     sample = np.array(values, dtype=np.float64)
     assert sample.ndim == 1, "a sample is a flat sequence"
-    assert np.count_nonzero(np.isfinite(sample)) == sample.size, "every value of a sample is finite"
+    assert np.isfinite(sample).all(), "every value of a sample is finite"
     return sample
 
 

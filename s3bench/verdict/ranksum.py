@@ -46,7 +46,7 @@ def shift_bounds(first: Sequence[float], second: Sequence[float], *, alpha: floa
 
 
 class Estimate(NamedTuple):
-    """The shift between two samples, its bounds and its p-value: of `shift`, `shift_bounds` and `p_two_sided`."""
+    """How far two samples lie apart, as of `shift`; `low` and `high` as of `shift_bounds`, `p` as of `p_two_sided`."""
 
     shift: float
     low: float
@@ -56,9 +56,10 @@ class Estimate(NamedTuple):
 
 def compared(first: Sequence[float], second: Sequence[float], *, alpha: float) -> Estimate:
     """All that is asked of two samples, from differences taken once. Needs at least one value on each side."""
-    low, high = sorted_sample(first), sorted_sample(second)
-    sums = PairwiseSums.differences(low, high)
-    return Estimate(sums.median(), *_bounds(sums, first, second, alpha), _p_two_sided(low, high))
+    ordered = sorted_sample(first), sorted_sample(second)
+    sums = PairwiseSums.differences(*ordered)
+    low, high = _bounds(sums, first, second, alpha)
+    return Estimate(shift=sums.median(), low=low, high=high, p=_p_two_sided(*ordered))
 
 
 def _bounds(sums: PairwiseSums, first: Sequence[float], second: Sequence[float], alpha: float) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
 from s3bench.verdict import ranksum
-from s3bench.verdict.ranksum import p_greater, p_two_sided, shift, shift_bounds
+from s3bench.verdict.ranksum import compared, p_greater, p_two_sided, shift, shift_bounds
 
 TIED = st.lists(st.integers(-3, 3).map(float), max_size=9)
 SAMPLES = st.one_of(TIED, st.lists(st.floats(-1e3, 1e3), max_size=9))
@@ -141,6 +141,14 @@ def test_exchanging_the_samples_mirrors_the_answers(first: list[float], second: 
     assert p_two_sided(second, first) == p_two_sided(first, second)
     if first and second:
         assert shift(second, first) == -shift(first, second)
+
+
+@given(SAMPLES.filter(len), SAMPLES.filter(len), LEVELS)
+def test_all_at_once_is_what_each_says(first: list[float], second: list[float], alpha: float) -> None:
+    found = compared(first, second, alpha=alpha)
+    assert found.shift == shift(first, second)
+    assert (found.low, found.high) == shift_bounds(first, second, alpha=alpha)
+    assert found.p == p_two_sided(first, second)
 
 
 def test_equal_values_on_both_sides_are_no_difference() -> None:
