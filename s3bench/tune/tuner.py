@@ -21,7 +21,7 @@ from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Search, Stage, Trial
 from s3bench.tune.transfer_model import fit
-from s3bench.tune.verification import LOOKS, PAIRS_FIRST, Change, verify, wants_more
+from s3bench.tune.verification import LOOKS, PAIRS_FIRST, Change, verify, wants_more, wants_size
 
 RACERS_MAX = 4
 """How many settings are run again in every block, the default not counted."""
@@ -322,7 +322,7 @@ class Course:
         pairs = self._number(Stage.VERIFICATION)
         if len(settings) < 2:  # noqa: PLR2004 (a comparison needs two)
             return None
-        if pairs >= PAIRS_FIRST and (self._is_over(settings[:2]) or not wants_more(self._changes(settings), pairs)):
+        if pairs >= PAIRS_FIRST and (self._is_over(settings[:2]) or not self._wants_more(settings, pairs)):
             return None
         takes_part = pairs < PAIRS_FIRST and (
             self._was_verified(settings[-1]) if pairs else self._has_time_for(settings)
@@ -331,6 +331,14 @@ class Course:
             Stage.VERIFICATION,
             [PlannedRun(setting=setting) for setting in (settings if takes_part else settings[:2])],
         )
+
+    def _wants_more(self, settings: tuple[Setting, ...], pairs: int) -> bool:
+        """Whether the verdict is open after so many pairs; or the gain's size, and the second look fits the time."""
+        changes = self._changes(settings)
+        if wants_more(changes, pairs):
+            return True
+        more_s = (LOOKS[1] - PAIRS_FIRST + 1) * sum(self._took_s(setting) for setting in settings[:2])
+        return wants_size(changes, pairs) and self._spent_s() + more_s <= self.tuner.header.budget_s
 
     def _has_time_for(self, settings: tuple[Setting, ...]) -> bool:
         """Whether all of `settings` can be in the first look, and the second be reached where it will be needed."""

@@ -5,13 +5,14 @@ from dataclasses import replace as changed
 from itertools import groupby
 
 import pytest
+from msgspec.structs import replace as changed_struct
 
 from s3bench.errors import S3BenchError
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Search, Stage, Study, Trial, encode_line, parse_study
 from s3bench.tune.tuner import Rounds, Tuner
-from s3bench.tune.verification import PAIRS_FIRST, Verdict
+from s3bench.tune.verification import LOOKS, PAIRS_FIRST, Verdict
 from tests.tune.simulated_client import OVERHEAD_S, PHYSICS, Link, Simulation, upload
 
 FAR = Link(latency_s=0.06, connection=15e6, nic=250e6)
@@ -119,6 +120,20 @@ def test_the_runner_up_takes_part_in_the_first_look_and_the_winner_goes_on_with_
     sizes = [len(block) for block in blocks_of(study, Stage.VERIFICATION)]
     assert sizes[:PAIRS_FIRST] == [3] * PAIRS_FIRST
     assert set(sizes[PAIRS_FIRST:]) <= {2}
+
+
+def test_spare_time_is_spent_on_the_size_of_a_gain_as_far_as_the_second_look() -> None:
+    simulation = Simulation(link=FAR, workload=upload(256), noise=0.02)
+    study = simulation.study(budget_s=1e4)
+    verification = blocks_of(study, Stage.VERIFICATION)
+    assert len(verification) == LOOKS[1]
+    assert {len(block) for block in verification[PAIRS_FIRST:]} == {2}
+    until_first_look = study.trials[: -sum(map(len, verification[PAIRS_FIRST:]))]
+    first_look_s = sum(trial.took_s for trial in until_first_look)
+    for spare_pairs, has_time in ((4, False), (6, True)):
+        budget_s = first_look_s + spare_pairs * sum(trial.took_s for trial in verification[-1])
+        tuner = Tuner(header=changed_struct(study.header, budget_s=budget_s), space=simulation.space)
+        assert (tuner.next_block(until_first_look) is not None) is has_time
 
 
 def test_a_client_that_crashes_is_left_out_and_told() -> None:

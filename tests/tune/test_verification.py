@@ -23,6 +23,7 @@ from s3bench.tune.verification import (
     verdict_on,
     verify,
     wants_more,
+    wants_size,
 )
 from s3bench.verdict.signedrank import hodges_lehmann
 from tests.tune.trial_maker import DEFAULT, capped, failed, setting, whole
@@ -148,6 +149,12 @@ def test_the_winner_alone_decides_and_one_that_never_ran_is_given_up() -> None:
     assert not wants_more([change(math.nan, None, None, pairs=0)], PAIRS_FIRST)
 
 
+def test_the_size_of_a_certain_gain_is_worth_a_second_look_and_no_third() -> None:
+    better, as_good, unsettled = change(-0.2, -0.25, -0.15), change(0.0, -0.02, 0.02), change(-0.2, -0.25, 0.05)
+    assert [blocks for blocks in range(PAIRS_MAX) if wants_size([better, unsettled], blocks)] == [PAIRS_FIRST]
+    assert not any(wants_size(changes, PAIRS_FIRST) for changes in ([as_good], [unsettled, better], []))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
     """How many verifications were simulated, and in how many the interval held the truth, then 20 later pairs' gain."""
@@ -197,6 +204,28 @@ def _until_settled(ratios: Sequence[float]) -> Change:
 
 def holds(found: Change, value: float) -> bool:
     return (found.low is None or found.low <= value) and (found.high is None or value <= found.high)
+
+
+def held_after(pairs: int, *, runs: int = 1000) -> int:
+    """How many verifications of so many pairs hold the gain of 20 that follow, on a machine whose speed wanders.
+
+    A pair's log-ratio varies by 3.5 %, and that of its minute by 3 % (Ornstein-Uhlenbeck, a time constant of 20 pairs).
+    """
+    random, keeps = np.random.default_rng(pairs), math.exp(-1 / 20)
+    wandering = random.normal(0, 0.03, (runs, pairs + 20))
+    for number in range(1, pairs + 20):
+        fresh = wandering[:, number] * math.sqrt(1 - keeps**2)
+        wandering[:, number] = keeps * wandering[:, number - 1] + fresh
+    logs = math.log(0.5) + wandering + random.normal(0, 0.035, wandering.shape)
+    return sum(
+        holds(verified(paired(np.exp(row[:pairs]).tolist())), math.expm1(hodges_lehmann(row[pairs:].tolist())))
+        for row in logs
+    )
+
+
+def test_where_the_speed_wanders_the_second_look_holds_a_later_gain_more_often() -> None:
+    first, second = held_after(LOOKS[0]), held_after(LOOKS[1])
+    assert first < 900 < second
 
 
 def least(runs: int, chance: float) -> int:
