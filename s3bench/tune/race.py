@@ -114,15 +114,19 @@ def cap_s(evidence: Evidence, *, max_memory_bytes: int | None = None) -> float |
     return max(CAP_RATIO * best.value, best.value + CAP_EXTRA_S)
 
 
-def is_settled(evidence: Evidence, *, are_new: bool, max_memory_bytes: int | None = None) -> bool:
+def is_settled(
+    evidence: Evidence, *, are_new: bool, least_expected: float = math.inf, max_memory_bytes: int | None = None
+) -> bool:
     """Whether the search may stop: `PATIENCE` settings brought no improvement, or there are no new ones left.
 
+    Not while an untried setting is expected to be one: `least_expected` is the least value that a model has for any.
     The leader must have `RUNS_MIN` whole runs, so that no lucky one ends the search.
     """
     best = _best(evidence, max_memory_bytes)
     if best is None:
         return not are_new
-    is_exhausted = not are_new or _tried_in_vain(evidence, max_memory_bytes) >= PATIENCE
+    is_hopeless = least_expected >= best.value * (1 - IMPROVEMENT)
+    is_exhausted = not are_new or (is_hopeless and _tried_in_vain(evidence, max_memory_bytes) >= PATIENCE)
     return is_exhausted and best.runs >= RUNS_MIN
 
 

@@ -4,8 +4,9 @@ Owns the course of a study. It follows from the trials alone, so that an interru
 knows nothing of processes.
 """
 
+import math
 import random
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, zip_longest
@@ -13,14 +14,15 @@ from statistics import median
 from typing import Protocol
 
 from s3bench.s3.network.model import NetworkModel, parse_network
-from s3bench.tune.evidence import Evidence
+from s3bench.tune.evidence import Estimate, Evidence
 from s3bench.tune.obedience import ignored_knobs
 from s3bench.tune.proposer import propose
+from s3bench.tune.prospect import Prospect, prospects
 from s3bench.tune.race import Leaders, cap_s, find_leaders, is_gain_plain, is_settled, rivals, still_racing
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Search, Stage, Trial
-from s3bench.tune.transfer_model import fit
+from s3bench.tune.transfer_model import TransferModel, fit
 from s3bench.tune.verification import LOOKS, PAIRS_FIRST, Change, verify, wants_more, wants_size
 
 RACERS_MAX = 4
@@ -34,9 +36,6 @@ _SEARCH_SHARE = 0.5
 
 _LEADERS = 3
 """Neighbours of so many of the best settings are tried."""
-
-_RIVAL_SHARE = 1.3
-"""A client whose best is this many times the leader's gets no further proposals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +201,8 @@ class Course:
             return None
         limit = self.tuner.header.max_memory_bytes
         new = tuple(self._proposals())
-        if is_settled(self.evidence, are_new=bool(new), max_memory_bytes=limit):
+        least = min((value for each in self._hopeful for value in each.expected.values()), default=math.inf)
+        if is_settled(self.evidence, are_new=bool(new), least_expected=least, max_memory_bytes=limit):
             return None
         cap = cap_s(self.evidence, max_memory_bytes=limit)
         runs = [PlannedRun(setting=setting) for setting in self._again()]
@@ -239,35 +239,50 @@ class Course:
         return is_gain_plain(self.evidence, self.reference, max_memory_bytes=limit)
 
     def _proposals(self) -> Iterator[Setting]:
-        """New settings, of clients that are close to the best one in turn.
+        """New settings, of clients that may come close to the best one.
 
-        First what the fitted model expects most of, then a neighbour of the best, then what Optuna proposes; and so on.
+        First a neighbour of the best setting of a client of which too little is known, then what the fitted models
+        expect most of, then a neighbour of the best of all, then what Optuna proposes; and so on.
         """
-        known = [estimate for estimate in self.evidence.estimates() if estimate.setting.client in self.space.knobs]
+        known, neighbours = self._known, self.space.neighbours
         tried = {estimate.setting for estimate in known}
-        best = {estimate.setting.client: estimate for estimate in reversed(known)}
-        limit = _RIVAL_SHARE * known[0].value
-        rivals = [estimate.setting.client for estimate in known if estimate == best[estimate.setting.client]]
-        rivals = [client for client in rivals if best[client].value <= limit]
-        near = (setting for estimate in known[:_LEADERS] for setting in self.space.neighbours(estimate.setting))
-        seed = self._randomness("proposals").randrange(_SEEDS)
-        asked = (propose(self.space, client, known, tried, seed=seed) for client in rivals)
-        sources = (self._expected(rivals, tried), near, asked)
+        randomness = self._randomness("proposals")
+        unknown = [near for each in self._hopeful if each.is_unknown for near in neighbours(each.best.setting)]
+        randomness.shuffle(unknown)
+        values = {setting: value for each in self._hopeful for setting, value in each.expected.items()}
+        expected = sorted(values, key=lambda setting: values[setting])
+        near = (setting for estimate in known[:_LEADERS] for setting in neighbours(estimate.setting))
+        seed = randomness.randrange(_SEEDS)
+        asked = (propose(self.space, each.client, known, tried, seed=seed) for each in self._hopeful)
+        sources = (unknown, expected, near, asked)
         turns = (setting for turn in zip_longest(*sources) for setting in turn)
         new = (setting for setting in turns if setting is not None and setting not in tried)
         yield from islice(dict.fromkeys(new), _NEW_PER_BLOCK)
 
-    def _expected(self, clients: Sequence[str], tried: Collection[Setting]) -> tuple[Setting, ...]:
-        """Untried settings of the main knobs, by the time that each client's fitted model expects, shortest first."""
-        header = self.tuner.header
-        times: dict[Setting, float] = {}
-        for client in clients:
-            own = [trial for trial in self._of(Stage.SEARCH) if trial.setting.client == client]
-            model = fit(own, header.workload, self._network)
-            if model is not None:
-                grid = (setting for setting in self.space.grid() if setting.client == client and setting not in tried)
-                times |= {setting: model.predict(setting, header.workload, None) for setting in grid}
-        return tuple(sorted(times, key=lambda setting: times[setting]))
+    @cached_property
+    def _known(self) -> tuple[Estimate, ...]:
+        """What the search showed of settings of clients that work, best first."""
+        return tuple(each for each in self.evidence.estimates() if each.setting.client in self.space.knobs)
+
+    @cached_property
+    def _hopeful(self) -> tuple[Prospect, ...]:
+        """The clients that may come close to the best setting, by the best that was seen of each."""
+        every = prospects(self.space, self._known, self._models, self.tuner.header.workload)
+        return tuple(each for each in every if each.may_rival(self._known[0].value))
+
+    @cached_property
+    def _models(self) -> dict[str, TransferModel]:
+        """The fitted model of each client that has one."""
+        searched = self._of(Stage.SEARCH)
+        models = {
+            client: fit(
+                [trial for trial in searched if trial.setting.client == client],
+                self.tuner.header.workload,
+                self._network,
+            )
+            for client in self.space.knobs
+        }
+        return {client: model for client, model in models.items() if model is not None}
 
     @cached_property
     def _network(self) -> NetworkModel | None:

@@ -200,6 +200,13 @@ def test_a_better_setting_prolongs_the_search_and_a_hardly_better_one_does_not()
     assert is_settled(searched([*in_vain, 8.95], leader_runs=RUNS_MIN), are_new=True)
 
 
+def test_a_search_goes_on_while_an_untried_setting_is_expected_to_be_an_improvement() -> None:
+    evidence = searched([9.0, *[9.5] * PATIENCE], leader_runs=RUNS_MIN)
+    assert is_settled(evidence, are_new=True, least_expected=8.95)
+    assert not is_settled(evidence, are_new=True, least_expected=8.5)
+    assert is_settled(evidence, are_new=False, least_expected=8.5)
+
+
 def test_the_search_goes_on_while_the_leader_has_few_runs() -> None:
     values = [9.0] + [9.5] * PATIENCE
     assert not is_settled(searched(values, leader_runs=RUNS_MIN - 1), are_new=True)

@@ -136,6 +136,20 @@ def test_spare_time_is_spent_on_the_size_of_a_gain_as_far_as_the_second_look() -
         assert (tuner.next_block(until_first_look) is not None) is has_time
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_client_whose_first_settings_are_poor_is_not_given_up_for_them(seed: int) -> None:
+    quick = changed(PHYSICS["cli-classic"], start_s=0.1, per_byte_s=1e-9, per_request_s=1e-3)
+    physics = {**PHYSICS, "cli-classic": quick}
+    simulation = Simulation(link=FAR, workload=upload(128), clients=BOTH, physics=physics, seed=seed)
+    study = simulation.study(budget_s=0.2 * grid_s(simulation))
+    first = [trial for trial in study.of(Stage.SEARCH) if trial.block == 0 and trial.measurement]
+    seen_s = {trial.setting.client: trial.took_s for trial in sorted(first, key=lambda trial: -trial.took_s)}
+    best = min(simulation.space.grid(), key=simulation.true_s)
+    assert best.client == S5CMD
+    assert seen_s[S5CMD] > 1.3 * seen_s[CLASSIC]
+    assert simulation.true_s(conclude(study).recommended.setting) <= 1.03 * simulation.true_s(best)
+
+
 def test_a_client_that_crashes_is_left_out_and_told() -> None:
     study = Simulation(link=FAR, workload=upload(64), clients=BOTH, crashing=frozenset({CLASSIC})).study(budget_s=30.0)
     answer = conclude(study)
