@@ -44,7 +44,7 @@ IMPROVEMENT = 0.01
 """By how much a setting must be better than all before it to count as an improvement."""
 
 PATIENCE = 9
-"""So many settings in a row that improve nothing end the search."""
+"""So many settings in a row that improve nothing end the search, unless a model expects more of an untried one."""
 
 RUNS_MIN = 3
 """So many whole runs the leader must have before the search may stop."""

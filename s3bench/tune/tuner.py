@@ -247,7 +247,7 @@ class Course:
         known, neighbours = self._known, self.space.neighbours
         tried = {estimate.setting for estimate in known}
         randomness = self._randomness("proposals")
-        unknown = [near for each in self._hopeful if each.is_unknown for near in neighbours(each.best.setting)]
+        unknown = [beside for each in self._hopeful if each.is_unknown for beside in neighbours(each.best.setting)]
         randomness.shuffle(unknown)
         values = {setting: value for each in self._hopeful for setting, value in each.expected.items()}
         expected = sorted(values, key=lambda setting: values[setting])
