@@ -415,7 +415,8 @@ def held(tunings: Sequence[Tuning], grid: Sequence[Run], finals: Sequence[Run], 
 def ratio(finals: Sequence[Run], setting: Setting, other: Setting) -> float:
     """How many times the time of `other` a setting takes, by the rounds of the finals."""
     times = {(run.round, run.setting): run.total_time for run in finals if run.total_time is not None}
-    pairs = [(times[number, other], times[number, setting]) for number, each in times if each == setting]
+    both = [number for number, each in times if each == setting and (number, other) in times]
+    pairs = [(times[number, other], times[number, setting]) for number in both]
     return math.exp(log_ratio(pairs))
 
 

@@ -18,7 +18,7 @@ from s3bench.tune.objective import transfer_s
 from s3bench.tune.request_plan import FIRST_ALONE_KINDS
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import DiskSpeed
-from s3bench.tune.transfer_model import mean_ttfb_s
+from s3bench.tune.transfer_time import mean_ttfb_s
 from s3bench.tune.workload import Workload
 
 NIC_SHARE = 0.75

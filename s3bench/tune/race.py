@@ -41,10 +41,9 @@ Adaptive capping: Hutter et al., "ParamILS", Journal of Artificial Intelligence 
 """
 
 IMPROVEMENT = 0.01
-"""By how much a setting must be better than all before it to count as an improvement."""
+"""A new setting is worth a run while it is expected to improve so much on the best one.
 
-PATIENCE = 9
-"""So many settings in a row that improve nothing end the search, unless a model expects more of an untried one."""
+The rule of Jones, Schonlau & Welch (1998, see `surrogate`): a search stops at an expected improvement of 1 %."""
 
 RUNS_MIN = 3
 """So many whole runs the leader must have before the search may stop."""
@@ -57,8 +56,12 @@ PLAIN_SIGMAS = 3.0
 TOLERANCE = 0.02
 """Settings that are no further apart than this need not be told apart."""
 
-RIVAL_RISK = 0.05
-"""With this probability at the most is a setting better by more than the tolerance than the best, and no rival."""
+RIVAL_RISK = 0.002
+"""The one-sided level at which a setting is no rival. Low, since it is tested after every round of a play-off.
+
+Simulated with the times of a real grid (256 MiB from ec2:c5n.18xlarge, the best four settings 6 to 9 % apart) and noise
+of 8.5 % a run: the search ends within 3 % of the best in 80 of 100 studies at 0.05, in 91 to 93 at 0.002.
+"""
 
 MEMORY_MARGIN = 0.05
 """The least share of its own peak by which a winner must stay below the memory limit."""
@@ -86,7 +89,7 @@ def dropped(evidence: Evidence, default: Setting, *, max_memory_bytes: int | Non
     Those that failed twice, were ended as too slow, or need more memory than a winner may; and those that are worse
     than the best one by a one-sided t test at `LEVEL`.
     """
-    best = _best(evidence, max_memory_bytes)
+    best = leader(evidence, max_memory_bytes=max_memory_bytes)
     return frozenset(
         each.setting
         for each in evidence.estimates()
@@ -108,31 +111,29 @@ def cap_s(evidence: Evidence, *, max_memory_bytes: int | None = None) -> float |
 
     `None` where nothing is known yet, and where the objective is not the time: then a slow run may still be a good one.
     """
-    best = _best(evidence, max_memory_bytes)
+    best = leader(evidence, max_memory_bytes=max_memory_bytes)
     if best is None or evidence.objective.aim is not Aim.TIME:
         return None
     return max(CAP_RATIO * best.value, best.value + CAP_EXTRA_S)
 
 
-def is_settled(
-    evidence: Evidence, *, are_new: bool, least_expected: float = math.inf, max_memory_bytes: int | None = None
-) -> bool:
-    """Whether the search may stop: `PATIENCE` settings brought no improvement, or there are no new ones left.
+def leader(evidence: Evidence, *, max_memory_bytes: int | None = None) -> Estimate | None:
+    """The best setting that is in the running; `None` while there is none."""
+    return next(_contenders(evidence, max_memory_bytes), None)
 
-    Not while an untried setting is expected to be one: `least_expected` is the least value that a model has for any.
+
+def is_settled(evidence: Evidence, *, are_new: bool, max_memory_bytes: int | None = None) -> bool:
+    """Whether the search may stop: no new setting is worth a run.
+
     The leader must have `RUNS_MIN` whole runs, so that no lucky one ends the search.
     """
-    best = _best(evidence, max_memory_bytes)
-    if best is None:
-        return not are_new
-    is_hopeless = least_expected >= best.value * (1 - IMPROVEMENT)
-    is_exhausted = not are_new or (is_hopeless and _tried_in_vain(evidence, max_memory_bytes) >= PATIENCE)
-    return is_exhausted and best.runs >= RUNS_MIN
+    best = leader(evidence, max_memory_bytes=max_memory_bytes)
+    return not are_new and (best is None or best.runs >= RUNS_MIN)
 
 
 def is_gain_plain(evidence: Evidence, default: Setting, *, max_memory_bytes: int | None = None) -> bool:
     """Whether a verification will show at its first look that the best setting is better than the default."""
-    best, held_against = _best(evidence, max_memory_bytes), evidence.estimate(default)
+    best, held_against = leader(evidence, max_memory_bytes=max_memory_bytes), evidence.estimate(default)
     if best is None or held_against is None or best.setting == default:
         return False
     if not held_against.runs or _is_out(evidence, held_against, max_memory_bytes):
@@ -142,19 +143,21 @@ def is_gain_plain(evidence: Evidence, default: Setting, *, max_memory_bytes: int
 
 
 def rivals(evidence: Evidence, default: Setting, *, max_memory_bytes: int | None, most: int) -> tuple[Setting, ...]:
-    """The best setting, and those of the `most` best that may be better than it by more than `TOLERANCE`.
+    """The `most` best of the best setting and those that may be better than it by more than `TOLERANCE`.
 
-    By the lower bound of each contrast, one-sided, at `RIVAL_RISK`. Without such a rival none, unless the best one has
-    too few runs to win.
+    By the lower bound of each contrast, one-sided, at `RIVAL_RISK`; those that the race has dropped count too. Without
+    such a rival none, unless the best one has too few runs to win.
     """
-    best = _best(evidence, max_memory_bytes)
-    if best is None:
+    every = tuple(_contenders(evidence, max_memory_bytes))
+    if not every:
         return ()
-    racing = still_racing(evidence, default, max_memory_bytes=max_memory_bytes, most=most)
-    near = tuple(
-        setting for setting in racing if setting != best.setting and _may_lead(evidence, setting, best.setting)
-    )
-    return (best.setting, *near) if near or best.runs < WINNER_RUNS_MIN else ()
+    best = every[0]
+    near = [
+        each.setting
+        for each in every[1:]
+        if each.setting != default and _may_lead(evidence, each.setting, best.setting)
+    ]
+    return (best.setting, *near[: most - 1]) if near or best.runs < WINNER_RUNS_MIN else ()
 
 
 def find_leaders(evidence: Evidence, default: Setting, *, max_memory_bytes: int | None) -> Leaders | None:
@@ -193,10 +196,6 @@ def peak_bound_bytes(evidence: Evidence, setting: Setting) -> float:
     return max(float(peaks.max()) * (1 + MEMORY_MARGIN), math.exp(float(logs.mean()) + reach))
 
 
-def _best(evidence: Evidence, max_memory_bytes: int | None) -> Estimate | None:
-    return next(_contenders(evidence, max_memory_bytes), None)
-
-
 def _contenders(evidence: Evidence, max_memory_bytes: int | None) -> Iterator[Estimate]:
     """The settings in the running for first place, best first."""
     for each in evidence.estimates():
@@ -225,14 +224,3 @@ def _may_lead(evidence: Evidence, setting: Setting, best: Setting) -> bool:
     contrast = evidence.contrast(setting, best)
     reach = upper_quantile(RIVAL_RISK, contrast.degrees_of_freedom) * contrast.standard_error
     return contrast.log_ratio - reach < math.log1p(-TOLERANCE)
-
-
-def _tried_in_vain(evidence: Evidence, max_memory_bytes: int | None) -> int:
-    """How many settings joined since the last one that was an improvement, by what is known of all now."""
-    values = {each.setting: each.value for each in _contenders(evidence, max_memory_bytes)}
-    best, in_vain = math.inf, 0
-    for setting in evidence.settings:
-        value = values.get(setting, math.inf)
-        in_vain = 0 if value < best * (1 - IMPROVEMENT) else in_vain + 1
-        best = min(best, value)
-    return in_vain

@@ -4,7 +4,6 @@ Owns the course of a study. It follows from the trials alone, so that an interru
 knows nothing of processes.
 """
 
-import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,13 +15,25 @@ from typing import Protocol
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.tune.evidence import Estimate, Evidence
 from s3bench.tune.obedience import ignored_knobs
+from s3bench.tune.objective import Aim
 from s3bench.tune.proposer import propose
-from s3bench.tune.prospect import Prospect, prospects
-from s3bench.tune.race import Leaders, cap_s, find_leaders, is_gain_plain, is_settled, rivals, still_racing
+from s3bench.tune.race import (
+    IMPROVEMENT,
+    MEMORY_MARGIN,
+    Leaders,
+    cap_s,
+    find_leaders,
+    is_gain_plain,
+    is_settled,
+    leader,
+    rivals,
+    still_racing,
+)
 from s3bench.tune.setting import Setting
+from s3bench.tune.sketch import Sketch, sketch
 from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Search, Stage, Trial
-from s3bench.tune.transfer_model import TransferModel, fit
+from s3bench.tune.surrogate import Belief, beliefs
 from s3bench.tune.verification import LOOKS, PAIRS_FIRST, Change, verify, wants_more, wants_size
 
 RACERS_MAX = 4
@@ -189,10 +200,27 @@ class Course:
         return self._block(Stage.SEARCH, [PlannedRun(setting=setting) for setting in grid])
 
     def _first(self) -> Block | None:
-        cap = cap_s(Evidence.of(self._of(Stage.PROBE), self.tuner.header.objective))
-        starts = self.space.starts()
-        runs = [PlannedRun(setting=setting, cap_s=None if setting.is_default else cap) for setting in starts]
-        return self._block(Stage.SEARCH, runs)
+        """The defaults of every client, and a few settings of each that the probes do not rule out."""
+        probed = Evidence.of(self._of(Stage.PROBE), self.tuner.header.objective)
+        cap = cap_s(probed, max_memory_bytes=self.tuner.header.max_memory_bytes)
+        hopeful = frozenset(self._hopeful(probed))
+        return self._block(
+            Stage.SEARCH,
+            [
+                PlannedRun(setting=setting, cap_s=None if setting.is_default else cap)
+                for setting in self.space.starts()
+                if setting.is_default or setting.client in hopeful
+            ],
+        )
+
+    def _hopeful(self, probed: Evidence) -> Iterator[str]:
+        """The clients that may beat the best probe: not those whose start-up and bytes alone take longer than it."""
+        best = leader(probed, max_memory_bytes=self.tuner.header.max_memory_bytes)
+        for client in self.space.knobs:
+            drawn = self._sketch(probed.trials, client)
+            least_s = drawn.least_s if drawn is not None and probed.objective.aim is Aim.TIME else 0.0
+            if best is None or least_s <= best.value:
+                yield client
 
     def _race(self) -> Block | None:
         """The best settings so far and new ones, while there is time for them; the default while it is in doubt."""
@@ -201,8 +229,7 @@ class Course:
             return None
         limit = self.tuner.header.max_memory_bytes
         new = tuple(self._proposals())
-        least = min((value for each in self._hopeful for value in each.expected.values()), default=math.inf)
-        if is_settled(self.evidence, are_new=bool(new), least_expected=least, max_memory_bytes=limit):
+        if is_settled(self.evidence, are_new=bool(new), max_memory_bytes=limit):
             return None
         cap = cap_s(self.evidence, max_memory_bytes=limit)
         runs = [PlannedRun(setting=setting) for setting in self._again()]
@@ -239,50 +266,65 @@ class Course:
         return is_gain_plain(self.evidence, self.reference, max_memory_bytes=limit)
 
     def _proposals(self) -> Iterator[Setting]:
-        """New settings, of clients that may come close to the best one.
+        """New settings that are worth a run: by turns what is believed to improve most, and what Optuna proposes."""
+        tried = set(self.evidence.settings)
+        seed = self._randomness("proposals").randrange(_SEEDS)
+        clients = dict.fromkeys(setting.client for setting in self._promising)
+        asked = (propose(self.space, client, self._known, tried, seed=seed) for client in clients)
+        turns = (setting for turn in zip_longest(self._promising, asked) for setting in turn)
+        worth = set(self._promising)
+        yield from islice(dict.fromkeys(setting for setting in turns if setting in worth), _NEW_PER_BLOCK)
 
-        First a neighbour of the best setting of a client of which too little is known, then what the fitted models
-        expect most of, then a neighbour of the best of all, then what Optuna proposes; and so on.
+    @cached_property
+    def _promising(self) -> tuple[Setting, ...]:
+        """The settings not tried yet that are expected to improve on the best one, those that may do most first.
+
+        Every combination of the main knobs counts, and the neighbours of the best settings in all knobs.
         """
-        known, neighbours = self._known, self.space.neighbours
-        tried = {estimate.setting for estimate in known}
-        randomness = self._randomness("proposals")
-        unknown = [beside for each in self._hopeful if each.is_unknown for beside in neighbours(each.best.setting)]
-        randomness.shuffle(unknown)
-        values = {setting: value for each in self._hopeful for setting, value in each.expected.items()}
-        expected = sorted(values, key=lambda setting: values[setting])
-        near = (setting for estimate in known[:_LEADERS] for setting in neighbours(estimate.setting))
-        seed = randomness.randrange(_SEEDS)
-        asked = (propose(self.space, each.client, known, tried, seed=seed) for each in self._hopeful)
-        sources = (unknown, expected, near, asked)
-        turns = (setting for turn in zip_longest(*sources) for setting in turn)
-        new = (setting for setting in turns if setting is not None and setting not in tried)
-        yield from islice(dict.fromkeys(new), _NEW_PER_BLOCK)
+        tried = set(self.evidence.settings)
+        near = (setting for each in self._known[:_LEADERS] for setting in self.space.neighbours(each.setting))
+        every = [setting for setting in dict.fromkeys((*self.space.grid(), *near)) if setting not in tried]
+        found = self._improvements(every)
+        worth = [setting for setting, improvement in found.items() if improvement >= IMPROVEMENT]
+        return tuple(sorted(worth, key=lambda setting: -found[setting]))
+
+    def _improvements(self, settings: Sequence[Setting]) -> dict[Setting, float]:
+        """How much each setting is expected to improve on the best one; those of clients without a whole run are out.
+
+        Where nothing keeps within the memory limit yet, the chance to do that counts.
+        """
+        limit = self.tuner.header.max_memory_bytes
+        best = leader(self.evidence, max_memory_bytes=limit)
+        return {
+            belief.setting: belief.fits if best is None else belief.improvement(best.value)
+            for client in self.space.knobs
+            for belief in self._beliefs(client, [setting for setting in settings if setting.client == client])
+        }
+
+    def _beliefs(self, client: str, settings: Sequence[Setting]) -> tuple[Belief, ...]:
+        """What is believed of settings of one client; nothing where it had no whole run."""
+        drawn = self._sketch(self.evidence.trials, client)
+        if drawn is None or not settings:
+            return ()
+        limit = self.tuner.header.max_memory_bytes
+        return beliefs(
+            self.space,
+            [each for each in self._known if each.setting.client == client],
+            drawn,
+            settings,
+            noise=self.evidence.noise,
+            max_memory_bytes=None if limit is None else limit / (1 + MEMORY_MARGIN),
+        )
+
+    def _sketch(self, trials: Sequence[Trial], client: str) -> Sketch | None:
+        """What the `trials` of a client let expect of its settings; `None` without a whole run."""
+        own = [trial for trial in trials if trial.setting.client == client]
+        return sketch(own, self.tuner.header.workload, self._network)
 
     @cached_property
     def _known(self) -> tuple[Estimate, ...]:
         """What the search showed of settings of clients that work, best first."""
         return tuple(each for each in self.evidence.estimates() if each.setting.client in self.space.knobs)
-
-    @cached_property
-    def _hopeful(self) -> tuple[Prospect, ...]:
-        """The clients that may come close to the best setting, by the best that was seen of each."""
-        every = prospects(self.space, self._known, self._models, self.tuner.header.workload)
-        return tuple(each for each in every if each.may_rival(self._known[0].value))
-
-    @cached_property
-    def _models(self) -> dict[str, TransferModel]:
-        """The fitted model of each client that has one."""
-        searched = self._of(Stage.SEARCH)
-        models = {
-            client: fit(
-                [trial for trial in searched if trial.setting.client == client],
-                self.tuner.header.workload,
-                self._network,
-            )
-            for client in self.space.knobs
-        }
-        return {client: model for client, model in models.items() if model is not None}
 
     @cached_property
     def _network(self) -> NetworkModel | None:

@@ -12,13 +12,13 @@ from s3bench.tune.objective import Aim, Objective
 from s3bench.tune.race import (
     MEMORY_RISK,
     MEMORY_RUNS,
-    PATIENCE,
     RUNS_MIN,
     Leaders,
     cap_s,
     dropped,
     find_leaders,
     is_settled,
+    leader,
     peak_bound_bytes,
     still_racing,
 )
@@ -179,52 +179,28 @@ def test_nothing_is_capped_before_a_run_or_when_the_time_is_not_the_objective() 
         assert cap_s(Evidence.of(runs(DEFAULT, 10.0, 1), Objective(aim=aim))) is None
 
 
-def searched(values: Sequence[float], *, leader_runs: int) -> Evidence:
-    """Settings that joined in this order, one a block beside the default; the best of them has so many runs in all."""
-    trials = [whole(DEFAULT, block, 10.0) for block in range(len(values) + leader_runs)]
-    trials += [whole(setting(place), place, value) for place, value in enumerate(values, start=1)]
-    best = min(range(len(values)), key=values.__getitem__)
-    trials += [whole(setting(best + 1), len(values) + extra, values[best]) for extra in range(leader_runs - 1)]
-    return evidence_of(*sorted(trials, key=lambda trial: trial.block))
+def test_the_search_ends_when_nothing_new_is_worth_a_run_and_the_leader_has_a_few() -> None:
+    for count in range(1, RUNS_MIN + 1):
+        evidence = evidence_of(*runs(DEFAULT, 10.0, RUNS_MIN), *runs(setting(5), 9.0, count))
+        assert not is_settled(evidence, are_new=True)
+        assert is_settled(evidence, are_new=False) is (count == RUNS_MIN)
 
 
-def test_the_search_ends_when_enough_settings_brought_nothing_new() -> None:
-    in_vain = [9.0] + [9.5] * (PATIENCE - 1)
-    assert not is_settled(searched(in_vain, leader_runs=RUNS_MIN), are_new=True)
-    assert is_settled(searched([*in_vain, 9.5], leader_runs=RUNS_MIN), are_new=True)
-
-
-def test_a_better_setting_prolongs_the_search_and_a_hardly_better_one_does_not() -> None:
-    in_vain = [9.0] + [9.5] * (PATIENCE - 1)
-    assert not is_settled(searched([*in_vain, 8.5], leader_runs=RUNS_MIN), are_new=True)
-    assert is_settled(searched([*in_vain, 8.95], leader_runs=RUNS_MIN), are_new=True)
-
-
-def test_a_search_goes_on_while_an_untried_setting_is_expected_to_be_an_improvement() -> None:
-    evidence = searched([9.0, *[9.5] * PATIENCE], leader_runs=RUNS_MIN)
-    assert is_settled(evidence, are_new=True, least_expected=8.95)
-    assert not is_settled(evidence, are_new=True, least_expected=8.5)
-    assert is_settled(evidence, are_new=False, least_expected=8.5)
-
-
-def test_the_search_goes_on_while_the_leader_has_few_runs() -> None:
-    values = [9.0] + [9.5] * PATIENCE
-    assert not is_settled(searched(values, leader_runs=RUNS_MIN - 1), are_new=True)
-    assert not is_settled(searched(values, leader_runs=RUNS_MIN - 1), are_new=False)
-
-
-def test_the_search_ends_when_there_is_nothing_new_to_try() -> None:
-    assert is_settled(searched([9.0], leader_runs=RUNS_MIN), are_new=False)
+def test_without_a_leader_the_search_ends_when_there_is_nothing_new_to_try() -> None:
     assert is_settled(evidence_of(failed(DEFAULT, 0)), are_new=False)
     assert not is_settled(evidence_of(failed(DEFAULT, 0)), are_new=True)
 
 
-def test_what_exceeds_the_memory_is_no_improvement() -> None:
-    trials = runs(DEFAULT, 10.0, RUNS_MIN, peak_bytes=10.0)
-    trials += [whole(setting(place), 0, 10.0, peak_bytes=10.0) for place in range(1, PATIENCE)]
-    trials += runs(setting(99), 5.0, RUNS_MIN, peak_bytes=5000.0)
-    assert not is_settled(evidence_of(*trials), are_new=True)
-    assert is_settled(evidence_of(*trials), are_new=True, max_memory_bytes=1000)
+def test_the_leader_is_the_best_that_keeps_within_the_memory() -> None:
+    evidence = evidence_of(
+        *runs(DEFAULT, 10.0, RUNS_MIN, peak_bytes=10.0), *runs(setting(99), 5.0, 1, peak_bytes=5000.0)
+    )
+    for limit, best in ((None, setting(99)), (1000, DEFAULT)):
+        found = leader(evidence, max_memory_bytes=limit)
+        assert found is not None
+        assert found.setting == best
+        assert is_settled(evidence, are_new=False, max_memory_bytes=limit) is (best == DEFAULT)
+    assert leader(evidence_of(failed(DEFAULT, 0))) is None
 
 
 def test_the_best_with_two_whole_runs_wins_and_the_next_that_is_not_the_default_follows() -> None:

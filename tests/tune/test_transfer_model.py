@@ -2,83 +2,24 @@
 
 import math
 from dataclasses import replace
-from functools import cache
 from statistics import median
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import least_squares  # type: ignore[import-untyped]
 
-from s3bench.results.measurement import Measurement
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.spec.definition import ClientKind
-from s3bench.tune import transfer_model
 from s3bench.tune.knob import GIB, MIB
 from s3bench.tune.request_plan import Habits
 from s3bench.tune.setting import Setting
-from s3bench.tune.study import Trial
-from s3bench.tune.transfer_model import Error, TransferModel, fit, mean_ttfb_s
+from s3bench.tune.transfer_model import Error, TransferModel, fit
+from s3bench.tune.transfer_time import mean_ttfb_s
 from s3bench.tune.workload import Action, Workload
-from tests.tune.transfers import Run, Transfers, real_transfers, trial
+from tests.tune.ticking_transfer import DOWN, FASTER, LINK, SETTINGS, START_UP_S, measured, simulated, simulated_s
+from tests.tune.transfers import Transfers, real_transfers
 from tests.tune.trial_maker import capped
-
-DOWN = Workload(action=Action.DOWNLOAD, size_bytes=256 * MIB)
-LINK = parse_network("ttfb=40ms,bandwidth=20MB/s,nic=120MB/s")
-FASTER = parse_network("ttfb=10ms,bandwidth=50MB/s,nic=300MB/s")
-SETTINGS = tuple(
-    Setting.of("boto3-classic", {"max_concurrent_requests": lanes, "multipart_chunksize": part * MIB})
-    for lanes in (1, 2, 4, 10, 20)
-    for part in (5, 8, 32)
-)
-START_UP_S = 0.5
-SURPLUS_S = 0.005
-
-
-@cache
-def simulated_s(setting: Setting, workload: Workload, link: NetworkModel) -> float:
-    """A transfer by a clock that ticks: each connection takes the next part, and all that receive share the NIC."""
-    part = setting.get("multipart_chunksize") or 8 * MIB
-    lanes = setting.get("max_concurrent_requests") or 10
-    left = [min(part, workload.size_bytes - at) for at in range(0, workload.size_bytes, part)]
-    latency_s = link.ttfb_p50_s + SURPLUS_S
-    at_s, busy = latency_s, [[0.0, 0.0] for _ in range(lanes)]  # seconds until the first byte, bytes to come
-    step_s = 0.004
-    while left or any(size > 0 for _, size in busy):
-        for lane in busy:
-            if lane[1] <= 0 and left:
-                lane[:] = [latency_s, float(left.pop(0))]
-        receiving = [lane for lane in busy if lane[1] > 0 and lane[0] <= 0]
-        rate = min(link.connection_bytes_per_s or 0, (link.nic_down_bytes_per_s or 0) / max(1, len(receiving)))
-        for lane in receiving:
-            lane[1] -= rate * step_s
-        for lane in busy:
-            lane[0] -= step_s
-        at_s += step_s
-    return START_UP_S + at_s
-
-
-def simulated(setting: Setting, workload: Workload = DOWN, link: NetworkModel = LINK, *, slower: float = 1.0) -> Trial:
-    total_s = simulated_s(setting, workload, link) * slower
-    run = Run(
-        values={},
-        total_s=total_s,
-        first_s=START_UP_S - 0.1,
-        last_s=total_s - 0.1,
-        user_s=START_UP_S,
-        system_s=0.01,
-        server_s=0.0,
-        in_flight=setting.get("max_concurrent_requests") or 10,
-        part_bytes=8 * MIB,
-        kinds={"GET ranged": 32, "HEAD": 1},
-    )
-    return trial(setting, run, workload)
-
-
-def measured(of: Trial) -> Measurement:
-    assert of.measurement is not None
-    return of.measurement
 
 
 @pytest.fixture(scope="module")
@@ -183,36 +124,6 @@ def test_too_few_settings_give_no_model() -> None:
     assert fit([], DOWN, LINK) is None
     assert fit([*trials, *trials, capped(SETTINGS[5], 0, 1.0)], DOWN, LINK) is None
     assert fit([*trials, simulated(SETTINGS[5])], DOWN, LINK) is not None
-
-
-def test_the_fit_is_the_least_squares_that_scipy_finds() -> None:
-    runs = {setting: [measured(simulated(setting))] for setting in SETTINGS}
-    points = transfer_model._Points.of(
-        runs, DOWN, Habits(kind=ClientKind.BOTO3_CLASSIC), transfer_model._link(None, DOWN)
-    )
-    fitted = transfer_model._fitted(points)
-    start = transfer_model._CENTRES
-    oracle = least_squares(lambda here: transfer_model._misses(here, points, fitted.cpu), start)
-    own = transfer_model._misses(fitted.logarithms, points, fitted.cpu)
-    assert float(own @ own) <= 2 * oracle.cost * 1.001
-
-
-def test_cpu_time_is_split_into_bytes_and_requests_neither_below_zero() -> None:
-    def cpu(per_byte: float, per_request: float) -> tuple[float, float]:
-        points = transfer_model._Points.of(
-            {setting: [measured(simulated(setting))] for setting in SETTINGS},
-            DOWN,
-            Habits(kind=ClientKind.BOTO3_CLASSIC),
-            transfer_model._link(LINK, DOWN),
-        )
-        plans = points.plans
-        points.cpu_s[:] = START_UP_S + per_byte * plans.total_bytes + per_request * plans.requests
-        found = transfer_model._cpu(points, START_UP_S)
-        return found.s_per_byte, found.s_per_request
-
-    assert cpu(2e-9, 3e-3) == pytest.approx((2e-9, 3e-3))
-    assert cpu(0.0, 3e-3) == pytest.approx((0.0, 3e-3), abs=1e-12)
-    assert cpu(4e-9, -1e-3)[1] == 0.0
 
 
 @given(

@@ -150,6 +150,26 @@ def test_a_client_whose_first_settings_are_poor_is_not_given_up_for_them(seed: i
     assert simulation.true_s(conclude(study).recommended.setting) <= 1.03 * simulation.true_s(best)
 
 
+def test_a_client_whose_start_up_alone_takes_longer_than_the_best_is_tried_at_its_defaults_only() -> None:
+    slow = changed(PHYSICS["cli-classic"], start_s=9.0)
+    physics = {**PHYSICS, "cli-classic": slow}
+    study = Simulation(link=Link(), workload=upload(64), clients=BOTH, physics=physics).study(budget_s=100.0)
+    tried = {trial.setting for trial in study.of(Stage.SEARCH)}
+    assert {setting for setting in tried if setting.client == CLASSIC} == {Setting(client=CLASSIC)}
+    assert len(tried) > 1 + len(BOTH)
+
+
+def test_no_run_is_spent_on_a_setting_of_which_nothing_is_expected() -> None:
+    simulation = Simulation(link=FAR, workload=upload(256), clients=BOTH, noise=0.01)
+    study = simulation.study(budget_s=0.2 * grid_s(simulation))
+    best_s = min(simulation.true_s(setting) for setting in simulation.space.grid())
+    first, *later = blocks_of(study, Stage.SEARCH)
+    known = {trial.setting for trial in first}
+    new = [trial.setting for block in later for trial in block if trial.setting not in known]
+    assert new
+    assert len([setting for setting in set(new) if simulation.true_s(setting) < 1.5 * best_s]) >= 0.8 * len(set(new))
+
+
 def test_a_client_that_crashes_is_left_out_and_told() -> None:
     study = Simulation(link=FAR, workload=upload(64), clients=BOTH, crashing=frozenset({CLASSIC})).study(budget_s=30.0)
     answer = conclude(study)
