@@ -15,14 +15,12 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
 from s3bench.tune.evidence import Estimate
 from s3bench.tune.setting import Setting
 from s3bench.tune.sketch import Sketch
 from s3bench.tune.space import Space
-
-Array = NDArray[np.float64]
+from s3bench.tune.transfer_time import Array
 
 MISFIT_SIGMA = 0.08
 MISFIT_DEGREES_OF_FREEDOM = 4.0

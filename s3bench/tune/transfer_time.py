@@ -114,7 +114,7 @@ class Plans:
 
 
 def plan_s(logarithms: Array, plans: Plans, link: Link, cpu: Cpu) -> Array:
-    """The formula of the module, without the start-up; parameters as `_PARAMETERS` has them, as logarithms."""
+    """The formula of the module, without the start-up; the logarithms of parameters in the order of `transfer_fit`."""
     overhead_s, surplus_s, serial, cores, connection, nic = np.exp(logarithms)
     own = connection if link.rates[0] is None else link.rates[0]
     shared = nic if link.rates[1] is None else link.rates[1]
