@@ -61,5 +61,6 @@ def test_requests_lie_within_the_run_and_one_after_another_on_each_connection(
     assert sum(request["bytes_down"] for request in requests) == chosen["wire"]["bytes_sent"]
     by_connection = sorted(requests, key=lambda request: (request["connection"], request["start"]))
     connections = [list(own) for _, own in groupby(by_connection, key=lambda request: request["connection"])]
-    assert len(connections) == chosen["wire"]["connections"]
+    # Go's HTTP client may take a connection that comes free while it opens another, which then carries no request.
+    assert 1 < len(connections) <= chosen["wire"]["connections"]
     assert all(before["end"] <= after["start"] for own in connections for before, after in pairwise(own))
