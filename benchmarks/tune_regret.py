@@ -133,7 +133,7 @@ SCENARIOS = {
         network="ttfb=10ms,nic=40MB/s",
         workload=workload(Action.UPLOAD, 64 * MIB),
         clients=("cli-classic",),
-        flat_budget_s=240.0,
+        flat_budget_s=600.0,
     ),
 }
 

@@ -145,7 +145,8 @@ class _Conclusion:
 
     def _change(self, setting: Setting, other: Setting) -> Change | None:
         trials = [trial for trial in self._trials if trial.stage is Stage.VERIFICATION]
-        change = verify(trials, winner=setting, other=other, objective=self._header.objective)
+        objective, looks = self._header.objective, self._course.looks
+        change = verify(trials, winner=setting, other=other, objective=objective, looks=looks)
         return change if change.pairs else None
 
     def _is_better(self, setting: Setting, other: Setting) -> bool:

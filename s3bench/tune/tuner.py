@@ -34,7 +34,16 @@ from s3bench.tune.sketch import Sketch, sketch
 from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Search, Stage, Trial
 from s3bench.tune.surrogate import Belief, beliefs
-from s3bench.tune.verification import LOOKS, PAIRS_FIRST, Change, verify, wants_more, wants_size
+from s3bench.tune.verification import (
+    DOUBT_LOOKS,
+    PAIRS_MIN,
+    PLAIN_LOOKS,
+    Change,
+    Looks,
+    verify,
+    wants_more,
+    wants_size,
+)
 
 RACERS_MAX = 4
 """How many settings are run again in every block, the default not counted."""
@@ -152,6 +161,11 @@ class Course:
         """The winner of the search and the runner-up; `None` while there are none."""
         assert self.reference is not None
         return find_leaders(self.evidence, self.reference, max_memory_bytes=self.tuner.header.max_memory_bytes)
+
+    @cached_property
+    def looks(self) -> Looks:
+        """When the verification looks at its pairs."""
+        return PLAIN_LOOKS if self._is_gain_plain else DOUBT_LOOKS
 
     def _of(self, stage: Stage) -> tuple[Trial, ...]:
         return tuple(trial for trial in self.trials if trial.stage is stage)
@@ -358,7 +372,7 @@ class Course:
 
     def _first_look_s(self, settings: Sequence[Setting]) -> float:
         """The time that the verification takes up to its first look, and that of one pair more, since times vary."""
-        return (PAIRS_FIRST + 1) * sum(self._took_s(setting) for setting in settings)
+        return (self.looks.first + 1) * sum(self._took_s(setting) for setting in settings)
 
     def _took_s(self, setting: Setting) -> float:
         return median([trial.took_s for trial in self.trials if trial.setting == setting] or [0.0])
@@ -379,11 +393,9 @@ class Course:
         pairs = self._number(Stage.VERIFICATION)
         if len(settings) < 2:  # noqa: PLR2004 (a comparison needs two)
             return None
-        if pairs >= PAIRS_FIRST and (self._is_over(settings[:2]) or not self._wants_more(settings, pairs)):
+        if pairs >= PAIRS_MIN and (self._is_over(settings[:2]) or not self._wants_more(settings, pairs)):
             return None
-        takes_part = pairs < PAIRS_FIRST and (
-            self._was_verified(settings[-1]) if pairs else self._has_time_for(settings)
-        )
+        takes_part = pairs < PAIRS_MIN and (self._was_verified(settings[-1]) if pairs else self._has_time_for(settings))
         return self._block(
             Stage.VERIFICATION,
             [PlannedRun(setting=setting) for setting in (settings if takes_part else settings[:2])],
@@ -392,16 +404,16 @@ class Course:
     def _wants_more(self, settings: tuple[Setting, ...], pairs: int) -> bool:
         """Whether the verdict is open after so many pairs; or the gain's size, and the second look fits the time."""
         changes = self._changes(settings)
-        if wants_more(changes, pairs):
+        if wants_more(changes, pairs, self.looks):
             return True
-        more_s = (LOOKS[1] - PAIRS_FIRST + 1) * sum(self._took_s(setting) for setting in settings[:2])
+        first, second = PLAIN_LOOKS.pairs[:2]
+        more_s = (second - first + 1) * sum(self._took_s(setting) for setting in settings[:2])
         return wants_size(changes, pairs) and self._spent_s() + more_s <= self.tuner.header.budget_s
 
     def _has_time_for(self, settings: tuple[Setting, ...]) -> bool:
-        """Whether all of `settings` can be in the first look, and the second be reached where it will be needed."""
-        looks = 0 if self._is_gain_plain else LOOKS[1] - PAIRS_FIRST
-        more_s = looks * sum(self._took_s(setting) for setting in settings[:2])
-        return self._spent_s() + self._first_look_s(settings) + more_s <= self.tuner.header.budget_s
+        """Whether a runner-up can take part until `PAIRS_MIN`, and the first look still be reached."""
+        runner_up_s = (PAIRS_MIN + 1) * sum(self._took_s(setting) for setting in settings[2:])
+        return self._spent_s() + self._first_look_s(settings[:2]) + runner_up_s <= self.tuner.header.budget_s
 
     def _was_verified(self, setting: Setting) -> bool:
         return any(trial.setting == setting for trial in self._of(Stage.VERIFICATION))
@@ -409,4 +421,6 @@ class Course:
     def _changes(self, settings: tuple[Setting, ...]) -> tuple[Change, ...]:
         reference, *others = settings
         trials, objective = self._of(Stage.VERIFICATION), self.tuner.header.objective
-        return tuple(verify(trials, winner=other, other=reference, objective=objective) for other in others)
+        return tuple(
+            verify(trials, winner=other, other=reference, objective=objective, looks=self.looks) for other in others
+        )

@@ -11,8 +11,8 @@ from s3bench.errors import S3BenchError
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Search, Stage, Study, Trial, encode_line, parse_study
-from s3bench.tune.tuner import Rounds, Tuner
-from s3bench.tune.verification import LOOKS, PAIRS_FIRST, Verdict
+from s3bench.tune.tuner import Course, Rounds, Tuner
+from s3bench.tune.verification import DOUBT_LOOKS, PAIRS_MIN, PLAIN_LOOKS, Looks, Verdict
 from tests.tune.simulated_client import OVERHEAD_S, PHYSICS, Link, Simulation, upload
 
 FAR = Link(latency_s=0.06, connection=15e6, nic=250e6)
@@ -48,6 +48,27 @@ def test_where_the_link_alone_decides_the_defaults_are_as_good(seed: int) -> Non
     assert answer.verdict is Verdict.AS_GOOD
     assert answer.recommended.setting == Setting(client=CLASSIC)
     assert not any(line.startswith("aws") and "max_concurrent" in line for line in answer.recipes[0].lines)
+
+
+def test_runs_that_vary_by_4_percent_leave_the_default_budget_time_to_say_so_in_9_of_10_studies() -> None:
+    studies = [
+        Simulation(link=FLAT, workload=upload(64), noise=0.04, seed=seed).study(budget_s=600.0) for seed in range(10)
+    ]
+    assert sum(conclude(study).verdict is Verdict.AS_GOOD for study in studies) >= 9
+
+
+@pytest.mark.parametrize(("link", "size_mib", "looks"), [(FAR, 256, PLAIN_LOOKS), (FLAT, 64, DOUBT_LOOKS)])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_search_alone_decides_when_the_verification_looks(
+    link: Link, size_mib: int, looks: Looks, seed: int
+) -> None:
+    simulation = Simulation(link=link, workload=upload(size_mib), noise=0.04, seed=seed)
+    study = simulation.study(budget_s=1e4)
+    tuner = Tuner(header=study.header, space=simulation.space)
+    verified = len(study.of(Stage.VERIFICATION))
+    for count in range(verified):
+        assert Course(tuner=tuner, trials=study.trials[: len(study.trials) - count]).looks == looks
+    assert len(blocks_of(study, Stage.VERIFICATION)) in looks.pairs
 
 
 def test_an_interrupted_study_goes_on_as_it_would_have() -> None:
@@ -88,7 +109,7 @@ def test_where_the_gain_is_plain_the_best_play_off_until_the_verification_needs_
         news.append({trial.setting for trial in block} - known)
         known |= {trial.setting for trial in block}
     assert not news[-1]
-    assert len(blocks_of(study, Stage.VERIFICATION)) >= PAIRS_FIRST
+    assert len(blocks_of(study, Stage.VERIFICATION)) >= PAIRS_MIN
     assert 0.8 * budget_s < sum(trial.took_s for trial in study.trials) <= budget_s
 
 
@@ -103,7 +124,7 @@ def test_the_first_runs_are_of_every_client_as_it_is_and_count_for_nothing_else(
 def test_the_smallest_budget_has_an_answer() -> None:
     study = Simulation(link=FAR, workload=upload(64), clients=BOTH).study(budget_s=0.1)
     assert len(blocks_of(study, Stage.SEARCH)) == 1
-    assert len(blocks_of(study, Stage.VERIFICATION)) == PAIRS_FIRST
+    assert len(blocks_of(study, Stage.VERIFICATION)) == PAIRS_MIN
     assert conclude(study).gain is not None
 
 
@@ -118,17 +139,17 @@ def test_what_was_ended_as_too_slow_is_not_run_again() -> None:
 def test_the_runner_up_takes_part_in_the_first_look_and_the_winner_goes_on_with_the_default() -> None:
     study = Simulation(link=Link(), workload=upload(256), noise=0.04, seed=1).study(budget_s=400.0)
     sizes = [len(block) for block in blocks_of(study, Stage.VERIFICATION)]
-    assert sizes[:PAIRS_FIRST] == [3] * PAIRS_FIRST
-    assert set(sizes[PAIRS_FIRST:]) <= {2}
+    assert sizes[:PAIRS_MIN] == [3] * PAIRS_MIN
+    assert set(sizes[PAIRS_MIN:]) <= {2}
 
 
 def test_spare_time_is_spent_on_the_size_of_a_gain_as_far_as_the_second_look() -> None:
     simulation = Simulation(link=FAR, workload=upload(256), noise=0.02)
     study = simulation.study(budget_s=1e4)
     verification = blocks_of(study, Stage.VERIFICATION)
-    assert len(verification) == LOOKS[1]
-    assert {len(block) for block in verification[PAIRS_FIRST:]} == {2}
-    until_first_look = study.trials[: -sum(map(len, verification[PAIRS_FIRST:]))]
+    assert len(verification) == PLAIN_LOOKS.pairs[1]
+    assert {len(block) for block in verification[PAIRS_MIN:]} == {2}
+    until_first_look = study.trials[: -sum(map(len, verification[PAIRS_MIN:]))]
     first_look_s = sum(trial.took_s for trial in until_first_look)
     for spare_pairs, has_time in ((4, False), (6, True)):
         budget_s = first_look_s + spare_pairs * sum(trial.took_s for trial in verification[-1])
@@ -252,7 +273,7 @@ def test_the_figures_of_the_answer_are_those_of_the_verification() -> None:
     study = simulation.study(budget_s=60.0)
     answer = conclude(study)
     runs = sum(trial.setting == answer.default.setting for trial in study.of(Stage.VERIFICATION))
-    assert answer.default.runs == runs >= PAIRS_FIRST
+    assert answer.default.runs == runs >= PAIRS_MIN
     assert answer.default.time is not None
     assert answer.default.gigabits_per_s == pytest.approx(64 * (1 << 20) * 8 / answer.default.time / 1e9)
 

@@ -15,7 +15,7 @@ from s3bench.report.page.tune_section import tune_section
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Stage, Study
-from s3bench.tune.verification import Change, Verdict, verify
+from s3bench.tune.verification import PLAIN_LOOKS, Change, Verdict, verify
 from s3bench.units import render_seconds
 from tests.report.page.chart_reader import assert_is_drawn, figures, labels, marks, texts, values
 from tests.report.tune_samples import ANSWERS, CLASSIC, answer, everything, hostile, trial, unsettled
@@ -153,7 +153,8 @@ def test_pairs_are_those_of_the_verification(study: Study) -> None:
         for number, total_s in ((1, 8.0), (3, 21.0), (5, 9.0))
     ]
     whole = replace(study, trials=tuple(runs))
-    gain = verify(runs, winner=other, other=Setting(client=CLASSIC), objective=study.header.objective)
+    default, objective = Setting(client=CLASSIC), study.header.objective
+    gain = verify(runs, winner=other, other=default, objective=objective, looks=PLAIN_LOOKS)
     told = answer(candidate=replace(answer().candidate, setting=other), gain=gain)
     made = pairs_figure(told, whole)
     assert made is not None
