@@ -5,7 +5,8 @@ For each scenario (a network model, a workload, clients) three things are run, a
 campaign can be interrupted and continued:
 
   grid       every combination of all knobs, three rounds, each in random order
-  tunings    one for each seed, with a budget of a fifth of the grid's time, and 20 pairs of runs after it
+  tunings    one for each seed, with a budget of a fifth of the grid's time, and 20 pairs of runs after it; some of the
+             grid is run again before them, so that a faster machine than the grid's gives them no more than a fifth
   finals     the default, the best few of the grid and everything that was recommended, interleaved, 40 rounds
 
 A tuning's regret is how much slower its recommendation is than the best of the finals, by the Hodges-Lehmann estimate
@@ -65,6 +66,10 @@ FINAL_ROUNDS = 40
 """With noise of 8 % a run, a ratio is then known to 1.8 %, one standard error."""
 
 LATER_ROUNDS = 20
+PACE_EVERY = 8
+PACE_ROUNDS = 2
+"""Every eighth setting of the grid, twice: with noise of 5 % a run, its time now is known to some 2 %, one sigma."""
+
 GRID_FINALISTS = 4
 BUDGET_SHARE = 0.2
 OVERRUN = 1.05
@@ -150,6 +155,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     """One tuning, as it is kept; `default_s` and `recommended_s` are medians, of its verification where it had one.
 
+    `pace` is the grid's time on the machine as it was then, over the time that the grid took; 1 where that is unknown.
     `later` are the times of default and recommendation, in seconds, in pairs of runs that followed a verified gain.
     """
 
@@ -160,6 +166,7 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     recommended: Setting
     gain: Change | None
+    pace: float = 1.0
     default_s: float | None = None
     recommended_s: float | None = None
     later: tuple[tuple[float, float], ...] = ()
@@ -302,12 +309,14 @@ def run_scenario(name: str, seeds: int) -> None:
     stand = Stand(name, SCENARIOS[name])
     path = path_of(name, "tunings")
     if stand.scenario.flat_budget_s is not None:
-        run_tunings(stand, path, seeds, stand.scenario.flat_budget_s)
+        run_tunings(stand, path, missing(path, seeds), stand.scenario.flat_budget_s)
         return
     grid = stand.grid()
     tell(f"{name}: {len(grid)} settings")
     runs = run_rounds(stand, "grid", grid, GRID_ROUNDS)
-    run_tunings(stand, path, seeds, BUDGET_SHARE * sum(run.took_s for run in runs))
+    if to_do := missing(path, seeds):
+        pace = pace_now(stand, runs)
+        run_tunings(stand, path, to_do, BUDGET_SHARE * pace * sum(run.took_s for run in runs), pace)
     best = medians(runs)
     ranked = sorted(best, key=lambda setting: best[setting])[:GRID_FINALISTS]
     recommended = [tuning.recommended for tuning in read(path, Tuning)]
@@ -315,15 +324,31 @@ def run_scenario(name: str, seeds: int) -> None:
     run_rounds(stand, "finals", tuple(dict.fromkeys((default, *ranked, *recommended))), FINAL_ROUNDS)
 
 
-def run_tunings(stand: Stand, path: Path, seeds: int, budget_s: float) -> None:
-    """Run the tunings that are missing."""
+def missing(path: Path, seeds: int) -> list[int]:
+    """The seeds without a tuning."""
     done = {tuning.seed for tuning in read(path, Tuning)}
-    for seed in range(seeds):
-        if seed not in done:
-            keep(path, tune(stand, seed, budget_s))
+    return [seed for seed in range(seeds) if seed not in done]
 
 
-def tune(stand: Stand, seed: int, budget_s: float) -> Tuning:
+def pace_now(stand: Stand, grid: Sequence[Run]) -> float:
+    """How long some of the grid's settings take now, over how long they took in the grid."""
+    settings = tuple(dict.fromkeys(run.setting for run in sorted(grid, key=lambda run: str(run.setting))))[::PACE_EVERY]
+    planner = Listed(header=stand.header(seed=0, budget_s=0), settings=settings, first=0, rounds=PACE_ROUNDS)
+    now_s = sum(trial.took_s for trial in stand.trials(planner)) / PACE_ROUNDS
+    then_s = sum(run.took_s for run in grid if run.setting in settings) / GRID_ROUNDS
+    tell(
+        f"{stand.name}: {len(settings)} settings of the grid take {now_s / then_s:.3f} of the time that they took there"
+    )
+    return now_s / then_s
+
+
+def run_tunings(stand: Stand, path: Path, seeds: Sequence[int], budget_s: float, pace: float = 1.0) -> None:
+    """Run these tunings."""
+    for seed in seeds:
+        keep(path, tune(stand, seed, budget_s, pace))
+
+
+def tune(stand: Stand, seed: int, budget_s: float, pace: float) -> Tuning:
     """One tuning, from its first run to its answer."""
     header = stand.header(seed=seed, budget_s=budget_s)
     trials = tuple(stand.trials(Tuner(header=header, space=stand.space)))
@@ -337,6 +362,7 @@ def tune(stand: Stand, seed: int, budget_s: float) -> Tuning:
         verdict=answer.verdict,
         recommended=recommended,
         gain=answer.gain,
+        pace=pace,
         default_s=answer.default.time,
         recommended_s=answer.recommended.time,
         later=tuple(later_pairs(stand, header, answer.default.setting, recommended))
@@ -392,7 +418,7 @@ def held(tunings: Sequence[Tuning], grid: Sequence[Run], finals: Sequence[Run], 
     final = medians(finals)
     best = min(final, key=lambda setting: final[setting])
     regrets = sorted(ratio(finals, tuning.recommended, best) - 1 for tuning in tunings)
-    shares = sorted(tuning.spent_s / grid_s for tuning in tunings)
+    shares = sorted(tuning.spent_s / (grid_s * tuning.pace) for tuning in tunings)
     (default,) = (setting for setting in final if setting.is_default and setting.kind == first)
     gains = [tuning for tuning in tunings if tuning.verdict is Verdict.BETTER]
     contained = sum(contains(tuning.gain, math.exp(log_ratio(tuning.later)) - 1) for tuning in gains if tuning.later)
