@@ -57,7 +57,8 @@ def verdict_words(answer: Answer) -> str:
         case Verdict.FITS:
             needed, allowed = bytes_text(answer.default.peak_memory), bytes_text(answer.max_memory_bytes)
             gain = change_words(answer.gain, answer.objective)
-            return f"the default needs {needed}, more than {allowed}; this stays within, with {gain}"
+            excess = "more than" if answer.default.exceeds_memory else "too near to"
+            return f"the default needs {needed}, {excess} {allowed}; this stays within, with {gain}"
     return f"unsettled: {change_words(answer.gain, answer.objective)}; keep the defaults, or run longer with --budget"
 
 

@@ -54,7 +54,7 @@ class _Conclusion:
         held_against = candidate if candidate != reference else runner_up
         gain = None if held_against is None else self._change(held_against, reference)
         shown, default = self.figures(candidate), self.figures(reference)
-        found = self._verdict(gain, shown, default)
+        found = self._verdict(held_against, gain)
         best = shown if found in {Verdict.BETTER, Verdict.FITS} else default
         recommended = best.setting
         table = tuple(self.figures(estimate.setting) for estimate in self._course.evidence.estimates())
@@ -89,7 +89,7 @@ class _Conclusion:
             max_memory_bytes=header.max_memory_bytes,
             runs=len(self._trials),
             measured_s=sum(trial.took_s for trial in self._trials),
-            warnings=tuple(dict.fromkeys((*header.warnings, *self._doubts(best, shown)))),
+            warnings=tuple(dict.fromkeys((*header.warnings, *self._doubts(recommended)))),
         )
 
     def figures(self, setting: Setting) -> Figures:
@@ -154,13 +154,15 @@ class _Conclusion:
         change = self._change(setting, other)
         return change is not None and change.high is not None and change.high < 0
 
-    def _verdict(self, gain: Change | None, candidate: Figures, default: Figures) -> Verdict:
-        """The verdict on the candidate; without a gain to look at, the defaults have no rival."""
-        if candidate.exceeds_memory:
-            return Verdict.UNSETTLED
-        if default.exceeds_memory:
+    def _verdict(self, held_against: Setting | None, gain: Change | None) -> Verdict:
+        """The verdict on the candidate, which keeps within the memory; defaults without any rival are as good."""
+        reference = self._course.reference
+        assert reference is not None
+        if not self._course.keeps_memory(reference):
             return Verdict.FITS
-        return Verdict.AS_GOOD if gain is None else verdict_on(gain)
+        if held_against is None:
+            return Verdict.AS_GOOD
+        return Verdict.UNSETTLED if gain is None else verdict_on(gain)
 
     def _nothing_found(self) -> S3BenchError:
         whole = [figures for figures in map(self.figures, self._course.evidence.settings) if figures.runs]
@@ -201,20 +203,13 @@ class _Conclusion:
             f"{trial.setting}: {trial.failure.what}: {trial.failure.why}" for trial in self._trials if trial.failure
         )
 
-    def _doubts(self, recommended: Figures, candidate: Figures) -> Iterator[str]:
-        """What speaks against the answer: memory that the verification showed, and doubts of the runs behind it."""
-        limit_bytes = self._header.max_memory_bytes or 0
-        for figures in dict.fromkeys((candidate, recommended)):
-            if figures.exceeds_memory:
-                yield (
-                    f"{figures.setting} needed {render_bytes(figures.peak_memory or 0)}, more than the "
-                    f"{render_bytes(limit_bytes)} allowed"
-                )
-        runs = self._measurements(recommended.setting)
+    def _doubts(self, recommended: Setting) -> Iterator[str]:
+        """The doubts of the runs behind the recommendation."""
+        runs = self._measurements(recommended)
         said = [warning for run in runs for warning in run.warnings]
         for kind in dict.fromkeys(warning.partition(":")[0] for warning in said):
             alike = [warning for warning in said if warning.partition(":")[0] == kind]
-            yield f"{len(alike)} of the {len(runs)} runs of {recommended.setting}: {alike[0]}"
+            yield f"{len(alike)} of the {len(runs)} runs of {recommended}: {alike[0]}"
 
 
 def _median(values: Sequence[float | None]) -> float | None:

@@ -4,6 +4,7 @@ Owns the course of a study. It follows from the trials alone, so that an interru
 knows nothing of processes.
 """
 
+import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,28 +13,29 @@ from itertools import islice, zip_longest
 from statistics import median
 from typing import Protocol
 
-from s3bench.s3.network.model import NetworkModel, parse_network
-from s3bench.tune.evidence import Estimate, Evidence
+from s3bench.tune.candidates import Candidates, sketch_of
+from s3bench.tune.evidence import Evidence
 from s3bench.tune.obedience import ignored_knobs
 from s3bench.tune.objective import Aim
 from s3bench.tune.proposer import propose
 from s3bench.tune.race import (
-    IMPROVEMENT,
+    DOWNLOAD_PEAK_SIGMA,
     MEMORY_MARGIN,
+    MEMORY_RUNS,
+    UPLOAD_PEAK_SIGMA,
     Leaders,
     cap_s,
     find_leaders,
     is_gain_plain,
     is_settled,
     leader,
+    peak_bound_bytes,
     rivals,
     still_racing,
 )
 from s3bench.tune.setting import Setting
-from s3bench.tune.sketch import Sketch, sketch
 from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Search, Stage, Trial
-from s3bench.tune.surrogate import Belief, beliefs
 from s3bench.tune.verification import (
     DOUBT_LOOKS,
     PAIRS_MIN,
@@ -53,9 +55,6 @@ _NEW_PER_BLOCK = 3
 _GRID_ROUNDS = 3
 _SEARCH_SHARE = 0.5
 """The race takes half of the budget at the most where the gain is in doubt: one that cannot be proven is none."""
-
-_LEADERS = 3
-"""Neighbours of so many of the best settings are tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,14 +157,32 @@ class Course:
 
     @cached_property
     def leaders(self) -> Leaders | None:
-        """The winner of the search and the runner-up; `None` while there are none."""
+        """The winner of the search and the runner-up; `None` while there are none.
+
+        By the times of the search, since its winner is what the verification proves. A winner whose memory turns out
+        too large in the verification makes way for the next.
+        """
         assert self.reference is not None
-        return find_leaders(self.evidence, self.reference, max_memory_bytes=self.tuner.header.max_memory_bytes)
+        return find_leaders(self.evidence, self.reference, keeps=self.keeps_memory)
+
+    def keeps_memory(self, setting: Setting) -> bool:
+        """Whether `setting` may be recommended under the memory limit, by the peaks of all its runs so far."""
+        limit = self.tuner.header.max_memory_bytes
+        return limit is None or self._peak_bound_bytes(setting) <= limit
 
     @cached_property
     def looks(self) -> Looks:
         """When the verification looks at its pairs."""
         return PLAIN_LOOKS if self._is_gain_plain else DOUBT_LOOKS
+
+    @cached_property
+    def _everything(self) -> Evidence:
+        return Evidence.of(self.trials, self.tuner.header.objective)
+
+    def _peak_bound_bytes(self, setting: Setting) -> float:
+        is_upload = self.tuner.header.workload.is_upload
+        prior_sigma = UPLOAD_PEAK_SIGMA if is_upload else DOWNLOAD_PEAK_SIGMA
+        return peak_bound_bytes(self._everything, setting, prior_sigma=prior_sigma)
 
     def _of(self, stage: Stage) -> tuple[Trial, ...]:
         return tuple(trial for trial in self.trials if trial.stage is stage)
@@ -200,7 +217,8 @@ class Course:
                     yield self.space.setting(client, {knob.name: next(value for value in knob.choices if value)})
 
     def _search(self) -> Block | None:
-        if self._of(Stage.VERIFICATION):
+        """The next block of the search, which is gone back to where the verification left nothing within the memory."""
+        if self._of(Stage.VERIFICATION) and self.leaders is not None:
             return None
         if self.tuner.header.search is Search.GRID:
             return self._grid()
@@ -231,7 +249,7 @@ class Course:
         """The clients that may beat the best probe: not those whose start-up and bytes alone take longer than it."""
         best = leader(probed, max_memory_bytes=self.tuner.header.max_memory_bytes)
         for client in self.space.knobs:
-            drawn = self._sketch(probed.trials, client)
+            drawn = sketch_of(self.tuner.header, probed.trials, client)
             least_s = drawn.least_s if drawn is not None and probed.objective.aim is Aim.TIME else 0.0
             if best is None or least_s <= best.value:
                 yield client
@@ -243,20 +261,31 @@ class Course:
             return None
         limit = self.tuner.header.max_memory_bytes
         new = tuple(self._proposals())
-        if is_settled(self.evidence, are_new=bool(new), max_memory_bytes=limit):
+        if not self._is_cornered and is_settled(self.evidence, are_new=bool(new), max_memory_bytes=limit):
             return None
-        cap = cap_s(self.evidence, max_memory_bytes=limit)
         runs = [PlannedRun(setting=setting) for setting in self._again()]
-        runs += [PlannedRun(setting=setting, cap_s=cap) for setting in new]
+        runs += [PlannedRun(setting=setting, cap_s=self._cap_s) for setting in new]
         return self._block(Stage.SEARCH, runs)
 
     def _again(self) -> tuple[Setting, ...]:
         """The settings that the next block of the race runs again."""
         assert self.reference is not None
         limit = self.tuner.header.max_memory_bytes
+        if self._is_cornered:
+            return self._nearest()
         best = still_racing(self.evidence, self.reference, max_memory_bytes=limit, most=RACERS_MAX)
         held_against = () if self._is_gain_plain else (self.reference,)
         return tuple(dict.fromkeys((*held_against, *best)))
+
+    def _nearest(self) -> tuple[Setting, ...]:
+        """The setting that comes nearest to keeping within the memory limit: further runs may show that it does."""
+        limit = self.tuner.header.max_memory_bytes or 0
+        bounds = {
+            each.setting: self._peak_bound_bytes(each.setting)
+            for each in self._everything.estimates()
+            if each.runs < MEMORY_RUNS and (each.peak_memory_bytes or math.inf) * (1 + MEMORY_MARGIN) <= limit
+        }
+        return tuple(sorted(bounds, key=lambda setting: bounds[setting])[:1])
 
     def _play_off(self) -> Block | None:
         """The best settings among themselves, until one leads or the time that the verification leaves is over.
@@ -284,74 +313,50 @@ class Course:
         tried = set(self.evidence.settings)
         seed = self._randomness("proposals").randrange(_SEEDS)
         clients = dict.fromkeys(setting.client for setting in self._promising)
-        asked = (propose(self.space, client, self._known, tried, seed=seed) for client in clients)
+        asked = (propose(self.space, client, self._candidates.known, tried, seed=seed) for client in clients)
         turns = (setting for turn in zip_longest(self._promising, asked) for setting in turn)
         worth = set(self._promising)
-        yield from islice(dict.fromkeys(setting for setting in turns if setting in worth), _NEW_PER_BLOCK)
+        yield from islice(dict.fromkeys(setting for setting in turns if setting in worth), self._most_new)
 
-    @cached_property
+    @property
+    def _most_new(self) -> int:
+        return 1 if self._is_cornered else _NEW_PER_BLOCK
+
+    @property
+    def _cap_s(self) -> float | None:
+        """After how many seconds a run of a new setting is ended in the race."""
+        return None if self._is_cornered else cap_s(self.evidence, max_memory_bytes=self.tuner.header.max_memory_bytes)
+
+    @property
     def _promising(self) -> tuple[Setting, ...]:
-        """The settings not tried yet that are expected to improve on the best one, those that may do most first.
-
-        Every combination of the main knobs counts, and the neighbours of the best settings in all knobs.
-        """
-        tried = set(self.evidence.settings)
-        near = (setting for each in self._known[:_LEADERS] for setting in self.space.neighbours(each.setting))
-        every = [setting for setting in dict.fromkeys((*self.space.grid(), *near)) if setting not in tried]
-        found = self._improvements(every)
-        worth = [setting for setting, improvement in found.items() if improvement >= IMPROVEMENT]
-        return tuple(sorted(worth, key=lambda setting: -found[setting]))
-
-    def _improvements(self, settings: Sequence[Setting]) -> dict[Setting, float]:
-        """How much each setting is expected to improve on the best one; those of clients without a whole run are out.
-
-        Where nothing keeps within the memory limit yet, the chance to do that counts.
-        """
-        limit = self.tuner.header.max_memory_bytes
-        best = leader(self.evidence, max_memory_bytes=limit)
-        return {
-            belief.setting: belief.fits if best is None else belief.improvement(best.value)
-            for client in self.space.knobs
-            for belief in self._beliefs(client, [setting for setting in settings if setting.client == client])
-        }
-
-    def _beliefs(self, client: str, settings: Sequence[Setting]) -> tuple[Belief, ...]:
-        """What is believed of settings of one client; nothing where it had no whole run."""
-        drawn = self._sketch(self.evidence.trials, client)
-        if drawn is None or not settings:
-            return ()
-        limit = self.tuner.header.max_memory_bytes
-        return beliefs(
-            self.space,
-            [each for each in self._known if each.setting.client == client],
-            drawn,
-            settings,
-            noise=self.evidence.noise,
-            max_memory_bytes=None if limit is None else limit / (1 + MEMORY_MARGIN),
-        )
-
-    def _sketch(self, trials: Sequence[Trial], client: str) -> Sketch | None:
-        """What the `trials` of a client let expect of its settings; `None` without a whole run."""
-        own = [trial for trial in trials if trial.setting.client == client]
-        return sketch(own, self.tuner.header.workload, self._network)
+        """The settings not tried yet that are worth a run, the most promising first."""
+        return self._candidates.fitting if self._is_cornered else self._candidates.improving
 
     @cached_property
-    def _known(self) -> tuple[Estimate, ...]:
-        """What the search showed of settings of clients that work, best first."""
-        return tuple(each for each in self.evidence.estimates() if each.setting.client in self.space.knobs)
+    def _is_cornered(self) -> bool:
+        """Whether nothing tried keeps within the memory limit, and nothing would improve on what comes nearest.
+
+        Then whatever may keep within it is worth a run, one at a time and however slow it is; and what came nearest so
+        far is run again, since its margin shrinks with further runs.
+        """
+        return self.leaders is None and not self._candidates.improving
 
     @cached_property
-    def _network(self) -> NetworkModel | None:
-        network = self.tuner.header.network
-        return None if network is None else parse_network(network)
+    def _candidates(self) -> Candidates:
+        return Candidates(header=self.tuner.header, space=self.space, evidence=self.evidence)
 
     def _has_time(self, block_s: float) -> bool:
         """Whether the search may take so much longer, and leave the time that the verification needs."""
         return self._spent_s() + block_s <= self._search_ends_s()
 
     def _search_ends_s(self) -> float:
-        """When the search is to be over: a plain gain shows at the first look, one in doubt has half of the budget."""
+        """When the search is to be over: a plain gain shows at the first look, one in doubt has half of the budget.
+
+        While there is nothing to verify, the whole budget is the search's.
+        """
         budget_s, verified = self.tuner.header.budget_s, self._verified()
+        if self.leaders is None:
+            return budget_s
         if self._is_gain_plain:
             return budget_s - self._first_look_s(verified)
         return min(_SEARCH_SHARE * budget_s, budget_s - self._first_look_s(verified[:2]))
@@ -365,10 +370,8 @@ class Course:
 
     def _block_s(self) -> float:
         """The time that one more block of the race will take, at the most: a new setting is ended at its cap."""
-        limit = self.tuner.header.max_memory_bytes
         longest_s = max(self._took_s(estimate.setting) for estimate in self.evidence.estimates())
-        new_s = cap_s(self.evidence, max_memory_bytes=limit) or longest_s
-        return sum(self._took_s(setting) for setting in self._again()) + _NEW_PER_BLOCK * new_s
+        return sum(self._took_s(setting) for setting in self._again()) + self._most_new * (self._cap_s or longest_s)
 
     def _first_look_s(self, settings: Sequence[Setting]) -> float:
         """The time that the verification takes up to its first look, and that of one pair more, since times vary."""
@@ -387,15 +390,20 @@ class Course:
     def _verification(self) -> Block | None:
         """The default and the winner in turn, and the runner-up where it can be seen as often as the first look takes.
 
-        After that the winner goes on alone with the default, and has more pairs in the time that is left.
+        After that the winner goes on alone with the default, and has more pairs in the time that is left. The first
+        winner gets `PAIRS_MIN` pairs however long they take; one that takes its place has the time that is left.
         """
         settings = self._verified()
-        pairs = self._number(Stage.VERIFICATION)
         if len(settings) < 2:  # noqa: PLR2004 (a comparison needs two)
             return None
-        if pairs >= PAIRS_MIN and (self._is_over(settings[:2]) or not self._wants_more(settings, pairs)):
+        blocks, pairs = self._number(Stage.VERIFICATION), self._blocks_of(settings[1])
+        is_short = pairs < PAIRS_MIN
+        is_owed = is_short and pairs == blocks
+        if not is_owed and self._is_over(settings[:2]):
             return None
-        takes_part = pairs < PAIRS_MIN and (self._was_verified(settings[-1]) if pairs else self._has_time_for(settings))
+        if not is_short and not self._wants_more(settings, pairs):
+            return None
+        takes_part = is_short and (self._blocks_of(settings[-1]) > 0 if pairs else self._has_time_for(settings))
         return self._block(
             Stage.VERIFICATION,
             [PlannedRun(setting=setting) for setting in (settings if takes_part else settings[:2])],
@@ -415,8 +423,9 @@ class Course:
         runner_up_s = (PAIRS_MIN + 1) * sum(self._took_s(setting) for setting in settings[2:])
         return self._spent_s() + self._first_look_s(settings[:2]) + runner_up_s <= self.tuner.header.budget_s
 
-    def _was_verified(self, setting: Setting) -> bool:
-        return any(trial.setting == setting for trial in self._of(Stage.VERIFICATION))
+    def _blocks_of(self, setting: Setting) -> int:
+        """In how many blocks of the verification `setting` took part."""
+        return sum(trial.setting == setting for trial in self._of(Stage.VERIFICATION))
 
     def _changes(self, settings: tuple[Setting, ...]) -> tuple[Change, ...]:
         reference, *others = settings

@@ -86,7 +86,7 @@ when they look as at a plain gain; with 3 % in 99 % and 94 %.
 class Verdict(StrEnum):
     """`BETTER`: faster than the default, by more than chance. `AS_GOOD`: at most a gain of no interest.
 
-    `UNSETTLED`: too few runs to tell. `FITS`: the default needs more memory than was allowed, and this does not.
+    `UNSETTLED`: too few runs to tell. `FITS`: the default may need more memory than was allowed, and this does not.
     """
 
     BETTER = "better than the default"

@@ -106,13 +106,18 @@ PHYSICS = {
 
 @dataclass(kw_only=True)
 class Simulation:
-    """A machine on which studies run: `noise` is the deviation of log times, `drift` what a block adds to all."""
+    """A machine on which studies run: `noise` is the deviation of log times, `drift` what a block adds to all.
+
+    `memory_noise` is the deviation of log peaks; settings in `swollen` need so much more memory, as a factor.
+    """
 
     link: Link
     workload: Workload
     clients: tuple[str, ...] = ("cli-classic@2.38.5",)
     noise: float = 0.03
     drift: float = 0.0
+    memory_noise: float = 0.01
+    swollen: dict[Setting, float] = field(default_factory=dict)
     seed: int = 0
     crashing: frozenset[str] = frozenset()
     physics: Mapping[str, Physics] = field(default_factory=lambda: PHYSICS)
@@ -167,7 +172,8 @@ class Simulation:
         if run.cap_s is not None and time_s > run.cap_s:
             return replace(blank, took_s=run.cap_s + OVERHEAD_S, was_capped=True)
         physics = self.physics[run.setting.client.partition("@")[0]]
-        memory = round(physics.memory_bytes(run.setting, self.workload) * math.exp(self.randomness.gauss(0, 0.01)))
+        varied = self.swollen.get(run.setting, 1.0) * math.exp(self.randomness.gauss(0, self.memory_noise))
+        memory = round(physics.memory_bytes(run.setting, self.workload) * varied)
         measurement = measure(
             Facts(
                 iteration=0,

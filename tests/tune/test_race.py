@@ -10,9 +10,11 @@ import pytest
 from s3bench.tune.evidence import Evidence
 from s3bench.tune.objective import Aim, Objective
 from s3bench.tune.race import (
+    DOWNLOAD_PEAK_SIGMA,
     MEMORY_RISK,
     MEMORY_RUNS,
     RUNS_MIN,
+    UPLOAD_PEAK_SIGMA,
     Leaders,
     cap_s,
     dropped,
@@ -36,6 +38,17 @@ def evidence_of(*trials: Trial) -> Evidence:
 
 def runs(of: Setting, time_s: float, blocks: int, *, peak_bytes: float | None = None) -> list[Trial]:
     return [whole(of, block, time_s, peak_bytes=peak_bytes) for block in range(blocks)]
+
+
+def bound_of(evidence: Evidence, of: Setting = DEFAULT) -> float:
+    return peak_bound_bytes(evidence, of, prior_sigma=UPLOAD_PEAK_SIGMA)
+
+
+def leaders_of(evidence: Evidence, max_memory_bytes: float = math.inf) -> Leaders | None:
+    is_limited = math.isfinite(max_memory_bytes)
+    return find_leaders(
+        evidence, DEFAULT, keeps=lambda of: not is_limited or bound_of(evidence, of) <= max_memory_bytes
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,17 +220,17 @@ def test_the_best_with_two_whole_runs_wins_and_the_next_that_is_not_the_default_
     evidence = evidence_of(
         *runs(DEFAULT, 10.0, 2), *runs(setting(5), 9.0, 2), *runs(setting(10), 12.0, 2), whole(setting(20), 0, 8.0)
     )
-    assert find_leaders(evidence, DEFAULT, max_memory_bytes=None) == Leaders(winner=setting(5), runner_up=setting(10))
+    assert leaders_of(evidence) == Leaders(winner=setting(5), runner_up=setting(10))
 
 
 def test_one_run_is_enough_where_no_setting_has_two() -> None:
     evidence = evidence_of(whole(DEFAULT, 0, 10.0), whole(setting(5), 0, 9.0))
-    assert find_leaders(evidence, DEFAULT, max_memory_bytes=None) == Leaders(winner=setting(5), runner_up=None)
+    assert leaders_of(evidence) == Leaders(winner=setting(5), runner_up=None)
 
 
 def test_the_default_may_win() -> None:
     evidence = evidence_of(*runs(DEFAULT, 10.0, 2), *runs(setting(5), 11.0, 2))
-    assert find_leaders(evidence, DEFAULT, max_memory_bytes=None) == Leaders(winner=DEFAULT, runner_up=setting(5))
+    assert leaders_of(evidence) == Leaders(winner=DEFAULT, runner_up=setting(5))
 
 
 def test_what_was_capped_or_failed_twice_does_not_win() -> None:
@@ -229,8 +242,8 @@ def test_what_was_capped_or_failed_twice_does_not_win() -> None:
         failed(setting(10), 2),
         failed(setting(10), 3),
     )
-    assert find_leaders(evidence, DEFAULT, max_memory_bytes=None) == Leaders(winner=DEFAULT, runner_up=None)
-    assert find_leaders(evidence_of(failed(DEFAULT, 0)), DEFAULT, max_memory_bytes=None) is None
+    assert leaders_of(evidence) == Leaders(winner=DEFAULT, runner_up=None)
+    assert leaders_of(evidence_of(failed(DEFAULT, 0))) is None
 
 
 def test_a_winner_keeps_below_the_memory_limit_by_a_margin() -> None:
@@ -240,33 +253,36 @@ def test_a_winner_keeps_below_the_memory_limit_by_a_margin() -> None:
         *runs(setting(10), 6.0, 6, peak_bytes=960 * MIB),
         *runs(setting(20), 4.0, 6, peak_bytes=1100 * MIB),
     )
-    limited = find_leaders(evidence, DEFAULT, max_memory_bytes=1000 * MIB)
+    limited = leaders_of(evidence, 1000 * MIB)
     assert limited == Leaders(winner=setting(5), runner_up=None)
-    free = find_leaders(evidence, DEFAULT, max_memory_bytes=None)
+    free = leaders_of(evidence)
     assert free == Leaders(winner=setting(20), runner_up=setting(10))
 
 
 def test_the_margin_is_wider_where_peaks_vary_and_where_runs_are_few() -> None:
     steady = [whole(DEFAULT, block, 1.0, peak_bytes=100.0) for block in range(8)]
-    assert peak_bound_bytes(evidence_of(*steady), DEFAULT) == pytest.approx(105.0)
-    assert peak_bound_bytes(evidence_of(*steady[:2]), DEFAULT) > 108.0
+    assert bound_of(evidence_of(*steady)) == pytest.approx(105.0)
+    assert bound_of(evidence_of(*steady[:2])) > 108.0
     varying = [whole(DEFAULT, block, 1.0, peak_bytes=100.0 + 20 * (block % 2)) for block in range(8)]
-    assert peak_bound_bytes(evidence_of(*varying), DEFAULT) > 140.0
+    assert bound_of(evidence_of(*varying)) > 140.0
 
 
 def test_a_setting_whose_memory_is_unknown_is_not_recommended_under_a_limit() -> None:
     evidence = evidence_of(*runs(DEFAULT, 10.0, 2, peak_bytes=10.0), *runs(setting(5), 5.0, 2))
-    leaders = find_leaders(evidence, DEFAULT, max_memory_bytes=1000)
+    leaders = leaders_of(evidence, 1000)
     assert leaders == Leaders(winner=DEFAULT, runner_up=None)
 
 
-@pytest.mark.parametrize("spread", [0.01, 0.03])
+@pytest.mark.parametrize(
+    ("prior_sigma", "spread"),
+    [(UPLOAD_PEAK_SIGMA, 0.01), (UPLOAD_PEAK_SIGMA, 0.03), (DOWNLOAD_PEAK_SIGMA, 0.05), (DOWNLOAD_PEAK_SIGMA, 0.16)],
+)
 @pytest.mark.parametrize("count", [2, 6])
-def test_ten_further_runs_stay_below_the_bound(spread: float, count: int) -> None:
+def test_ten_further_runs_stay_below_the_bound(prior_sigma: float, spread: float, count: int) -> None:
     random = np.random.default_rng([round(spread * 100), count])
     settings, exceeded = 200, 0
     for _ in range(settings):
         seen, later = random.lognormal(20, spread, count), random.lognormal(20, spread, MEMORY_RUNS)
         trials = [whole(DEFAULT, block, 1.0, peak_bytes=peak) for block, peak in enumerate(seen.tolist())]
-        exceeded += later.max() > peak_bound_bytes(evidence_of(*trials), DEFAULT)
+        exceeded += later.max() > peak_bound_bytes(evidence_of(*trials), DEFAULT, prior_sigma=prior_sigma)
     assert exceeded <= MEMORY_RISK * settings + 2 * math.sqrt(MEMORY_RISK * settings)

@@ -8,12 +8,14 @@ import pytest
 from msgspec.structs import replace as changed_struct
 
 from s3bench.errors import S3BenchError
+from s3bench.report.tune_cells import verdict_words
 from s3bench.tune.conclusion import conclude
+from s3bench.tune.race import CAP_RATIO, MEMORY_RUNS
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Search, Stage, Study, Trial, encode_line, parse_study
 from s3bench.tune.tuner import Course, Rounds, Tuner
 from s3bench.tune.verification import DOUBT_LOOKS, PAIRS_MIN, PLAIN_LOOKS, Looks, Verdict
-from tests.tune.simulated_client import OVERHEAD_S, PHYSICS, Link, Simulation, upload
+from tests.tune.simulated_client import MIB, OVERHEAD_S, PHYSICS, Link, Simulation, upload
 
 FAR = Link(latency_s=0.06, connection=15e6, nic=250e6)
 FLAT = Link(latency_s=0.01, nic=46e6)
@@ -243,6 +245,87 @@ def test_where_nothing_fits_the_memory_that_is_said() -> None:
     study = Simulation(link=FAR, workload=upload(256)).study(budget_s=60.0, max_memory_bytes=1 << 20)
     with pytest.raises(S3BenchError, match=r"nothing stays within --max-memory 1\.00 MiB"):
         conclude(study)
+
+
+def test_defaults_too_near_the_memory_limit_are_not_recommended() -> None:
+    simulation = Simulation(link=FLAT, workload=upload(256), noise=0.02)
+    default_bytes = PHYSICS["cli-classic"].memory_bytes(Setting(client=CLASSIC), simulation.workload)
+    limit = round(1.04 * default_bytes)
+    answer = conclude(simulation.study(budget_s=600.0, max_memory_bytes=limit))
+    assert not answer.default.exceeds_memory
+    assert answer.verdict is Verdict.FITS
+    assert PHYSICS["cli-classic"].memory_bytes(answer.recommended.setting, simulation.workload) < default_bytes
+    assert f"too near to {limit / MIB:.1f} MiB" in verdict_words(answer)
+
+
+def with_a_winner_that_swells(simulation: Simulation, *, block: int, factor: float, **changes: object) -> Study:
+    """A study whose winner needs so much more memory after the given block of the verification."""
+    header = simulation.header(**changes)
+    trials: list[Trial] = []
+    for trial in simulation.run(Tuner(header=header, space=simulation.space)):
+        trials.append(trial)
+        if trial.stage is Stage.VERIFICATION and trial.block == block and not simulation.swollen:
+            leaders = Course(tuner=Tuner(header=header, space=simulation.space), trials=tuple(trials)).leaders
+            assert leaders is not None
+            simulation.swollen[leaders.winner] = factor
+    return Study(header=header, trials=tuple(trials))
+
+
+@pytest.mark.parametrize("block", [0, 3, 7])
+def test_a_winner_that_needs_too_much_memory_in_the_verification_makes_way_for_the_next(block: int) -> None:
+    simulation = Simulation(link=FAR, workload=upload(256), noise=0.05)
+    study = with_a_winner_that_swells(simulation, block=block, factor=3.0, budget_s=400.0, max_memory_bytes=130 * MIB)
+    (swollen,) = simulation.swollen
+    after = [trials for trials in blocks_of(study, Stage.VERIFICATION) if trials[0].block > block + 1]
+    assert after
+    assert not any(trial.setting == swollen for trials in after for trial in trials)
+    answer = conclude(study)
+    assert answer.recommended.setting not in {swollen, Setting(client=CLASSIC)}
+    assert answer.verdict is Verdict.BETTER
+    assert answer.gain is not None
+    assert answer.gain.pairs >= PAIRS_MIN
+
+
+def test_without_time_for_the_next_winner_its_gain_is_not_claimed() -> None:
+    simulation = Simulation(link=FAR, workload=upload(256), noise=0.05)
+    free = simulation.study(budget_s=100.0, max_memory_bytes=130 * MIB)
+    last = max(trial.block for trial in free.of(Stage.VERIFICATION))
+    again = Simulation(link=FAR, workload=upload(256), noise=0.05)
+    study = with_a_winner_that_swells(again, block=last - 1, factor=3.0, budget_s=100.0, max_memory_bytes=130 * MIB)
+    answer = conclude(study)
+    assert answer.measured_s <= 1.05 * 100.0
+    assert not answer.recommended.exceeds_memory
+
+
+def test_where_nothing_tried_keeps_within_the_memory_slower_settings_are_tried_one_by_one() -> None:
+    simulation = Simulation(link=FAR, workload=upload(256), noise=0.03)
+    limit = 70 * MIB  # two requests of 8 MiB at once need 64 MiB, ten 80, and take five times as long
+    study = simulation.study(budget_s=300.0, max_memory_bytes=limit)
+    answer = conclude(study)
+    assert answer.verdict is Verdict.FITS
+    assert answer.recommended.time is not None
+    assert answer.default.time is not None
+    assert answer.recommended.time > CAP_RATIO * answer.default.time
+    assert answer.recommended.peak_memory is not None
+    assert answer.recommended.peak_memory < limit
+
+
+@pytest.mark.parametrize("limit_mib", [82, 140])
+def test_no_run_of_what_is_recommended_needs_more_memory_than_allowed(limit_mib: int) -> None:
+    exceeded = went_back = 0
+    for seed in range(6):
+        simulation = Simulation(link=FAR, workload=upload(256), noise=0.03, memory_noise=0.04, seed=seed)
+        study = simulation.study(budget_s=200.0, max_memory_bytes=limit_mib * MIB)
+        stages = [stage for stage, _ in groupby(study.trials, key=lambda trial: trial.stage)]
+        went_back += stages.count(Stage.SEARCH) > 1
+        best = conclude(study).recommended
+        assert best.peak_memory is not None
+        assert best.peak_memory <= limit_mib * MIB
+        expected = PHYSICS["cli-classic"].memory_bytes(best.setting, simulation.workload)
+        later = [expected * math.exp(simulation.randomness.gauss(0, 0.04)) for _ in range(MEMORY_RUNS)]
+        exceeded += max(later) > limit_mib * MIB
+    assert exceeded <= 1
+    assert bool(went_back) is (limit_mib == 82)
 
 
 def test_a_grid_tries_every_combination_in_rounds() -> None:
