@@ -334,12 +334,13 @@ class Course:
 
     @cached_property
     def _is_cornered(self) -> bool:
-        """Whether nothing tried keeps within the memory limit, and nothing would improve on what comes nearest.
+        """Whether nothing tried keeps within the memory limit, and there is no time or no reason to look for better.
 
         Then whatever may keep within it is worth a run, one at a time and however slow it is; and what came nearest so
         far is run again, since its margin shrinks with further runs.
         """
-        return self.leaders is None and not self._candidates.improving
+        is_late = self._spent_s() > _SEARCH_SHARE * self.tuner.header.budget_s
+        return self.leaders is None and (is_late or not self._candidates.improving)
 
     @cached_property
     def _candidates(self) -> Candidates:
