@@ -35,7 +35,7 @@ CASES = (
     (Action.UPLOAD, ("cli-classic",), 128 * MIB),
     (Action.DOWNLOAD, ("cli-crt",), 320 * MIB),
 )
-"""The first three limits cut between clients, the others through the settings of one, a few per cent from its best."""
+"""The first three limits cut between clients, the others through the settings of one client."""
 
 NETWORK = "ttfb=40ms,bandwidth=30MB/s,nic=400MB/s"
 

@@ -16,6 +16,7 @@ from s3bench.tune.bottleneck import find_bottleneck
 from s3bench.tune.obedience import knob_notes
 from s3bench.tune.pareto import pareto_front
 from s3bench.tune.prediction import Prediction, predict, predict_others
+from s3bench.tune.race import find_leaders
 from s3bench.tune.recipe import recipes_of
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
@@ -54,7 +55,7 @@ class _Conclusion:
         held_against = candidate if candidate != reference else runner_up
         gain = None if held_against is None else self._change(held_against, reference)
         shown, default = self.figures(candidate), self.figures(reference)
-        found = self._verdict(held_against, gain)
+        found = self._verdict(gain)
         best = shown if found in {Verdict.BETTER, Verdict.FITS} else default
         recommended = best.setting
         table = tuple(self.figures(estimate.setting) for estimate in self._course.evidence.estimates())
@@ -154,15 +155,20 @@ class _Conclusion:
         change = self._change(setting, other)
         return change is not None and change.high is not None and change.high < 0
 
-    def _verdict(self, held_against: Setting | None, gain: Change | None) -> Verdict:
-        """The verdict on the candidate, which keeps within the memory; defaults without any rival are as good."""
+    def _verdict(self, gain: Change | None) -> Verdict:
+        """The verdict on the candidate, which keeps within the memory; defaults without any rival are as good.
+
+        A rival that was left out for its memory alone, or that has no pair with the defaults, leaves that open.
+        """
         reference = self._course.reference
         assert reference is not None
         if not self._course.keeps_memory(reference):
             return Verdict.FITS
-        if held_against is None:
-            return Verdict.AS_GOOD
-        return Verdict.UNSETTLED if gain is None else verdict_on(gain)
+        if gain is not None:
+            return verdict_on(gain)
+        found = find_leaders(self._course.evidence, reference, keeps=lambda _: True)
+        has_rival = found is not None and (found.winner != reference or found.runner_up is not None)
+        return Verdict.UNSETTLED if has_rival else Verdict.AS_GOOD
 
     def _nothing_found(self) -> S3BenchError:
         whole = [figures for figures in map(self.figures, self._course.evidence.settings) if figures.runs]

@@ -20,10 +20,10 @@ INSTANCES = ("t3.micro", "m5.large", "c5.large", "c5n.xlarge", "c5n.18xlarge")
 EXTRAPOLATION_P90 = 0.43
 """Nine in ten measured times lie within this of a prediction for another size or link, as a factor of 1.43 either way.
 
-Of 960 predictions of one size and link from another (`benchmarks/tune_prediction.py`: five clients, 64 to 640 MiB,
-t3.micro to c5n.18xlarge), nine in ten were off by at most 29.8 % of the measured time (half by 6.9 %), and
-1 / (1 - 0.298) is 1.43. Settings that were left out of a fit at the size and link that were measured are off by much
-less, and say nothing of this.
+Of 960 predictions of one size and link from another (`benchmarks/tune_prediction.py --runs 3`: five clients, 64 to 640
+MiB, t3.micro to c5n.18xlarge), nine in ten were off by at most 29.8 % of the measured time (half by 6.9 %), and 1 / (1
+- 0.298) is 1.43. Settings that were left out of a fit at the size and link that were measured are off by much less, and
+say nothing of this.
 """
 
 _TIMES = 10
