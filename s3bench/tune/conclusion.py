@@ -16,7 +16,7 @@ from s3bench.tune.bottleneck import find_bottleneck
 from s3bench.tune.obedience import knob_notes
 from s3bench.tune.pareto import pareto_front
 from s3bench.tune.prediction import Prediction, predict, predict_others
-from s3bench.tune.race import find_leaders
+from s3bench.tune.race import MEMORY_MARGIN, find_leaders
 from s3bench.tune.recipe import recipes_of
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
@@ -99,7 +99,7 @@ class _Conclusion:
         runs = self._measurements(setting)
         own = [trial for trial in self._trials if trial.setting == setting]
         failures = [trial.failure for trial in own if trial.failure is not None]
-        peaks = [trial.measurement.max_memory for trial in own if trial.measurement and trial.measurement.max_memory]
+        peaks = self._peaks_bytes(setting)
         peak = round(max(peaks)) if peaks else None
         known = Figures(
             setting=setting,
@@ -131,6 +131,10 @@ class _Conclusion:
             system=_median([run.system_cpu_time for run in runs]),
             requests=_whole(_median([run.wire.requests if run.wire else None for run in runs])),
         )
+
+    def _peaks_bytes(self, setting: Setting) -> tuple[float, ...]:
+        """The peak memory of every whole run of a setting that told it, whatever its stage."""
+        return self._course.everything.peaks_bytes(setting)
 
     def _measurements(self, setting: Setting) -> tuple[Measurement, ...]:
         """The whole runs of a setting: those of the verification, else of the search, else of the probes."""
@@ -171,18 +175,23 @@ class _Conclusion:
         return Verdict.UNSETTLED if has_rival else Verdict.AS_GOOD
 
     def _nothing_found(self) -> S3BenchError:
-        whole = [figures for figures in map(self.figures, self._course.evidence.settings) if figures.runs]
-        limit_bytes, needed = self._header.max_memory_bytes, [figures.peak_memory or 0 for figures in whole]
-        if limit_bytes is None or not whole:
+        limit_bytes = self._header.max_memory_bytes
+        known = [setting for setting in self._course.evidence.settings if self._peaks_bytes(setting)]
+        too_large = [setting for setting in known if not self._course.keeps_memory(setting)]
+        if limit_bytes is None or not too_large:
             return S3BenchError(
                 "no client moved the files",
                 "\n".join(self._failures()),
                 "see `s3bench clients list`, and try one alone",
             )
+        nearest = min(too_large, key=self._course.peak_bound_bytes)
+        peaks = self._peaks_bytes(nearest)
+        may_fit = max(peaks) * (1 + MEMORY_MARGIN) <= limit_bytes
         return S3BenchError(
             f"nothing stays within --max-memory {render_bytes(limit_bytes)} for sure",
-            f"the least that any of {len(whole)} settings needed was {render_bytes(min(needed))}, and peaks vary",
-            "allow more, or name other --clients",
+            f"of {len(too_large)} settings, {nearest} needed least: {_range_of(peaks)}; since peaks vary, "
+            f"{render_bytes(self._course.peak_bound_bytes(nearest))} cannot be ruled out",
+            f"allow more, {'measure longer with a larger --budget, ' if may_fit else ''}or name other --clients",
         )
 
     def _clients(self, table: Sequence[Figures]) -> Iterator[ClientBest]:
@@ -221,6 +230,11 @@ class _Conclusion:
 def _median(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return median(known) if known else None
+
+
+def _range_of(peaks: Sequence[float]) -> str:
+    least, most = render_bytes(min(peaks)), render_bytes(max(peaks))
+    return f"{most} in one run" if len(peaks) == 1 else f"{least} to {most} in {len(peaks)} runs"
 
 
 def _whole(value: float | None) -> int | None:

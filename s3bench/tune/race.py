@@ -74,9 +74,9 @@ MEMORY_PRIOR_DEGREES_OF_FREEDOM = 3.0
 
 What was received waits in memory for the disk: up to 100 chunks of 256 KiB in boto3 and 1,000 in aws-cli
 (`max_io_queue`), of which a client makes the more use the further its writing thread falls behind. Measured with 256
-MiB behind a fast link, over 16 runs each: 0.9 to 16 % for four settings of boto3-classic, 4 to 38 % for three of cli-
-classic, some with two modes. Downloads of CRT and s5cmd are held to the same, unmeasured. An upload is read as it is
-sent: 0.1 % for the defaults of cli-classic.
+MiB behind a fast link: 0.9 to 16 % for four settings of boto3-classic and 4 to 38 % for three of cli-classic, over 16
+runs each; 0 to 16 % for six of cli-crt, over 5 to 19 runs; some with two modes. S5cmd downloads, below 1 % for the one
+setting measured, are held to the same. An upload is read as it is sent: 0.1 % for the defaults of cli-classic.
 """
 
 MEMORY_RUNS = 10

@@ -168,7 +168,13 @@ class Course:
     def keeps_memory(self, setting: Setting) -> bool:
         """Whether `setting` may be recommended under the memory limit, by the peaks of all its runs so far."""
         limit = self.tuner.header.max_memory_bytes
-        return limit is None or self._peak_bound_bytes(setting) <= limit
+        return limit is None or self.peak_bound_bytes(setting) <= limit
+
+    def peak_bound_bytes(self, setting: Setting) -> float:
+        """The memory that `setting` is not believed to exceed, by the peaks of all its runs so far."""
+        is_upload = self.tuner.header.workload.is_upload
+        prior_sigma = UPLOAD_PEAK_SIGMA if is_upload else DOWNLOAD_PEAK_SIGMA
+        return peak_bound_bytes(self.everything, setting, prior_sigma=prior_sigma)
 
     @cached_property
     def looks(self) -> Looks:
@@ -176,13 +182,9 @@ class Course:
         return PLAIN_LOOKS if self._is_gain_plain else DOUBT_LOOKS
 
     @cached_property
-    def _everything(self) -> Evidence:
+    def everything(self) -> Evidence:
+        """What all trials showed, those of probes and of the verification, too."""
         return Evidence.of(self.trials, self.tuner.header.objective)
-
-    def _peak_bound_bytes(self, setting: Setting) -> float:
-        is_upload = self.tuner.header.workload.is_upload
-        prior_sigma = UPLOAD_PEAK_SIGMA if is_upload else DOWNLOAD_PEAK_SIGMA
-        return peak_bound_bytes(self._everything, setting, prior_sigma=prior_sigma)
 
     def _of(self, stage: Stage) -> tuple[Trial, ...]:
         return tuple(trial for trial in self.trials if trial.stage is stage)
@@ -281,8 +283,8 @@ class Course:
         """The setting that comes nearest to keeping within the memory limit: further runs may show that it does."""
         limit = self.tuner.header.max_memory_bytes or 0
         bounds = {
-            each.setting: self._peak_bound_bytes(each.setting)
-            for each in self._everything.estimates()
+            each.setting: self.peak_bound_bytes(each.setting)
+            for each in self.everything.estimates()
             if each.runs < MEMORY_RUNS and (each.peak_memory_bytes or math.inf) * (1 + MEMORY_MARGIN) <= limit
         }
         return tuple(sorted(bounds, key=lambda setting: bounds[setting])[:1])

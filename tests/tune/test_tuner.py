@@ -243,8 +243,21 @@ def test_where_the_defaults_need_too_much_memory_what_fits_is_recommended() -> N
 
 def test_where_nothing_fits_the_memory_that_is_said() -> None:
     study = Simulation(link=FAR, workload=upload(256)).study(budget_s=60.0, max_memory_bytes=1 << 20)
-    with pytest.raises(S3BenchError, match=r"nothing stays within --max-memory 1\.00 MiB"):
+    with pytest.raises(S3BenchError, match=r"nothing stays within --max-memory 1\.00 MiB") as raised:
         conclude(study)
+    assert "--budget" not in raised.value.fix
+
+
+def test_where_more_runs_may_show_that_a_setting_fits_the_memory_a_larger_budget_is_named() -> None:
+    simulation = Simulation(link=FLAT, workload=upload(256))
+    needed = PHYSICS["cli-classic"].memory_bytes(Setting(client=CLASSIC), simulation.workload)
+    planner = Rounds(header=simulation.header(max_memory_bytes=round(1.065 * needed)), rounds=2)
+    study = Study(header=planner.header, trials=tuple(simulation.run(planner)))
+    with pytest.raises(S3BenchError, match="nothing stays within") as raised:
+        conclude(study)
+    assert f"{CLASSIC} defaults needed least" in raised.value.why
+    assert "in 3 runs" in raised.value.why
+    assert "a larger --budget" in raised.value.fix
 
 
 def test_defaults_too_near_the_memory_limit_are_not_recommended() -> None:
