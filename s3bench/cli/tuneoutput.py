@@ -1,5 +1,6 @@
 """Where the answer of a tuning goes: a table or JSON on stdout, Markdown in a file; checked before anything runs."""
 
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -8,6 +9,7 @@ import click
 import msgspec
 
 from s3bench.cli.tuneoptions import TuneOptions
+from s3bench.errors import S3BenchError
 from s3bench.report.tune_clients import render_clients, render_clients_markdown
 from s3bench.report.tune_markdown import render_markdown
 from s3bench.report.tune_table import render_answer
@@ -42,13 +44,15 @@ class TuneOutput:
 
     def interrupted(self, study: Study) -> None:
         """Say what the trials so far come to, and how to go on."""
+        if study.of(Stage.SEARCH):
+            try:
+                self.finish(study)
+            except S3BenchError as error:
+                click.echo(f"s3bench: so far, {error.what}", err=True)
         kept = self._options.study or self._options.resume
         if kept is not None:
-            click.echo(
-                f"s3bench: {len(study.trials)} trials are kept; go on with: s3bench tune --resume {kept}", err=True
-            )
-        if study.of(Stage.SEARCH):
-            self.finish(study)
+            go_on = f"s3bench tune --resume {shlex.quote(str(kept))}"
+            click.echo(f"s3bench: {len(study.trials)} trials are kept; go on with: {go_on}", err=True)
 
     def compared(self, studies: Sequence[Study]) -> None:
         """Print the comparison of clients."""
