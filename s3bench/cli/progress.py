@@ -5,7 +5,18 @@ from contextlib import AbstractContextManager
 from typing import Protocol, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Column
+from rich.text import Text
 
 
 class Ticker(AbstractContextManager["Ticker"], Protocol):
@@ -44,16 +55,23 @@ class _Lines(_Quiet):
         print(f"s3bench: {line}", file=sys.stderr, flush=True)  # noqa: T201 (this is the command line's own voice)
 
 
+class _Doing(ProgressColumn):
+    """What is being done: the column that gives way where the terminal is too narrow for all of them."""
+
+    def render(self, task: Task) -> Text:
+        return Text(task.description, no_wrap=True, overflow="ellipsis")
+
+
 class _Bar(_Quiet):
     def __init__(self, unit: str) -> None:
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            _Doing(),
             BarColumn(),
-            MofNCompleteColumn(),
+            MofNCompleteColumn(table_column=Column(no_wrap=True)),
             TextColumn(unit),
-            TimeElapsedColumn(),
+            TimeElapsedColumn(table_column=Column(no_wrap=True)),
             TextColumn("left"),
-            TimeRemainingColumn(elapsed_when_finished=False),
+            TimeRemainingColumn(elapsed_when_finished=False, table_column=Column(no_wrap=True)),
             console=Console(stderr=True, highlight=False),
             transient=True,
             # Redrawing takes CPU from the client under test, so seldom is often enough.

