@@ -23,7 +23,7 @@ from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Stage, Study
 from s3bench.tune.transfer_model import fit
 from s3bench.tune.tuner import Course, Tuner
-from s3bench.tune.verification import Change, Verdict, median_interval, verdict_on, verify
+from s3bench.tune.verification import Change, Verdict, median_interval, verdict_on
 from s3bench.tune.workload import Workload
 from s3bench.units import render_bytes
 
@@ -45,13 +45,11 @@ class _Conclusion:
         self._network = None if study.header.network is None else parse_network(study.header.network)
 
     def answer(self, others: Sequence[tuple[Workload, NetworkModel | None]]) -> Answer:
-        reference, leaders = self._course.reference, self._course.leaders if self._course.reference else None
+        reference, leaders = self._course.reference, self._course.finalists if self._course.reference else None
         if reference is None or leaders is None:
             raise self._nothing_found()
         header = self._header
         candidate, runner_up = leaders.winner, leaders.runner_up
-        if runner_up is not None and self._is_better(runner_up, candidate):
-            candidate, runner_up = runner_up, candidate
         held_against = candidate if candidate != reference else runner_up
         gain = None if held_against is None else self._change(held_against, reference)
         shown, default = self.figures(candidate), self.figures(reference)
@@ -149,15 +147,8 @@ class _Conclusion:
         return ()
 
     def _change(self, setting: Setting, other: Setting) -> Change | None:
-        trials = [trial for trial in self._trials if trial.stage is Stage.VERIFICATION]
-        objective, looks = self._header.objective, self._course.looks
-        change = verify(trials, winner=setting, other=other, objective=objective, looks=looks)
+        change = self._course.change(setting, other)
         return change if change.pairs else None
-
-    def _is_better(self, setting: Setting, other: Setting) -> bool:
-        """Whether the verification shows `setting` to be better than the one that the search preferred."""
-        change = self._change(setting, other)
-        return change is not None and change.high is not None and change.high < 0
 
     def _verdict(self, gain: Change | None) -> Verdict:
         """The verdict on the candidate, which keeps within the memory; defaults without any rival are as good.
@@ -189,7 +180,7 @@ class _Conclusion:
         may_fit = max(peaks) * (1 + MEMORY_MARGIN) <= limit_bytes
         return S3BenchError(
             f"nothing stays within --max-memory {render_bytes(limit_bytes)} for sure",
-            f"of {len(too_large)} settings, {nearest} needed least: {_range_of(peaks)}; since peaks vary, "
+            f"of {len(too_large)} settings, {nearest} came nearest: {_range_of(peaks)}; since peaks vary, "
             f"{render_bytes(self._course.peak_bound_bytes(nearest))} cannot be ruled out",
             f"allow more, {'measure longer with a larger --budget, ' if may_fit else ''}or name other --clients",
         )

@@ -165,6 +165,21 @@ class Course:
         assert self.reference is not None
         return find_leaders(self.evidence, self.reference, keeps=self.keeps_memory)
 
+    @cached_property
+    def finalists(self) -> Leaders | None:
+        """The leaders by now: a runner-up that is better than the winner beside it has taken the winner's place."""
+        found = self.leaders
+        if found is None or found.runner_up is None:
+            return found
+        change = self.change(found.runner_up, found.winner)
+        is_better = change.high is not None and change.high < 0
+        return Leaders(winner=found.runner_up, runner_up=found.winner) if is_better else found
+
+    def change(self, setting: Setting, other: Setting) -> Change:
+        """How `setting` lies to `other` in the verification."""
+        trials, objective = self._of(Stage.VERIFICATION), self.tuner.header.objective
+        return verify(trials, winner=setting, other=other, objective=objective, looks=self.looks)
+
     def keeps_memory(self, setting: Setting) -> bool:
         """Whether `setting` may be recommended under the memory limit, by the peaks of all its runs so far."""
         limit = self.tuner.header.max_memory_bytes
@@ -385,16 +400,16 @@ class Course:
 
     def _verified(self) -> tuple[Setting, ...]:
         """The settings of the verification: the default, the winner and the runner-up."""
-        if self.reference is None or self.leaders is None:
+        if self.reference is None or self.finalists is None:
             return ()
-        found = (self.reference, self.leaders.winner, self.leaders.runner_up)
+        found = (self.reference, self.finalists.winner, self.finalists.runner_up)
         return tuple(dict.fromkeys(setting for setting in found if setting is not None))
 
     def _verification(self) -> Block | None:
         """The default and the winner in turn, and the runner-up where it can be seen as often as the first look takes.
 
-        After that the winner goes on alone with the default, and has more pairs in the time that is left. The first
-        winner gets `PAIRS_MIN` pairs however long they take; one that takes its place has the time that is left.
+        After that the better of the two goes on alone with the default, for more pairs in the time that is left. The
+        first winner gets `PAIRS_MIN` pairs however long they take; one that takes its place has the time that is left.
         """
         settings = self._verified()
         if len(settings) < 2:  # noqa: PLR2004 (a comparison needs two)
@@ -432,7 +447,4 @@ class Course:
 
     def _changes(self, settings: tuple[Setting, ...]) -> tuple[Change, ...]:
         reference, *others = settings
-        trials, objective = self._of(Stage.VERIFICATION), self.tuner.header.objective
-        return tuple(
-            verify(trials, winner=other, other=reference, objective=objective, looks=self.looks) for other in others
-        )
+        return tuple(self.change(other, reference) for other in others)

@@ -108,7 +108,8 @@ PHYSICS = {
 class Simulation:
     """A machine on which studies run: `noise` is the deviation of log times, `drift` what a block adds to all.
 
-    `memory_noise` is the deviation of log peaks; settings in `swollen` need so much more memory, as a factor.
+    `memory_noise` is the deviation of log peaks; settings in `swollen` need so much more memory, as a factor, and those
+    in `slowed` so much more time.
     """
 
     link: Link
@@ -118,6 +119,7 @@ class Simulation:
     drift: float = 0.0
     memory_noise: float = 0.01
     swollen: dict[Setting, float] = field(default_factory=dict)
+    slowed: dict[Setting, float] = field(default_factory=dict)
     seed: int = 0
     crashing: frozenset[str] = frozenset()
     physics: Mapping[str, Physics] = field(default_factory=lambda: PHYSICS)
@@ -128,7 +130,8 @@ class Simulation:
 
     def true_s(self, setting: Setting) -> float:
         """The time of a setting without noise."""
-        return self.physics[setting.client.partition("@")[0]].time_s(setting, self.workload, self.link)
+        physics = self.physics[setting.client.partition("@")[0]]
+        return self.slowed.get(setting, 1.0) * physics.time_s(setting, self.workload, self.link)
 
     def header(self, **changes: object) -> Header:
         """The header of a study here."""
