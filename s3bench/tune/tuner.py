@@ -167,7 +167,10 @@ class Course:
 
     @cached_property
     def finalists(self) -> Leaders | None:
-        """The leaders by now: a runner-up that is better than the winner beside it has taken the winner's place."""
+        """The leaders by now: a runner-up that is better than the winner beside it has taken the winner's place.
+
+        By chance in 1 of 64 where the two are equal: in all of the six rounds that it takes part in.
+        """
         found = self.leaders
         if found is None or found.runner_up is None:
             return found
