@@ -16,13 +16,16 @@ from s3bench.tune.workload import Workload
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Medians over the whole runs of one setting; those of the verification where it took part, else of the search.
+    """What the runs of one setting showed: `runs` whole ones of search and verification, `verified` of the latter.
 
-    `value` is the objective's, in `Answer.unit`; `time`, `user` and `system` are seconds, as time(1) prints real, user
-    and sys; `time_low` and `time_high` are the 95 % interval of the time's median, null where the runs are too few.
-    `gigabits_per_s` is all object data over the time, 10^9 bits. `peak_memory` is the most of all its runs, in bytes.
-    `was_capped`: all runs were ended as too slow; `time` is then a lower bound and `value` too. `failures` counts runs
-    that failed, `failure` says how the last one did. `exceeds_memory`: it needed more than was allowed.
+    `value` is the objective's, in `Answer.unit`, and `time` the seconds of the whole command (`real` of time(1)): both
+    as in an average round of the verification, by least squares over the rounds of all settings, so that the figures of
+    all settings can be compared whenever they ran. `time_low` and `time_high` are the 95 % interval of the time, null
+    where the runs are too few. `gigabits_per_s` is all object data over the time, 10^9 bits. `user`, `system` (seconds)
+    and `requests` are medians over the runs of the verification, else of the search. `peak_memory` is the most of all
+    its runs, in bytes. `was_capped`: all runs were ended as too slow; `time` is then a lower bound and `value` too.
+    `failures` counts runs that failed, `failure` says how the last one did. `exceeds_memory`: it needed more than was
+    allowed.
     """
 
     setting: Setting
@@ -40,6 +43,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     exceeds_memory: bool = False
     failures: int = 0
     failure: str = ""
+    verified: int = 0
 
 
 class ClientBest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

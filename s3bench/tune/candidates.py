@@ -8,9 +8,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 
 from s3bench.s3.network.model import parse_network
 from s3bench.tune.evidence import Estimate, Evidence
+from s3bench.tune.preference import TIE_RISK, TOLERANCE
 from s3bench.tune.race import IMPROVEMENT, MEMORY_MARGIN, leader
 from s3bench.tune.setting import Setting
 from s3bench.tune.sketch import Sketch, sketch
@@ -18,6 +20,7 @@ from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Trial
 from s3bench.tune.surrogate import Belief, beliefs
 
+_NORMAL = NormalDist()
 _LEADERS = 3
 """Neighbours of so many of the best settings are tried."""
 
@@ -54,6 +57,19 @@ class Candidates:
         fitting = (belief for belief in self._beliefs if belief.fits >= IMPROVEMENT)
         ranked = sorted(fitting, key=lambda belief: belief.log_value - math.log(belief.fits))
         return tuple(belief.setting for belief in ranked)
+
+    def may_tie(self, settings: Sequence[Setting]) -> tuple[Setting, ...]:
+        """Those of `settings` that are believed to be as fast as the best one, at a risk of `TIE_RISK`."""
+        best = leader(self.evidence, max_memory_bytes=self.header.max_memory_bytes)
+        if best is None:
+            return ()
+        limit = math.log(best.value * (1 + TOLERANCE))
+        return tuple(
+            belief.setting
+            for client in dict.fromkeys(setting.client for setting in settings)
+            for belief in self._beliefs_of(client, [setting for setting in settings if setting.client == client])
+            if belief.log_value - _NORMAL.inv_cdf(1 - TIE_RISK) * belief.sigma <= limit
+        )
 
     @cached_property
     def _beliefs(self) -> tuple[Belief, ...]:

@@ -4,6 +4,7 @@ Owns which figures stand for a setting, and what is recommended. Pure.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from statistics import median
 
 from msgspec.structs import replace
@@ -13,9 +14,12 @@ from s3bench.results.measurement import Measurement
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.tune.answer import Answer, ClientBest, Figures
 from s3bench.tune.bottleneck import find_bottleneck
+from s3bench.tune.evidence import Evidence
 from s3bench.tune.obedience import knob_notes
+from s3bench.tune.objective import Objective
 from s3bench.tune.pareto import pareto_front
 from s3bench.tune.prediction import Prediction, predict, predict_others
+from s3bench.tune.preference import TOLERANCE
 from s3bench.tune.race import MEMORY_MARGIN, find_leaders
 from s3bench.tune.recipe import recipes_of
 from s3bench.tune.setting import Setting
@@ -45,18 +49,18 @@ class _Conclusion:
         self._network = None if study.header.network is None else parse_network(study.header.network)
 
     def answer(self, others: Sequence[tuple[Workload, NetworkModel | None]]) -> Answer:
-        reference, leaders = self._course.reference, self._course.finalists if self._course.reference else None
-        if reference is None or leaders is None:
+        reference, finalists = self._course.reference, self._course.finalists if self._course.reference else None
+        if reference is None or finalists is None:
             raise self._nothing_found()
         header = self._header
-        candidate, runner_up = leaders.winner, leaders.runner_up
+        candidate, runner_up = finalists.winner, self._course.runner_up
         held_against = candidate if candidate != reference else runner_up
         gain = None if held_against is None else self._change(held_against, reference)
         shown, default = self.figures(candidate), self.figures(reference)
         found = self._verdict(gain)
         best = shown if found in {Verdict.BETTER, Verdict.FITS} else default
         recommended = best.setting
-        table = tuple(self.figures(estimate.setting) for estimate in self._course.evidence.estimates())
+        table = tuple(self.figures(estimate.setting) for estimate in self._course.measured.estimates())
         return Answer(
             workload=header.workload,
             network=header.network,
@@ -73,7 +77,7 @@ class _Conclusion:
             recipes=recipes_of(recommended),
             clients=tuple(self._clients(table)),
             table=table,
-            pareto=tuple(figures.setting for figures in pareto_front(table)),
+            pareto=tuple(figures.setting for figures in pareto_front(table, best)),
             bottleneck=find_bottleneck(
                 self._measurements(recommended),
                 recommended,
@@ -88,20 +92,20 @@ class _Conclusion:
             max_memory_bytes=header.max_memory_bytes,
             runs=len(self._trials),
             measured_s=sum(trial.took_s for trial in self._trials),
-            warnings=tuple(dict.fromkeys((*header.warnings, *self._doubts(recommended)))),
+            warnings=tuple(dict.fromkeys((*header.warnings, *self._doubts(recommended), *_unproven(table, best)))),
         )
 
     def figures(self, setting: Setting) -> Figures:
-        """The figures of a setting: of the verification where it took part, else of the search."""
+        """The figures of a setting."""
         header = self._header
-        runs = self._measurements(setting)
         own = [trial for trial in self._trials if trial.setting == setting]
         failures = [trial.failure for trial in own if trial.failure is not None]
         peaks = self._peaks_bytes(setting)
         peak = round(max(peaks)) if peaks else None
         known = Figures(
             setting=setting,
-            runs=len(runs),
+            runs=sum(trial.measurement is not None for trial in own if trial.stage is not Stage.PROBE),
+            verified=sum(trial.measurement is not None for trial in own if trial.stage is Stage.VERIFICATION),
             value=None,
             time=None,
             peak_memory=peak,
@@ -109,26 +113,34 @@ class _Conclusion:
             failures=len(failures),
             failure=failures[-1].what if failures else "",
         )
-        if runs:
-            return self._with_medians(known, runs)
-        estimate = self._course.evidence.estimate(setting)
+        if runs := self._measurements(setting):
+            return self._with_times(known, runs)
+        estimate = self._course.measured.estimate(setting)
         if estimate is None or not estimate.was_capped:
             return known
         return replace(known, value=estimate.value, time=estimate.value, was_capped=True)
 
-    def _with_medians(self, known: Figures, runs: Sequence[Measurement]) -> Figures:
-        time_s, low_s, high_s = median_interval([run.total_time for run in runs])
+    def _with_times(self, known: Figures, runs: Sequence[Measurement]) -> Figures:
+        """The same with the setting's time in an average round of the verification, and what goes with it."""
+        median_s, low_s, high_s = median_interval([run.total_time for run in runs])
+        value, time = self._course.measured.estimate(known.setting), self._times.estimate(known.setting)
+        time_s = time.value if time is not None else median_s
         return replace(
             known,
-            value=median([self._header.objective.value(run) for run in runs]),
+            value=value.value if value is not None else median([self._header.objective.value(run) for run in runs]),
             time=time_s,
-            time_low=low_s,
-            time_high=high_s,
+            time_low=None if low_s is None else low_s * time_s / median_s,
+            time_high=None if high_s is None else high_s * time_s / median_s,
             gigabits_per_s=self._header.workload.total_bytes * _BITS / time_s / _GIGA,
             user=_median([run.user_cpu_time for run in runs]),
             system=_median([run.system_cpu_time for run in runs]),
             requests=_whole(_median([run.wire.requests if run.wire else None for run in runs])),
         )
+
+    @cached_property
+    def _times(self) -> Evidence:
+        """As `Course.measured`, of the time whatever the objective is."""
+        return Evidence.of(self._course.measured.trials, Objective())
 
     def _peaks_bytes(self, setting: Setting) -> tuple[float, ...]:
         """The peak memory of every whole run of a setting that told it, whatever its stage."""
@@ -216,6 +228,29 @@ class _Conclusion:
         for kind in dict.fromkeys(warning.partition(":")[0] for warning in said):
             alike = [warning for warning in said if warning.partition(":")[0] == kind]
             yield f"{len(alike)} of the {len(runs)} runs of {recommended}: {alike[0]}"
+
+
+def _unproven(table: Sequence[Figures], recommended: Figures) -> Iterator[str]:
+    """What the search alone saw to be better than the recommended setting in both time and memory."""
+    value, memory = recommended.value, recommended.peak_memory
+    if value is None or memory is None:
+        return
+    better = [
+        each
+        for each in table
+        if each.value is not None
+        and each.runs
+        and not (each.verified or each.failures or each.exceeds_memory)
+        and each.value < value * (1 - TOLERANCE)
+        and each.peak_memory is not None
+        and each.peak_memory <= memory
+    ]
+    if better:
+        few = f"{better[0].setting}" + (f" and {len(better) - 1} more" if better[1:] else "")
+        yield (
+            f"{few} looked faster than {recommended.setting}, with no more memory, in a few runs of the search; "
+            "there was no time to verify that: run longer with a larger --budget"
+        )
 
 
 def _median(values: Sequence[float | None]) -> float | None:

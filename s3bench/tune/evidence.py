@@ -34,7 +34,8 @@ Block = tuple[Stage, int]
 class Estimate:
     """What is known of one setting: `value` in the objective's unit, `runs` whole runs behind it.
 
-    `value` is the geometric mean in an average block. `peak_memory_bytes` is the most that any of its runs needed,
+    `value` is the geometric mean in an average block of the verification, where common blocks join the setting to it;
+    else in an average block. `peak_memory_bytes` is the most that any of its runs needed,
     `None` where nothing was told. `was_capped` says that it has only runs that were ended as too slow: `value` is then
     a lower bound. `failures` counts its failed runs; where all runs failed, `value` is infinite.
     """
@@ -180,10 +181,11 @@ class _Fit:
 def _fit(settings: Sequence[Setting], blocks: Sequence[Block], logs: NDArray[np.float64]) -> _Fit:
     """Fit log value = setting + block.
 
-    Only differences are determined, in each group by itself. One equation a group settles the rest: its blocks' effects
-    sum to 0, so that a setting's effect is its log value in an average block. Groups are so taken to have met equal
-    blocks on average. Added to the normal equations it makes them regular, leaves the fit as it is, and their inverse
-    is a generalised inverse that gives the variance of every contrast (Searle 1971, 1.5 and 5.7).
+    Only differences are determined, in each group by itself. One equation a group settles the rest: the effects of its
+    blocks of the verification, or of all where it has none, sum to 0. A setting's effect is so its log value in an
+    average one of these blocks: settings that only the search ran get the value that they would have had beside the
+    verified ones. Added to the normal equations it makes them regular, leaves the fit as it is, and their inverse is a
+    generalised inverse that gives the variance of every contrast (Searle 1971, 1.5 and 5.7).
     """
     columns = {setting: index for index, setting in enumerate(dict.fromkeys(settings))}
     rows = {block: len(columns) + index for index, block in enumerate(dict.fromkeys(blocks))}
@@ -192,8 +194,7 @@ def _fit(settings: Sequence[Setting], blocks: Sequence[Block], logs: NDArray[np.
     design = np.zeros((len(pairs), groups.size))
     for run, pair in enumerate(pairs):
         design[run, pair] = 1.0
-    is_block = np.arange(groups.size) >= len(columns)
-    sums = (is_block & (groups == np.unique(groups)[:, np.newaxis])).astype(np.float64)
+    sums = np.array([_level(groups == group, len(columns), list(rows)) for group in np.unique(groups)], np.float64)
     inverse = np.linalg.inv(design.T @ design + sums.T @ sums).astype(np.float64)
     effects = inverse @ (design.T @ logs)
     residuals = logs - design @ effects
@@ -208,6 +209,13 @@ def _fit(settings: Sequence[Setting], blocks: Sequence[Block], logs: NDArray[np.
         variance=(prior + float(residuals @ residuals)) / free,
         degrees_of_freedom=free,
     )
+
+
+def _level(members: NDArray[np.bool_], settings: int, blocks: Sequence[Block]) -> NDArray[np.bool_]:
+    """The columns of a group's blocks whose effects sum to 0: of the verification, or all where there are none."""
+    own = members & (np.arange(members.size) >= settings)
+    verified = own & np.array([False] * settings + [stage is Stage.VERIFICATION for stage, _ in blocks])
+    return verified if verified.any() else own
 
 
 def _groups(size: int, pairs: Sequence[tuple[int, int]]) -> NDArray[np.intp]:

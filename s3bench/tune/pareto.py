@@ -8,19 +8,31 @@ from collections.abc import Sequence
 from s3bench.tune.answer import Figures
 
 
-def pareto_front(figures: Sequence[Figures]) -> tuple[Figures, ...]:
+def pareto_front(figures: Sequence[Figures], recommended: Figures) -> tuple[Figures, ...]:
     """Those of which no other is better in `value` or `peak_memory` and at least as good in the other one.
 
     By rising value, and so by falling memory; of equals all are kept. What was capped, what failed, and what has no
-    value or no memory known is left out.
+    value or no memory known is left out. So is what beats `recommended`: it does so by less than what counts as a tie,
+    or by figures that were not verified.
     """
     known = [
         (each.value, each.peak_memory, each)
         for each in figures
-        if each.value is not None and each.peak_memory is not None and not each.was_capped and not each.failures
+        if each.value is not None
+        and each.peak_memory is not None
+        and not each.was_capped
+        and not each.failures
+        and not _beats(each, recommended)
     ]
     front: list[tuple[float, int, Figures]] = []
     for value, memory, each in sorted(known, key=lambda item: item[:2]):
         if not front or memory < front[-1][1] or (value, memory) == front[-1][:2]:
             front.append((value, memory, each))
     return tuple(each for *_, each in front)
+
+
+def _beats(one: Figures, other: Figures) -> bool:
+    if one.value is None or one.peak_memory is None or other.value is None or other.peak_memory is None:
+        return False
+    is_as_good = one.value <= other.value and one.peak_memory <= other.peak_memory
+    return is_as_good and (one.value, one.peak_memory) != (other.value, other.peak_memory)

@@ -17,6 +17,7 @@ import numpy as np
 
 from s3bench.tune.evidence import Estimate, Evidence
 from s3bench.tune.objective import Aim
+from s3bench.tune.preference import TOLERANCE
 from s3bench.tune.setting import Setting
 from s3bench.tune.student import upper_quantile, upper_tail
 
@@ -53,9 +54,6 @@ WINNER_RUNS_MIN = 2
 
 PLAIN_SIGMAS = 3.0
 """A gain of so many standard deviations of a pair's log-ratio is plain: six pairs of six then show it in 99 of 100."""
-
-TOLERANCE = 0.02
-"""Settings that are no further apart than this need not be told apart."""
 
 RIVAL_RISK = 0.002
 """The one-sided level at which a setting is no rival. Low, since it is tested after every round of a play-off.
@@ -131,6 +129,11 @@ def leader(evidence: Evidence, *, max_memory_bytes: int | None = None) -> Estima
     return next(_contenders(evidence, max_memory_bytes), None)
 
 
+def contenders(evidence: Evidence, *, keeps: Callable[[Setting], bool]) -> tuple[Estimate, ...]:
+    """The settings in the running for first place that `keeps` says to keep within the memory limit, best first."""
+    return tuple(each for each in _contenders(evidence, None) if keeps(each.setting))
+
+
 def is_settled(evidence: Evidence, *, are_new: bool, max_memory_bytes: int | None = None) -> bool:
     """Whether the search may stop: no new setting is worth a run.
 
@@ -175,7 +178,7 @@ def find_leaders(evidence: Evidence, default: Setting, *, keeps: Callable[[Setti
     Settings with `WINNER_RUNS_MIN` whole runs come before those with fewer. Only those count that `keeps` says to keep
     within the memory limit.
     """
-    fit = [each for each in _contenders(evidence, None) if keeps(each.setting)]
+    fit = contenders(evidence, keeps=keeps)
     ranked = [each.setting for each in sorted(fit, key=lambda each: each.runs < WINNER_RUNS_MIN)]
     if not ranked:
         return None

@@ -14,9 +14,10 @@ from statistics import median
 from typing import Protocol
 
 from s3bench.tune.candidates import Candidates, sketch_of
-from s3bench.tune.evidence import Evidence
+from s3bench.tune.evidence import Estimate, Evidence
 from s3bench.tune.obedience import ignored_knobs
 from s3bench.tune.objective import Aim
+from s3bench.tune.preference import is_preferable, may_tie, preferred, simplifications
 from s3bench.tune.proposer import propose
 from s3bench.tune.race import (
     DOWNLOAD_PEAK_SIGMA,
@@ -25,6 +26,7 @@ from s3bench.tune.race import (
     UPLOAD_PEAK_SIGMA,
     Leaders,
     cap_s,
+    contenders,
     find_leaders,
     is_gain_plain,
     is_settled,
@@ -49,6 +51,9 @@ from s3bench.tune.verification import (
 
 RACERS_MAX = 4
 """How many settings are run again in every block, the default not counted."""
+
+CHALLENGERS_MAX = 3
+"""How many settings run beside the winner in the verification, the default not counted."""
 
 _SEEDS = 2**32
 _NEW_PER_BLOCK = 3
@@ -125,6 +130,14 @@ class Tuner:
         return Course(tuner=self, trials=tuple(trials)).plan()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finalists:
+    """The setting that is held against the default, and the `others` that still run beside the two."""
+
+    winner: Setting
+    others: tuple[Setting, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Course:
     """Where a study stands after whole blocks of trials."""
@@ -166,17 +179,87 @@ class Course:
         return find_leaders(self.evidence, self.reference, keeps=self.keeps_memory)
 
     @cached_property
-    def finalists(self) -> Leaders | None:
-        """The leaders by now: a runner-up that is better than the winner beside it has taken the winner's place.
+    def finalists(self) -> Finalists | None:
+        """What is held against the default by now, and what runs beside it; `None` while nothing is in the running.
 
-        By chance in 1 of 64 where the two are equal: in all of the six rounds that it takes part in.
+        First the winner of the search. Of the settings that were seen beside the default often enough, the one to be
+        preferred takes its place: by the same figures that the answer shows.
         """
         found = self.leaders
-        if found is None or found.runner_up is None:
-            return found
+        if found is None:
+            return None
+        if found.winner == self.reference:
+            return self._against_the_default(found)
+        verified = self._verified
+        if not verified:
+            return Finalists(winner=found.winner, others=self._others(found.winner, found.winner))
+        winner = preferred(verified, self._default)
+        fastest = min(verified, key=lambda each: each.value)
+        return Finalists(winner=winner.setting, others=self._others(winner.setting, fastest.setting))
+
+    @property
+    def runner_up(self) -> Setting | None:
+        """The best of the others: of those that have all their pairs, else of those that still run, else by search."""
+        found = self.finalists
+        if found is None or self.leaders is None:
+            return None
+        verified = sorted(self._verified, key=lambda each: each.value)
+        ranked = (*(each.setting for each in verified), *found.others, self.leaders.runner_up)
+        return next((each for each in ranked if each not in {None, found.winner}), None)
+
+    def _against_the_default(self, found: Leaders) -> Finalists:
+        """Where the default won the search: the best other one takes its place when it is better side by side."""
+        if found.runner_up is None:
+            return Finalists(winner=found.winner)
         change = self.change(found.runner_up, found.winner)
         is_better = change.high is not None and change.high < 0
-        return Leaders(winner=found.runner_up, runner_up=found.winner) if is_better else found
+        ranked = (found.runner_up, found.winner) if is_better else (found.winner, found.runner_up)
+        return Finalists(winner=ranked[0], others=ranked[1:])
+
+    @cached_property
+    def _verified(self) -> tuple[Estimate, ...]:
+        """The settings that may be recommended by the pairs that they have, and what their runs showed."""
+        return tuple(
+            self.estimate(each.setting) or each
+            for each in contenders(self.measured, keeps=self.keeps_memory)
+            if each.setting != self.reference and self._blocks_of(each.setting) >= PAIRS_MIN
+        )
+
+    def _others(self, winner: Setting, fastest: Setting) -> tuple[Setting, ...]:
+        """What runs beside `winner`: what would be preferred to it if it is as fast as `fastest`, and the runner-up.
+
+        Those that are expected to be fastest come first.
+        """
+        found, known = self.leaders, self.estimate(winner)
+        assert found is not None
+        assert known is not None
+        challengers = (
+            each.setting
+            for each in contenders(self.measured, keeps=self.keeps_memory)
+            if each.setting not in {winner, self.reference}
+            and is_preferable(self.estimate(each.setting) or each, known, self._default)
+            and may_tie(self.measured, each.setting, fastest)
+        )
+        every = dict.fromkeys((*challengers, found.runner_up))
+        open_ones = (each for each in every if each not in {None, winner} and self._blocks_of(each) < PAIRS_MIN)
+        return tuple(islice((each for each in open_ones if each is not None), CHALLENGERS_MAX))
+
+    def estimate(self, setting: Setting) -> Estimate | None:
+        """What the search and the verification showed of a setting together; the peak is that of all its runs."""
+        known = self.measured.estimate(setting)
+        peak = max(self.everything.peaks_bytes(setting), default=None) if known else None
+        return known and replace(known, peak_memory_bytes=None if peak is None else math.ceil(peak))
+
+    @cached_property
+    def measured(self) -> Evidence:
+        """What the runs of the search and of the verification showed together."""
+        runs = [trial for trial in self.trials if trial.stage is not Stage.PROBE]
+        return Evidence.of(runs, self.tuner.header.objective)
+
+    @property
+    def _default(self) -> Setting:
+        assert self.reference is not None
+        return self.reference
 
     def change(self, setting: Setting, other: Setting) -> Change:
         """How `setting` lies to `other` in the verification."""
@@ -242,7 +325,7 @@ class Course:
             return None
         if self.tuner.header.search is Search.GRID:
             return self._grid()
-        return self._race() or self._play_off() if self._of(Stage.SEARCH) else self._first()
+        return self._race() or self._trim() or self._play_off() if self._of(Stage.SEARCH) else self._first()
 
     def _grid(self) -> Block | None:
         """Every setting once more; the first time however long it takes."""
@@ -306,6 +389,37 @@ class Course:
             if each.runs < MEMORY_RUNS and (each.peak_memory_bytes or math.inf) * (1 + MEMORY_MARGIN) <= limit
         }
         return tuple(sorted(bounds, key=lambda setting: bounds[setting])[:1])
+
+    def _trim(self) -> Block | None:
+        """The best setting beside simpler ones that were not tried: what they leave out may be needed or not."""
+        if self.leaders is None or self.leaders.winner == self.reference:
+            return None
+        cap, winner = self._cap_s, self.leaders.winner
+        new = self._candidates.may_tie(tuple(self._simpler(winner)))[:_NEW_PER_BLOCK]
+        again = (winner,) if self._is_gain_plain else (self._default, winner)
+        again_s = [self._took_s(setting) for setting in again]
+        if not new or not self._has_time(sum(again_s) + len(new) * (cap or max(again_s))):
+            return None
+        runs = [PlannedRun(setting=setting) for setting in again]
+        runs += [PlannedRun(setting=setting, cap_s=cap) for setting in new]
+        return self._block(Stage.SEARCH, runs)
+
+    def _simpler(self, winner: Setting) -> Iterator[Setting]:
+        """What was not tried of the winner's simplifications, and of theirs where they may be as fast as it."""
+        tried, seen, left = set(self.evidence.settings), {winner, self._default}, [winner]
+        while left:
+            for setting in simplifications(left.pop(0)):
+                if setting in seen:
+                    continue
+                seen.add(setting)
+                if setting not in tried:
+                    yield setting
+                elif self._may_be_as_fast(setting, winner):
+                    left.append(setting)
+
+    def _may_be_as_fast(self, setting: Setting, winner: Setting) -> bool:
+        known = self.evidence.estimate(setting)
+        return known is not None and known.runs > 0 and may_tie(self.evidence, setting, winner)
 
     def _play_off(self) -> Block | None:
         """The best settings among themselves, until one leads or the time that the verification leaves is over.
@@ -375,12 +489,13 @@ class Course:
 
         While there is nothing to verify, the whole budget is the search's.
         """
-        budget_s, verified = self.tuner.header.budget_s, self._verified()
+        budget_s, settings = self.tuner.header.budget_s, self._compared()
         if self.leaders is None:
             return budget_s
         if self._is_gain_plain:
-            return budget_s - self._first_look_s(verified)
-        return min(_SEARCH_SHARE * budget_s, budget_s - self._first_look_s(verified[:2]))
+            every_s = self._first_look_s(settings)
+            return budget_s - (every_s if every_s <= _SEARCH_SHARE * budget_s else self._first_look_s(settings[:3]))
+        return min(_SEARCH_SHARE * budget_s, budget_s - self._first_look_s(settings[:2]))
 
     def _is_over(self, settings: Sequence[Setting]) -> bool:
         """Whether there is no time for one more run of each of `settings`."""
@@ -401,34 +516,40 @@ class Course:
     def _took_s(self, setting: Setting) -> float:
         return median([trial.took_s for trial in self.trials if trial.setting == setting] or [0.0])
 
-    def _verified(self) -> tuple[Setting, ...]:
-        """The settings of the verification: the default, the winner and the runner-up."""
+    def _compared(self) -> tuple[Setting, ...]:
+        """The settings of the verification: the default, the one that is held against it, and the others."""
         if self.reference is None or self.finalists is None:
             return ()
-        found = (self.reference, self.finalists.winner, self.finalists.runner_up)
-        return tuple(dict.fromkeys(setting for setting in found if setting is not None))
+        return tuple(dict.fromkeys((self.reference, self.finalists.winner, *self.finalists.others)))
 
     def _verification(self) -> Block | None:
-        """The default and the winner in turn, and the runner-up where it can be seen as often as the first look takes.
+        """The default and the winner in turn, and beside them the others where there is time for `PAIRS_MIN` pairs.
 
-        After that the better of the two goes on alone with the default, for more pairs in the time that is left. The
-        first winner gets `PAIRS_MIN` pairs however long they take; one that takes its place has the time that is left.
+        After that the better one goes on alone with the default, for more pairs in the time that is left. The first
+        winner gets `PAIRS_MIN` pairs however long they take; one that takes its place has the time that is left.
         """
-        settings = self._verified()
+        settings = self._compared()
         if len(settings) < 2:  # noqa: PLR2004 (a comparison needs two)
             return None
-        blocks, pairs = self._number(Stage.VERIFICATION), self._blocks_of(settings[1])
+        pair, pairs = settings[:2], self._blocks_of(settings[1])
         is_short = pairs < PAIRS_MIN
-        is_owed = is_short and pairs == blocks
-        if not is_owed and self._is_over(settings[:2]):
+        is_owed = is_short and pairs == self._number(Stage.VERIFICATION)
+        if not is_owed and self._is_over(pair):
             return None
-        if not is_short and not self._wants_more(settings, pairs):
+        beside = tuple(self._beside(pair, settings[2:]))
+        if not is_short and not beside and not self._wants_more(pair, pairs):
             return None
-        takes_part = is_short and (self._blocks_of(settings[-1]) > 0 if pairs else self._has_time_for(settings))
-        return self._block(
-            Stage.VERIFICATION,
-            [PlannedRun(setting=setting) for setting in (settings if takes_part else settings[:2])],
-        )
+        return self._block(Stage.VERIFICATION, [PlannedRun(setting=setting) for setting in (*pair, *beside)])
+
+    def _beside(self, pair: Sequence[Setting], others: Sequence[Setting]) -> Iterator[Setting]:
+        """Those of `others` that can be seen `PAIRS_MIN` times beside `pair`, and the first look still be reached."""
+        rounds = max(self.looks.first - self._blocks_of(pair[1]), 0) + 1
+        ends_s = self._spent_s() + rounds * sum(map(self._took_s, pair))
+        for setting in others:
+            rounds_left = PAIRS_MIN - self._blocks_of(setting)
+            ends_s += (rounds_left + (rounds_left == PAIRS_MIN)) * self._took_s(setting)
+            if ends_s <= self.tuner.header.budget_s or rounds_left < PAIRS_MIN:
+                yield setting
 
     def _wants_more(self, settings: tuple[Setting, ...], pairs: int) -> bool:
         """Whether the verdict is open after so many pairs; or the gain's size, and the second look fits the time."""
@@ -436,13 +557,8 @@ class Course:
         if wants_more(changes, pairs, self.looks):
             return True
         first, second = PLAIN_LOOKS.pairs[:2]
-        more_s = (second - first + 1) * sum(self._took_s(setting) for setting in settings[:2])
+        more_s = (second - first + 1) * sum(self._took_s(setting) for setting in settings)
         return wants_size(changes, pairs) and self._spent_s() + more_s <= self.tuner.header.budget_s
-
-    def _has_time_for(self, settings: tuple[Setting, ...]) -> bool:
-        """Whether a runner-up can take part until `PAIRS_MIN`, and the first look still be reached."""
-        runner_up_s = (PAIRS_MIN + 1) * sum(self._took_s(setting) for setting in settings[2:])
-        return self._spent_s() + self._first_look_s(settings[:2]) + runner_up_s <= self.tuner.header.budget_s
 
     def _blocks_of(self, setting: Setting) -> int:
         """In how many blocks of the verification `setting` took part."""

@@ -1,0 +1,60 @@
+"""Which of several settings to recommend: of those that are about as fast, the one with the least memory.
+
+Where memory is alike too, the one with the fewest settings. Pure.
+"""
+
+import math
+from collections.abc import Sequence
+
+from s3bench.tune.evidence import Estimate, Evidence
+from s3bench.tune.setting import Setting
+from s3bench.tune.student import upper_quantile
+
+TOLERANCE = 0.02
+"""Settings whose values are no further apart than this count as equally fast."""
+
+MEMORY_TOLERANCE = 0.1
+"""Settings whose peaks are no further apart than this count as equally large."""
+
+TIE_RISK = 0.1
+"""The one-sided level at which a setting is no longer believed to be as fast as another one."""
+
+
+def preferred(estimates: Sequence[Estimate], reference: Setting) -> Estimate:
+    """The setting to recommend. `reference` is the default, from which changes are counted."""
+    fastest = min(each.value for each in estimates)
+    ties = [each for each in estimates if each.value <= fastest * (1 + TOLERANCE)]
+    least = min(map(_peak_bytes, ties))
+    small = [each for each in ties if _peak_bytes(each) <= least * (1 + MEMORY_TOLERANCE)]
+    return min(small, key=lambda each: (changes(each.setting, reference), each.value))
+
+
+def is_preferable(one: Estimate, other: Estimate, reference: Setting) -> bool:
+    """Whether `one` would be recommended rather than `other` if it is as fast: by less memory, or fewer settings."""
+    peak, limit = _peak_bytes(one) * (1 + MEMORY_TOLERANCE), _peak_bytes(other)
+    is_as_small = _peak_bytes(one) <= limit * (1 + MEMORY_TOLERANCE)
+    return peak < limit or (is_as_small and changes(one.setting, reference) < changes(other.setting, reference))
+
+
+def may_tie(evidence: Evidence, setting: Setting, fastest: Setting) -> bool:
+    """Whether `setting` may be as fast as `fastest`: the lower bound of their ratio does not exceed `TOLERANCE`."""
+    contrast = evidence.contrast(setting, fastest)
+    reach = upper_quantile(TIE_RISK, contrast.degrees_of_freedom) * contrast.standard_error
+    return contrast.log_ratio - reach <= math.log1p(TOLERANCE)
+
+
+def changes(setting: Setting, reference: Setting) -> int:
+    """How many things have to be set: each value, and another client than that of `reference`."""
+    return len(setting.values) + (setting.client != reference.client)
+
+
+def simplifications(setting: Setting) -> tuple[Setting, ...]:
+    """The settings that leave one of the values of `setting` at its default."""
+    return tuple(
+        Setting(client=setting.client, values=tuple(pair for pair in setting.values if pair != left_out))
+        for left_out in setting.values
+    )
+
+
+def _peak_bytes(estimate: Estimate) -> float:
+    return math.inf if estimate.peak_memory_bytes is None else float(estimate.peak_memory_bytes)
