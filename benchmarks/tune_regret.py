@@ -190,6 +190,11 @@ class Listed:
         random.Random(f"{self.header.seed} {number}").shuffle(order)
         return Block(stage=Stage.SEARCH, number=number, runs=tuple(PlannedRun(setting=setting) for setting in order))
 
+    def left_s(self, trials: Sequence[Trial]) -> float:
+        """Rounds have all the time that they take."""
+        del trials
+        return math.inf
+
 
 class Stand:
     """One scenario, with everything that its runs need."""

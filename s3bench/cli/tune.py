@@ -26,7 +26,7 @@ from s3bench.clients.store import Store
 from s3bench.errors import ClientNotFound, ExitCode, MachineError
 from s3bench.results.document import render_time
 from s3bench.results.redaction import redact
-from s3bench.run.disk import measure_disk, memory_directory
+from s3bench.run.disk import LIMIT_S, measure_disk, memory_directory
 from s3bench.run.endpoint import Emulated, Endpoint
 from s3bench.run.live import LiveEndpoint
 from s3bench.run.machine import machine_facts, machine_warnings
@@ -49,6 +49,9 @@ _POSITIVE_SECONDS = click.FloatRange(min=0, min_open=True)
 _PRICE = click.FloatRange(min=0)
 _SEEDS = 2**31
 _DISK_BYTES_MAX = 1 << 30
+_DISK_SHARE = 0.05
+"""Of the budget, that writing to the disk may take, and reading it."""
+
 _SPARE_BYTES = 512 << 20
 _ROOM_SHARE = 2.5
 """Of all bytes, how many a workspace in memory needs: fixtures, what lands beside them, and the emulator's copy."""
@@ -68,7 +71,7 @@ _ROOM_SHARE = 2.5
 @click.option("--endpoint-url", metavar="URL", help="This live S3, with your own credentials.")
 @click.option("--bucket", metavar="NAME", help="The bucket for --endpoint-url; only a prefix s3bench/... is touched.")
 @click.option("--tls", is_flag=True, help="HTTPS with --network, with a certificate of our own.")
-@click.option("--budget", metavar="DURATION", help=f"Time of all runs: 90s, 30m, 2h.  [default: {BUDGET}]")
+@click.option("--budget", metavar="DURATION", help=f"Time of the whole tuning: 90s, 30m, 2h.  [default: {BUDGET}]")
 @click.option("--max-memory", metavar="SIZE", help="Recommend nothing that needs more memory than this.")
 @click.option(
     "--objective",
@@ -131,23 +134,23 @@ def tune_command(**options: Any) -> None:
     works.
     """
     given = TuneOptions.of(options)
-    output = TuneOutput(given)
+    began_s, output = monotonic(), TuneOutput(given)
     if given.compare_clients:
         _compare(given, output)
         return
-    study = read_study(given.replay) if given.replay is not None else _tuned(given, output)
+    study = read_study(given.replay) if given.replay is not None else _tuned(given, output, began_s)
     answer = output.finish(study)
     raise click.exceptions.Exit(ExitCode.INCONCLUSIVE if answer.verdict is Verdict.UNSETTLED else ExitCode.DONE)
 
 
-def _tuned(options: TuneOptions, output: TuneOutput) -> Study:
+def _tuned(options: TuneOptions, output: TuneOutput, began_s: float) -> Study:
     if options.resume is not None:
         study = read_study(options.resume)
         if options.budget is not None:
             study = replace(study, header=replace(study.header, budget_s=options.budget_s))
         with StudyFile.go_on(options.resume) as file, ticker_for("s", quiet=options.quiet) as progress:
             clients = _clients([parse_client_spec(label) for label in study.header.clients], progress, is_picky=True)
-            return _run(options, study, clients, file, output, progress)
+            return _run(options, study, clients, file, output, progress, began_s)
     workload, specs = options.workload, options.specs
     _check_memory(options, workload)
     with ExitStack() as stack:
@@ -157,9 +160,9 @@ def _tuned(options: TuneOptions, output: TuneOutput) -> Study:
         for line in study.header.warnings:
             progress.say(f"warning: {line}")
         if options.study is None:
-            return _run(options, study, clients, None, output, progress)
+            return _run(options, study, clients, None, output, progress, began_s)
         file = stack.enter_context(StudyFile.begin(options.study, study.header, force=options.force))
-        return _run(options, study, clients, file, output, progress)
+        return _run(options, study, clients, file, output, progress, began_s)
 
 
 def _run(
@@ -169,12 +172,15 @@ def _run(
     file: StudyFile | None,
     output: TuneOutput,
     progress: Ticker,
+    began_s: float,
 ) -> Study:
     header = study.header
     tuner = Tuner(header=header, space=Space.of(header.clients, header.workload))
     try:
         with _bench(header) as bench:
-            for standing in run_study(bench, clients, tuner, study.trials, options.settings, now=monotonic):
+            for standing in run_study(
+                bench, clients, tuner, study.trials, options.settings, began_s=began_s, now=monotonic
+            ):
                 study = replace(study, trials=(*study.trials, standing.trial))
                 if file is not None:
                     file.keep(standing.trial)
@@ -186,7 +192,7 @@ def _run(
 
 
 def _tell(progress: Ticker, standing: Standing, study: Study) -> None:
-    trial, spent_s = standing.trial, sum(trial.took_s for trial in study.trials)
+    trial, spent_s = standing.trial, sum(trial.cost_s for trial in study.trials)
     doing = f"{standing.block.stage} {standing.block.number + 1}: {trial.setting}"
     progress.stands(doing, done=round(spent_s), total=max(round(study.header.budget_s), round(spent_s)))
     if trial.failure is not None:
@@ -253,7 +259,7 @@ def _header(options: TuneOptions, workload: Workload, clients: Mapping[str, Foun
         budget_s=options.budget_s,
         seed=SystemRandom().randrange(_SEEDS) if options.seed is None else options.seed,
         max_memory_bytes=options.max_memory_bytes,
-        disk=_disk_speed(workload, no_disk=options.no_disk),
+        disk=_disk_speed(workload, no_disk=options.no_disk, limit_s=_DISK_SHARE * options.budget_s),
         no_disk=options.no_disk,
         warnings=machine_warnings(facts),
     )
@@ -272,9 +278,12 @@ def _check_memory(options: TuneOptions, workload: Workload) -> None:
         )
 
 
-def _disk_speed(workload: Workload, *, no_disk: bool) -> DiskSpeed:
+def _disk_speed(workload: Workload, *, no_disk: bool, limit_s: float) -> DiskSpeed:
     disk = measure_disk(
-        _parent(workload, no_disk=no_disk), size_bytes=min(workload.total_bytes, _DISK_BYTES_MAX), now=monotonic
+        _parent(workload, no_disk=no_disk),
+        size_bytes=min(workload.total_bytes, _DISK_BYTES_MAX),
+        limit_s=min(limit_s, LIMIT_S),
+        now=monotonic,
     )
     return DiskSpeed(
         kind=disk.kind, size_bytes=disk.size_bytes, write=disk.write_bytes_per_s, read=disk.read_bytes_per_s

@@ -8,16 +8,19 @@ from functools import partial
 
 from s3bench.report.columns import Column
 from s3bench.report.load_cells import NOTHING, rate_text
-from s3bench.tune.answer import Answer, Figures
+from s3bench.spec.definition import AWS_CLI_KINDS
+from s3bench.tune.answer import Answer, ClientBest, Figures
 from s3bench.tune.obedience import KnobNote, Obedience
 from s3bench.tune.objective import Aim
+from s3bench.tune.preference import TOLERANCE
 from s3bench.tune.prediction import Prediction
 from s3bench.tune.verification import GAIN_OF_INTEREST, Change, Verdict
-from s3bench.tune.workload import Action, Workload
+from s3bench.tune.workload import Workload
 from s3bench.units import render_bytes, render_seconds
 
+SEARCHED = "search only"
 PREDICTIONS = "predictions, not measured: by a model fitted to these runs, with the range of its error"
-CLIENTS = "best of each client, by the search; proven is only what is recommended"
+CLIENTS = "best of each client; only what is recommended is proven"
 FRONT = "time against memory: settings that no other beats in both"
 TOLD = frozenset({Obedience.IGNORED, Obedience.ADJUSTED})
 """What is said of knobs in any case."""
@@ -34,7 +37,6 @@ _VALUE_LEGENDS = {
 }
 _WHOLE_PERCENTS_FROM = 0.0995  # 9.95 % is "10 %"
 _THREE_DIGITS_BELOW = 0.1
-_NEAR_SHARE = 0.5
 _SECONDS_PER_MINUTE = 60.0
 _MINUTES_FROM_S = 100.0
 
@@ -42,9 +44,35 @@ _MINUTES_FROM_S = 100.0
 def legend(answer: Answer) -> str:
     """What the figures are."""
     return (
-        f"medians of whole runs; {_VALUE_LEGENDS.get(Aim(answer.objective), '')}real, user and sys as time(1) prints "
-        "them; 95 %: interval of real; Gb/s: all object data over real, 10^9 bits; memory: the most that any run needed"
+        f"{_VALUE_LEGENDS.get(Aim(answer.objective), '')}real, user and sys as time(1) prints them; real: in an average "
+        "round of the verification, by all runs of the setting, so that all settings can be compared; 95 %: interval of "
+        "real; user, sys and requests: medians; Gb/s: all object data over real, 10^9 bits; memory: the most that any "
+        f"run needed; runs: all, and those of the verification; {SEARCHED}: few runs, among which the best were lucky"
     )
+
+
+def choice_words(answer: Answer) -> str:
+    """Why the recommended setting was preferred to the runner-up; empty where the default is recommended."""
+    if answer.recommended.setting == answer.default.setting or answer.runner_up is None:
+        return ""
+    return (
+        f"settings within {TOLERANCE * 100:g} % of the fastest count as equally fast: of these the one with the least "
+        "memory is recommended, and of equals that with the fewest settings"
+    )
+
+
+def cli_best(answer: Answer) -> ClientBest | None:
+    """The aws-cli at its best, where another client is recommended: for those who want to stay with it."""
+    if answer.recommended.setting.kind in AWS_CLI_KINDS:
+        return None
+    own = [each for each in answer.clients if each.best.setting.kind in AWS_CLI_KINDS and each.best.value is not None]
+    return min(own, key=lambda each: each.best.value or 0.0, default=None)
+
+
+def cli_words(best: ClientBest, answer: Answer) -> str:
+    """What is said above the lines for the best setting of the aws-cli."""
+    proof = "" if best.best.verified else f", {SEARCHED}"
+    return f"to stay with aws-cli: {best.best.setting} ({value_text(best.best, unit=answer.unit)}{proof})"
 
 
 def verdict_words(answer: Answer) -> str:
@@ -85,7 +113,10 @@ def subject_lines(answer: Answer) -> Iterator[str]:
     limit = f", at most {render_bytes(answer.max_memory_bytes)} of memory" if answer.max_memory_bytes else ""
     yield f"objective {answer.objective}{limit}; {answer.runs:,} runs, {duration_text(answer.measured_s)} of measuring"
     if answer.lead is not None and answer.runner_up is not None:
-        yield f"against the runner-up: {change_words(answer.lead, answer.objective)}"
+        memory = _memory_words(answer.candidate, answer.runner_up)
+        yield f"against the runner-up: {change_words(answer.lead, answer.objective)}{memory}"
+    if chosen := choice_words(answer):
+        yield chosen
 
 
 def workload_words(workload: Workload) -> str:
@@ -123,7 +154,7 @@ def figure_columns(rows: Sequence[Figures], answer: Answer) -> Iterator[Column]:
     yield column("Gb/s", 0, lambda row: gigabits_text(None if row.was_capped else row.gigabits_per_s))
     yield column("memory", 0, lambda row: bytes_text(row.peak_memory))
     yield column("requests", 4, lambda row: NOTHING if row.requests is None else f"{row.requests:,}")
-    yield column("runs", 4, lambda row: f"{row.runs}")
+    yield column("runs", 1, runs_text)
 
 
 def setting_words(figures: Figures, answer: Answer) -> str:
@@ -174,20 +205,26 @@ def prediction_words(prediction: Prediction) -> str:
     return f"about {render_seconds(prediction.time_s)} ({span}): {where}; {prediction.setting}{doubts}"
 
 
+def runs_text(figures: Figures) -> str:
+    """All whole runs, and how many of them the verification made: `16 (10)`, or `3, search only`."""
+    return f"{figures.runs} ({figures.verified})" if figures.verified else f"{figures.runs}, {SEARCHED}"
+
+
+def _memory_words(one: Figures, other: Figures) -> str:
+    """How the memory of one setting lies to another's: `, 51 % less memory`."""
+    if not one.peak_memory or not other.peak_memory:
+        return ""
+    share = one.peak_memory / other.peak_memory - 1
+    return f", {percent_text(abs(share))} {'less' if share < 0 else 'more'} memory"
+
+
 def disk_words(answer: Answer) -> str:
-    """What the disk does by itself, and how much of that the recommended setting needs; empty where not measured."""
+    """What the disk does by itself; empty where not measured. How much of it was needed is in the bottleneck's evidence."""
     disk = answer.disk
     if disk is None:
         return ""
     read = "reading not measured" if disk.read is None else f"reads {render_bytes(disk.read)}/s"
-    known = f"{disk.kind} writes {render_bytes(disk.write)}/s, {read} ({render_bytes(disk.size_bytes)} each)"
-    is_read = answer.workload.action is not Action.DOWNLOAD
-    speed, time_s = (disk.read if is_read else disk.write), answer.recommended.time
-    if not speed or not time_s:
-        return known
-    share = answer.workload.total_bytes / time_s / speed
-    taken = f"the transfer takes {percent_text(share)} of its {'reading' if is_read else 'writing'} speed"
-    return f"{known}; {taken}: {_nearness_words(share)}"
+    return f"{disk.kind} writes {render_bytes(disk.write)}/s, {read} ({render_bytes(disk.size_bytes)} each)"
 
 
 def value_text(figures: Figures, *, unit: str) -> str:
@@ -252,12 +289,6 @@ def duration_text(seconds: float) -> str:
 def slower_than(objective: str) -> str:
     """What a percentage above the best is: `more time`."""
     return _words_of(objective)[1]
-
-
-def _nearness_words(share: float) -> str:
-    if share > 1:
-        return "more than it gives, so the page cache had its part"
-    return "near enough for the disk to have its part in these times" if share >= _NEAR_SHARE else "far from its limit"
 
 
 def _value_heading(answer: Answer) -> str:

@@ -18,6 +18,7 @@ def render_markdown(answer: Answer) -> str:
         *list_lines(words.subject_lines(answer)),
         "",
         *_recipes(answer.recipes),
+        *_cli_recipes(answer),
         *_roles(answer),
         *_bottleneck(answer),
         *_clients(answer),
@@ -38,6 +39,13 @@ def _recipes(recipes: Iterable[Recipe]) -> Iterator[str]:
         yield ""
         yield from fenced_lines(recipe.lines, language="python" if recipe.where == PYTHON else "sh")
         yield ""
+
+
+def _cli_recipes(answer: Answer) -> Iterator[str]:
+    """What to paste for the aws-cli where another client is recommended."""
+    best = words.cli_best(answer)
+    if best is not None:
+        yield from (escaped(words.cli_words(best, answer)).capitalize(), "", *_recipes(best.recipes))
 
 
 def _roles(answer: Answer) -> Iterator[str]:
@@ -84,7 +92,7 @@ def _clients(answer: Answer) -> Iterator[str]:
         names = Column(heading="client", cells=tuple(each.client for each in answer.clients))
         first = [names, Column(heading="its default", cells=defaults)]
         yield from _figures(first, [each.best for each in answer.clients], answer)
-    for each in answer.clients:
+    for each in (each for each in answer.clients if each != words.cli_best(answer)):
         others = [made for made in each.recipes if made not in answer.recipes]
         yield from folded_lines(f"to paste for {each.client}", list(_recipes(others))[:-1])
 

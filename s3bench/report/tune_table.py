@@ -31,6 +31,7 @@ def render_answer(answer: Answer, *, width: int, color: bool, verbose: bool = Fa
         paint(printable(words.verdict_words(answer)), f"{BOLD};{_STYLES[answer.verdict]}"),
         *(f"{_INDENT}{printable(line)}" for line in words.subject_lines(answer)),
         *_recipe_lines(answer.recipes, paint),
+        *_cli_lines(answer, paint),
         *_role_lines(answer, width, paint),
         *_bottleneck_lines(answer, paint),
         *_client_lines(answer, width, paint, verbose=verbose),
@@ -48,6 +49,16 @@ def _recipe_lines(recipes: Iterable[Recipe], paint: _Paint) -> Iterator[str]:
         yield ""
         yield paint(printable(f"to paste, {recipe.where}: {recipe.setting}"), BOLD)
         yield from (printable(line) for line in recipe.lines)
+
+
+def _cli_lines(answer: Answer, paint: _Paint) -> Iterator[str]:
+    """What to paste for the aws-cli where another client is recommended."""
+    best = words.cli_best(answer)
+    if best is not None:
+        for recipe in best.recipes:
+            yield ""
+            yield paint(printable(f"to paste, {recipe.where}, {words.cli_words(best, answer)}"), BOLD)
+            yield from (printable(line) for line in recipe.lines)
 
 
 def _role_lines(answer: Answer, width: int, paint: _Paint) -> Iterator[str]:
@@ -117,7 +128,7 @@ def _client_lines(answer: Answer, width: int, paint: _Paint, *, verbose: bool) -
         first = Column(heading="its default", cells=defaults)
         yield from _table_lines(first, [each.best for each in answer.clients], answer, width, paint, is_brief=True)
     if verbose:
-        for each in answer.clients:
+        for each in (each for each in answer.clients if each != words.cli_best(answer)):
             yield from _recipe_lines((made for made in each.recipes if made not in answer.recipes), paint)
 
 

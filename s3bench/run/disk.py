@@ -22,7 +22,7 @@ from s3bench.units import render_bytes
 
 SIZE_BYTES_MAX = 1 << 30
 LIMIT_S = 5.0
-"""Writing ends after this time, and so does reading; what was moved until then is rated."""
+"""Unless told otherwise, writing ends after this time, and so does reading; what was moved until then is rated."""
 
 _PIECE_BYTES = 1 << 20
 _NOISE_BYTES = 32 << 20  # made before the clock starts; a disk's own compression does not look that far back
@@ -51,10 +51,10 @@ class Disk:
     read_bytes_per_s: float | None
 
 
-def measure_disk(directory: Path, *, size_bytes: int, now: Callable[[], float]) -> Disk:
+def measure_disk(directory: Path, *, size_bytes: int, limit_s: float = LIMIT_S, now: Callable[[], float]) -> Disk:
     """Write a file of random bytes in `directory`, one piece after another, and read it back from the disk.
 
-    At most `size_bytes`, 1 GiB, a quarter of the free space, and what is written within 5 s; in whole MiB. The file has
+    At most `size_bytes`, 1 GiB, a quarter of the free space, and what is written within `limit_s`; in whole MiB. The file has
     no name, so it is gone with this process, however that ends. `now` gives seconds. Raises `MachineError` when nothing
     can be written.
     """
@@ -64,9 +64,9 @@ def measure_disk(directory: Path, *, size_bytes: int, now: Callable[[], float]) 
         with tempfile.TemporaryFile(dir=directory, buffering=0) as file:
             size_bytes = min(size_bytes, SIZE_BYTES_MAX, _free_bytes(directory) // _FREE_SHARE)
             fd, began_s = file.fileno(), now()
-            written_bytes = _write(fd, noise, max(1, size_bytes // _PIECE_BYTES), until_s=began_s + LIMIT_S, now=now)
+            written_bytes = _write(fd, noise, max(1, size_bytes // _PIECE_BYTES), until_s=began_s + limit_s, now=now)
             ended_s = now()
-            read = None if kind in _UNREADABLE or not _forget(fd, written_bytes) else _read_rate(fd, now)
+            read = None if kind in _UNREADABLE or not _forget(fd, written_bytes) else _read_rate(fd, limit_s, now)
     except OSError as error:
         raise MachineError(
             f"the speed of the disk below {directory} cannot be measured", str(error), "name a directory with room"
@@ -154,11 +154,11 @@ def _write_all(fd: int, data: memoryview) -> int:
     return len(data)
 
 
-def _read_rate(fd: int, now: Callable[[], float]) -> float:
+def _read_rate(fd: int, limit_s: float, now: Callable[[], float]) -> float:
     """Read from the start on, to the end or until the time is up, in bytes per second."""
     buffer = bytearray(_PIECE_BYTES)
     began_s, read_bytes = now(), 0
-    while (count := os.preadv(fd, [buffer], read_bytes)) and now() - began_s < LIMIT_S:
+    while (count := os.preadv(fd, [buffer], read_bytes)) and now() - began_s < limit_s:
         read_bytes += count
     return read_bytes / (now() - began_s)
 

@@ -60,11 +60,15 @@ class Limit(StrEnum):
     CORE = "one core (Python's interpreter lock)"
     DISK = "disk"
     START_UP = "start-up of the client"
+    NONE = "no single limit"
     UNKNOWN = "unknown"
 
 
 class Bottleneck(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`limit` bounds the transfer; `evidence` tells by which figures, `remedies` what would move it, in words."""
+    """`limit` bounds the transfer; `evidence` tells by which figures, `remedies` what would move it, in words.
+
+    Where no limit was reached, the evidence begins with the nearest one, and `remedies` are for that.
+    """
 
     limit: Limit
     evidence: tuple[str, ...]
@@ -122,7 +126,7 @@ def find_bottleneck(
     disk: DiskSpeed | None,
     cores: int,
 ) -> Bottleneck:
-    """The limit that the runs of one setting came nearest to, if they reached any.
+    """The limit that the runs of one setting came nearest to; `Limit.NONE` where they reached none of those known.
 
     `network` is the model that was imposed, `disk` the speed of the workspaces' file system, `cores` how many the
     client might use. All figures are told, the nearest limit first.
@@ -131,10 +135,12 @@ def find_bottleneck(
         return Bottleneck(limit=Limit.UNKNOWN, evidence=("no run to read it from",), remedies=())
     run = _medians(measurements, setting, workload)
     signs = sorted(_signs(run, network, disk, cores), key=lambda sign: -sign.nearness)
-    reached = [sign for sign in signs if sign.nearness >= 1]
     evidence = (*(sign.said for sign in signs), *_warnings(run, cores))
-    remedies = tuple(dict.fromkeys(words for sign in reached[:1] for words in sign.remedies))
-    return Bottleneck(limit=reached[0].limit if reached else Limit.UNKNOWN, evidence=evidence, remedies=remedies)
+    if not signs:
+        return Bottleneck(limit=Limit.UNKNOWN, evidence=evidence, remedies=())
+    nearest = signs[0]
+    limit = nearest.limit if nearest.nearness >= 1 else Limit.NONE
+    return Bottleneck(limit=limit, evidence=evidence, remedies=tuple(dict.fromkeys(nearest.remedies)))
 
 
 def _medians(measurements: Sequence[Measurement], setting: Setting, workload: Workload) -> _Run:
@@ -275,7 +281,8 @@ def _disk(run: _Run, disk_bytes_per_s: float) -> _Sign:
         limit=Limit.DISK,
         share=share,
         threshold=DISK_SHARE,
-        said=f"disk: {_rate(run.bytes_per_s)} of the {_rate(disk_bytes_per_s)} that it can {does} ({share:.0%})",
+        said=f"disk: {_rate(run.bytes_per_s)} in the transfer, of the {_rate(disk_bytes_per_s)} that it can {does} "
+        f"({share:.0%}){': more than it gives, so the page cache had its part' if share > 1 else ''}",
         remedies=("a faster disk, or a file system in memory",),
     )
 

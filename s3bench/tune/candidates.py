@@ -36,7 +36,11 @@ class Candidates:
     @cached_property
     def known(self) -> tuple[Estimate, ...]:
         """What the search showed of settings of clients that work, best first."""
-        return tuple(each for each in self.evidence.estimates() if each.setting.client in self.space.knobs)
+        return tuple(
+            each
+            for each in self.evidence.estimates()
+            if each.setting.client in self.space.knobs and self.space.holds(each.setting)
+        )
 
     @cached_property
     def improving(self) -> tuple[Setting, ...]:

@@ -3,13 +3,14 @@
 Owns which figures stand for a setting, and what is recommended. Pure.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from statistics import median
 
 from msgspec.structs import replace
 
-from s3bench.errors import S3BenchError
+from s3bench.errors import ExitCode, S3BenchError
 from s3bench.results.measurement import Measurement
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.tune.answer import Answer, ClientBest, Figures
@@ -24,20 +25,27 @@ from s3bench.tune.race import MEMORY_MARGIN, find_leaders
 from s3bench.tune.recipe import recipes_of
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
-from s3bench.tune.study import Header, Stage, Study
+from s3bench.tune.study import Header, Search, Stage, Study
 from s3bench.tune.transfer_model import fit
 from s3bench.tune.tuner import Course, Tuner
 from s3bench.tune.verification import Change, Verdict, median_interval, verdict_on
 from s3bench.tune.workload import Workload
-from s3bench.units import render_bytes
+from s3bench.units import render_bytes, render_seconds
 
 _BITS = 8
+_RUNS_MIN = 30  # of each client, for a tuning of some use: probes, a small search, and pairs
 _GIGA = 1e9
 
 
 def conclude(study: Study, others: Sequence[tuple[Workload, NetworkModel | None]] = ()) -> Answer:
     """Draw the answer; with `others`, predictions for these too. Raises `S3BenchError` when no client works."""
     return _Conclusion(study).answer(others)
+
+
+class TooLittleTime(S3BenchError):
+    """The budget was over before settings could be compared."""
+
+    exit_code = ExitCode.INCONCLUSIVE
 
 
 class _Conclusion:
@@ -181,6 +189,8 @@ class _Conclusion:
         limit_bytes = self._header.max_memory_bytes
         known = [setting for setting in self._course.evidence.settings if self._peaks_bytes(setting)]
         too_large = [setting for setting in known if not self._course.keeps_memory(setting)]
+        if not self._course.evidence.trials and not self._failures():
+            return self._too_little_time()
         if limit_bytes is None or not too_large:
             return S3BenchError(
                 "no client moved the files",
@@ -195,6 +205,17 @@ class _Conclusion:
             f"of {len(too_large)} settings, {nearest} came nearest: {_range_of(peaks)}; since peaks vary, "
             f"{render_bytes(self._course.peak_bound_bytes(nearest))} cannot be ruled out",
             f"allow more, {'measure longer with a larger --budget, ' if may_fit else ''}or name other --clients",
+        )
+
+    def _too_little_time(self) -> TooLittleTime:
+        times_s = [trial.took_s for trial in self._trials]
+        one_s = max(times_s, default=self._header.budget_s)
+        enough_s = _RUNS_MIN * one_s * len(self._header.clients)
+        made = f"{len(times_s)} {'run' if len(times_s) == 1 else 'runs'} of up to {render_seconds(one_s)}"
+        return TooLittleTime(
+            f"the budget of {render_seconds(self._header.budget_s)} was over before any settings could be compared",
+            f"there was time for {made}" if times_s else "not even one run of the defaults was over by then",
+            f"give more time, such as --budget {math.ceil(enough_s)}s, or name fewer --clients",
         )
 
     def _clients(self, table: Sequence[Figures]) -> Iterator[ClientBest]:
@@ -222,7 +243,10 @@ class _Conclusion:
         )
 
     def _doubts(self, recommended: Setting) -> Iterator[str]:
-        """The doubts of the runs behind the recommendation."""
+        """What the time was too short for, and the doubts of the runs behind the recommendation."""
+        tried, grid = len(self._course.evidence.settings), len(self._course.space.grid())
+        if self._header.search is Search.GRID and tried < grid:
+            yield f"the budget was over after {tried} of the {grid} settings of the grid"
         runs = self._measurements(recommended)
         said = [warning for run in runs for warning in run.warnings]
         for kind in dict.fromkeys(warning.partition(":")[0] for warning in said):

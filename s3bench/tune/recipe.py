@@ -15,7 +15,7 @@ import msgspec
 from s3bench.clients.client import release_of, transfer_client_word
 from s3bench.spec.definition import AWS_CLI_KINDS, ClientKind
 from s3bench.tune.knob import MIB
-from s3bench.tune.setting import Setting, render_value
+from s3bench.tune.setting import Setting, config_value, render_value
 
 SHELL = "shell"
 PYTHON = "Python"
@@ -52,7 +52,7 @@ def _aws_cli_lines(setting: Setting) -> Iterator[str]:
     if engine:
         yield f"aws configure set default.s3.preferred_transfer_client {engine}"
     for name, value in setting.values:
-        yield f"aws configure set default.s3.{name} {render_value(name, value)}"
+        yield f"aws configure set default.s3.{name} {config_value(name, value)}"
     if setting.is_default:
         yield f"# nothing {'else ' if engine else ''}to set: all {'other ' if engine else ''}s3 settings keep defaults"
 

@@ -11,6 +11,7 @@ from s3bench.spec.definition import ClientKind
 from s3bench.tune.knob import QUANTITIES, Quantity
 
 _PREFIXES = ("", "K", "M", "G")
+_BITS = 8
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,22 +54,27 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 def config_of(setting: Setting) -> str:
     """The AWS config file under which the client runs as `setting` says; s5cmd's knobs stand in a block of its own."""
     block = "s5cmd" if setting.kind is ClientKind.S5CMD else "s3"
-    lines = [f"    {name} = {render_value(name, value)}" for name, value in setting.values]
+    lines = [f"    {name} = {config_value(name, value)}" for name, value in setting.values]
     return "\n".join(("[default]", *((f"{block} =", *lines) if lines else ()))) + "\n"
 
 
 def render_value(name: str, value: int) -> str:
-    """`value` of the knob `name` as the AWS config writes it: `16MB` (powers of 1,024), `5Gb/s`, `20`."""
+    """`value` of the knob `name` for people: `16MB` (powers of 1,024, as in the AWS config), `5Gb/s` (10^9 bits), `20`."""
     quantity = QUANTITIES[name]
     if quantity is Quantity.COUNT:
         return str(value)
     if quantity is Quantity.RATE:
-        return f"{_scaled(value * 8)}b/s"
-    return f"{_scaled(value)}B"
+        return f"{_scaled(value * _BITS, 1000)}b/s"
+    return f"{_scaled(value, 1024)}B"
 
 
-def _scaled(value: int) -> str:
+def config_value(name: str, value: int) -> str:
+    """`value` of the knob `name` as the AWS config takes it: rates as bytes, since `Gb` is 2^30 bits to aws-cli."""
+    return f"{value}B/s" if QUANTITIES[name] is Quantity.RATE else render_value(name, value)
+
+
+def _scaled(value: int, step: int) -> str:
     power = 0
-    while power < len(_PREFIXES) - 1 and value and value % 1024 == 0:
-        value, power = value // 1024, power + 1
+    while power < len(_PREFIXES) - 1 and value and value % step == 0:
+        value, power = value // step, power + 1
     return f"{value}{_PREFIXES[power]}"

@@ -43,6 +43,11 @@ class Space:
         defaults = {knob.name: knob.default for knob in self.knobs[client]}
         return Setting.of(client, {name: value for name, value in values.items() if value != defaults.get(name)})
 
+    def holds(self, setting: Setting) -> bool:
+        """Whether `setting` is one of the space: a study of another version may have values that are not tried now."""
+        choices = {knob.name: knob.choices for knob in self.knobs.get(setting.client, ())}
+        return all(value in choices.get(name, ()) for name, value in setting.values)
+
     def value(self, setting: Setting, knob: Knob) -> int | None:
         """What `knob` stands at under `setting`."""
         given = setting.get(knob.name)
@@ -82,6 +87,14 @@ class Space:
             self.setting(setting.client, {**dict(setting.values), knob.name: value})
             for knob in self.knobs[setting.client]
             for value in _near(knob, knob.choices.index(self.value(setting, knob)))
+        )
+
+    def smaller(self, setting: Setting) -> tuple[Setting, ...]:
+        """The neighbours of `setting` with less of one main knob: fewer requests at once, or smaller parts."""
+        return tuple(
+            self.setting(setting.client, {**dict(setting.values), knob.name: knob.choices[at - 1]})
+            for knob in self.main(setting.client)
+            if (at := knob.choices.index(self.value(setting, knob))) > 0
         )
 
 

@@ -84,6 +84,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     `block` numbers the rounds of a stage; runs of one block were made next to each other, in random order, and are
     compared with each other. `took_s` is what it cost the study: the run, and making ready before it. A run that was
     ended because it took longer than `cap_s` has `was_capped`: it is known to be slower than that, and nothing else.
+    `set_up_s` is what passed before the first run of a session: finding clients, measuring the disk, making files.
     """
 
     number: int
@@ -95,6 +96,12 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     was_capped: bool = False
     measurement: Measurement | None = None
     failure: Failure | None = None
+    set_up_s: float = 0.0
+
+    @property
+    def cost_s(self) -> float:
+        """What it takes of the budget."""
+        return self.took_s + self.set_up_s
 
 
 class Study(msgspec.Struct, frozen=True, kw_only=True):

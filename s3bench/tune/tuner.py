@@ -52,6 +52,9 @@ from s3bench.tune.verification import (
 RACERS_MAX = 4
 """How many settings are run again in every block, the default not counted."""
 
+OVERRUN = 1.05
+"""A study is ended after so many times its budget: what was planned within the budget may take a little longer."""
+
 CHALLENGERS_MAX = 3
 """How many settings run beside the winner in the verification, the default not counted."""
 
@@ -91,6 +94,10 @@ class Planner(Protocol):
         """What to run after `trials`; `None` at the end."""
         ...
 
+    def left_s(self, trials: Sequence[Trial]) -> float:
+        """The time in which the study has to be over; infinite where nothing bounds it."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rounds:
@@ -108,6 +115,10 @@ class Rounds:
         random.Random(f"{self.header.seed} {number}").shuffle(runs)  # noqa: S311 (an order, not a secret)
         return Block(stage=Stage.SEARCH if number else Stage.PROBE, number=number, runs=tuple(runs))
 
+    def left_s(self, trials: Sequence[Trial]) -> float:  # noqa: ARG002 (it is the same after any trials)
+        """As many rounds as were asked for have all the time that they take."""
+        return math.inf
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tuner:
@@ -118,6 +129,8 @@ class Tuner:
 
     def next_block(self, trials: Sequence[Trial]) -> Block | None:
         """What is left of the block in which `trials` end, or the one after it; `None` when all is known."""
+        if trials and self.left_s(trials) <= 0:
+            return None
         if trials:
             last = trials[-1]
             before = [trial for trial in trials if (trial.stage, trial.block) != (last.stage, last.block)]
@@ -128,6 +141,10 @@ class Tuner:
             if left:
                 return replace(block, runs=left)
         return Course(tuner=self, trials=tuple(trials)).plan()
+
+    def left_s(self, trials: Sequence[Trial]) -> float:
+        """The time until the study is ended, whatever runs then."""
+        return OVERRUN * self.header.budget_s - sum(trial.cost_s for trial in trials)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,36 +236,38 @@ class Course:
     @cached_property
     def _verified(self) -> tuple[Estimate, ...]:
         """The settings that may be recommended by the pairs that they have, and what their runs showed."""
-        return tuple(
-            self.estimate(each.setting) or each
-            for each in contenders(self.measured, keeps=self.keeps_memory)
-            if each.setting != self.reference and self._blocks_of(each.setting) >= PAIRS_MIN
-        )
+        every = self._contenders(self.measured)
+        return tuple(each for each in every if self._blocks_of(each.setting) >= PAIRS_MIN)
 
     def _others(self, winner: Setting, fastest: Setting) -> tuple[Setting, ...]:
         """What runs beside `winner`: what would be preferred to it if it is as fast as `fastest`, and the runner-up.
 
-        Those that are expected to be fastest come first.
+        First what is preferred by all figures so far, then those that are expected to be fastest.
         """
-        found, known = self.leaders, self.estimate(winner)
+        found, known = self.leaders, self._estimate(winner)
         assert found is not None
         assert known is not None
-        challengers = (
-            each.setting
-            for each in contenders(self.measured, keeps=self.keeps_memory)
-            if each.setting not in {winner, self.reference}
-            and is_preferable(self.estimate(each.setting) or each, known, self._default)
+        challengers = [
+            each
+            for each in self._contenders(self.measured)
+            if each.setting != winner
+            and is_preferable(each, known, self._default)
             and may_tie(self.measured, each.setting, fastest)
-        )
-        every = dict.fromkeys((*challengers, found.runner_up))
-        open_ones = (each for each in every if each not in {None, winner} and self._blocks_of(each) < PAIRS_MIN)
-        return tuple(islice((each for each in open_ones if each is not None), CHALLENGERS_MAX))
+        ]
+        first = preferred((known, *challengers), self._default)
+        every = dict.fromkeys((first.setting, *(each.setting for each in challengers), found.runner_up))
+        still = (each for each in every if each is not None and each != winner and self._blocks_of(each) < PAIRS_MIN)
+        return tuple(islice(still, CHALLENGERS_MAX))
 
-    def estimate(self, setting: Setting) -> Estimate | None:
-        """What the search and the verification showed of a setting together; the peak is that of all its runs."""
-        known = self.measured.estimate(setting)
-        peak = max(self.everything.peaks_bytes(setting), default=None) if known else None
-        return known and replace(known, peak_memory_bytes=None if peak is None else math.ceil(peak))
+    def _contenders(self, evidence: Evidence) -> Iterator[Estimate]:
+        """The settings that may be recommended rather than the default, the fastest first."""
+        for each in contenders(evidence, keeps=self.keeps_memory):
+            if each.setting != self.reference:
+                peak = max(self.everything.peaks_bytes(each.setting), default=None)
+                yield replace(each, peak_memory_bytes=None if peak is None else math.ceil(peak))
+
+    def _estimate(self, setting: Setting) -> Estimate | None:
+        return next((each for each in self._contenders(self.measured) if each.setting == setting), None)
 
     @cached_property
     def measured(self) -> Evidence:
@@ -335,18 +354,18 @@ class Course:
         return self._block(Stage.SEARCH, [PlannedRun(setting=setting) for setting in grid])
 
     def _first(self) -> Block | None:
-        """The defaults of every client, and a few settings of each that the probes do not rule out."""
+        """The defaults of every client, and a few settings of each that the probes do not rule out, if there is time."""
         probed = Evidence.of(self._of(Stage.PROBE), self.tuner.header.objective)
         cap = cap_s(probed, max_memory_bytes=self.tuner.header.max_memory_bytes)
         hopeful = frozenset(self._hopeful(probed))
-        return self._block(
-            Stage.SEARCH,
-            [
-                PlannedRun(setting=setting, cap_s=None if setting.is_default else cap)
-                for setting in self.space.starts()
-                if setting.is_default or setting.client in hopeful
-            ],
-        )
+        settings = [each for each in self.space.starts() if each.is_default or each.client in hopeful]
+        budget_s, ends_s, runs = self.tuner.header.budget_s, self._spent_s(), []
+        for setting in sorted(settings, key=lambda each: not each.is_default):
+            default_s = self._took_s(Setting(client=setting.client))
+            ends_s += default_s if setting.is_default else min(default_s, cap or math.inf)
+            if ends_s <= (budget_s if setting.is_default else _SEARCH_SHARE * budget_s):
+                runs.append(PlannedRun(setting=setting, cap_s=None if setting.is_default else cap))
+        return self._block(Stage.SEARCH, runs)
 
     def _hopeful(self, probed: Evidence) -> Iterator[str]:
         """The clients that may beat the best probe: not those whose start-up and bytes alone take longer than it."""
@@ -391,11 +410,14 @@ class Course:
         return tuple(sorted(bounds, key=lambda setting: bounds[setting])[:1])
 
     def _trim(self) -> Block | None:
-        """The best setting beside simpler ones that were not tried: what they leave out may be needed or not."""
+        """The best setting beside smaller and simpler ones that were not tried, as long as they are as fast."""
         if self.leaders is None or self.leaders.winner == self.reference:
             return None
         cap, winner = self._cap_s, self.leaders.winner
-        new = self._candidates.may_tie(tuple(self._simpler(winner)))[:_NEW_PER_BLOCK]
+        chosen = preferred(tuple(self._contenders(self.evidence)), self._default).setting
+        smaller = dict.fromkeys((*simplifications(winner), *simplifications(chosen), *self._smaller(chosen)))
+        untried = [setting for setting in smaller if setting not in self.evidence.settings]
+        new = self._candidates.may_tie(untried)[:_NEW_PER_BLOCK]
         again = (winner,) if self._is_gain_plain else (self._default, winner)
         again_s = [self._took_s(setting) for setting in again]
         if not new or not self._has_time(sum(again_s) + len(new) * (cap or max(again_s))):
@@ -404,22 +426,8 @@ class Course:
         runs += [PlannedRun(setting=setting, cap_s=cap) for setting in new]
         return self._block(Stage.SEARCH, runs)
 
-    def _simpler(self, winner: Setting) -> Iterator[Setting]:
-        """What was not tried of the winner's simplifications, and of theirs where they may be as fast as it."""
-        tried, seen, left = set(self.evidence.settings), {winner, self._default}, [winner]
-        while left:
-            for setting in simplifications(left.pop(0)):
-                if setting in seen:
-                    continue
-                seen.add(setting)
-                if setting not in tried:
-                    yield setting
-                elif self._may_be_as_fast(setting, winner):
-                    left.append(setting)
-
-    def _may_be_as_fast(self, setting: Setting, winner: Setting) -> bool:
-        known = self.evidence.estimate(setting)
-        return known is not None and known.runs > 0 and may_tie(self.evidence, setting, winner)
+    def _smaller(self, setting: Setting) -> tuple[Setting, ...]:
+        return self.space.smaller(setting) if self.space.holds(setting) else ()
 
     def _play_off(self) -> Block | None:
         """The best settings among themselves, until one leads or the time that the verification leaves is over.
@@ -497,12 +505,12 @@ class Course:
             return budget_s - (every_s if every_s <= _SEARCH_SHARE * budget_s else self._first_look_s(settings[:3]))
         return min(_SEARCH_SHARE * budget_s, budget_s - self._first_look_s(settings[:2]))
 
-    def _is_over(self, settings: Sequence[Setting]) -> bool:
-        """Whether there is no time for one more run of each of `settings`."""
-        return self._spent_s() + sum(self._took_s(setting) for setting in settings) > self.tuner.header.budget_s
+    def _is_over(self, settings: Sequence[Setting], share: float) -> bool:
+        """Whether there is no time for one more run of each of `settings`, within `share` times the budget."""
+        return self._spent_s() + sum(map(self._took_s, settings)) > share * self.tuner.header.budget_s
 
     def _spent_s(self) -> float:
-        return sum(trial.took_s for trial in self.trials)
+        return sum(trial.cost_s for trial in self.trials)
 
     def _block_s(self) -> float:
         """The time that one more block of the race will take, at the most: a new setting is ended at its cap."""
@@ -525,8 +533,8 @@ class Course:
     def _verification(self) -> Block | None:
         """The default and the winner in turn, and beside them the others where there is time for `PAIRS_MIN` pairs.
 
-        After that the better one goes on alone with the default, for more pairs in the time that is left. The first
-        winner gets `PAIRS_MIN` pairs however long they take; one that takes its place has the time that is left.
+        After that the better one goes on alone with the default, for more pairs in the time that is left. For the
+        `PAIRS_MIN` pairs of the first winner, the budget may be overstepped by `OVERRUN`.
         """
         settings = self._compared()
         if len(settings) < 2:  # noqa: PLR2004 (a comparison needs two)
@@ -534,7 +542,7 @@ class Course:
         pair, pairs = settings[:2], self._blocks_of(settings[1])
         is_short = pairs < PAIRS_MIN
         is_owed = is_short and pairs == self._number(Stage.VERIFICATION)
-        if not is_owed and self._is_over(pair):
+        if self._is_over(pair, OVERRUN if is_owed else 1.0):
             return None
         beside = tuple(self._beside(pair, settings[2:]))
         if not is_short and not beside and not self._wants_more(pair, pairs):

@@ -67,7 +67,7 @@ def test_a_whole_run_stands_before_a_better_one_with_too_much_memory() -> None:
 
 
 def test_the_crt_chooses_by_itself_and_that_is_its_default() -> None:
-    found = heatmap_of(figures(CRT, 4.5), figures(CRT, 4.0, target_bandwidth=10 * GIB // 8))
+    found = heatmap_of(figures(CRT, 4.5), figures(CRT, 4.0, target_bandwidth=10 * 10**9 // 8))
     assert (found.rows, found.columns) == (("auto*", "10Gb/s"), ("auto*",))
 
 

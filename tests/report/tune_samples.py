@@ -159,7 +159,7 @@ def unsettled() -> Answer:
 
 def everything() -> Answer:
     """Several clients, capped and failed settings, a memory limit, knobs, predictions and a slow disk."""
-    crt = figures(CRT, 4.1, runs=16, memory=900 * MIB, target_bandwidth=10 * GIB // 8)
+    crt = figures(CRT, 4.1, runs=16, memory=900 * MIB, target_bandwidth=10 * 10**9 // 8)
     crt_default = figures(CRT, 4.5, memory=800 * MIB)
     s5cmd = figures(S5CMD, 4.3, memory=300 * MIB, concurrency=20, part_size=64 * MIB)
     s5cmd_default = figures(S5CMD, 5.9, memory=250 * MIB)
@@ -172,7 +172,7 @@ def everything() -> Answer:
             s5cmd,
             s5cmd_default,
             figures(CRT, 4.3, memory=700 * MIB, multipart_chunksize=16 * MIB),
-            figures(CRT, 3.9, memory=3 * GIB, exceeds_memory=True, target_bandwidth=100 * GIB // 8),
+            figures(CRT, 3.9, memory=3 * GIB, exceeds_memory=True, target_bandwidth=100 * 10**9 // 8),
             figures(S5CMD, 4.9, failures=1, failure="exit code 1: connection reset", concurrency=40),
             capped(CLASSIC, 12.0, max_concurrent_requests=2, multipart_chunksize=5 * MIB),
             capped(CLASSIC, 12.5, max_concurrent_requests=2, multipart_chunksize=16 * MIB),

@@ -71,7 +71,7 @@ def test_a_full_link_is_the_limit_and_only_another_machine_moves_it() -> None:
 def test_each_direction_has_its_own_link() -> None:
     model = "nic_up=100MB/s,nic_down=900MB/s"
     assert found(run(2.6), model, workload=UP).limit is Limit.NIC
-    assert found(run(2.6), model, workload=DOWN).limit is Limit.UNKNOWN
+    assert found(run(2.6), model, workload=DOWN).limit is Limit.NONE
 
 
 def test_connections_that_are_all_full_are_the_limit() -> None:
@@ -119,7 +119,7 @@ def test_one_full_core_limits_python_but_not_the_crt() -> None:
         "cores: 0.95 in the transfer, beside a start-up on one core (1.45 s of CPU time in all)"
     )
     assert told.remedies[0] == "cli-crt or s5cmd: they use more than one core"
-    assert found(full, setting=CRT).limit is Limit.UNKNOWN
+    assert found(full, setting=CRT).limit is Limit.NONE
 
 
 def test_all_cores_busy_is_the_limit_and_the_server_counts() -> None:
@@ -141,8 +141,8 @@ def test_a_slow_disk_is_the_limit_of_what_it_does() -> None:
     disk = DiskSpeed(kind="ext4", size_bytes=1 << 30, write=280e6, read=2e9)
     told = found(run(1.0), disk=disk)
     assert told.limit is Limit.DISK
-    assert told.evidence[0] == "disk: 250 MB/s of the 280 MB/s that it can write (89%)"
-    assert found(run(1.0), disk=disk, workload=UP).limit is Limit.UNKNOWN
+    assert told.evidence[0] == "disk: 250 MB/s in the transfer, of the 280 MB/s that it can write (89%)"
+    assert found(run(1.0), disk=disk, workload=UP).limit is Limit.NONE
     unread = DiskSpeed(kind="tmpfs", size_bytes=1 << 30, write=1.0, read=None)
     assert not any("disk" in words for words in found(run(1.0), disk=unread, workload=UP).evidence)
 
@@ -153,9 +153,21 @@ def test_a_client_that_starts_longer_than_it_transfers_is_limited_by_that() -> N
     assert told.evidence[0] == "start-up and end of the client: 1.20 s of 1.60 s (75%)"
 
 
-def test_nothing_is_claimed_where_nothing_is_near_a_limit() -> None:
+def test_a_disk_that_was_outrun_is_known_to_have_been_helped() -> None:
+    told = found(run(1.0), disk=DiskSpeed(kind="ext4", size_bytes=1 << 30, write=200e6, read=2e9))
+    assert told.evidence[0].endswith("(125%): more than it gives, so the page cache had its part")
+
+
+def test_where_no_limit_was_reached_the_nearest_one_is_told_and_what_would_move_it() -> None:
+    told = found(run(1.28, start_up_s=0.72), None)
+    assert told.limit is Limit.NONE
+    assert told.evidence[0] == "start-up and end of the client: 0.72 s of 2.00 s (36%)"
+    assert told.remedies[0] == "more bytes in one command: the start-up is paid once"
+
+
+def test_no_limit_is_claimed_where_nothing_is_near_one() -> None:
     told = found(run(2.0))
-    assert (told.limit, told.remedies) == (Limit.UNKNOWN, ())
+    assert told.limit is Limit.NONE
     assert len(told.evidence) == 5, "all figures are told nevertheless"
 
 

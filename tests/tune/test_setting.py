@@ -33,7 +33,7 @@ def test_a_setting_says_its_client_and_what_is_set() -> None:
         ("io_chunksize", 64 << 10, "64KB"),
         ("io_chunksize", 1000, "1000B"),
         ("multipart_threshold", 2 << 30, "2GB"),
-        ("target_bandwidth", 100 << 27, "100Gb/s"),
+        ("target_bandwidth", 100 * 10**9 // 8, "100Gb/s"),
         ("max_concurrent_requests", 1024, "1024"),
     ],
 )
@@ -48,9 +48,18 @@ _S3_KNOBS = sorted(
 
 @given(st.dictionaries(st.sampled_from(_S3_KNOBS), st.integers(1, 1 << 36)))
 def test_what_a_config_says_is_what_the_clients_are_told(values: dict[str, int]) -> None:
-    exact = {name: value * (1 if QUANTITIES[name] is not Quantity.RATE else 8) for name, value in values.items()}
-    setting = Setting.of("boto3-classic@1.40.0", exact)
-    assert transfer_settings(block_settings(config_of(setting), "s3")) == exact
+    setting = Setting.of("boto3-classic@1.40.0", values)
+    assert transfer_settings(block_settings(config_of(setting), "s3")) == values
+
+
+def test_rates_are_decimal_and_are_given_as_bytes_since_aws_cli_takes_gb_for_powers_of_two() -> None:
+    rates = {knob.name: knob.choices for knob in knobs_of(ClientKind.CRT_PYTHON, DOWN)}["target_bandwidth"]
+    assert [render_value("target_bandwidth", rate) for rate in rates if rate] == [
+        "1Gb/s", "5Gb/s", "10Gb/s", "25Gb/s", "100Gb/s"
+    ]  # fmt: skip
+    assert "target_bandwidth = 12500000000B/s" in config_of(Setting.of("cli-crt", {"target_bandwidth": rates[-1]}))
+    (made,) = recipes_of(Setting.of("crt-python", {"target_bandwidth": rates[-1]}))
+    assert "    throughput_target_gbps=100.0," in made.lines
 
 
 def test_a_config_without_values_is_empty() -> None:
