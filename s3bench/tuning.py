@@ -17,7 +17,6 @@ from s3bench.tune.study import Trial
 from s3bench.tune.tuner import Block, PlannedRun, Planner
 from s3bench.tune.workload import definition_of
 
-
 FIRST_RUN_S = 10.0
 """A study has at least one run, which may take so long even where the set-up took all of the budget."""
 

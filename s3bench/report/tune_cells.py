@@ -12,8 +12,8 @@ from s3bench.spec.definition import AWS_CLI_KINDS
 from s3bench.tune.answer import Answer, ClientBest, Figures
 from s3bench.tune.obedience import KnobNote, Obedience
 from s3bench.tune.objective import Aim
-from s3bench.tune.preference import TOLERANCE
 from s3bench.tune.prediction import Prediction
+from s3bench.tune.preference import TOLERANCE
 from s3bench.tune.verification import GAIN_OF_INTEREST, Change, Verdict
 from s3bench.tune.workload import Workload
 from s3bench.units import render_bytes, render_seconds
@@ -44,8 +44,8 @@ _MINUTES_FROM_S = 100.0
 def legend(answer: Answer) -> str:
     """What the figures are."""
     return (
-        f"{_VALUE_LEGENDS.get(Aim(answer.objective), '')}real, user and sys as time(1) prints them; real: in an average "
-        "round of the verification, by all runs of the setting, so that all settings can be compared; 95 %: interval of "
+        f"{_VALUE_LEGENDS.get(Aim(answer.objective), '')}real, user, sys: as time(1) prints them; real: in an average "
+        "round of the verification, by all runs of a setting, so that all of them can be compared; 95 %: interval of "
         "real; user, sys and requests: medians; Gb/s: all object data over real, 10^9 bits; memory: the most that any "
         f"run needed; runs: all, and those of the verification; {SEARCHED}: few runs, among which the best were lucky"
     )
@@ -219,7 +219,7 @@ def _memory_words(one: Figures, other: Figures) -> str:
 
 
 def disk_words(answer: Answer) -> str:
-    """What the disk does by itself; empty where not measured. How much of it was needed is in the bottleneck's evidence."""
+    """What the disk does by itself; empty where not measured. The bottleneck's evidence tells how much was needed."""
     disk = answer.disk
     if disk is None:
         return ""

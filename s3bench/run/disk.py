@@ -54,9 +54,9 @@ class Disk:
 def measure_disk(directory: Path, *, size_bytes: int, limit_s: float = LIMIT_S, now: Callable[[], float]) -> Disk:
     """Write a file of random bytes in `directory`, one piece after another, and read it back from the disk.
 
-    At most `size_bytes`, 1 GiB, a quarter of the free space, and what is written within `limit_s`; in whole MiB. The file has
-    no name, so it is gone with this process, however that ends. `now` gives seconds. Raises `MachineError` when nothing
-    can be written.
+    At most `size_bytes`, 1 GiB, a quarter of the free space, and what is written within `limit_s`; in whole MiB. The
+    file has no name, so it is gone with this process, however that ends. `now` gives seconds. Raises `MachineError`
+    when nothing can be written.
     """
     kind = file_system_of(directory)
     noise = memoryview(b"".join(content_chunks(Content(seed="disk", generated_bytes=_NOISE_BYTES, fill=Fill.RANDOM))))

@@ -21,7 +21,7 @@ def pareto_front(figures: Sequence[Figures], recommended: Figures) -> tuple[Figu
         if each.value is not None
         and each.peak_memory is not None
         and not each.was_capped
-        and not each.failures
+        and (not each.failures or each.setting == recommended.setting)
         and not _beats(each, recommended)
     ]
     front: list[tuple[float, int, Figures]] = []

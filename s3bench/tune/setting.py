@@ -59,7 +59,7 @@ def config_of(setting: Setting) -> str:
 
 
 def render_value(name: str, value: int) -> str:
-    """`value` of the knob `name` for people: `16MB` (powers of 1,024, as in the AWS config), `5Gb/s` (10^9 bits), `20`."""
+    """`value` of the knob `name` for people: `16MB` (powers of 1,024, as in aws-cli), `5Gb/s` (10^9 bits), `20`."""
     quantity = QUANTITIES[name]
     if quantity is Quantity.COUNT:
         return str(value)

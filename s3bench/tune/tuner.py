@@ -23,6 +23,7 @@ from s3bench.tune.race import (
     DOWNLOAD_PEAK_SIGMA,
     MEMORY_MARGIN,
     MEMORY_RUNS,
+    RUNS_MIN,
     UPLOAD_PEAK_SIGMA,
     Leaders,
     cap_s,
@@ -344,7 +345,7 @@ class Course:
             return None
         if self.tuner.header.search is Search.GRID:
             return self._grid()
-        return self._race() or self._trim() or self._play_off() if self._of(Stage.SEARCH) else self._first()
+        return self._trim() or self._race() or self._play_off() if self._of(Stage.SEARCH) else self._first()
 
     def _grid(self) -> Block | None:
         """Every setting once more; the first time however long it takes."""
@@ -354,7 +355,7 @@ class Course:
         return self._block(Stage.SEARCH, [PlannedRun(setting=setting) for setting in grid])
 
     def _first(self) -> Block | None:
-        """The defaults of every client, and a few settings of each that the probes do not rule out, if there is time."""
+        """The defaults of every client, and as time allows a few settings of each that the probes do not rule out."""
         probed = Evidence.of(self._of(Stage.PROBE), self.tuner.header.objective)
         cap = cap_s(probed, max_memory_bytes=self.tuner.header.max_memory_bytes)
         hopeful = frozenset(self._hopeful(probed))
@@ -411,7 +412,8 @@ class Course:
 
     def _trim(self) -> Block | None:
         """The best setting beside smaller and simpler ones that were not tried, as long as they are as fast."""
-        if self.leaders is None or self.leaders.winner == self.reference:
+        best = leader(self.evidence, max_memory_bytes=self.tuner.header.max_memory_bytes)
+        if self.leaders is None or self.leaders.winner == self.reference or best is None or best.runs < RUNS_MIN:
             return None
         cap, winner = self._cap_s, self.leaders.winner
         chosen = preferred(tuple(self._contenders(self.evidence)), self._default).setting

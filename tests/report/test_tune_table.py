@@ -11,8 +11,7 @@ from s3bench.tune.recipe import recipes_of
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import DiskSpeed
 from s3bench.tune.verification import Change, Verdict
-from s3bench.tune.workload import Action
-from tests.report.tune_samples import ANSWERS, DEFAULT, UPLOAD, answer, everything, hostile
+from tests.report.tune_samples import ANSWERS, DEFAULT, answer, everything, hostile
 
 Golden = Callable[[str, str], None]
 
@@ -136,14 +135,17 @@ def test_the_disk_is_held_against_the_transfer_in_the_evidence_alone() -> None:
 
 
 def test_an_aws_cli_user_who_is_sent_to_another_client_gets_the_lines_for_the_best_aws_cli_setting_too() -> None:
-    text = render_answer(OTHER_CLIENT, width=200, color=False)
+    every = everything()
+    s5cmd = replace(every.clients[2].best, verified=10)
+    stays = replace(every, recommended=s5cmd, candidate=s5cmd, recipes=recipes_of(s5cmd.setting))
+    text = render_answer(stays, width=200, color=False)
     start = text.index("to stay with aws-cli: cli-crt@2.38.5 target_bandwidth=10Gb/s (4.10 s)")
     assert "aws configure set default.s3.target_bandwidth 1250000000B/s" in text[start:]
 
 
 def test_without_a_wire_there_are_no_requests() -> None:
     row = next(line for line in text_of("live", 120).splitlines() if line.startswith("recommended"))
-    assert re.search(r" +- +16  ", row + "  ")
+    assert re.search(r" +- +16 \(16\)  ", row + "  ")
 
 
 @pytest.mark.parametrize("width", [1, 60, 80, 100, 160])

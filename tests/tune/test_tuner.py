@@ -1,13 +1,14 @@
 """The course of a study, on clients that need no processes: what is run, what is dropped, when it ends."""
 
 import math
+from dataclasses import asdict
 from dataclasses import replace as changed
 from itertools import groupby
 
 import pytest
 from msgspec.structs import replace as changed_struct
 
-from s3bench.errors import S3BenchError
+from s3bench.errors import ExitCode, S3BenchError
 from s3bench.report.tune_cells import verdict_words
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.race import CAP_RATIO, MEMORY_RUNS
@@ -15,7 +16,8 @@ from s3bench.tune.setting import Setting
 from s3bench.tune.study import Search, Stage, Study, Trial, encode_line, parse_study
 from s3bench.tune.tuner import Course, Rounds, Tuner
 from s3bench.tune.verification import DOUBT_LOOKS, PAIRS_MIN, PLAIN_LOOKS, Looks, Verdict
-from tests.tune.simulated_client import MIB, OVERHEAD_S, PHYSICS, Link, Simulation, upload
+from s3bench.tune.workload import Action, Workload
+from tests.tune.simulated_client import MIB, OVERHEAD_S, PHYSICS, Link, Physics, Simulation, upload
 
 FAR = Link(latency_s=0.06, connection=15e6, nic=250e6)
 FLAT = Link(latency_s=0.01, nic=46e6)
@@ -70,7 +72,9 @@ def test_the_search_alone_decides_when_the_verification_looks(
     verified = len(study.of(Stage.VERIFICATION))
     for count in range(verified):
         assert Course(tuner=tuner, trials=study.trials[: len(study.trials) - count]).looks == looks
-    assert len(blocks_of(study, Stage.VERIFICATION)) in looks.pairs
+    gain = conclude(study).gain
+    assert gain is not None
+    assert gain.pairs in looks.pairs
 
 
 @pytest.mark.parametrize(("link", "verdict"), [(FAR, Verdict.BETTER), (FLAT, Verdict.AS_GOOD)])
@@ -90,11 +94,12 @@ def test_a_runner_up_that_is_better_side_by_side_is_looked_at_as_often_as_a_winn
             simulation.slowed[expected.winner] = 3.0
     study = Study(header=header, trials=tuple(trials))
     answer = conclude(study)
-    assert answer.candidate.setting == expected.runner_up
+    assert answer.candidate.setting != expected.winner
     assert answer.verdict is verdict
     assert answer.gain is not None
     assert answer.gain.pairs > PAIRS_MIN
-    after = blocks_of(study, Stage.VERIFICATION)[PAIRS_MIN:]
+    after = blocks_of(study, Stage.VERIFICATION)[2 * PAIRS_MIN :]
+    assert after
     assert not any(trial.setting == expected.winner for block in after for trial in block)
 
 
@@ -148,11 +153,43 @@ def test_the_first_runs_are_of_every_client_as_it_is_and_count_for_nothing_else(
         conclude(only)
 
 
-def test_the_smallest_budget_has_an_answer() -> None:
+@pytest.mark.parametrize("budget_s", [0.1, 3.0, 8.0, 20.0, 40.0])
+def test_a_budget_bounds_the_whole_study(budget_s: float) -> None:
+    study = Simulation(link=FAR, workload=upload(64), clients=BOTH).study(budget_s=budget_s)
+    longest_s = max(trial.took_s for trial in study.trials)
+    assert sum(trial.took_s for trial in study.trials) <= max(1.05 * budget_s + longest_s, longest_s)
+
+
+def test_a_budget_too_small_to_compare_anything_ends_after_one_run_and_says_what_is_enough() -> None:
     study = Simulation(link=FAR, workload=upload(64), clients=BOTH).study(budget_s=0.1)
-    assert len(blocks_of(study, Stage.SEARCH)) == 1
-    assert len(blocks_of(study, Stage.VERIFICATION)) == PAIRS_MIN
-    assert conclude(study).gain is not None
+    assert len(study.trials) == 1
+    with pytest.raises(S3BenchError, match="over before any settings could be compared") as raised:
+        conclude(study)
+    assert raised.value.exit_code is ExitCode.INCONCLUSIVE
+    assert "--budget" in raised.value.fix
+
+
+def test_what_a_short_budget_leaves_unproven_is_not_recommended() -> None:
+    study = Simulation(link=FAR, workload=upload(64), clients=BOTH).study(budget_s=12.0)
+    answer = conclude(study)
+    assert study.of(Stage.SEARCH)
+    assert answer.verdict is Verdict.UNSETTLED
+    assert answer.recommended.setting == Setting(client=CLASSIC)
+
+
+def test_set_up_is_part_of_the_budget() -> None:
+    simulation = Simulation(link=FAR, workload=upload(64))
+    header = simulation.header(budget_s=60.0)
+    tuner = Tuner(header=header, space=simulation.space)
+    (trial,) = (changed_struct(each, set_up_s=55.0) for each in [next(simulation.run(tuner))])
+    assert tuner.next_block((trial,)) is not None
+    assert tuner.left_s((trial,)) < 8.0
+    assert tuner.next_block((changed_struct(trial, set_up_s=63.0),)) is None
+
+
+def test_a_grid_that_does_not_fit_the_budget_is_cut_and_says_so() -> None:
+    study = Simulation(link=FAR, workload=upload(64)).study(budget_s=30.0, search=Search.GRID)
+    assert any("settings of the grid" in warning for warning in conclude(study).warnings)
 
 
 def test_what_was_ended_as_too_slow_is_not_run_again() -> None:
@@ -166,8 +203,8 @@ def test_what_was_ended_as_too_slow_is_not_run_again() -> None:
 def test_the_runner_up_takes_part_in_the_first_look_and_the_winner_goes_on_with_the_default() -> None:
     study = Simulation(link=Link(), workload=upload(256), noise=0.04, seed=1).study(budget_s=400.0)
     sizes = [len(block) for block in blocks_of(study, Stage.VERIFICATION)]
-    assert sizes[:PAIRS_MIN] == [3] * PAIRS_MIN
-    assert set(sizes[PAIRS_MIN:]) <= {2}
+    assert all(size > 2 for size in sizes[:PAIRS_MIN])
+    assert sizes[-1] == 2
 
 
 def test_spare_time_is_spent_on_the_size_of_a_gain_as_far_as_the_second_look() -> None:
@@ -394,9 +431,86 @@ def test_the_figures_of_the_answer_are_those_of_the_verification() -> None:
     study = simulation.study(budget_s=60.0)
     answer = conclude(study)
     runs = sum(trial.setting == answer.default.setting for trial in study.of(Stage.VERIFICATION))
-    assert answer.default.runs == runs >= PAIRS_MIN
+    assert answer.default.verified == runs >= PAIRS_MIN
     assert answer.default.time is not None
     assert answer.default.gigabits_per_s == pytest.approx(64 * (1 << 20) * 8 / answer.default.time / 1e9)
+
+
+def test_search_and_verification_are_told_by_one_figure_however_the_machine_changed_between() -> None:
+    """The machine is 30 % slower from the verification on: what only the search ran is told as it would be there."""
+    simulation = Simulation(link=FAR, workload=upload(256), noise=0.01)
+    study = simulation.study(budget_s=300.0)
+    slower = tuple(
+        changed_struct(
+            trial,
+            measurement=changed_struct(trial.measurement, total_time=1.3 * (trial.measurement.total_time or 0.0)),
+        )
+        if trial.stage is Stage.VERIFICATION and trial.measurement
+        else trial
+        for trial in study.trials
+    )
+    answer = conclude(changed_struct(study, trials=slower))
+    assert [each.value for each in answer.table if each.runs] == sorted(
+        each.value for each in answer.table if each.runs and each.value is not None
+    )
+    searched = [each for each in answer.table if each.runs and not each.verified]
+    assert searched
+    for each in (*searched, answer.default, answer.recommended):
+        assert each.value == pytest.approx(1.3 * simulation.true_s(each.setting), rel=0.05)
+
+
+class _Buffering(Physics):
+    """A client to which `io_chunksize` is worth no time, and large chunks cost memory."""
+
+    def memory_bytes(self, setting: Setting, workload: Workload) -> int:
+        return super().memory_bytes(setting, workload) + (100 * MIB if (setting.get("io_chunksize") or 0) > MIB else 0)
+
+
+def dropped_knob_study(seed: int) -> Study:
+    """A link on which `io_chunksize` changes nothing; the search is led to believe that it does, by three runs."""
+    physics = {"cli-classic": _Buffering(**asdict(PHYSICS["cli-classic"]))}
+    down = Workload(action=Action.DOWNLOAD, size_bytes=5_000_000, files=60)
+    link = Link(latency_s=0.06, connection=10e6, nic=1e9)
+    simulation = Simulation(link=link, workload=down, physics=physics, noise=0.03, memory_noise=0.05, seed=seed)
+    fast = Setting.of(CLASSIC, {"io_chunksize": 4 * MIB, "max_concurrent_requests": 40})
+    simulation.slowed[fast] = 0.94
+    header = simulation.header(budget_s=200.0)
+    tuner, trials = Tuner(header=header, space=simulation.space), []
+    for trial in simulation.run(tuner):
+        trials.append(trial)
+        following = tuner.next_block(trials)
+        if following is not None and following.stage is Stage.VERIFICATION:
+            simulation.slowed.clear()
+    return Study(header=header, trials=tuple(trials))
+
+
+def test_a_knob_that_buys_no_time_is_dropped_and_never_dominates_what_is_recommended() -> None:
+    kept = 0
+    for seed in range(6):
+        answer = conclude(dropped_knob_study(seed))
+        best = answer.recommended
+        assert answer.verdict is Verdict.BETTER
+        kept += best.setting.get("io_chunksize") == 4 * MIB
+        assert best.setting in answer.pareto
+        for other in answer.table:
+            if other.verified >= PAIRS_MIN and other.value and best.value and other.peak_memory and best.peak_memory:
+                assert not (other.value < best.value * 0.98 and other.peak_memory < best.peak_memory / 1.1)
+    assert kept <= 1, "by chance a tie looks 2 % slower in one of ten"
+
+
+def test_of_settings_as_fast_the_search_tries_smaller_ones_and_they_are_preferred() -> None:
+    """15 connections fill the link; 160 need twice the memory of 20."""
+    link, workload = Link(latency_s=0.02, connection=10e6, nic=150e6), upload(512)
+    peaks = []
+    for seed in range(4):
+        simulation = Simulation(link=link, workload=workload, noise=0.02, seed=seed)
+        best = conclude(simulation.study(budget_s=400.0)).recommended
+        assert simulation.true_s(best.setting) <= 1.03 * min(map(simulation.true_s, simulation.space.grid()))
+        peaks.append(PHYSICS["cli-classic"].memory_bytes(best.setting, workload))
+    near = [
+        each for each in simulation.space.grid() if simulation.true_s(each) <= 1.005 * simulation.true_s(best.setting)
+    ]
+    assert min(peaks) < 1.2 * min(PHYSICS["cli-classic"].memory_bytes(each, workload) for each in near)
 
 
 def test_rounds_run_every_client_as_it_is_after_one_that_warms() -> None:
