@@ -24,7 +24,7 @@ def trials_of(path: Path) -> list[dict[str, Any]]:
 def test_where_connections_are_slow_more_of_them_are_found_and_proven(s3bench: Run, tmp_path: Path) -> None:
     """s5cmd sends 16 MiB in one part over one connection of 25 MB/s; smaller parts take less than half of the time."""
     study = tmp_path / "tune.jsonl"
-    finished = s3bench(*SMALL, "--budget", "8s", "--study", study, "--json", "-q", timeout_s=110)
+    finished = s3bench(*SMALL, "--budget", "20s", "--study", study, "--json", "-q", timeout_s=110)
     assert finished.code == 0, finished.err
     answer = finished.document
     assert answer["verdict"] == "better than the default"
@@ -37,11 +37,21 @@ def test_where_connections_are_slow_more_of_them_are_found_and_proven(s3bench: R
     assert replayed.document == answer
 
 
+def test_a_budget_bounds_the_command_and_too_small_a_one_says_so(s3bench: Run, tmp_path: Path) -> None:
+    study = tmp_path / "tune.jsonl"
+    arguments = ("--size", "8MiB", "--network", FAR, "--clients", "cli-classic,s5cmd", "--budget", "0.2s", "-q")
+    finished = s3bench("tune", "upload", *arguments, "--study", study, timeout_s=60)
+    assert finished.code == 3
+    assert "the budget of 200 ms was over before any settings could be compared" in finished.err
+    assert len(trials_of(study)) == 1
+    assert trials_of(study)[0]["set_up_s"] > 0
+
+
 def test_ctrl_c_loses_no_finished_trial_and_resume_goes_on(
     s3bench: Run, environment: dict[str, str], tmp_path: Path
 ) -> None:
     study = tmp_path / "tune.jsonl"
-    arguments = (*SMALL, "--budget", "2s", "--study", str(study))
+    arguments = (*SMALL, "--budget", "12s", "--study", str(study))
     with subprocess.Popen(
         (*COMMAND, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True
     ) as process:
@@ -67,7 +77,7 @@ def test_ctrl_c_loses_no_finished_trial_and_resume_goes_on(
 def test_directories_are_tuned_too(s3bench: Run, action: str) -> None:
     finished = s3bench(
         *("tune", action, "--size", "40KiB", "--files", "8", "--network", "nic=50MB/s,ttfb=2ms"),
-        *("--clients", "s5cmd", "--budget", "1s", "--json", "-q"),
+        *("--clients", "s5cmd", "--budget", "15s", "--json", "-q"),
     )
     assert finished.code in {0, 3}, finished.err
     assert finished.document["default"]["runs"] >= 6
@@ -80,7 +90,7 @@ def test_a_client_that_crashes_is_reported_and_stops_nothing(s3bench: Run, tmp_p
     broken.write_text('#!/bin/sh\ncase "$1" in version) echo v9.9.9; exit 0;; esac\necho "no such thing" >&2\nexit 3\n')
     broken.chmod(0o755)
     finished = s3bench(
-        *("tune", "upload", "--size", "1MiB", "--network", "nic=50MB/s", "--budget", "1s", "--json"),
+        *("tune", "upload", "--size", "1MiB", "--network", "nic=50MB/s", "--budget", "12s", "--json"),
         *("--clients", f"s5cmd@{broken},s5cmd"),
     )
     assert finished.code in {0, 3}, finished.err

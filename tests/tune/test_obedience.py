@@ -139,7 +139,7 @@ def test_a_threshold_is_not_seen_where_one_part_holds_the_file() -> None:
 
 def test_knobs_of_the_clients_inside_and_runs_without_a_wire_log_are_not_seen() -> None:
     assert told(asked(io_chunksize=MIB), run())[0] is Obedience.UNSEEN
-    assert told(asked("cli-crt", target_bandwidth=1 << 27), run(in_flight=10)) == (
+    assert told(asked("cli-crt", target_bandwidth=10**9 // 8), run(in_flight=10)) == (
         Obedience.UNSEEN,
         "asked 1Gb/s, at most 10 requests were in flight",
     )

@@ -29,7 +29,7 @@ def simulation() -> Simulation:
 
 def first_trials(simulated: Simulation) -> tuple[Trial, ...]:
     """The defaults and the first few settings, each run once."""
-    return simulated.study(budget_s=0.1).of(Stage.SEARCH)
+    return tuple(trial for trial in simulated.study(budget_s=600.0).of(Stage.SEARCH) if not trial.block)
 
 
 def believed(
