@@ -58,10 +58,12 @@ class ClientBest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The conclusion of a study.
 
-    `recommended` is the default's when that is as good, or when nothing is proven. `candidate` is what the search
-    found best and verified, `default` the setting that it was held against: the first client's own. `gain` is how the
-    candidate's value lies to the default's, `lead` how it lies to the runner-up's. `table` has every setting, best
-    first; `pareto` those that no other beats in both time and memory. `measured_s` is the time of all runs.
+    `recommended` is the default's when that is as good, or when nothing is proven. `candidate` is what was chosen of
+    the verified settings: of those that are about as fast the one with the least memory, then with the fewest settings.
+    `default` is the setting that it was held against, the first client's own. `gain` is how the candidate's value lies
+    to the default's, `lead` how it lies to that of the runner-up, the fastest of the others. `table` has every setting,
+    best first; `pareto` those that no other beats in both time and memory, `recommended` among them. `measured_s` is
+    the time of all runs.
     """
 
     workload: Workload
