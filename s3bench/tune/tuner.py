@@ -200,8 +200,9 @@ class Course:
     def finalists(self) -> Finalists | None:
         """What is held against the default by now, and what runs beside it; `None` while nothing is in the running.
 
-        First the winner of the search. Of the settings that were seen beside the default often enough, the one to be
-        preferred takes its place: by the same figures that the answer shows.
+        First the preferred setting of those that were run as often as a winner of the search has to be. Of the settings
+        that were seen beside the default often enough, the one to be preferred takes its place: by the same figures
+        that the answer shows.
         """
         found = self.leaders
         if found is None:
@@ -210,7 +211,8 @@ class Course:
             return self._against_the_default(found)
         verified = self._verified
         if not verified:
-            return Finalists(winner=found.winner, others=self._others(found.winner, found.winner))
+            first = self._preferred_by_search(found.winner)
+            return Finalists(winner=first, others=self._others(first, found.winner))
         winner = preferred(verified, self._default)
         fastest = min(verified, key=lambda each: each.value)
         return Finalists(winner=winner.setting, others=self._others(winner.setting, fastest.setting))
@@ -240,10 +242,15 @@ class Course:
         every = self._contenders(self.measured)
         return tuple(each for each in every if self._blocks_of(each.setting) >= PAIRS_MIN)
 
-    def _others(self, winner: Setting, fastest: Setting) -> tuple[Setting, ...]:
-        """What runs beside `winner`: what would be preferred to it if it is as fast as `fastest`, and the runner-up.
+    def _preferred_by_search(self, winner: Setting) -> Setting:
+        found = self._contenders(self.evidence)
+        known = [each for each in found if each.setting == winner or each.runs >= RUNS_MIN]
+        return preferred(known, self._default).setting
 
-        First what is preferred by all figures so far, then those that are expected to be fastest.
+    def _others(self, winner: Setting, fastest: Setting) -> tuple[Setting, ...]:
+        """What runs beside `winner`: `fastest`, what would be preferred if it is as fast as that, and the runner-up.
+
+        Of what would be preferred first the best by all figures so far, then those that are expected to be fastest.
         """
         found, known = self.leaders, self._estimate(winner)
         assert found is not None
@@ -256,7 +263,8 @@ class Course:
             and may_tie(self.measured, each.setting, fastest)
         ]
         first = preferred((known, *challengers), self._default)
-        every = dict.fromkeys((first.setting, *(each.setting for each in challengers), found.runner_up))
+        ranked = (fastest, first.setting, *(each.setting for each in challengers), found.runner_up)
+        every = dict.fromkeys(ranked)
         still = (each for each in every if each is not None and each != winner and self._blocks_of(each) < PAIRS_MIN)
         return tuple(islice(still, CHALLENGERS_MAX))
 
@@ -558,7 +566,7 @@ class Course:
         for setting in others:
             rounds_left = PAIRS_MIN - self._blocks_of(setting)
             ends_s += (rounds_left + (rounds_left == PAIRS_MIN)) * self._took_s(setting)
-            if ends_s <= self.tuner.header.budget_s or rounds_left < PAIRS_MIN:
+            if ends_s <= OVERRUN * self.tuner.header.budget_s or rounds_left < PAIRS_MIN:
                 yield setting
 
     def _wants_more(self, settings: tuple[Setting, ...], pairs: int) -> bool:
