@@ -113,8 +113,8 @@ def subject_lines(answer: Answer) -> Iterator[str]:
     limit = f", at most {render_bytes(answer.max_memory_bytes)} of memory" if answer.max_memory_bytes else ""
     yield f"objective {answer.objective}{limit}; {answer.runs:,} runs, {duration_text(answer.measured_s)} of measuring"
     if answer.lead is not None and answer.runner_up is not None:
-        memory = _memory_words(answer.candidate, answer.runner_up)
-        yield f"against the runner-up: {change_words(answer.lead, answer.objective)}{memory}"
+        lead = change_words(answer.lead, answer.objective) + _memory_words(answer.candidate, answer.runner_up)
+        yield f"against the runner-up, in pairs of the verification: {lead}"
     if chosen := choice_words(answer):
         yield chosen
 
