@@ -67,7 +67,8 @@ class Engine:
         self._end_ns = None if duration_s is None else start_ns + round(duration_s * 1e9)
         self._stopped = False
         self._sweep_ns = min(
-            _SWEEP_NS, max(_SWEEP_NS_MIN, round(min(prepare.manner.timeout_s, prepare.manner.connect_timeout_s) * 1e8))
+            _SWEEP_NS,
+            max(_SWEEP_NS_MIN, round(min(prepare.manner.patience_s, prepare.manner.connect_timeout_s) * 1e8)),
         )
         self._sweep_due_ns = start_ns
         self._begun_ns: int | None = None
@@ -96,6 +97,11 @@ class Engine:
                 unfinished = sum(work.busy for work in self._works)
                 waiting = sum(work.waiting(end_ns) for work in self._works)
                 open_ns = sum(thread.open_ns(end_ns) for thread in self._threads)
+                open_ns += sum(retry.open_ns(end_ns) for work in self._works for retry in work.retries)
+                ages_ns = [thread.ages_ns(end_ns) for thread in self._threads]
+                waits_ns = [work.oldest_ns(end_ns) for work in self._works]
+                oldest_ns = max((0, *waits_ns, *(age for age, _ in ages_ns)))
+                oldest_attempt_ns = max((0, *(age for _, age in ages_ns)))
                 self._finish()
             finally:
                 for thread in self._threads:
@@ -111,6 +117,8 @@ class Engine:
             written=tuple(work.written for work in self._works),
             waiting=waiting,
             begun_ns=0 if self._begun_ns is None else self._begun_ns - self._start_ns,
+            oldest_ns=oldest_ns,
+            oldest_attempt_ns=oldest_attempt_ns,
         )
 
     def _work(self, index: int, job: Job, contents: tuple[Objects, Objects], seen: Seen) -> Work:
@@ -190,22 +198,33 @@ class Engine:
     def _look_after(self) -> int:
         """End seconds and give up what takes too long, where it is time for that; gives when to look again."""
         now_ns, recorder = self.loop.now_ns, self._recorder
+        if now_ns >= recorder.slot_due_ns:
+            recorder.mark(now_ns, is_wanted=self._is_wanted)
         if now_ns >= recorder.due_ns:
             self._end_seconds(now_ns)
         if now_ns >= self._sweep_due_ns:
             self._sweep()
-        look_ns = min(recorder.due_ns, self._sweep_due_ns)
+        look_ns = min(recorder.slot_due_ns, self._sweep_due_ns)  # seconds end with a slot
         return look_ns if self._end_ns is None else min(look_ns, self._end_ns)
 
     def _told_until(self, end_ns: int) -> int:
         """Tell of what is left until `end_ns`, the phase's end, and give that."""
         recorder = self._recorder
+        for work in self._works:
+            work.expire(end_ns)
+        recorder.mark(end_ns, is_wanted=self._is_wanted)
         while recorder.due_ns <= end_ns:
             self._tell(recorder.flush())
-        tally = recorder.end(end_ns)
+        tally = recorder.end(end_ns, is_wanted=self._is_wanted)
         if tally is not None:
             self._tell(tally)
         return end_ns
+
+    @property
+    def _is_wanted(self) -> bool:
+        """Whether an operation is in flight or due, or a thread pauses after a failed connection."""
+        loop = self.loop
+        return bool(loop.in_flight or loop.pausing) or any(work.waiting(loop.now_ns) for work in self._works)
 
     def _end_seconds(self, now_ns: int) -> None:
         """Tell of the seconds that are over, and look after what is due once a second."""
@@ -224,6 +243,9 @@ class Engine:
         plan = work.plan
         assert plan is not None
         plan.tick(self.loop.now_ns)
+        work.expire(self.loop.now_ns)
+        while work.ready and work.idle:
+            work.idle.pop().resume(work.ready.popleft())
         while plan.waiting > 0 and work.idle and (work.pending or work.has_more):
             if not work.idle.pop().begin():
                 break
@@ -246,7 +268,7 @@ class Engine:
             work.stop()
         for thread in self._threads:
             thread.stop()
-        until_ns = loop.clock() + round(min(self._prepare.manner.timeout_s, LATE_S_MAX) * 1e9)
+        until_ns = loop.clock() + round(min(self._prepare.manner.patience_s, LATE_S_MAX) * 1e9)
         while any(work.busy for work in self._works) and loop.clock() < until_ns:
             loop.wait(min(until_ns, loop.clock() + self._sweep_ns), precise=False)
             loop.handle()

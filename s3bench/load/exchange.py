@@ -9,17 +9,13 @@ that all connections share.
 """
 
 import socket
-import ssl
 from select import EPOLLIN, EPOLLOUT
 
 from s3bench.load.answer import HEAD_END, HEAD_END_BYTES, Answer, BadAnswer, quick_length
-from s3bench.load.connection import FAULTS, READ_MASK, RECEIVE_BYTES, Connection, State
+from s3bench.load.connection import BLOCKED, FAULTS, READ_MASK, RECEIVE_BYTES, Connection, State
 from s3bench.load.crc import crc32
 from s3bench.load.loop import BUFFER_BYTES, VOID_BYTES, Loop
 from s3bench.load.operation import Fault
-
-BLOCKED = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-"""What a non-blocking socket raises when it has to be waited for."""
 
 OK = b"HTTP/1.1 200 "
 PARTIAL = b"HTTP/1.1 206 "
@@ -47,8 +43,7 @@ class Exchange(Connection):
 
     __slots__ = (
         "_answer", "_crc", "_fed", "_first_bytes", "_out", "_reused", "body_bytes", "crc32", "entered_ns", "first_ns",
-        "head", "head_only", "pieces", "quick", "reads_body", "sent_bytes", "size_bytes", "start", "started_ns",
-        "wants_text",
+        "head", "head_only", "pieces", "quick", "reads_body", "sent_bytes", "size_bytes", "start", "wants_text",
     )  # fmt: skip
 
     def __init__(self, loop: Loop) -> None:
@@ -69,7 +64,6 @@ class Exchange(Connection):
         self.wants_text = False
         self.reads_body = True
         self.entered_ns = 0  # since when the operation that begins is in `loop.in_flight`; 0 where that is settled
-        self.started_ns = 0
         self.first_ns = 0
         self.body_bytes = 0  # of the answer
         self.sent_bytes = 0  # of the request, its head included
@@ -90,6 +84,10 @@ class Exchange(Connection):
 
     def on_fault(self, fault: Fault, now_ns: int) -> None:
         """Go on after an exchange that failed."""
+        raise NotImplementedError
+
+    def on_stray(self) -> None:
+        """Go on after bytes of an earlier answer came in the place of this one; the connection is closed."""
         raise NotImplementedError
 
     # What an heir uses.
@@ -238,14 +236,15 @@ class Exchange(Connection):
         self.body_bytes = length = len(data) - at
         self._state = _IDLE
         self._reused = True
-        if not self._loop.keep_alive:
-            self.close()
         if (self.size_bytes is None or self.size_bytes == length) and (
             self.crc32 is None or self.crc32 == crc32(memoryview(data)[at:], 0)
         ):
+            if not self._loop.keep_alive:
+                self.close()
             self.on_answer(now_ns)
         else:
             self._fed = True
+            self.close()
             self.on_fault(Fault.CORRUPT, now_ns)
 
     def _take_early(self) -> None:
@@ -259,7 +258,7 @@ class Exchange(Connection):
             return
         self._take(data)
 
-    def _take(self, data: bytes) -> None:  # noqa: C901 (all that can come, in order)
+    def _take(self, data: bytes) -> None:  # noqa: C901, PLR0912 (all that can come, in order)
         """Take the next bytes of an answer, whatever they are."""
         self._active_ns = self._loop.now_ns
         answer = self._answer
@@ -281,7 +280,11 @@ class Exchange(Connection):
         try:
             pieces = answer.feed(data)
         except BadAnswer:
-            self._break(Fault.PROTOCOL)
+            if self._reused and not answer.status:
+                self.close()
+                self.on_stray()
+            else:
+                self._break(Fault.PROTOCOL)
             return
         if self.crc32 is not None:
             for piece in pieces:
@@ -297,9 +300,10 @@ class Exchange(Connection):
             self._complete()
 
     def _receive(self) -> None:
-        """Receive the next bytes of a body, without a look where none is needed."""
+        """Receive the next bytes of a body, without a look where none is needed; one more is asked for at its end."""
         answer = self._answer
         wanted = answer.direct_bytes
+        beyond = answer.direct_beyond
         sock = self._sock
         assert sock is not None
         loop = self._loop
@@ -308,11 +312,11 @@ class Exchange(Connection):
                 self._take(self._recv(RECEIVE_BYTES))
                 return
             if self.crc32 is None and loop.context is None:
-                count = sock.recv_into(loop.void, min(wanted, VOID_BYTES), socket.MSG_TRUNC)
+                count = sock.recv_into(loop.void, min(wanted + beyond, VOID_BYTES), socket.MSG_TRUNC)
             else:
-                count = sock.recv_into(loop.buffer, min(wanted, BUFFER_BYTES))
+                count = sock.recv_into(loop.buffer, min(wanted + beyond, BUFFER_BYTES))
                 if self.crc32 is not None:
-                    self._crc = crc32(loop.buffer[:count], self._crc)
+                    self._crc = crc32(loop.buffer[: min(count, wanted)], self._crc)
         except BLOCKED:
             return
         except OSError as error:
@@ -346,9 +350,12 @@ class Exchange(Connection):
                 self._watch_for(READ_MASK)
         if status >= 300:  # noqa: PLR2004 (success ends there)
             self.on_refusal(status, answer.text, now_ns)
+        elif answer.surplus:
+            self.on_fault(Fault.SURPLUS, now_ns)
         elif self._is_right():
             self.on_answer(now_ns)
         else:
+            self.close()
             self.on_fault(Fault.CORRUPT, now_ns)
 
     def _is_right(self) -> bool:

@@ -148,8 +148,9 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     `signs_payload` hashes bodies into the signature, else UNSIGNED-PAYLOAD is signed. With `checksum` a PUT carries
     x-amz-checksum-crc32. With `verify` bodies that are read are held against what was written. `retries` is how often a
-    failed operation is tried again, after `backoff_s` and then twice as long each time. `timeout_s` bounds the time
-    without any progress of a request.
+    failed operation is tried again, after `backoff_s` and then twice as long each time. `timeout_s` bounds an attempt
+    as a whole, from its start to the last byte of its answer; `idle_timeout_s` bounds the time without any progress of
+    it, which connecting has `connect_timeout_s` for.
     """
 
     keep_alive: bool = True
@@ -159,7 +160,13 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     retries: int = 0
     backoff_s: float = 0.05
     connect_timeout_s: float = 10.0
-    timeout_s: float = 30.0
+    idle_timeout_s: float = 30.0
+    timeout_s: float | None = None
+
+    @property
+    def patience_s(self) -> float:
+        """The least of the limits of a request: how long nothing may come of an operation."""
+        return self.idle_timeout_s if self.timeout_s is None else min(self.timeout_s, self.idle_timeout_s)
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

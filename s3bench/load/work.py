@@ -3,13 +3,16 @@
 Owns what all threads of a job share. What to do next comes from `draws`, when from `schedule`; doing it is `thread`'s.
 """
 
+from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 from s3bench.load.draws import Draws
 from s3bench.load.loop import Loop
+from s3bench.load.multipart import Upload
 from s3bench.load.objects import Objects
-from s3bench.load.operation import Kind
+from s3bench.load.operation import Fault, Kind
 from s3bench.load.profile import DataSet, Job, Manner
 from s3bench.load.recorder import Lane, Recorder
 from s3bench.load.request import Requests
@@ -23,11 +26,46 @@ Read = tuple[bytes, int | None, int | None]
 """A whole GET: the request, and size and CRC-32 that must come back where they are known."""
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
+class Retry:
+    """An operation of an open loop between two attempts. It holds no thread, so that others start as planned.
+
+    `first_start_ns` is the start of its first attempt. The last one failed at `failed_ns` with `failure`, counted in
+    `lane`; the next has the number `attempt`.
+    """
+
+    work: "Work"
+    kind: Kind
+    number: int
+    target: int
+    upload: Upload | None
+    planned_ns: int
+    first_start_ns: int
+    attempt: int
+    failed_ns: int
+    failure: str
+    lane: Lane
+
+    def on_time(self, ticket: int) -> None:
+        """Wait for a thread, now that the next attempt is due."""
+        del ticket
+        if self in self.work.retries:
+            self.work.ready.append(self)
+
+    def open_ns(self, at_ns: int) -> int:
+        """For how long it has been in flight that no latency and no lost time tells of yet."""
+        started_ns = self.upload.started_ns if self.upload is not None else 0
+        return max(0, at_ns - (started_ns or self.failed_ns))
+
+
 class Idle(Protocol):
-    """Whoever can begin an operation."""
+    """Whoever can begin an operation, or go on with one."""
 
     def begin(self) -> bool:
         """Begin the next one; whether there is one."""
+
+    def resume(self, retry: Retry) -> None:
+        """Make the next attempt of an operation."""
 
 
 class Plan:
@@ -84,9 +122,9 @@ class Work:
     """What threads of one job share. `left` operations may still be started; `None` for any number."""
 
     __slots__ = (
-        "_job_index", "_reads", "_recorder", "busy", "data", "draws", "first_number", "idle", "job", "late",
-        "left", "loop", "lost_first", "manner", "new_begun", "new_objects", "objects", "over", "pending", "plan",
-        "quick", "seen", "threads", "trace", "worker", "workers",
+        "_job_index", "_patience_ns", "_reads", "_recorder", "busy", "data", "draws", "first_number", "idle", "job",
+        "late", "left", "loop", "lost_first", "manner", "new_begun", "new_objects", "objects", "over", "pending",
+        "plan", "quick", "ready", "retries", "seen", "threads", "trace", "worker", "workers",
     )  # fmt: skip
 
     def __init__(
@@ -112,6 +150,7 @@ class Work:
     ) -> None:
         self._job_index = index
         self._recorder = recorder
+        self._patience_ns = round(manner.patience_s * 1e9)
         self._reads: dict[Requests, dict[int, Read]] = {}
         self.job = job
         self.worker = worker
@@ -140,7 +179,9 @@ class Work:
         self.quick = self.plan is None and trace is None
         self.pending: list[tuple[Kind, int]] = []  # the next operation is the last of it
         self.over = False  # nothing new starts
-        self.busy = 0  # threads with an operation
+        self.busy = 0  # operations that were begun and have not ended
+        self.retries: set[Retry] = set()  # those of them that wait for their next attempt
+        self.ready: deque[Retry] = deque()  # those of these whose attempt is due: they wait for a thread
         self.idle: list[Idle] = []  # threads of an open loop that wait for the next planned start
         self.new_begun = 0
         self.lost_first: int | None = None  # the lowest number of a new object that was not written
@@ -219,10 +260,39 @@ class Work:
             if number >= 0:
                 return kind, number
 
+    def expire(self, now_ns: int) -> None:
+        """Count planned operations as failed that have waited for a thread for longer than the limit of a request."""
+        plan = self.plan
+        while plan is not None and plan.waiting > 0 and plan.next_ns < now_ns - self._patience_ns:
+            if not self.pending and not self.refill():
+                return
+            kind, number = self.pending.pop()
+            planned_ns = plan.take()
+            self.lane(kind).lose(Fault.NO_THREAD, retried=False, lost_ns=0, body_bytes=0)
+            if kind in _NEW and not self.job.overwrite:
+                self.new_begun += 1
+            self.lost(kind, number)
+            if self.trace is not None:
+                label = Fault.NO_THREAD.value
+                self.trace.note((planned_ns, now_ns, 0, now_ns, kind.value, number, "", 0, label, 0, -1))
+
+    def oldest_ns(self, now_ns: int) -> int:
+        """How long the first of the operations has waited that hold no thread; 0 without any."""
+        planned_ns = [retry.planned_ns for retry in self.retries]
+        if self.plan is not None and self.waiting(now_ns):
+            planned_ns.append(self.plan.next_ns)
+        return now_ns - min(planned_ns, default=now_ns)
+
     def stop(self) -> None:
         """Start nothing any more."""
         self.over = True
         self.pending = []
+        for retry in self.retries:
+            self.lost(retry.kind, retry.number)
+            self.busy -= 1
+            self.loop.leave(self.loop.now_ns)
+        self.retries.clear()
+        self.ready.clear()
 
     def lost(self, kind: Kind, number: int) -> None:
         """Take note that an operation came to nothing; of a new object it means a gap."""
