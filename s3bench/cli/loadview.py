@@ -209,6 +209,8 @@ def _state_words(standing: Standing) -> Iterator[str]:
         labels += [f"{len(standing.failures) - _LABELS_MAX} kinds more"] * (len(standing.failures) > _LABELS_MAX)
         yield f"failed: {', '.join(labels)}"
     yield f"{standing.in_flight:.3g} in flight"
+    if standing.pausing:
+        yield f"{standing.pausing:.3g} pausing after a failed connection"
     if standing.waiting:
         yield f"{count_text(standing.waiting)} waiting"
     yield f"client CPU {standing.client_cpu_share:.0%}"
