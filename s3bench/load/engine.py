@@ -224,7 +224,7 @@ class Engine:
     def _is_wanted(self) -> bool:
         """Whether an operation is in flight or due, or a thread pauses after a failed connection."""
         loop = self.loop
-        return bool(loop.in_flight or loop.pausing) or any(work.waiting(loop.now_ns) for work in self._works)
+        return bool(loop.in_flight or loop.pausing) or any(work.is_behind for work in self._works)
 
     def _end_seconds(self, now_ns: int) -> None:
         """Tell of the seconds that are over, and look after what is due once a second."""

@@ -197,6 +197,11 @@ class Work:
         """Whether more can be drawn."""
         return not self.over and self.left != 0 and not self.draws.exhausted
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether planned operations were due at the last turn and have not begun."""
+        return self.plan is not None and self.plan.waiting > 0 and bool(self.pending or self.has_more)
+
     def waiting(self, now_ns: int) -> int:
         """How many operations of an open loop should have begun before now and have not."""
         if self.plan is None or not (self.pending or self.has_more):
