@@ -93,8 +93,8 @@ def test_phases_that_nothing_tells_apart_keep_their_notes() -> None:
     mixed = [load("all", stalls=(1,)), *parts]
     results = [result(f"load.{each.kind}", each) for each in (*mixed, load("delete", stalls=(2,)))]
     text = render_load(document(*results), width=80, color=False)
-    assert "stalled: all: none of those in flight ended in second 1\n" in text
-    assert "stalled: delete: none of those in flight ended in second 2\n" in text
+    assert "stalled: all: no operation succeeded in second 1\n" in text
+    assert "stalled: delete: no operation succeeded in second 2\n" in text
 
 
 def test_loops_are_medians_with_their_spread_and_failures_are_summed() -> None:
@@ -105,7 +105,7 @@ def test_loops_are_medians_with_their_spread_and_failures_are_summed() -> None:
     text = render_load(document(result("load.get", *loops)), width=140, color=False)
     assert re.search(r"\n  get +11,100 +110 +±9.1%", text)
     assert "failure: get: timeout: 6 attempts, 600 ms lost" in text
-    assert "stalled: get, loop 2: none of those in flight ended in second 3\n" in text
+    assert "stalled: get, loop 2: no operation succeeded in second 3\n" in text
     assert "of 3 loops" in text
 
 
