@@ -9,7 +9,8 @@ ten seconds, constant arrivals at 300 operations a second in open loop. It takes
 
 - refused: three seconds after the first request the listener and all connections are closed, for three seconds. In
   open loop the share of operations planned in that time must have failed, in both loops the time without service must
-  be that time.
+  be that time. In closed loop each thread must have lost that time, and half of what an answer takes: so long, on
+  average, had what was in flight been so.
 - retries: the same with `--retries 2`: an operation fails whose three attempts, at 0, 50 and 150 ms, were all refused.
 - black hole: for three seconds requests are taken and never answered, with `--timeout 1s`. Every operation that got no
   answer must have failed; the operations that wait for a free thread are told by their own label. What waited less than
@@ -290,12 +291,12 @@ def refused_open(threads: int) -> list[Row]:
 
 def refused_closed(threads: int) -> list[Row]:
     """Connections are refused to threads that ask as fast as they are answered."""
-    load, ledger = measure(Mischief.REFUSE, threads, delay_s=threads / CLOSED_RATE_PER_S)
+    delay_s = threads / CLOSED_RATE_PER_S
+    load, ledger = measure(Mischief.REFUSE, threads, delay_s=delay_s)
     down_s = ledger.down[1] - ledger.down[0]
-    lost_s = sum(failures["time_lost"] for failures in load["failures"]) / threads
-    lost = Row(
-        fault="refused", loop="closed", threads=threads, figure="time lost a thread", reported=lost_s, truth=down_s
-    )
+    lost_s, truth = sum(failures["time_lost"] for failures in load["failures"]) / threads, down_s + delay_s / 2
+    figure = "time lost a thread"
+    lost = Row(fault="refused", loop="closed", threads=threads, figure=figure, reported=lost_s, truth=truth)
     return [_without_service(load, "refused", "closed", threads, down_s), lost]
 
 

@@ -149,9 +149,10 @@ class Recorder:
         return lane
 
     def mark(self, now_ns: int, *, is_wanted: bool) -> None:
-        """Note what happened in the slots that have ended; of older ones only what was counted is known."""
+        """Note what happened in the slots that have ended. If several have, the worker did not run in time."""
+        has_run = now_ns - self.slot_due_ns < SLOT_NS
         while self.slot_due_ns <= now_ns:
-            self._mark(is_wanted=is_wanted and now_ns - self.slot_due_ns < SLOT_NS)
+            self._mark(is_wanted=is_wanted and has_run)
             self.slot_due_ns += SLOT_NS
 
     def flush(self) -> Tally:

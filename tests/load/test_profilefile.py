@@ -43,6 +43,7 @@ verify: false
 retries: 3
 backoff: 100ms
 timeout: 5s
+idle_timeout: 4s
 connect_timeout: 1500ms
 workers: 4
 loops: 2
@@ -147,6 +148,7 @@ def test_every_key_reaches_the_profile() -> None:
             backoff_s=0.1,
             connect_timeout_s=1.5,
             timeout_s=5.0,
+            idle_timeout_s=4.0,
         ),
         payload=Payload(compressible=2.5),
         layout=Layout.WORKER,
@@ -381,7 +383,8 @@ def writtens(draw: st.DrawFn) -> Written:
                 retries=draw(st.integers(0, 100)),
                 backoff_s=draw(SECONDS),
                 connect_timeout_s=draw(SECONDS),
-                timeout_s=draw(SECONDS),
+                timeout_s=draw(st.none() | SECONDS),
+                idle_timeout_s=draw(SECONDS),
             ),
             payload=Payload(kind=kind, compressible=draw(st.floats(1, 1000)) if kind is PayloadKind.RANDOM else 1.0),
             layout=draw(st.sampled_from(Layout)),
