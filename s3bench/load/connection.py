@@ -77,7 +77,7 @@ class Connection:
         raise NotImplementedError
 
     def on_surplus(self) -> None:
-        """Take note that more bytes followed an answer; the connection is closed."""
+        """Take note that more bytes followed the last answer; the connection is closed, or will be."""
         raise NotImplementedError
 
     def _break(self, fault: Fault) -> None:

@@ -23,6 +23,8 @@ PARTIAL = b"HTTP/1.1 206 "
 LOW_WATER_BYTES = 512 * 1024
 """How much of a large body shall have come before the kernel wakes us (SO_RCVLOWAT, socket(7)): each time costs."""
 
+_ANSWER_START = b"HTTP/1."
+
 _LARGE_BYTES = 256 * 1024  # after such a body the next one will hardly fit into one piece with its head,
 _HEAD_BYTES = 2 * 1024  # so that copying more than the head would be for nothing
 _FAST_BYTES = 64 * 1024  # what one call must have brought for the next to wait for more
@@ -42,8 +44,9 @@ class Exchange(Connection):
     """
 
     __slots__ = (
-        "_answer", "_crc", "_fed", "_first_bytes", "_out", "_reused", "body_bytes", "crc32", "entered_ns", "first_ns",
-        "head", "head_only", "pieces", "quick", "reads_body", "sent_bytes", "size_bytes", "start", "wants_text",
+        "_answer", "_crc", "_fed", "_first_bytes", "_out", "_reused", "_stray", "body_bytes", "crc32", "entered_ns",
+        "first_ns", "head", "head_only", "pieces", "quick", "reads_body", "sent_bytes", "size_bytes", "start",
+        "wants_text",
     )  # fmt: skip
 
     def __init__(self, loop: Loop) -> None:
@@ -52,6 +55,7 @@ class Exchange(Connection):
         self._out: list[memoryview] = []
         self._first_bytes = RECEIVE_BYTES
         self._reused = False
+        self._stray: bytes | None = None  # what came before the answer; empty once that was found
         self._fed = False  # whether `_answer` is in use for this exchange
         self._crc = 0
         self.head = b""
@@ -84,10 +88,6 @@ class Exchange(Connection):
 
     def on_fault(self, fault: Fault, now_ns: int) -> None:
         """Go on after an exchange that failed."""
-        raise NotImplementedError
-
-    def on_stray(self) -> None:
-        """Go on after bytes of an earlier answer came in the place of this one; the connection is closed."""
         raise NotImplementedError
 
     # What an heir uses.
@@ -129,6 +129,7 @@ class Exchange(Connection):
         """Close; an exchange that is on is over without another word."""
         super().close()
         self._out = []
+        self._stray = None
 
     # Sending.
 
@@ -258,7 +259,7 @@ class Exchange(Connection):
             return
         self._take(data)
 
-    def _take(self, data: bytes) -> None:  # noqa: C901, PLR0912 (all that can come, in order)
+    def _take(self, data: bytes) -> None:  # noqa: C901 (all that can come, in order)
         """Take the next bytes of an answer, whatever they are."""
         self._active_ns = self._loop.now_ns
         answer = self._answer
@@ -277,14 +278,12 @@ class Exchange(Connection):
             else:
                 self._break(Fault.TRUNCATED if answer.status else Fault.CLOSED)
             return
+        if self._stray:
+            data = self._stray + data
         try:
             pieces = answer.feed(data)
         except BadAnswer:
-            if self._reused and not answer.status:
-                self.close()
-                self.on_stray()
-            else:
-                self._break(Fault.PROTOCOL)
+            self._take_stray(data)
             return
         if self.crc32 is not None:
             for piece in pieces:
@@ -298,6 +297,28 @@ class Exchange(Connection):
         if answer.ended or (not self.reads_body and answer.status < 300):  # noqa: PLR2004 (success ends there)
             answer.closing = answer.closing or not answer.ended
             self._complete()
+
+    def _take_stray(self, data: bytes) -> None:
+        """Take bytes that are no answer.
+
+        On a connection that was used before they may belong to the answer before. They do if the answer to this request
+        follows them, so that is waited for; otherwise they are all the answer that there is.
+        """
+        answer = self._answer
+        if not self._reused or answer.status or self._stray == b"":
+            self._break(Fault.PROTOCOL)
+            return
+        at = data.find(_ANSWER_START)
+        if at >= 0:
+            self.on_surplus()
+            self._stray = b""
+            self.first_ns = self._loop.clock()
+            answer.begin(head_only=self.head_only, wants_text=self.wants_text)
+            self._take(data[at:])
+        elif len(data) <= RECEIVE_BYTES:
+            self._stray = data
+        else:
+            self._break(Fault.PROTOCOL)
 
     def _receive(self) -> None:
         """Receive the next bytes of a body, without a look where none is needed; one more is asked for at its end."""
@@ -341,7 +362,7 @@ class Exchange(Connection):
         is_large = answer.body_bytes >= _LARGE_BYTES and self._loop.context is None
         self._first_bytes = _HEAD_BYTES if is_large else RECEIVE_BYTES
         status = answer.status
-        if answer.closing or not self._loop.keep_alive:
+        if answer.closing or self._stray is not None or not self._loop.keep_alive:
             self.close()
         else:
             self._state = _IDLE
@@ -373,6 +394,8 @@ class Exchange(Connection):
         """End an exchange that failed, and its connection."""
         if self._fed:
             self.body_bytes = self._answer.body_bytes
+        if self._stray is not None and not self._answer.status:
+            fault = Fault.PROTOCOL
         if fault is Fault.CLOSED:
             self._loop.cut += 1
         self.close()

@@ -421,20 +421,6 @@ class Thread(Exchange):
         if credit is not None and not self._work.over:
             credit.withdraw(Fault.SURPLUS, self._credit_bytes)
 
-    def on_stray(self) -> None:
-        """Repeat a request at once that met bytes of the answer before.
-
-        The operation before is the one that failed. The first attempt of this one is a failed attempt all the same.
-        """
-        if self._step in _NOT_REPEATABLE:
-            self._fail(Fault.SURPLUS, self._loop.clock(), worth=True)
-            return
-        self.on_surplus()
-        self._count(Fault.SURPLUS, retried=True, now_ns=self._loop.clock())
-        self._first_start_ns = self._first_start_ns or self.started_ns
-        self._quick_lane = False
-        self.exchange()
-
     def _count(self, label: str, *, retried: bool, now_ns: int) -> None:
         """Count an attempt that failed."""
         self._credit = None

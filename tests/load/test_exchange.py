@@ -246,13 +246,16 @@ def test_bytes_that_come_later_on_an_idle_connection_are_the_fault_of_the_reques
 
 
 @SURPLUS_CASES
-def test_bytes_that_meet_the_next_request_do_not_fail_it(kind: Kind, answer: bytes) -> None:
-    """It is repeated at once: the operation before is the one that failed."""
+@pytest.mark.parametrize("wait_s", [0.0, 0.02])
+def test_bytes_that_meet_the_next_request_do_not_fail_it(kind: Kind, answer: bytes, wait_s: float) -> None:
+    """Its own answer follows them: so they belonged to the one before."""
 
     def first(sock: socket.socket, number: int) -> None:
         request_on(sock)
         sock.sendall(answer)
         request_on(sock)
+        sock.sendall(STRAY[: len(STRAY) if wait_s else 9])
+        threading.Event().wait(wait_s)
         sock.sendall(STRAY + answer)
         request_on(sock)
 
@@ -260,8 +263,25 @@ def test_bytes_that_meet_the_next_request_do_not_fail_it(kind: Kind, answer: byt
         outcome = server.runner.run(server.runner.job(kind, operations=5, objects=5))
         assert server.accepted == 2
     assert (outcome.operations(), outcome.failed) == (4, 1)
-    assert {label: (loss.count, loss.retried) for label, loss in outcome.losses.items()} == {Fault.SURPLUS: (2, 1)}
+    assert {label: (loss.count, loss.retried) for label, loss in outcome.losses.items()} == {Fault.SURPLUS: (1, 0)}
     assert outcome.law == pytest.approx(1, abs=0.05)
+
+
+def test_bytes_that_no_answer_follows_are_the_answer() -> None:
+    """Nothing tells them from a wrong answer to the request that was on."""
+
+    def first(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        sock.sendall(response(b"yes"))
+        request_on(sock)
+        sock.sendall(STRAY)
+
+    with Scripted(misbehaving_once(first, response(b"yes"))) as server:
+        outcome = server.runner.run(server.runner.job(Kind.GET, operations=3))
+    assert (outcome.operations(), {label: loss.count for label, loss in outcome.losses.items()}) == (
+        2,
+        {Fault.PROTOCOL: 1},
+    )
 
 
 def test_bytes_behind_an_error_are_no_second_failure() -> None:
@@ -269,11 +289,12 @@ def test_bytes_behind_an_error_are_no_second_failure() -> None:
         request_on(sock)
         sock.sendall(response(b"no", "503 Slow Down"))
         request_on(sock)
-        sock.sendall(STRAY)
+        sock.sendall(STRAY + response(b"yes"))
         request_on(sock)
 
     with Scripted(misbehaving_once(first, response(b"yes"))) as server:
         outcome = server.runner.run(server.runner.job(Kind.GET, operations=3))
+        assert server.accepted == 2
     assert (outcome.operations(), outcome.failed, outcome.losses["503"].count) == (2, 1, 1)
 
 
