@@ -387,6 +387,32 @@ def test_in_open_loop_what_waits_too_long_for_a_thread_fails_and_says_so() -> No
     assert outcome.ended.written == (0,)
 
 
+def test_in_open_loop_thousands_that_are_due_can_fail_at_once() -> None:
+    """A connection to a broadcast address fails before connect(2) returns: each ends before the next one begins."""
+    target = Target(addresses=(("255.255.255.255", 9),), hosts=("nowhere",), bucket=BUCKET)
+    runner = Runner(target=target, manner=Manner(verify=False))
+    rate = Rate(per_s=1e7, arrivals=Arrivals.CONSTANT)
+    outcome = runner.run(runner.job(Kind.GET, operations=5000, rate=rate), duration_s=20)
+    assert {label: loss.count for label, loss in outcome.losses.items()} == {Fault.UNREACHABLE: 5000}
+
+
+def test_objects_that_found_no_free_thread_leave_a_gap() -> None:
+    never = threading.Event()
+
+    def script(sock: socket.socket, number: int) -> None:
+        while True:
+            request_on(sock)
+            for byte in response():
+                sock.sendall(bytes((byte,)))
+                never.wait(0.01)
+
+    with Scripted(script) as server:
+        job = server.runner.job(Kind.PUT, rate=PLANNED)
+        outcome = server.runner.run(job, manner=Manner(verify=False, idle_timeout_s=0.1), duration_s=1.2)
+    assert set(outcome.losses) == {Fault.NO_THREAD}
+    assert (outcome.operations() >= 2, outcome.ended.written) == (True, (1,))
+
+
 def test_in_closed_loop_pauses_are_neither_in_flight_nor_lost() -> None:
     with Scripted(serving()) as server:
         runner = server.runner

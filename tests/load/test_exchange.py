@@ -225,6 +225,20 @@ def test_bytes_behind_an_answer_are_the_fault_of_its_request_alone(kind: Kind, a
 
 
 @SURPLUS_CASES
+def test_an_answer_that_comes_twice_is_not_taken_for_the_next_one(kind: Kind, answer: bytes) -> None:
+    def first(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        sock.sendall(answer[:-10])
+        sock.sendall(answer[-10:] + response(b"x"))  # small enough for one segment
+        request_on(sock)
+
+    with Scripted(misbehaving_once(first, answer)) as server:
+        outcome = server.runner.run(server.runner.job(kind, operations=3, objects=3))
+        assert server.accepted == 2
+    assert {label: loss.count for label, loss in outcome.losses.items()} == {Fault.SURPLUS: 1}
+
+
+@SURPLUS_CASES
 def test_bytes_that_come_later_on_an_idle_connection_are_the_fault_of_the_request_before(
     kind: Kind, answer: bytes
 ) -> None:
@@ -287,15 +301,17 @@ def test_bytes_that_no_answer_follows_are_the_answer() -> None:
 def test_bytes_behind_an_error_are_no_second_failure() -> None:
     def first(sock: socket.socket, number: int) -> None:
         request_on(sock)
+        sock.sendall(response(b"yes"))
+        request_on(sock)
         sock.sendall(response(b"no", "503 Slow Down"))
         request_on(sock)
         sock.sendall(STRAY + response(b"yes"))
         request_on(sock)
 
     with Scripted(misbehaving_once(first, response(b"yes"))) as server:
-        outcome = server.runner.run(server.runner.job(Kind.GET, operations=3))
+        outcome = server.runner.run(server.runner.job(Kind.GET, operations=4))
         assert server.accepted == 2
-    assert (outcome.operations(), outcome.failed, outcome.losses["503"].count) == (2, 1, 1)
+    assert (outcome.operations(), outcome.failed, outcome.losses["503"].count) == (3, 1, 1)
 
 
 def test_a_wrong_body_ends_its_connection() -> None:
