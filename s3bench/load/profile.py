@@ -60,12 +60,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Threads that do the same work. A thread is one request at a time, on one connection.
 
     Closed loop keeps all `threads` busy. In open loop, with a `rate`, they are the most that is in flight; what is
-    planned while all are busy waits, and its response time counts from its plan. `objects` is how many objects of the
-    data set are read, by default those that phases before have written, or else 1,000. `operations` ends the job after
-    as many, over all its threads. A range starts at a random multiple of `range_bytes`; a multipart upload has parts of
-    `part_bytes`; a list returns at most `list_keys`. With `overwrite` PUT takes keys of the data set as `keys` chooses,
-    else new ones. `reads_bodies` off stops reading at the end of a response's head and closes the connection (s4's
-    `read_sparse`).
+    planned while all are busy waits for as long as a request may take (`Manner.patience_s`), and its response time
+    counts from its plan. `objects` is how many objects of the data set are read, by default those that phases before
+    have written, or else 1,000. `operations` ends the job after as many, over all its threads. A range starts at a
+    random multiple of `range_bytes`; a multipart upload has parts of `part_bytes`; a list returns at most `list_keys`.
+    With `overwrite` PUT takes keys of the data set as `keys` chooses, else new ones. `reads_bodies` off stops reading
+    at the end of a response's head and closes the connection (s4's `read_sparse`).
     """
 
     name: str = ""
