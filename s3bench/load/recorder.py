@@ -56,12 +56,12 @@ class Lane:
         """How many requests ended well."""
         return len(self.quick) + len(self.service)
 
-    def lose(self, label: str, *, retried: bool, lost_ns: int, body_bytes: int) -> None:
-        """Count an attempt that failed."""
+    def lose(self, label: str, *, retried: bool, lost_ns: int, body_bytes: int, count: int = 1) -> None:
+        """Count an attempt that failed, or several together."""
         counts = self._counts(label)
-        self.failed += 1
-        counts[0] += 1
-        counts[1] += retried
+        self.failed += count
+        counts[0] += count
+        counts[1] += retried * count
         counts[2] += lost_ns
         counts[3] += body_bytes
 

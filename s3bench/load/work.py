@@ -98,6 +98,14 @@ class Plan:
         self.next_ns = self._start_ns + next(self._behind)
         return planned_ns
 
+    def drop(self, before_ns: int, most: int) -> int:
+        """Drop the first that wait, `most` of them, if they were to start before `before_ns`; gives how many."""
+        dropped = 0
+        while dropped < most and self.next_ns < before_ns:
+            self.take()
+            dropped += 1
+        return dropped
+
 
 class Seen:
     """Which objects of the data set this worker has read; asked once for each read."""
@@ -266,20 +274,22 @@ class Work:
                 return kind, number
 
     def expire(self, now_ns: int) -> None:
-        """Count planned operations as failed that have waited for a thread for longer than the limit of a request."""
+        """Count planned operations as failed that have waited for a thread for longer than the limit of a request.
+
+        They are not drawn, so that any number of them costs little: only how many of each kind they would have been.
+        """
         plan = self.plan
-        while plan is not None and plan.waiting > 0 and plan.next_ns < now_ns - self._patience_ns:
-            if not self.pending and not self.refill():
-                return
-            kind, number = self.pending.pop()
-            planned_ns = plan.take()
-            self.lane(kind).lose(Fault.NO_THREAD, retried=False, lost_ns=0, body_bytes=0)
-            if kind in _NEW and not self.job.overwrite:
-                self.new_begun += 1
-            self.lost(kind, number)
-            if self.trace is not None:
-                label = Fault.NO_THREAD.value
-                self.trace.note((planned_ns, now_ns, 0, now_ns, kind.value, number, "", 0, label, 0, -1))
+        if plan is None or plan.waiting <= 0 or plan.next_ns >= now_ns - self._patience_ns:
+            return
+        limit = plan.waiting if self.left is None else min(plan.waiting, self.left + len(self.pending))
+        expired = plan.drop(now_ns - self._patience_ns, limit if self.has_more else min(limit, len(self.pending)))
+        if self.left is not None:
+            rest = max(0, expired - self.left)
+            self.left -= expired - rest
+            del self.pending[:rest]  # which would have come last
+        for kind, count in self.draws.split(expired):
+            if count:
+                self.lane(kind).lose(Fault.NO_THREAD, retried=False, lost_ns=0, body_bytes=0, count=count)
 
     def oldest_ns(self, now_ns: int) -> int:
         """How long the first of the operations has waited that hold no thread; 0 without any."""

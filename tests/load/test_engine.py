@@ -396,7 +396,7 @@ def test_in_open_loop_thousands_that_are_due_can_fail_at_once() -> None:
     assert {label: loss.count for label, loss in outcome.losses.items()} == {Fault.UNREACHABLE: 5000}
 
 
-def test_objects_that_found_no_free_thread_leave_a_gap() -> None:
+def test_what_found_no_free_thread_takes_no_object() -> None:
     never = threading.Event()
 
     def script(sock: socket.socket, number: int) -> None:
@@ -407,10 +407,22 @@ def test_objects_that_found_no_free_thread_leave_a_gap() -> None:
                 never.wait(0.01)
 
     with Scripted(script) as server:
-        job = server.runner.job(Kind.PUT, rate=PLANNED)
-        outcome = server.runner.run(job, manner=Manner(verify=False, idle_timeout_s=0.1), duration_s=1.2)
+        job = server.runner.job(Kind.PUT, Kind.HEAD, rate=PLANNED, operations=70)
+        outcome = server.runner.run(job, manner=Manner(verify=False, idle_timeout_s=0.1), duration_s=5)
     assert set(outcome.losses) == {Fault.NO_THREAD}
-    assert (outcome.operations() >= 2, outcome.ended.written) == (True, (1,))
+    assert outcome.operations() + outcome.failed == 70
+    assert outcome.ended.written == (outcome.operations(Kind.PUT),)
+    kinds = {stream.kind for tally in outcome.tallies for stream in tally.streams if stream.losses}
+    assert kinds == {Kind.PUT, Kind.HEAD}
+
+
+def test_a_plan_far_beyond_what_can_be_done_fails_for_want_of_threads_and_goes_on() -> None:
+    with Scripted(serving()) as server:
+        job = server.runner.job(Kind.GET, rate=Rate(per_s=3e5, arrivals=Arrivals.CONSTANT))
+        outcome = server.runner.run(job, manner=Manner(verify=False, timeout_s=0.2), duration_s=2)
+    assert outcome.ended.elapsed_ns == 2 * 10**9
+    assert sum(stream.operations for stream in outcome.tallies[1].streams) > 100
+    assert outcome.operations() + outcome.failed + outcome.ended.unfinished + outcome.ended.waiting == 600_000
 
 
 def test_in_closed_loop_pauses_are_neither_in_flight_nor_lost() -> None:
