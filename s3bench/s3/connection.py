@@ -11,7 +11,7 @@ usual request costs one epoll_wait (shared by all ready connections), one recv a
 import socket
 from select import EPOLLOUT
 
-from s3bench.s3.exchange import NO_BODY, NO_FACTS, Body, Reply
+from s3bench.s3.exchange import NO_BODY, NO_FACTS, Body, Reply, Unwanted
 from s3bench.s3.framing import framing_of
 from s3bench.s3.http import HEAD_BYTES_MAX, HEAD_END, BadRequest, RequestHead, parse_head
 from s3bench.s3.intake import Intake
@@ -166,6 +166,10 @@ class Connection(Peer):
         loop = self._loop
         self._begin(head)
         sink = loop.handler.begin(head)
+        if isinstance(sink, Unwanted) and head.expects_continue and at == len(data):
+            self._closing = True
+            self._answer(head, Body(0, 0, {}, sink))
+            return at
         framing = framing_of(head, None if sink is None else sink.chunk_check)
         self._intake = intake = Intake(
             self.sock, framing, sink, buffer=loop.buffer, void=loop.void, droppable=self._droppable
@@ -208,14 +212,23 @@ class Connection(Peer):
         through the connection's state.
         """
         loop = self._loop
-        # botocore asks for it with an empty body too. Where the final status comes without it, botocore takes that for
-        # the status of the next such request on the connection as well, and waits for ever.
-        if "expect" in head.fields and head.expects_continue and not self._outbox.send_continue():
-            self._begin(head)
-            self._lose("the client took no 100 Continue")
-            return
+        body = NO_BODY
+        if "expect" in head.fields and head.expects_continue:
+            # botocore asks for it with an empty body too. Where the final status comes without it, botocore takes that
+            # for the status of the next such request on the connection as well, and waits for ever: so the connection
+            # is closed then.
+            body = Body(0, 0, {}, loop.handler.begin(head))
+            if isinstance(body.sink, Unwanted):
+                self._begin(head)
+                self._closing = True
+                self._answer_with(loop.handler.finish(head, body, loop.date_line), body, loop.clock(), 0)
+                return
+            if not self._outbox.send_continue():
+                self._begin(head)
+                self._lose("the client took no 100 Continue")
+                return
         try:
-            reply = loop.handler.finish(head, NO_BODY, loop.date_line)
+            reply = loop.handler.finish(head, body, loop.date_line)
         except Exception:
             self._begin(head)  # so that what failed is recorded
             raise

@@ -17,6 +17,10 @@ from s3bench.s3.refusal import S3Refusal
 NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 
 _TAGS_MAX = {"object": 10, "bucket": 50}
+_SYSTEM_TAG = {
+    "object": "Your TagKey cannot be prefixed with aws:",
+    "bucket": "System tags cannot be added/updated by requester",
+}
 _TAG_KEY_MAX, _TAG_VALUE_MAX = 128, 256
 _TAG_TEXT = re.compile(r"[\w\s+\-=.:/@]*")  # letters and digits of any script, spaces and those
 
@@ -70,6 +74,10 @@ class Node:
     def __init__(self, node: ET.Element) -> None:
         self._element = node
 
+    def children(self) -> Iterator[tuple[str, "Node"]]:
+        """Give all children with their names."""
+        return ((_local(child.tag), Node(child)) for child in self._element)
+
     def all(self, name: str) -> Iterator["Node"]:
         """Give the children called `name`."""
         return (Node(child) for child in self._element if _local(child.tag) == name)
@@ -101,21 +109,17 @@ def render_tagging(tags: Iterable[tuple[str, str]]) -> bytes:
     return document("Tagging", group("TagSet", *rendered))
 
 
-def parse_tagging(data: bytes, owner: str) -> tuple[tuple[str, str], ...]:
-    """Read a Tagging document for an `object` or a `bucket`. Raises `S3Refusal`."""
-    sets = list(parse(data, "Tagging").all("TagSet"))
-    if len(sets) != 1:
-        raise malformed("there is not exactly one <TagSet>")
-    return checked_tags([(node.need("Key"), node.need("Value")) for node in sets[0].all("Tag")], owner)
-
-
 def parse_tag_header(header: str) -> tuple[tuple[str, str], ...]:
     """Read the x-amz-tagging header. Raises `S3Refusal`."""
-    tags = urllib.parse.parse_qsl(header, keep_blank_values=True)
+    try:
+        tags = urllib.parse.parse_qsl(header, keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError:
+        tags = [("", "")]
     names = {name for name, _ in tags}
-    if "" in names or len(names) < len(tags):
+    if "" in names or len(names) < len(tags) or any(pair.count("=") > 1 for pair in header.split("&")):
         message = "The header 'x-amz-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters without "
-        raise S3Refusal(status=400, code="InvalidArgument", message=message + "tag name duplicates.")
+        details = (("ArgumentName", "x-amz-tagging"), ("ArgumentValue", header))
+        raise S3Refusal(status=400, code="InvalidArgument", message=message + "tag name duplicates.", details=details)
     return checked_tags(tags, "object")
 
 
@@ -124,20 +128,23 @@ def checked_tags(tags: list[tuple[str, str]], owner: str) -> tuple[tuple[str, st
     if len(tags) > _TAGS_MAX[owner]:
         message = f"{owner.capitalize()} tags cannot be greater than {_TAGS_MAX[owner]}"
         raise S3Refusal(status=400, code="BadRequest", message=message)
-    if len({key for key, _ in tags}) < len(tags):
-        message = "Cannot provide multiple Tags with the same key"
-        raise S3Refusal(status=400, code="InvalidTag", message=message)
+    seen: set[str] = set()
     for key, value in tags:
+        if key in seen:
+            raise _invalid_tag("Cannot provide multiple Tags with the same key", key)
+        seen.add(key)
         if key.startswith("aws:"):
-            message = "System tags cannot be added/updated by requester"
-            raise S3Refusal(status=400, code="InvalidTag", message=message, details=(("TagKey", key),))
+            raise _invalid_tag(_SYSTEM_TAG[owner], key)
         if not 0 < len(key) <= _TAG_KEY_MAX or _TAG_TEXT.fullmatch(key) is None:
-            message = "The TagKey you have provided is invalid"
-            raise S3Refusal(status=400, code="InvalidTag", message=message, details=(("TagKey", key),))
+            raise _invalid_tag("The TagKey you have provided is invalid", key)
         if len(value) > _TAG_VALUE_MAX or _TAG_TEXT.fullmatch(value) is None:
-            message = "The TagValue you have provided is invalid"
-            raise S3Refusal(status=400, code="InvalidTag", message=message, details=(("TagKey", key),))
+            raise _invalid_tag("The TagValue you have provided is invalid", key, value)
     return tuple(sorted(tags))
+
+
+def _invalid_tag(message: str, key: str, value: str | None = None) -> S3Refusal:
+    details = (("TagKey", key),) if value is None else (("TagKey", key), ("TagValue", value))
+    return S3Refusal(status=400, code="InvalidTag", message=message, details=details)
 
 
 def _local(tag: str) -> str:

@@ -18,6 +18,7 @@ from s3bench.s3.emulator.describing import check_checksum_claims
 from s3bench.s3.emulator.lists import ListOperations
 from s3bench.s3.emulator.loading import Loaded, Loader
 from s3bench.s3.emulator.lookup import find_bucket
+from s3bench.s3.emulator.members import TRANSPORT, check_members
 from s3bench.s3.emulator.memory import Memory
 from s3bench.s3.emulator.operation import (
     WRITES_DATA,
@@ -36,14 +37,13 @@ from s3bench.s3.emulator.receiving import (
     Document,
     Intentions,
     Receiver,
-    Unwanted,
 )
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.emulator.store import Store
 from s3bench.s3.emulator.tagging import TagOperations
 from s3bench.s3.emulator.uploads import PART_BYTES_MAX, UploadOperations, find_upload, parse_part_number, too_large
 from s3bench.s3.emulator.writing import WriteOperations
-from s3bench.s3.exchange import Body, Reply, Sink
+from s3bench.s3.exchange import Body, Reply, Sink, Unwanted
 from s3bench.s3.framing import ChunkCheck
 from s3bench.s3.http import RequestHead
 from s3bench.s3.refusal import S3Refusal, refusal_reply
@@ -51,12 +51,6 @@ from s3bench.s3.signing.authentication import Authenticator
 
 _KEY_BYTES_MAX = 1024
 _HOSTS_MAX = 1000
-
-# A GET with one of these needs more than the whole current object.
-_SPECIAL = frozenset({
-    "range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "x-amz-checksum-mode",
-    "x-amz-server-side-encryption-customer-algorithm",
-})  # fmt: skip
 
 
 class Emulator:
@@ -126,7 +120,7 @@ class Emulator:
     def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
         """Answer a whole request."""
         try:
-            if head.method == "GET" and _SPECIAL.isdisjoint(head.fields) and only_signed(head.query):
+            if head.method == "GET" and head.fields.keys() <= TRANSPORT and only_signed(head.query):
                 reply = self._plain_read(head, date_line)
                 if reply is not None:
                     return reply
@@ -141,13 +135,13 @@ class Emulator:
         name, _, key = head.path[1:].partition("/")
         bucket = self._store.buckets.get(name)
         version = None if bucket is None or not key else bucket.current(key)
-        if version is None:
+        if bucket is None or version is None:
             return None
         if self._authenticator is not None:
             self._authenticator.check(head)
         if version.reply_date is not date_line:
             call = Call(head=head, bucket=name, key=key, query={}, now_s=0.0, date_line=date_line)
-            reply = self._reads.plain(call, version)
+            reply = self._reads.plain(call, bucket, version)
             if REPLY_KEPT_BYTES_MAX < version.size_bytes <= SMALL_BYTES:
                 return reply
             version.reply = reply
@@ -156,15 +150,20 @@ class Emulator:
 
     def _admit(self, head: RequestHead) -> Receiver | Document:
         """Find out what is asked for, and make ready for the body. Raises `S3Refusal` where it may not be done."""
+        if head.garbled:
+            raise S3Refusal(status=400, code="InvalidURI", message="Couldn't parse the specified URI.")
         signature = None if self._authenticator is None else self._authenticator.check(head)
         bucket, key = self._target(head)
         query = parse_query(head.query)
         operation = operation_of(head.method, bucket, key, query, head.fields)
+        check_members(operation, head.fields, query)
         asked = Asked(operation, bucket, key, query)
         if self._read_only and head.method not in {"GET", "HEAD"}:
             raise S3Refusal(status=403, code="AccessDenied", message="This endpoint serves a directory, read-only.")
         if operation in WRITES_DATA:
             return self._receiver(head, asked, None if signature is None else signature.chunk_check())
+        if head.has_body and operation is not Operation.COMPLETE_MULTIPART_UPLOAD:
+            check_checksum_claims(head)
         return Document(head, asked, self._memory)
 
     def _answer(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:

@@ -10,7 +10,13 @@ from tests.s3.emulator.asking import NOON_S, Answer, Asker
 
 MIB = 1 << 20
 VERSIONED = b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"
-CRC = {"x-amz-checksum-crc32": base64.b64encode(zlib.crc32(b"x").to_bytes(4, "big")).decode()}
+
+
+def crc32(body: bytes) -> str:
+    return base64.b64encode(zlib.crc32(body).to_bytes(4, "big")).decode()
+
+
+CRC = {"x-amz-checksum-crc32": crc32(b"x")}
 
 
 @pytest.fixture
@@ -107,14 +113,17 @@ def test_a_delete_marker_is_a_404_unless_it_is_named(s3: Asker) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
-@pytest.mark.parametrize("version", ["", "no-such-version"])
+@pytest.mark.parametrize("version", ["", "no-such-version", "x" * 32])
 def test_what_cannot_be_a_version_id_is_an_invalid_argument(s3: Asker, method: str, version: str) -> None:
     assert s3.ask(method, "k", query={"versionId": version}).code == "InvalidArgument"
 
 
 def test_a_version_id_that_could_be_is_looked_for(s3: Asker) -> None:
-    assert s3.ask("GET", "k", query={"versionId": "x" * 32}).code == "NoSuchVersion"
-    assert s3.ask("DELETE", "k", query={"versionId": "x" * 32}).status == 204
+    s3.ask("PUT", query={"versioning": ""}, body=VERSIONED)
+    gone = s3.ask("PUT", "k", body=b"x").headers["x-amz-version-id"]
+    assert s3.ask("DELETE", "k", query={"versionId": gone}).status == 204
+    assert s3.ask("GET", "k", query={"versionId": gone}).code == "NoSuchVersion"
+    assert s3.ask("DELETE", "k", query={"versionId": gone}).status == 204
 
 
 def test_delete_objects_needs_a_checksum_of_its_document_beside_that_of_the_signature(s3: Asker) -> None:
@@ -135,7 +144,7 @@ def test_delete_objects_tells_each_key_what_became_of_it(s3: Asker) -> None:
     body = tagged("Delete", *objects).encode()
     md5 = base64.b64encode(hashlib.md5(body).digest()).decode()
     answer = s3.ask("POST", query={"delete": ""}, body=body, headers={"content-md5": md5})
-    assert answer.texts("Error/Code") == ["PreconditionFailed", "InvalidArgument"]
+    assert answer.texts("Error/Code") == ["PreconditionFailed", "NoSuchVersion"]
     assert answer.texts("Deleted/Key") == ["gone"]
     assert s3.ask("GET", "k").status == 200
 
@@ -173,9 +182,9 @@ def test_metadata_beyond_ascii_is_told_as_mail_tells_it(s3: Asker) -> None:
 
 
 def test_checksums_are_told_of_whole_reads_and_not_of_ranges(s3: Asker) -> None:
-    s3.ask("PUT", "k", body=b"x", headers=CRC)
+    s3.ask("PUT", "k", body=b"xy", headers={"x-amz-checksum-crc32": crc32(b"xy")})
     asked = {"x-amz-checksum-mode": "ENABLED"}
-    assert s3.ask("GET", "k", headers=asked).headers["x-amz-checksum-crc32"] == CRC["x-amz-checksum-crc32"]
+    assert s3.ask("GET", "k", headers=asked).headers["x-amz-checksum-crc32"] == crc32(b"xy")
     assert "x-amz-checksum-crc32" not in s3.ask("GET", "k").headers
     assert "x-amz-checksum-crc32" not in s3.ask("GET", "k", headers={**asked, "range": "bytes=0-0"}).headers
 

@@ -13,10 +13,10 @@ from s3bench.s3.emulator.documents import (
     iso_time,
     parse,
     parse_tag_header,
-    parse_tagging,
     render_tagging,
     url_encoded,
 )
+from s3bench.s3.emulator.members import parse_tagging
 from s3bench.s3.refusal import S3Refusal
 
 printable = st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\ufffe\uffff"))
