@@ -51,8 +51,8 @@ class RequestHead(msgspec.Struct, frozen=True, gc=False):
 
     `path` is percent-decoded, `query` raw and without the question mark. `fields` has lower-case names; a repeated
     field is joined with commas (RFC 9110 5.3). `length` is the declared Content-Length (0 when none), `chunked` whether
-    the body is framed by Transfer-Encoding instead. `closing` means no further request follows on the connection. `garbled` means
-    that the path was no UTF-8 and has replacement characters.
+    the body is framed by Transfer-Encoding instead. `closing` means no further request follows on the connection.
+    `garbled` means the path was not UTF-8 and has replacement characters.
     """
 
     method: str

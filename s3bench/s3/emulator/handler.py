@@ -120,7 +120,12 @@ class Emulator:
     def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
         """Answer a whole request."""
         try:
-            if head.method == "GET" and head.fields.keys() <= TRANSPORT and only_signed(head.query):
+            if (
+                head.method == "GET"
+                and not head.garbled
+                and head.fields.keys() <= TRANSPORT
+                and only_signed(head.query)
+            ):
                 reply = self._plain_read(head, date_line)
                 if reply is not None:
                     return reply

@@ -77,7 +77,7 @@ HONOURED: Mapping[Operation, frozenset[str]] = {
     Operation.LIST_OBJECT_VERSIONS: _LIST | {"key-marker", "max-keys", "version-id-marker"},
     Operation.LIST_MULTIPART_UPLOADS: _LIST | {"key-marker", "max-uploads", "upload-id-marker"},
     Operation.DELETE_OBJECTS: _OWNER | _BODY_CHECKS,
-    Operation.PUT_OBJECT: _OWNER | _BODY_CHECKS | _DESCRIPTION | _WRITE_CONDITIONS,
+    Operation.PUT_OBJECT: _OWNER | {"content-length"} | _BODY_CHECKS | _DESCRIPTION | _WRITE_CONDITIONS,
     Operation.COPY_OBJECT: _OWNER | _COPY_SOURCE | _DESCRIPTION | _WRITE_CONDITIONS | {
         "x-amz-checksum-algorithm", "x-amz-metadata-directive", "x-amz-tagging-directive",
     },
@@ -91,7 +91,7 @@ HONOURED: Mapping[Operation, frozenset[str]] = {
     Operation.PUT_OBJECT_TAGGING: _OWNER | _BODY_CHECKS | {"versionId"},
     Operation.DELETE_OBJECT_TAGGING: _OWNER | {"versionId"},
     Operation.CREATE_MULTIPART_UPLOAD: _OWNER | _DESCRIPTION | {"x-amz-checksum-algorithm", "x-amz-checksum-type"},
-    Operation.UPLOAD_PART: _PART | _BODY_CHECKS,
+    Operation.UPLOAD_PART: _PART | _BODY_CHECKS | {"content-length"},
     Operation.UPLOAD_PART_COPY: _PART | _COPY_SOURCE | {"x-amz-copy-source-range"},
     Operation.LIST_PARTS: _OWNER | {"max-parts", "part-number-marker", "uploadId"},
     Operation.COMPLETE_MULTIPART_UPLOAD: _OWNER | _CHECKSUM_HEADERS | _WRITE_CONDITIONS | {
@@ -99,7 +99,8 @@ HONOURED: Mapping[Operation, frozenset[str]] = {
     },
     Operation.ABORT_MULTIPART_UPLOAD: _OWNER | {"uploadId"},
 }  # fmt: skip
-"""The headers (in lower case, `x-amz-meta-` for all of user metadata) and query parameters that an operation reads."""
+"""The headers (in lower case, `x-amz-meta-` for all of user metadata) and query parameters that an operation reads: it does what
+they ask for, or refuses the value as S3 does."""
 
 _TAG = ("Tag", "Tag/Key", "Tag/Value")
 _PART_CHECKSUMS = tuple(f"Part/Checksum{name.upper()}" for name in _CHECKSUMS)
