@@ -25,6 +25,7 @@ TRANSPORT = frozenset({
 
 NO_EFFECT: Mapping[str, str] = {
     "x-amz-mfa": "MFA delete cannot be enabled here, and S3 reads the code only where it is",
+    "x-amz-object-annotation-directive": "no object here has annotations, so there are none to copy or leave out",
     "x-amz-optional-object-attributes": "asks for RestoreStatus, which S3 gives of objects under restoration only",
     "x-amz-request-payer": "no bucket here is requester-pays, and S3 charges and tells nothing on others",
     "x-amz-meta-": "S3 keeps metadata with an object that is made, and reads it nowhere else",

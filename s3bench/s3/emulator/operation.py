@@ -91,14 +91,14 @@ _OBJECT = {
 }
 
 _BUCKET_ONLY = (
-    "abac accelerate analytics cors encryption intelligent-tiering inventory lifecycle logging metadataConfiguration "
-    "metadataTable metrics notification object-lock ownershipControls policy policyStatus publicAccessBlock "
+    "abac accelerate analytics cors encryption intelligent-tiering inventory lifecycle logging "
+    "metadataAnnotationTable metadataConfiguration metadataInventoryTable metadataJournalTable metadataTable metrics notification object-lock ownershipControls policy policyStatus publicAccessBlock "
     "replication requestPayment session website"
 )
 _ELSEWHERE = {
     "bucket": frozenset(f"acl {_BUCKET_ONLY}".split()),
     "object": frozenset(
-        ["acl", "legal-hold", "restore", "retention", "select", "torrent", "encryption", "renameObject"]
+        ["acl", "annotation", "legal-hold", "restore", "retention", "select", "torrent", "encryption", "renameObject"]
     ),
 }
 """Sub-resources that S3 has and the emulator has not."""

@@ -249,3 +249,19 @@ def test_a_new_bucket_is_what_was_asked_for_or_refused(
 def test_headers_in_the_query_are_refused(wire: Wire, name: str) -> None:
     answer = wire.send("PUT", f"/bucket/new?X-Amz-Date=20260101T000000Z&{name}=1", body=b"x")
     assert (answer.status, answer.text("Code")) == (501, "NotImplemented")
+
+
+# ListDirectoryBuckets is ListBuckets at another host; WriteGetObjectResponse has a host and a path of its own.
+UNSUPPORTED = sorted(
+    set(MODEL.operation_names)
+    - {operation.value for operation in Operation}
+    - {"ListDirectoryBuckets", "WriteGetObjectResponse"}
+)
+
+
+@pytest.mark.parametrize("name", UNSUPPORTED)
+def test_an_operation_that_is_not_supported_is_not_taken_for_another(wire: Wire, name: str) -> None:
+    model = MODEL.operation_model(name)
+    target = model.http["requestUri"].replace("{Bucket}", "bucket").replace("{Key+}", "k")
+    assert wire.send(model.http["method"], target).status == 501
+    assert wire.send("GET", "/bucket/k").body == b"x"
