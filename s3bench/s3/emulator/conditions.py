@@ -53,12 +53,8 @@ def check_read(fields: Mapping[str, str], state: State, now_s: float, *, prefix:
     return Condition.NOT_MODIFIED
 
 
-def check_write(fields: Mapping[str, str], key: str, state: State | None, *, overtaken: bool = False) -> None:
-    """Evaluate the conditions of a write to `key`, whose current object is `state` (`None` without one).
-
-    `overtaken` says that the key was written since this write began. Raises `S3Refusal`: 412 where a condition fails,
-    404 where If-Match meets no object, 409 where it holds but the write was overtaken, 501 for values that S3 refuses.
-    """
+def check_taken(fields: Mapping[str, str]) -> None:
+    """Refuse conditions that S3 does not take in a write, whatever is stored. Raises `S3Refusal` (501)."""
     if_none_match, if_match = fields.get("if-none-match"), fields.get("if-match")
     if if_none_match is not None and if_match is not None:
         raise _not_taken("If-Match,If-None-Match", "Multiple conditional request headers present in the request")
@@ -66,6 +62,16 @@ def check_write(fields: Mapping[str, str], key: str, state: State | None, *, ove
         raise _not_taken("If-None-Match", "We don't accept the provided value of If-None-Match header for this API")
     if if_match is not None and if_match.strip() == "*":
         raise _not_taken("If-Match", "We don't accept the provided value of If-Match header for this API")
+
+
+def check_write(fields: Mapping[str, str], key: str, state: State | None, *, overtaken: bool = False) -> None:
+    """Evaluate the conditions of a write to `key`, whose current object is `state` (`None` without one).
+
+    `overtaken` says that the key was written since this write began. Raises `S3Refusal`: 412 where a condition fails,
+    404 where If-Match meets no object, 409 where it holds but the write was overtaken, 501 for values that S3 refuses.
+    """
+    check_taken(fields)
+    if_none_match, if_match = fields.get("if-none-match"), fields.get("if-match")
     if if_none_match is not None and state is not None:
         raise _failed("If-None-Match")
     if if_match is not None:

@@ -11,10 +11,11 @@ from pathlib import Path
 from s3bench.s3.checksums import load_algorithms
 from s3bench.s3.emulator.buckets import BucketOperations
 from s3bench.s3.emulator.call import Call
+from s3bench.s3.emulator.conditions import check_taken
 from s3bench.s3.emulator.content import NoiseBlock
 from s3bench.s3.emulator.copying import CopyOperation
 from s3bench.s3.emulator.deleting import DeleteOperations
-from s3bench.s3.emulator.describing import check_checksum_claims
+from s3bench.s3.emulator.describing import check_checksum_claims, describe
 from s3bench.s3.emulator.lists import ListOperations
 from s3bench.s3.emulator.loading import Loaded, Loader
 from s3bench.s3.emulator.lookup import find_bucket
@@ -272,6 +273,9 @@ class Emulator:
             parse_part_number(asked.query)
             upload = find_upload(bucket, asked.key, asked.query.get("uploadId", ""))
             algorithm = upload.algorithm or DEFAULT_ALGORITHM
+        else:  # what the headers alone decide is refused before the body comes
+            describe(head.fields)
+            check_taken(head.fields)
         return self._intentions.receive(
             head, asked, size_bytes, algorithm=algorithm, in_parts=in_parts, chunk_check=chunk_check
         )

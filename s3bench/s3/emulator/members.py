@@ -100,8 +100,8 @@ HONOURED: Mapping[Operation, frozenset[str]] = {
     },
     Operation.ABORT_MULTIPART_UPLOAD: _OWNER | {"uploadId"},
 }  # fmt: skip
-"""The headers (in lower case, `x-amz-meta-` for all of user metadata) and query parameters that an operation reads: it does what
-they ask for, or refuses the value as S3 does."""
+"""The headers and query parameters that an operation reads: it does what they ask for, or refuses the value as S3 does.
+Headers are in lower case; `x-amz-meta-` stands for all user metadata."""
 
 _TAG = ("Tag", "Tag/Key", "Tag/Value")
 _PART_CHECKSUMS = tuple(f"Part/Checksum{name.upper()}" for name in _CHECKSUMS)

@@ -92,8 +92,9 @@ _OBJECT = {
 
 _BUCKET_ONLY = (
     "abac accelerate analytics cors encryption intelligent-tiering inventory lifecycle logging "
-    "metadataAnnotationTable metadataConfiguration metadataInventoryTable metadataJournalTable metadataTable metrics notification object-lock ownershipControls policy policyStatus publicAccessBlock "
-    "replication requestPayment session website"
+    "metadataAnnotationTable metadataConfiguration metadataInventoryTable metadataJournalTable metadataTable metrics "
+    "notification object-lock ownershipControls policy policyStatus publicAccessBlock replication requestPayment "
+    "session website"
 )
 _ELSEWHERE = {
     "bucket": frozenset(f"acl {_BUCKET_ONLY}".split()),

@@ -361,19 +361,19 @@ def _named_part(upload: Upload, item: Node) -> Part:
     part = upload.parts.get(int(number))
     if part is None or part.etag != etag:
         raise _invalid_part(upload, number, etag)
-    for algorithm in CHECKSUM_ALGORITHMS:
-        claimed = item.text(f"Checksum{algorithm.upper()}")
-        if claimed is not None and upload.algorithm and algorithm != upload.algorithm:
+    claims = {algorithm: item.text(f"Checksum{algorithm.upper()}") for algorithm in CHECKSUM_ALGORITHMS}
+    for algorithm, claimed in claims.items():
+        if claimed is not None and upload.algorithm not in {"", algorithm}:
             message = f"The {algorithm} you specified for part {number} did not match what we received."
             raise S3Refusal(status=400, code="BadDigest", message=message)
         if claimed is not None and (not upload.algorithm or claimed != part.checksum.value):
             raise _invalid_part(upload, number, etag)
-        if claimed is None and upload.composite and algorithm == upload.algorithm:
-            message = (
-                f"The upload was created using a {algorithm} checksum. The complete request must include the checksum "
-                f"for each part. It was missing for part {number} in the request."
-            )
-            raise _invalid_request(message)
+    if upload.composite and claims[upload.algorithm] is None:
+        message = (
+            f"The upload was created using a {upload.algorithm} checksum. The complete request must include the "
+            f"checksum for each part. It was missing for part {number} in the request."
+        )
+        raise _invalid_request(message)
     return part
 
 

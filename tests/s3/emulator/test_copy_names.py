@@ -35,7 +35,7 @@ def client(endpoint: EmulatorEndpoint) -> Iterator[Any]:
         endpoint_url=endpoint.url,
         region_name="us-east-1",
         aws_access_key_id="test",
-        aws_secret_access_key="test",  # noqa: S106 (of nothing)
+        aws_secret_access_key="test",
         config=Config(retries={"total_max_attempts": 1}),
     )
     endpoint.collect()
