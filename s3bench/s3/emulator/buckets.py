@@ -65,13 +65,16 @@ class BucketOperations:
             raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
         known = self._store.buckets.items() if region in {"", self._region} else ()
         found = [bucket for name, bucket in known if name.startswith(prefix) and name > after]
+
+        def told(name: str) -> tuple[str, str]:
+            return element("BucketArn", arn_of(name)), element("BucketRegion", self._region)
+
         buckets = (
             group(
                 "Bucket",
                 element("Name", bucket.name),
                 element("CreationDate", iso_time(bucket.created_s)),
-                element("BucketArn", arn_of(bucket.name)),
-                *((element("BucketRegion", self._region),) if call.query else ()),
+                *(told(bucket.name) if call.query else ()),
             )
             for bucket in found[:limit]
         )

@@ -76,7 +76,7 @@ def check_supported(fields: Mapping[str, str]) -> None:
 
 def describe(fields: Mapping[str, str]) -> Description:
     """Read what a write says about its object. Raises `S3Refusal`."""
-    if fields.keys() <= _SILENT:
+    if _SILENT.issuperset(fields):
         return Description(headers=(("Content-Type", fields.get("content-type") or _DEFAULT_TYPE),))
     check_supported(fields)
     storage_class = fields.get("x-amz-storage-class", "STANDARD")

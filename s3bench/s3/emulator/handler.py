@@ -124,7 +124,7 @@ class Emulator:
             if (
                 head.method == "GET"
                 and not head.garbled
-                and head.fields.keys() <= TRANSPORT
+                and TRANSPORT.issuperset(head.fields)
                 and only_signed(head.query)
             ):
                 reply = self._plain_read(head, date_line)

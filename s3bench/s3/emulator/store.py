@@ -234,6 +234,8 @@ class Bucket:
         return version_id == self._sealed(version_id[:_ID_DIGITS])
 
     def _overtake(self, key: str) -> None:
+        if not self.uploads:
+            return
         for place in self.uploads.irange(minimum=(key, ""), maximum=(f"{key}\0", ""), inclusive=(True, False)):
             self.uploads[place].overtaken = True
 

@@ -1,4 +1,4 @@
-"""Keys that clients copy on the server side, in whatever way each writes them in x-amz-copy-source."""
+"""What real clients make of the emulator: server-side copies of any name, and refusals in place of 100 Continue."""
 
 import os
 import shutil
@@ -82,6 +82,15 @@ def test_s5cmd_syncs_any_names_from_bucket_to_bucket(client: Any, endpoint: Emul
     s5cmd(endpoint, tmp_path, "sync", "s3://other/*", "s3://bucket/")
     assert listed(client) == names
     assert all(body_of(client, name) == name.encode() for name in names)
+
+
+def test_botocore_goes_on_after_a_refusal_in_place_of_100_continue(client: Any) -> None:
+    for body in (b"data", b""):
+        for _ in range(3):
+            with pytest.raises(client.exceptions.NoSuchBucket):
+                client.put_object(Bucket="missing", Key="k", Body=body)
+            client.put_object(Bucket="bucket", Key="k", Body=body)
+            assert body_of(client, "k") == body
 
 
 def test_a_version_may_follow_any_name(client: Any) -> None:
