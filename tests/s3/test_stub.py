@@ -132,6 +132,11 @@ def test_leftovers_are_told_in_order_and_any_is_never_one(tell: Tell) -> None:
     )
 
 
+def test_headers_of_a_definition_are_sent_in_utf8(tell: Tell) -> None:
+    told = tell(Response(headers=(("X-Name", "日本"),)))
+    assert "\r\nX-Name: 日本\r\n".encode() in told.reply("GET", "/").head
+
+
 def test_a_reply_carries_what_clients_need(tell: Tell) -> None:
     told = tell(Response(instances=9, body="hé"))
     put, get, post = (told.reply(method, "/b/k") for method in ("PUT", "GET", "POST"))

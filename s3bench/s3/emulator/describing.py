@@ -144,7 +144,7 @@ def check_checksum_claims(head: RequestHead) -> None:
     fields = head.fields
     md5 = fields.get("content-md5")
     if md5 is not None and not _is_base64(md5, 16):
-        message, details = "The Content-MD5 you specified is not valid.", (("Content-MD5", md5),)
+        message, details = "The Content-MD5 you specified was invalid.", (("Content-MD5", md5),)
         raise S3Refusal(status=400, code="InvalidDigest", message=message, details=details)
     values = _claimed_values(fields)
     asked = fields.get("x-amz-sdk-checksum-algorithm")

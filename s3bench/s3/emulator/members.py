@@ -119,6 +119,7 @@ _ELEMENTS_REFUSED = frozenset({"Bucket", "Location", "Object/LastModifiedTime", 
 }
 
 _ACCEPTED = {operation: TRANSPORT | members | NO_EFFECT.keys() | _OWNER for operation, members in HONOURED.items()}
+_IN_QUERY = frozenset({"x-amz-checksum-mode"})  # reads take it from there too: presigned URLs of AWS's SDK have it
 _ACCOUNT = re.compile(r"[0-9]{12}")
 
 
@@ -135,7 +136,7 @@ def check_members(operation: Operation, fields: Mapping[str, str], query: Mappin
     for name in query:
         # S3 takes its headers from the query of a presigned request as well.
         lower = name.lower()
-        if lower.startswith("x-amz-") and name not in SIGNATURE_PARAMETERS and lower not in NO_EFFECT:
+        if lower.startswith("x-amz-") and name not in SIGNATURE_PARAMETERS | _IN_QUERY and lower not in NO_EFFECT:
             raise not_implemented(f"{name} in the query")
 
 

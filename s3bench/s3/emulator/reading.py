@@ -57,7 +57,8 @@ class ReadOperations:
                 raise S3Refusal(status=400, code="InvalidRequest", message=message)
             start, end, part = self._part(call, version)
             ranged = True
-        asked = call.fields.get("x-amz-checksum-mode", "").upper() == "ENABLED" and self._faithful
+        mode = "x-amz-checksum-mode"
+        asked = call.fields.get(mode, call.query.get(mode, "")).upper() == "ENABLED" and self._faithful
         whole = part is None and (start, end) == (0, content.size_bytes)
         headers = shown(version, with_checksum=asked and whole)
         headers += version_headers(bucket, version)

@@ -181,6 +181,39 @@ def test_metadata_beyond_ascii_is_told_as_mail_tells_it(s3: Asker) -> None:
     assert s3.ask("HEAD", "k").headers["x-amz-meta-nonascii"] == "=?UTF-8?B?w4PChE3Dg8KEWsODwpXDg8KRIFMz?="
 
 
+def test_an_encoded_word_cannot_break_out_of_its_header(s3: Asker) -> None:
+    s3.ask("PUT", "k", headers={"x-amz-meta-a": "=?UTF-8?Q?long_enough_to_be_text=0D=0Ax-amz-meta-b:_c?="})
+    headers = s3.ask("HEAD", "k").headers
+    assert headers["x-amz-meta-a"] == "=?UTF-8?Q?long_enough_to_be_text=0D=0Ax-amz-meta-b:_c?="
+    assert "x-amz-meta-b" not in headers
+
+
+def test_enabling_versioning_shows_in_reads_of_the_same_second(s3: Asker) -> None:
+    s3.ask("PUT", "k", body=b"x")
+    assert "x-amz-version-id" not in s3.ask("GET", "k").headers
+    s3.ask("PUT", query={"versioning": ""}, body=VERSIONED)
+    assert s3.ask("GET", "k").headers["x-amz-version-id"] == "null"
+
+
+def test_a_presigned_read_may_ask_for_the_checksum_in_its_query(s3: Asker) -> None:
+    s3.ask("PUT", "k", body=b"x", headers=CRC)
+    answer = s3.ask("GET", "k", query={"x-amz-checksum-mode": "ENABLED", "x-id": "GetObject"})
+    assert answer.headers["x-amz-checksum-crc32"] == CRC["x-amz-checksum-crc32"]
+
+
+def test_uploads_can_be_aborted_page_by_page(s3: Asker) -> None:
+    uploads = [begin(s3, key) for key in ("a", "a", "b", "c")]
+    query = {"uploads": "", "max-uploads": "1"}
+    found = []
+    for _ in uploads:
+        page = s3.ask("GET", query=query)
+        (key,), (upload,) = page.texts("Upload/Key"), page.texts("Upload/UploadId")
+        found.append(upload)
+        assert s3.ask("DELETE", key, query={"uploadId": upload}).status == 204
+        query |= {"key-marker": page.texts("NextKeyMarker")[0], "upload-id-marker": page.texts("NextUploadIdMarker")[0]}
+    assert found == uploads
+
+
 def test_checksums_are_told_of_whole_reads_and_not_of_ranges(s3: Asker) -> None:
     s3.ask("PUT", "k", body=b"xy", headers={"x-amz-checksum-crc32": crc32(b"xy")})
     asked = {"x-amz-checksum-mode": "ENABLED"}
