@@ -422,10 +422,10 @@ def _check_whole(call: Call, upload: Upload, checksum: Checksum) -> None:
             "checksum mode."
         )
         raise _invalid_request(message)
-    claims = {name: call.fields.get(f"x-amz-checksum-{name}") for name in CHECKSUM_ALGORITHMS}
-    if any(
-        value not in {None, checksum.value if name == checksum.algorithm else None} for name, value in claims.items()
-    ):
+    claims = {
+        name: call.fields[field] for name in CHECKSUM_ALGORITHMS if (field := f"x-amz-checksum-{name}") in call.fields
+    }
+    if claims not in ({}, {checksum.algorithm: checksum.value}):
         message = f"The {checksum.algorithm} you specified did not match the calculated checksum."
         raise S3Refusal(status=400, code="BadDigest", message=message)
 
