@@ -6,6 +6,7 @@ to 5 GiB each, the last one of any size) and what the ETag and the checksum of t
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping
 from itertools import pairwise
 
@@ -22,13 +23,13 @@ from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS, DEFAULT_ALGORITHM
 from s3bench.s3.emulator.store import NULL_VERSION, OWNER, Bucket, Checksum, Part, Store, Upload, Version
 from s3bench.s3.emulator.writing import ENCRYPTED, WriteOperations, made_version_headers
 from s3bench.s3.exchange import Reply
-from s3bench.s3.ranges import Unsatisfiable, parse_range
 from s3bench.s3.refusal import S3Refusal
 
 PART_BYTES_MIN = 5 * 1024**2
 PART_BYTES_MAX = 5 * 1024**3
 PARTS_MAX = 10_000
 _PARTS_LISTED_MAX = 1000
+_COPIED_RANGE = re.compile(r"bytes=([0-9]{1,19})-([0-9]{1,19})")
 _UPLOAD_BYTES = 1024  # what is kept about an upload, about
 
 
@@ -271,25 +272,22 @@ def _checksum_asked(call: Call) -> tuple[str, bool]:
 
 
 def _copied_range(header: str | None, size_bytes: int) -> tuple[int, int]:
+    """Give start and end of what is copied. Unlike a read, a copy takes no range that reaches beyond the end."""
     if header is None:
         return 0, size_bytes
-    try:
-        found = parse_range(header, size_bytes)
-    except Unsatisfiable:
-        found = None
-    first, _, last = header.partition("=")[2].partition("-")
-    if not first.isdigit() or not last.isdigit() or (found is None and first > last):
+    found = _COPIED_RANGE.fullmatch(header)
+    first, last = (-1, -1) if found is None else (int(found[1]), int(found[2]))
+    if found is None or first > last:
         message = (
             "The x-amz-copy-source-range value must be of the form bytes=first-last where first and last are the "
             "zero-based offsets of the first and last bytes to copy"
         )
         raise _invalid_range(message, header)
-    if found is None:
+    if first >= size_bytes:
         raise _invalid_request("The specified copy range is invalid for the source object size")
-    # Unlike a read, a copy takes no range that reaches beyond the end.
-    if int(last) >= size_bytes:
+    if last >= size_bytes:
         raise _invalid_range(f"Range specified is not valid for source object of size: {size_bytes}", header)
-    return found.start, found.end
+    return first, last + 1
 
 
 def _invalid_range(message: str, header: str) -> S3Refusal:

@@ -341,6 +341,8 @@ def test_part_1_of_a_plain_object_is_the_whole(s3: Asker) -> None:
         ("bytes=-0", "InvalidArgument"),
         ("bytes=0-100", "InvalidArgument"),
         ("bytes=100-200", "InvalidRequest"),
+        ("bytes=20-100", "InvalidRequest"),
+        (f"bytes=0-{'9' * 5000}", "InvalidArgument"),
         ("bytes=1-", "InvalidArgument"),
         ("bytes=-2", "InvalidArgument"),
         ("bytes=-15", "InvalidArgument"),
