@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Protocol
 
+from s3bench.s3.decimals import parse_decimal
 from s3bench.s3.http import LENGTH_MAX, BadRequest, RequestHead
 
 LINE_BYTES_MAX = 8 * 1024
@@ -259,7 +260,10 @@ def framing_of(head: RequestHead, check: ChunkCheck | None = None) -> Framing:
     codings = fields.get("content-encoding", "").lower().replace(" ", "").split(",")
     if "aws-chunked" not in codings and not fields.get("x-amz-content-sha256", "").startswith("STREAMING-"):
         return outer
-    decoded = fields.get("x-amz-decoded-content-length")
-    if decoded is not None and not (decoded.isascii() and decoded.isdigit() and len(decoded) < 20):  # noqa: PLR2004 (2**63 has 19 digits)
-        raise BadRequest(f"x-amz-decoded-content-length is no number of bytes: {decoded[:40]!r}")
-    return Nested(outer, Chunked(check), decoded_length=None if decoded is None else int(decoded))
+    decoded_length = None
+    if "x-amz-decoded-content-length" in fields:
+        decoded = fields["x-amz-decoded-content-length"]
+        decoded_length = parse_decimal(decoded)
+        if decoded_length is None:
+            raise BadRequest(f"x-amz-decoded-content-length is no number of bytes: {decoded[:40]!r}")
+    return Nested(outer, Chunked(check), decoded_length=decoded_length)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from s3bench.s3.checksums import load_algorithms
+from s3bench.s3.decimals import parse_decimal
 from s3bench.s3.emulator.buckets import BucketOperations
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.content import NoiseBlock
@@ -276,8 +277,9 @@ class Emulator:
 def _declared_size(head: RequestHead) -> int:
     """Give the size of the object data that follows. Raises `S3Refusal` where the request does not tell."""
     decoded = head.fields.get("x-amz-decoded-content-length")
-    if decoded is not None and decoded.isascii() and decoded.isdigit():
-        return int(decoded)
+    decoded_bytes = None if decoded is None else parse_decimal(decoded)
+    if decoded_bytes is not None:
+        return decoded_bytes
     streaming = head.fields.get("x-amz-content-sha256", "").startswith("STREAMING-")
     if "content-length" in head.fields and not streaming:
         return head.length
