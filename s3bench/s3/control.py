@@ -92,7 +92,9 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Armed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The answer to `Arm` and `Emulate`."""
+    """The answer to `Arm` and `Emulate`; `warnings` tell what of a data directory is not served."""
+
+    warnings: tuple[str, ...] = ()
 
 
 class Collected(msgspec.Struct, frozen=True, kw_only=True, tag=True):

@@ -146,7 +146,7 @@ class Host:
         load_algorithms()
         handler = emulator if question.network is None else Networked(emulator, question.network)
         self._begin(handler, emulator=emulator)
-        return Armed()
+        return Armed(warnings=emulator.warnings)
 
     def _kept(self, question: Emulate) -> dict[Path, Loaded]:
         """Of the files in memory those that `question` asks for again; the others' memory is free at once."""

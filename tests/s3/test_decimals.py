@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from s3bench.s3.decimals import DECIMAL_MAX, parse_decimal
 
 
-@pytest.mark.parametrize("text", ["", " ", "+5", "-5", " 5", "5 ", "5\n", "1_0", "5.0", "0x5", "1e3", "\u0663", "\u00b2"])
+@pytest.mark.parametrize(
+    "text", ["", " ", "+5", "-5", " 5", "5 ", "5\n", "1_0", "5.0", "0x5", "1e3", "\u0663", "\u00b2"]
+)
 def test_what_int_takes_and_the_grammar_does_not_is_no_number(text: str) -> None:
     assert parse_decimal(text) is None
 

@@ -40,7 +40,7 @@ from s3bench.s3.emulator.receiving import (
     Unwanted,
 )
 from s3bench.s3.emulator.settings import EmulatorSettings
-from s3bench.s3.emulator.store import Store
+from s3bench.s3.emulator.store import KEY_BYTES_MAX, Store
 from s3bench.s3.emulator.tagging import TagOperations
 from s3bench.s3.emulator.uploads import PART_BYTES_MAX, UploadOperations, find_upload, parse_part_number, too_large
 from s3bench.s3.emulator.writing import WriteOperations
@@ -50,7 +50,6 @@ from s3bench.s3.http import RequestHead
 from s3bench.s3.refusal import S3Refusal, refusal_reply
 from s3bench.s3.signing.authentication import Authenticator
 
-_KEY_BYTES_MAX = 1024
 _HOSTS_MAX = 1000
 
 # A GET with one of these needs more than the whole current object.
@@ -107,6 +106,11 @@ class Emulator:
     def loaded(self) -> dict[Path, Loaded]:
         """The files that it was loaded with, for the next emulator."""
         return self._loader.loaded
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What of its data directory it does not serve, in words."""
+        return tuple(self._loader.warnings)
 
     def load(self, bucket: str, key: str, file: Path) -> None:
         """Store the content of `file` as `key`, before the first request; `bucket` is made where it is missing.
@@ -240,10 +244,10 @@ class Emulator:
             key = place
         else:
             bucket, _, key = place.partition("/")
-        if len(key.encode("utf-8", "surrogatepass")) > _KEY_BYTES_MAX:
+        if len(key.encode("utf-8", "surrogatepass")) > KEY_BYTES_MAX:
             details = (
                 ("Size", str(len(key.encode("utf-8", "surrogatepass")))),
-                ("MaxSizeAllowed", str(_KEY_BYTES_MAX)),
+                ("MaxSizeAllowed", str(KEY_BYTES_MAX)),
             )
             raise S3Refusal(status=400, code="KeyTooLongError", message="Your key is too long", details=details)
         return bucket, key
