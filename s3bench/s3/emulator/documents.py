@@ -162,5 +162,6 @@ def _text(text: str) -> str:
 
 
 def _reference(character: str) -> str:
-    """Give `character`, or a reference to it where it is a control character other than tab and newline."""
-    return f"&#x{ord(character):x};" if ord(character) < ord(" ") and character not in "\t\n" else character
+    """Give `character`, or a reference to it where XML 1.0 forbids it."""
+    forbidden = (ord(character) < ord(" ") and character not in "\t\n") or character in "\ufffe\uffff"
+    return f"&#x{ord(character):x};" if forbidden else character
