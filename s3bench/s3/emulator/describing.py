@@ -226,12 +226,13 @@ def _metadata(fields: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def _mail_safe(value: str) -> str:
-    """Give a value of metadata as S3 sends it back: what is not ASCII encoded by RFC 2047.
+    """Give a value of metadata as S3 sends it back: what is not printable ASCII encoded by RFC 2047.
 
     S3 takes the bytes of a header for ISO 8859-1, as the server does, and encodes the characters in UTF-8
     (https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingMetadata.html).
     """
-    return value if value.isascii() else f"=?UTF-8?B?{base64_of(value.encode())}?="
+    plain = value.isascii() and _NO_HEADER_VALUE.search(value) is None
+    return value if plain else f"=?UTF-8?B?{base64_of(value.encode())}?="
 
 
 def _is_base64(text: str, size_bytes: int) -> bool:

@@ -1,8 +1,10 @@
 """A fuzzer for the emulator and the stub: mutated requests over real sockets, judged by `oracle`.
 
-Every case follows from its seed and number: what failed is printed, and `pieces` can be sent again.
+Every case follows from its seed and number: what failed is printed, and `pieces` can be sent again. Set S3BENCH_FUZZ_SEED
+to search with another seed.
 """
 
+import os
 import re
 import socket
 from collections.abc import Iterator
@@ -20,11 +22,11 @@ from tests.s3.fuzzing.answers import LIMIT_S, Talk, Wrong
 from tests.s3.fuzzing.mutation import ACCESS_KEY, BUCKET, SECRET_KEY, Case, Draft, World, cases, corpus, signed
 from tests.s3.fuzzing.oracle import owed_for
 
-SEED = 20261125
+SEED = int(os.environ.get("S3BENCH_FUZZ_SEED", "20261125"))
 MIB = 1 << 20
 LIMIT_BYTES = 64 * MIB
 SLACK_BYTES = 64 * MIB  # of the process: its buffers, a document while it is read, and what the allocator keeps
-CASES_A_LOOK = 1000  # between two looks at the server's counters, after which its state is made anew
+CASES_A_LOOK = 200  # between two looks at the server's counters, after which its state is made anew
 
 LARGE = bytes(range(250)) * 400
 CANARY = b"nobody may touch this"
