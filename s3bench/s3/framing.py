@@ -93,7 +93,7 @@ class Chunked:
     """A chunked or, with `aws`, an aws-chunked body; `check` sees its chunks, and then nobody may skip any.
 
     AWS's pages, and minio-go, end the trailer fields that are signed with LF, and all of them with CRLF. In HTTP's own
-    framing a bare LF is refused: others could read it as the end of the trailer, and the next request would begin there.
+    framing a bare LF is refused: others could read it as the end of the trailer, where the next request would begin.
     """
 
     __slots__ = ("_aws", "_check", "_expects", "_left", "_line", "_trailer_bytes", "ended", "trailers")

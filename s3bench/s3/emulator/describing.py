@@ -41,7 +41,7 @@ _RESPONSE_OVERRIDES = {
     "response-content-type": "Content-Type",
     "response-expires": "Expires",
 }
-_NO_HEADER_VALUE = re.compile(r"[^\t -~\xa0-\xff]")
+_NO_HEADER_VALUE = re.compile(r"[^\t -~\x80-\xff]")
 _CHECKSUM = "x-amz-checksum-"
 _DIGEST_BYTES = {"crc32": 4, "crc32c": 4, "crc64nvme": 8, "sha1": 20, "sha256": 32}
 _NO_CHECKSUMS = frozenset({"algorithm", "mode", "type"})

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from random import Random
 from urllib.parse import quote, unquote
 from xml.sax.saxutils import escape
@@ -24,7 +24,6 @@ class Draft:
     fields: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
     version: str = "HTTP/1.1"
-    framed: bool = field(default=False)
 
     def written(self) -> bytes:
         """Give the bytes on the wire."""
@@ -107,27 +106,24 @@ def corpus(world: World) -> tuple[Draft, ...]:
             ),
         ),
         Draft(method="PUT", target="/versioned/key", body=data),
-        Draft(method="PUT", target=f"/{BUCKET}/chunked", body=aws_chunked(data, ""), fields=chunked, framed=True),
+        Draft(method="PUT", target=f"/{BUCKET}/chunked", body=aws_chunked(data, ""), fields=chunked),
         Draft(
             method="PUT",
             target=f"/{BUCKET}/trailer",
             body=aws_chunked(data, f"x-amz-checksum-crc32:{crc32}\r\n"),
             fields=(*chunked, *trailer),
-            framed=True,
         ),
         Draft(
             method="PUT",
             target=f"/{BUCKET}/both",
             body=http_chunked(aws_chunked(data, f"x-amz-checksum-crc32:{crc32}\r\n"), ""),
             fields=(*chunked, *trailer, ("Transfer-Encoding", "chunked")),
-            framed=True,
         ),
         Draft(
             method="POST",
             target=f"/{BUCKET}?delete",
             body=http_chunked(deletion, "x-trailer: value\r\n"),
             fields=(("Transfer-Encoding", "chunked"), ("Content-MD5", md5(deletion))),
-            framed=True,
         ),
         Draft(method="PUT", target=f"/{BUCKET}/copy", fields=(("x-amz-copy-source", f"/{BUCKET}/small"),)),
         Draft(
@@ -206,32 +202,35 @@ NUMBERS = (
     "9223372036854775807", "9223372036854775808", "18446744073709551616", "9" * 100, "9" * 4301, "1" + "0" * 20000, "",
 )  # fmt: skip
 TEXTS = (
-    "", " ", "*", "/", "//", ".", "..", "%", "%zz", "%00", "%ff", "%c3%28", "%0d%0aX: y", "%ed%a0%80", "%ef%bf%be%ef%bf%bf", "%e2%80%ae", "+",
-    "\u00e9", "\u20ac", "\udcff", "\x01", "\x7f", "\t", '"', "''", "<&>", "]]>", "null", "a" * 1025, "a" * 9000, ";", "=",
-    "arn:aws:s3:::x", "bytes=0-", "bytes=-5", "bytes=5-2", "bytes=0-1,3-4", "=?UTF-8?B?/w==?=", "AES256", "aws:kms",
-    "Thu, 99 Nov 99999 99:99:99 +9999", "Tue, 14 Nov 2023 22:13:20 -0000", "0001-01-01T00:00:00Z", "close", "chunked",
-    "x-amz-checksum-crc32", "x-amz-checksum-sha512", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD", "100-continue", "AAAAAA==",
+    "", " ", "*", "/", "//", ".", "..", "%", "%zz", "%00", "%ff", "%c3%28", "%0d%0aX: y", "%ed%a0%80",
+    "%ef%bf%be%ef%bf%bf", "%e2%80%ae", "+", "\u00e9", "\u20ac", "\udcff", "\x01", "\x7f", "\t", '"', "''", "<&>",
+    "]]>", "null", "a" * 1025, "a" * 9000, ";", "=", "arn:aws:s3:::x", "bytes=0-", "bytes=-5", "bytes=5-2",
+    "bytes=0-1,3-4", "=?UTF-8?B?/w==?=", "AES256", "aws:kms", "Thu, 99 Nov 99999 99:99:99 +9999",
+    "Tue, 14 Nov 2023 22:13:20 -0000", "0001-01-01T00:00:00Z", "close", "chunked", "x-amz-checksum-crc32",
+    "x-amz-checksum-sha512", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD", "100-continue", "AAAAAA==",
 )  # fmt: skip
 FIELDS = (
-    "Host", "Content-Length", "Transfer-Encoding", "Connection", "Expect", "Range", "If-Match", "If-None-Match", "If-Range",
-    "If-Modified-Since", "If-Unmodified-Since", "Content-MD5", "Content-Type", "Content-Encoding", "Cache-Control", "Date",
-    "Expires", "Content-Disposition", "x-amz-content-sha256", "x-amz-decoded-content-length", "x-amz-trailer", "x-amz-date",
-    "x-amz-checksum-crc32", "x-amz-checksum-crc64nvme", "x-amz-checksum-sha256", "x-amz-checksum-type", "x-amz-acl",
-    "x-amz-checksum-algorithm", "x-amz-checksum-mode", "x-amz-sdk-checksum-algorithm", "x-amz-copy-source",
-    "x-amz-copy-source-range", "x-amz-copy-source-if-modified-since", "x-amz-metadata-directive", "x-amz-tagging",
-    "x-amz-tagging-directive", "x-amz-storage-class", "x-amz-meta-\u00e9", "x-amz-meta-x", "x-amz-mp-object-size",
-    "x-amz-object-attributes", "x-amz-max-parts", "x-amz-part-number-marker", "x-amz-server-side-encryption",
-    "x-amz-website-redirect-location", "x-amz-expected-bucket-owner", "x-amz-bypass-governance-retention",
-    "x-amz-bucket-object-lock-enabled", "x-amz-optional-object-attributes", "x-amz-request-payer", "Authorization",
-    "amz-sdk-request", "User-Agent", "Upgrade", "TE", "Trailer", "Origin", "Accept-Encoding", "x-amz-write-offset-bytes",
+    "Host", "Content-Length", "Transfer-Encoding", "Connection", "Expect", "Range", "If-Match", "If-None-Match",
+    "If-Range", "If-Modified-Since", "If-Unmodified-Since", "Content-MD5", "Content-Type", "Content-Encoding",
+    "Cache-Control", "Date", "Expires", "Content-Disposition", "x-amz-content-sha256", "x-amz-decoded-content-length",
+    "x-amz-trailer", "x-amz-date", "x-amz-checksum-crc32", "x-amz-checksum-crc64nvme", "x-amz-checksum-sha256",
+    "x-amz-checksum-type", "x-amz-acl", "x-amz-checksum-algorithm", "x-amz-checksum-mode",
+    "x-amz-sdk-checksum-algorithm", "x-amz-copy-source", "x-amz-copy-source-range",
+    "x-amz-copy-source-if-modified-since", "x-amz-metadata-directive", "x-amz-tagging", "x-amz-tagging-directive",
+    "x-amz-storage-class", "x-amz-meta-\u00e9", "x-amz-meta-x", "x-amz-mp-object-size", "x-amz-object-attributes",
+    "x-amz-max-parts", "x-amz-part-number-marker", "x-amz-server-side-encryption", "x-amz-website-redirect-location",
+    "x-amz-expected-bucket-owner", "x-amz-bypass-governance-retention", "x-amz-bucket-object-lock-enabled",
+    "x-amz-optional-object-attributes", "x-amz-request-payer", "Authorization", "amz-sdk-request", "User-Agent",
+    "Upgrade", "TE", "Trailer", "Origin", "Accept-Encoding", "x-amz-write-offset-bytes",
 )  # fmt: skip
 PARAMETERS = (
     "list-type", "max-keys", "prefix", "delimiter", "marker", "start-after", "continuation-token", "encoding-type",
-    "key-marker", "version-id-marker", "upload-id-marker", "max-uploads", "max-parts", "part-number-marker", "partNumber",
-    "uploadId", "versionId", "uploads", "versions", "tagging", "attributes", "delete", "acl", "policy", "location",
-    "response-content-type", "response-content-disposition", "response-expires", "response-cache-control", "max-buckets",
-    "bucket-region", "fetch-owner", "x-id", "X-Amz-Expires", "X-Amz-Date", "X-Amz-Credential", "X-Amz-Signature",
-    "X-Amz-Algorithm", "X-Amz-SignedHeaders", "AWSAccessKeyId", "select", "restore", "renameObject",
+    "key-marker", "version-id-marker", "upload-id-marker", "max-uploads", "max-parts", "part-number-marker",
+    "partNumber", "uploadId", "versionId", "uploads", "versions", "tagging", "attributes", "delete", "acl", "policy",
+    "location", "response-content-type", "response-content-disposition", "response-expires", "response-cache-control",
+    "max-buckets", "bucket-region", "fetch-owner", "x-id", "X-Amz-Expires", "X-Amz-Date", "X-Amz-Credential",
+    "X-Amz-Signature", "X-Amz-Algorithm", "X-Amz-SignedHeaders", "AWSAccessKeyId", "select", "restore",
+    "renameObject",
 )  # fmt: skip
 METHODS = ("GET", "HEAD", "PUT", "POST", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT", "get", "G=T", "G T", "")
 VERSIONS = ("HTTP/1.0", "HTTP/1.1", "HTTP/1.2", "HTTP/2.0", "http/1.1", "HTTP/1.", "", "HTTP/1.1 ")
@@ -365,7 +364,7 @@ def _frame(draft: Draft, chance: Random) -> Draft:
         body, fields = aws_chunked(draft.body, trailer), (("Content-Encoding", "aws-chunked"),)
     if chance.random() < 0.4:
         body = scrambled(body, chance)
-    return replace(draft, body=body, framed=True).with_fields(*fields)
+    return replace(draft, body=body).with_fields(*fields)
 
 
 _MUTATIONS: tuple[Callable[[Draft, Random], Draft], ...] = (

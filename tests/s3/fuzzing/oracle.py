@@ -3,8 +3,8 @@
 The rules, for the requests in a stream, in order:
 
 1. A complete request (its head has ended, its framing is valid, its body is all there) gets exactly one final answer.
-2. A request whose head or framing is malformed gets one answer of 400 or more with `Connection: close`. Nothing after it
-   is answered: where the next request begins is anybody's guess, and guessing is how requests are smuggled.
+2. A request whose head or framing is malformed gets one answer of 400 or more with `Connection: close`. Nothing after
+   it is answered: where the next request begins is anybody's guess, and guessing is how requests are smuggled.
 3. A request that is not complete when the client ends its half of the connection gets no answer, or one as in 2.
 4. `Connection: close` stands in an answer where the client asked for it (also by HTTP/1.0), or where its status is 400
    or more. Nothing follows it, and the server ends the connection.

@@ -1,7 +1,7 @@
 """A fuzzer for the emulator and the stub: mutated requests over real sockets, judged by `oracle`.
 
-Every case follows from its seed and number: what failed is printed, and `pieces` can be sent again. Set S3BENCH_FUZZ_SEED
-to search with another seed.
+Every case follows from its seed and number: what failed is printed, and `pieces` can be sent again. Set
+S3BENCH_FUZZ_SEED to search with another seed.
 """
 
 import os
