@@ -79,7 +79,7 @@ class CrtBackend:
                 operation_name="ListObjectsV2",
                 on_body=lambda chunk, **_: chunks.append(chunk),  # noqa: B023 (awaited before the next turn)
             ).result()
-            page = _parse_xml(b"".join(chunks))
+            page = parse_xml(b"".join(chunks))
             space = _NAMESPACE if page.tag.startswith(_NAMESPACE) else ""
             for item in page.iter(f"{space}Contents"):
                 yield _object(item, space)
@@ -146,7 +146,7 @@ def _target_gbps(settings: dict[str, Any]) -> float:
     return get_recommended_throughput_target_gbps() or _FALLBACK_GBPS
 
 
-def _parse_xml(document: bytes) -> Any:
+def parse_xml(document: bytes) -> Any:
     """Parse an XML document from the server. Raises `ValueError` for a document type declaration."""
     from xml.etree import ElementTree  # noqa: ICN001, PLC0415 (only for listings)
 
