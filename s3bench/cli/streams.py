@@ -140,7 +140,7 @@ class _Sink(io.RawIOBase):
         try:
             written = self._raw.write(data)
         except OSError as error:
-            with open(os.devnull, "wb") as nowhere:
+            with Path(os.devnull).open("wb") as nowhere:
                 os.dup2(nowhere.fileno(), self.fileno())
             if self._is_vital and error.errno != errno.EPIPE:
                 why = "it is closed" if error.errno == errno.EBADF else error.strerror or str(error)

@@ -22,6 +22,8 @@ def explained(error: Exception) -> S3BenchError:
             return MachineError(f"{place}{error.strerror or error or type(error).__name__}", fix=_REMEDY)
         case MemoryError():
             return MachineError("out of memory", str(error), "use fewer workers, fewer objects or smaller files")
+        case OverflowError():
+            return BadInput("a number in the input is too large", str(error), "give the file as s3bench wrote it")
         case RecursionError():
             return BadInput("the input is nested too deeply", fix="give a file that s3bench wrote, or a simpler one")
     if _is_of_botocore(error):

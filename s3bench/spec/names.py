@@ -9,6 +9,8 @@ from s3bench.spec.reader import Complaint, quoted
 from s3bench.spec.shape import TextRule
 
 _COMPONENT_BYTES_MAX = 255  # NAME_MAX of the common Linux and macOS file systems
+_NAME_BYTES_MAX = 1024  # the longest key of S3, and PATH_MAX of macOS
+_LEVELS_MAX = 100  # far below the open directories and the recursion that removing a tree may take
 _DRIVE = re.compile(r"[A-Za-z]:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -48,6 +50,11 @@ def _check_components(name: str) -> Complaint | None:
     if "." in components or "" in components:
         return Complaint(
             f"is {quoted(name)}: it has an empty component or `.`", f"write each file in one way only: {_mended(name)}"
+        )
+    if len(components) > _LEVELS_MAX or len(name.encode()) > _NAME_BYTES_MAX:
+        return Complaint(
+            f"has {len(components)} levels and {len(name.encode())} bytes",
+            f"keep it within {_LEVELS_MAX} levels and {_NAME_BYTES_MAX} bytes",
         )
     longest = max(components, key=lambda component: len(component.encode()))
     if len(longest.encode()) > _COMPONENT_BYTES_MAX:

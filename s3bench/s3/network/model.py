@@ -105,7 +105,7 @@ def _from_file(name: str) -> dict[str, Any]:
     path = Path(name)
     try:
         content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         why = f"it is no preset ({PREFIX}...), has no `=`, and as a JSON file it cannot be read: {error}"
         raise _bad(f"{name!r} is no network model", why) from None
     if not isinstance(content, dict):
