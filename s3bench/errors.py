@@ -7,7 +7,6 @@ Doubt that does not stop the work is no error but a warning inside the result.
 from dataclasses import dataclass
 from enum import IntEnum
 
-
 _PROBLEMS_SHOWN_MAX = 100
 
 

@@ -19,7 +19,7 @@ def explained(error: Exception) -> S3BenchError:
             return error
         case OSError():
             place = f"{error.filename}: " if error.filename else ""
-            return MachineError(f"{place}{error.strerror or error or type(error).__name__}", fix=_REMEDY)
+            return MachineError(f"{place}{error.strerror or str(error) or type(error).__name__}", fix=_REMEDY)
         case MemoryError():
             return MachineError("out of memory", str(error), "use fewer workers, fewer objects or smaller files")
         case OverflowError():
