@@ -21,6 +21,8 @@ _TITLE, _CLEAR, _RED = "\x1b]0;title\x07", "\x1b[2J", "\x1b[31m"
         ("\u2028\u2029", "\\u2028\\u2029"),
         ("\udcff", "\\udcff"),
         ("over\rwritten\r\n", "over\\u000dwritten\r\n"),
+        ("::error::x\n  ::stop-commands::y\na ::1", "\\u003a:error::x\n  \\u003a:stop-commands::y\na ::1"),
+        ("##[error]x ## [", "\\u0023#[error]x ## ["),
         ("tab\tline\nümläut 日本語 🦀", "tab\tline\nümläut 日本語 🦀"),
     ],
 )

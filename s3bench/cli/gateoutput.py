@@ -5,11 +5,10 @@ import sys
 from pathlib import Path
 from time import monotonic
 
-import click
 from msgspec.structs import replace
 
 from s3bench.cli.gateoptions import GateOptions
-from s3bench.cli.streams import print_styled, print_whole
+from s3bench.cli.streams import print_styled, print_whole, unescaped
 from s3bench.errors import BadInput
 from s3bench.report.gate_annotations import render_annotations
 from s3bench.report.gate_junit import render_junit
@@ -61,7 +60,7 @@ class GateOutput:
         if options.markdown is not None:
             _append(render_summary(record), options.markdown)
         if options.annotations:
-            click.echo(render_annotations(record), err=True, nl=False)
+            unescaped(sys.stderr).write(render_annotations(record))
         if options.as_json:
             print_whole(encode_record(record), is_measured=True)
             return

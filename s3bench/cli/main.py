@@ -91,7 +91,7 @@ def main() -> None:
 
 def _exit_code() -> int:
     try:
-        code = s3bench_command(standalone_mode=False)
+        code = s3bench_command(prog_name="s3bench", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
         error.show()
@@ -110,10 +110,8 @@ def _exit_code() -> int:
 
 def print_error(error: S3BenchError) -> None:
     """Write an error to stderr: what, and indented below it why and how to mend it."""
-    click.echo(f"s3bench: {error.what}", err=True)
-    for part in (error.why, error.fix):
-        for line in part.splitlines():
-            click.echo(f"  {line}", err=True)
+    lines = f"s3bench: {error}".splitlines()
+    click.echo("\n  ".join(lines), err=True)
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -94,3 +95,21 @@ def test_no_stream_changes_what_the_exit_code_means(shell: Shell, tmp_path: Path
     assert finished.returncode == code
     assert "Traceback" not in finished.stderr
     assert "Exception ignored" not in finished.stderr
+
+
+def test_what_nobody_flushed_is_not_lost_in_silence(shell: Shell) -> None:
+    program = (
+        "import sys; from s3bench.cli import main, validate; "
+        'validate.read_definitions = lambda _: sys.stdout.write("x") and (); sys.argv = ["s3bench", "validate", "x"]; '
+        "main.main()"
+    )
+    finished = shell(f"'{sys.executable}' -c '{program}' >/dev/full")
+    assert (finished.returncode, "cannot write to stdout" in finished.stderr) == (4, True)
+
+
+def test_descriptors_that_were_missing_are_there_for_children_too(shell: Shell) -> None:
+    program = (
+        "import subprocess, sys; from s3bench.cli.streams import open_missing_descriptors; "
+        'open_missing_descriptors(); sys.exit(subprocess.call(("sh", "-c", "true <&0 && true >&1 && true >&2")))'
+    )
+    assert shell(f"'{sys.executable}' -c '{program}' <&- >&- 2>&-").returncode == 0
