@@ -186,8 +186,9 @@ def _run(options: RunOptions) -> None:
             progress.say(f"warning: {line}")
         try:
             document = _measure(document, options, plan, cells, sink, progress)
-        except KeyboardInterrupt:
-            sink.finish(sink.latest or document)
+        except BaseException as error:
+            if sink.latest is not None or isinstance(error, KeyboardInterrupt):
+                sink.finish(sink.latest or document)
             raise
     sink.finish(document)
     if document.has_failures:
