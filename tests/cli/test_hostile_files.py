@@ -19,25 +19,25 @@ _STUDY = f'{{"study_version":1,"options":{_LIST}}}\n'
     "content", [_LIST, _OBJECT, _DOCUMENT, _RECORD, _STUDY], ids=("list", "object", "document", "record", "study")
 )
 def test_what_is_nested_too_deeply_is_refused_by_the_files_name(here: Here, tmp_path: Path, content: str) -> None:
-    (tmp_path / "deep").write_text(content)
-    (tmp_path / "deep.yaml").write_text(f"phases: {content}")
+    (tmp_path / "hostile").write_text(content)
+    (tmp_path / "hostile.yaml").write_text(f"phases: {content}")
     commands = (
-        ("validate", "deep"),
-        ("run", "--list", "deep"),
-        ("compare", "deep", "deep"),
-        ("report", "deep"),
-        ("report", "deep", "--format", "html"),
-        ("gate", "deep", "deep"),
-        ("gate", "--replay", "deep"),
-        ("gate", "deep", "deep", "--waivers", "deep"),
-        ("history", "add", "--store", "history.db", "deep"),
-        ("tune", "--replay", "deep"),
-        ("serve", "--network", "deep"),
-        ("load", "deep.yaml"),
+        ("validate", "hostile"),
+        ("run", "--list", "hostile"),
+        ("compare", "hostile", "hostile"),
+        ("report", "hostile"),
+        ("report", "hostile", "--format", "html"),
+        ("gate", "hostile", "hostile"),
+        ("gate", "--replay", "hostile"),
+        ("gate", "hostile", "hostile", "--waivers", "hostile"),
+        ("history", "add", "--store", "history.db", "hostile"),
+        ("tune", "--replay", "hostile"),
+        ("serve", "--network", "hostile"),
+        ("load", "hostile.yaml"),
     )
     for command in commands:
         finished = here(*command, cwd=tmp_path)
-        assert (finished.returncode, "deep" in finished.stderr.splitlines()[0]) == (2, True), (command, finished.stderr)
+        assert (finished.returncode, "hostile" in finished.stderr.splitlines()[0]) == (2, True), (command, finished.stderr)
         assert len(finished.stderr) < 5_000
 
 
