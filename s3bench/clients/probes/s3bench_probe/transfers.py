@@ -101,6 +101,8 @@ def _walk(place: dict[str, Any], backend: Any) -> Iterator[Object]:
     if "bucket" in place:
         prefix = _as_folder(place["key"])
         for item in backend.list(place["bucket"], prefix):
+            if not item.where.startswith(prefix):  # or `rm` and `mv` would delete what belongs to others
+                raise ValueError(f"the server was asked for keys that begin with {prefix!r} and lists {item.where!r}")
             # A key that ends in "/" is a folder made by hand; aws-cli makes no file of it.
             if not item.where.endswith("/"):
                 yield item._replace(name=item.where[len(prefix) :])
