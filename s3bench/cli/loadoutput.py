@@ -22,6 +22,7 @@ from s3bench.cli.streams import print_styled, print_whole
 from s3bench.cli.stressview import StressView, reads
 from s3bench.cluster.crew import ClusterCrew
 from s3bench.load.account import Account
+from s3bench.load.capacity import capacity_of
 from s3bench.load.knee import Found
 from s3bench.load.outcome import client, recorded, results
 from s3bench.load.profile import Job
@@ -56,6 +57,7 @@ class LoadOutput:
             options.form is None and plan.form is Form.TABLE and options.output is None and not sys.stdout.isatty()
         )
         facts = machine_facts()
+        self.capacity = capacity_of(facts)
         self.document = Document(
             s3bench=s3bench.__version__,
             started_at=render_time(datetime.now(UTC)),

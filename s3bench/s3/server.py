@@ -43,6 +43,12 @@ def raise_descriptor_limit() -> int:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = _CONNECTIONS_MAX if hard == resource.RLIM_INFINITY else min(hard, _CONNECTIONS_MAX)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    return connections_of(limit)
+
+
+def connections_of(descriptors: int) -> int:
+    """How many connections a server takes that may open so many files."""
+    limit = min(descriptors, _CONNECTIONS_MAX)
     return limit - min(_DESCRIPTORS_RESERVED, limit // 2)
 
 
