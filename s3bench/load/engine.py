@@ -12,13 +12,11 @@ from pathlib import Path
 
 import msgspec
 
-from s3bench.load.capacity import DESCRIPTORS_OWN
 from s3bench.load.draws import seed_of
 from s3bench.load.loop import Loop, Watched
 from s3bench.load.message import Begin, Ended, Prepare
 from s3bench.load.objects import Objects
 from s3bench.load.profile import Job
-from s3bench.load.profiletable import THREADS_MAX
 from s3bench.load.recorder import Recorder
 from s3bench.load.schedule import share_of
 from s3bench.load.tally import Tally
@@ -29,15 +27,15 @@ from s3bench.load.work import Seen, Work
 LATE_S_MAX = 10.0
 """How long what is in flight at the end may take to end."""
 
+_DESCRIPTORS_MAX = 1 << 20  # the usual fs.nr_open (proc_sys_fs(5)), ten times what the most threads need
 _SWEEP_NS = 250_000_000
 _SWEEP_NS_MIN = 10_000_000
 
 
 def raise_descriptor_limit() -> None:
-    """Raise this process's soft limit on open files to what any profile needs, or to the hard limit."""
+    """Raise this process's soft limit on open files to the hard one."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = THREADS_MAX + DESCRIPTORS_OWN
-    limit = needed if hard == resource.RLIM_INFINITY else min(hard, needed)
+    limit = _DESCRIPTORS_MAX if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS_MAX)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 

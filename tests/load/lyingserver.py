@@ -111,6 +111,9 @@ class LyingServer:
             self.removed.append(key)
             self.uploads = [each for each in self.uploads if each != key]
             return Reply(body=b"", status=204)
+        if method == "PUT":
+            self.objects.append(key)
+            return Reply(body=b"")
         return refusal(501, "NotImplemented")
 
 

@@ -144,15 +144,22 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def clean_up(server: LyingServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
     """Run `s3bench load --clean-up`, which must end with exit code 4; gives what it wrote to stderr."""
+    told = load(server, monkeypatch, capsys, "--clean-up", RUN)
+    assert told.startswith("s3bench: ")
+    return told
+
+
+def load(
+    server: LyingServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *options: str
+) -> str:
+    """Run `s3bench load`, which must end with exit code 4; gives what it wrote to stderr."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    arguments = ["s3bench", "load", "--endpoint-url", server.url, "-b", BUCKET, "--clean-up", RUN]
-    monkeypatch.setattr("sys.argv", arguments)
+    monkeypatch.setattr("sys.argv", ["s3bench", "load", "-q", "--endpoint-url", server.url, "-b", BUCKET, *options])
     with pytest.raises(SystemExit) as ended:
         main()
     told = capsys.readouterr()
-    assert (ended.value.code, told.out) == (ExitCode.CLIENT_FAILED, "")
-    assert told.err.startswith("s3bench: ")
+    assert ended.value.code == ExitCode.CLIENT_FAILED
     assert "Traceback" not in told.err
     return told.err
 
@@ -187,6 +194,18 @@ def test_a_deletion_that_the_server_does_not_confirm_is_no_deletion(
     with LyingServer([*OURS, *FOREIGN], delete=answer) as server:
         assert words in clean_up(server, monkeypatch, capsys)
     assert server.removed == list(OURS)
+
+
+def test_a_run_of_puts_deletes_nothing_where_the_server_ignores_the_prefix(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with LyingServer(list(FOREIGN), list(FOREIGN), list_objects=ignores_the_prefix) as server:
+        told = load(server, monkeypatch, capsys, "--operation", "put", "--operations", "3", "-t", "1", "--size", "1KiB")
+    assert "could not be removed" in told
+    assert "was asked for keys that begin with" in told
+    assert "lists '20240101'" in told
+    assert "--clean-up" in told
+    assert (len(server.objects), server.removed) == (len(FOREIGN) + 3, [])
 
 
 def test_a_listing_that_never_repeats_itself_ends_with_an_error_too(
