@@ -19,7 +19,7 @@ from s3bench.load.schedule import planned_batches
 from s3bench.load.trace import Trace
 
 _READS_MAX = 20_000
-_BATCHES_A_TICK = 1000
+_BATCHES_A_TICK = 100
 _NEW = frozenset({Kind.PUT, Kind.MULTIPART})
 
 Read = tuple[bytes, int | None, int | None]
@@ -54,8 +54,8 @@ class Plan:
     def tick(self, now_ns: int) -> bool:
         """Count what is due by now; whether all of it is counted.
 
-        Starts are counted in batches and never one by one. One call counts at most a million of them, which takes
-        about 35 ms, so that a plan far beyond what can be done does not hold up anything else.
+        Starts are counted in batches and never one by one. One call counts at most 100,000 of them, which takes
+        about 10 ms, so that a plan far beyond what can be done does not hold up anything else.
         """
         due_ns = now_ns - self._start_ns
         for _ in range(_BATCHES_A_TICK):
