@@ -23,6 +23,7 @@ from s3bench.cli.definitions import read_suite
 from s3bench.cli.gateoptions import parse_duration
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.streams import print_styled, print_whole
+from s3bench.cli.wall import wall_warnings
 from s3bench.clients.installing import by_line
 from s3bench.clients.releases import (
     base_of,
@@ -265,7 +266,7 @@ def _begun(options: _Options, progress: Ticker) -> tuple[BisectRecord, tuple[Def
         policy=options.policy,
         error=options.error,
         seed=SystemRandom().randrange(_SEEDS) if options.seed is None else options.seed,
-        warnings=machine_warnings(facts),
+        warnings=(*machine_warnings(facts), *wall_warnings()),
     )
     record = _with_versions(record, options, spec, progress)
     record.bisection.check()

@@ -18,6 +18,7 @@ from s3bench.cli.gateoptions import GateOptions
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.ready import find_or_install
 from s3bench.cli.streams import print_styled, print_whole
+from s3bench.cli.wall import wall_warnings
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
 from s3bench.clients.identity import program_digest
@@ -173,7 +174,7 @@ def _prepared(
         usual_bytes=usual.peak_bytes,
         rounds=options.rounds,
         left_out=left_out,
-        warnings=machine_warnings(facts),
+        warnings=(*machine_warnings(facts), *wall_warnings()),
     )
     return test, faults
 

@@ -13,6 +13,7 @@ import s3bench
 from s3bench.cli.streams import open_missing_descriptors, safe_streams
 from s3bench.cli.unexpected import Defect, explained
 from s3bench.errors import ExitCode, S3BenchError
+from s3bench.results.redaction import without_url_credentials
 
 # Command, where it lives, and its line in `s3bench --help`. Modules are imported only when their command is asked for,
 # so that `--help` and a mistyped command answer at once.
@@ -110,7 +111,7 @@ def _exit_code() -> int:
 
 def print_error(error: S3BenchError) -> None:
     """Write an error to stderr: what, and indented below it why and how to mend it."""
-    lines = f"s3bench: {error}".splitlines()
+    lines = f"s3bench: {without_url_credentials(str(error))}".splitlines()
     click.echo("\n  ".join(lines), err=True)
 
 

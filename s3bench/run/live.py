@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, Self
 
 from s3bench.clients.environment import EndpointFacts, own_credentials
 from s3bench.errors import BadInput
-from s3bench.results.redaction import REDACTED
 from s3bench.run.prefix import Prefix
 from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog
@@ -58,7 +57,7 @@ class LiveEndpoint:
         self._objects: tuple[RemoteObject, ...] = ()
         self._only_reads = False
         self._known: dict[str, tuple[_Stamp, _Shown]] = {}  # objects that we uploaded, by key
-        self._secrets: tuple[str, ...] = ()
+        self.secrets: tuple[str, ...] = ()
 
     def __enter__(self) -> Self:
         """Connect. Raises `BadInput` when the bucket cannot be used with the user's own credentials."""
@@ -67,7 +66,7 @@ class LiveEndpoint:
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 (as above)
 
         keys = own_credentials()
-        self._secrets = tuple(filter(None, (keys.secret_key, keys.token)))
+        self.secrets = tuple(filter(None, (keys.access_key, keys.secret_key, keys.token)))
         self._client = boto3.client(
             "s3",
             endpoint_url=self.facts.url,
@@ -131,12 +130,6 @@ class LiveEndpoint:
     def served(self) -> dict[str, str]:
         """The objects that were there to be downloaded: path to fixture file."""
         return {f"/{self._bucket}/{self.prefix}/{item.key}": item.file for item in self._objects}
-
-    def conceal(self, text: str) -> str:
-        """Take the user's keys out of what a client wrote."""
-        for secret in self._secrets:
-            text = text.replace(secret, REDACTED)
-        return text
 
     def _remove(self, keys: Iterable[str]) -> None:
         """Remove `keys` and the parts of every upload that was not finished."""

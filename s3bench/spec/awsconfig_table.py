@@ -1,8 +1,8 @@
 """The keys that `environment.config` may set, and why well-known others are refused.
 
 Allowed is what changes how a client transfers, retries, signs or prints. Whatever runs a program, loads code or data,
-chooses credentials or leads to another server is not. Sources: botocore/configprovider.py, awscli/topics/config-vars.rst
-and awscli/topics/s3-config.rst of aws-cli 2.38.5.
+chooses credentials or leads to another server is not. Sources: botocore/configprovider.py, and of aws-cli 2.38.5
+awscli/topics/config-vars.rst and awscli/topics/s3-config.rst.
 """
 
 import re

@@ -43,7 +43,8 @@ def _check_components(name: str) -> Complaint | None:
     components = name.split("/")
     if "." in components or "" in components:
         return Complaint(
-            f"is {quoted(name)}: it has an empty component or `.`", f"write each file in one way only: {mended_name(name)}"
+            f"is {quoted(name)}: it has an empty component or `.`",
+            f"write each file in one way only: {mended_name(name)}",
         )
     if len(components) > _LEVELS_MAX or len(name.encode()) > _NAME_BYTES_MAX:
         return Complaint(

@@ -24,7 +24,8 @@ def _options(values: Values, names: str) -> dict[str, Values]:
 GLOBAL_OPTIONS = {
     **_options(
         Values.NONE,
-        "debug no-verify-ssl no-paginate no-sign-request no-cli-pager cli-auto-prompt no-cli-auto-prompt version v2-debug",
+        "debug no-verify-ssl no-paginate no-sign-request no-cli-pager cli-auto-prompt no-cli-auto-prompt version "
+        "v2-debug",
     ),
     **_options(
         Values.ONE,

@@ -103,8 +103,9 @@ def _walk(place: dict[str, Any], backend: Any) -> Iterator[Object]:
         for item in backend.list(place["bucket"], prefix):
             if not item.where.startswith(prefix):  # or `rm` and `mv` would delete what belongs to others
                 raise ValueError(f"the server was asked for keys that begin with {prefix!r} and lists {item.where!r}")
-            # A key that ends in "/" is a folder made by hand; aws-cli makes no file of it.
-            if not item.where.endswith("/"):
+            # A key that ends in "/" is a folder made by hand; aws-cli makes no file of it, nor of one that leads out of
+            # the directory into which it is downloaded.
+            if not item.where.endswith("/") and not _leaves(item.where[len(prefix) :]):
                 yield item._replace(name=item.where[len(prefix) :])
         return
     root = place["path"]
@@ -114,6 +115,11 @@ def _walk(place: dict[str, Any], backend: Any) -> Iterator[Object]:
             path = os.path.join(folder, file)
             facts = os.stat(path)
             yield Object(os.path.relpath(path, root), path, facts.st_size, facts.st_mtime)
+
+
+def _leaves(name: str) -> bool:
+    path = os.path.normpath("./" + name)
+    return path == ".." or path.startswith("../")
 
 
 def _chosen(name: str, filters: list[tuple[bool, str]]) -> bool:
@@ -152,7 +158,7 @@ def _target_key(command: dict[str, Any], item: Object) -> str:
 def _target_path(command: dict[str, Any], item: Object) -> str:
     path: str = command["destination"]["path"]
     if command["recursive"] or path.endswith("/") or os.path.isdir(path):
-        return os.path.join(path, item.name)
+        return os.path.join(path, item.name.lstrip("/"))
     return path
 
 
