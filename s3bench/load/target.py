@@ -82,7 +82,7 @@ def _parse_url(url: str) -> tuple[str, int, str]:
         name, port = parts.hostname, parts.port
     except ValueError as error:
         raise BadInput(f"endpoint {url}: {error}", fix="write it like http://127.0.0.1:9000") from error
-    if not name or parts.path not in {"", "/"} or parts.query or parts.fragment:
+    if not name or parts.path not in {"", "/"} or parts.query or parts.fragment or parts.username:
         raise BadInput(f"endpoint {url} is no URL of a host alone", fix="write it like http://127.0.0.1:9000")
     usual = _PORTS[parts.scheme.lower()]
     shown = f"[{name}]" if ":" in name else name

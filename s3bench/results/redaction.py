@@ -14,7 +14,7 @@ _SECRET_OPTION = re.compile(rf"^--?{_NAMES}$", re.IGNORECASE)
 _SECRET_ASSIGNMENT = re.compile(rf"\b({_NAMES}=)[^&\s]+", re.IGNORECASE)
 _QUERY = re.compile(r"\?[^\s,)]+")
 # A password may have an `@` and, where nobody encoded it, a `/`; in HTTP URLs nothing behind it has an `@`.
-_URL_CREDENTIALS = re.compile(r"\b(https?://)[^\s?#]*@|\b([a-z][a-z0-9+.-]*://)[^/\s]+@", re.IGNORECASE)
+_URL_CREDENTIALS = re.compile(r"\b(https?://?)[^\s?#]*@|\b([a-z][a-z0-9+.-]*://)[^/\s]+@", re.IGNORECASE)
 _SECRET_MAX = 8192
 # What clients write with `--debug` beside the credentials that are known: signatures, and the sessions of S3 Express.
 _SIGNED = (

@@ -116,6 +116,14 @@ def test_a_prefix_is_listed_and_folders_made_by_hand_are_left(work: Path) -> Non
     assert (work / "out" / "a").stat().st_mtime == 2000
 
 
+def test_a_key_that_leads_out_of_the_destination_is_not_downloaded() -> None:
+    objects = {"p/../x": (1, 1.0), "p/a/../../x": (1, 1.0), "p/..": (1, 1.0), "p//abs": (1, 1.0), "p/a/../b": (1, 1.0)}
+    assert perform("cp s3://b/p out --recursive", objects) == [
+        "list b p/", "download b p//abs out/abs 1", "download b p/a/../b out/a/../b 1"
+    ]  # fmt: skip
+    assert perform("rm s3://b/p --recursive", objects) == ["list b p/", *(f"delete b {key}" for key in sorted(objects))]
+
+
 def test_a_move_removes_its_source_when_all_is_there(work: Path) -> None:
     assert perform("mv file s3://b/key") == ["upload file b key"]
     assert not (work / "file").exists()

@@ -92,7 +92,8 @@ def _sources(command: dict[str, Any], backend: Any) -> Iterator[Object]:
     else:
         found = _walk(source, backend)
     for item in found:
-        if _chosen(item.name, command["filters"]):
+        # aws-cli skips a key that would be downloaded to outside of the destination.
+        if _chosen(item.name, command["filters"]) and not (command["direction"] == "download" and _leaves(item.name)):
             yield item
 
 
@@ -103,9 +104,8 @@ def _walk(place: dict[str, Any], backend: Any) -> Iterator[Object]:
         for item in backend.list(place["bucket"], prefix):
             if not item.where.startswith(prefix):  # or `rm` and `mv` would delete what belongs to others
                 raise ValueError(f"the server was asked for keys that begin with {prefix!r} and lists {item.where!r}")
-            # A key that ends in "/" is a folder made by hand; aws-cli makes no file of it, nor of one that leads out of
-            # the directory into which it is downloaded.
-            if not item.where.endswith("/") and not _leaves(item.where[len(prefix) :]):
+            # A key that ends in "/" is a folder made by hand; aws-cli makes no file of it.
+            if not item.where.endswith("/"):
                 yield item._replace(name=item.where[len(prefix) :])
         return
     root = place["path"]
