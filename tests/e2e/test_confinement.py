@@ -9,14 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from s3bench.bench import Bench, Bout, Settings
+from s3bench.bench import PLAIN, Bench, Bout, Settings
+from s3bench.inspecting import Inspector
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.run.endpoint import InProcess, Stubbed
+from s3bench.run.inspection import Missing
+from s3bench.run.instructions import instruction_counter
 from s3bench.run.landlock import abi_version
 from s3bench.run.process import Spawner
+from s3bench.run.tracing import find_tracer
 from s3bench.run.workspace import Workspaces
 from s3bench.s3.endpoint import StubEndpoint
 from s3bench.spec.definition import Definition, Environment, FileBody, FileLiteral, FixtureFile, Match, Response
+from s3bench.verdict.evidence import Inspection
 from tests.e2e.conftest import COMMAND, Finished, Place, download, upload
 from tests.e2e.programs import found
 from tests.run.without_landlock import forget_landlock
@@ -199,3 +204,28 @@ def test_without_landlock_no_client_gets_real_keys_unless_that_is_allowed(place:
     assert "--allow-unsandboxed" in refused.err
     allowed = without_landlock(place, command, *what, *LIVE, "--allow-unsandboxed")
     assert "bucket 'b' at http://127.0.0.1:9 cannot be used" in allowed.err
+
+
+@pytest.mark.timeout(120)  # valgrind takes up to 30 times as long
+@pytest.mark.parametrize("client", ["s5cmd", "boto3-classic"])
+def test_system_calls_and_instructions_are_counted_behind_the_wall(bench: Bench, tmp_path: Path, client: str) -> None:
+    tracer, counter = find_tracer(), instruction_counter()
+    if isinstance(tracer, Missing) or isinstance(counter, Missing):
+        pytest.skip(f"needs strace and valgrind: {tracer} {counter}")
+    (tmp_path / "observed").mkdir()
+    inspector = Inspector(directory=tmp_path / "observed", tracer=tracer, counter=counter)
+    definition = Definition(
+        name="a",
+        command=("s3", "cp", "remote", "s3://bucket/key"),
+        environment=REMOTE,
+        responses=(Response(match=Match(method="PUT", path="/bucket/key"), instances=None),),
+    )
+    with bench.workspaces.open(definition.environment) as workspace:
+        bout = Bout(bench=bench, definition=definition, found=found(client), workspace=workspace)
+        seen = inspector.inspect(bout, Settings(timeout_s=30), PLAIN)
+    assert isinstance(seen, Inspection), seen
+    assert seen.instructions is not None
+    assert seen.instructions > 1_000_000
+    assert seen.files is not None
+    assert "$WORK/remote" in seen.files or "remote" in seen.files
+    assert seen.system_calls
