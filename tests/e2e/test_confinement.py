@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from s3bench.bench import PLAIN, Bench, Bout, Settings
+from s3bench.clients.confinement import CRT_LOCKS
 from s3bench.inspecting import Inspector
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.run.endpoint import InProcess, Stubbed
@@ -229,3 +230,16 @@ def test_system_calls_and_instructions_are_counted_behind_the_wall(bench: Bench,
     assert seen.files is not None
     assert "$WORK/remote" in seen.files or "remote" in seen.files
     assert seen.system_calls
+
+
+def test_the_crt_keeps_its_lock_file_behind_the_wall(bench: Bench) -> None:
+    (CRT_LOCKS / "boto3.lock").unlink(missing_ok=True)
+    definition = Definition(
+        name="a",
+        command=("s3", "cp", "remote", "s3://bucket/key"),
+        environment=REMOTE,
+        responses=(Response(match=Match(method="PUT", path="/bucket/key"), instances=None),),
+    )
+    outcome, _ = once(bench, definition, "boto3-crt", Settings(timeout_s=30))
+    assert isinstance(outcome, Measurement), outcome
+    assert (CRT_LOCKS / "boto3.lock").is_file()
