@@ -45,3 +45,5 @@ class Fault(StrEnum):
     TRUNCATED = "body truncated"
     CORRUPT = "body corrupt"
     PROTOCOL = "no HTTP answer"
+    DESCRIPTORS = "no file descriptor left"
+    PORTS = "no local port left"

@@ -98,6 +98,13 @@ class Connection(Peer):
             if self._start_reply(self._reply, self._loop.clock()):
                 self._resume()
 
+    def fail(self, why: str) -> None:
+        """Answer 500 where nothing of an answer has been sent yet, and close."""
+        if self._state in {State.HEAD, State.BODY} and self._reply is None:
+            self._refuse(BadRequest(why, status=500, code="InternalError"))
+        else:
+            self._lose(why)
+
     def abort(self, why: str) -> None:
         """Close now; a request that is on is recorded as incomplete, because of `why`."""
         self._lose(why)
@@ -137,7 +144,7 @@ class Connection(Peer):
                 else:
                     self._held = data[at:]
         except BadRequest as bad:
-            self._refuse(bad)
+            self._refuse(bad, to_head=data.startswith(b"HEAD "))
 
     def _postpone(self, data: bytes) -> None:
         """Keep pipelined requests for the next turn, and read no more before: the other connections come first."""
@@ -310,8 +317,8 @@ class Connection(Peer):
             data, self._held = self._held, b""
             self._take(data, self._loop.now_ns)
 
-    def _refuse(self, bad: BadRequest) -> None:
-        """Answer a request that cannot be read any further, and close."""
+    def _refuse(self, bad: BadRequest, *, to_head: bool = False) -> None:
+        """Answer a request that cannot be read any further, and close; `to_head` where its method is HEAD."""
         head = self._head
         self._count_intake()
         if head is None:
@@ -322,7 +329,9 @@ class Connection(Peer):
         self._closing = True
         self._body_ended_ns = now_ns = self._loop.clock()
         date_line = self._loop.date_line
-        self._reply = refuse(head, status=bad.status, code=bad.code, message=bad.why, date_line=date_line)
+        self._reply = refuse(
+            head, status=bad.status, code=bad.code, message=bad.why, date_line=date_line, to_head=to_head
+        )
         self._start_reply(self._reply, now_ns)
 
     # Recording and ending.

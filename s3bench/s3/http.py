@@ -12,6 +12,8 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
+from s3bench.s3.decimals import parse_decimal
+
 HEAD_BYTES_MAX = 64 * 1024
 """Longest request head taken. S3 itself stops at 8 KiB of headers; the reserve is for proxies and long session tokens.
 A client that is refused by S3 but not here therefore shows no error in a benchmark."""
@@ -22,7 +24,6 @@ LENGTH_MAX = 2**63 - 1
 HEAD_END = b"\r\n\r\n"
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 5.6.2
-_LENGTH_DIGITS_MAX = 19
 _BLANKS = " \t"  # RFC 9110 5.6.3
 _FRAMING = frozenset({"content-length", "transfer-encoding", "connection"})
 _METHODS = {name: name for name in ("GET", "PUT", "POST", "HEAD", "DELETE")}  # the log keeps one string for all GETs
@@ -160,11 +161,11 @@ def _body_framing(fields: dict[str, str], *, old: bool) -> tuple[int, bool]:
 
 
 def _parse_length(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text.lstrip("0")) > _LENGTH_DIGITS_MAX:
+    length = parse_decimal(text)
+    if length is None:
         raise BadRequest(f"Content-Length is no number of bytes: {text[:80]!r}")
-    length = int(text)
     if length > LENGTH_MAX:
-        raise BadRequest(f"Content-Length is beyond 2**63 - 1: {text}")
+        raise BadRequest(f"Content-Length is beyond 2**63 - 1: {text[:80]}")
     return length
 
 

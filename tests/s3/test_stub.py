@@ -1,5 +1,6 @@
 """The script: which response a request takes, what it looks like, what is left."""
 
+import os
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -247,6 +248,17 @@ def test_a_star_that_names_no_workspace_file_is_not_found(tell: Tell, workspace:
     (workspace / "dir").mkdir()
     told = tell(Response(match=Match(path="/b/*"), body=FileBody(file="dir/*"), instances=None))
     reply = told.reply("GET", f"/b/{key}")
+    assert reply.status == 404
+    assert "the workspace has no file" in reply.error
+
+
+@pytest.mark.parametrize("key", ["link", "away/small", "pipe", "away/away/small"])
+def test_a_star_that_names_a_link_or_a_pipe_is_not_found(tell: Tell, workspace: Path, key: str) -> None:
+    (workspace / "dir").mkdir()
+    (workspace / "dir" / "link").symlink_to(workspace / "small")
+    (workspace / "dir" / "away").symlink_to(workspace)
+    os.mkfifo(workspace / "dir" / "pipe")
+    reply = tell(Response(match=Match(path="/b/*"), body=FileBody(file="dir/*"))).reply("GET", f"/b/{key}")
     assert reply.status == 404
     assert "the workspace has no file" in reply.error
 

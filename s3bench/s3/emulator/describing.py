@@ -47,6 +47,7 @@ _RESPONSE_OVERRIDES = {
     "response-content-type": "Content-Type",
     "response-expires": "Expires",
 }
+_NO_HEADER_VALUE = re.compile(r"[^\t -~\x80-\xff]")
 _CHECKSUM = "x-amz-checksum-"
 _DIGEST_BYTES = {"crc32": 4, "crc32c": 4, "crc64nvme": 8, "sha1": 20, "sha256": 32}
 _KMS = frozenset({"aws:kms", "aws:kms:dsse", "aws:fsx"})
@@ -77,7 +78,8 @@ def check_supported(fields: Mapping[str, str]) -> None:
 def describe(fields: Mapping[str, str]) -> Description:
     """Read what a write says about its object. Raises `S3Refusal`."""
     if _SILENT.issuperset(fields):
-        return Description(headers=(("Content-Type", fields.get("content-type") or _DEFAULT_TYPE),))
+        content_type = _header_value("content-type", fields.get("content-type") or _DEFAULT_TYPE)
+        return Description(headers=(("Content-Type", content_type),))
     check_supported(fields)
     storage_class = fields.get("x-amz-storage-class", "STANDARD")
     if storage_class not in _STORAGE_CLASSES:
@@ -118,22 +120,24 @@ def checksum_headers(checksum: Checksum, *, kind: str = "") -> list[tuple[str, s
 
 
 def overridden(headers: list[tuple[str, str]], query: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Give `headers` with those replaced that the query (`response-content-type` and the like) sets."""
+    """Give `headers` with those replaced that the query (`response-content-type` and the like) sets.
+
+    Raises `S3Refusal` for a value that no header can have.
+    """
     for parameter, name in _RESPONSE_OVERRIDES.items():
         if parameter in query:
-            _check_sendable(parameter, query[parameter])
             headers = [header for header in headers if header[0] != name]
-            headers.append((name, query[parameter]))
+            headers.append((name, _header_value(parameter, query[parameter])))
     return headers
 
 
-def _check_sendable(parameter: str, value: str) -> None:
-    try:
-        value.encode("latin-1")
-    except UnicodeEncodeError:
+def _header_value(name: str, value: str) -> str:
+    """Give `value` of the argument `name`, where a header can have it (RFC 9110 5.5). Raises `S3Refusal`."""
+    if _NO_HEADER_VALUE.search(value) is not None:
         message = "Header value cannot be represented using ISO-8859-1."
-        details = (("ArgumentName", parameter), ("ArgumentValue", value))
-        raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details) from None
+        details = (("ArgumentName", name), ("ArgumentValue", value))
+        raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
+    return value
 
 
 def check_checksum_claims(head: RequestHead) -> None:
@@ -193,7 +197,7 @@ def base64_of(digest: bytes) -> str:
 
 
 def _system_headers(fields: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    yield "Content-Type", fields.get("content-type") or _DEFAULT_TYPE
+    yield "Content-Type", _header_value("content-type", fields.get("content-type") or _DEFAULT_TYPE)
     for field, name in _SYSTEM.items():
         if field not in fields or field == "content-type":
             continue
@@ -201,7 +205,7 @@ def _system_headers(fields: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         if field == "content-encoding":  # aws-chunked belongs to the request, not to the object
             value = _AWS_CHUNKED.sub("", value).strip(", ")
         if value:
-            yield name, value
+            yield name, _header_value(field, value)
 
 
 def _metadata(fields: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from s3bench.s3.checksums import load_algorithms
+from s3bench.s3.decimals import parse_decimal
 from s3bench.s3.emulator.buckets import BucketOperations
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.conditions import check_taken
@@ -40,7 +41,7 @@ from s3bench.s3.emulator.receiving import (
     Receiver,
 )
 from s3bench.s3.emulator.settings import EmulatorSettings
-from s3bench.s3.emulator.store import Store
+from s3bench.s3.emulator.store import KEY_BYTES_MAX, Store
 from s3bench.s3.emulator.tagging import TagOperations
 from s3bench.s3.emulator.uploads import PART_BYTES_MAX, UploadOperations, find_upload, parse_part_number, too_large
 from s3bench.s3.emulator.writing import WriteOperations
@@ -50,7 +51,6 @@ from s3bench.s3.http import RequestHead
 from s3bench.s3.refusal import S3Refusal, refusal_reply
 from s3bench.s3.signing.authentication import Authenticator
 
-_KEY_BYTES_MAX = 1024
 _HOSTS_MAX = 1000
 
 
@@ -101,6 +101,11 @@ class Emulator:
     def loaded(self) -> dict[Path, Loaded]:
         """The files that it was loaded with, for the next emulator."""
         return self._loader.loaded
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What of its data directory it does not serve, in words."""
+        return tuple(self._loader.warnings)
 
     def load(self, bucket: str, key: str, file: Path) -> None:
         """Store the content of `file` as `key`, before the first request; `bucket` is made where it is missing.
@@ -244,10 +249,10 @@ class Emulator:
             key = place
         else:
             bucket, _, key = place.partition("/")
-        if len(key.encode("utf-8", "surrogatepass")) > _KEY_BYTES_MAX:
+        if len(key.encode("utf-8", "surrogatepass")) > KEY_BYTES_MAX:
             details = (
                 ("Size", str(len(key.encode("utf-8", "surrogatepass")))),
-                ("MaxSizeAllowed", str(_KEY_BYTES_MAX)),
+                ("MaxSizeAllowed", str(KEY_BYTES_MAX)),
             )
             raise S3Refusal(status=400, code="KeyTooLongError", message="Your key is too long", details=details)
         return bucket, key
@@ -284,8 +289,9 @@ class Emulator:
 def _declared_size(head: RequestHead) -> int:
     """Give the size of the object data that follows. Raises `S3Refusal` where the request does not tell."""
     decoded = head.fields.get("x-amz-decoded-content-length")
-    if decoded is not None and decoded.isascii() and decoded.isdigit():
-        return int(decoded)
+    decoded_bytes = None if decoded is None else parse_decimal(decoded)
+    if decoded_bytes is not None:
+        return decoded_bytes
     streaming = head.fields.get("x-amz-content-sha256", "").startswith("STREAMING-")
     if "content-length" in head.fields and not streaming:
         return head.length

@@ -122,16 +122,18 @@ def only_signed(query: str) -> bool:
 def parse_query(query: str) -> dict[str, str]:
     """Take a raw query apart; of a repeated name the first value counts. A signature alone is left out.
 
-    Raises `S3Refusal` where it is not UTF-8.
+    Raises `S3Refusal` where it is not UTF-8: no document could repeat such a value.
     """
     parameters: dict[str, str] = {}
     if only_signed(query):
         return parameters
     try:
-        for name, value in parse_qsl(query, keep_blank_values=True, errors="strict"):
-            parameters.setdefault(name, value)
-    except UnicodeDecodeError:
-        raise S3Refusal(status=400, code="InvalidURI", message="Couldn't parse the specified URI.") from None
+        pairs = parse_qsl(query, keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError as error:
+        message = "Couldn't parse the specified URI."
+        raise S3Refusal(status=400, code="InvalidURI", message=message, details=(("URI", f"?{query}"),)) from error
+    for name, value in pairs:
+        parameters.setdefault(name, value)
     return parameters
 
 

@@ -3,6 +3,7 @@
 Owns ranges, part numbers and conditions of reads.
 """
 
+from s3bench.s3.decimals import parse_decimal
 from s3bench.s3.emulator.call import Call, http_time
 from s3bench.s3.emulator.conditions import Condition, check_read
 from s3bench.s3.emulator.describing import checksum_headers, overridden, shown
@@ -175,7 +176,8 @@ def _attribute_parts(call: Call, version: Version) -> list[str]:
 def _number(call: Call, name: str, default: int) -> int:
     """Give the number in a header. Raises `S3Refusal` where it is none."""
     text = call.fields.get(name, str(default))
-    if not (text.isascii() and text.isdigit()):
+    number = parse_decimal(text)
+    if number is None:
         details = (("ArgumentName", name), ("ArgumentValue", text))
         raise S3Refusal(status=400, code="InvalidArgument", message=f"Provided {name} is no number", details=details)
-    return int(text)
+    return number

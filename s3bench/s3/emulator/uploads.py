@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from s3bench.s3.checksums import CRC_BYTES, combined, digest_of
+from s3bench.s3.decimals import parse_decimal
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.conditions import check_read, check_write
 from s3bench.s3.emulator.content import Content, Stretch, Stretches, pieces_of
@@ -236,11 +237,12 @@ class UploadOperations:
 def parse_part_number(query: Mapping[str, str]) -> int:
     """Give the number of the part that a request names. Raises `S3Refusal`."""
     text = query.get("partNumber", "")
-    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= PARTS_MAX:
+    number = parse_decimal(text)
+    if number is None or not 1 <= number <= PARTS_MAX:
         message = f"Part number must be an integer between 1 and {PARTS_MAX}, inclusive"
         details = (("ArgumentName", "partNumber"), ("ArgumentValue", text))
         raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
-    return int(text)
+    return number
 
 
 def too_large(size_bytes: int) -> S3Refusal:
@@ -354,9 +356,10 @@ def _chosen(upload: Upload, node: Node) -> tuple[Part, ...]:
 
 def _named_part(upload: Upload, item: Node) -> Part:
     number, etag = item.need("PartNumber").strip(), item.need("ETag").strip().strip('"')
-    if not (number.isascii() and number.isdigit()):
+    place = parse_decimal(number)
+    if place is None:
         raise malformed(f"{number[:20]!r} is no part number")
-    part = upload.parts.get(int(number))
+    part = upload.parts.get(place)
     if part is None or part.etag != etag:
         raise _invalid_part(upload, number, etag)
     claims = {algorithm: item.text(f"Checksum{algorithm.upper()}") for algorithm in CHECKSUM_ALGORITHMS}

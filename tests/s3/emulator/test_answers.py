@@ -3,10 +3,11 @@
 import base64
 import hashlib
 import zlib
+from urllib.parse import quote
 
 import pytest
 
-from tests.s3.emulator.asking import NOON_S, Answer, Asker
+from tests.s3.emulator.asking import NOON_S, Answer, Asker, Pending
 
 MIB = 1 << 20
 VERSIONED = b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"
@@ -323,3 +324,85 @@ def test_a_part_tells_no_checksum_where_only_the_whole_has_one(s3: Asker) -> Non
     answer = s3.ask("HEAD", "m", headers=asked, query={"partNumber": "1"})
     assert answer.status == 206
     assert not [name for name in answer.headers if name.startswith("x-amz-checksum")]
+
+
+@pytest.mark.parametrize(
+    ("value", "status", "code"),
+    [
+        ("text/html", 200, ""),
+        ("%ff", 400, "InvalidURI"),
+        ("%ed%a0%80", 400, "InvalidURI"),
+        ("a%0d%0aX:%20y", 400, "InvalidArgument"),
+        ("%00", 400, "InvalidArgument"),
+        ("%7f", 400, "InvalidArgument"),
+        ("%e2%82%ac", 400, "InvalidArgument"),
+    ],
+)
+def test_a_response_header_that_cannot_be_sent_is_refused(s3: Asker, value: str, status: int, code: str) -> None:
+    s3.ask("PUT", "key", body=b"body")
+    head = f"GET /bucket/key?response-content-type={value} HTTP/1.1\r\nHost: h".encode()
+    answer = Pending(s3.emulator, head, b"").finish()
+    assert (answer.status, answer.code) == (status, code)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "prefix=%ff",
+        "marker=%ff",
+        "delimiter=%81",
+        "uploads&upload-id-marker=%81b",
+        "versions&version-id-marker=%ea",
+        "%ff",
+    ],
+)
+def test_a_query_that_is_not_utf_8_is_refused(s3: Asker, query: str) -> None:
+    answer = Pending(s3.emulator, f"GET /bucket?{query} HTTP/1.1\r\nHost: h".encode(), b"").finish()
+    assert (answer.status, answer.code) == (400, "InvalidURI")
+
+
+NINES = "9" * 5000
+
+
+@pytest.mark.parametrize("number", [NINES, "+5", "-5", "1_0", "\u0665", "5.0"])
+@pytest.mark.parametrize("name", ["max-keys", "max-uploads", "max-buckets"])
+def test_a_number_that_is_none_or_too_large_is_an_invalid_argument(s3: Asker, name: str, number: str) -> None:
+    target = "" if name == "max-buckets" else "bucket"
+    head = f"GET /{target}?uploads&{name}={quote(number)} HTTP/1.1\r\nHost: h"
+    head = head.replace("uploads&", "") if name != "max-uploads" else head
+    assert Pending(s3.emulator, head.encode(), b"").finish().code == "InvalidArgument"
+
+
+@pytest.mark.parametrize("number", [NINES, "+1", "1_0", "\u0661"])
+def test_a_part_number_that_is_none_or_too_large_is_an_invalid_argument(s3: Asker, number: str) -> None:
+    s3.ask("PUT", "key", body=b"body")
+    assert s3.ask("GET", "key", query={"partNumber": number}).code == "InvalidArgument"
+    upload = s3.ask("POST", "key", query={"uploads": ""}).texts("UploadId")[0]
+    assert s3.ask("PUT", "key", query={"partNumber": number, "uploadId": upload}).code == "InvalidArgument"
+    part = f"<Part><PartNumber>{number}</PartNumber><ETag>x</ETag></Part>"
+    document = f"<CompleteMultipartUpload>{part}</CompleteMultipartUpload>"
+    told = s3.ask("POST", "key", query={"uploadId": upload}, body=document.encode())
+    assert (told.status, told.code in {"MalformedXML", "InvalidPart"}) == (400, True)
+
+
+@pytest.mark.parametrize("header", ["x-amz-max-parts", "x-amz-part-number-marker"])
+def test_a_number_of_any_length_in_a_header_is_answered(s3: Asker, header: str) -> None:
+    upload = s3.ask("POST", "key", query={"uploads": ""}).texts("UploadId")[0]
+    etag = s3.ask("PUT", "key", query={"partNumber": "1", "uploadId": upload}, body=b"x").headers["etag"]
+    part = f"<Part><PartNumber>1</PartNumber><ETag>{etag}</ETag></Part>"
+    document = f"<CompleteMultipartUpload>{part}</CompleteMultipartUpload>".encode()
+    assert s3.ask("POST", "key", query={"uploadId": upload}, body=document).status == 200
+    headers = {"x-amz-object-attributes": "ObjectParts", header: NINES}
+    assert s3.ask("GET", "key", query={"attributes": ""}, headers=headers).status == 200
+    headers[header] = "+5"
+    assert s3.ask("GET", "key", query={"attributes": ""}, headers=headers).code == "InvalidArgument"
+
+
+def test_metadata_with_control_characters_is_told_as_mail_tells_it(s3: Asker) -> None:
+    s3.ask("PUT", "key", headers={"x-amz-meta-a": "b\x01c"})
+    assert s3.ask("HEAD", "key").headers["x-amz-meta-a"] == "=?UTF-8?Q?b=01c?="
+
+
+def test_a_content_type_that_cannot_be_sent_back_is_refused(s3: Asker) -> None:
+    for headers in ({"content-type": "a\x01b"}, {"content-type": "a\x7fb", "x-amz-meta-a": "b"}):
+        assert s3.ask("PUT", "key", headers=headers).code == "InvalidArgument"
