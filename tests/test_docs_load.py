@@ -242,7 +242,7 @@ def test_every_way_to_fail_is_named() -> None:
 
 
 def test_every_bottleneck_is_explained() -> None:
-    named = re.findall(r"^\| `(\w+)` \|", section("What was the limit"), flags=re.MULTILINE)
+    named = re.findall(r"^\| `([\w ]+)` \|", section("What was the limit"), flags=re.MULTILINE)
     assert sorted(named) == sorted(filter(None, Limit))
 
 

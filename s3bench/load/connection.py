@@ -28,6 +28,9 @@ FAULTS = {
     errno.EPIPE: Fault.RESET,
     errno.ETIMEDOUT: Fault.TIMEOUT,
     errno.ECONNABORTED: Fault.RESET,
+    errno.EMFILE: Fault.DESCRIPTORS,
+    errno.ENFILE: Fault.DESCRIPTORS,
+    errno.EADDRNOTAVAIL: Fault.PORTS,
 }
 """What the number of an error of a socket is counted as."""
 
@@ -145,8 +148,8 @@ class Connection:
         self.on_route()
         try:
             sock = socket.socket(route.family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-        except OSError:
-            self._break(Fault.UNREACHABLE)
+        except OSError as error:
+            self._break(FAULTS.get(error.errno or 0, Fault.UNREACHABLE))
             return
         self._sock = sock
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -8,6 +8,7 @@ import resource
 import ssl
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import msgspec
 
@@ -26,16 +27,30 @@ from s3bench.load.work import Seen, Work
 LATE_S_MAX = 10.0
 """How long what is in flight at the end may take to end."""
 
+_DESCRIPTORS_MAX = 1 << 20  # the usual fs.nr_open (proc_sys_fs(5)), ten times what the most threads need
 _SWEEP_NS = 250_000_000
 _SWEEP_NS_MIN = 10_000_000
-_CONNECTIONS_MAX = 50_000
 
 
 def raise_descriptor_limit() -> None:
     """Raise this process's soft limit on open files to the hard one."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    limit = _CONNECTIONS_MAX if hard == resource.RLIM_INFINITY else min(hard, _CONNECTIONS_MAX)
+    limit = _DESCRIPTORS_MAX if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS_MAX)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+
+
+def run_delay_ns(path: Path = Path("/proc/self/schedstat")) -> int | None:
+    """How long this process has been ready to run and had no core; `None` where the kernel does not tell.
+
+    It is the second of three numbers in the file: time on the CPU, time on a run queue, time slices, the times in
+    nanoseconds (https://docs.kernel.org/scheduler/sched-stats.html). A kernel that does not count has zeros there. They
+    are those of the first thread, and a worker has no other.
+    """
+    try:
+        on_cpu_ns, delay_ns, _ = map(int, path.read_bytes().split())
+    except (OSError, ValueError):
+        return None
+    return delay_ns if on_cpu_ns else None
 
 
 class Engine:
@@ -55,6 +70,7 @@ class Engine:
         seen: Mapping[int, Seen],
         tell: Callable[[Tally], None],
         trace: Trace | None = None,
+        run_delay_ns: Callable[[], int | None] = run_delay_ns,
     ) -> None:
         self._prepare = prepare
         self._begin = begin
@@ -62,6 +78,7 @@ class Engine:
         self._manner = msgspec.structs.replace(prepare.manner, retries=retries)
         self._tell = tell
         self._trace = trace
+        self._run_delay_ns = run_delay_ns
         self._start_ns = start_ns
         duration_s = begin.phase.duration_s
         self._end_ns = None if duration_s is None else start_ns + round(duration_s * 1e9)
@@ -90,10 +107,12 @@ class Engine:
         """Do the phase; tallies are told as they come."""
         if self._trace is not None:
             self._trace.begin(self._begin.phase.name, self._start_ns)
+        delay_before_ns = self._run_delay_ns()
         with self.loop:
             try:
                 self._make_threads()
                 end_ns = self._run_until_end()
+                delay_ns = self._run_delay_ns()
                 unfinished = sum(work.busy for work in self._works)
                 waiting = sum(work.waiting(end_ns) for work in self._works)
                 open_ns = sum(thread.open_ns(end_ns) for thread in self._threads)
@@ -119,6 +138,7 @@ class Engine:
             begun_ns=0 if self._begun_ns is None else self._begun_ns - self._start_ns,
             oldest_ns=oldest_ns,
             oldest_attempt_ns=oldest_attempt_ns,
+            run_delay_ns=None if delay_before_ns is None or delay_ns is None else delay_ns - delay_before_ns,
         )
 
     def _work(self, index: int, job: Job, contents: tuple[Objects, Objects], seen: Seen) -> Work:

@@ -5,7 +5,7 @@ Owns the figures and the doubts that follow from the sums. How they came togethe
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -114,7 +114,17 @@ class Evidence:
             rate_planned=_rate_planned(self.phase.jobs),
             latency_p50_s=seconds(whole.service.percentile_ns(50)),
             window_s=self.window.length_s,
+            run_delay_share=self._run_delay_share(self.window.workers.keys()),
         )
+
+    def _run_delay_share(self, workers: Collection[int]) -> float | None:
+        """The largest share of the phase in which one of `workers` was ready to run and had no core."""
+        shares = [
+            each.run_delay_ns / each.elapsed_ns
+            for each in self.ended
+            if each.worker in workers and each.run_delay_ns is not None and each.elapsed_ns
+        ]
+        return max(shares, default=None)
 
     def _load(self, total: Total, signs: Signs, *, kind: str, job: str) -> Load:
         """What a total says by itself."""
@@ -137,6 +147,7 @@ class Evidence:
             in_flight=None,
             in_flight_by_littles_law=total.time_ns / NS / window_s,
             client_cpu_share=signs.cpu_share,
+            client_run_delay_share=signs.run_delay_share,
             failures=total.failures,
             bins=total.service.bins(),
             first_byte_bins=total.first_byte.bins(),
@@ -252,6 +263,7 @@ class Evidence:
             bytes_per_s=0.0,
             threads=0,
             in_flight=0.0,
+            run_delay_share=self._run_delay_share(self.window.workers_of(node)),
         )
         load = self._load(operations_of(self.window.by_node[node]), signs, kind=whole.kind, job=whole.job)
         return NodeFindings(node=node, load=load, cpu_s=sum(each.cpu_ns for each in workers) / NS)

@@ -51,3 +51,5 @@ class Fault(StrEnum):
     PROTOCOL = "no HTTP answer"
     SURPLUS = "surplus bytes"
     NO_THREAD = "no free thread"
+    DESCRIPTORS = "no file descriptor left"
+    PORTS = "no local port left"

@@ -96,6 +96,8 @@ class Slo:
         """Why a broken promise is none of the server's doing; empty when it is."""
         if load.bottleneck == Limit.CLIENT:
             return "the load generator itself was the bottleneck"
+        if load.bottleneck == Limit.OTHER_PROGRAMS:
+            return "other programs took the cores from the load generator"
         if load.bottleneck == Limit.CONNECTIONS:
             return "there were too few threads for this rate"
         if load.response is not None and load.waiting_max:

@@ -23,6 +23,7 @@ from s3bench.units import render_bytes
 
 _BOTTLENECKS = {
     "client": "the client: these figures are what s3bench could send, not what the server can do",
+    "other programs": "other programs on the load generator's machine: stop them, or use fewer --workers than cores",
     "connections": "the connections: every thread waited for answers as fast as a lone one's; more threads give more",
     "network": "the network",
     "server": "the server: the client had CPU time to spare",
@@ -143,6 +144,8 @@ def _bottleneck_notes(load: Load) -> Iterator[Note]:
     signs = []
     if load.client_cpu_share is not None:
         signs.append(f"busiest worker: {load.client_cpu_share:.0%} of a core")
+    if load.client_run_delay_share is not None and load.bottleneck in {"client", "other programs"}:
+        signs.append(f"ready and without a core: {load.client_run_delay_share:.0%} of the time")
     if load.ceiling:
         signs.append(f"{rate_text(load.ceiling)}/s against a server that does nothing")
     yield "bottleneck", f"{words} ({'; '.join(signs)})" if signs else words

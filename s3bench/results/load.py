@@ -77,9 +77,10 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     `all` counts a multipart upload as one operation and leaves out its requests, which have kinds of their own.
     `repeated` of the operations read what had been read before.
     `client_cpu_share` is how busy the busiest worker was during the phase, 1 being a whole core.
-    `rate_planned` is the open loop's, null in closed loop. `bottleneck` is `client`, `connections`, `network` or
-    `server`, empty where nothing points to one; `ceiling` is what this machine reached against a server that does
-    nothing. What another tool did not tell of its own load is null.
+    `client_run_delay_share` is the largest share of the phase in which a worker was ready to run and had no core, null
+    where the kernel does not tell. `rate_planned` is the open loop's, null in closed loop. `bottleneck` is `client`,
+    `other programs`, `connections`, `network` or `server`, empty where nothing points to one; `ceiling` is what this
+    machine reached against a server that does nothing. What another tool did not tell of its own load is null.
     """
 
     kind: str
@@ -108,6 +109,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     oldest_attempt: float | None = None
     connects: int | None = None
     client_cpu_share: float | None
+    client_run_delay_share: float | None = None
     ceiling: float | None = None
     bottleneck: str = ""
     failures: tuple[Failures, ...] = ()

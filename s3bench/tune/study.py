@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from s3bench.errors import BadInput
+from s3bench.results.decoding import decode
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.results.versioned import decode_versioned
 from s3bench.tune.objective import Objective
@@ -133,7 +134,7 @@ def parse_study(content: bytes, *, source: str) -> Study:
     trials = []
     for number, line in enumerate(whole[1:], start=2):
         try:
-            trials.append(msgspec.json.decode(line, type=Trial))
+            trials.append(decode(line, Trial))
         except msgspec.DecodeError as error:
             raise BadInput(f"{source}: line {number} is no trial", str(error), "remove that line") from error
     return Study(header=header, trials=tuple(trials))

@@ -453,6 +453,15 @@ def test_in_open_loop_a_fast_server_is_asked_as_planned() -> None:
     assert (outcome.response().mean_ns or 0) < 50e6
 
 
+def test_a_plan_far_beyond_what_can_be_done_ends_at_its_time_and_tells_what_was_not_begun() -> None:
+    with Scripted(serving()) as server:
+        job = server.runner.job(Kind.GET, rate=Rate(per_s=1e8, arrivals=Arrivals.CONSTANT))
+        outcome = server.runner.run(job, duration_s=0.3)
+    assert outcome.ended.elapsed_ns == 300_000_000
+    assert outcome.operations() + outcome.ended.unfinished + outcome.ended.waiting == 30_000_000
+    assert outcome.operations()
+
+
 def test_a_ramp_starts_threads_one_after_the_other() -> None:
     with Scripted(serving(wait_s=0.01)) as server:
         outcome = server.runner.run(server.runner.job(Kind.GET, threads=4), duration_s=0.8, ramp_s=0.8)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from s3bench.errors import BadDefinitions, BadInput
+from s3bench.load.choice import ZIPF_OBJECTS_MAX
 from s3bench.load.defaults import MIX
 from s3bench.load.operation import MIXABLE, WRITING, Kind
 from s3bench.load.profile import (
@@ -339,7 +340,7 @@ def jobs(draw: st.DrawFn, *, name: str) -> Job:
         threads=draw(st.integers(1, 100_000)),
         rate=draw(st.none() | st.builds(Rate, per_s=st.floats(1e-3, 1e7), arrivals=st.sampled_from(Arrivals))),
         operations=draw(st.none() | st.integers(1, 10**12)),
-        objects=draw(st.none() | st.integers(1, 10**12)),
+        objects=draw(st.none() | st.integers(1, ZIPF_OBJECTS_MAX if keys is KeyChoice.ZIPF else 10**12)),
         keys=keys,
         zipf_exponent=draw(st.floats(0.1, 10)) if keys is KeyChoice.ZIPF else 1.0,
         range_bytes=draw(st.integers(1, sizes.size_bytes_max)) if Kind.RANGE in kinds else None,

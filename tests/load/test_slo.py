@@ -146,7 +146,11 @@ def test_nothing_that_ended_shows_nothing() -> None:
 
 
 def test_a_promise_broken_by_the_generator_is_no_evidence() -> None:
-    for bottleneck, words in (("client", "itself was the bottleneck"), ("connections", "too few threads")):
+    for bottleneck, words in (
+        ("client", "itself was the bottleneck"),
+        ("other programs", "other programs took the cores"),
+        ("connections", "too few threads"),
+    ):
         verdict = parse_slo("p99<10ms").holds(load(bottleneck=bottleneck))
         assert verdict.outcome is Outcome.NO_EVIDENCE
         assert words in verdict.words
