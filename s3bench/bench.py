@@ -14,8 +14,9 @@ from pathlib import Path
 import msgspec
 
 from s3bench.clients.client import FoundClient
+from s3bench.clients.confinement import CRT_LOCKS, prepare_confinement
 from s3bench.clients.environment import Sandbox
-from s3bench.clients.inprocess import check_in_process
+from s3bench.clients.inprocess import check_in_process, log_of
 from s3bench.clients.interpreter import script_words
 from s3bench.clients.invocation import invocation
 from s3bench.clients.padding import pad, stack_bytes, stack_entries
@@ -23,6 +24,7 @@ from s3bench.errors import S3BenchError
 from s3bench.results.audit import compare_observed
 from s3bench.results.document import Client, Result
 from s3bench.results.measurement import Failure, Measurement, measure
+from s3bench.results.redaction import mask_file
 from s3bench.run.endpoint import Endpoint
 from s3bench.run.facts import gather_facts, read_milestones
 from s3bench.run.landing import Landing
@@ -72,12 +74,13 @@ class Settings:
 class Conditions:
     """What one run has beside its client's own command line and environment.
 
-    `env` is added to its variables, `prefix` is the program that executes it, in front of its command line. With
-    `stack`, variables pad what execve(2) puts on its stack to that size.
+    `env` is added to its variables, `prefix` is the program that executes it, in front of its command line; that may
+    write to `writable` too. With `stack`, variables pad what execve(2) puts on its stack to that size.
     """
 
     env: Mapping[str, str] = field(default_factory=dict)
     prefix: tuple[str, ...] = ()
+    writable: tuple[Path, ...] = ()
     stack: "StackSize | None" = None
 
 
@@ -94,11 +97,12 @@ PLAIN = Conditions()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """Everything that a run holds open."""
+    """Everything that a run holds open. `prepared` are the clients that are ready to be confined to a workspace."""
 
     spawner: Spawner
     endpoint: Endpoint
     workspaces: Workspaces
+    prepared: set[FoundClient] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +214,9 @@ class Bout:
         self.definition = self.bench.endpoint.adapted(self.definition)
         if self.bench.endpoint.script is not None:
             check_in_process(self.found.kind)
+        if self.found not in self.bench.prepared:
+            prepare_confinement(self.found)
+            self.bench.prepared.add(self.found)
         self.transfer = parse_transfer(self.definition.command)
         self.landing = Landing(
             self.transfer,
@@ -229,7 +236,10 @@ class Bout:
         probe_file = self._probe_file(settings)
         self.bench.endpoint.arm(self.responses, workspace=workspace.pristine, verify=settings.verify)
         launch = self._launch(settings, probe_file, conditions)
-        record = self.bench.spawner.run(launch)
+        try:
+            record = self.bench.spawner.run(launch)
+        finally:
+            self._mask_output(launch)
         log = self.bench.endpoint.collect(self.landing.look_ahead)
         turnaround_ns = None if self.last_ended_ns is None else record.started_ns - self.last_ended_ns
         self.last_ended_ns = record.ended_ns
@@ -250,6 +260,12 @@ class Bout:
                 keeps_timeline=settings.keeps_timeline,
             )
         )
+
+    def _mask_output(self, launch: Launch) -> None:
+        """Take the endpoint's keys out of what the client wrote, before anything else looks at it or keeps it."""
+        if self.bench.endpoint.secrets:
+            for path in filter(Path.exists, (launch.stdout, launch.stderr)):
+                mask_file(path, self.bench.endpoint.secrets)
 
     def stack_size(self, settings: Settings) -> StackSize:
         """What execve(2) would put on the client's stack without padding."""
@@ -282,6 +298,8 @@ class Bout:
                 entries=conditions.stack.entries,
                 script=script_words(self.found.executable),
             )
+        script = self.bench.endpoint.script
+        beside = (CRT_LOCKS, *conditions.writable, *((log_of(script),) if script else ()))
         return Launch(
             argv=(*conditions.prefix, *call.argv),
             env=env,
@@ -290,6 +308,7 @@ class Bout:
             stderr=workspace.output / "stderr",
             timeout_s=definition.timeout_s or settings.timeout_s,
             interval_s=settings.interval_s,
+            writable=(*workspace.writable, *beside),
         )
 
     def _failure(self, iteration: int, record: ProcessRecord, log: WireLog | None, launch: Launch) -> Failure | None:
@@ -301,7 +320,7 @@ class Bout:
                 iteration=iteration,
                 what=ending,
                 exit_code=record.exit_code,
-                why=self.bench.endpoint.conceal(_tail(launch.stderr) or _tail(launch.stdout)),
+                why=_tail(launch.stderr) or _tail(launch.stdout),
                 request=errors[0] if errors else "",
             )
         if errors:

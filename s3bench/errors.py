@@ -7,6 +7,8 @@ Doubt that does not stop the work is no error but a warning inside the result.
 from dataclasses import dataclass
 from enum import IntEnum
 
+_PROBLEMS_SHOWN_MAX = 100
+
 
 class ExitCode(IntEnum):
     """The exit codes of every command; each has one meaning."""
@@ -55,14 +57,16 @@ class Problem:
 
 
 class BadDefinitions(BadInput):
-    """A definition file breaks the schema or contradicts itself; `problems` lists every place, in file order."""
+    """A definition file breaks the schema or contradicts itself; `problems` lists every place, in file order.
+
+    The message has the first 100.
+    """
 
     def __init__(self, source: str, problems: tuple[Problem, ...]) -> None:
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        super().__init__(
-            f"{source}: {count}; nothing was run",
-            "\n".join(f"  {problem}" for problem in problems),
-        )
+        lines = [f"  {problem}" for problem in problems[:_PROBLEMS_SHOWN_MAX]]
+        lines += [f"  and {len(problems) - len(lines)} more"] * (len(problems) > len(lines))
+        super().__init__(f"{source}: {count}; nothing was run", "\n".join(lines))
         self.source = source
         self.problems = problems
 

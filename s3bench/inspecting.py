@@ -4,6 +4,7 @@ Owns how the observers of `run` and the probe are put around one run of `bench`.
 """
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -55,7 +56,7 @@ class Inspector:
         trace = self.directory / "trace"
         trace.unlink(missing_ok=True)
         prefix = self.tracer.prefix(trace) if self.tracer else ()
-        failure = _run(bout, settings, replace(conditions, env=variables, prefix=prefix))
+        failure = _run(bout, settings, self._observed(conditions, variables, prefix))
         if failure:
             return failure
         traced = parse_strace(read_output(trace, of="strace"), roots=_roots(bout)) if self.tracer else None
@@ -69,8 +70,12 @@ class Inspector:
         place = self.directory / "counts"
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
-        observed = replace(conditions, env={**conditions.env, **counter.env}, prefix=counter.prefix(place))
+        observed = self._observed(conditions, {**conditions.env, **counter.env}, counter.prefix(place))
         return _run(bout, settings, observed) or counter.read(place)
+
+    def _observed(self, conditions: Conditions, variables: Mapping[str, str], prefix: tuple[str, ...]) -> Conditions:
+        """The conditions with an observer in front, which writes to our directory."""
+        return replace(conditions, env=variables, prefix=prefix, writable=(self.directory,))
 
 
 def find_inspector(directory: Path, policy: Policy) -> Inspector | None:

@@ -1,5 +1,6 @@
 """What holds for the whole suite: its order, how much it tries, what is built beside it, and that Ctrl-C works."""
 
+import os
 import signal
 from pathlib import Path
 
@@ -13,8 +14,15 @@ settings.load_profile("quick")
 _NEED_VERSITYGW = tuple(Path(__file__).parent / "e2e" / name for name in ("test_live.py", "test_load_servers.py"))
 
 
+def use_own_store() -> None:
+    """Keep away from the user's store. The suite's own one outlasts it: clients and servers are fetched once."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    os.environ["S3BENCH_HOME"] = str(Path(cache) / "s3bench-tests")
+
+
 def pytest_configure() -> None:
     """Take Ctrl-C as any foreground program does: a shell's background jobs, and what they start, would ignore it."""
+    use_own_store()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -16,7 +16,7 @@ from s3bench.cli.loadoptions import GROUPS, LoadCommand, LoadOptions, load_optio
 from s3bench.cli.loadplan import REFERENCE_BUCKET, REFERENCE_THREADS, Plan, profile_of
 from s3bench.clients.pointing import SECRET_VARIABLE
 from s3bench.errors import ExitCode
-from s3bench.load import bottleneck, draws, knee, stability
+from s3bench.load import bottleneck, draws, knee, outage, stability
 from s3bench.load.bottleneck import Limit
 from s3bench.load.calibration import CALIBRATION_S, WARMUP_S
 from s3bench.load.defaults import DURATION_S, MAX_ERROR_RATE, PART_BYTES, SIZES, THREADS
@@ -30,7 +30,7 @@ from s3bench.load.quantity import render_size
 from s3bench.load.request import DATE_S
 from s3bench.load.session import EXISTING_MAX
 from s3bench.load.slo import ERRORS_IMPLIED
-from s3bench.load.thread import BACKOFF_NS_MAX, PAUSE_NS
+from s3bench.load.thread import BACKOFF_NS_MAX, PAUSE_NS, PAUSE_NS_MAX
 from s3bench.load.trace import COLUMNS
 from s3bench.report.load_csv import SECOND_COLUMNS
 from s3bench.results.histogram import BINS_PER_OCTAVE, PERCENTS, samples_needed
@@ -120,7 +120,8 @@ def test_no_option_is_documented_that_does_not_exist() -> None:
         ("`--part-size SIZE`", f"`{render_size(PART_BYTES).replace(' ', '')}`"),
         ("`--threads N`", f"{THREADS}; with `-u` alone {REFERENCE_THREADS}"),
         ("`--retries N`", str(Manner().retries)),
-        ("`--timeout TIME`", f"`{Manner().timeout_s:g}s`"),
+        ("`--timeout TIME`", "no limit"),
+        ("`--idle-timeout TIME`", f"`{Manner().idle_timeout_s:g}s`"),
         ("`--connect-timeout TIME`", f"`{Manner().connect_timeout_s:g}s`"),
         ("`--duration TIME`", f"`{DURATION_S:g}s`"),
         ("`--max-error-rate SHARE`", f"`{MAX_ERROR_RATE:.1%}`"),
@@ -199,7 +200,8 @@ def test_each_percentile_has_the_samples_that_it_needs() -> None:
         ("How each figure is made", f"renewed every {DATE_S:g} seconds"),
         ("How each figure is made", f"first after {Manner().backoff_s * 1000:g} ms"),
         ("How each figure is made", f"each time, {BACKOFF_NS_MAX // 10**9} s at most"),
-        ("How each figure is made", f"waits {PAUSE_NS // 10**6} ms"),
+        ("Outages", f"pauses: {PAUSE_NS // 10**6} ms, then twice as long, up to {PAUSE_NS_MAX // 10**6} ms"),
+        ("Outages", f"less than {outage.SLOTS_MIN / 10:g} s counts"),
         ("Comparing runs", "decides by `{}`, `{}` and `{}` unless".format(*LOAD_GATING_METRICS)),
         ("What was the limit", f"{bottleneck.BUSY_SHARE * 100:g} % of the time"),
         ("What was the limit", f"less than {bottleneck.IDLE_SHARE * 100:g} % of it"),
@@ -240,7 +242,7 @@ def test_every_way_to_fail_is_named() -> None:
 
 
 def test_every_bottleneck_is_explained() -> None:
-    named = re.findall(r"^\| `(\w+)` \|", section("What was the limit"), flags=re.MULTILINE)
+    named = re.findall(r"^\| `([\w ]+)` \|", section("What was the limit"), flags=re.MULTILINE)
     assert sorted(named) == sorted(filter(None, Limit))
 
 

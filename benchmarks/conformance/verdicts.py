@@ -1,4 +1,4 @@
-"""Why servers differ: the verdicts, each with the page of AWS's documentation that decides.
+"""Why servers differ: the verdicts, each with the page of AWS's documentation or the recorded answer that decides.
 
 Owns how a verdict finds its differences, and the table that the documentation shows. The verdicts themselves are in
 verdicts.toml beside this module.
@@ -14,6 +14,7 @@ from conformance.comparison import Difference
 
 _FILE = Path(__file__).with_name("verdicts.toml")
 _PAGES = "https://docs.aws.amazon.com/AmazonS3/latest/"
+_RECORDED = "recorded "
 _SHOWN = 60
 
 
@@ -88,7 +89,7 @@ def read_verdicts() -> Verdicts:
 
 
 def _address(page: str) -> str:
-    return page if page == "open" or page.startswith("https://") else _PAGES + page
+    return page if page.startswith(("open", _RECORDED, "https://")) else _PAGES + page
 
 
 def _like(aspect: str, pattern: str) -> bool:
@@ -115,6 +116,8 @@ def _row(verdict: Verdict, group: list[Difference]) -> str:
 def _link(verdict: Verdict) -> str:
     if verdict.page == "open":
         return "(open)"
+    if verdict.page.startswith(_RECORDED):
+        return f"(recorded: {verdict.page.rpartition('::')[2]})"
     name = verdict.page.rpartition("/")[2].replace(".html", "")
     return f"[{name}]({verdict.page})"
 

@@ -22,6 +22,8 @@ from s3bench.bisecting import Provider, Step, measurer, run_bisection, title_of
 from s3bench.cli.definitions import read_suite
 from s3bench.cli.gateoptions import parse_duration
 from s3bench.cli.progress import Ticker, ticker_for
+from s3bench.cli.streams import print_styled, print_whole
+from s3bench.cli.wall import wall_warnings
 from s3bench.clients.installing import by_line
 from s3bench.clients.releases import (
     base_of,
@@ -206,11 +208,10 @@ def _exit_code(record: BisectRecord) -> ExitCode:
 
 def _print(options: _Options, record: BisectRecord) -> None:
     if options.as_json:
-        sys.stdout.buffer.write(encode_bisect(record))
-        sys.stdout.buffer.flush()
+        print_whole(encode_bisect(record), is_measured=True)
         return
     width, color = shutil.get_terminal_size().columns, sys.stdout.isatty()
-    click.echo(render_bisection(record, width=width, color=color, kept=options.kept), nl=False)
+    print_styled(render_bisection(record, width=width, color=color, kept=options.kept))
 
 
 def _searched(options: _Options) -> BisectRecord:
@@ -239,7 +240,7 @@ def _searched(options: _Options) -> BisectRecord:
 
 def _keep(options: _Options, record: BisectRecord, *, durable: bool = True) -> None:
     if options.kept is not None:
-        write_whole(encode_bisect(record), options.kept, durable=durable)
+        write_whole(encode_bisect(record), options.kept, durable=durable, is_measured=True)
 
 
 def _begun(options: _Options, progress: Ticker) -> tuple[BisectRecord, tuple[Definition, ...]]:
@@ -265,7 +266,7 @@ def _begun(options: _Options, progress: Ticker) -> tuple[BisectRecord, tuple[Def
         policy=options.policy,
         error=options.error,
         seed=SystemRandom().randrange(_SEEDS) if options.seed is None else options.seed,
-        warnings=machine_warnings(facts),
+        warnings=(*machine_warnings(facts), *wall_warnings()),
     )
     record = _with_versions(record, options, spec, progress)
     record.bisection.check()

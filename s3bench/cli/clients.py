@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
+from s3bench.cli.console import stderr_console
 from s3bench.clients.client import FoundClient
 from s3bench.clients.installing import Progress, by_line, install
 from s3bench.clients.inventory import Program, take_inventory
@@ -80,8 +80,8 @@ def _shown_progress() -> Iterator[Progress]:
     if not sys.stderr.isatty():
         yield by_line(lambda line: click.echo(line, err=True))
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=stderr_console(), transient=True) as bars:
         task = bars.add_task("", total=None)
 
         def show(step: str, done_bytes: int, total_bytes: int, /) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from s3bench.cli.streams import print_styled, print_whole
 from s3bench.errors import BadInput
 from s3bench.report.comparison_markdown import render_markdown
 from s3bench.report.comparison_table import render_comparison
@@ -67,10 +68,9 @@ def compare_command(
         sources = tuple(Source(name=str(file), document=_read(file)) for file in files)
         comparison = compare(sources, metrics=metrics or DEFAULT_METRICS, by=by, baseline=baseline)
         if as_json:
-            sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(comparison), indent=_INDENT) + b"\n")
-            sys.stdout.buffer.flush()
+            print_whole(msgspec.json.format(msgspec.json.encode(comparison), indent=_INDENT) + b"\n")
         else:
-            click.echo(_rendered(comparison, as_markdown=as_markdown, show_all=show_all), nl=False)
+            print_styled(_rendered(comparison, as_markdown=as_markdown, show_all=show_all))
         gc.freeze()  # the command ends here: its documents need not be searched on the way out
 
 

@@ -21,6 +21,7 @@ from s3bench.cli.gateoptions import GateOptions
 from s3bench.cli.gateoutput import GateOutput
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.ready import find_or_install
+from s3bench.cli.wall import wall_warnings
 from s3bench.clients.client import FoundClient
 from s3bench.clients.identity import program_digest, same_program
 from s3bench.clients.staging import stage
@@ -229,7 +230,7 @@ def _live(options: GateOptions, record: GateRecord, output: GateOutput) -> GateR
             baseline=_program(clients[Side.BASELINE]),
             candidate=_program(clients[Side.CANDIDATE]),
             same_program=same_program(clients[Side.BASELINE], clients[Side.CANDIDATE]),
-            warnings=machine_warnings(facts),
+            warnings=(*machine_warnings(facts), *wall_warnings()),
         )
         try:
             for record in _measured(options, record, definitions, clients, seed, progress):  # noqa: B020 (it grows)

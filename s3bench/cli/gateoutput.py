@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 from time import monotonic
 
-import click
 from msgspec.structs import replace
 
 from s3bench.cli.gateoptions import GateOptions
+from s3bench.cli.streams import print_styled, print_whole, unescaped
 from s3bench.errors import BadInput
 from s3bench.report.gate_annotations import render_annotations
 from s3bench.report.gate_junit import render_junit
@@ -36,19 +36,23 @@ class GateOutput:
         """Put what was measured so far where a crash does not lose it, now and then."""
         if self._options.output is None or monotonic() - self._kept_at_s < _KEEP_EVERY_S:
             return
-        write_whole(encode_record(record), self._options.output, durable=False)
+        write_whole(encode_record(record), self._options.output, durable=False, is_measured=True)
         self._kept_at_s = monotonic()
 
     def interrupted(self, record: GateRecord) -> None:
         """Keep what was measured, and the verdict that it allows."""
         if self._options.output is not None and record.cells:
-            write_whole(encode_record(replace(record, stopped="interrupted").concluded()), self._options.output)
+            write_whole(
+                encode_record(replace(record, stopped="interrupted").concluded()),
+                self._options.output,
+                is_measured=True,
+            )
 
     def finish(self, record: GateRecord) -> None:
         """Write every report that was asked for, and the table or the record to stdout."""
         options = self._options
         if options.output is not None:
-            write_whole(encode_record(record), options.output)
+            write_whole(encode_record(record), options.output, is_measured=True)
         if options.junit is not None:
             write_whole(render_junit(record), options.junit)
         if options.comment is not None:
@@ -56,15 +60,14 @@ class GateOutput:
         if options.markdown is not None:
             _append(render_summary(record), options.markdown)
         if options.annotations:
-            click.echo(render_annotations(record), err=True, nl=False)
+            unescaped(sys.stderr).write(render_annotations(record))
         if options.as_json:
-            sys.stdout.buffer.write(encode_record(record))
-            sys.stdout.buffer.flush()
+            print_whole(encode_record(record), is_measured=True)
             return
         width = shutil.get_terminal_size().columns
         color = sys.stdout.isatty()
         kept = options.output or options.replay
-        click.echo(render_gate(record, width=width, color=color, verbose=options.verbose, kept=kept), nl=False)
+        print_styled(render_gate(record, width=width, color=color, verbose=options.verbose, kept=kept))
 
 
 def _append(text: str, path: Path) -> None:

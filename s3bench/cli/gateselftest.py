@@ -8,7 +8,6 @@ from os import environ
 from random import SystemRandom
 from time import monotonic
 
-import click
 import msgspec
 from msgspec.structs import replace
 
@@ -18,6 +17,8 @@ from s3bench.cli.definitions import read_suite
 from s3bench.cli.gateoptions import GateOptions
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.ready import find_or_install
+from s3bench.cli.streams import print_styled, print_whole
+from s3bench.cli.wall import wall_warnings
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
 from s3bench.clients.identity import program_digest
@@ -60,7 +61,7 @@ def self_test(options: GateOptions) -> ExitCode:
             definitions = _definitions(options, found.kind)
             for test in _tested(options, policy, found, definitions, progress):
                 if options.output is not None:
-                    write_whole(encode_self_test(test.concluded()), options.output, durable=False)
+                    write_whole(encode_self_test(test.concluded()), options.output, durable=False, is_measured=True)
     except KeyboardInterrupt:
         if test is not None:
             _finish(options, test.stopped_by("interrupted"))
@@ -83,13 +84,12 @@ def _check_visible(options: GateOptions, policy: Policy) -> None:
 def _finish(options: GateOptions, test: SelfTest) -> SelfTest:
     done = replace(test, ended_at=render_time(datetime.now(UTC))).concluded()
     if options.output is not None:
-        write_whole(encode_self_test(done), options.output)
+        write_whole(encode_self_test(done), options.output, is_measured=True)
     if options.as_json:
-        sys.stdout.buffer.write(encode_self_test(done))
-        sys.stdout.buffer.flush()
+        print_whole(encode_self_test(done), is_measured=True)
     else:
         width, color = shutil.get_terminal_size().columns, sys.stdout.isatty()
-        click.echo(render_self_test(done, width=width, color=color), nl=False)
+        print_styled(render_self_test(done, width=width, color=color))
     return done
 
 
@@ -174,7 +174,7 @@ def _prepared(
         usual_bytes=usual.peak_bytes,
         rounds=options.rounds,
         left_out=left_out,
-        warnings=machine_warnings(facts),
+        warnings=(*machine_warnings(facts), *wall_warnings()),
     )
     return test, faults
 

@@ -18,6 +18,7 @@ from s3bench.cli.historystore import (
     store_option,
 )
 from s3bench.cli.historytrend import trend_command
+from s3bench.cli.streams import print_styled, print_whole
 from s3bench.errors import BadInput
 from s3bench.history.entry import Entry, Filters
 from s3bench.history.indexing import Indexed, index_document
@@ -139,7 +140,7 @@ def show_command(identity: str, *, store: str | None, as_json: bool) -> None:
         return
     document = parse_document(text, source=f"the document {short(entry.identity)}")
     click.echo("\n".join(_head(entry)) + "\n")
-    click.echo(_results(document), nl=False)
+    print_styled(_results(document))
 
 
 @history_group.command("export")
@@ -264,5 +265,4 @@ def _words(text: str, length: int = _WORDS_SHOWN) -> str:
 
 
 def _print_json(value: object) -> None:
-    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(value), indent=_INDENT) + b"\n")
-    sys.stdout.buffer.flush()
+    print_whole(msgspec.json.format(msgspec.json.encode(value), indent=_INDENT) + b"\n")

@@ -3,7 +3,6 @@
 Owns how kept figures become a series of releases. What a series says is `verdict.trend`'s.
 """
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -12,6 +11,7 @@ import click
 import msgspec
 
 from s3bench.cli.historystore import benchmarks_option, client_option, machine_option, opened, store_option
+from s3bench.cli.streams import print_whole
 from s3bench.clients.client import release_of
 from s3bench.errors import BadInput, ExitCode
 from s3bench.history.point import Point
@@ -96,8 +96,7 @@ def trend_command(
     if output is not None:
         write_whole(_page(found, metric, by=by, reference=reference).encode(), output)
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(found), indent=_INDENT) + b"\n")
-        sys.stdout.buffer.flush()
+        print_whole(msgspec.json.format(msgspec.json.encode(found), indent=_INDENT) + b"\n")
     else:
         click.echo("".join(f"{line}\n" for line in _lines(found)) or "no figures are kept that fit\n", nl=False)
     if fail_on_change and any(_is_worse(series.trend) for series in found):

@@ -20,6 +20,7 @@ from s3bench.cluster.muster import muster
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.load.account import Account
 from s3bench.load.bucket import new_run, root_of
+from s3bench.load.capacity import check_capacity, check_ports
 from s3bench.load.knee import Found
 from s3bench.load.nodes import node_name
 from s3bench.load.profilefile import render_profile
@@ -60,16 +61,22 @@ def load_command(**typed: Any) -> None:
 
 def _load(plan: Plan) -> None:
     with LoadOutput(plan) as output, Stop() as stop, ExitStack() as stack:
+        if plan.options.cluster is None:
+            check_capacity(
+                plan.profile, output.capacity, workers=_workers(plan), emulated=not plan.wishes.endpoint_urls
+            )
         view = stack.enter_context(load_view(quiet=plan.options.quiet))
         for line in output.document.warnings:
             view.say(f"warning: {line}")
         root = stack.enter_context(Workspaces(parent=workspace_parent(os.environ))).root
         site = _site(plan, root, stack)
-        crew = _cluster_crew(plan, view, stack)
+        if plan.options.cluster is None:
+            check_ports(plan.profile, output.capacity, workers=_workers(plan), addresses=len(site.target.addresses))
+        crew = _cluster_crew(plan, view, stack, site)
         session = Session(
             site,
             plan.profile,
-            _terms(plan, site, stop, root, crew),
+            _terms(plan, stop, root, crew),
             directory=_made(root / "session"),
             make_crew=None if crew is None else lambda *_: crew,
         )
@@ -140,7 +147,7 @@ def _site(plan: Plan, root: Path, stack: ExitStack) -> Site:
     return stack.enter_context(emulated_site(_made(root / "server"), network=plan.network))
 
 
-def _cluster_crew(plan: Plan, view: LoadView, stack: ExitStack) -> ClusterCrew | None:
+def _cluster_crew(plan: Plan, view: LoadView, stack: ExitStack, site: Site) -> ClusterCrew | None:
     """The workers on the cluster, where there is to be one; told which node is which."""
     options = plan.options
     if options.cluster is None:
@@ -148,6 +155,10 @@ def _cluster_crew(plan: Plan, view: LoadView, stack: ExitStack) -> ClusterCrew |
     fleet = stack.enter_context(connect(options.cluster, nodes=options.nodes))
     mustered = muster(fleet, workers_per_node=options.workers_per_node, threads=_threads(plan))
     crew = ClusterCrew(fleet, mustered)
+    for node, facts in enumerate(mustered.nodes):
+        check_capacity(plan.profile, facts.capacity, workers=crew.workers, nodes=crew.nodes, name=node_name(node))
+        addresses = len(site.target.addresses)
+        check_ports(plan.profile, facts.capacity, workers=crew.workers, nodes=crew.nodes, addresses=addresses)
     view.say(f"load from {crew.nodes} nodes; workers on each: {crew.workers // crew.nodes}")
     view.say(", ".join(f"{node_name(node)} is {host}" for node, host in enumerate(fleet.hosts)))
     for line in mustered.warnings:
@@ -159,12 +170,17 @@ def _threads(plan: Plan) -> int:
     return max(sum(job.threads for job in phase.jobs) for phase in plan.profile.phases)
 
 
-def _terms(plan: Plan, site: Site, stop: Stop, root: Path, crew: ClusterCrew | None) -> Terms:
-    options = plan.options
+def _workers(plan: Plan) -> int:
+    """How many workers there are on this machine."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    usual = max(1, cores - 1) if site.is_emulated else cores  # a server on this machine needs a core as well
+    usual = cores if plan.wishes.endpoint_urls else max(1, cores - 1)  # a server on this machine needs a core as well
+    return plan.wishes.workers or min(usual, _threads(plan))
+
+
+def _terms(plan: Plan, stop: Stop, root: Path, crew: ClusterCrew | None) -> Terms:
+    options = plan.options
     return Terms(
-        workers=crew.workers if crew else plan.wishes.workers or min(usual, _threads(plan)),
+        workers=crew.workers if crew else _workers(plan),
         run=options.reuse or new_run(),
         reused=options.reuse is not None,
         key_file=options.key_file,

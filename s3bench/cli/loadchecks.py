@@ -47,6 +47,7 @@ _WITH_CLEAN_UP = frozenset(
         "tls_no_verify",
         "ca_bundle",
         "timeout",
+        "idle_timeout",
         "connect_timeout",
         "retries",
         "quiet",

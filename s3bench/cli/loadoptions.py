@@ -108,6 +108,7 @@ class LoadOptions:
     layout: Layout | None = None
     retries: int | None = None
     timeout: float | None = None
+    idle_timeout: float | None = None
     connect_timeout: float | None = None
     max_error_rate: float | None = None
     seed: int | None = None
@@ -264,9 +265,11 @@ _INTENSITY = (
     _option("--retries", type=_whole(0, 100), metavar="N",
             help=f"Try so often again what failed; every try is counted.  [default: {_MANNER.retries}]"),
     _option("--timeout", type=_LIMIT, metavar="TIME",
-            help=f"Give a request up that makes no progress for so long.  [default: {_MANNER.timeout_s:g}s]"),
+            help="Give up an attempt that takes longer than this as a whole.  [default: no limit]"),
+    _option("--idle-timeout", type=_LIMIT, metavar="TIME",
+            help=f"Give up an attempt without progress for so long.  [default: {_MANNER.idle_timeout_s:g}s]"),
     _option("--connect-timeout", type=_LIMIT, metavar="TIME",
-            help=f"The same for connecting.  [default: {_MANNER.connect_timeout_s:g}s]"),
+            help=f"Give up connecting after so long.  [default: {_MANNER.connect_timeout_s:g}s]"),
 )  # fmt: skip
 _EXTENT = (
     _option("-d", "--duration", type=_LIMIT, metavar="TIME",

@@ -18,9 +18,11 @@ import s3bench
 from s3bench.cli.loadoptions import Form
 from s3bench.cli.loadplan import Plan
 from s3bench.cli.loadview import LoadView
+from s3bench.cli.streams import print_styled, print_whole
 from s3bench.cli.stressview import StressView, reads
 from s3bench.cluster.crew import ClusterCrew
 from s3bench.load.account import Account
+from s3bench.load.capacity import capacity_of
 from s3bench.load.knee import Found
 from s3bench.load.outcome import client, recorded, results
 from s3bench.load.profile import Job
@@ -55,6 +57,7 @@ class LoadOutput:
             options.form is None and plan.form is Form.TABLE and options.output is None and not sys.stdout.isatty()
         )
         facts = machine_facts()
+        self.capacity = capacity_of(facts)
         self.document = Document(
             s3bench=s3bench.__version__,
             started_at=render_time(datetime.now(UTC)),
@@ -156,8 +159,7 @@ class LoadOutput:
         if self._plan.options.output is not None:
             write_document(self.document, self._plan.options.output)
         if self._wants_json:
-            sys.stdout.buffer.write(encode_document(self.document))
-            sys.stdout.buffer.flush()
+            print_whole(encode_document(self.document), is_measured=True)
         elif self._plan.form is Form.LINES:
             self._print((COMPLETED,))
         elif self._plan.form is Form.CSV:
@@ -167,7 +169,7 @@ class LoadOutput:
         ):
             width, color = shutil.get_terminal_size().columns, sys.stdout.isatty()
             render = render_matrix if cells(self.document) else render_load
-            click.echo(render(self.document, width=width, color=color), nl=False)
+            print_styled(render(self.document, width=width, color=color))
             if self._plan.options.output is None:
                 click.echo("s3bench: not kept; with -o FILE the results would be", err=True)
 

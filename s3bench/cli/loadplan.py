@@ -253,6 +253,7 @@ def _overridden(profile: Profile, options: LoadOptions) -> Profile:
             retries=manner.retries if options.retries is None else options.retries,
             backoff_s=manner.backoff_s,
             connect_timeout_s=options.connect_timeout or manner.connect_timeout_s,
+            idle_timeout_s=options.idle_timeout or manner.idle_timeout_s,
             timeout_s=options.timeout or manner.timeout_s,
         ),
         payload=Payload(

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from s3bench.cli.console import stderr_console
 from s3bench.load.nodes import NodeStanding, node_name
 from s3bench.load.standing import HISTORY_S, KindStanding, Standing
 from s3bench.report.columns import Column, fitted, heading_lines, row_lines
@@ -47,7 +48,7 @@ def load_view(*, quiet: bool) -> LoadView:
     """The view that fits stderr."""
     if quiet:
         return _Quiet()
-    console = Console(stderr=True, highlight=False)
+    console = stderr_console()
     return _Terminal(console) if console.is_terminal and not console.is_dumb_terminal else _Pipe(sys.stderr)
 
 
@@ -209,6 +210,8 @@ def _state_words(standing: Standing) -> Iterator[str]:
         labels += [f"{len(standing.failures) - _LABELS_MAX} kinds more"] * (len(standing.failures) > _LABELS_MAX)
         yield f"failed: {', '.join(labels)}"
     yield f"{standing.in_flight:.3g} in flight"
+    if standing.pausing:
+        yield f"{standing.pausing:.3g} pausing after a failed connection"
     if standing.waiting:
         yield f"{count_text(standing.waiting)} waiting"
     yield f"client CPU {standing.client_cpu_share:.0%}"

@@ -3,12 +3,17 @@
 import importlib
 import signal
 import sys
+import traceback
 from types import FrameType
+from typing import Any
 
 import click
 
 import s3bench
+from s3bench.cli.streams import open_missing_descriptors, safe_streams
+from s3bench.cli.unexpected import Defect, explained
 from s3bench.errors import ExitCode, S3BenchError
+from s3bench.results.redaction import without_url_credentials
 
 # Command, where it lives, and its line in `s3bench --help`. Modules are imported only when their command is asked for,
 # so that `--help` and a mistyped command answer at once.
@@ -42,6 +47,12 @@ class _LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except OSError as error:  # click takes EPIPE of any socket for a reader of stdout that has gone, and exits 1
+            raise explained(error) from error
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (as above)
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
@@ -72,33 +83,36 @@ def s3bench_command() -> None:
 
 def main() -> None:
     """Run the command line; the only place where s3bench turns an error into words and an exit code."""
+    open_missing_descriptors()
     signal.signal(signal.SIGTERM, _interrupt)
+    with safe_streams():
+        code = _exit_code()
+    sys.exit(code)
+
+
+def _exit_code() -> int:
     try:
-        code = s3bench_command(standalone_mode=False)
-    except S3BenchError as error:
-        print_error(error)
-        code = error.exit_code
-    except click.exceptions.Exit as stop:
-        code = stop.exit_code
+        code = s3bench_command(prog_name="s3bench", standalone_mode=False)
+        sys.stdout.flush()
     except click.ClickException as error:
         error.show()
-        code = error.exit_code
+        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("s3bench: interrupted", err=True)
-        code = ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our stdout has gone (`| head`): that is its right. Python must not complain at exit either.
-        sys.stdout = None
-        code = ExitCode.DONE
-    sys.exit(int(code or 0))
+        return ExitCode.INTERRUPTED
+    except Exception as error:  # noqa: BLE001 (Python would print a traceback and exit 1, which means a regression)
+        failure = explained(error)
+        print_error(failure)
+        if isinstance(failure, Defect):
+            click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+        return failure.exit_code
+    return int(code or 0)
 
 
 def print_error(error: S3BenchError) -> None:
     """Write an error to stderr: what, and indented below it why and how to mend it."""
-    click.echo(f"s3bench: {error.what}", err=True)
-    for part in (error.why, error.fix):
-        for line in part.splitlines():
-            click.echo(f"  {line}", err=True)
+    lines = f"s3bench: {without_url_credentials(str(error))}".splitlines()
+    click.echo("\n  ".join(lines), err=True)
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

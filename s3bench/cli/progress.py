@@ -4,7 +4,6 @@ import sys
 from contextlib import AbstractContextManager
 from typing import Protocol, Self
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -17,6 +16,9 @@ from rich.progress import (
 )
 from rich.table import Column
 from rich.text import Text
+
+from s3bench.cli.console import stderr_console
+from s3bench.report.terminal import printable
 
 
 class Ticker(AbstractContextManager["Ticker"], Protocol):
@@ -59,7 +61,7 @@ class _Doing(ProgressColumn):
     """What is being done: the column that gives way where the terminal is too narrow for all of them."""
 
     def render(self, task: Task) -> Text:
-        return Text(task.description, no_wrap=True, overflow="ellipsis")
+        return Text(printable(task.description), no_wrap=True, overflow="ellipsis")
 
 
 class _Bar(_Quiet):
@@ -72,7 +74,7 @@ class _Bar(_Quiet):
             TimeElapsedColumn(table_column=Column(no_wrap=True)),
             TextColumn("left"),
             TimeRemainingColumn(elapsed_when_finished=False, table_column=Column(no_wrap=True)),
-            console=Console(stderr=True, highlight=False),
+            console=stderr_console(),
             transient=True,
             # Redrawing takes CPU from the client under test, so seldom is often enough.
             refresh_per_second=1,

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from s3bench.cli.reportinputs import narrowed, read_inputs
+from s3bench.cli.streams import print_whole
 from s3bench.errors import BadInput
 from s3bench.report.formats import RENDERINGS, Format
 from s3bench.report.gate_markdown import COMMENT_CHARACTERS_MAX
@@ -133,8 +134,7 @@ def _give(text: str, output: Path | None) -> None:
     if output is not None:
         write_whole(text.encode(), output)
     else:
-        sys.stdout.buffer.write(text.encode())  # as it is: CSV has line ends of its own
-        sys.stdout.buffer.flush()
+        print_whole(text.encode())
 
 
 def _check(files: Sequence[Path], *, form: str | None, output: Path | None) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from s3bench.errors import BadInput
+from s3bench.results.decoding import decode
 from s3bench.results.document import Document
 from s3bench.results.file import read_whole
 from s3bench.results.foreign import read_any
@@ -70,6 +71,6 @@ def _names(files: Sequence[Path]) -> list[str]:
 
 def _head(content: bytes) -> _Head:
     try:
-        return msgspec.json.decode(content, type=_Head)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        return decode(content, _Head)
+    except msgspec.DecodeError:
         return _Head()

@@ -19,6 +19,7 @@ from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.ready import ready_cells
 from s3bench.cli.runoptions import RunOptions, check_options
 from s3bench.cli.runoutput import RunOutput
+from s3bench.cli.wall import check_wall, unsandboxed_option, wall_warnings
 from s3bench.errors import ExitCode
 from s3bench.report.table import result_line
 from s3bench.results.document import Client, Document, Result, render_time
@@ -134,6 +135,7 @@ _POSITIVE_SECONDS = click.FloatRange(min=0, min_open=True)
     "--endpoint-url", metavar="URL", help="Run against this live S3 instead of the stub, with your own credentials."
 )
 @click.option("--bucket", metavar="NAME", help="The bucket for --endpoint-url; only a prefix s3bench/... is touched.")
+@unsandboxed_option()
 @click.option(
     "--debug-dir",
     type=click.Path(path_type=Path, file_okay=False),
@@ -169,6 +171,8 @@ def _run(options: RunOptions) -> None:
     if options.list_only:
         _print_plan(plan)
         return
+    if options.endpoint_url is not None and options.cluster is None:
+        check_wall(allow_unsandboxed=options.allow_unsandboxed)
     if options.output is not None:
         check_output(options.output, force=options.force)
     sink = RunOutput(options)
@@ -186,8 +190,9 @@ def _run(options: RunOptions) -> None:
             progress.say(f"warning: {line}")
         try:
             document = _measure(document, options, plan, cells, sink, progress)
-        except KeyboardInterrupt:
-            sink.finish(sink.latest or document)
+        except BaseException as error:
+            if sink.latest is not None or isinstance(error, KeyboardInterrupt):
+                sink.finish(sink.latest or document)
             raise
     sink.finish(document)
     if document.has_failures:
@@ -225,7 +230,7 @@ def _new_document(options: RunOptions, cells: tuple[ReadyCell, ...]) -> Document
         machine=msgspec.to_builtins(facts),
         clients=tuple(Client(name=client.kind, version=client.version, label=label) for label, client in found.items()),
         options=options.recorded,
-        warnings=machine_warnings(facts),
+        warnings=(*machine_warnings(facts), *wall_warnings()),
     )
 
 

@@ -125,7 +125,8 @@ def _words(options: RunOptions) -> Iterable[str]:
         yield from ("--client", client)
     if not options.verify:
         yield "--no-verify"
-    yield from (name for name, is_given in (("--tls", options.tls), ("--audit", options.audit)) if is_given)
+    flags = {"--tls": options.tls, "--audit": options.audit, "--allow-unsandboxed": options.allow_unsandboxed}
+    yield from (name for name, is_given in flags.items() if is_given)
 
 
 def _keys() -> dict[str, str]:

@@ -12,6 +12,7 @@ from typing import Any, Self
 import msgspec
 
 from s3bench.bench import Settings
+from s3bench.clients.environment import check_endpoint_url
 from s3bench.errors import BadInput
 from s3bench.s3.network.model import NetworkModel, describe, parse_network
 from s3bench.s3.network.presets import PREFIX
@@ -47,6 +48,7 @@ class RunOptions:
     stub: str
     endpoint_url: str | None
     bucket: str | None
+    allow_unsandboxed: bool
     debug_dir: Path | None
     keep_workspace: bool
     audit: bool
@@ -98,6 +100,8 @@ def check_options(options: RunOptions) -> None:
         raise BadInput(
             "--endpoint-url and --bucket go together", fix="name the endpoint and the bucket to be used there"
         )
+    if options.endpoint_url is not None:
+        check_endpoint_url(options.endpoint_url)
     _check_emulator(options)
     if options.endpoint_url and (options.tls or options.stub == "in-process"):
         raise BadInput("--tls and --stub are the stub's", "--endpoint-url runs without one", "leave them out")

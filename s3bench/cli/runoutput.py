@@ -9,6 +9,7 @@ import sys
 import click
 
 from s3bench.cli.runoptions import RunOptions
+from s3bench.cli.streams import print_styled, print_whole
 from s3bench.report.table import render_table
 from s3bench.results.document import Document, encode_document
 from s3bench.results.file import write_document
@@ -33,10 +34,9 @@ class RunOutput:
         if self._output is not None:
             write_document(document, self._output)
         if self._wants_json:
-            sys.stdout.buffer.write(encode_document(document))
-            sys.stdout.buffer.flush()
+            print_whole(encode_document(document), is_measured=True)
         elif self._output is None or sys.stdout.isatty():
             width = shutil.get_terminal_size().columns
-            click.echo(render_table(document, width=width, color=sys.stdout.isatty()), nl=False)
+            print_styled(render_table(document, width=width, color=sys.stdout.isatty()))
             if self._output is None:
                 click.echo("s3bench: not kept; with -o FILE the results would be", err=True)

@@ -106,12 +106,14 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
 def _serve(options: ServeOptions) -> None:
     checked = check_options(options)
     with Stop() as stop, ExitStack() as stack:
-        server = _started(options, checked, stack)
+        server, warnings = _started(options, checked, stack)
         click.echo(_announced(options, server))
         voice = stack.enter_context(voice_for_stderr())
         log = ServerLog(LogFormat(options.log), voice, started_s=time.monotonic())
         if not ipaddress.ip_address(checked.address.partition("%")[0]).is_loopback:
             log.remark("warning", f"other machines can reach {checked.address}, because --host says so{_open(checked)}")
+        for text in warnings:
+            log.remark("warning", text)
         log.introduce(_introduction(checked, server))
         pending = 0
         while not stop.wait(0 if pending else _LOOK_S):
@@ -121,8 +123,8 @@ def _serve(options: ServeOptions) -> None:
         log.end(server.collect(), ended_s=time.monotonic())
 
 
-def _started(options: ServeOptions, checked: Checked, stack: ExitStack) -> ServerProcess:
-    """Start the server and arm it."""
+def _started(options: ServeOptions, checked: Checked, stack: ExitStack) -> tuple[ServerProcess, tuple[str, ...]]:
+    """Start the server and arm it; gives its warnings too."""
     workspaces = stack.enter_context(Workspaces(parent=workspace_parent(os.environ)))
     directory = workspaces.root / "server"
     directory.mkdir(mode=0o700)
@@ -137,13 +139,12 @@ def _started(options: ServeOptions, checked: Checked, stack: ExitStack) -> Serve
     definition = checked.definition
     if definition is None:
         emulator = stack.enter_context(EmulatorEndpoint(**where))
-        emulator.arm(checked.settings, network=checked.network)
-        return emulator
+        return emulator, emulator.arm(checked.settings, network=checked.network)
     workspace = stack.enter_context(workspaces.open(definition.environment))
     given = DEFAULT_RESPONSES if definition.responses is None else definition.responses
     stub = stack.enter_context(StubEndpoint(**where))
     stub.arm(expand_listings(given, definition.environment), workspace=workspace.pristine, verify=True)
-    return stub
+    return stub, ()
 
 
 def _announced(options: ServeOptions, server: ServerProcess) -> str:

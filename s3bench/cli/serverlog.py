@@ -43,11 +43,13 @@ class ServerLog:
         """Tell what came since the last look."""
         self._counters = drained.counters
         self._tell(drained.requests, drained.faults)
+        self._admit(drained.failures)
         self._voice.count(drained.counters)
 
     def end(self, log: WireLog, *, ended_s: float) -> None:
         """Tell the rest, responses left over, and the totals."""
         self._tell(log.requests, log.faults)
+        self._admit(log.failures)
         for line in log.leftover:
             self.remark("leftover", line)
         self._voice.say([self._totals(log, ended_s - self._started_s)])
@@ -64,6 +66,11 @@ class ServerLog:
                 *(remark_line(self._form, "fault", fault) for fault in faults),
             ]
         )
+
+    def _admit(self, failures: Sequence[str]) -> None:
+        """Report errors in our own code, whatever the form of the log."""
+        for text in failures:
+            self.remark("warning", f"{text}; please report this as a bug of s3bench")
 
     def _totals(self, log: WireLog, duration_s: float) -> str:
         before = self._counters

@@ -21,6 +21,7 @@ from s3bench.cli.ready import find_or_install
 from s3bench.cli.studyfile import StudyFile, read_study
 from s3bench.cli.tuneoptions import BUDGET, FILES_MAX, TuneOptions
 from s3bench.cli.tuneoutput import TuneOutput
+from s3bench.cli.wall import check_wall, unsandboxed_option, wall_warnings
 from s3bench.clients.client import FoundClient
 from s3bench.clients.store import Store
 from s3bench.errors import ClientNotFound, ExitCode, MachineError
@@ -70,6 +71,7 @@ _ROOM_SHARE = 2.5
 @click.option("--network", metavar="MODEL", help="An S3 in memory behind this link, e.g. ec2:c5.large.")
 @click.option("--endpoint-url", metavar="URL", help="This live S3, with your own credentials.")
 @click.option("--bucket", metavar="NAME", help="The bucket for --endpoint-url; only a prefix s3bench/... is touched.")
+@unsandboxed_option()
 @click.option("--tls", is_flag=True, help="HTTPS with --network, with a certificate of our own.")
 @click.option("--budget", metavar="DURATION", help=f"Time of the whole tuning: 90s, 30m, 2h.  [default: {BUDGET}]")
 @click.option("--max-memory", metavar="SIZE", help="Recommend nothing that needs more memory than this.")
@@ -134,7 +136,10 @@ def tune_command(**options: Any) -> None:
     works.
     """
     given = TuneOptions.of(options)
-    began_s, output = monotonic(), TuneOutput(given)
+    began_s = monotonic()
+    if given.endpoint_url is not None:
+        check_wall(allow_unsandboxed=given.allow_unsandboxed)
+    output = TuneOutput(given)
     if given.compare_clients:
         _compare(given, output)
         return
@@ -146,6 +151,8 @@ def tune_command(**options: Any) -> None:
 def _tuned(options: TuneOptions, output: TuneOutput, began_s: float) -> Study:
     if options.resume is not None:
         study = read_study(options.resume)
+        if study.header.endpoint_url is not None:
+            check_wall(allow_unsandboxed=options.allow_unsandboxed)
         if options.budget is not None:
             study = replace(study, header=replace(study.header, budget_s=options.budget_s))
         with StudyFile.go_on(options.resume) as file, ticker_for("s", quiet=options.quiet) as progress:
@@ -261,7 +268,7 @@ def _header(options: TuneOptions, workload: Workload, clients: Mapping[str, Foun
         max_memory_bytes=options.max_memory_bytes,
         disk=_disk_speed(workload, no_disk=options.no_disk, limit_s=_DISK_SHARE * options.budget_s),
         no_disk=options.no_disk,
-        warnings=machine_warnings(facts),
+        warnings=(*machine_warnings(facts), *wall_warnings()),
     )
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import urlsplit
 
 from s3bench.bench import Settings
 from s3bench.cli.gateoptions import parse_duration
+from s3bench.clients.environment import check_endpoint_url
 from s3bench.errors import BadInput
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.s3.network.presets import PREFIX
@@ -53,6 +53,7 @@ class TuneOptions:
     clients: str | None
     endpoint_url: str | None
     bucket: str | None
+    allow_unsandboxed: bool
     network: str | None
     tls: bool
     budget: str | None
@@ -167,10 +168,8 @@ class TuneOptions:
             raise BadInput(
                 "--endpoint-url and --bucket go together", fix="name the endpoint and the bucket to be used there"
             )
-        if self.endpoint_url is not None and "@" in urlsplit(self.endpoint_url).netloc:
-            raise BadInput(
-                "--endpoint-url holds credentials", "a study is shown around", "set AWS_ACCESS_KEY_ID instead"
-            )
+        if self.endpoint_url is not None:
+            check_endpoint_url(self.endpoint_url)
         self._need(self.endpoint_url is None or not self.tls, "--tls", "--network")
         assert self.model is None or self.model.text
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import click
 import msgspec
 
+from s3bench.cli.streams import print_styled, print_whole
 from s3bench.cli.tuneoptions import TuneOptions
 from s3bench.errors import S3BenchError
 from s3bench.report.tune_clients import render_clients, render_clients_markdown
@@ -63,7 +64,6 @@ class TuneOutput:
 
     def _print(self, content: msgspec.Struct, render: Callable[[int, bool], str]) -> None:
         if self._options.as_json:
-            sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n")
-            sys.stdout.buffer.flush()
+            print_whole(msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n", is_measured=True)
             return
-        click.echo(render(shutil.get_terminal_size().columns, sys.stdout.isatty()), nl=False)
+        print_styled(render(shutil.get_terminal_size().columns, sys.stdout.isatty()))

@@ -3,17 +3,16 @@
 Owns the writing and the rates. What the lines say is `requestlog`'s.
 """
 
-import os
 import sys
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol, Self
 
-from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from s3bench.cli.console import stderr_console
 from s3bench.s3.control import Counters
 from s3bench.units import render_bytes
 
@@ -36,7 +35,7 @@ def voice_for_stderr() -> Voice:
 
 
 class _Pipe:
-    """Lines alone. When their reader goes away the server goes on, and says no more."""
+    """Lines alone."""
 
     def __enter__(self) -> Self:
         return self
@@ -45,15 +44,9 @@ class _Pipe:
         pass
 
     def say(self, lines: Sequence[str]) -> None:
-        if not lines:
-            return
-        try:
+        if lines:
             sys.stderr.write("".join(f"{line}\n" for line in lines))
             sys.stderr.flush()
-        except BrokenPipeError:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, sys.stderr.fileno())
-            os.close(nowhere)
 
     def count(self, counters: Counters) -> None:
         pass
@@ -61,7 +54,7 @@ class _Pipe:
 
 class _Terminal:
     def __init__(self) -> None:
-        self._console = Console(stderr=True, highlight=False)
+        self._console = stderr_console()
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._rates = Rates(time.monotonic())
 

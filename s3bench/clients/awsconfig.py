@@ -36,15 +36,6 @@ def block_settings(text: str, block: str, *, profile: str = "default") -> dict[s
     return {pair["key"]: pair["value"] for pair in pairs}
 
 
-def has_key(text: str, section: str, key: str) -> bool:
-    """Whether `key` stands in `section`, a heading without its brackets."""
-    lines = text.splitlines()
-    found = _find_section(lines, section, exact=True)
-    if found is None:
-        return False
-    return any((pair := _PAIR.fullmatch(line)) and pair["key"] == key for line in lines[found[0] : found[1]])
-
-
 def with_section(text: str, section: str, pairs: Mapping[str, str]) -> str:
     """`text` with `pairs` at the beginning of `section`, which is added at the end when it is not there."""
     lines = text.splitlines()

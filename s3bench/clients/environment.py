@@ -26,6 +26,16 @@ class EndpointFacts:
     live: bool = False
 
 
+def check_endpoint_url(url: str) -> None:
+    """Refuse a URL with a user name or password, without repeating it. Raises `BadInput`."""
+    if "@" in url:
+        raise BadInput(
+            "the endpoint's URL holds a user name or a password",
+            "S3 signs requests with keys, and URLs are shown in results and messages",
+            "take them out of the URL; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead",
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sandbox:
     """The places one iteration may use.

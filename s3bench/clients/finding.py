@@ -264,7 +264,7 @@ def _python_detail(site: Path) -> str:
 def _version_of(executable: Path, arguments: list[str], store: Store) -> str:
     facts = executable.stat()
     stamp: list[int | str] = [facts.st_mtime_ns, facts.st_size, facts.st_ino]
-    return store.remembered(f"version {executable}", stamp, lambda: _ask(executable, arguments))
+    return store.remembered(f"version {executable}", stamp, lambda: _ask(executable, arguments), file=executable)
 
 
 def _ask(executable: Path, arguments: list[str]) -> str:

@@ -30,6 +30,11 @@ def check_in_process(kind: ClientKind) -> None:
         )
 
 
+def log_of(script: Path) -> Path:
+    """Where the client that reads `script` writes down its requests."""
+    return script.with_name("requests.jsonl")
+
+
 def write_script(script: Path, responses: tuple[Response, ...], *, workspace: Path, log: Path) -> None:
     """Write the script for one iteration, file bodies to be read from `workspace`, and begin an empty `log`."""
     log.write_bytes(b"")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from s3bench.clients.awsconfig import block_settings, has_key, with_s3_settings, with_section
+from s3bench.clients.awsconfig import block_settings, with_s3_settings, with_section
 from s3bench.clients.client import DRIVEN_KINDS, FoundClient, transfer_client_word
 from s3bench.clients.driving import driver_command, s5cmd_command, s5cmd_settings, transfer_settings
 from s3bench.clients.environment import (
@@ -104,8 +104,6 @@ def _profile(command: tuple[str, ...]) -> str:
 def _with_probe(found: FoundClient, text: str) -> str:
     if found.release[:1] == (1,):
         return with_section(text, "plugins", {"s3bench": _PLUGIN})
-    if has_key(text, "plugins", "cli_legacy_plugin_path"):
-        return text  # there can be one such path, and it is the definition's: the wire's milestones have to do
     return with_section(text, "plugins", {"cli_legacy_plugin_path": str(_PROBES), "s3bench": _PLUGIN})
 
 

@@ -7,9 +7,8 @@ the page cache, and by copies where the file system will not link. The originals
 write into the staged files either: they are the same ones.
 
 Byte-code of Python packages comes along and stays valid, since times and sizes are the same (PEP 3147 and PEP 552).
-What is missing or stale Python writes at the first run that imports it, as new files beside the old: the staged
-directories are ours, and can be written to even where the originals cannot. So one unmeasured run of a benchmark warms
-it, on both sides alike.
+What is missing or stale is compiled into new files beside the old (`confinement`): the staged directories are ours,
+and can be written to even where the originals cannot.
 """
 
 import errno

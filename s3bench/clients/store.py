@@ -17,6 +17,7 @@ from s3bench.clients.client import release_of
 from s3bench.errors import MachineError
 
 _BUILDING = ".building-"
+_FACT_KEYS = {"stamp", "fact", "file"}
 
 
 class Store:
@@ -75,29 +76,34 @@ class Store:
                 raise
         return place
 
-    def remembered(self, key: str, stamp: list[int | str], find: Callable[[], str]) -> str:
-        """Recall the fact `key`, found anew by `find` whenever `stamp` (a file's identity, say) differs."""
-        facts = self._facts()
-        known = facts.get(key)
-        if known and known.get("stamp") == stamp:
+    def remembered(self, key: str, stamp: list[int | str], find: Callable[[], str], *, file: Path | None = None) -> str:
+        """Recall the fact `key`, found anew by `find` whenever `stamp` (a file's identity, say) differs.
+
+        A fact about `file` is forgotten some time after the file is gone.
+        """
+        known = self._facts().get(key)
+        if known and known["stamp"] == stamp:
             return str(known["fact"])
         fact = find()
-        self._write_facts({**self._facts(), key: {"stamp": stamp, "fact": fact}})
+        new: dict[str, object] = {"stamp": stamp, "fact": fact, "file": None if file is None else str(file)}
+        self._write_facts({**self._facts(), key: new})
         return fact
 
     def _facts(self) -> dict[str, dict[str, object]]:
         try:
             facts = json.loads((self.root / "facts.json").read_text("utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
-        return facts if isinstance(facts, dict) else {}
+        kept = facts.items() if isinstance(facts, dict) else ()
+        return {key: fact for key, fact in kept if isinstance(fact, dict) and fact.keys() == _FACT_KEYS}
 
     def _write_facts(self, facts: dict[str, dict[str, object]]) -> None:
         # Only saves time: a store that cannot be written to costs the finding again, and is no error.
+        current = {key: fact for key, fact in facts.items() if fact["file"] is None or Path(str(fact["file"])).exists()}
         with contextlib.suppress(OSError):
             self.root.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile("w", dir=self.root, prefix=".facts-", delete=False) as file:
-                file.write(json.dumps(facts, indent=1))
+                file.write(json.dumps(current, indent=1))
             Path(file.name).replace(self.root / "facts.json")
 
 

@@ -87,11 +87,15 @@ def connect(address: str, *, nodes: int | None, purpose: Purpose = Purpose.LOAD)
     with contextlib.ExitStack() as stack:
         _join(ray, address)
         stack.callback(ray.shutdown)
-        there = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]
+        known = ray.nodes()
+        alive = [node for node in known if node["Alive"]]
+        there = [node for node in alive if node["Resources"].get("CPU", 0) >= 1]
         wanted = nodes or len(there)
+        lost = len(known) - len(alive)
         if not 1 <= wanted <= len(there):
             raise BadInput(
-                f"the cluster has {len(there)} nodes with a core for us, and --nodes asks for {wanted}",
+                f"the cluster has {_counted(len(there))} with a core for us, and --nodes asks for {wanted}",
+                f"Ray lost {_counted(lost, 'other ')}" if lost else "",
                 fix="start Ray on more machines (docs/cluster.md), or ask for fewer",
             )
         is_alone = purpose is Purpose.SUITE
@@ -101,6 +105,10 @@ def connect(address: str, *, nodes: int | None, purpose: Purpose = Purpose.LOAD)
         addresses = {node["NodeID"]: node["NodeManagerAddress"] for node in there}
         hosts = tuple(addresses.get(bundles[node], "") for node in range(wanted))
         yield RayFleet(ray, _placed(ray, group, _ACTORS[purpose], wanted, stack), address=address, hosts=hosts)
+
+
+def _counted(nodes: int, which: str = "") -> str:
+    return f"{nodes} {which}node{'' if nodes == 1 else 's'}"
 
 
 def _imported() -> ModuleType:

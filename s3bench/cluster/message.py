@@ -5,10 +5,11 @@ Owns the messages that are not `s3bench.load.message`'s, and the version of them
 
 import msgspec
 
+from s3bench.load.capacity import Capacity
 from s3bench.load.message import Begin, Ended, Failed, Prepare, Prepared, Ready
 from s3bench.load.tally import Tally
 
-PROTOCOL = 3
+PROTOCOL = 4
 """Counted up with every change of what nodes are told or tell."""
 
 NodeReport = Prepared | Ready | Tally | Ended | Failed
@@ -16,7 +17,7 @@ NodeReport = Prepared | Ready | Tally | Ended | Failed
 
 
 class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a node is: the versions on it, `cores` that it may use, and its machine as the results keep it.
+    """What a node is: the versions on it, `cores` that it may use, its machine as the results keep it, its `capacity`.
 
     `niceness` is what its processes run at: 0, where s3bench may give up that of Ray's workers. `warnings` are doubts
     about the machine before anything runs.
@@ -27,6 +28,7 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
     python: str
     cores: int
     machine: dict[str, object]
+    capacity: Capacity
     niceness: int
     warnings: tuple[str, ...]
 

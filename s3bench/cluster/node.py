@@ -22,6 +22,7 @@ from s3bench.cluster.buffer import Buffer
 from s3bench.cluster.message import PROTOCOL, NodeFacts, decode_begins, decode_prepares, encode
 from s3bench.cluster.priority import lower_niceness
 from s3bench.errors import MachineError, S3BenchError
+from s3bench.load.capacity import capacity_of
 from s3bench.load.crew import Crew
 from s3bench.load.message import Begin, Failed, Prepare, Prepared, Ready
 from s3bench.run.machine import MachineFacts, machine_facts, machine_warnings
@@ -188,6 +189,7 @@ def facts_here() -> dict[str, Any]:
         python=platform.python_version(),
         cores=_cores(machine),
         machine=msgspec.to_builtins(machine),
+        capacity=capacity_of(machine),
         niceness=lower_niceness(),
         warnings=machine_warnings(machine),
     )

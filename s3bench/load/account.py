@@ -105,6 +105,7 @@ class Account:
             kinds=last.standings(),
             failures=tuple(sorted(last.failures.items())),
             in_flight=last.in_flight,
+            pausing=last.pausing,
             waiting=last.waiting,
             client_cpu_share=last.cpu_share,
             history=tuple(float(size if is_bytes else operations) for size, operations in self._history),

@@ -68,13 +68,13 @@ class Answer:
     """One response being read; `begin` makes it ready for the next.
 
     `status` is 0 until the head is complete. `closing` tells that the connection cannot be used again, `length` what
-    Content-Length said, `body_bytes` how many bytes of the body came. Of the body `text` keeps the beginning where
-    `wants_text`, or where the status is none of success.
+    Content-Length said, `body_bytes` how many bytes of the body came. `surplus` tells that more bytes came than belong
+    to it. Of the body `text` keeps the beginning where `wants_text`, or where the status is none of success.
     """
 
     __slots__ = (
         "_chunked", "_head_only", "_held", "_part", "_rest_bytes", "_text", "_wants_text", "begun", "body_bytes",
-        "closing", "etag", "length", "status",
+        "closing", "etag", "length", "status", "surplus",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -92,6 +92,7 @@ class Answer:
         self.begun = False
         self.status = 0
         self.closing = False
+        self.surplus = False
         self.length: int | None = None
         self.etag = ""
         self.body_bytes = 0
@@ -111,8 +112,16 @@ class Answer:
         """How many bytes of the body come next with nothing between; the caller may read them and tell `skip`."""
         return self._rest_bytes if self._part is _Part.BODY and not self._keeps_text else 0
 
+    @property
+    def direct_beyond(self) -> int:
+        """How many bytes beyond `direct_bytes` the caller may read to see surplus: none where a chunk's end follows."""
+        return 0 if self._chunked else 1
+
     def skip(self, size_bytes: int) -> None:
-        """Take note of as many bytes of the body that the caller has read itself, at most `direct_bytes`."""
+        """Take note of as many bytes that the caller has read itself: `direct_bytes` and `direct_beyond` at most."""
+        if size_bytes > self._rest_bytes:
+            self.surplus = self.closing = True
+            size_bytes = self._rest_bytes
         self.body_bytes += size_bytes
         self._rest_bytes -= size_bytes
         if not self._rest_bytes:
@@ -145,7 +154,7 @@ class Answer:
                 return pieces
             at = stop
         if at < len(data):
-            self.closing = True  # nobody asked for more: what follows cannot belong to another response
+            self.surplus = self.closing = True  # nobody asked for more: it cannot belong to another response
         return pieces
 
     def close(self) -> bool:

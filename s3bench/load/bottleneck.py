@@ -14,6 +14,12 @@ BUSY_SHARE = 0.9
 IDLE_SHARE = 0.05
 """A worker that waits for less of the time than this is the limit, whatever its CPU time: others took the core."""
 
+STARVED_SHARE = 0.5
+"""A worker that is ready to run for so much of the time and has no core is limited by other programs."""
+
+HELD_UP_SHARE = 0.1
+"""Of a worker that is on a core or ready to run nearly all the time, this much without a core is enough for that."""
+
 CEILING_SHARE = 0.8
 """So near to what this machine reaches against a server that does nothing, the rate is its own."""
 
@@ -36,6 +42,7 @@ class Limit(StrEnum):
     """What a phase ran into; nothing where nothing points to one."""
 
     CLIENT = "client"
+    OTHER_PROGRAMS = "other programs"
     CONNECTIONS = "connections"
     NETWORK = "network"
     SERVER = "server"
@@ -60,7 +67,9 @@ class Yardsticks:
 class Signs:
     """What a phase showed.
 
-    `cpu_share` and `wait_share` are those of the busiest worker, of a core and of the time. `ended_per_s` counts
+    `cpu_share` and `wait_share` are those of the busiest worker, of a core and of the time. `run_delay_share` is the
+    share of the time in which a worker was ready to run and had no core, of the worker with the largest; `None` where
+    the kernel does not tell. `ended_per_s` counts
     operations, however they ended; `bytes_per_s` are those of the busier direction. `threads` may be in flight at most,
     `in_flight` were on average, and `waiting_max` planned operations found no free one, all within `window_s`.
     """
@@ -75,6 +84,7 @@ class Signs:
     waiting_max: int = 0
     rate_planned: float | None = None
     latency_p50_s: float | None = None
+    run_delay_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +99,8 @@ def find(signs: Signs, known: Yardsticks) -> Finding:
     """Find what limited a phase; of one that was too short nothing is known."""
     if signs.window_s < WINDOW_S_MIN:
         return Finding(warning=_behind(signs))
+    if _is_starved(signs):
+        return Finding(limit=Limit.OTHER_PROGRAMS, warning=_starved_warning(signs))
     warning = client_warning(signs, known)
     if warning:
         return Finding(limit=Limit.CLIENT, warning=warning)
@@ -106,6 +118,23 @@ def is_reached(ended_per_s: float, planned_per_s: float, window_s: float) -> boo
     """
     planned = planned_per_s * window_s
     return ended_per_s * window_s >= min(REACHED_SHARE * planned, planned - 3 * math.sqrt(planned))
+
+
+def _is_starved(signs: Signs) -> bool:
+    """Whether other programs had the core while a worker wanted it, and not the worker itself."""
+    delay_share = signs.run_delay_share
+    if delay_share is None or signs.cpu_share >= BUSY_SHARE:
+        return False
+    is_ready_always = signs.cpu_share + delay_share >= BUSY_SHARE
+    return delay_share >= STARVED_SHARE or (is_ready_always and delay_share >= HELD_UP_SHARE)
+
+
+def _starved_warning(signs: Signs) -> str:
+    return (
+        f"the load generator was ready to run and waited for a core for {signs.run_delay_share:.0%} of the time: other "
+        "programs on this machine had it, and these figures are not the server's; stop them, use fewer --workers than "
+        "cores, and run the server on another machine"
+    )
 
 
 def client_warning(signs: Signs, known: Yardsticks) -> str:

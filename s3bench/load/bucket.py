@@ -1,30 +1,29 @@
 """The bucket that a load run uses: whether it can be used, what is in it, and the removal of what a run wrote.
 
-Owns the manners: everything of a run lies under `s3bench/RUN/`, and only what is named as a run names its objects is
-removed there. Requests are boto3's, since none of them is measured.
+Everything of a run lies under `s3bench/RUN/`, and only keys of the form that a run gives its objects are removed there.
+Requests are boto3's, since none of them is measured; `s3bench.run.prefix` checks the answers.
 """
 
 import re
 import secrets
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from s3bench.clients.environment import Credentials
-from s3bench.errors import BadInput, S3BenchError
+from s3bench.errors import BadInput
+from s3bench.run.prefix import Prefix
 
 ROOT = "s3bench/"
 
 _RUN = re.compile(r"[0-9a-f]{12}")
-_OURS = re.compile(r"(?:[0-9a-f]{8}/)?(?:w[0-9]+/)?[0-9]{8,18}")
-_DELETE_KEYS_MAX = 1000  # of one DeleteObjects request
+_OF_A_DATA_SET = re.compile(r"(?:w[0-9]+/)?([0-9]{8}|[1-9][0-9]{8,18})")  # below a data set's root, as `objects` names
+_OF_A_RUN = re.compile(r"[0-9a-f]{8}/" + _OF_A_DATA_SET.pattern)  # below a run's root, as `DataSet.of` names
 _CONNECT_S = 5
 _READ_S = 10  # of a server that hangs; a run has ended then, and its user waits
 _TRIES = 2
-_NO_UPLOADS = frozenset({"NoSuchUpload", "NotImplemented"})
-"""What servers answer instead of an empty list: `rclone serve s3`, and those that have no multipart uploads."""
 
 
 def new_run() -> str:
@@ -119,17 +118,18 @@ class Bucket:
         """List what is under `prefix` into a key file (a key and its size a line); how many there are."""
         count = 0
         with path.open("w", encoding="utf-8") as file:
-            for item in self._objects(prefix):
-                if count >= keys_max or "\t" in item["Key"] or "\n" in item["Key"]:
+            for item in self._below(prefix).objects():
+                if "\t" in item.key or "\n" in item.key:
                     continue
-                file.write(f"{item['Key']}\t{item['Size']}\n")
+                file.write(f"{item.key}\t{item.size_bytes}\n")
                 count += 1
+                if count == keys_max:
+                    break
         return count
 
     def gapless(self, root: str) -> int:
         """How many objects there are below `root` that are numbered from 0 without a gap."""
-        strangers: list[str] = []
-        numbers = {_number_of(item["Key"]) for item in self._objects(root) if _is_ours(item["Key"], root, strangers)}
+        numbers = {_number_of(item.key, root, _OF_A_DATA_SET) for item in self._below(root).objects()}
         count = 0
         while count in numbers:
             count += 1
@@ -138,69 +138,37 @@ class Bucket:
     def remove_run(self, run: str, *, first_number: int = 0) -> Removed:
         """Remove the objects of a run, those from `first_number` on, and abort its uploads.
 
-        Raises `S3BenchError` where the server refuses.
+        Raises `S3BenchError` where the server refuses, or where its answers cannot be right.
         """
         root = root_of(run)
-        objects = uploads = 0
+        below = self._below(root)
         strangers: list[str] = []
-        ours = (
-            item["Key"]
-            for item in self._objects(root)
-            if _is_ours(item["Key"], root, strangers) and _number_of(item["Key"]) >= first_number
-        )
-        for keys in _batches(ours):
-            self._delete(keys)
-            objects += len(keys)
-        for upload in self._uploads(root):
-            if _is_ours(upload["Key"], root, strangers):
-                self._client.abort_multipart_upload(Bucket=self.name, **upload)
+
+        def ours() -> Iterator[str]:
+            for item in below.objects():
+                number = _number_of(item.key, root, _OF_A_RUN)
+                if number is None:
+                    strangers.append(item.key)
+                elif number >= first_number:
+                    yield item.key
+
+        objects = below.delete(ours())
+        uploads = 0
+        for upload in below.uploads():
+            if _number_of(upload.key, root, _OF_A_RUN) is None:
+                strangers.append(upload.key)
+            else:
+                below.abort(upload)
                 uploads += 1
         return Removed(objects=objects, uploads=uploads, strangers=tuple(strangers))
 
-    def _delete(self, keys: Sequence[str]) -> None:
-        wanted = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
-        refused = self._client.delete_objects(Bucket=self.name, Delete=wanted).get("Errors")
-        if refused:
-            raise S3BenchError(
-                f"{len(refused)} objects could not be deleted, such as {refused[0].get('Key')}",
-                f"{refused[0].get('Code')}: {refused[0].get('Message')}",
-                "run the clean-up again, with credentials that may delete",
-            )
-
-    def _objects(self, prefix: str) -> Iterator[Any]:
-        for page in self._client.get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix=prefix):
-            yield from page.get("Contents", ())
-
-    def _uploads(self, prefix: str) -> Iterator[dict[str, str]]:
-        from botocore.exceptions import ClientError  # noqa: PLC0415 (as above)
-
-        pages = self._client.get_paginator("list_multipart_uploads").paginate(Bucket=self.name, Prefix=prefix)
-        try:
-            for page in pages:
-                for item in page.get("Uploads", ()):
-                    yield {"Key": item["Key"], "UploadId": item["UploadId"]}
-        except ClientError as error:
-            if error.response["Error"].get("Code") not in _NO_UPLOADS:
-                raise
+    def _below(self, prefix: str) -> Prefix:
+        return Prefix(self._client, self.name, prefix)
 
 
-def _is_ours(key: str, root: str, strangers: list[str]) -> bool:
-    if _OURS.fullmatch(key.removeprefix(root)):
-        return True
-    strangers.append(key)
-    return False
-
-
-def _number_of(key: str) -> int:
-    return int(key.rpartition("/")[2])
-
-
-def _batches(keys: Iterator[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    for key in keys:
-        batch.append(key)
-        if len(batch) == _DELETE_KEYS_MAX:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+def _number_of(key: str, root: str, form: re.Pattern[str]) -> int | None:
+    """The number of an object of ours; `None` of a key that does not begin with `root` or has another form."""
+    if not key.startswith(root):
+        return None
+    match = form.fullmatch(key, len(root))
+    return int(match[1]) if match else None

@@ -15,6 +15,9 @@ Numbers = npt.NDArray[np.int64]
 Choice = Callable[[int], Numbers]
 """Gives so many numbers of objects."""
 
+ZIPF_OBJECTS_MAX = (1 << 31) - 1
+"""Objects that Zipf's law can rank here: a rank times a step has to fit into 63 bits."""
+
 _TABLE_MAX = 1 << 16
 _GOLDEN = 0.6180339887498949
 
@@ -55,7 +58,7 @@ class Zipf:
     """
 
     def __init__(self, objects: int, exponent: float) -> None:
-        assert 0 < objects < 1 << 31, "ranks times steps must fit into 63 bits"
+        assert 0 < objects <= ZIPF_OBJECTS_MAX, "ranks times steps must fit into 63 bits"
         assert exponent >= 0, exponent
         self._objects = objects
         self._exponent = exponent

@@ -19,12 +19,18 @@ RECEIVE_BYTES = 64 * 1024
 
 READ_MASK = EPOLLIN | EPOLLRDHUP
 
+BLOCKED = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+"""What a non-blocking socket raises when it has to be waited for."""
+
 FAULTS = {
     errno.ECONNREFUSED: Fault.REFUSED,
     errno.ECONNRESET: Fault.RESET,
     errno.EPIPE: Fault.RESET,
     errno.ETIMEDOUT: Fault.TIMEOUT,
     errno.ECONNABORTED: Fault.RESET,
+    errno.EMFILE: Fault.DESCRIPTORS,
+    errno.ENFILE: Fault.DESCRIPTORS,
+    errno.EADDRNOTAVAIL: Fault.PORTS,
 }
 """What the number of an error of a socket is counted as."""
 
@@ -50,7 +56,7 @@ class Connection:
     """A connection to the next address of the loop, as often as it takes."""
 
     __slots__ = (
-        "_active_ns", "_loop", "_low_water_bytes", "_mask", "_recv", "_send", "_sock", "_state", "route",
+        "_active_ns", "_loop", "_low_water_bytes", "_mask", "_recv", "_send", "_sock", "_state", "route", "started_ns",
     )  # fmt: skip
 
     def __init__(self, loop: Loop) -> None:
@@ -60,6 +66,7 @@ class Connection:
         self._mask = 0
         self._low_water_bytes = 1
         self._active_ns = 0
+        self.started_ns = 0  # of what is on
         self.route: Route = loop.route()
 
     # What an heir does.
@@ -70,6 +77,10 @@ class Connection:
 
     def on_open(self) -> None:
         """Go on, over a connection that has just been made."""
+        raise NotImplementedError
+
+    def on_surplus(self) -> None:
+        """Take note that more bytes followed the last answer; the connection is closed, or will be."""
         raise NotImplementedError
 
     def _break(self, fault: Fault) -> None:
@@ -96,15 +107,15 @@ class Connection:
         self._state = State.CLOSED
 
     def sweep(self, now_ns: int) -> None:
-        """Give up what has made no progress for too long."""
+        """Give up what has made no progress for too long, or takes too long as a whole."""
         state = self._state
         if state is State.CLOSED or state is _IDLE:
             return
         if self._low_water_bytes > 1 and now_ns - self._active_ns > _SLOW_NS:
             self._set_low_water(1)
         early = state is State.CONNECT or state is State.HANDSHAKE
-        limit_ns = self._loop.connect_timeout_ns if early else self._loop.timeout_ns
-        if now_ns - self._active_ns > limit_ns:
+        idle_ns_max = self._loop.connect_timeout_ns if early else self._loop.idle_timeout_ns
+        if now_ns - self._active_ns > idle_ns_max or now_ns - self.started_ns > self._loop.timeout_ns:
             self._break(Fault.TIMEOUT)
 
     def on_event(self, events: int) -> None:  # noqa: ARG002 (an heir looks at them)
@@ -137,8 +148,8 @@ class Connection:
         self.on_route()
         try:
             sock = socket.socket(route.family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-        except OSError:
-            self._break(Fault.UNREACHABLE)
+        except OSError as error:
+            self._break(FAULTS.get(error.errno or 0, Fault.UNREACHABLE))
             return
         self._sock = sock
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -202,12 +213,14 @@ class Connection:
 
     def _hear_idle(self) -> None:
         """Close a connection whose other side did, or which speaks unasked; over TLS it may be a session ticket."""
-        if self._loop.context is not None:
-            with contextlib.suppress(OSError):
-                self._recv(RECEIVE_BYTES)
-                self._loop.cut += 1
-                self.close()
-                return
+        try:
+            data = self._recv(RECEIVE_BYTES)
+        except BLOCKED:
             return
-        self._loop.cut += 1
+        except OSError:
+            data = b""
         self.close()
+        if data:
+            self.on_surplus()
+        else:
+            self._loop.cut += 1

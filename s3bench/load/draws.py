@@ -35,12 +35,13 @@ class Draws:
     def __init__(self, job: Job, *, worker: int, workers: int, objects: int, first_number: int, seed: int) -> None:
         self._first_number = first_number
         self._next_number = first_number + worker
-        self._generator, self._generator_of_ranges = (
-            np.random.Generator(np.random.Philox(stream)) for stream in np.random.SeedSequence((seed, worker)).spawn(2)
+        self._generator, self._generator_of_ranges, self._generator_of_splits = (
+            np.random.Generator(np.random.Philox(stream)) for stream in np.random.SeedSequence((seed, worker)).spawn(3)
         )
         self._kinds = job.kinds
         weights = np.array([share.weight for share in job.mix])
-        self._cumulated = np.cumsum(weights / weights.sum())[:-1]
+        self._weights = weights / weights.sum()
+        self._cumulated = np.cumsum(self._weights)[:-1]
         self._deletes_own = Kind.DELETE in self._kinds and set(self._kinds) != {Kind.DELETE}
         self._own: deque[int] = deque()
         self._left = range(worker, objects, workers) if set(self._kinds) == {Kind.DELETE} else None
@@ -75,6 +76,10 @@ class Draws:
             places = np.flatnonzero(indexes == index)
             numbers[places] = self._numbers_for(kind, len(places))
         return list(zip([kinds[index] for index in indexes.tolist()], numbers.tolist(), strict=True))
+
+    def split(self, count: int) -> Iterator[tuple[Kind, int]]:
+        """How many of `count` operations would be of each kind, by chance; none of them is drawn."""
+        return zip(self._kinds, self._generator_of_splits.multinomial(count, self._weights).tolist(), strict=True)
 
     def new_number(self) -> int:
         """The number of one more new object, for the target of a COPY."""

@@ -8,6 +8,7 @@ import resource
 import ssl
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import msgspec
 
@@ -26,16 +27,30 @@ from s3bench.load.work import Seen, Work
 LATE_S_MAX = 10.0
 """How long what is in flight at the end may take to end."""
 
+_DESCRIPTORS_MAX = 1 << 20  # the usual fs.nr_open (proc_sys_fs(5)), ten times what the most threads need
 _SWEEP_NS = 250_000_000
 _SWEEP_NS_MIN = 10_000_000
-_CONNECTIONS_MAX = 50_000
 
 
 def raise_descriptor_limit() -> None:
     """Raise this process's soft limit on open files to the hard one."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    limit = _CONNECTIONS_MAX if hard == resource.RLIM_INFINITY else min(hard, _CONNECTIONS_MAX)
+    limit = _DESCRIPTORS_MAX if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS_MAX)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+
+
+def run_delay_ns(path: Path = Path("/proc/self/schedstat")) -> int | None:
+    """How long this process has been ready to run and had no core; `None` where the kernel does not tell.
+
+    It is the second of three numbers in the file: time on the CPU, time on a run queue, time slices, the times in
+    nanoseconds (https://docs.kernel.org/scheduler/sched-stats.html). A kernel that does not count has zeros there. They
+    are those of the first thread, and a worker has no other.
+    """
+    try:
+        on_cpu_ns, delay_ns, _ = map(int, path.read_bytes().split())
+    except (OSError, ValueError):
+        return None
+    return delay_ns if on_cpu_ns else None
 
 
 class Engine:
@@ -55,6 +70,7 @@ class Engine:
         seen: Mapping[int, Seen],
         tell: Callable[[Tally], None],
         trace: Trace | None = None,
+        run_delay_ns: Callable[[], int | None] = run_delay_ns,
     ) -> None:
         self._prepare = prepare
         self._begin = begin
@@ -62,12 +78,14 @@ class Engine:
         self._manner = msgspec.structs.replace(prepare.manner, retries=retries)
         self._tell = tell
         self._trace = trace
+        self._run_delay_ns = run_delay_ns
         self._start_ns = start_ns
         duration_s = begin.phase.duration_s
         self._end_ns = None if duration_s is None else start_ns + round(duration_s * 1e9)
         self._stopped = False
         self._sweep_ns = min(
-            _SWEEP_NS, max(_SWEEP_NS_MIN, round(min(prepare.manner.timeout_s, prepare.manner.connect_timeout_s) * 1e8))
+            _SWEEP_NS,
+            max(_SWEEP_NS_MIN, round(min(prepare.manner.patience_s, prepare.manner.connect_timeout_s) * 1e8)),
         )
         self._sweep_due_ns = start_ns
         self._begun_ns: int | None = None
@@ -89,13 +107,20 @@ class Engine:
         """Do the phase; tallies are told as they come."""
         if self._trace is not None:
             self._trace.begin(self._begin.phase.name, self._start_ns)
+        delay_before_ns = self._run_delay_ns()
         with self.loop:
             try:
                 self._make_threads()
                 end_ns = self._run_until_end()
+                delay_ns = self._run_delay_ns()
                 unfinished = sum(work.busy for work in self._works)
                 waiting = sum(work.waiting(end_ns) for work in self._works)
                 open_ns = sum(thread.open_ns(end_ns) for thread in self._threads)
+                open_ns += sum(retry.open_ns(end_ns) for work in self._works for retry in work.retries)
+                ages_ns = [thread.ages_ns(end_ns) for thread in self._threads]
+                waits_ns = [work.oldest_ns(end_ns) for work in self._works]
+                oldest_ns = max((0, *waits_ns, *(age for age, _ in ages_ns)))
+                oldest_attempt_ns = max((0, *(age for _, age in ages_ns)))
                 self._finish()
             finally:
                 for thread in self._threads:
@@ -111,6 +136,9 @@ class Engine:
             written=tuple(work.written for work in self._works),
             waiting=waiting,
             begun_ns=0 if self._begun_ns is None else self._begun_ns - self._start_ns,
+            oldest_ns=oldest_ns,
+            oldest_attempt_ns=oldest_attempt_ns,
+            run_delay_ns=None if delay_before_ns is None or delay_ns is None else delay_ns - delay_before_ns,
         )
 
     def _work(self, index: int, job: Job, contents: tuple[Objects, Objects], seen: Seen) -> Work:
@@ -190,22 +218,33 @@ class Engine:
     def _look_after(self) -> int:
         """End seconds and give up what takes too long, where it is time for that; gives when to look again."""
         now_ns, recorder = self.loop.now_ns, self._recorder
+        if now_ns >= recorder.slot_due_ns:
+            recorder.mark(now_ns, is_wanted=self._is_wanted)
         if now_ns >= recorder.due_ns:
             self._end_seconds(now_ns)
         if now_ns >= self._sweep_due_ns:
             self._sweep()
-        look_ns = min(recorder.due_ns, self._sweep_due_ns)
+        look_ns = min(recorder.slot_due_ns, self._sweep_due_ns)  # seconds end with a slot
         return look_ns if self._end_ns is None else min(look_ns, self._end_ns)
 
     def _told_until(self, end_ns: int) -> int:
         """Tell of what is left until `end_ns`, the phase's end, and give that."""
         recorder = self._recorder
+        for work in self._works:
+            work.expire(end_ns)
+        recorder.mark(end_ns, is_wanted=self._is_wanted)
         while recorder.due_ns <= end_ns:
             self._tell(recorder.flush())
-        tally = recorder.end(end_ns)
+        tally = recorder.end(end_ns, is_wanted=self._is_wanted)
         if tally is not None:
             self._tell(tally)
         return end_ns
+
+    @property
+    def _is_wanted(self) -> bool:
+        """Whether an operation is in flight or due, or a thread pauses after a failed connection."""
+        loop = self.loop
+        return bool(loop.in_flight or loop.pausing) or any(work.is_behind for work in self._works)
 
     def _end_seconds(self, now_ns: int) -> None:
         """Tell of the seconds that are over, and look after what is due once a second."""
@@ -224,6 +263,9 @@ class Engine:
         plan = work.plan
         assert plan is not None
         plan.tick(self.loop.now_ns)
+        work.expire(self.loop.now_ns)
+        while work.ready and work.idle:
+            work.idle.pop().resume(work.ready.popleft())
         while plan.waiting > 0 and work.idle and (work.pending or work.has_more):
             if not work.idle.pop().begin():
                 break
@@ -246,7 +288,7 @@ class Engine:
             work.stop()
         for thread in self._threads:
             thread.stop()
-        until_ns = loop.clock() + round(min(self._prepare.manner.timeout_s, LATE_S_MAX) * 1e9)
+        until_ns = loop.clock() + round(min(self._prepare.manner.patience_s, LATE_S_MAX) * 1e9)
         while any(work.busy for work in self._works) and loop.clock() < until_ns:
             loop.wait(min(until_ns, loop.clock() + self._sweep_ns), precise=False)
             loop.handle()

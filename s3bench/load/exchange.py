@@ -9,23 +9,21 @@ that all connections share.
 """
 
 import socket
-import ssl
 from select import EPOLLIN, EPOLLOUT
 
 from s3bench.load.answer import HEAD_END, HEAD_END_BYTES, Answer, BadAnswer, quick_length
-from s3bench.load.connection import FAULTS, READ_MASK, RECEIVE_BYTES, Connection, State
+from s3bench.load.connection import BLOCKED, FAULTS, READ_MASK, RECEIVE_BYTES, Connection, State
 from s3bench.load.crc import crc32
 from s3bench.load.loop import BUFFER_BYTES, VOID_BYTES, Loop
 from s3bench.load.operation import Fault
-
-BLOCKED = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-"""What a non-blocking socket raises when it has to be waited for."""
 
 OK = b"HTTP/1.1 200 "
 PARTIAL = b"HTTP/1.1 206 "
 
 LOW_WATER_BYTES = 512 * 1024
 """How much of a large body shall have come before the kernel wakes us (SO_RCVLOWAT, socket(7)): each time costs."""
+
+_ANSWER_START = b"HTTP/1."
 
 _LARGE_BYTES = 256 * 1024  # after such a body the next one will hardly fit into one piece with its head,
 _HEAD_BYTES = 2 * 1024  # so that copying more than the head would be for nothing
@@ -46,8 +44,8 @@ class Exchange(Connection):
     """
 
     __slots__ = (
-        "_answer", "_crc", "_fed", "_first_bytes", "_out", "_reused", "body_bytes", "crc32", "entered_ns", "first_ns",
-        "head", "head_only", "pieces", "quick", "reads_body", "sent_bytes", "size_bytes", "start", "started_ns",
+        "_answer", "_crc", "_fed", "_first_bytes", "_out", "_reused", "_stray", "body_bytes", "crc32", "entered_ns",
+        "first_ns", "head", "head_only", "pieces", "quick", "reads_body", "sent_bytes", "size_bytes", "start",
         "wants_text",
     )  # fmt: skip
 
@@ -57,6 +55,7 @@ class Exchange(Connection):
         self._out: list[memoryview] = []
         self._first_bytes = RECEIVE_BYTES
         self._reused = False
+        self._stray: bytes | None = None  # what came before the answer; empty once that was found
         self._fed = False  # whether `_answer` is in use for this exchange
         self._crc = 0
         self.head = b""
@@ -69,7 +68,6 @@ class Exchange(Connection):
         self.wants_text = False
         self.reads_body = True
         self.entered_ns = 0  # since when the operation that begins is in `loop.in_flight`; 0 where that is settled
-        self.started_ns = 0
         self.first_ns = 0
         self.body_bytes = 0  # of the answer
         self.sent_bytes = 0  # of the request, its head included
@@ -131,6 +129,7 @@ class Exchange(Connection):
         """Close; an exchange that is on is over without another word."""
         super().close()
         self._out = []
+        self._stray = None
 
     # Sending.
 
@@ -238,14 +237,15 @@ class Exchange(Connection):
         self.body_bytes = length = len(data) - at
         self._state = _IDLE
         self._reused = True
-        if not self._loop.keep_alive:
-            self.close()
         if (self.size_bytes is None or self.size_bytes == length) and (
             self.crc32 is None or self.crc32 == crc32(memoryview(data)[at:], 0)
         ):
+            if not self._loop.keep_alive:
+                self.close()
             self.on_answer(now_ns)
         else:
             self._fed = True
+            self.close()
             self.on_fault(Fault.CORRUPT, now_ns)
 
     def _take_early(self) -> None:
@@ -278,10 +278,12 @@ class Exchange(Connection):
             else:
                 self._break(Fault.TRUNCATED if answer.status else Fault.CLOSED)
             return
+        if self._stray:
+            data = self._stray + data
         try:
             pieces = answer.feed(data)
         except BadAnswer:
-            self._break(Fault.PROTOCOL)
+            self._take_stray(data)
             return
         if self.crc32 is not None:
             for piece in pieces:
@@ -296,10 +298,33 @@ class Exchange(Connection):
             answer.closing = answer.closing or not answer.ended
             self._complete()
 
+    def _take_stray(self, data: bytes) -> None:
+        """Take bytes that are no answer.
+
+        On a connection that was used before they may belong to the answer before. They do if the answer to this request
+        follows them, so that is waited for; otherwise they are all the answer that there is.
+        """
+        answer = self._answer
+        if not self._reused or answer.status or self._stray == b"":
+            self._break(Fault.PROTOCOL)
+            return
+        at = data.find(_ANSWER_START)
+        if at >= 0:
+            self.on_surplus()
+            self._stray = b""
+            self.first_ns = self._loop.clock()
+            answer.begin(head_only=self.head_only, wants_text=self.wants_text)
+            self._take(data[at:])
+        elif len(data) <= RECEIVE_BYTES:
+            self._stray = data
+        else:
+            self._break(Fault.PROTOCOL)
+
     def _receive(self) -> None:
-        """Receive the next bytes of a body, without a look where none is needed."""
+        """Receive the next bytes of a body, without a look where none is needed; one more is asked for at its end."""
         answer = self._answer
         wanted = answer.direct_bytes
+        beyond = answer.direct_beyond
         sock = self._sock
         assert sock is not None
         loop = self._loop
@@ -308,11 +333,11 @@ class Exchange(Connection):
                 self._take(self._recv(RECEIVE_BYTES))
                 return
             if self.crc32 is None and loop.context is None:
-                count = sock.recv_into(loop.void, min(wanted, VOID_BYTES), socket.MSG_TRUNC)
+                count = sock.recv_into(loop.void, min(wanted + beyond, VOID_BYTES), socket.MSG_TRUNC)
             else:
-                count = sock.recv_into(loop.buffer, min(wanted, BUFFER_BYTES))
+                count = sock.recv_into(loop.buffer, min(wanted + beyond, BUFFER_BYTES))
                 if self.crc32 is not None:
-                    self._crc = crc32(loop.buffer[:count], self._crc)
+                    self._crc = crc32(loop.buffer[: min(count, wanted)], self._crc)
         except BLOCKED:
             return
         except OSError as error:
@@ -337,7 +362,7 @@ class Exchange(Connection):
         is_large = answer.body_bytes >= _LARGE_BYTES and self._loop.context is None
         self._first_bytes = _HEAD_BYTES if is_large else RECEIVE_BYTES
         status = answer.status
-        if answer.closing or not self._loop.keep_alive:
+        if answer.closing or self._stray is not None or not self._loop.keep_alive:
             self.close()
         else:
             self._state = _IDLE
@@ -346,9 +371,12 @@ class Exchange(Connection):
                 self._watch_for(READ_MASK)
         if status >= 300:  # noqa: PLR2004 (success ends there)
             self.on_refusal(status, answer.text, now_ns)
+        elif answer.surplus:
+            self.on_fault(Fault.SURPLUS, now_ns)
         elif self._is_right():
             self.on_answer(now_ns)
         else:
+            self.close()
             self.on_fault(Fault.CORRUPT, now_ns)
 
     def _is_right(self) -> bool:
@@ -366,6 +394,8 @@ class Exchange(Connection):
         """End an exchange that failed, and its connection."""
         if self._fed:
             self.body_bytes = self._answer.body_bytes
+        if self._stray is not None and not self._answer.status:
+            fault = Fault.PROTOCOL
         if fault is Fault.CLOSED:
             self._loop.cut += 1
         self.close()

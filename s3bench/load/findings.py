@@ -5,7 +5,7 @@ Owns the figures and the doubts that follow from the sums. How they came togethe
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -15,11 +15,12 @@ from s3bench.load.littles_law import Flow, contradiction
 from s3bench.load.message import Ended
 from s3bench.load.moment import ALL, NS, Kept, is_operation, seconds
 from s3bench.load.nodes import START_SKEW_S_MAX, NodeFindings, node_name, stragglers
-from s3bench.load.operation import Kind
+from s3bench.load.operation import Fault, Kind
+from s3bench.load.outage import Outage, outages
 from s3bench.load.profile import Job, Phase
 from s3bench.load.total import Total, latency_of
 from s3bench.load.window import Totals, Window, declared, operations_of
-from s3bench.results.load import Load, Second
+from s3bench.results.load import Load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,13 +65,15 @@ class Evidence:
         signs = self._signs(whole, flow)
         one = next(iter(totals)) if len(totals) == 1 else None
         finding = find(signs, known)
+        stretches = outages(self.kept, _usual_s(totals))
+        without_service_s = self._within(stretches)
         figures = self._load(whole, signs, kind=one[1] if one else ALL, job=self.phase.jobs[0].name if one else "")
         return Findings(
-            whole=self._with_phase(figures, flow, finding, known),
+            whole=self._with_phase(figures, flow, finding, known, stretches, without_service_s),
             parts=() if one else tuple(self._part(*key, totals[key], signs) for key in self._keys(totals)),
             window_s=window_s,
             cpu_s=sum(worker.cpu_ns for worker in self.window.workers.values()) / NS,
-            warnings=tuple(filter(None, (finding.warning, *self._doubts()))),
+            warnings=tuple(filter(None, (finding.warning, *self._doubts(whole, without_service_s)))),
             losses=tuple(self.lost.values()),
             nodes=tuple(self._node(node, figures) for node in self._nodes),
             refusal=contradiction(flow) if window_s > 0 else "nothing was measured: the phase ended in its warm-up",
@@ -111,7 +114,17 @@ class Evidence:
             rate_planned=_rate_planned(self.phase.jobs),
             latency_p50_s=seconds(whole.service.percentile_ns(50)),
             window_s=self.window.length_s,
+            run_delay_share=self._run_delay_share(self.window.workers.keys()),
         )
+
+    def _run_delay_share(self, workers: Collection[int]) -> float | None:
+        """The largest share of the phase in which one of `workers` was ready to run and had no core."""
+        shares = [
+            each.run_delay_ns / each.elapsed_ns
+            for each in self.ended
+            if each.worker in workers and each.run_delay_ns is not None and each.elapsed_ns
+        ]
+        return max(shares, default=None)
 
     def _load(self, total: Total, signs: Signs, *, kind: str, job: str) -> Load:
         """What a total says by itself."""
@@ -134,6 +147,7 @@ class Evidence:
             in_flight=None,
             in_flight_by_littles_law=total.time_ns / NS / window_s,
             client_cpu_share=signs.cpu_share,
+            client_run_delay_share=signs.run_delay_share,
             failures=total.failures,
             bins=total.service.bins(),
             first_byte_bins=total.first_byte.bins(),
@@ -148,16 +162,39 @@ class Evidence:
             rate_planned=whole.rate.per_s * share if whole.rate and share else None,
         )
 
-    def _with_phase(self, load: Load, flow: Flow, finding: Finding, known: Yardsticks) -> Load:
+    def _within(self, stretches: tuple[Outage, ...]) -> float:
+        """How much of these stretches lies in the measured window, in seconds."""
+        since_s = float(self.window.first_second)
+        return sum(each.length_s(since_s=since_s, until_s=since_s + self.window.length_s) for each in stretches)
+
+    def _with_phase(
+        self,
+        load: Load,
+        flow: Flow,
+        finding: Finding,
+        known: Yardsticks,
+        stretches: tuple[Outage, ...],
+        without_service_s: float,
+    ) -> Load:
         """Add what is known of all kinds together only."""
         unfinished, late = self._left()
-        marked = self._seconds(load.latency.mean if load.latency.p50 is None else load.latency.p50)
+        marked = tuple(
+            msgspec.structs.replace(
+                each.figures,
+                stalled=each.is_whole and any(stretch.covers(each.figures.second) for stretch in stretches),
+            )
+            for each in self.kept
+        )
         return msgspec.structs.replace(
             load,
             rate_planned=_rate_planned(self.phase.jobs),
             in_flight=flow.in_flight,
+            pausing=self.window.paused_ns / NS / (self.window.length_s or math.inf),
             waiting_max=self.window.waiting_max,
+            without_service=without_service_s,
             unfinished=unfinished + self._waiting,
+            oldest=max((each.oldest_ns for each in self.ended), default=0) / NS,
+            oldest_attempt=max((each.oldest_attempt_ns for each in self.ended), default=0) / NS,
             late=late,
             connects=self.window.connects,
             ceiling=known.ceiling,
@@ -166,19 +203,26 @@ class Evidence:
             seconds=marked,
         )
 
-    def _seconds(self, usual_s: float | None) -> tuple[Second, ...]:
-        return tuple(msgspec.structs.replace(each.figures, stalled=each.is_stalled(usual_s)) for each in self.kept)
-
     def _keys(self, totals: Totals) -> list[tuple[int, Kind]]:
         """The kinds of all jobs in the order of the profile, then the requests that uploads consist of."""
         usual = declared(self.phase)
         parts = totals.keys() - set(usual)
         return [*usual, *sorted(parts, key=lambda key: (key[0], list(Kind).index(key[1])))]
 
-    def _doubts(self) -> tuple[str, ...]:
+    def _doubts(self, whole: Total, without_service_s: float) -> tuple[str, ...]:
         lost = {worker for node in self.lost for worker in self.window.workers_of(node)}
         silent = self._silent - lost
         doubts = []
+        if without_service_s:
+            doubts.append(
+                f"no operation succeeded for {without_service_s:.1f} s of {self.window.length_s:.1f} s, although "
+                "operations were wanted"
+            )
+        if expired := whole.losses.get(Fault.NO_THREAD):
+            doubts.append(
+                f"{expired.count:,} planned operations found no free thread within the time limit and count as failed, "
+                "although no request was sent: add --threads"
+            )
         if silent:
             doubts.append(
                 f"{len(silent)} of {len(self.window.workers)} workers did not come to their end: "
@@ -219,9 +263,17 @@ class Evidence:
             bytes_per_s=0.0,
             threads=0,
             in_flight=0.0,
+            run_delay_share=self._run_delay_share(self.window.workers_of(node)),
         )
         load = self._load(operations_of(self.window.by_node[node]), signs, kind=whole.kind, job=whole.job)
         return NodeFindings(node=node, load=load, cpu_s=sum(each.cpu_ns for each in workers) / NS)
+
+
+def _usual_s(totals: Totals) -> float:
+    """How long requests usually take: their 90th percentile, or what comes near it where they are few; 0 of none."""
+    requests = Total.joined(total for (_, kind), total in totals.items() if kind is not Kind.MULTIPART).service
+    usual_ns = requests.percentile_ns(90) or requests.percentile_ns(50) or requests.max_ns
+    return usual_ns / NS if requests.count else 0.0
 
 
 def _rate_planned(jobs: tuple[Job, ...]) -> float | None:

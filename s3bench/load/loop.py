@@ -24,6 +24,7 @@ VOID_BYTES = 8 * 1024 * 1024
 """Body bytes discarded in one system call. The kernel never writes there, so no memory stands behind it."""
 
 _EVENTS_A_TURN = 512
+_NO_LIMIT_NS = 1 << 62
 
 
 class Watched(Protocol):
@@ -60,8 +61,8 @@ class Loop:
 
     __slots__ = (
         "_events", "_next_route", "_sequence", "buffer", "clock", "connect_timeout_ns", "connects", "context", "cut",
-        "epoll", "flight_ns", "gap_ns", "in_flight", "in_flight_max", "keep_alive", "now_ns", "routes", "timeout_ns",
-        "timers", "void", "wait_ns", "watched",
+        "epoll", "flight_ns", "gap_ns", "idle_timeout_ns", "in_flight", "in_flight_max", "keep_alive", "now_ns",
+        "paused_ns", "pausing", "routes", "timeout_ns", "timers", "void", "wait_ns", "watched",
     )  # fmt: skip
 
     def __init__(self, target: Target, manner: Manner, context: ssl.SSLContext | None) -> None:
@@ -69,7 +70,8 @@ class Loop:
         self._next_route = itertools.cycle(self.routes)
         self.context = context
         self.keep_alive = manner.keep_alive
-        self.timeout_ns = round(manner.timeout_s * 1e9)
+        self.idle_timeout_ns = round(manner.idle_timeout_s * 1e9)
+        self.timeout_ns = _NO_LIMIT_NS if manner.timeout_s is None else round(manner.timeout_s * 1e9)
         self.connect_timeout_ns = round(manner.connect_timeout_s * 1e9)
         self.epoll = select.epoll()
         self.watched: dict[int, Watched] = {}
@@ -84,6 +86,8 @@ class Loop:
         self.in_flight_max = 0
         self.flight_ns = 0  # the integral of `in_flight` over the time until `now_ns`
         self.gap_ns = 0  # what is too much in it, since operations begin and end within batches
+        self.pausing = 0  # threads that wait, after a failed connection, before they begin another operation
+        self.paused_ns = 0  # the integral of `pausing` over the time until `now_ns`
         self._events: list[tuple[int, int]] = []
         self.connects = 0
         self.cut = 0  # connections that the other side closed
@@ -118,6 +122,8 @@ class Loop:
         now_ns = self.clock()
         self.wait_ns += now_ns - before_ns
         self.flight_ns += self.in_flight * (now_ns - self.now_ns)
+        if self.pausing:
+            self.paused_ns += self.pausing * (now_ns - self.now_ns)
         self.now_ns = now_ns
 
     def handle(self) -> None:
@@ -144,6 +150,10 @@ class Loop:
     def integral_ns(self, until_ns: int) -> int:
         """The integral of the operations in flight over the time, up to `until_ns`, which lies in the last wait."""
         return self.flight_ns - self.gap_ns - self.in_flight * (self.now_ns - until_ns)
+
+    def paused_until(self, until_ns: int) -> int:
+        """The integral of the pausing threads over the time, up to `until_ns`, which lies in the last wait."""
+        return self.paused_ns - self.pausing * (self.now_ns - until_ns)
 
     def call_at(self, due_ns: int, owner: Timed, ticket: int) -> None:
         """Call `owner.on_time(ticket)` when the clock reaches `due_ns`."""

@@ -92,6 +92,9 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     `begun_ns` after `start_ns` it really began. `elapsed_ns`: from `start_ns` to the last start or the end of
     `duration_s`. `unfinished` operations were in flight then: `late` of them ended well afterwards, the others were
     given up. `open_ns` is for how long they had been in flight, added up. `waiting` more were planned and not begun.
+    `oldest_ns` is the age of the oldest of all these, from its plan or its first attempt, `oldest_attempt_ns` that of
+    the oldest attempt.
+    For `run_delay_ns` of the phase the worker was ready to run and had no core; `None` where the kernel does not tell.
     `written` is for each job how many new objects there are from the worker's first on without gap.
     """
 
@@ -103,6 +106,9 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     written: tuple[int, ...]
     waiting: int = 0
     begun_ns: int = 0
+    oldest_ns: int = 0
+    oldest_attempt_ns: int = 0
+    run_delay_ns: int | None = None
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True, tag=True):

@@ -1,6 +1,6 @@
 """One second of a phase over all workers, as it comes in, and what is kept of it when it is complete.
 
-Owns the joining of one second's tallies and the rule for stalls. Sums over the measured window are `window`'s.
+Owns the joining of one second's tallies. Sums over the measured window are `window`'s, what outages are `outage`'s.
 """
 
 from collections import defaultdict
@@ -18,9 +18,6 @@ from s3bench.results.load import Second
 NS = 1_000_000_000
 WHOLE_NS = 990_000_000
 """A second that a worker closed a little early is whole all the same."""
-
-_STALL_S = 0.5
-
 
 ALL = "all"
 """The kind of all kinds together."""
@@ -50,6 +47,8 @@ class _Kind:
 class Moment:
     """The tallies of one second, added up. `cpu_share` is that of the busiest worker.
 
+    `served`, `failed` and `wanted` have a bit for each tenth of it (`Tally`), set where it is for any worker.
+
     `by_node` has the operations that ended well on each node, and their bytes, both ways.
     """
 
@@ -59,6 +58,10 @@ class Moment:
     failures: dict[str, int] = field(default_factory=dict)
     in_flight_ns: int = 0
     in_flight_max: int = 0
+    paused_ns: int = 0
+    served: int = 0
+    failed: int = 0
+    wanted: int = 0
     waiting: int = 0
     cpu_share: float = 0.0
     by_node: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
@@ -68,6 +71,10 @@ class Moment:
         self.length_ns = max(self.length_ns, tally.length_ns)
         self.in_flight_ns += tally.in_flight_ns
         self.in_flight_max += tally.in_flight_max
+        self.paused_ns += tally.paused_ns
+        self.served |= tally.served
+        self.failed |= tally.failed
+        self.wanted |= tally.wanted
         self.waiting += tally.waiting_max
         self.cpu_share = max(self.cpu_share, tally.cpu_ns / tally.length_ns if tally.length_ns else 0.0)
         for stream in tally.streams:
@@ -105,6 +112,11 @@ class Moment:
         """The mean number of operations in flight."""
         return self.in_flight_ns / self.length_ns if self.length_ns else 0.0
 
+    @property
+    def pausing(self) -> float:
+        """The mean number of threads that paused after a failed connection."""
+        return self.paused_ns / self.length_ns if self.length_ns else 0.0
+
     def standings(self) -> tuple[KindStanding, ...]:
         """What it shows of each kind, for the live view."""
         return tuple(self._standing(kind) for kind in MIXABLE if kind in self.kinds)
@@ -125,7 +137,7 @@ class Moment:
     def rows(self, declared: Collection[Kind]) -> tuple[tuple[str, Second], ...]:
         """What it shows of all kinds together, and of each where the phase has several `declared`."""
         whole = self.kept().figures
-        stalled = not whole.operations and whole.in_flight > 0
+        stalled = not whole.operations and bool(self.wanted or self.failed)
         name = next(iter(declared)).value if len(declared) == 1 else ALL
         rows = [(name, msgspec.structs.replace(whole, stalled=stalled))]
         if len(declared) > 1:
@@ -137,13 +149,14 @@ class Moment:
         response = known.response
         return Second(
             second=self.second,
-            operations=known.operations,
+            operations=max(0, known.operations),
             failures=known.failures,
-            bytes=known.bytes,
+            bytes=max(0, known.bytes),
             p50=seconds(response.percentile_ns(50)),
             p99=seconds(response.percentile_ns(99)),
             max=response.max_ns / NS if response.count else None,
             in_flight=self.in_flight,
+            pausing=self.pausing,
             stalled=False,
         )
 
@@ -154,39 +167,35 @@ class Moment:
             whole.join(kind.response)
         figures = Second(
             second=self.second,
-            operations=self.operations,
+            operations=max(0, self.operations),
             failures=sum(self.failures.values()),
-            bytes=self.bytes,
+            bytes=max(0, self.bytes),
             p50=seconds(whole.percentile_ns(50)),
             p99=seconds(whole.percentile_ns(99)),
             max=whole.max_ns / NS if whole.count else None,
             in_flight=self.in_flight,
+            pausing=self.pausing,
             stalled=False,
         )
-        return Kept(figures=figures, length_ns=self.length_ns)
+        return Kept(
+            figures=figures, length_ns=self.length_ns, served=self.served, failed=self.failed, wanted=self.wanted
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """A second that is over: its figures, stalls not marked yet, and its true length."""
+    """A second that is over: its figures, stalls not marked yet, its true length, and its tenths (`Tally`)."""
 
     figures: Second
     length_ns: int
+    served: int
+    failed: int
+    wanted: int
 
     @property
     def is_whole(self) -> bool:
         """Whether it is no part of a second only."""
         return self.length_ns >= WHOLE_NS
-
-    def is_stalled(self, usual_s: float | None) -> bool:
-        """Whether nothing ended though something should have.
-
-        Operations were in flight for half the second on average, and usually (`usual_s`, the median) take less than
-        that; where none has ended at all, nothing excuses the second.
-        """
-        ended = self.figures.operations + self.figures.failures
-        has_waited = self.figures.in_flight >= _STALL_S
-        return self.is_whole and ended == 0 and has_waited and (usual_s is None or usual_s < _STALL_S)
 
 
 def seconds(value_ns: float | None) -> float | None:

@@ -34,7 +34,11 @@ WRITING = frozenset({Kind.PUT, Kind.COPY, Kind.MULTIPART})
 
 
 class Fault(StrEnum):
-    """Why an attempt failed that got no answer of S3's, or a wrong one."""
+    """Why an attempt failed that got no answer of S3's, or a wrong one.
+
+    `SURPLUS`: more bytes followed the answer than its framing allows. `NO_THREAD`: a planned operation waited for a
+    free thread for longer than the time limit, so that no request was sent.
+    """
 
     REFUSED = "connection refused"
     UNREACHABLE = "host unreachable"
@@ -45,3 +49,7 @@ class Fault(StrEnum):
     TRUNCATED = "body truncated"
     CORRUPT = "body corrupt"
     PROTOCOL = "no HTTP answer"
+    SURPLUS = "surplus bytes"
+    NO_THREAD = "no free thread"
+    DESCRIPTORS = "no file descriptor left"
+    PORTS = "no local port left"

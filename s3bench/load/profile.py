@@ -60,12 +60,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Threads that do the same work. A thread is one request at a time, on one connection.
 
     Closed loop keeps all `threads` busy. In open loop, with a `rate`, they are the most that is in flight; what is
-    planned while all are busy waits, and its response time counts from its plan. `objects` is how many objects of the
-    data set are read, by default those that phases before have written, or else 1,000. `operations` ends the job after
-    as many, over all its threads. A range starts at a random multiple of `range_bytes`; a multipart upload has parts of
-    `part_bytes`; a list returns at most `list_keys`. With `overwrite` PUT takes keys of the data set as `keys` chooses,
-    else new ones. `reads_bodies` off stops reading at the end of a response's head and closes the connection (s4's
-    `read_sparse`).
+    planned while all are busy waits for as long as a request may take (`Manner.patience_s`), and its response time
+    counts from its plan. `objects` is how many objects of the data set are read, by default those that phases before
+    have written, or else 1,000. `operations` ends the job after as many, over all its threads. A range starts at a
+    random multiple of `range_bytes`; a multipart upload has parts of `part_bytes`; a list returns at most `list_keys`.
+    With `overwrite` PUT takes keys of the data set as `keys` chooses, else new ones. `reads_bodies` off stops reading
+    at the end of a response's head and closes the connection (s4's `read_sparse`).
     """
 
     name: str = ""
@@ -148,8 +148,9 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     `signs_payload` hashes bodies into the signature, else UNSIGNED-PAYLOAD is signed. With `checksum` a PUT carries
     x-amz-checksum-crc32. With `verify` bodies that are read are held against what was written. `retries` is how often a
-    failed operation is tried again, after `backoff_s` and then twice as long each time. `timeout_s` bounds the time
-    without any progress of a request.
+    failed operation is tried again, after `backoff_s` and then twice as long each time. `timeout_s` bounds an attempt
+    as a whole, from its start to the last byte of its answer; `idle_timeout_s` bounds the time without any progress of
+    it, which connecting has `connect_timeout_s` for.
     """
 
     keep_alive: bool = True
@@ -159,7 +160,13 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     retries: int = 0
     backoff_s: float = 0.05
     connect_timeout_s: float = 10.0
-    timeout_s: float = 30.0
+    idle_timeout_s: float = 30.0
+    timeout_s: float | None = None
+
+    @property
+    def patience_s(self) -> float:
+        """The least of the limits of a request: how long nothing may come of an operation."""
+        return self.idle_timeout_s if self.timeout_s is None else min(self.timeout_s, self.idle_timeout_s)
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -4,6 +4,7 @@ Owns the file's way into a `Written`: decoding, whose form it is, and all proble
 is `profileform`'s, s4's is `stress`'.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
@@ -46,7 +47,8 @@ def parse_profile(text: str, source: str) -> Written:
     written = (read_stress if _is_stress(tree.value) else read_form)(tree.value, report)
     problems = report.problems(tree.value)
     if problems:
-        raise BadDefinitions(source, tuple(_with_line(problem, tree) for problem in problems))
+        lines = {render_path(at): line for at, line in tree.lines.items()}
+        raise BadDefinitions(source, tuple(_with_line(problem, lines) for problem in problems))
     return written
 
 
@@ -72,18 +74,14 @@ def _is_stress(value: object) -> bool:
     return len(names & (theirs - ours)) > len(names & (ours - theirs))
 
 
-def _with_line(problem: Problem, tree: Tree) -> Problem:
+def _with_line(problem: Problem, lines: Mapping[str, int]) -> Problem:
     """Add the line to a problem's path: of the value, or of what is around it where it is missing."""
-    around = [(render_path(at), line) for at, line in tree.lines.items()]
-    lines = {path: line for path, line in around if _is_around(path, problem.path)}
-    if not lines:
+    around = problem.path
+    while around and around not in lines:
+        around = around[: max(around.rfind("."), around.rfind("["))]
+    if not around:
         return problem
-    line = lines[max(lines, key=len)]
-    return Problem(path=f"{problem.path} (line {line})", what=problem.what, fix=problem.fix)
-
-
-def _is_around(path: str, inner: str) -> bool:
-    return inner.startswith(path) and inner[len(path) : len(path) + 1] in {"", ".", "["}
+    return Problem(path=f"{problem.path} (line {lines[around]})", what=problem.what, fix=problem.fix)
 
 
 def _whole_file(source: str, complaint: Complaint) -> BadDefinitions:

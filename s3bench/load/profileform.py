@@ -72,6 +72,7 @@ def _manner(keys: Keys) -> Manner:
         retries=keys.get("retries", usual.retries),
         backoff_s=keys.get("backoff", usual.backoff_s),
         connect_timeout_s=keys.get("connect_timeout", usual.connect_timeout_s),
+        idle_timeout_s=keys.get("idle_timeout", usual.idle_timeout_s),
         timeout_s=keys.get("timeout", usual.timeout_s),
     )
 
@@ -187,6 +188,7 @@ def form_of(written: Written) -> dict[str, Any]:
             "retries": manner.retries,
             "backoff": manner.backoff_s,
             "timeout": manner.timeout_s,
+            "idle_timeout": manner.idle_timeout_s,
             "connect_timeout": manner.connect_timeout_s,
             "workers": wishes.workers,
             "loops": profile.loops,

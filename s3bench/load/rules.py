@@ -6,8 +6,9 @@ notations add where that is for their readers: a JSON path, or an option.
 
 from collections.abc import Iterator
 
+from s3bench.load.choice import ZIPF_OBJECTS_MAX
 from s3bench.load.operation import WRITING, Kind
-from s3bench.load.profile import Job, Payload, PayloadKind, Phase
+from s3bench.load.profile import Job, KeyChoice, Payload, PayloadKind, Phase
 from s3bench.load.quantity import PUT_BYTES_MAX
 from s3bench.spec.reader import Complaint
 from s3bench.units import render_bytes
@@ -30,6 +31,11 @@ def check_job(job: Job) -> Iterator[Fault]:
         yield (
             "overwrite",
             Complaint("does not go with delete, which takes new objects of the mix", "take out one of the two"),
+        )
+    if job.keys is KeyChoice.ZIPF and (job.objects or 0) > ZIPF_OBJECTS_MAX:
+        yield (
+            "objects",
+            Complaint(f"has more than the {ZIPF_OBJECTS_MAX:,} that zipf can rank", "use fewer, or keys: uniform"),
         )
     if Kind.DELETE in kinds and len(kinds) > 1 and not kinds & WRITING:
         yield "mix", Complaint("has delete and nothing that writes what it could delete", "add put to the mix")

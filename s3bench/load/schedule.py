@@ -13,21 +13,24 @@ from s3bench.load.profile import Arrivals
 
 _BATCH = 1024
 _NS_PER_S = 1e9
+_NEVER_NS = 2.0**62  # 146 years: larger times would overflow 64 bits
 
 
-def planned_starts(
+def planned_batches(
     rate_per_s: float, arrivals: Arrivals, *, seed: int, worker: int = 0, workers: int = 1, ramp_s: float = 0.0
-) -> Iterator[int]:
-    """Yield one worker's planned starts without end, in nanoseconds since the phase's start, ascending.
+) -> Iterator[list[int]]:
+    """Yield one worker's planned starts without end, in nanoseconds since the phase's start, ascending, in batches.
 
     `rate_per_s` is that of all workers together. Of a constant rate each takes every `workers`-th start; of Poisson
     arrivals each has its own with a `workers`-th of the rate, and together they are Poisson arrivals again (Kingman,
-    Poisson Processes, 2.2). Over `ramp_s` the rate rises linearly from nothing.
+    Poisson Processes, 2.2). Over `ramp_s` the rate rises linearly from nothing. Starts after 146 years are moved there.
     """
     assert rate_per_s > 0, rate_per_s
     assert 0 <= worker < workers, (worker, workers)
     for counts in _counts(arrivals, seed, worker, workers):
-        yield from (_time_of(counts, rate_per_s, ramp_s) * _NS_PER_S).astype(np.int64).tolist()
+        with np.errstate(over="ignore"):  # what overflows lies beyond all clocks
+            starts_ns = np.minimum(_time_of(counts, rate_per_s, ramp_s) * _NS_PER_S, _NEVER_NS)
+        yield starts_ns.astype(np.int64).tolist()
 
 
 def share_of(total: int, index: int, count: int) -> int:

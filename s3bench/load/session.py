@@ -18,6 +18,7 @@ from s3bench.load.account import Account
 from s3bench.load.bottleneck import Yardsticks
 from s3bench.load.bucket import Removed, new_run, root_of
 from s3bench.load.calibration import calibrate, calibrated, lone
+from s3bench.load.capacity import RATE_PER_WORKER_MAX
 from s3bench.load.crew import Crew
 from s3bench.load.findings import Findings
 from s3bench.load.inventory import FAR, Inventory
@@ -239,7 +240,8 @@ class Session:
         known = yield from self._yardsticks(phase)
         yield from self._prepared(phase)
         start_per_s = job.rate.per_s if job.rate else (yield from self._guess(phase))
-        knee = Knee(start_per_s=max(1.0, start_per_s))
+        rate_max_per_s = RATE_PER_WORKER_MAX * min(self.terms.workers, job.threads)
+        knee = Knee(start_per_s=max(1.0, start_per_s), rate_max_per_s=rate_max_per_s)
         number = 0
         while (step := knee.proposal) is not None and not self.terms.is_over():
             number += 1

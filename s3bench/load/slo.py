@@ -14,6 +14,7 @@ import msgspec
 
 from s3bench.errors import BadInput
 from s3bench.load.bottleneck import Limit, is_reached
+from s3bench.load.operation import Fault
 from s3bench.results.histogram import samples_needed
 from s3bench.results.load import Latency, Load
 from s3bench.units import render_seconds
@@ -95,10 +96,12 @@ class Slo:
         """Why a broken promise is none of the server's doing; empty when it is."""
         if load.bottleneck == Limit.CLIENT:
             return "the load generator itself was the bottleneck"
+        if load.bottleneck == Limit.OTHER_PROGRAMS:
+            return "other programs took the cores from the load generator"
         if load.bottleneck == Limit.CONNECTIONS:
             return "there were too few threads for this rate"
         if load.response is not None and load.waiting_max:
-            served = msgspec.structs.replace(load, response=None)  # as if nothing had waited
+            served = _served(load)
             if all(_judge(clause, served).outcome is not Outcome.BROKEN for clause in self.clauses):
                 return "only for operations that waited for a free thread: add --threads"
         return ""
@@ -129,11 +132,22 @@ def _parse_clause(text: str) -> Clause:
     return Clause(text=text, subject=subject, figure="" if is_errors else figure, limit=limit)
 
 
+def _served(load: Load) -> Load:
+    """The same as if nothing had waited for a thread, and nothing had failed for want of one."""
+    failed = load.failed - sum(each.count for each in load.failures if each.label == Fault.NO_THREAD)
+    ended = load.operations + failed
+    return msgspec.structs.replace(
+        load, response=None, oldest=load.oldest_attempt, failed=failed, error_rate=failed / ended if ended else 0.0
+    )
+
+
 def _judge(clause: Clause, load: Load) -> Verdict:
     if clause.subject is Subject.ERRORS:
         return _judge_errors(clause, load)
     latency = load.first_byte if clause.subject is Subject.FIRST_BYTE else load.response or load.latency
     value = _figure(latency, clause.figure)
+    if clause.figure == "max" and clause.subject is Subject.RESPONSE and value is not None:
+        value = max(value, load.oldest or 0.0)  # what was unfinished at the end took so long at least
     if value is not None:
         outcome = Outcome.HOLDS if value < clause.limit else Outcome.BROKEN
         words = f"{_name(clause)} was {render_seconds(value)}"

@@ -35,7 +35,8 @@ class Standing:
 
     `second` counts from 1: seconds of the phase that are behind. `duration_s` and `operations_total` are `None` where
     the phase has no such end; `operations` are those that ended well so far. `failures` are this second's attempts by
-    label (`503 SlowDown`). `in_flight` is the mean over the second, `waiting` the most planned operations that found no
+    label (`503 SlowDown`). `in_flight` is the mean over the second, `pausing` the mean number of threads that paused
+    after a failed connection, `waiting` the most planned operations that found no
     free thread. `client_cpu_share` is how busy the busiest worker was, 1 being a whole core. `history` holds bytes a
     second, or operations a second with `history_is_bytes` off, of the last `HISTORY_S` seconds at most, oldest first.
     `nodes` are the machines that the workers are on, empty of a single one.
@@ -49,6 +50,7 @@ class Standing:
     kinds: tuple[KindStanding, ...]
     failures: tuple[tuple[str, int], ...]
     in_flight: float
+    pausing: float = 0.0
     waiting: int
     client_cpu_share: float
     history: tuple[float, ...]

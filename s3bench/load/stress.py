@@ -9,11 +9,11 @@ from typing import Any
 from s3bench.load.operation import Kind
 from s3bench.load.profile import Job, Manner, Payload, PayloadKind, Phase, Profile, Share
 from s3bench.load.profiletable import BUCKET, COUNT_MAX, THREADS_MAX, URL, Flag, Keys
-from s3bench.load.quantity import Quantity, parse_byte_count
-from s3bench.load.sizes import Sizes
+from s3bench.load.quantity import BadFigure, Quantity, parse_byte_count
+from s3bench.load.sizes import SIZE_BYTES_MAX, Sizes
 from s3bench.load.written import Wishes, Written
 from s3bench.spec.compound import Key, ListOf, Record
-from s3bench.spec.reader import Complaint, JsonObject, Report
+from s3bench.spec.reader import Complaint, JsonObject, Report, quoted
 from s3bench.spec.shape import Text, Whole
 from s3bench.spec.table import LABEL
 
@@ -32,7 +32,10 @@ def _key(name: str, shape: Any, meaning: str, **more: Any) -> Key:
 
 
 def _record_sizes(text: str) -> Sizes:
-    return Sizes(text=text.strip(), slots=(parse_byte_count(text),))
+    size_bytes = parse_byte_count(text)
+    if size_bytes > SIZE_BYTES_MAX:
+        raise BadFigure(f"is {quoted(text)}; S3 has no objects above 5 TiB", "write 5TiB or less")
+    return Sizes(text=text.strip(), slots=(size_bytes,))
 
 
 _COUNT = Whole(minimum=1, maximum=COUNT_MAX)

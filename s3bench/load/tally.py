@@ -13,7 +13,8 @@ class Loss(msgspec.Struct, frozen=True, array_like=True):
     """Attempts that failed in one way: `label` is an HTTP status with S3's code (`503 SlowDown`) or a `Fault`.
 
     `retried` of the `count` were tried again. `lost_ns` is the time from their starts to the next attempt's start, or
-    to their ends. `body_bytes` crossed the wire in them, either way.
+    to their ends. `body_bytes` crossed the wire in them, either way. `paused_ns` is how long threads of a closed loop
+    waited after them before they began another operation.
     """
 
     label: str
@@ -21,12 +22,14 @@ class Loss(msgspec.Struct, frozen=True, array_like=True):
     retried: int = 0
     lost_ns: int = 0
     body_bytes: int = 0
+    paused_ns: int = 0
 
 
 class Stream(msgspec.Struct, frozen=True, array_like=True):
     """What a job did of one kind.
 
-    `operations` ended well; with those in `losses` they are all attempts. `bytes_up` and `bytes_down` are the bodies of
+    `operations` ended well, less those counted in an earlier second that turned out to have failed; with those in
+    `losses` they are all attempts. `bytes_up` and `bytes_down` are the bodies of
     those that ended well and were right. `service` counts from an attempt's start to its last byte, `first_byte` to the
     first byte of its response, `response` from the planned start of the operation (open loop) or its first attempt to
     the last byte. `repeated` of the operations read an object that this worker had read before.
@@ -51,6 +54,9 @@ class Tally(msgspec.Struct, frozen=True, tag=True):
     from the latencies, which makes Little's law a check. `in_flight_max` is the most there were. `waiting_max` is the
     most planned operations that found no free thread. `cpu_ns` is the worker's CPU time, `wait_ns` the part of the
     second in which it had nothing to do. `connects` are connections made, `cut` those that the other side closed.
+    `paused_ns` is the integral of the threads that pause after a failed connection. `served`, `failed` and `wanted`
+    have a bit for each tenth of the second, the first in bit 0: whether a request succeeded in it, whether an attempt
+    failed, and whether an operation was wanted.
     """
 
     worker: int
@@ -64,3 +70,7 @@ class Tally(msgspec.Struct, frozen=True, tag=True):
     wait_ns: int = 0
     connects: int = 0
     cut: int = 0
+    paused_ns: int = 0
+    served: int = 0
+    failed: int = 0
+    wanted: int = 0

@@ -12,11 +12,13 @@ from s3bench.load.multipart import Upload
 from s3bench.load.objects import Objects
 from s3bench.load.operation import Fault, Kind
 from s3bench.load.recorder import Lane
-from s3bench.load.work import Read, Work
+from s3bench.load.work import Read, Retry, Work
 
 PAUSE_NS = 50_000_000
-PAUSE_NS_MAX = 1_000_000_000
-"""How long a thread waits, at first and at most, after a connection that could not be made or brought no answer."""
+PAUSE_NS_MAX = 250_000_000
+"""How long a thread of a closed loop waits, at first and at most, after a connection that could not be made or brought
+no answer: it must not ask in a busy loop, and it must notice soon that the server is back. An open loop has its plan
+and does not wait."""
 
 BACKOFF_NS_MAX = 20_000_000_000
 """How long a retry waits at most, as with the AWS SDKs
@@ -37,15 +39,16 @@ class _Wait(IntEnum):
     NOTHING = 0
     RETRY = 1  # in the middle of an operation
     START = 2  # before one
+    PAUSE = 3  # before one, since the last found no connection
 
 
 class Thread(Exchange):
     """Does one operation of `work` after the other. `index` tells it from the others of its worker."""
 
     __slots__ = (
-        "_attempt", "_down", "_failed_ns", "_failure", "_first_start_ns", "_index", "_kind", "_lane", "_new", "_number",
-        "_pause_ns", "_planned_ns", "_quick_lane", "_reads", "_spared", "_step", "_target", "_ticket", "_up_bytes",
-        "_upload", "_wait", "_work",
+        "_attempt", "_credit", "_credit_bytes", "_down", "_failed_ns", "_failure", "_first_start_ns", "_index", "_kind",
+        "_lane", "_new", "_number", "_pause_ns", "_planned_ns", "_quick_lane", "_reads", "_spared", "_step", "_target",
+        "_ticket", "_up_bytes", "_upload", "_wait", "_work",
     )  # fmt: skip
 
     def __init__(self, work: Work, index: int) -> None:
@@ -68,6 +71,8 @@ class Thread(Exchange):
         self._attempt = 0
         self._spared = False  # whether the one retry of an idle connection's end has been made
         self._quick_lane = False  # whether all latencies of the attempt are the same
+        self._credit: Lane | None = None  # where the last answer was counted as a success
+        self._credit_bytes = 0
         self._failed_ns = 0
         self._failure = ""
         self._pause_ns = 0
@@ -96,6 +101,21 @@ class Thread(Exchange):
         self.exchange()
         return True
 
+    def resume(self, retry: Retry) -> None:
+        """Make the next attempt of an operation of an open loop; the wait since the last one was lost by that."""
+        if retry.kind is not self._kind:
+            self._switch(retry.kind)
+        self._number = retry.number
+        self._target = retry.target
+        self._upload = retry.upload
+        self._planned_ns = retry.planned_ns
+        self._first_start_ns = retry.first_start_ns
+        self._attempt = retry.attempt
+        self._spared = False
+        self._work.retries.discard(retry)
+        retry.lane.lose_time(retry.failure, self._loop.clock() - retry.failed_ns)
+        self.exchange()
+
     def on_time(self, ticket: int) -> None:
         """Go on after a wait."""
         if ticket != self._ticket:
@@ -103,12 +123,16 @@ class Thread(Exchange):
         waited, self._wait = self._wait, _Wait.NOTHING
         if waited is _Wait.START:
             self.begin()
+        elif waited is _Wait.PAUSE:
+            self._loop.pausing -= 1
+            self._lane.pause(self._failure, self._loop.now_ns - self._failed_ns)
+            self.begin()
         elif waited is _Wait.RETRY:
             self._try_again()
 
     def open_ns(self, at_ns: int) -> int:
         """For how long an operation has been in flight that no latency and no lost time tells of yet."""
-        if not self._attempt or self._wait is _Wait.START:
+        if not self._attempt:
             return 0
         upload = self._upload
         if upload is not None and upload.started_ns:
@@ -119,9 +143,25 @@ class Thread(Exchange):
             since_ns = self.entered_ns or self.started_ns
         return max(0, at_ns - since_ns)
 
+    def ages_ns(self, at_ns: int) -> tuple[int, int]:
+        """For how long the operation and the attempt that are on have been so; 0 without one.
+
+        The operation counts from its plan, or else from its first attempt.
+        """
+        if not self._attempt:
+            return 0, 0
+        upload = self._upload
+        begun_ns = self._first_start_ns or self.started_ns
+        if upload is not None and upload.started_ns:
+            begun_ns = upload.started_ns
+        attempt_ns = 0 if self._wait is _Wait.RETRY else at_ns - self.started_ns
+        return at_ns - (self._planned_ns or begun_ns), attempt_ns
+
     def give_up(self) -> None:
         """End now, whatever is on."""
-        if self._wait is not _Wait.START and self._attempt:
+        if self._wait is _Wait.PAUSE:
+            self._loop.pausing -= 1
+        if self._attempt:
             self._work.lost(self._kind or _GET, self._number)
             self._work.busy -= 1
             self._loop.leave(self._loop.now_ns)
@@ -132,7 +172,7 @@ class Thread(Exchange):
 
     def stop(self) -> None:
         """Begin no further attempt; what is in flight may end."""
-        if self._wait is _Wait.RETRY or self._wait is _Wait.START:
+        if self._wait is not _Wait.NOTHING:
             self.give_up()
 
     # What is asked.
@@ -140,12 +180,17 @@ class Thread(Exchange):
     def _draw(self) -> bool:  # noqa: C901 (the hot path of every operation)
         """Take the next operation; whether there is one."""
         work = self._work
+        plan = work.plan
+        if plan is not None:
+            if work.ready:  # goes first
+                return False
+            work.expire(self._loop.now_ns)
         if not work.pending and not work.refill():
             return False
-        if work.plan is not None:
-            if work.plan.waiting <= 0:
+        if plan is not None:
+            if plan.waiting <= 0:
                 return False
-            self._planned_ns = work.plan.take()
+            self._planned_ns = plan.take()
         kind, number = work.pending.pop()
         if number < 0:
             drawn = work.instead(kind)
@@ -291,6 +336,8 @@ class Thread(Exchange):
                 lane.bytes_down += self.body_bytes
                 if self._step is not Kind.LIST and work.seen.again(self._number):
                     lane.repeated += 1
+            self._credit = lane
+            self._credit_bytes = self._up_bytes or self.body_bytes
         if self._upload is not None:
             self._go_on(self._upload, now_ns)
         else:
@@ -364,12 +411,20 @@ class Thread(Exchange):
                 self._quick_lane = False
                 self.exchange()
                 return
-        elif unheard and self.is_fresh:
+        elif unheard and self.is_fresh and self._work.plan is None:
             self._pause_ns = min(max(2 * self._pause_ns, PAUSE_NS), PAUSE_NS_MAX)
         self._fail(fault, now_ns, worth=True)
 
+    def on_surplus(self) -> None:
+        """Count the operation before as failed: more bytes followed its answer."""
+        credit, self._credit = self._credit, None
+        if credit is not None and not self._work.over:
+            credit.withdraw(Fault.SURPLUS, self._credit_bytes)
+
     def _count(self, label: str, *, retried: bool, now_ns: int) -> None:
         """Count an attempt that failed."""
+        self._credit = None
+        self._failure = label
         if self._work.over:
             return
         body_bytes = self.body_bytes + max(0, self.sent_bytes - len(self.head) if self.pieces else 0)
@@ -386,7 +441,10 @@ class Thread(Exchange):
             self._attempt += 1
             self._quick_lane = False
             self._first_start_ns = self._first_start_ns or self.started_ns
-            self._failed_ns, self._failure = now_ns, label
+            self._failed_ns = now_ns
+            if work.plan is not None:
+                self._put_off(now_ns + backoff_ns)
+                return
             self._wait = _Wait.RETRY
             self._ticket += 1
             self._loop.call_at(now_ns + max(backoff_ns, self._pause_ns), self, self._ticket)
@@ -403,19 +461,45 @@ class Thread(Exchange):
             return
         self._next(now_ns, well=False)
 
+    def _put_off(self, due_ns: int) -> None:
+        """Leave an operation of an open loop until `due_ns`, and be free for another one."""
+        work = self._work
+        assert self._kind is not None
+        retry = Retry(
+            work=work,
+            kind=self._kind,
+            number=self._number,
+            target=self._target,
+            upload=self._upload,
+            planned_ns=self._planned_ns,
+            first_start_ns=self._first_start_ns,
+            attempt=self._attempt,
+            failed_ns=self._failed_ns,
+            failure=self._failure,
+            lane=self._lane,
+        )
+        work.retries.add(retry)
+        self._loop.call_at(due_ns, retry, 0)
+        self._attempt = 0
+        work.idle.append(self)
+
     def _try_again(self) -> None:
         """Make the next attempt; the wait was lost by the last one."""
         self._lane.lose_time(self._failure, self._loop.clock() - self._failed_ns)
         self.exchange()
 
     def _next(self, now_ns: int, *, well: bool) -> None:
-        """Go on to the next operation, the last of which ended at `now_ns`."""
+        """Go on to the next operation, the last of which ended at `now_ns`.
+
+        After a failure the engine's next turn begins it in open loop: connections may be refused at once, and each
+        would be begun within the one before.
+        """
         work = self._work
         if not well:
             work.lost(self._kind or _GET, self._number)
         if work.over:
             work.late += well
-        elif not self._pause_ns and self._draw():
+        elif not self._pause_ns and (well or work.plan is None) and self._draw():
             self.entered_ns = now_ns
             self.exchange()
             return
@@ -423,7 +507,10 @@ class Thread(Exchange):
         work.busy -= 1
         self._loop.leave(now_ns)
         if self._pause_ns and not work.over:
+            self._failed_ns = now_ns
+            self._loop.pausing += 1
             self.start_at(now_ns + self._pause_ns)
+            self._wait = _Wait.PAUSE
         elif work.plan is not None:
             work.idle.append(self)
 

@@ -82,7 +82,7 @@ class Total:
 
     @property
     def time_ns(self) -> int:
-        """The time that everything took which ended, what was lost in failed attempts included."""
+        """The time that everything took which ended, what was lost in failed attempts included, pauses left out."""
         return self.service.sum_ns + sum(loss.lost_ns for loss in self.losses.values())
 
     @property
@@ -108,7 +108,7 @@ class Total:
                 label=loss.label,
                 count=loss.count,
                 retried=loss.retried,
-                time_lost=loss.lost_ns / NS,
+                time_lost=(loss.lost_ns + loss.paused_ns) / NS,
                 body_bytes=loss.body_bytes,
             )
             for loss in sorted(self.losses.values(), key=lambda loss: (-loss.count, loss.label))
@@ -129,6 +129,7 @@ class Total:
                 old.retried + loss.retried,
                 old.lost_ns + loss.lost_ns,
                 old.body_bytes + loss.body_bytes,
+                old.paused_ns + loss.paused_ns,
             )
 
 

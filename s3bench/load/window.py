@@ -40,6 +40,7 @@ class Window:
         self.workers = {worker: WorkerSums() for worker in range(workers)}
         self.by_node: tuple[Totals, ...] = tuple({key: Total() for key in declared(phase)} for _ in range(nodes))
         self.in_flight_ns = 0
+        self.paused_ns = 0
         self.connects = 0
         self.waiting_max = 0
         self.at_start = 0
@@ -78,6 +79,7 @@ class Window:
         worker.wait_ns += tally.wait_ns
         self._end_ns = max(self._end_ns, tally.second * NS + tally.length_ns)
         self.in_flight_ns += tally.in_flight_ns
+        self.paused_ns += tally.paused_ns
         self.connects += tally.connects
         if tally.second == self.first_second and self.first_second:
             self.at_start += tally.in_flight_max

@@ -6,6 +6,7 @@ Owns the nouns between the notations (`profilefile`, `stress`, the command line)
 from dataclasses import dataclass
 from enum import StrEnum
 
+from s3bench.clients.environment import check_endpoint_url
 from s3bench.load.profile import Profile
 
 
@@ -27,6 +28,11 @@ class Wishes:
     tls_verify: bool = True
     ca_bundle: str | None = None
     workers: int | None = None
+
+    def __post_init__(self) -> None:
+        """Raises `BadInput` for a URL that holds a password."""
+        for url in self.endpoint_urls:
+            check_endpoint_url(url)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

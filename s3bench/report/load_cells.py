@@ -17,6 +17,7 @@ from s3bench.results.load import Latency, Load
 from s3bench.units import render_bytes, render_seconds
 
 NOTHING = "-"
+_AT_LEAST = "≥"
 ALL = "all"
 """The kind of all kinds together."""
 
@@ -172,6 +173,25 @@ def first_byte_of(load: Load) -> Latency:
     return load.first_byte
 
 
+def longest_of(latency: Callable[[Load], Latency]) -> Pick:
+    """The greatest time of a kind of latency, or the age of the oldest that was unfinished at the end, if greater."""
+
+    def longest_s(load: Load) -> float | None:
+        is_of_attempts = latency is service_of and load.response is not None
+        open_s = load.oldest_attempt if is_of_attempts else load.oldest
+        return max((each for each in (latency(load).max, open_s) if each is not None), default=None)
+
+    return longest_s
+
+
+def longest_text(row: LoadRow, latency: Callable[[Load], Latency]) -> str:
+    """`1.23 s`, or `≥1.23 s` where an operation that was unfinished at the end had taken so long already."""
+    longest = row.median(longest_of(latency))
+    ended = row.median(lambda load: latency(load).max)
+    is_open = longest is not None and (ended is None or longest > ended)
+    return f"{_AT_LEAST * is_open}{seconds_text(longest)}"
+
+
 def operations_rate_of(load: Load) -> float:
     """The operations a second that ended well."""
     return load.operations_rate
@@ -186,6 +206,8 @@ def legend_lines(rows: Sequence[LoadRow]) -> Iterator[str]:
     else:
         yield "latency: from the start to the last byte"
     yield "errors: operations that failed for good; -: none, or too few for that figure"
+    if any(longest_text(row, latency).startswith(_AT_LEAST) for row in rows for latency in (latency_of, service_of)):
+        yield f"{_AT_LEAST}: an operation that was unfinished at the end had taken so long by then"
     if (loops := max((len(row.loops) for row in rows), default=0)) > 1:
         yield f"medians ± median absolute deviation of {loops} loops; ops, errors: of all together"
 

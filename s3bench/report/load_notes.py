@@ -10,6 +10,7 @@ from s3bench.report.load_cells import (
     LoadPhase,
     LoadRow,
     count_text,
+    elapsed_s,
     operations_rate_of,
     ranges_text,
     rate_text,
@@ -22,6 +23,7 @@ from s3bench.units import render_bytes
 
 _BOTTLENECKS = {
     "client": "the client: these figures are what s3bench could send, not what the server can do",
+    "other programs": "other programs on the load generator's machine: stop them, or use fewer --workers than cores",
     "connections": "the connections: every thread waited for answers as fast as a lone one's; more threads give more",
     "network": "the network",
     "server": "the server: the client had CPU time to spare",
@@ -34,7 +36,7 @@ Note = tuple[str, str]
 
 
 def phase_notes(phase: LoadPhase) -> Iterator[Note]:
-    """The notes of a phase: the kind of each (`failed`, `stalled`, `nodes`, `bottleneck`, ...), and the sentence."""
+    """The notes of a phase: the kind of each (`failed`, `no service`, `stalled`, `nodes`, ...), and the sentence."""
     for row in phase.kinds:
         yield from _failure_notes(row)
     whole = [row for row in phase.rows if row.is_whole]
@@ -105,10 +107,13 @@ def _sum(left: Failures, right: Failures) -> Failures:
 
 def _stall_notes(row: LoadRow) -> Iterator[Note]:
     for number, load in enumerate(row.loops, 1):
+        if load.without_service:
+            passed = f"{load.without_service:.1f} s of {elapsed_s(load):.1f} s"
+            yield "no service", f"{row.label}{_loop(row, number)}: no operation succeeded for {passed}"
         if load.stalls:
             where = f"{row.label}{_loop(row, number)}"
             seconds = "second" if len(load.stalls) == 1 else "seconds"
-            yield "stalled", f"{where}: none of those in flight ended in {seconds} {ranges_text(load.stalls)}"
+            yield "stalled", f"{where}: no operation succeeded in {seconds} {ranges_text(load.stalls)}"
 
 
 def _window_notes(row: LoadRow) -> Iterator[Note]:
@@ -118,8 +123,9 @@ def _window_notes(row: LoadRow) -> Iterator[Note]:
         if load.waiting_max:
             yield "waited", f"{where}: up to {_plural(load.waiting_max, 'planned operation')} found no free thread"
         if load.unfinished:
-            words = f"{where}: {_plural(load.unfinished, 'operation')} in flight at the end, of which "
-            yield "unfinished", f"{words}{count_text(load.late or 0)} ended well afterwards; none counts"
+            words = f"{where}: {_plural(load.unfinished, 'operation')} in flight at the end"
+            words += f", the oldest for {seconds_text(load.oldest)}" * bool(load.oldest)
+            yield "unfinished", f"{words}, of which {count_text(load.late or 0)} ended well afterwards; none counts"
 
 
 def _node_notes(row: LoadRow) -> Iterator[Note]:
@@ -138,6 +144,8 @@ def _bottleneck_notes(load: Load) -> Iterator[Note]:
     signs = []
     if load.client_cpu_share is not None:
         signs.append(f"busiest worker: {load.client_cpu_share:.0%} of a core")
+    if load.client_run_delay_share is not None and load.bottleneck in {"client", "other programs"}:
+        signs.append(f"ready and without a core: {load.client_run_delay_share:.0%} of the time")
     if load.ceiling:
         signs.append(f"{rate_text(load.ceiling)}/s against a server that does nothing")
     yield "bottleneck", f"{words} ({'; '.join(signs)})" if signs else words

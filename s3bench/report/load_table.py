@@ -23,6 +23,7 @@ from s3bench.report.load_cells import (
     legend_lines,
     load_phases,
     load_rows,
+    longest_text,
     operations_rate_of,
     rate_text,
     seconds_text,
@@ -114,7 +115,10 @@ def _columns(lines: Sequence[_Line]) -> Iterator[Column]:
     yield from _unless_empty(_figures("±", 9, lines, lambda row: spread_text(row.spread(bytes_rate))))
     yield from _unless_empty(_figures("Gbit/s", 8, lines, lambda row: gbit_text(row.median(bytes_rate))))
     for heading, pick in PERCENTILES.items():
-        cells = tuple(_latency_text(line.row, line.latency, pick) for line in lines)
+        cells = tuple(
+            longest_text(line.row, line.latency) if heading == "max" else _latency_text(line.row, line.latency, pick)
+            for line in lines
+        )
         yield Column(heading=heading, group="latency", rank=_RANKS.get(heading, 0), cells=cells)
     for heading in FIRST_BYTE_PERCENTILES:
         pick = PERCENTILES[heading]

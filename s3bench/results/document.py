@@ -23,6 +23,7 @@ import msgspec
 from s3bench.errors import BadInput
 from s3bench.results.audit import Audit
 from s3bench.results.collection import without_collection
+from s3bench.results.decoding import decode
 from s3bench.results.measurement import Failure, Measurement
 
 SCHEMA_VERSION = 4
@@ -200,14 +201,12 @@ def parse_document(text: bytes, *, source: str) -> Document:
     """Parse a results document strictly. Raises `BadInput`, with the path of what is wrong, naming `source`."""
     try:
         with without_collection():
-            read = msgspec.json.decode(text, type=_Written)
+            read = decode(text, _Written)
     except msgspec.ValidationError as error:
         version = _known_version(text, source)
         raise BadInput(f"{source} is no results document of version {version}", str(error)) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except msgspec.DecodeError as error:
         raise _no_json(source, error) from error
-    except RecursionError:
-        raise BadInput(f"{source} is no results document", "it is nested too deeply") from None
     _check_known(read.schema_version, source)
     return Document(**{name: getattr(read, name) for name in Document.__struct_fields__})
 
@@ -226,12 +225,12 @@ class _Head(msgspec.Struct, frozen=True):
 
 def _known_version(text: bytes, source: str) -> int:
     try:
-        version = msgspec.json.decode(text, type=_Head).schema_version
+        version = decode(text, _Head).schema_version
     except msgspec.ValidationError as error:
         raise BadInput(
             f"{source} is no results document", "it has no schema_version", "give a file that `s3bench run` wrote"
         ) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except msgspec.DecodeError as error:
         raise _no_json(source, error) from error
     _check_known(version, source)
     return version

@@ -6,6 +6,7 @@ A reader sees the old document or the new one, never a part: each is written bes
 import os
 import re
 import stat
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -42,11 +43,11 @@ def check_output(path: Path, *, force: bool) -> None:
 
 def write_document(document: Document, path: Path, *, durable: bool = True) -> None:
     """Replace the file at `path` by `document`, in the way of `write_whole`."""
-    write_whole(encode_document(document), path, durable=durable)
+    write_whole(encode_document(document), path, durable=durable, is_measured=True)
 
 
-def write_whole(content: bytes, path: Path, *, durable: bool = True) -> None:
-    """Replace the file at `path` by `content`, whole or not at all.
+def write_whole(content: bytes, path: Path, *, durable: bool = True, is_measured: bool = False) -> None:
+    """Replace the file at `path` by `content`, whole or not at all. Of what was measured, a failure keeps a copy.
 
     `durable` waits until the disk has it, so that it outlives a power cut too; without, it outlives any crash of ours.
 
@@ -74,9 +75,20 @@ def write_whole(content: bytes, path: Path, *, durable: bool = True) -> None:
         if durable:
             _sync_directory(target.parent)
     except OSError as error:
+        kept = f"{rescue(content)}; " if is_measured else ""
         raise MachineError(
-            f"cannot write the results to {path}", str(error), "what was written there before is whole"
+            f"cannot write the results to {path}", str(error), f"{kept}what was written there before is whole"
         ) from error
+
+
+def rescue(content: bytes) -> str:
+    """Keep results that cannot be written where they belong in a new temporary file; say which."""
+    try:
+        with tempfile.NamedTemporaryFile(prefix="s3bench-results-", delete=False) as file:
+            file.write(content)
+    except OSError as error:
+        return f"the results are lost: they could not be kept in {tempfile.gettempdir()} either: {error}"
+    return f"the results are in {file.name}"
 
 
 def read_document(path: Path) -> Document:

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from s3bench.errors import BadInput
+from s3bench.results.decoding import decode
 from s3bench.results.document import Document, parse_document
 from s3bench.results.foreign_tree import decode_tree
 from s3bench.results.from_hyperfine import from_hyperfine, is_hyperfine
@@ -40,8 +41,8 @@ def read_any(content: bytes, *, source: str) -> Document:
 def _is_ours(content: bytes) -> bool:
     """Whether it was to be a document of s3bench."""
     try:
-        return msgspec.json.decode(content, type=_Head).s3bench is not None
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        return decode(content, _Head).s3bench is not None
+    except msgspec.DecodeError:
         return False
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 import s3bench
 from s3bench.errors import BadInput
+from s3bench.results.decoding import decode
 from s3bench.results.document import Client, Document, Result, Status, render_time
 from s3bench.results.measurement import Failure, Measurement
 
@@ -25,8 +26,8 @@ UNKNOWN_TIME = ""
 def decode_tree(content: bytes, *, source: str) -> dict[str, Any]:
     """Decode a JSON object. Raises `BadInput`, naming `source`."""
     try:
-        tree = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        tree = decode(content)
+    except msgspec.DecodeError as error:
         raise BadInput(f"{source} is no JSON", str(error)) from error
     if not isinstance(tree, dict):
         raise BadInput(f"{source} is no JSON object", f"it holds {type(tree).__name__} at its top")

@@ -26,6 +26,8 @@ _SHIFT = 52 - 8
 _OFFSET = 1023 << 8
 _BINS = BINS_PER_OCTAVE * OCTAVES
 _RISK = 0.025
+_COUNT_MAX = 2**53  # exact in a double, and sums of it fit into 64 bits
+_FIX = "give the document as s3bench wrote it"
 
 
 class Bins(msgspec.Struct, frozen=True, array_like=True):
@@ -59,7 +61,7 @@ class Histogram:
         """The histogram of all samples of `parts` together. Raises `BadInput` for bins that nobody could count."""
         whole = cls()
         for part in parts:
-            _check(part)
+            _check(part, before=whole.count)
             whole.merge(part)
         return whole
 
@@ -168,13 +170,15 @@ def _middle_ns(index: int) -> float:
     return float(2.0**octave * (1 + (step + 0.5) / BINS_PER_OCTAVE))
 
 
-def _check(part: Bins) -> None:
-    """Bins of a document may have been changed by hand."""
+def _check(part: Bins, *, before: int) -> None:
+    """Bins of a document may have been changed by hand; `before` samples were counted already."""
     indexes = part.indexes
     is_ordered = all(before < after for before, after in pairwise(indexes))
     if not is_ordered or len(indexes) != len(part.counts) or (indexes and not 0 <= indexes[0] <= indexes[-1] < _BINS):
         raise BadInput(
             "a histogram is broken",
             f"its bins are not {_BINS:,} at most in ascending order, each with a count",
-            "give the document as s3bench wrote it",
+            _FIX,
         )
+    if any(count < 0 for count in part.counts) or before + sum(part.counts) > _COUNT_MAX:
+        raise BadInput("a histogram is broken", f"it counts fewer than 0 or more than {_COUNT_MAX:,} samples", _FIX)

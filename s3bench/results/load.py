@@ -28,7 +28,8 @@ class Failures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Attempts that failed in one way: an HTTP status with S3's code (`503 SlowDown`), or what happened instead.
 
     `retried` of the `count` were tried again; `time_lost` is the seconds from their starts to the next attempt, or to
-    their ends. `body_bytes` crossed the wire in them for nothing.
+    their ends, and, in closed loop, the pauses of threads after a failed connection. `body_bytes` crossed the wire in
+    them for nothing.
     """
 
     label: str
@@ -41,8 +42,9 @@ class Failures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class Second(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What ended in one second of the phase, warm-up included where `second` is below it.
 
-    `failures` are attempts. Percentiles are of the response times. `in_flight` is the mean over the second. `stalled`
-    means that none ended although operations were in flight that usually take less time than they had.
+    `failures` are attempts. Percentiles are of the response times. `in_flight` is the mean over the second, `pausing`
+    the mean number of threads that paused after a failed connection: these are not in flight. `stalled` means that the
+    whole second was without service (`Load.without_service`).
     """
 
     second: int
@@ -53,6 +55,7 @@ class Second(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     p99: float | None
     max: float | None
     in_flight: float
+    pausing: float | None = None
     stalled: bool
 
 
@@ -66,13 +69,18 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     mean number of operations in flight, measured apart from the latencies, and `in_flight_by_littles_law` what their
     rate and latencies say. `waiting_max` is the most planned operations that found no free thread. `unfinished`
     operations were in flight at the end or planned and not begun, `late` ended well afterwards; neither counts.
-    `connects` are connections made. These five are counted over all kinds together, and null for one kind among
-    several, which has no `stalls` and `seconds` either. `all` counts a multipart upload as one operation and leaves out
-    its requests, which have kinds of their own. `repeated` of the operations read what had been read before.
+    `oldest` is the age of the oldest of the unfinished at the end, counted as in `response`, and `oldest_attempt` that
+    of the oldest attempt, as in `latency`: the greatest times are at least these. `pausing` is the mean number of
+    threads that paused after a failed connection. `without_service` is the time in which no operation succeeded
+    although some were wanted (docs/load.md says how it is measured). `connects` are connections made. These nine are
+    counted over all kinds together, and null for one kind among several, which has no `stalls` and `seconds` either.
+    `all` counts a multipart upload as one operation and leaves out its requests, which have kinds of their own.
+    `repeated` of the operations read what had been read before.
     `client_cpu_share` is how busy the busiest worker was during the phase, 1 being a whole core.
-    `rate_planned` is the open loop's, null in closed loop. `bottleneck` is `client`, `connections`, `network` or
-    `server`, empty where nothing points to one; `ceiling` is what this machine reached against a server that does
-    nothing. What another tool did not tell of its own load is null.
+    `client_run_delay_share` is the largest share of the phase in which a worker was ready to run and had no core, null
+    where the kernel does not tell. `rate_planned` is the open loop's, null in closed loop. `bottleneck` is `client`,
+    `other programs`, `connections`, `network` or `server`, empty where nothing points to one; `ceiling` is what this
+    machine reached against a server that does nothing. What another tool did not tell of its own load is null.
     """
 
     kind: str
@@ -92,11 +100,16 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     response: Latency | None = None
     in_flight: float | None
     in_flight_by_littles_law: float | None
+    pausing: float | None = None
     waiting_max: int | None = None
+    without_service: float | None = None
     unfinished: int | None = None
     late: int | None = None
+    oldest: float | None = None
+    oldest_attempt: float | None = None
     connects: int | None = None
     client_cpu_share: float | None
+    client_run_delay_share: float | None = None
     ceiling: float | None = None
     bottleneck: str = ""
     failures: tuple[Failures, ...] = ()

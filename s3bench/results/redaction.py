@@ -1,7 +1,10 @@
-"""Secrets taken out of what the user typed, before it is kept."""
+"""Secrets taken out of what is kept or shown: what the user typed, and what clients wrote."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from urllib.parse import quote
 
 REDACTED = "***"
 
@@ -10,7 +13,15 @@ _SHORT_OPTION = re.compile(r"^(-q*[as])(.*)$", re.DOTALL)  # keys as the s3-benc
 _SECRET_OPTION = re.compile(rf"^--?{_NAMES}$", re.IGNORECASE)
 _SECRET_ASSIGNMENT = re.compile(rf"\b({_NAMES}=)[^&\s]+", re.IGNORECASE)
 _QUERY = re.compile(r"\?[^\s,)]+")
-_URL_CREDENTIALS = re.compile(r"\b([a-z][a-z0-9+.-]*://)[^/@\s]+@", re.IGNORECASE)
+# A password may have an `@` and, where nobody encoded it, a `/`; in HTTP URLs nothing behind it has an `@`.
+_URL_CREDENTIALS = re.compile(r"\b(https?://?)[^\s?#]*@|\b([a-z][a-z0-9+.-]*://)[^/\s]+@", re.IGNORECASE)
+_SECRET_MAX = 8192
+# What clients write with `--debug` beside the credentials that are known: signatures, and the sessions of S3 Express.
+_SIGNED = (
+    rb"(?i:signature['\"]?\s*[:=]\s*b?['\"]?(?=[0-9a-f]{64})|x-amz-(?:security|s3session)-token['\"]?\s*[:=]\s*b?['\"]?"
+    rb"|<(?:SessionToken|SecretAccessKey|AccessKeyId)>)"
+)
+_CHUNK_BYTES = 1 << 20
 
 
 def redact(arguments: Sequence[str]) -> tuple[str, ...]:
@@ -24,8 +35,7 @@ def redact(arguments: Sequence[str]) -> tuple[str, ...]:
         elif short is not None:
             redacted.append(short[1] + (REDACTED if short[2] else ""))
         else:
-            without_credentials = _URL_CREDENTIALS.sub(rf"\g<1>{REDACTED}@", argument)
-            redacted.append(_SECRET_ASSIGNMENT.sub(rf"\g<1>{REDACTED}", without_credentials))
+            redacted.append(_SECRET_ASSIGNMENT.sub(rf"\g<1>{REDACTED}", without_url_credentials(argument)))
         hide_next = bool(_SECRET_OPTION.match(argument)) or (short is not None and not short[2])
     return tuple(redacted)
 
@@ -33,3 +43,35 @@ def redact(arguments: Sequence[str]) -> tuple[str, ...]:
 def without_queries(text: str) -> str:
     """Replace the queries of request targets in `text`: a presigned one is a credential."""
     return _QUERY.sub(f"?{REDACTED}", text)
+
+
+def without_url_credentials(text: str) -> str:
+    """Replace user names and passwords in the URLs of `text`."""
+    return _URL_CREDENTIALS.sub(lambda found: f"{found[1] or found[2]}{REDACTED}@", text)
+
+
+def mask_file(path: Path, secrets: Iterable[str]) -> None:
+    """Put a new file in place of `path`, without `secrets`, as they are and as URLs spell them, and signatures."""
+    spellings = {spelling for text in secrets for spelling in (text, quote(text), quote(text, safe=""))}
+    known = "|".join(re.escape(text) for text in sorted(spellings, key=len, reverse=True) if text)
+    pattern = re.compile(rb"(?P<name>%b)[\w%%+/=.-]{1,%d}|(?:%b)" % (_SIGNED, _SECRET_MAX // 2, known.encode()))
+    with path.open("rb") as source, NamedTemporaryFile(dir=path.parent, delete=False) as masked:
+        rest = b""
+        while chunk := source.read(_CHUNK_BYTES):
+            clean, rest = _masked(pattern, rest + chunk, keep=_SECRET_MAX)
+            masked.write(clean)
+        masked.write(_masked(pattern, rest, keep=0)[0])
+    Path(masked.name).replace(path)
+
+
+def _masked(pattern: re.Pattern[bytes], text: bytes, *, keep: int) -> tuple[bytes, bytes]:
+    """Mask what begins before the last `keep` bytes, where a match may be cut off: the masked text, and the rest."""
+    parts = []
+    at = 0
+    for found in pattern.finditer(text):
+        if found.start() >= len(text) - keep:
+            break
+        parts += [text[at : found.start()], found["name"] or b"", REDACTED.encode()]
+        at = found.end()
+    end = max(at, len(text) - keep)
+    return b"".join((*parts, text[at:end])), text[end:]

@@ -8,6 +8,7 @@ from typing import Annotated, TypeVar
 import msgspec
 
 from s3bench.errors import BadInput
+from s3bench.results.decoding import decode
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 
@@ -19,15 +20,13 @@ def decode_versioned(text: bytes, kind: type[_T], *, key: str, newest: int, sour
     """
     head = msgspec.defstruct("Head", [(key, Annotated[int, msgspec.Meta(ge=1)])])
     try:
-        number = getattr(msgspec.json.decode(text, type=head), key)
+        number = getattr(decode(text, head), key)
         if number > newest:
             raise BadInput(
                 f"{source} has {key} {number}; this s3bench knows {newest}",
                 "a newer s3bench wrote it",
                 "update s3bench",
             )
-        return msgspec.json.decode(text, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return decode(text, kind)
+    except msgspec.DecodeError as error:
         raise BadInput(f"{source} is no {noun}", str(error), fix) from error
-    except RecursionError:
-        raise BadInput(f"{source} is no {noun}", "it is nested too deeply", fix) from None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from s3bench.clients.environment import EndpointFacts
-from s3bench.clients.inprocess import URL, read_log, write_script
+from s3bench.clients.inprocess import URL, log_of, read_log, write_script
 from s3bench.errors import BadInput
 from s3bench.s3.control import StoredFile
 from s3bench.s3.emulator.settings import MEMORY_LIMIT_BYTES, EmulatorSettings
@@ -61,8 +61,9 @@ class Endpoint(Protocol):
         """Where no log tells it: which workspace file stands behind which path."""
         ...
 
-    def conceal(self, text: str) -> str:
-        """Take this endpoint's secrets out of what a client wrote."""
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The keys of this endpoint that must not be kept; empty where they are fake."""
         ...
 
 
@@ -73,6 +74,7 @@ class Stubbed:
     stub: StubEndpoint
     script: Path | None = None
     network: NetworkModel | None = None
+    secrets: tuple[str, ...] = ()
 
     def adapted(self, definition: Definition) -> Definition:
         """The definition as it is."""
@@ -95,10 +97,6 @@ class Stubbed:
         """The log tells."""
         return {}
 
-    def conceal(self, text: str) -> str:
-        """There are no secrets here."""
-        return text
-
 
 class Emulated:
     """A new S3 in memory for every iteration, with what the definition's command needs in it.
@@ -116,6 +114,7 @@ class Emulated:
         discard_uploads: bool = False,
     ) -> None:
         self.script: Path | None = None
+        self.secrets: tuple[str, ...] = ()
         self.facts = EndpointFacts(url=emulator.url, ca_bundle=emulator.ca_bundle)
         self._emulator = emulator
         self.network: NetworkModel | None = network
@@ -161,10 +160,6 @@ class Emulated:
         """The objects that were there to be downloaded: path to fixture file."""
         return {item.path: item.file for item in self._objects}
 
-    def conceal(self, text: str) -> str:
-        """There are no secrets here."""
-        return text
-
 
 class InProcess:
     """Scripted responses inside a Classic client's own process: no sockets, and no wire that proves anything."""
@@ -172,8 +167,9 @@ class InProcess:
     def __init__(self, directory: Path) -> None:
         self.facts = EndpointFacts(url=URL)
         self.network: NetworkModel | None = None
+        self.secrets: tuple[str, ...] = ()
         self.script: Path | None = directory / "script.json"
-        self._log = directory / "requests.jsonl"
+        self._log = log_of(self.script)
         self._responses: tuple[Response, ...] = ()
 
     def adapted(self, definition: Definition) -> Definition:
@@ -195,7 +191,3 @@ class InProcess:
     def served(self) -> dict[str, str]:
         """The log tells."""
         return {}
-
-    def conceal(self, text: str) -> str:
-        """There are no secrets here."""
-        return text

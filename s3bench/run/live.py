@@ -12,15 +12,14 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from s3bench.clients.environment import EndpointFacts, own_credentials
-from s3bench.errors import BadInput, S3BenchError
-from s3bench.results.redaction import REDACTED
+from s3bench.errors import BadInput
+from s3bench.run.prefix import Prefix
 from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog
 from s3bench.spec.command import Direction, Verb, parse_transfer
 from s3bench.spec.definition import Definition, Response
 from s3bench.spec.remote import RemoteObject, moved_under, remote_objects
 
-_DELETE_KEYS_MAX = 1000  # of one DeleteObjects request
 _READING = frozenset({Verb.CP, Verb.SYNC})
 
 
@@ -58,7 +57,7 @@ class LiveEndpoint:
         self._objects: tuple[RemoteObject, ...] = ()
         self._only_reads = False
         self._known: dict[str, tuple[_Stamp, _Shown]] = {}  # objects that we uploaded, by key
-        self._secrets: tuple[str, ...] = ()
+        self.secrets: tuple[str, ...] = ()
 
     def __enter__(self) -> Self:
         """Connect. Raises `BadInput` when the bucket cannot be used with the user's own credentials."""
@@ -67,7 +66,7 @@ class LiveEndpoint:
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 (as above)
 
         keys = own_credentials()
-        self._secrets = tuple(filter(None, (keys.secret_key, keys.token)))
+        self.secrets = tuple(filter(None, (keys.access_key, keys.secret_key, keys.token)))
         self._client = boto3.client(
             "s3",
             endpoint_url=self.facts.url,
@@ -132,37 +131,17 @@ class LiveEndpoint:
         """The objects that were there to be downloaded: path to fixture file."""
         return {f"/{self._bucket}/{self.prefix}/{item.key}": item.file for item in self._objects}
 
-    def conceal(self, text: str) -> str:
-        """Take the user's keys out of what a client wrote."""
-        for secret in self._secrets:
-            text = text.replace(secret, REDACTED)
-        return text
-
     def _remove(self, keys: Iterable[str]) -> None:
         """Remove `keys` and the parts of every upload that was not finished."""
-        left = list(keys)
-        for start in range(0, len(left), _DELETE_KEYS_MAX):
-            batch = [{"Key": key} for key in left[start : start + _DELETE_KEYS_MAX]]
-            failed = self._client.delete_objects(Bucket=self._bucket, Delete={"Objects": batch}).get("Errors")
-            if failed:
-                raise S3BenchError(
-                    f"{len(failed)} objects under {self.prefix} could not be deleted",
-                    str(failed[0]),
-                    "delete them by hand",
-                )
-        for upload in self._uploads():
-            self._client.abort_multipart_upload(Bucket=self._bucket, **upload)
+        below = self._below()
+        below.delete(keys)
+        for upload in below.uploads():
+            below.abort(upload)
 
     def _listing(self) -> Iterator[tuple[str, _Shown]]:
         """Everything under our prefix."""
-        for page in self._client.get_paginator("list_objects_v2").paginate(
-            Bucket=self._bucket, Prefix=f"{self.prefix}/"
-        ):
-            for item in page.get("Contents", ()):
-                yield item["Key"], _Shown(item["Size"], item.get("ETag", ""))
+        for item in self._below().objects():
+            yield item.key, _Shown(item.size_bytes, item.etag)
 
-    def _uploads(self) -> Iterator[dict[str, str]]:
-        pages = self._client.get_paginator("list_multipart_uploads")
-        for page in pages.paginate(Bucket=self._bucket, Prefix=f"{self.prefix}/"):
-            for item in page.get("Uploads", ()):
-                yield {"Key": item["Key"], "UploadId": item["UploadId"]}
+    def _below(self) -> Prefix:
+        return Prefix(self._client, self._bucket, f"{self.prefix}/")

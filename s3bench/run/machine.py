@@ -15,6 +15,7 @@ import msgspec
 import psutil
 
 import s3bench
+from s3bench.run.landlock import abi_version
 
 _GIT_TIMEOUT_S = 5.0
 _BUSY_LOAD_PER_CORE = 0.5
@@ -27,8 +28,10 @@ class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The machine as it is when a run starts. Sizes are bytes, frequencies MHz; null where the system does not tell.
 
     `cores_allowed` is how many logical cores we may be scheduled on, `cpu_quota_cores` the cgroup's limit on CPU time.
-    `virtualization` is `hypervisor`, `container`, both joined by `+`, or `none`. `address_randomization` is 0 (off),
-    1 or 2 (full), see proc(5). `git_commit` names our own checkout, `-dirty` at its end when it was changed.
+    `virtualization` is `hypervisor`, `container`, both joined by `+`, or `none`. `address_randomization` is 0 (off), 1
+    or 2 (full), see proc(5). `landlock_abi` is the version of the kernel's Landlock, behind which clients can write
+    only to their workspace (`landlock`); 0 where there is none. `git_commit` names our own checkout, `-dirty` at its
+    end when it was changed.
     """
 
     cpu_model: str | None
@@ -57,6 +60,7 @@ class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
     on_battery: bool | None
     clock_source: str | None
     address_randomization: int | None
+    landlock_abi: int
     python: str
     git_commit: str | None
 
@@ -94,6 +98,7 @@ def machine_facts(root: Path = Path("/")) -> MachineFacts:
         on_battery=_on_battery(),
         clock_source=_clock_source(root),
         address_randomization=_integer(_read(root, "proc/sys/kernel/randomize_va_space")),
+        landlock_abi=abi_version(),
         python=f"{platform.python_implementation()} {platform.python_version()}",
         git_commit=_git_commit(Path(s3bench.__file__).resolve().parent.parent),
     )

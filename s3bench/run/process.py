@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from s3bench.errors import ClientNotFound, MachineError
-from s3bench.run import spawner
+from s3bench.run import landlock, spawner
 
 _SECOND_NS = 1_000_000_000
 _STOP_WAIT_S = 15.0
@@ -41,7 +41,8 @@ _UNSEEN_CPU_MIN_S = 0.02
 class Launch:
     """A command to run. `env` is all of its environment; `stdout` and `stderr` are files, emptied first.
 
-    `argv[0]` without a slash is looked up in `env`'s PATH. After `timeout_s` the whole process tree is killed. An
+    `argv[0]` without a slash is looked up in `env`'s PATH. Where the kernel has Landlock, the client can write only
+    below `writable`; `None` lets it write anywhere. After `timeout_s` the whole process tree is killed. An
     `interval_s` of `None` takes no samples. `sampler_cpu_max` is the share of one core that sampling may take: where a
     wake-up costs more than that at `interval_s`, samples are further apart.
     """
@@ -54,6 +55,7 @@ class Launch:
     timeout_s: float | None
     interval_s: float | None
     sampler_cpu_max: float = 0.02
+    writable: tuple[Path, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,6 +225,8 @@ def _request(launch: Launch) -> dict[str, Any]:
         "timeout_s": launch.timeout_s,
         "interval_ns": round(launch.interval_s * _SECOND_NS) if launch.interval_s is not None else 0,
         "sampler_cpu_max": launch.sampler_cpu_max,
+        "landlock_abi": 0 if launch.writable is None else landlock.abi_version(),
+        "writable": [os.fsencode(path.absolute()) for path in launch.writable or ()],
     }
 
 
@@ -235,6 +239,10 @@ def _launch_error(launch: Launch, stage: str, number: int, message: str) -> Clie
             errno.ENOEXEC: "It is no program of this system: give it a first line `#!INTERPRETER`, or rebuild it.",
         }.get(number, "Try the command in a shell.")
         return ClientNotFound(f"cannot execute `{launch.argv[0]}`", f"The system says: {reason}.", hint)
+    if stage == "landlock":
+        return MachineError(
+            f"cannot start `{launch.argv[0]}` behind a wall", message, "See that its workspace has not been removed."
+        )
     place = {"cwd": launch.cwd, "stdout": launch.stdout, "stderr": launch.stderr}.get(stage, stage)
     return MachineError(
         f"cannot start `{launch.argv[0]}`", f"{place}: {reason}.", "Check that the directory exists and is writable."

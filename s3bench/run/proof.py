@@ -44,12 +44,13 @@ def engine_errors(log: WireLog, transfer: Transfer | None, expected: Engine | No
 
 
 def request_errors(log: WireLog) -> tuple[str, ...]:
-    """Requests that were not answered as scripted, responses left over, connections that spoke no HTTP.
+    """Requests that were not answered as scripted, responses left over, what spoke no HTTP, errors of the server.
 
     What a network model did to a request was asked for, and is no error.
     """
     failed = [request.error for request in log.requests if request.error and not request.fault]
-    return tuple(dict.fromkeys((*failed, *(f"unused response: {item}" for item in log.leftover), *log.faults)))
+    unused = (f"unused response: {item}" for item in log.leftover)
+    return tuple(dict.fromkeys((*failed, *unused, *log.faults, *log.failures)))
 
 
 def upload_errors(log: WireLog, transfer: Transfer | None, environment: Environment) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
 """The helper process that starts clients: small, so that nothing of its own shows in their figures.
 
-Owns a client's life: fork and exec in a session of its own, the moment it ends, what the kernel accounted to it and its
-descendants, and that none of them outlives the run. `process` is the harness's side of it. Standard library only, and
-little of that: a client's `ru_maxrss` begins with what its parent held when it forked. (Hence no `typing` or
-`contextlib` in what it imports.)
+Owns a client's life: fork and exec in a session of its own and behind `landlock`'s wall, the moment it ends, what the
+kernel accounted to it and its descendants, and that none of them outlives the run. `process` is the harness's side of
+it. Standard library only, and little of that: a client's `ru_maxrss` begins with what its parent held when it forked.
+(Hence no `typing` or `contextlib` in what it imports.)
 
 Requests and replies are marshalled dicts behind a four-byte length on the socket that is file descriptor 0; both ends
 are the same interpreter. When the stream ends, during a run too, the client's tree is killed and the helper ends.
@@ -19,6 +19,7 @@ import signal
 import sys
 from time import monotonic_ns
 
+from s3bench.run.landlock import restrict_writes
 from s3bench.run.sampler import Sampler
 from s3bench.run.tree import descendants, open_tree
 
@@ -205,7 +206,7 @@ class _Helper:
         }
 
     def _fork(self, request: dict[str, Any]) -> tuple[int, int]:
-        """Fork and exec; return the child's id and a pipe.
+        """Fork, put up the wall and exec; return the child's id and a pipe.
 
         On the pipe the child tells its size and the time right before exec, and why that failed if it did.
         """
@@ -229,6 +230,9 @@ class _Helper:
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             for stage, file in (("stdout", 1), ("stderr", 2)):
                 os.dup2(os.open(request[stage], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), file)
+            if request["landlock_abi"]:
+                stage = "landlock"
+                restrict_writes(request["writable"], request["landlock_abi"])
             stage = "exec"
             floor = _own_rss_bytes().to_bytes(_NUMBER_BYTES, "little")
             os.write(writer, floor + monotonic_ns().to_bytes(_NUMBER_BYTES, "little"))

@@ -95,7 +95,7 @@ class Workspace:
 
     `work` is the command's current directory and holds the fixtures; `home` its HOME, `tmp` its TMPDIR, `output` what
     is kept of it: stdout, stderr, probe files. `pristine` has every fixture under the same name as `work` and keeps it
-    while the command moves or replaces its own: serve response bodies from there.
+    while the command moves or replaces its own: serve response bodies from there. The client may write to `writable`.
     """
 
     def __init__(self, *, root: Path, tree: Tree) -> None:
@@ -106,6 +106,7 @@ class Workspace:
         self.tmp = root / "tmp"
         self.output = root / "output"
         self.config = self.home / ".aws" / "config"
+        self.writable = (self.work, self.home, self.tmp, self.output)
         self._shelf = _Shelf.of(tree)
         self._config_text: str | None = None
 

@@ -155,7 +155,8 @@ class Answer:
     ) -> Reply:
         """Put the reply together; its body is `body` or the `part` (start, end) of the file."""
         tail = b"\r\n" if self._declared("date") is not None else date_line + b"\r\n"
-        rendered = render_head(status, headers) + tail
+        # Definitions are UTF-8, and so is what they send.
+        rendered = render_head(status, ((name, value.encode().decode("latin-1")) for name, value in headers)) + tail
         delay_s = self._response.delay_s
         if self._file is None or part is None or part[0] == part[1]:
             return Reply(status, rendered, body, delay_s=delay_s)

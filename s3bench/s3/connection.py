@@ -11,7 +11,7 @@ usual request costs one epoll_wait (shared by all ready connections), one recv a
 import socket
 from select import EPOLLOUT
 
-from s3bench.s3.exchange import NO_BODY, NO_FACTS, Body, Reply
+from s3bench.s3.exchange import NO_BODY, NO_FACTS, Body, Reply, Unwanted
 from s3bench.s3.framing import framing_of
 from s3bench.s3.http import HEAD_BYTES_MAX, HEAD_END, BadRequest, RequestHead, parse_head
 from s3bench.s3.intake import Intake
@@ -98,6 +98,13 @@ class Connection(Peer):
             if self._start_reply(self._reply, self._loop.clock()):
                 self._resume()
 
+    def fail(self, why: str) -> None:
+        """Answer 500 where nothing of an answer has been sent yet, and close."""
+        if self._state in {State.HEAD, State.BODY} and self._reply is None:
+            self._refuse(BadRequest(why, status=500, code="InternalError"))
+        else:
+            self._lose(why)
+
     def abort(self, why: str) -> None:
         """Close now; a request that is on is recorded as incomplete, because of `why`."""
         self._lose(why)
@@ -137,7 +144,7 @@ class Connection(Peer):
                 else:
                     self._held = data[at:]
         except BadRequest as bad:
-            self._refuse(bad)
+            self._refuse(bad, to_head=data.startswith(b"HEAD "))
 
     def _postpone(self, data: bytes) -> None:
         """Keep pipelined requests for the next turn, and read no more before: the other connections come first."""
@@ -166,6 +173,10 @@ class Connection(Peer):
         loop = self._loop
         self._begin(head)
         sink = loop.handler.begin(head)
+        if isinstance(sink, Unwanted) and head.expects_continue and at == len(data):
+            self._closing = True
+            self._answer(head, Body(0, 0, {}, sink))
+            return at
         framing = framing_of(head, None if sink is None else sink.chunk_check)
         self._intake = intake = Intake(
             self.sock, framing, sink, buffer=loop.buffer, void=loop.void, droppable=self._droppable
@@ -208,14 +219,23 @@ class Connection(Peer):
         through the connection's state.
         """
         loop = self._loop
-        # botocore asks for it with an empty body too. Where the final status comes without it, botocore takes that for
-        # the status of the next such request on the connection as well, and waits for ever.
-        if "expect" in head.fields and head.expects_continue and not self._outbox.send_continue():
-            self._begin(head)
-            self._lose("the client took no 100 Continue")
-            return
+        body = NO_BODY
+        if "expect" in head.fields and head.expects_continue:
+            # botocore asks for it with an empty body too. Where the final status comes without it, botocore takes that
+            # for the status of the next such request on the connection as well, and waits for ever: so the connection
+            # is closed then.
+            body = Body(0, 0, {}, loop.handler.begin(head))
+            if isinstance(body.sink, Unwanted):
+                self._begin(head)
+                self._closing = True
+                self._answer_with(loop.handler.finish(head, body, loop.date_line), body, loop.clock(), 0)
+                return
+            if not self._outbox.send_continue():
+                self._begin(head)
+                self._lose("the client took no 100 Continue")
+                return
         try:
-            reply = loop.handler.finish(head, NO_BODY, loop.date_line)
+            reply = loop.handler.finish(head, body, loop.date_line)
         except Exception:
             self._begin(head)  # so that what failed is recorded
             raise
@@ -297,8 +317,8 @@ class Connection(Peer):
             data, self._held = self._held, b""
             self._take(data, self._loop.now_ns)
 
-    def _refuse(self, bad: BadRequest) -> None:
-        """Answer a request that cannot be read any further, and close."""
+    def _refuse(self, bad: BadRequest, *, to_head: bool = False) -> None:
+        """Answer a request that cannot be read any further, and close; `to_head` where its method is HEAD."""
         head = self._head
         self._count_intake()
         if head is None:
@@ -309,7 +329,9 @@ class Connection(Peer):
         self._closing = True
         self._body_ended_ns = now_ns = self._loop.clock()
         date_line = self._loop.date_line
-        self._reply = refuse(head, status=bad.status, code=bad.code, message=bad.why, date_line=date_line)
+        self._reply = refuse(
+            head, status=bad.status, code=bad.code, message=bad.why, date_line=date_line, to_head=to_head
+        )
         self._start_reply(self._reply, now_ns)
 
     # Recording and ending.

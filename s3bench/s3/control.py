@@ -92,7 +92,9 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Armed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The answer to `Arm` and `Emulate`."""
+    """The answer to `Arm` and `Emulate`; `warnings` tell what of a data directory is not served."""
+
+    warnings: tuple[str, ...] = ()
 
 
 class Collected(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -121,11 +123,15 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Drained(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The answer to `Drain`: requests in the order in which they ended; `pending` more are there to be drained."""
+    """The answer to `Drain`: requests in the order in which they ended; `pending` more are there to be drained.
+
+    `faults` and `failures` are those of the wire log.
+    """
 
     requests: tuple[WireRequest, ...]
     pending: int
     faults: tuple[str, ...]
+    failures: tuple[str, ...]
     counters: Counters
 
 

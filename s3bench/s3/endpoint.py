@@ -208,13 +208,14 @@ class EmulatorEndpoint(ServerProcess):
 
     def arm(
         self, settings: EmulatorSettings, *, network: NetworkModel | None = None, objects: Sequence[StoredFile] = ()
-    ) -> None:
+    ) -> tuple[str, ...]:
         """Begin an iteration: a new emulator behind `network`, with `objects` and nothing else, an empty wire log.
 
+        Gives warnings about what of the data directory is not served.
         Raises `S3BenchError` when an object does not fit or cannot be read, `MachineError` when the server is gone.
         """
         question = Emulate(settings=settings, network=network, objects=tuple(objects))
-        self._ask(question, Armed, limit_s=_LOAD_S)
+        return self._ask(question, Armed, limit_s=_LOAD_S).warnings
 
 
 def reachable(host: str) -> str:

@@ -25,6 +25,20 @@ class Sink(Protocol):
         """Take the next payload bytes; the memory is reused after the call."""
 
 
+class Unwanted:
+    """A `Sink` for a body that is refused already, by `refusal`: its bytes are dropped."""
+
+    __slots__ = ("refusal",)
+
+    chunk_check = None
+
+    def __init__(self, refusal: Exception) -> None:
+        self.refusal = refusal
+
+    def update(self, piece: memoryview, /) -> None:
+        """Drop the bytes."""
+
+
 class Body(msgspec.Struct, frozen=True):
     """One request body that was read to its end.
 
@@ -141,7 +155,7 @@ class Handler(Protocol):
     def begin(self, head: RequestHead) -> Sink | None:
         """Where the body that follows `head` goes; `None` lets the server discard it, in the kernel where it can.
 
-        Asked only where a body follows.
+        `Unwanted` where the head alone is refused. Asked where a body follows, or the client expects 100 Continue.
         """
 
     def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:

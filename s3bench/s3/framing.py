@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Protocol
 
+from s3bench.s3.decimals import parse_decimal
 from s3bench.s3.http import LENGTH_MAX, BadRequest, RequestHead
 
 LINE_BYTES_MAX = 8 * 1024
@@ -89,12 +90,17 @@ class Sized:
 
 
 class Chunked:
-    """A chunked or aws-chunked body; `check` sees its chunks, and then nobody may skip any."""
+    """A chunked or, with `aws`, an aws-chunked body; `check` sees its chunks, and then nobody may skip any.
 
-    __slots__ = ("_check", "_expects", "_left", "_line", "_trailer_bytes", "ended", "trailers")
+    AWS's pages, and minio-go, end the trailer fields that are signed with LF, and all of them with CRLF. In HTTP's own
+    framing a bare LF is refused: others could read it as the end of the trailer, where the next request would begin.
+    """
 
-    def __init__(self, check: ChunkCheck | None = None) -> None:
+    __slots__ = ("_aws", "_check", "_expects", "_left", "_line", "_trailer_bytes", "ended", "trailers")
+
+    def __init__(self, check: ChunkCheck | None = None, *, aws: bool = False) -> None:
         self._check = check
+        self._aws = aws
         self.ended = False
         self.trailers: dict[str, str] = {}
         self._left = 0  # payload bytes left of the current chunk
@@ -142,9 +148,8 @@ class Chunked:
         if line.endswith(b"\r\n"):
             self._line = b""
             self._accept(line[:-2])
-        elif self._expects != _TRAILER:
+        elif self._expects != _TRAILER or not self._aws:
             raise BadRequest(f"a chunk line ends without CRLF: {line[:40]!r}")
-        # AWS's pages, and minio-go, end the trailer fields that are signed with LF, and all of them with CRLF.
         return position + end + 1
 
     def _accept(self, line: bytes) -> None:
@@ -259,7 +264,10 @@ def framing_of(head: RequestHead, check: ChunkCheck | None = None) -> Framing:
     codings = fields.get("content-encoding", "").lower().replace(" ", "").split(",")
     if "aws-chunked" not in codings and not fields.get("x-amz-content-sha256", "").startswith("STREAMING-"):
         return outer
-    decoded = fields.get("x-amz-decoded-content-length")
-    if decoded is not None and not (decoded.isascii() and decoded.isdigit() and len(decoded) < 20):  # noqa: PLR2004 (2**63 has 19 digits)
-        raise BadRequest(f"x-amz-decoded-content-length is no number of bytes: {decoded[:40]!r}")
-    return Nested(outer, Chunked(check), decoded_length=None if decoded is None else int(decoded))
+    decoded_length = None
+    if "x-amz-decoded-content-length" in fields:
+        decoded = fields["x-amz-decoded-content-length"]
+        decoded_length = parse_decimal(decoded)
+        if decoded_length is None:
+            raise BadRequest(f"x-amz-decoded-content-length is no number of bytes: {decoded[:40]!r}")
+    return Nested(outer, Chunked(check, aws=True), decoded_length=decoded_length)

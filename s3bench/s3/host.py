@@ -112,7 +112,7 @@ class Host:
         del now_ns
         self._ended = self._ended or os.getppid() != self._parent
 
-    def abort(self, why: str) -> None:
+    def fail(self, why: str) -> None:
         """End over a question that cannot be answered: the harness sees the channel close and reads why."""
         sys.stderr.write(f"{why}\n")
         self._ended = True
@@ -146,7 +146,7 @@ class Host:
         load_algorithms()
         handler = emulator if question.network is None else Networked(emulator, question.network)
         self._begin(handler, emulator=emulator)
-        return Armed()
+        return Armed(warnings=emulator.warnings)
 
     def _kept(self, question: Emulate) -> dict[Path, Loaded]:
         """Of the files in memory those that `question` asks for again; the others' memory is free at once."""
@@ -168,7 +168,11 @@ class Host:
         if not recorder.pending:
             gc.collect(1)  # what the records and their makers left since the last time; stored objects are not visited
         return Drained(
-            requests=requests, pending=recorder.pending, faults=recorder.drain_faults(), counters=self._counters()
+            requests=requests,
+            pending=recorder.pending,
+            faults=recorder.drain_faults(),
+            failures=recorder.drain_failures(),
+            counters=self._counters(),
         )
 
     def _counters(self) -> Counters:

@@ -12,6 +12,8 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
+from s3bench.s3.decimals import parse_decimal
+
 HEAD_BYTES_MAX = 64 * 1024
 """Longest request head taken. S3 itself stops at 8 KiB of headers; the reserve is for proxies and long session tokens.
 A client that is refused by S3 but not here therefore shows no error in a benchmark."""
@@ -22,7 +24,6 @@ LENGTH_MAX = 2**63 - 1
 HEAD_END = b"\r\n\r\n"
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 5.6.2
-_LENGTH_DIGITS_MAX = 19
 _BLANKS = " \t"  # RFC 9110 5.6.3
 _FRAMING = frozenset({"content-length", "transfer-encoding", "connection"})
 _METHODS = {name: name for name in ("GET", "PUT", "POST", "HEAD", "DELETE")}  # the log keeps one string for all GETs
@@ -52,6 +53,7 @@ class RequestHead(msgspec.Struct, frozen=True, gc=False):
     `path` is percent-decoded, `query` raw and without the question mark. `fields` has lower-case names; a repeated
     field is joined with commas (RFC 9110 5.3). `length` is the declared Content-Length (0 when none), `chunked` whether
     the body is framed by Transfer-Encoding instead. `closing` means no further request follows on the connection.
+    `garbled` means the path was not UTF-8 and has replacement characters.
     """
 
     method: str
@@ -61,6 +63,7 @@ class RequestHead(msgspec.Struct, frozen=True, gc=False):
     length: int
     chunked: bool
     closing: bool
+    garbled: bool = False
 
     @property
     def has_body(self) -> bool:
@@ -94,23 +97,25 @@ def parse_head(raw: bytes) -> RequestHead:
         form = path[0]
     except (ValueError, IndexError):
         raise BadRequest(f"not an HTTP request line: {first[:80]!r}") from None
-    query = ""
+    query, garbled = "", False
     if "?" in path:
         path, _, query = path.partition("?")
     if form != "/" or "%" in path or not path.isascii():
-        path = _decode_path(path)
+        path, garbled = _decode_path(path)
     fields: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
         key = (colon and _names.get(name)) or _field_name(name, line)
         fields[key] = value.strip(_BLANKS) if key not in fields else _joined(key, fields[key], value)
     usual = _METHODS.get(method)
-    if usual is not None and version == "HTTP/1.1" and "host" in fields and _FRAMING.isdisjoint(fields):
+    if usual is not None and not garbled and version == "HTTP/1.1" and "host" in fields and _FRAMING.isdisjoint(fields):
         return RequestHead(usual, path, query, fields, 0, False, False)  # noqa: FBT003 (keywords cost time)
-    return _with_framing(method, path, query, version, fields)
+    return _with_framing(method, path, query, version, fields, garbled=garbled)
 
 
-def _with_framing(method: str, path: str, query: str, version: str, fields: dict[str, str]) -> RequestHead:
+def _with_framing(
+    method: str, path: str, query: str, version: str, fields: dict[str, str], *, garbled: bool
+) -> RequestHead:
     """Finish a head that has a body, says something of the connection, or is unusual."""
     if _TOKEN.fullmatch(method) is None:
         raise BadRequest(f"not an HTTP method: {method[:80]!r}")
@@ -121,7 +126,7 @@ def _with_framing(method: str, path: str, query: str, version: str, fields: dict
         raise BadRequest("the Host header is missing (RFC 9112 3.2)")
     length, chunked = _body_framing(fields, old=old)
     closing = old or "close" in fields.get("connection", "").lower()
-    return RequestHead(method, path, query, fields, length, chunked, closing)
+    return RequestHead(method, path, query, fields, length, chunked, closing, garbled)
 
 
 def _field_name(name: str, line: str) -> str:
@@ -156,11 +161,11 @@ def _body_framing(fields: dict[str, str], *, old: bool) -> tuple[int, bool]:
 
 
 def _parse_length(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text.lstrip("0")) > _LENGTH_DIGITS_MAX:
+    length = parse_decimal(text)
+    if length is None:
         raise BadRequest(f"Content-Length is no number of bytes: {text[:80]!r}")
-    length = int(text)
     if length > LENGTH_MAX:
-        raise BadRequest(f"Content-Length is beyond 2**63 - 1: {text}")
+        raise BadRequest(f"Content-Length is beyond 2**63 - 1: {text[:80]}")
     return length
 
 
@@ -170,11 +175,13 @@ def _bad_version(version: str) -> BadRequest:
     return BadRequest(f"not an HTTP version: {version[:20]!r}")
 
 
-def _decode_path(path: str) -> str:
-    """Undo percent-encoding; bytes that are no UTF-8 become replacement characters."""
+def _decode_path(path: str) -> tuple[str, bool]:
+    """Undo percent-encoding; bytes that are no UTF-8 become replacement characters, and whether there are any."""
     if path[:1] != "/":
         path = _path_of_other_form(path)
-    return unquote_to_bytes(path.encode("latin-1")).decode("utf-8", "replace")
+    raw = unquote_to_bytes(path.encode("latin-1"))
+    decoded = raw.decode("utf-8", "replace")
+    return decoded, "\ufffd" in decoded and decoded.encode() != raw
 
 
 def _path_of_other_form(target: str) -> str:
@@ -191,6 +198,7 @@ def _path_of_other_form(target: str) -> str:
 def render_head(status: int, headers: Iterable[tuple[str, str]]) -> bytes:
     """Status line and header lines, each ended, without the empty line that ends a head.
 
+    Values are ISO 8859-1, as `parse_head` reads them, so that what came in goes out unchanged.
     Raises `ValueError` for a name or value that would break out of its line.
     """
     lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Stubbed')}\r\n"]
@@ -198,7 +206,7 @@ def render_head(status: int, headers: Iterable[tuple[str, str]]) -> bytes:
         if (name not in _sendable and not _may_send(name)) or "\r" in value or "\n" in value or "\0" in value:
             raise ValueError(f"header {name!r} cannot be sent with the value {value!r}")
         lines.append(f"{name}: {value}\r\n")
-    return "".join(lines).encode()
+    return "".join(lines).encode("latin-1")
 
 
 def _may_send(name: str) -> bool:

@@ -29,8 +29,8 @@ class Watched(Protocol):
     def on_sweep(self, now_ns: int) -> None:
         """Give up what has waited too long."""
 
-    def abort(self, why: str) -> None:
-        """Something about this descriptor went wrong that only ends it, not the loop."""
+    def fail(self, why: str) -> None:
+        """End what is on at this descriptor after an error in the server's own code; the loop goes on."""
 
 
 class Timed(Watched, Protocol):

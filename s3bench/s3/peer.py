@@ -66,6 +66,10 @@ class Peer:
         if limit_s is not None and now_ns - since_ns > limit_s * 1e9:
             self.abort(f"nothing came for {limit_s:.0f} s")
 
+    def fail(self, why: str) -> None:
+        """End after an error in the server's own code, because of `why`."""
+        raise NotImplementedError
+
     def abort(self, why: str) -> None:
         """Close now, because of `why`."""
         raise NotImplementedError

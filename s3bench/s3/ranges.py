@@ -7,7 +7,9 @@ another unit or asks for several ranges is ignored and the whole object sent, wh
 import re
 from dataclasses import dataclass
 
-_ONE_RANGE = re.compile(r"bytes=[ \t]*([0-9]{0,19})-([0-9]{0,19})[ \t]*", re.IGNORECASE | re.ASCII)
+from s3bench.s3.decimals import parse_decimal
+
+_ONE_RANGE = re.compile(r"bytes=[ \t]*([0-9]*)-([0-9]*)[ \t]*", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,19 +37,18 @@ def parse_range(header: str, size_bytes: int) -> ByteRange | None:
     object satisfiable; there is no Content-Range for it, so the whole (empty) object is the answer.
     """
     match = _ONE_RANGE.fullmatch(header)
-    if match is None or not (match[1] or match[2]):
+    if match is None:
         return None
-    first, last = match[1], match[2]
-    if not first:
-        suffix = int(last)
-        if suffix == 0:
+    first, last = parse_decimal(match[1]), parse_decimal(match[2])
+    if first is None:
+        if last == 0:
             raise Unsatisfiable
-        if size_bytes == 0:
+        if last is None or size_bytes == 0:
             return None
-        return ByteRange(start=max(0, size_bytes - suffix), end=size_bytes, size_bytes=size_bytes)
-    if last and int(last) < int(first):
+        return ByteRange(start=max(0, size_bytes - last), end=size_bytes, size_bytes=size_bytes)
+    if last is not None and last < first:
         return None
-    if int(first) >= size_bytes:
+    if first >= size_bytes:
         raise Unsatisfiable
-    end = min(int(last) + 1, size_bytes) if last else size_bytes
-    return ByteRange(start=int(first), end=end, size_bytes=size_bytes)
+    end = size_bytes if last is None else min(last + 1, size_bytes)
+    return ByteRange(start=first, end=end, size_bytes=size_bytes)

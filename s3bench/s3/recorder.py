@@ -20,7 +20,7 @@ RECORDS_MAX = 1_000_000
 """Requests kept of one iteration: about 0.6 KB each, and 200 times the largest shipped benchmark."""
 
 FAULTS_MAX = 100
-"""Faults kept between two looks at them."""
+"""Faults, and failures, kept between two looks at them."""
 
 _BODY_BYTES, _RESPONSE_BYTES = 11, 13  # their places in a record, see `Recorder.add`
 
@@ -47,6 +47,7 @@ class Recorder:
     """Collects what the connections of one iteration did."""
 
     __slots__ = (
+        "_failures",
         "_faults",
         "_forgotten",
         "_records",
@@ -59,6 +60,7 @@ class Recorder:
     def __init__(self) -> None:
         self._records: list[tuple[Any, ...]] = []
         self._faults: list[str] = []
+        self._failures: list[str] = []
         self._unkept = [0, 0]  # records and faults beyond their maximum
         self._forgotten = Tally()  # what was recorded and is not kept (any more)
         self.connections = 0
@@ -115,6 +117,11 @@ class Recorder:
         else:
             self._unkept[1] += 1
 
+    def failure(self, text: str) -> None:
+        """Record an error in the server's own code, in words."""
+        if len(self._failures) < FAULTS_MAX:
+            self._failures.append(text)
+
     def log(self, *, leftover: tuple[str, ...], server_cpu_s: float) -> WireLog:
         """Everything recorded, requests in order of their start."""
         engines: dict[str, Engine] = {}
@@ -127,6 +134,7 @@ class Recorder:
             requests_in_flight_max=self.in_flight_max,
             server_cpu_s=server_cpu_s,
             faults=tuple(self._faults) + self._overflow(),
+            failures=tuple(self._failures),
         )
 
     def tally(self) -> "Tally":
@@ -152,6 +160,11 @@ class Recorder:
         self._faults = []
         self._unkept = [0, 0]
         return faults
+
+    def drain_failures(self) -> tuple[str, ...]:
+        """Give the failures recorded since the last time, and forget them."""
+        failures, self._failures = tuple(self._failures), []
+        return failures
 
     @property
     def pending(self) -> int:

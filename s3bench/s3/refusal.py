@@ -69,10 +69,11 @@ def refuse(
     checksums: dict[str, bool] | None = None,
     headers: tuple[tuple[str, str], ...] = (),
     details: tuple[tuple[str, str], ...] = (),
+    to_head: bool = False,
 ) -> Reply:
     """Make an error reply to `head` (`None` when no head could be read), with `details` as further XML elements.
 
-    `error` goes into the wire log.
+    `error` goes into the wire log. The reply has no body where the request is a HEAD, by `head` or by `to_head`.
     """
     resource = head.path if head is not None else ""
     document = (
@@ -89,7 +90,8 @@ def refuse(
             *headers,
         ),
     )
-    body = b"" if head is not None and head.method == "HEAD" else document
+    to_head = to_head or (head is not None and head.method == "HEAD")
+    body = b"" if to_head else document
     return Reply(status, rendered + date_line + b"\r\n", body, error=error, checksums=checksums)
 
 

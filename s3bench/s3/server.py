@@ -11,6 +11,8 @@ import resource
 import select
 import socket
 import ssl
+import traceback
+from pathlib import Path
 from select import EPOLLIN
 from typing import Self
 
@@ -41,6 +43,12 @@ def raise_descriptor_limit() -> int:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = _CONNECTIONS_MAX if hard == resource.RLIM_INFINITY else min(hard, _CONNECTIONS_MAX)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    return connections_of(limit)
+
+
+def connections_of(descriptors: int) -> int:
+    """How many connections a server takes that may open so many files."""
+    limit = min(descriptors, _CONNECTIONS_MAX)
     return limit - min(_DESCRIPTORS_RESERVED, limit // 2)
 
 
@@ -104,7 +112,7 @@ class Server:
                 try:
                     owner.on_event(mask)
                 except Exception as error:  # noqa: BLE001 (one broken exchange must not end the others)
-                    _give_up(owner, error)
+                    self._give_up(owner, error)
         if loop.timers or loop.prompt_timers:
             self._run_timers()
         if loop.now_ns >= self._sweep_due_ns:
@@ -147,9 +155,8 @@ class Server:
     def on_sweep(self, now_ns: int) -> None:
         """Do nothing: the listener waits for ever."""
 
-    def abort(self, why: str) -> None:
-        """Tell what went wrong; the listener stays."""
-        self.loop.recorder.fault(why)
+    def fail(self, why: str) -> None:
+        """Do nothing: the error is recorded, and the listener stays."""
 
     def _admit(self, sock: socket.socket) -> None:
         loop = self.loop
@@ -220,7 +227,18 @@ class Server:
             try:
                 owner.on_time(ticket)
             except Exception as error:  # noqa: BLE001 (as in turn)
-                _give_up(owner, error)
+                self._give_up(owner, error)
+
+    def _give_up(self, owner: Watched, error: Exception) -> None:
+        """End what `owner` was about after an error in our own code, which the wire log reports."""
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        why = f"the server failed: {error!r} in {Path(place.filename).name}, line {place.lineno}"
+        self.loop.recorder.failure(why)
+        try:
+            owner.fail(why)
+        except Exception:  # noqa: BLE001 (nor may an answer that cannot be made)
+            assert isinstance(owner, Connection)
+            owner.abort(why)
 
     def _note_in_flight(self, events: list[tuple[int, int]]) -> None:
         """Count requests seen at once: those that are on, and one for each idle connection that has bytes waiting."""
@@ -235,8 +253,3 @@ class Server:
 def _link_of(handler: Handler) -> Link | None:
     """What connections cross to reach `handler`, where it stands behind a network model."""
     return handler.link if isinstance(handler, Networked) else None
-
-
-def _give_up(owner: Watched, error: Exception) -> None:
-    """End what `owner` was about; the text lands in the wire log, as an error of the request or as a fault."""
-    owner.abort(f"the server failed: {error!r}")

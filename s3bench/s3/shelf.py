@@ -1,13 +1,14 @@
 """The workspace's files as the stub serves them: opened, measured, and closed when nobody sends them any more.
 
 Owns the descriptors, and the content of small files: those are read once, when they are opened, and served as they were
-then; large ones are read while they are sent. A name is looked up inside the workspace only. Which bytes of a file a
-request gets is `answer`'s.
+then; large ones are read while they are sent. A name is looked up inside the workspace only, and no symbolic link is
+followed. Which bytes of a file a request gets is `answer`'s.
 """
 
 import os
-import stat
 from pathlib import Path, PurePosixPath
+
+from s3bench.s3.beneath import open_file
 
 _SMALL_BYTES = 32 * 1024
 """Files up to this size are kept in memory: reading one costs more than sending it."""
@@ -56,15 +57,8 @@ class Shelf:
         return file
 
     def _open(self, name: str) -> OpenFile | None:
-        path = PurePosixPath(name)
-        if path.is_absolute() or ".." in path.parts or "\0" in name:
-            return None  # part of the name may come from a request
+        parts = PurePosixPath(name).parts  # some of them may come from a request
         try:
-            # Non-blocking, since opening a pipe would wait for its writer.
-            descriptor = os.open(self._workspace / path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            return OpenFile(name, open_file(self._workspace, parts)) if parts else None
         except OSError:
             return None
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            return None
-        return OpenFile(name, descriptor)

@@ -83,6 +83,7 @@ class WireLog(msgspec.Struct, frozen=True, kw_only=True):
     `connections` counts connections accepted, `connections_open_max` how many were open at once.
     `requests_in_flight_max` counts requests between their first byte and the last byte of their response.
     `server_cpu_s` is the server's own CPU time in the span. `faults` are connections that spoke no HTTP, in words.
+    `failures` are errors in the server's own code, in words: the requests concerned were answered 500.
     """
 
     requests: tuple[WireRequest, ...]
@@ -92,3 +93,4 @@ class WireLog(msgspec.Struct, frozen=True, kw_only=True):
     requests_in_flight_max: int
     server_cpu_s: float
     faults: tuple[str, ...]
+    failures: tuple[str, ...] = ()

@@ -1,14 +1,25 @@
-"""The AWS config file of a benchmark: whether the clients can read it, and which transfer client it asks for.
+"""The AWS config file of a benchmark: whether it may say what it says, and which transfer client it asks for.
 
 Owns as much of the format as the definitions need: sections, keys, and the indented block under `s3 =`
 (https://docs.aws.amazon.com/cli/latest/topic/s3-config.html). The clients read it with Python's configparser, so it is
-read here the same way.
+read here the same way. Text that two readers could cut into lines differently is refused. `awsconfig_table` lists what
+is allowed.
 """
 
 import configparser
+from collections.abc import Collection, Iterator
 
+from s3bench.spec.awsconfig_table import (
+    BLOCKS,
+    PROFILE_KEYS,
+    is_allowed_section,
+    refusal_of_key,
+    refusal_of_section,
+)
 from s3bench.spec.definition import ClientKind
-from s3bench.spec.reader import Complaint, quoted
+from s3bench.spec.reader import Complaint, nearest, one_of, quoted
+
+_PROFILE = "`[default]` or `[profile NAME]`"
 
 _KIND_BY_WORD = {
     "classic": ClientKind.CLI_CLASSIC,
@@ -18,7 +29,11 @@ _KIND_BY_WORD = {
 
 
 def check_config(text: str) -> Complaint | None:
-    """Return what keeps the clients from reading `text`, or `None`."""
+    """Return what keeps the clients from reading `text` or is not allowed in it, or `None`."""
+    odd = next((character for character in text if not (character.isprintable() or character in "\n\t")), None)
+    if odd is not None:
+        said = f"has the character {quoted(odd)}, at which some programs begin a new line and others do not"
+        return Complaint(said, 'separate lines by "\\n", and use printable characters alone')
     try:
         sections = _sections(text)
     except configparser.MissingSectionHeaderError as error:
@@ -31,14 +46,51 @@ def check_config(text: str) -> Complaint | None:
         return Complaint(
             f"is no AWS config: {reason}", "write sections, and in each `key = value` or an indented block"
         )
+    return next(_complaints(sections), None)
+
+
+def _complaints(sections: configparser.RawConfigParser) -> Iterator[Complaint]:
     for section in sections.sections():
+        if not is_allowed_section(section):
+            reason = refusal_of_section(section)
+            said = f"has the section {quoted(f'[{section}]')}, which is not allowed{f': {reason}' if reason else ''}"
+            yield Complaint(said, f"write settings under {_PROFILE}")
         for key, value in sections.items(section):
             # A value that begins on the next line is a block of settings, as under `s3 =`.
-            loose = [line for line in value.splitlines() if line.strip() and "=" not in line]
-            if value.startswith("\n") and loose:
-                said = f"is no AWS config: under `{key} =` the line {quoted(loose[0].strip())} has no `=`"
-                return Complaint(said, "write `key = value` in each indented line")
-    return None
+            if value.startswith("\n") or key in BLOCKS:
+                yield from _block_complaints(section, key, value)
+            elif "\n" in value:
+                said = f"sets `{key}` in `[{section}]` to a value of several lines"
+                yield Complaint(said, "write each value in one line, without indented lines below it")
+            elif key not in PROFILE_KEYS:
+                yield _unknown(f"`{key}` in `[{section}]`", key, PROFILE_KEYS | BLOCKS.keys())
+
+
+def _block_complaints(section: str, block: str, value: str) -> Iterator[Complaint]:
+    where = f"under `{block} =` in `[{section}]`"
+    if block not in BLOCKS:
+        yield _unknown(f"a block `{block}` in `[{section}]`", block, BLOCKS)
+        return
+    first, *lines = value.splitlines() or [""]
+    if first:
+        yield Complaint(f"sets `{block}` in `[{section}]` to a value", f"write indented lines below `{block} =`")
+    for line in lines:
+        key, equals, _ = line.partition("=")
+        if not line.strip():
+            continue
+        if not equals:
+            said = f"is no AWS config: under `{block} =` the line {quoted(line.strip())} has no `=`"
+            yield Complaint(said, "write `key = value` in each indented line")
+        elif key.strip() not in BLOCKS[block]:
+            yield _unknown(f"`{key.strip()}` {where}", key.strip(), BLOCKS[block])
+
+
+def _unknown(what: str, key: str, allowed: Collection[str]) -> Complaint:
+    reason = refusal_of_key(key)
+    near = None if reason else nearest(key, allowed)
+    hint = f"did you mean `{near}`? " if near else "take it out: "
+    fix = f"{hint}allowed are {one_of(sorted(allowed))}".replace(" or ", " and ")
+    return Complaint(f"sets {what}, which is not allowed{f': {reason}' if reason else ''}", fix)
 
 
 def transfer_kind(text: str) -> ClientKind | None:

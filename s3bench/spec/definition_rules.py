@@ -1,20 +1,15 @@
 """What must hold within one definition and between definitions: command, clients, config, dimensions, names.
 
-Owns those checks; fixtures and responses have their own rules.
+Owns those checks; what a command may reach, fixtures and responses have their own rules.
 """
 
 from s3bench.errors import BadInput
 from s3bench.spec.awsconfig import transfer_kind
 from s3bench.spec.command import Transfer, parse_transfer
+from s3bench.spec.command_rules import check_command
 from s3bench.spec.definition import AWS_CLI_KINDS, ClientKind, Definition
 from s3bench.spec.reader import Complaint, Report, Steps, one_of, quoted, render_path
 
-_SET_BY_US = {
-    "--endpoint-url": "s3bench points the client at its own endpoint; for another give `s3bench run --endpoint-url`",
-    "--profile": "s3bench gives the client its own config; put settings under `[default]` in `environment.config`",
-    "--no-verify-ssl": "s3bench gives the client the certificate to trust; for HTTPS give `s3bench run --tls`",
-    "--ca-bundle": "s3bench gives the client the certificate to trust; for HTTPS give `s3bench run --tls`",
-}
 _TRANSFER_KINDS = {"classic": ClientKind.CLI_CLASSIC, "crt": ClientKind.CLI_CRT}
 
 
@@ -54,12 +49,7 @@ def _check_command(command: tuple[str, ...], at: Steps, report: Report) -> None:
     elif any(character.isspace() for character in first):
         said = f"is {quoted(first)}, several arguments in one string"
         report.add(place, Complaint(said, 'write each argument by itself, e.g. ["s3", "cp", ...]'))
-    for index, argument in enumerate(command):
-        fix = _SET_BY_US.get(argument.partition("=")[0])
-        if fix:
-            report.add(
-                (*at, index), Complaint(f"is `{argument.partition('=')[0]}`, which s3bench sets", f"take it out: {fix}")
-            )
+    check_command(command, at, report)
 
 
 def _check_portable(definition: Definition, at: Steps, report: Report) -> None:

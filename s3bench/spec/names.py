@@ -1,6 +1,7 @@
 """Names of files in the workspace: relative, plain, and unable to leave it.
 
-Owns which names a definition may give to fixtures. Symbolic links cannot be seen in a name: the workspace checks them.
+Owns which names a definition may give to fixtures, and whether a path in a command leaves the workspace. Symbolic links
+cannot be seen in a name: the workspace checks them.
 """
 
 import re
@@ -9,6 +10,8 @@ from s3bench.spec.reader import Complaint, quoted
 from s3bench.spec.shape import TextRule
 
 _COMPONENT_BYTES_MAX = 255  # NAME_MAX of the common Linux and macOS file systems
+_NAME_BYTES_MAX = 1024  # the longest key of S3, and PATH_MAX of macOS
+_LEVELS_MAX = 100  # far below the open directories and the recursion that removing a tree may take
 _DRIVE = re.compile(r"[A-Za-z]:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -26,28 +29,27 @@ def _check_characters(name: str) -> Complaint | None:
             f"is {quoted(name)}: character {control.start()} is a control character", "use printable characters alone"
         )
     if "\\" in name:
-        return Complaint(f"is {quoted(name)}: it has a backslash", f"separate directories by `/`: {_mended(name)}")
+        return Complaint(f"is {quoted(name)}: it has a backslash", f"separate directories by `/`: {mended_name(name)}")
     if _DRIVE.match(name):
         return Complaint(
-            f"is {quoted(name)}: it begins with a drive letter", f"name it inside the workspace: {_mended(name)}"
+            f"is {quoted(name)}: it begins with a drive letter", f"name it inside the workspace: {mended_name(name)}"
         )
     return None
 
 
 def _check_components(name: str) -> Complaint | None:
-    if name.startswith("/"):
-        return Complaint(
-            f"is {quoted(name)}: it is absolute and leaves the workspace",
-            f"name it inside the workspace: {_mended(name)}",
-        )
+    if way_out := leaves_workspace(name):
+        return Complaint(f"is {quoted(name)}: {way_out}", f"name it inside the workspace: {mended_name(name)}")
     components = name.split("/")
-    if ".." in components:
-        return Complaint(
-            f"is {quoted(name)}: `..` leaves the workspace", f"name it inside the workspace: {_mended(name)}"
-        )
     if "." in components or "" in components:
         return Complaint(
-            f"is {quoted(name)}: it has an empty component or `.`", f"write each file in one way only: {_mended(name)}"
+            f"is {quoted(name)}: it has an empty component or `.`",
+            f"write each file in one way only: {mended_name(name)}",
+        )
+    if len(components) > _LEVELS_MAX or len(name.encode()) > _NAME_BYTES_MAX:
+        return Complaint(
+            f"has {len(components)} levels and {len(name.encode())} bytes",
+            f"keep it within {_LEVELS_MAX} levels and {_NAME_BYTES_MAX} bytes",
         )
     longest = max(components, key=lambda component: len(component.encode()))
     if len(longest.encode()) > _COMPONENT_BYTES_MAX:
@@ -58,7 +60,14 @@ def _check_components(name: str) -> Complaint | None:
     return None
 
 
-def _mended(name: str) -> str:
+def leaves_workspace(path: str) -> str:
+    """How `path`, relative to the workspace, leaves it, in words; empty when it stays inside."""
+    if path.startswith("/"):
+        return "it is absolute and leaves the workspace"
+    return "`..` leaves the workspace" if ".." in path.split("/") else ""
+
+
+def mended_name(name: str) -> str:
     """Return the nearest name that stays inside, quoted."""
     parts = [part for part in re.split(r"[/\\]", _DRIVE.sub("", name)) if part not in {"", ".", ".."}]
     return quoted("/".join(parts) or "test_file")

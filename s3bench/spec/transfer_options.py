@@ -1,4 +1,4 @@
-"""The options of `aws s3 cp|mv|sync|rm`: how many values each takes, and a command line split accordingly.
+"""The options of `aws` and of `aws s3 cp|mv|sync|rm`: how many values each takes, and a command line split accordingly.
 
 Owns the grammar alone (aws-cli's own tables: awscli/customizations/s3/subcommands.py and awscli/data/cli.json); what an
 option means is `s3bench.spec.command`'s.
@@ -21,21 +21,34 @@ def _options(values: Values, names: str) -> dict[str, Values]:
     return {f"--{name}": values for name in names.split()}
 
 
-_KNOWN = {
+GLOBAL_OPTIONS = {
+    **_options(
+        Values.NONE,
+        "debug no-verify-ssl no-paginate no-sign-request no-cli-pager cli-auto-prompt no-cli-auto-prompt version "
+        "v2-debug",
+    ),
+    **_options(
+        Values.ONE,
+        "endpoint-url output query profile region color ca-bundle cli-read-timeout cli-connect-timeout "
+        "cli-binary-format cli-error-format",
+    ),
+}
+"""The options of `aws` itself, which may stand before the service too."""
+
+TRANSFER_OPTIONS = {
+    **GLOBAL_OPTIONS,
     **_options(
         Values.NONE,
         "recursive dryrun quiet follow-symlinks no-follow-symlinks no-guess-mime-type only-show-errors no-progress "
         "progress-multiline ignore-glacier-warnings force-glacier-transfer delete size-only exact-timestamps "
-        "no-overwrite validate-same-s3-paths debug no-verify-ssl no-paginate no-sign-request no-cli-pager "
-        "cli-auto-prompt no-cli-auto-prompt version v2-debug",
+        "no-overwrite validate-same-s3-paths",
     ),
     **_options(
         Values.ONE,
         "include exclude acl content-type sse-c-key sse-kms-key-id sse-c-copy-source-key storage-class "
         "website-redirect cache-control content-disposition content-encoding content-language source-region expires "
         "metadata metadata-directive expected-size page-size checksum-mode checksum-algorithm "
-        "progress-frequency copy-props case-conflict endpoint-url output query profile region color ca-bundle "
-        "cli-read-timeout cli-connect-timeout cli-binary-format cli-error-format",
+        "progress-frequency copy-props case-conflict",
     ),
     **_options(Values.OPTIONAL, "sse sse-c sse-c-copy-source request-payer"),
     **_options(Values.MANY, "grants"),
@@ -82,8 +95,8 @@ def split_command(command: tuple[str, ...]) -> CommandLine:
             words_at_most.append(argument)
             continue
         name, equals, value = argument.partition("=")
-        known = name in _KNOWN
-        values = (value,) if equals else _values(command[at:], _KNOWN.get(name, Values.OPTIONAL))
+        known = name in TRANSFER_OPTIONS
+        values = (value,) if equals else _values(command[at:], TRANSFER_OPTIONS.get(name, Values.OPTIONAL))
         at += 0 if equals else len(values)
         options.append(Option(name=name, values=values, known=known))
         if not known and not equals:

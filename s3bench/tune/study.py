@@ -10,13 +10,14 @@ from typing import Any
 import msgspec
 
 from s3bench.errors import BadInput
+from s3bench.results.decoding import decode
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.results.versioned import decode_versioned
 from s3bench.tune.objective import Objective
 from s3bench.tune.setting import Setting
 from s3bench.tune.workload import Workload
 
-STUDY_VERSION = 1
+STUDY_VERSION = 2
 
 
 class Search(StrEnum):
@@ -140,7 +141,7 @@ def parse_study(content: bytes, *, source: str) -> Study:
     trials = []
     for number, line in enumerate(whole[1:], start=2):
         try:
-            trials.append(msgspec.json.decode(line, type=Trial))
+            trials.append(decode(line, Trial))
         except msgspec.DecodeError as error:
             raise BadInput(f"{source}: line {number} is no trial", str(error), "remove that line") from error
     return Study(header=header, trials=tuple(trials))

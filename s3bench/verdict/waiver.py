@@ -9,6 +9,7 @@ import re
 import msgspec
 
 from s3bench.errors import BadInput
+from s3bench.results.decoding import decode
 from s3bench.verdict.exact import EXACT_BY_NAME, Difference
 from s3bench.verdict.row import Row
 
@@ -54,7 +55,7 @@ class _WaiverFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def parse_waivers(text: bytes, *, source: str) -> tuple[Waiver, ...]:
     """Parse a waiver file strictly. Raises `BadInput` with the path of what is wrong."""
     try:
-        waivers = msgspec.json.decode(text, type=_WaiverFile).waivers
+        waivers = decode(text, _WaiverFile).waivers
     except msgspec.DecodeError as error:
         raise BadInput(
             f"{source} is no waiver file", str(error), 'write {"waivers": [{"benchmark": ..., ...}]}'

@@ -12,6 +12,7 @@ from s3bench.cli.loadplan import profile_of
 from s3bench.cli.main import s3bench_command
 from s3bench.errors import BadInput
 from s3bench.load.bucket import Bucket
+from s3bench.load.capacity import Capacity
 from s3bench.load.message import Target
 from s3bench.load.profilefile import parse_profile
 from s3bench.load.session import Terms
@@ -96,6 +97,35 @@ def test_values_that_cannot_be_read_are_refused_with_an_example(arguments: tuple
     assert told in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (("--rate", "1e9", "-d", "1s"), "a rate of 1,000,000,000 operations a second can never be reached"),
+        ((*LIVE, "--rate", "1e9", "-d", "1s"), "a rate of 1,000,000,000 operations a second can never be reached"),
+        (("-t", "100000"), "100,000 threads need more connections than the S3 in memory can have"),
+        (("--matrix-threads", "100000"), "100,000 threads need more connections than the S3 in memory can have"),
+        (("--slo", "p99<1s", "-t", "100000"), "100,000 threads need more connections than the S3 in memory can have"),
+        (("--objects", "1000000000000"), "953674 TiB of objects do not fit into the S3 in memory"),
+        ((*LIVE, "--operation", "get", "--objects", "1000000000000"), "of memory, and this machine has"),
+        ((*LIVE, "--objects", "3000000000", "--keys", "zipf"), "--objects has more than the 2,147,483,647"),
+        ((*LIVE, "--workers", "1024", "-t", "2000"), "1,024 workers need about 72.0 GiB of memory"),
+    ],
+)  # fmt: skip
+def test_what_no_machine_can_do_is_refused_with_a_reason(
+    arguments: tuple[str, ...], what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = Capacity(descriptors=20_000, ports=28_000, memory_bytes=16 * 1024**3)
+    monkeypatch.setattr("s3bench.cli.loadoutput.capacity_of", lambda _: small)
+    error = refusal(*arguments)
+    assert what in error.what
+    assert error.fix
+
+
+def test_a_profile_that_no_machine_can_do_is_refused_like_its_options(tmp_path: Path) -> None:
+    (tmp_path / "profile.yaml").write_text("operation: head\nrate: 1e9\nthreads: 4\n", encoding="utf-8")
+    assert "can never be reached" in refusal(tmp_path / "profile.yaml").what
+
+
 # Files that are there already.
 
 
@@ -143,7 +173,7 @@ def test_secrets_do_not_get_into_the_document(monkeypatch: pytest.MonkeyPatch) -
     secret = "very-secret-0123456789"
     monkeypatch.setattr("sys.argv", ["s3bench", "load", "-a", "key", "-s", secret, f"--secret-key={secret}"])
     url = f"http://user:{secret}@127.0.0.1:9"
-    out = output(endpoint_urls=(url,), bucket="data", access_key="key", secret_key=secret)
+    out = output(endpoint_urls=("http://127.0.0.1:9",), bucket="data", access_key="key", secret_key=secret)
     out.begins(site(url), Terms(run="0123456789ab", workers=1, seed=5))
     assert secret not in repr(out.document)
     assert (out.document.options["run"], out.document.options["seed"]) == ("0123456789ab", 5)

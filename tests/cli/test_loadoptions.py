@@ -232,12 +232,12 @@ def test_a_number_of_operations_ends_a_phase_without_a_duration() -> None:
 
 def test_every_option_of_the_manner_and_the_payload_reaches_the_profile() -> None:
     profile = plan_of(
-        f"{LIVE} --disable-keepalive --sign-payload --checksum --no-verify --retries 2 --timeout 3s "
+        f"{LIVE} --disable-keepalive --sign-payload --checksum --no-verify --retries 2 --timeout 3s --idle-timeout 2s "
         "--connect-timeout 400ms --payload random --compressible 2 --layout worker -l 4 --max-error-rate 1%"
     ).profile
     manner = profile.manner
     assert (manner.keep_alive, manner.signs_payload, manner.checksum, manner.verify) == (False, True, True, False)
-    assert (manner.retries, manner.timeout_s, manner.connect_timeout_s) == (2, 3.0, 0.4)
+    assert (manner.retries, manner.timeout_s, manner.idle_timeout_s, manner.connect_timeout_s) == (2, 3.0, 2.0, 0.4)
     assert (profile.payload.kind, profile.payload.compressible) == (PayloadKind.RANDOM, 2.0)
     assert (profile.layout, profile.loops, profile.max_error_rate) == (Layout.WORKER, 4, 0.01)
 

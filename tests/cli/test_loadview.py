@@ -53,6 +53,11 @@ def test_a_second_is_a_line_in_a_pipe() -> None:
     )
 
 
+def test_threads_that_pause_are_told_apart_from_operations_in_flight() -> None:
+    paused = replace(STANDING, in_flight=0.2, pausing=15.8)
+    assert "; 0.2 in flight; 15.8 pausing after a failed connection; 3 waiting; " in standing_line(paused)
+
+
 def test_progress_is_time_or_operations_or_both() -> None:
     counted = replace(STANDING, duration_s=None, operations_total=200_000, is_warmup=True)
     assert standing_line(counted).startswith("mixed 12 s, 150,000 of 200,000 operations (warming up); ")

@@ -21,8 +21,7 @@ def s3bench(*arguments: str, cwd: Path | None = None) -> Finished:
 def test_it_is_the_same_in_this_process_and_in_its_own(here: Here, tmp_path: Path) -> None:
     for arguments in (("run", "--client", "cli-ctr"), ("load", "--help")):
         mine, own = here(*arguments), s3bench(*arguments, cwd=tmp_path)
-        assert (mine.returncode, mine.stderr) == (own.returncode, own.stderr)
-        assert mine.stdout.replace("s3bench ", "-c ") == own.stdout.replace("s3bench ", "-c ")
+        assert (mine.returncode, mine.stdout, mine.stderr) == (own.returncode, own.stdout, own.stderr)
 
 
 def test_help_names_every_command_and_every_exit_code(here: Here) -> None:

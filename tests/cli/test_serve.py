@@ -282,6 +282,22 @@ class TestLog:
         assert 'AWS_SECRET_ACCESS_KEY="$S3BENCH_SECRET_KEY"' in err
 
 
+class TestDataDirectory:
+    def test_links_are_not_served_and_told_even_without_a_log(self, serve: Serve, tmp_path: Path) -> None:
+        (tmp_path / "outside").mkdir()
+        (tmp_path / "outside" / "secret").write_bytes(b"not to be served")
+        (tmp_path / "data" / "bucket").mkdir(parents=True)
+        (tmp_path / "data" / "bucket" / "file").write_bytes(b"served")
+        (tmp_path / "data" / "x").symlink_to(tmp_path / "outside")
+        (tmp_path / "data" / "bucket" / "x").symlink_to(tmp_path / "outside")
+        with serve("--data-dir", "data", "--log", "none") as serving:
+            assert serving.get("/bucket/file") == (200, b"served")
+            assert [serving.get(target)[0] for target in ("/x/secret", "/bucket/x/secret")] == [404, 404]
+            err = serving.stop()[2]
+        assert "s3bench: warning: skipped x: symbolic links are not followed" in err
+        assert "s3bench: warning: skipped bucket/x: symbolic links are not followed" in err
+
+
 class TestTerminal:
     def test_counters_stand_below_the_log(self, tmp_path: Path, private: dict[str, str]) -> None:
         ours, theirs = pty.openpty()

@@ -73,7 +73,10 @@ def test_predictions_are_of_another_size_number_or_machine() -> None:
         ("upload --size 1GiB", "needs one network"),
         (f"{PLAIN} --endpoint-url http://127.0.0.1:9 --bucket b", "needs one network"),
         ("upload --size 1GiB --endpoint-url http://127.0.0.1:9", "--endpoint-url and --bucket go together"),
-        ("upload --size 1GiB --endpoint-url http://me:secret@127.0.0.1:9 --bucket b", "holds credentials"),
+        (
+            "upload --size 1GiB --endpoint-url http://me:secret@127.0.0.1:9 --bucket b",
+            "holds a user name or a password",
+        ),
         ("upload --size 1GiB --endpoint-url http://127.0.0.1:9 --bucket b --tls", "--tls"),
         (f"{PLAIN} --bucket b", "--endpoint-url and --bucket go together"),
         ("upload --size much --network ec2:c5.large", "--size"),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s3bench.clients.awsconfig import block_settings, has_key, with_s3_settings, with_section
+from s3bench.clients.awsconfig import block_settings, with_s3_settings, with_section
 
 REFERENCE = "[default]\ns3 =\n preferred_transfer_client = crt"
 
@@ -70,8 +70,6 @@ def test_a_section_is_added_once_and_extended_after() -> None:
     text = with_section("[default]", "plugins", {"probe": "module"})
     assert text == "[default]\n[plugins]\nprobe = module\n"
     assert with_section(text, "plugins", {"other": "x"}) == "[default]\n[plugins]\nother = x\nprobe = module\n"
-    assert has_key(text, "plugins", "probe")
-    assert not has_key(text, "plugins", "cli_legacy_plugin_path")
 
 
 KEYS = st.sampled_from(["preferred_transfer_client", "multipart_chunksize", "max_concurrent_requests", "io_chunksize"])

@@ -97,13 +97,6 @@ def test_without_a_probe_file_nothing_of_ours_runs_in_the_client() -> None:
     assert "PYTHONPATH" not in invoke(client("cli-classic", "1.46.2"), sandbox=BARE).env
 
 
-def test_a_plug_in_path_of_the_definition_stays() -> None:
-    config = "[default]\n[plugins]\ncli_legacy_plugin_path = /mine\nmine = module\n"
-    text = invoke(client("cli-classic"), config=config).config_text
-    assert "cli_legacy_plugin_path = /mine" in text
-    assert "s3bench" not in text
-
-
 def test_nothing_of_the_user_reaches_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
         "AWS_ACCESS_KEY_ID": "own", "AWS_SECRET_ACCESS_KEY": "own", "AWS_SESSION_TOKEN": "own", "AWS_PROFILE": "own",

@@ -1,5 +1,6 @@
 """The store: versions are there whole or not at all, whoever else installs at the same time."""
 
+import json
 import os
 import subprocess
 import sys
@@ -72,7 +73,18 @@ def test_a_fact_is_found_again_only_when_its_stamp_changed(store: Store) -> None
     assert store.remembered("key", [2], lambda: next(answers)) == "b"
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{broken", "null"])
+def test_facts_about_files_that_are_gone_are_forgotten_and_others_are_kept(store: Store, tmp_path: Path) -> None:
+    gone, there = tmp_path / "gone", tmp_path / "there"
+    for file in (gone, there):
+        file.touch()
+        store.remembered(f"version {file}", [], lambda: "1.0", file=file)
+    store.remembered("package", [], lambda: "2.0")
+    gone.unlink()
+    store.remembered("another", [], lambda: "3.0")
+    assert set(json.loads((store.root / "facts.json").read_text())) == {f"version {there}", "package", "another"}
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{broken", "null", '{"key": 1}', '{"key": {}}', "[" * 100_000])
 def test_a_damaged_memory_is_begun_anew(content: str, store: Store) -> None:
     store.root.mkdir(parents=True)
     (store.root / "facts.json").write_text(content)

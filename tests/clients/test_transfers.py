@@ -61,16 +61,21 @@ class Notes:
 
 
 def perform(command: str, objects: dict[str, tuple[int, float]] | None = None) -> list[str]:
+    backend = Notes(objects)
+    run(asked(command), backend)
+    assert backend.notes.pop() == "end"
+    return backend.notes
+
+
+def asked(command: str) -> dict[str, Any]:
     import json  # noqa: PLC0415 (the way the command takes to the driver)
 
     transfer = parse_transfer(("s3", *command.split()))
     assert transfer is not None
     found = FoundClient(kind=ClientKind.CRT_PYTHON, version="1", executable=Path("/python"))
     request = driver_command(found, transfer, EndpointFacts(url="http://x"), {}, region="r")[2]
-    backend = Notes(objects)
-    run(json.loads(request)["command"], backend)
-    assert backend.notes.pop() == "end"
-    return backend.notes
+    decoded: dict[str, Any] = json.loads(request)["command"]
+    return decoded
 
 
 @pytest.fixture(autouse=True)
@@ -111,6 +116,14 @@ def test_a_prefix_is_listed_and_folders_made_by_hand_are_left(work: Path) -> Non
     assert (work / "out" / "a").stat().st_mtime == 2000
 
 
+def test_a_key_that_leads_out_of_the_destination_is_not_downloaded() -> None:
+    objects = {"p/../x": (1, 1.0), "p/a/../../x": (1, 1.0), "p/..": (1, 1.0), "p//abs": (1, 1.0), "p/a/../b": (1, 1.0)}
+    assert perform("cp s3://b/p out --recursive", objects) == [
+        "list b p/", "download b p//abs out/abs 1", "download b p/a/../b out/a/../b 1"
+    ]  # fmt: skip
+    assert perform("rm s3://b/p --recursive", objects) == ["list b p/", *(f"delete b {key}" for key in sorted(objects))]
+
+
 def test_a_move_removes_its_source_when_all_is_there(work: Path) -> None:
     assert perform("mv file s3://b/key") == ["upload file b key"]
     assert not (work / "file").exists()
@@ -140,6 +153,19 @@ def test_a_removal_asks_for_one_deletion_a_key() -> None:
     assert perform("rm s3://b/pre --recursive", {"pre/a": (1, 1.0), "pre/b": (1, 1.0)}) == [
         "list b pre/", "delete b pre/a", "delete b pre/b"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["rm s3://b/pre --recursive", "mv s3://b/pre s3://b/other --recursive"])
+def test_nothing_outside_the_prefix_is_removed_where_a_server_lists_it(command: str) -> None:
+    class Lying(Notes):
+        def list(self, bucket: str, prefix: str) -> Iterator[Object]:
+            yield from super().list(bucket, prefix)
+            yield Object("other", "other", 1, 1.0, "etag")
+
+    backend = Lying()
+    with pytest.raises(ValueError, match="begin with 'pre/' and lists 'other'"):
+        run(asked(command), backend)
+    assert backend.notes == ["list b pre/", "end"]
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,8 @@ class SimulatedNode:
         match question:
             case "facts":
                 usual = {"protocol": PROTOCOL, "s3bench": s3bench.__version__, "python": "3.11.7", "cores": 4}
-                return {**usual, "machine": {}, "niceness": 0, "warnings": (), **self.facts}
+                capacity = {"descriptors": 20_000, "ports": None, "memory_bytes": None}
+                return {**usual, "machine": {}, "capacity": capacity, "niceness": 0, "warnings": (), **self.facts}
             case "clock":
                 clock.now_ns += self.there_ns
                 told = clock.now_ns + self.offset_ns, clock.now_ns + self.wall_offset_ns

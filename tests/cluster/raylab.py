@@ -137,15 +137,24 @@ class RayNode:
         ]
         command += [*arguments, f"--node-ip-address={place.address}"]
         command += ["--disable-usage-stats", "--object-store-memory=80000000"]
-        self._process = subprocess.Popen(
-            command,
+        self._command = command
+        self._process = self._started()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        self._children: list[psutil.Process] = []
+        return subprocess.Popen(
+            self._command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env={**os.environ, **_ENVIRONMENT},
             start_new_session=True,
         )
-        self._children: list[psutil.Process] = []
+
+    def restart(self) -> None:
+        """Stop what is left of it and start it again."""
+        self.stop()
+        self._process = self._started()
 
     def kill_raylet(self) -> None:
         """End it as a crash of the machine's Ray would."""
@@ -187,6 +196,17 @@ class RayLab:
     def _add(self, place: Place, *arguments: str) -> None:
         self.nodes.append(RayNode(place, *arguments))
         self._stack.callback(self.nodes[-1].stop)
+
+    @contextmanager
+    def node_lost(self, index: int) -> Iterator[None]:
+        """Kill the raylet of a node; start it again when the context ends, so that later tests find all nodes."""
+        self.nodes[index].kill_raylet()
+        try:
+            yield
+        finally:
+            _wait(lambda: _alive(self._head) == len(self.nodes) - 1)
+            self.nodes[index].restart()
+            _wait(lambda: _alive(self._head) == len(self.nodes))
 
     def load(self, *arguments: str, cluster: str = "auto") -> subprocess.Popen[bytes]:
         """Start `s3bench load --cluster`; whoever starts it waits for it."""

@@ -53,3 +53,9 @@ def test_a_node_whose_process_did_not_start_is_told_with_the_reason(monkeypatch:
     with pytest.raises(BadInput, match="node-1 could not start") as raised:
         mustered({})
     assert "No module named 's3bench'" in raised.value.why
+
+
+def test_what_a_node_can_carry_is_known_before_anything_runs() -> None:
+    few = {"descriptors": 64, "ports": None, "memory_bytes": None}
+    first, second = mustered({}, {"capacity": few}).nodes
+    assert (first.capacity.descriptors, second.capacity.descriptors) == (20_000, 64)

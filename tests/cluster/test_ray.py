@@ -190,6 +190,14 @@ def test_a_driver_that_is_stopped_leaves_no_load_a_second_later_either(run: Star
     assert "the driver was not heard of" in said
 
 
+def test_a_run_right_after_another_finds_all_nodes_again(run: Start) -> None:
+    for _ in range(2):
+        running = run(*PUTS, "--operations", "200")
+        code, said = running.ended()
+        assert code == ExitCode.DONE, said
+        assert len(running.cluster["nodes"]) == NODES
+
+
 def test_more_nodes_than_there_are_are_refused(run: Start) -> None:
     code, said = run(*PUTS, "-d", "1s", "--nodes", "3").ended()
     assert code == ExitCode.BAD_INPUT
@@ -202,8 +210,12 @@ def test_a_node_that_is_lost_is_an_error_and_the_other_ones_data_are_whole(
     running = run(*PUTS, "-d", "6s")
     running.wait_for_load()
     time.sleep(1.5)  # some seconds are told
-    lab[0].nodes[1].kill_raylet()
-    code, said = running.ended()
+    with lab[0].node_lost(1):
+        code, said = running.ended()
+        refused, why = run(*PUTS, "-d", "1s", "--nodes", "2").ended()
+    assert refused == ExitCode.BAD_INPUT
+    assert "the cluster has 1 node with a core for us, and --nodes asks for 2" in why
+    assert "Ray lost 1 other node" in why
     assert code == ExitCode.CLIENT_FAILED, said
     document = running.document
     [error] = document.results[0].errors

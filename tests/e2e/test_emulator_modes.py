@@ -1,6 +1,8 @@
 """An emulator that throws data away, and one that serves a directory."""
 
+import os
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -137,8 +139,7 @@ def test_copies_of_ranges_of_copies_can_be_read_however_often_that_was_done(plai
 def directory(tree: Path, emulators: Emulators, tmp_path: Path) -> Iterator[Bench]:
     """The tree as the bucket `tree`."""
     root = tmp_path / "root"
-    root.mkdir()
-    (root / "tree").symlink_to(tree)
+    shutil.copytree(tree, root / "tree", copy_function=os.link)
     with emulators.armed(tls=False, settings=EmulatorSettings(data_dir=str(root))) as emulator:
         yield Bench(emulator, tmp_path)
 

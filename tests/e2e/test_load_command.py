@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -31,6 +32,22 @@ _LIMIT_S = 50.0
 def endpoint(emulators: Emulators) -> Iterator[EmulatorEndpoint]:
     with emulators.armed(tls=False, settings=EmulatorSettings(buckets=(BUCKET,))) as emulator:
         yield emulator
+
+
+def test_too_few_descriptors_are_told_before_anything_is_sent(environment: dict[str, str]) -> None:
+    arguments = shlex.join([*COMMAND, "load", "--workers", "2", "-t", "100", "--operation", "get", "-d", "1s"])
+    ended = subprocess.run(
+        ["/bin/sh", "-c", f"ulimit -n 64; exec {arguments}"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=_LIMIT_S,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert "100 threads need more connections than the S3 in memory can have" in ended.stderr
+    assert "ulimit -n" in ended.stderr
 
 
 def keys_in(endpoint: EmulatorEndpoint, directory: Path) -> str:

@@ -52,6 +52,7 @@ class Outcome:
                 old.retried + loss.retried,
                 old.lost_ns + loss.lost_ns,
                 old.body_bytes + loss.body_bytes,
+                old.paused_ns + loss.paused_ns,
             )
         return found
 

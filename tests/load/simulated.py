@@ -1,7 +1,7 @@
 """A phase whose operations are known one by one, told as workers tell it, for tests of what is made of it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from s3bench.load.message import Ended
@@ -10,6 +10,7 @@ from s3bench.load.tally import Loss, Stream, Tally
 from s3bench.results.histogram import Histogram
 
 NS = 1_000_000_000
+SLOT_NS = NS // 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +79,19 @@ def _tally(operations: Sequence[Operation], *, worker: int, second: int, until_n
         cpu_ns=(until_ns - from_ns) // 4,
         wait_ns=(until_ns - from_ns) // 2,
         connects=1 if second == 0 else 0,
+        served=_slots((each.end_ns, each.end_ns + 1) for each in ended if not each.label) >> 10 * second,
+        failed=_slots((each.end_ns, each.end_ns + 1) for each in ended if each.label) >> 10 * second,
+        wanted=_slots(spans) >> 10 * second,
     )
+
+
+def _slots(spans: Iterable[tuple[int, int]]) -> int:
+    """A bit for each tenth of a second of the phase that one of the spans touches."""
+    bits = 0
+    for start_ns, end_ns in spans:
+        if end_ns > start_ns:
+            bits |= (1 << -(-end_ns // SLOT_NS)) - (1 << start_ns // SLOT_NS)
+    return bits
 
 
 def _stream(job: int, kind: Kind, ended: Sequence[Operation], clock: float) -> Stream:

@@ -35,6 +35,21 @@ def test_a_busy_generator_is_the_limit_and_its_figures_are_its_own(signs: Signs,
     assert "these figures are its own, add --workers" in found.warning
 
 
+def test_a_worker_that_other_programs_keep_from_its_core_is_told_apart_from_a_busy_one() -> None:
+    starved = replace(EASY, cpu_share=0.4, wait_share=0.02, run_delay_share=0.55)
+    found = find(starved, LOOPBACK)
+    assert found.limit is Limit.OTHER_PROGRAMS
+    assert "waited for a core for 55% of the time" in found.warning
+    assert "--workers than cores" in found.warning
+    assert find(replace(starved, wait_share=0.5), LOOPBACK).limit is Limit.OTHER_PROGRAMS  # waiting has the delay in it
+    assert find(replace(EASY, cpu_share=0.75, run_delay_share=0.15), LOOPBACK).limit is Limit.OTHER_PROGRAMS
+    busy = replace(starved, cpu_share=0.95, run_delay_share=0.04)
+    assert find(busy, LOOPBACK).limit is Limit.CLIENT
+    assert find(replace(busy, run_delay_share=0.2), LOOPBACK).limit is Limit.CLIENT  # another worker's delay
+    assert find(replace(EASY, run_delay_share=0.3), LOOPBACK).limit is Limit.NONE
+    assert find(replace(starved, run_delay_share=None), LOOPBACK).limit is Limit.CLIENT
+
+
 def test_just_below_its_limits_the_generator_is_not_blamed() -> None:
     signs = replace(EASY, cpu_share=0.89, wait_share=0.05, ended_per_s=799)
     assert find(signs, Yardsticks(ceiling=1000)).limit is Limit.NONE

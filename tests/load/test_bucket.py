@@ -3,7 +3,6 @@ from pathlib import Path
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError
 
 from s3bench.clients.environment import FAKE_CREDENTIALS
 from s3bench.errors import BadInput
@@ -12,7 +11,8 @@ from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 
 RUN = "0123456789ab"
-OURS = (f"s3bench/{RUN}/00c0ffee/00000000", f"s3bench/{RUN}/00c0ffee/w1/00000007", f"s3bench/{RUN}/123456789")
+ROOT = f"s3bench/{RUN}/00c0ffee/"
+OURS = (f"{ROOT}00000000", f"{ROOT}w1/00000007", f"{ROOT}123456789")
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +74,9 @@ def test_a_run_is_removed_with_its_uploads_and_nothing_else(bucket: Bucket, clie
 def test_more_objects_than_one_request_can_delete_are_removed(
     bucket: Bucket, client: "boto3.client", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("s3bench.load.bucket._DELETE_KEYS_MAX", 10)
+    monkeypatch.setattr("s3bench.run.prefix.DELETE_KEYS_MAX", 10)
     for number in range(25):
-        client.put_object(Bucket="mine", Key=f"s3bench/{RUN}/{number:08d}", Body=b"")
+        client.put_object(Bucket="mine", Key=f"{ROOT}{number:08d}", Body=b"")
     assert bucket.remove_run(RUN).objects == 25
     assert keys_of(client) == []
 
@@ -101,48 +101,14 @@ def test_runs_have_names_of_their_own() -> None:
 
 
 def test_a_data_set_is_as_long_as_it_has_no_gap(bucket: Bucket, client: "boto3.client") -> None:
-    root = f"s3bench/{RUN}/00c0ffee/"
     for name in ("00000000", "w1/00000001", "00000002", "00000004", "note"):
-        client.put_object(Bucket="mine", Key=root + name, Body=b"")
-    assert bucket.gapless(root) == 3
+        client.put_object(Bucket="mine", Key=ROOT + name, Body=b"")
+    assert bucket.gapless(ROOT) == 3
     assert bucket.gapless("s3bench/none/") == 0
 
 
 def test_of_a_run_that_is_used_again_only_new_objects_are_removed(bucket: Bucket, client: "boto3.client") -> None:
     for number in (0, 7, 1 << 40):
-        client.put_object(Bucket="mine", Key=f"s3bench/{RUN}/{number:08d}", Body=b"")
+        client.put_object(Bucket="mine", Key=f"{ROOT}{number:08d}", Body=b"")
     assert bucket.remove_run(RUN, first_number=1 << 40).objects == 1
-    assert keys_of(client) == [f"s3bench/{RUN}/00000000", f"s3bench/{RUN}/00000007"]
-
-
-class WithoutUploads:
-    """A client of a bucket with one object of ours, whose list of uploads is answered by an error."""
-
-    def __init__(self, code: str) -> None:
-        self.deleted: list[str] = []
-        self._code = code
-
-    def get_paginator(self, name: str) -> "WithoutUploads":
-        self._name = name
-        return self
-
-    def paginate(self, **_: str) -> Iterator[dict[str, list[dict[str, str]]]]:
-        if self._name == "list_multipart_uploads":
-            raise ClientError({"Error": {"Code": self._code}}, "ListMultipartUploads")
-        yield {"Contents": [{"Key": OURS[0]}]}
-
-    def delete_objects(self, **given: object) -> dict[str, object]:
-        self.deleted.append(str(given["Bucket"]))
-        return {}
-
-
-@pytest.mark.parametrize("code", ["NoSuchUpload", "NotImplemented"])
-def test_a_server_that_has_no_list_of_uploads_has_none(code: str) -> None:
-    client = WithoutUploads(code)
-    assert str(Bucket(client, "mine").remove_run(RUN)) == "removed 1 objects"
-    assert client.deleted == ["mine"]
-
-
-def test_a_list_of_uploads_that_is_refused_is_no_clean_bucket() -> None:
-    with pytest.raises(ClientError, match="AccessDenied"):
-        Bucket(WithoutUploads("AccessDenied"), "mine").remove_run(RUN)
+    assert keys_of(client) == [f"{ROOT}00000000", f"{ROOT}00000007"]

@@ -310,12 +310,156 @@ def test_in_open_loop_waiting_counts_from_the_plan() -> None:
     assert outcome.law == pytest.approx(1, abs=0.05)
 
 
+PLANNED = Rate(per_s=100, arrivals=Arrivals.CONSTANT)
+
+
+def test_in_open_loop_what_is_refused_fails_when_it_is_due() -> None:
+    with Scripted(serving()) as server:
+        runner = server.runner
+    outcome = runner.run(runner.job(Kind.GET, rate=PLANNED), duration_s=1.0)
+    assert {label: loss.count for label, loss in outcome.losses.items()} == {Fault.REFUSED: 100}
+    assert (outcome.ended.waiting, max(tally.waiting_max for tally in outcome.tallies) < 10) == (0, True)
+
+
+def test_in_open_loop_a_retry_holds_no_thread_while_it_waits() -> None:
+    with Scripted(serving()) as server:
+        runner = server.runner
+    manner = Manner(verify=False, retries=1, backoff_s=0.3)
+    outcome = runner.run(runner.job(Kind.GET, rate=PLANNED), duration_s=1.0, manner=manner)
+    loss = outcome.losses[Fault.REFUSED]
+    assert (loss.retried, outcome.ended.waiting) == (100, 0)
+    assert loss.count - loss.retried == pytest.approx(70, abs=3), "those whose second attempt was due before the end"
+    assert outcome.failed + outcome.ended.unfinished == 100
+    assert outcome.ended.oldest_ns == pytest.approx(300_000_000, rel=0.2)
+
+
+def test_in_open_loop_a_retry_ends_well_and_counts_from_the_plan() -> None:
+    with Scripted(failing(3)) as server:
+        manner = Manner(verify=False, retries=2, backoff_s=0.05)
+        outcome = server.runner.run(
+            server.runner.job(Kind.GET, operations=20, rate=PLANNED), manner=manner, duration_s=5
+        )
+    assert (outcome.operations(), outcome.losses["503"].retried, outcome.failed) == (20, 3, 0)
+    assert outcome.response().max_ns >= 50_000_000 > outcome.service().max_ns
+    assert outcome.law == pytest.approx(1, abs=0.05)
+
+
+def test_in_open_loop_an_upload_goes_on_with_the_part_that_failed() -> None:
+    failed = itertools.count()
+
+    def script(sock: socket.socket, number: int) -> None:
+        while True:
+            request = request_on(sock)
+            if request.startswith(b"POST") and b"uploads" in request.partition(b" HTTP")[0]:
+                sock.sendall(response(b"<UploadId>one</UploadId>"))
+            elif b"partNumber=2" in request and next(failed) == 0:
+                sock.sendall(response(b"no", "503 Slow Down"))
+            else:
+                sock.sendall(response(b"", "200 OK", 'ETag: "1"'))
+
+    with Scripted(script) as server:
+        job = server.runner.job(
+            Kind.MULTIPART, sizes=fixed(2000), part_bytes=1000, operations=3, rate=PLANNED, threads=2
+        )
+        outcome = server.runner.run(job, manner=Manner(verify=False, retries=1), duration_s=5)
+    assert (outcome.operations(Kind.MULTIPART), outcome.operations(Kind.MULTIPART_PART)) == (3, 6)
+    assert (outcome.losses["503"].count, outcome.failed, outcome.ended.written) == (1, 0, (3,))
+
+
+def test_in_open_loop_what_waits_too_long_for_a_thread_fails_and_says_so() -> None:
+    """A server that takes requests and never answers: both threads are held until each of them times out."""
+    never = threading.Event()
+
+    def script(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        never.wait(LIMIT_S)
+
+    with Scripted(script) as server:
+        job = server.runner.job(Kind.PUT, rate=PLANNED, threads=2)
+        outcome = server.runner.run(job, manner=Manner(verify=False, timeout_s=0.2), duration_s=1.0)
+        never.set()
+    held, waited = outcome.losses[Fault.TIMEOUT], outcome.losses[Fault.NO_THREAD]
+    assert 6 <= held.count <= 10
+    assert (waited.retried, waited.lost_ns, waited.body_bytes) == (0, 0, 0)
+    assert held.count + waited.count + outcome.ended.unfinished + outcome.ended.waiting == 100
+    assert outcome.ended.waiting <= 22, "no operation waits for longer than the limit"
+    assert outcome.ended.oldest_ns <= 450_000_000
+    assert outcome.ended.written == (0,)
+
+
+def test_in_open_loop_thousands_that_are_due_can_fail_at_once() -> None:
+    """A connection to a broadcast address fails before connect(2) returns: each ends before the next one begins."""
+    target = Target(addresses=(("255.255.255.255", 9),), hosts=("nowhere",), bucket=BUCKET)
+    runner = Runner(target=target, manner=Manner(verify=False))
+    rate = Rate(per_s=1e7, arrivals=Arrivals.CONSTANT)
+    outcome = runner.run(runner.job(Kind.GET, operations=5000, rate=rate), duration_s=20)
+    assert {label: loss.count for label, loss in outcome.losses.items()} == {Fault.UNREACHABLE: 5000}
+
+
+def test_what_found_no_free_thread_takes_no_object() -> None:
+    never = threading.Event()
+
+    def script(sock: socket.socket, number: int) -> None:
+        while True:
+            request_on(sock)
+            for byte in response():
+                sock.sendall(bytes((byte,)))
+                never.wait(0.01)
+
+    with Scripted(script) as server:
+        job = server.runner.job(Kind.PUT, Kind.HEAD, rate=PLANNED, operations=70)
+        outcome = server.runner.run(job, manner=Manner(verify=False, idle_timeout_s=0.1), duration_s=5)
+    assert set(outcome.losses) == {Fault.NO_THREAD}
+    assert outcome.operations() + outcome.failed == 70
+    assert outcome.ended.written == (outcome.operations(Kind.PUT),)
+    kinds = {stream.kind for tally in outcome.tallies for stream in tally.streams if stream.losses}
+    assert kinds == {Kind.PUT, Kind.HEAD}
+
+
+def test_a_plan_far_beyond_what_can_be_done_fails_for_want_of_threads_and_goes_on() -> None:
+    with Scripted(serving()) as server:
+        job = server.runner.job(Kind.GET, rate=Rate(per_s=3e5, arrivals=Arrivals.CONSTANT))
+        outcome = server.runner.run(job, manner=Manner(verify=False, timeout_s=0.2), duration_s=2)
+    assert outcome.ended.elapsed_ns == 2 * 10**9
+    assert sum(stream.operations for stream in outcome.tallies[1].streams) > 100
+    assert outcome.operations() + outcome.failed + outcome.ended.unfinished + outcome.ended.waiting == 600_000
+
+
+def test_in_closed_loop_pauses_are_neither_in_flight_nor_lost() -> None:
+    with Scripted(serving()) as server:
+        runner = server.runner
+    outcome = runner.run(runner.job(Kind.GET, threads=4), duration_s=1.0)
+    loss = outcome.losses[Fault.REFUSED]
+    assert 4 <= loss.count < 100
+    assert outcome.tallies[0].paused_ns == pytest.approx(4e9, rel=0.1)
+    assert loss.paused_ns == pytest.approx(4e9, rel=0.3), "but for the last pauses, which the end cuts"
+    assert outcome.tallies[0].in_flight_ns < 0.1e9
+    assert (outcome.tallies[0].served, outcome.tallies[0].wanted) == (0, 1023)
+
+
+def test_tenths_of_a_second_show_when_requests_succeeded_and_failed() -> None:
+    with Scripted(failing(1)) as server:
+        job = server.runner.job(Kind.GET, operations=3, rate=Rate(per_s=5, arrivals=Arrivals.CONSTANT))
+        outcome = server.runner.run(job, duration_s=1.0)
+    (tally,) = outcome.tallies
+    assert (tally.failed, tally.served.bit_count(), tally.served & 1) == (1, 2, 0)
+
+
 def test_in_open_loop_a_fast_server_is_asked_as_planned() -> None:
     with Scripted(serving()) as server:
         job = server.runner.job(Kind.GET, rate=Rate(per_s=100, arrivals=Arrivals.CONSTANT), threads=8)
         outcome = server.runner.run(job, duration_s=1.0)
     assert 95 <= outcome.operations() <= 100
     assert (outcome.response().mean_ns or 0) < 50e6
+
+
+def test_a_plan_far_beyond_what_can_be_done_ends_at_its_time_and_tells_what_was_not_begun() -> None:
+    with Scripted(serving()) as server:
+        job = server.runner.job(Kind.GET, rate=Rate(per_s=1e8, arrivals=Arrivals.CONSTANT))
+        outcome = server.runner.run(job, duration_s=0.3)
+    assert outcome.ended.elapsed_ns == 300_000_000
+    assert outcome.operations() + outcome.ended.unfinished + outcome.ended.waiting == 30_000_000
+    assert outcome.operations()
 
 
 def test_a_ramp_starts_threads_one_after_the_other() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from s3bench.load.operation import Fault, Kind
-from s3bench.load.profile import Manner
+from s3bench.load.profile import Arrivals, Manner, Rate
 from s3bench.load.sizes import fixed
 from tests.load.phases import LIMIT_S, Script, Scripted, answers, request_on, response
 
@@ -191,6 +191,156 @@ def test_bodies_need_not_be_read() -> None:
         assert outcome.operations() == 2
         assert server.accepted == 2
         assert outcome.bytes_down() < 3_000_000
+
+
+STRAY = b"bytes that belong to no answer"
+HEAD_OF_1000 = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
+
+SURPLUS_CASES = pytest.mark.parametrize(
+    ("kind", "answer"),
+    [
+        (Kind.GET, response(b"x" * 1000)),
+        (Kind.GET, response(b"x" * 3_000_000)),
+        (Kind.GET, chunked(b"x" * 1000)),
+        (Kind.HEAD, HEAD_OF_1000),
+        (Kind.PUT, response()),
+        (Kind.DELETE, b"HTTP/1.1 204 No Content\r\n\r\n"),
+    ],
+    ids=["get", "large", "chunked", "head", "put", "delete"],
+)
+
+
+def misbehaving_once(first: Script, answer: bytes) -> Script:
+    """Runs `first` on the first connection, and answers well on all others."""
+    return lambda sock, number: (first if number == 0 else answers(answer))(sock, number)
+
+
+@SURPLUS_CASES
+def test_bytes_behind_an_answer_are_the_fault_of_its_request_alone(kind: Kind, answer: bytes) -> None:
+    with Scripted(misbehaving_once(answers(answer + STRAY), answer)) as server:
+        outcome = server.runner.run(server.runner.job(kind, operations=5, objects=5))
+        assert server.accepted == 2
+    assert (outcome.operations(), outcome.failed) == (4, 1)
+    assert {label: (loss.count, loss.retried) for label, loss in outcome.losses.items()} == {Fault.SURPLUS: (1, 0)}
+
+
+@SURPLUS_CASES
+def test_an_answer_that_comes_twice_is_not_taken_for_the_next_one(kind: Kind, answer: bytes) -> None:
+    def first(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        sock.sendall(answer[:-10])
+        sock.sendall(answer[-10:] + response(b"x"))  # small enough for one segment
+        request_on(sock)
+
+    with Scripted(misbehaving_once(first, answer)) as server:
+        outcome = server.runner.run(server.runner.job(kind, operations=3, objects=3))
+        assert server.accepted == 2
+    assert {label: loss.count for label, loss in outcome.losses.items()} == {Fault.SURPLUS: 1}
+
+
+@SURPLUS_CASES
+def test_bytes_that_come_later_on_an_idle_connection_are_the_fault_of_the_request_before(
+    kind: Kind, answer: bytes
+) -> None:
+    def first(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        sock.sendall(answer)
+        threading.Event().wait(0.02)  # the answer has been read by then
+        sock.sendall(STRAY)
+        request_on(sock)
+
+    with Scripted(misbehaving_once(first, answer)) as server:
+        rate = Rate(per_s=5, arrivals=Arrivals.CONSTANT)
+        outcome = server.runner.run(server.runner.job(kind, operations=4, objects=4, rate=rate), duration_s=3)
+        assert server.accepted == 2
+    assert (outcome.operations(), outcome.failed) == (3, 1)
+    assert {label: (loss.count, loss.retried) for label, loss in outcome.losses.items()} == {Fault.SURPLUS: (1, 0)}
+    assert outcome.bytes_down() % 3 == 0, "the bytes of the failed operation do not count"
+    assert outcome.law == pytest.approx(1, abs=0.05)
+
+
+@SURPLUS_CASES
+@pytest.mark.parametrize("wait_s", [0.0, 0.02])
+def test_bytes_that_meet_the_next_request_do_not_fail_it(kind: Kind, answer: bytes, wait_s: float) -> None:
+    """Its own answer follows them: so they belonged to the one before."""
+
+    def first(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        sock.sendall(answer)
+        request_on(sock)
+        sock.sendall(STRAY[: len(STRAY) if wait_s else 9])
+        threading.Event().wait(wait_s)
+        sock.sendall(STRAY + answer)
+        request_on(sock)
+
+    with Scripted(misbehaving_once(first, answer)) as server:
+        outcome = server.runner.run(server.runner.job(kind, operations=5, objects=5))
+        assert server.accepted == 2
+    assert (outcome.operations(), outcome.failed) == (4, 1)
+    assert {label: (loss.count, loss.retried) for label, loss in outcome.losses.items()} == {Fault.SURPLUS: (1, 0)}
+    assert outcome.law == pytest.approx(1, abs=0.05)
+
+
+def test_bytes_that_no_answer_follows_are_the_answer() -> None:
+    """Nothing tells them from a wrong answer to the request that was on."""
+
+    def first(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        sock.sendall(response(b"yes"))
+        request_on(sock)
+        sock.sendall(STRAY)
+
+    with Scripted(misbehaving_once(first, response(b"yes"))) as server:
+        outcome = server.runner.run(server.runner.job(Kind.GET, operations=3))
+    assert (outcome.operations(), {label: loss.count for label, loss in outcome.losses.items()}) == (
+        2,
+        {Fault.PROTOCOL: 1},
+    )
+
+
+def test_bytes_behind_an_error_are_no_second_failure() -> None:
+    def first(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        sock.sendall(response(b"yes"))
+        request_on(sock)
+        sock.sendall(response(b"no", "503 Slow Down"))
+        request_on(sock)
+        sock.sendall(STRAY + response(b"yes"))
+        request_on(sock)
+
+    with Scripted(misbehaving_once(first, response(b"yes"))) as server:
+        outcome = server.runner.run(server.runner.job(Kind.GET, operations=4))
+        assert server.accepted == 2
+    assert (outcome.operations(), outcome.failed, outcome.losses["503"].count) == (3, 1, 1)
+
+
+def test_a_wrong_body_ends_its_connection() -> None:
+    """What follows on it may be the rest of that answer, or the answer to another request."""
+    with Scripted(answers(response(b"wrong"))) as server:
+        outcome = server.runner.run(server.runner.job(Kind.GET, operations=3), manner=Manner(timeout_s=LIMIT_S))
+        assert server.accepted == 3
+    assert outcome.losses[Fault.CORRUPT].count == 3
+
+
+def dripping(sock: socket.socket, number: int) -> None:
+    request_on(sock)
+    for byte in response(b"x" * 1000):
+        sock.sendall(bytes((byte,)))
+        threading.Event().wait(0.02)
+
+
+def test_an_answer_that_drips_takes_too_long_as_a_whole() -> None:
+    label, _ = fault_of(dripping, manner=Manner(verify=False, timeout_s=0.3))
+    assert label == Fault.TIMEOUT
+
+
+def test_what_still_drips_at_the_end_tells_its_age() -> None:
+    with Scripted(dripping) as server:
+        outcome = server.runner.run(
+            server.runner.job(Kind.GET), duration_s=0.5, manner=Manner(verify=False, idle_timeout_s=0.3)
+        )
+    assert (outcome.operations(), outcome.losses, outcome.ended.unfinished) == (0, {}, 1)
+    assert outcome.ended.oldest_attempt_ns == outcome.ended.oldest_ns == pytest.approx(500_000_000, rel=0.1)
 
 
 def test_a_large_body_that_comes_slowly_after_a_fast_beginning_comes_whole() -> None:

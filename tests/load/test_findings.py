@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from s3bench.load.account import Account
 from s3bench.load.bottleneck import Yardsticks
-from s3bench.load.operation import Kind
+from s3bench.load.operation import Fault, Kind
 from s3bench.load.profile import Job, Rate, Share
 from s3bench.load.sizes import fixed
 from s3bench.load.tally import Loss, Stream, Tally
@@ -225,6 +225,29 @@ def test_time_that_is_lost_after_a_failure_is_no_further_failure() -> None:
     assert made.standing().failures == ()
     (failures,) = made.measure().whole.failures
     assert (failures.count, failures.retried, failures.time_lost) == (1, 1, 1.0)
+
+
+def test_operations_that_found_no_free_thread_fail_and_are_told() -> None:
+    starved = Stream(0, Kind.GET, operations=1, service=bins(MS), losses=(Loss(Fault.NO_THREAD, 3),))
+    found = told(phase(), [Tally(0, 0, NS, (starved,), in_flight_ns=MS)], ended())
+    assert (found.whole.failed, found.whole.error_rate, found.refusal) == (3, 0.75, "")
+    assert any(each.startswith("3 planned operations found no free thread") for each in found.warnings)
+
+
+def test_pauses_are_time_lost_and_no_operations_in_flight() -> None:
+    refused = Stream(0, Kind.GET, losses=(Loss("connection refused", 1, 0, MS, 0, NS // 2),))
+    load = told(phase(), [Tally(0, 0, NS, (refused,), in_flight_ns=MS, paused_ns=2 * NS)], ended()).whole
+    assert (load.failures[0].time_lost, load.in_flight, load.pausing) == (0.501, 0.001, 2.0)
+    assert load.seconds[0].pausing == 2.0
+
+
+def test_the_oldest_of_all_workers_is_told() -> None:
+    old, young = (
+        msgspec.structs.replace(ended(worker), oldest_ns=age * NS, oldest_attempt_ns=age * MS)
+        for worker, age in enumerate((8, 2))
+    )
+    load = told(phase(), [Tally(0, 0, NS), Tally(1, 0, NS)], old, young, workers=2).whole
+    assert (load.oldest, load.oldest_attempt) == (8.0, 0.008)
 
 
 def test_a_full_link_is_told_by_its_busier_direction() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from s3bench.errors import BadDefinitions, BadInput
+from s3bench.load.choice import ZIPF_OBJECTS_MAX
 from s3bench.load.defaults import MIX
 from s3bench.load.operation import MIXABLE, WRITING, Kind
 from s3bench.load.profile import (
@@ -43,6 +44,7 @@ verify: false
 retries: 3
 backoff: 100ms
 timeout: 5s
+idle_timeout: 4s
 connect_timeout: 1500ms
 workers: 4
 loops: 2
@@ -147,6 +149,7 @@ def test_every_key_reaches_the_profile() -> None:
             backoff_s=0.1,
             connect_timeout_s=1.5,
             timeout_s=5.0,
+            idle_timeout_s=4.0,
         ),
         payload=Payload(compressible=2.5),
         layout=Layout.WORKER,
@@ -337,7 +340,7 @@ def jobs(draw: st.DrawFn, *, name: str) -> Job:
         threads=draw(st.integers(1, 100_000)),
         rate=draw(st.none() | st.builds(Rate, per_s=st.floats(1e-3, 1e7), arrivals=st.sampled_from(Arrivals))),
         operations=draw(st.none() | st.integers(1, 10**12)),
-        objects=draw(st.none() | st.integers(1, 10**12)),
+        objects=draw(st.none() | st.integers(1, ZIPF_OBJECTS_MAX if keys is KeyChoice.ZIPF else 10**12)),
         keys=keys,
         zipf_exponent=draw(st.floats(0.1, 10)) if keys is KeyChoice.ZIPF else 1.0,
         range_bytes=draw(st.integers(1, sizes.size_bytes_max)) if Kind.RANGE in kinds else None,
@@ -381,7 +384,8 @@ def writtens(draw: st.DrawFn) -> Written:
                 retries=draw(st.integers(0, 100)),
                 backoff_s=draw(SECONDS),
                 connect_timeout_s=draw(SECONDS),
-                timeout_s=draw(SECONDS),
+                timeout_s=draw(st.none() | SECONDS),
+                idle_timeout_s=draw(SECONDS),
             ),
             payload=Payload(kind=kind, compressible=draw(st.floats(1, 1000)) if kind is PayloadKind.RANDOM else 1.0),
             layout=draw(st.sampled_from(Layout)),

@@ -8,7 +8,7 @@ from s3bench.load.loop import Loop
 from s3bench.load.message import Target
 from s3bench.load.operation import Kind
 from s3bench.load.profile import Manner
-from s3bench.load.recorder import SECOND_NS, Lane, Recorder
+from s3bench.load.recorder import SECOND_NS, SLOT_NS, Lane, Recorder
 from s3bench.load.tally import Loss
 from s3bench.results.histogram import Histogram
 
@@ -59,6 +59,40 @@ def test_time_lost_later_is_added_without_another_attempt() -> None:
     stream = lane.take()
     assert stream is not None
     assert stream.losses == (Loss("503", 1, 1, 13, 0), Loss("timeout", 1, 0, 1, 0))
+
+
+def test_a_success_that_turns_out_to_have_failed_is_taken_back_though_it_was_told() -> None:
+    lane = Lane(0, Kind.GET)
+    lane.quick.append(5)
+    lane.bytes_down += 7
+    told = lane.take()
+    lane.withdraw("surplus bytes", 7)
+    later = lane.take()
+    assert told is not None
+    assert later is not None
+    assert (told.operations + later.operations, told.bytes_down + later.bytes_down) == (0, 0)
+    assert later.losses == (Loss("surplus bytes", 1, 0, 0, 7),)
+    assert later.service.counts == (), "its latency was told"
+
+
+def test_a_second_has_what_its_tenths_showed_as_far_as_they_were_looked_at_in_time() -> None:
+    with Loop(TARGET, Manner(), None) as loop:
+        recorder = Recorder(loop, worker=0, start_ns=0)
+        lane = recorder.lane(0, Kind.GET)
+        lane.quick.append(5)
+        recorder.mark(SLOT_NS, is_wanted=True)
+        lane.lose("503", retried=False, lost_ns=0, body_bytes=0)
+        recorder.mark(2 * SLOT_NS, is_wanted=False)
+        recorder.mark(6 * SLOT_NS, is_wanted=True)  # the worker did not run for four tenths
+        recorder.mark(7 * SLOT_NS, is_wanted=True)
+        recorder.mark(12 * SLOT_NS, is_wanted=True)
+        loop.now_ns = 12 * SLOT_NS
+        first = recorder.flush()
+        lane.quick.append(5)
+        rest = recorder.end(12 * SLOT_NS + 1, is_wanted=True)
+    assert rest is not None
+    assert (first.served, first.failed, first.wanted) == (0b1, 0b10, 0b1000001)
+    assert (rest.served, rest.failed, rest.wanted) == (0b100, 0, 0b100)
 
 
 def test_seconds_begin_at_the_start_of_the_phase() -> None:

@@ -1,4 +1,4 @@
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
 from s3bench.load.profile import Arrivals
-from s3bench.load.schedule import planned_starts, share_of
+from s3bench.load.schedule import planned_batches, share_of
 
 S = 1_000_000_000
 
@@ -22,8 +22,8 @@ def starts(
     workers: int = 1,
     ramp_s: float = 0.0,
 ) -> list[int]:
-    planned = planned_starts(rate_per_s, arrivals, seed=seed, worker=worker, workers=workers, ramp_s=ramp_s)
-    return list(islice(planned, count))
+    batches = planned_batches(rate_per_s, arrivals, seed=seed, worker=worker, workers=workers, ramp_s=ramp_s)
+    return list(islice(chain.from_iterable(batches), count))
 
 
 def test_a_constant_rate_has_equal_gaps_from_the_start_on() -> None:
@@ -43,7 +43,7 @@ def test_workers_of_a_constant_rate_interleave_to_the_whole_rate(workers: int, r
 
 def test_a_constant_rate_does_not_drift_in_a_day() -> None:
     rate_per_s = 700.0
-    last = next(islice(planned_starts(rate_per_s, Arrivals.CONSTANT, seed=1), 3_000_000, None))
+    last = next(islice(chain.from_iterable(planned_batches(rate_per_s, Arrivals.CONSTANT, seed=1)), 3_000_000, None))
     assert last == int(3_000_000 / rate_per_s * S)
 
 
@@ -104,3 +104,13 @@ def test_shares_are_even_and_add_up(total: int, count: int) -> None:
     shares = [share_of(total, index, count) for index in range(count)]
     assert sum(shares) == total
     assert max(shares) - min(shares) <= 1
+
+
+@pytest.mark.parametrize("rate_per_s", [1e-12, 1e-300, 5e-324])
+@pytest.mark.parametrize("ramp_s", [0.0, 10.0])
+def test_starts_that_no_clock_reaches_lie_far_in_the_future(rate_per_s: float, ramp_s: float) -> None:
+    for arrivals in Arrivals:
+        planned = starts(5000, rate_per_s, arrivals, seed=1, ramp_s=ramp_s)
+        assert planned == sorted(planned)
+        assert planned[0] >= 0
+        assert planned[1] > 10**17

@@ -301,6 +301,18 @@ def serving(limit_per_s: float) -> Callable[[Begin], Iterable[Told]]:
     return answer
 
 
+def test_the_search_does_not_go_beyond_what_the_workers_can_start(
+    crews: list[FakeCrew], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("s3bench.load.session.RATE_PER_WORKER_MAX", 900.0)
+    reading = msgspec.structs.replace(phase("read", Kind.GET, operations=None), duration_s=2.0)
+    with session_of(tmp_path, reading, slo=parse_slo("errors<1%")) as session:
+        crews[0].answer = serving(1e12)
+        found = list(session.events())[-1]
+    assert isinstance(found, Found)
+    assert found.rate_per_s == 900.0
+
+
 def test_the_search_begins_below_what_a_closed_loop_reaches_and_ends_at_the_limit(
     crews: list[FakeCrew], tmp_path: Path
 ) -> None:

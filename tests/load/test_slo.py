@@ -4,8 +4,9 @@ import msgspec
 import pytest
 
 from s3bench.errors import BadInput
+from s3bench.load.operation import Fault
 from s3bench.load.slo import Outcome, Slo, Subject, parse_slo
-from s3bench.results.load import Latency, Load
+from s3bench.results.load import Failures, Latency, Load
 
 COUNT = 100_000
 
@@ -52,6 +53,20 @@ def test_a_promise_is_read_with_its_units() -> None:
         (Subject.ERRORS, "", pytest.approx(0.001)),
     ]
     assert str(slo) == "p99<50ms,ttfb.p99.9 < 20us,mean<1.5s,errors<0.1%"
+
+
+def test_operations_that_found_no_free_thread_are_no_evidence_against_the_server() -> None:
+    starved = Failures(label=Fault.NO_THREAD, count=COUNT, retried=0, time_lost=0.0, body_bytes=0)
+    known = {"response": latency(), "waiting_max": 9, "rate_planned": 2000.0, "error_rate": 0.5, "failed": COUNT}
+    verdict = parse_slo("errors<1%").holds(load(**known, failures=(starved,)))
+    assert (verdict.outcome, "add --threads" in verdict.words) == (Outcome.NO_EVIDENCE, True)
+    refused = msgspec.structs.replace(starved, label=Fault.REFUSED)
+    assert outcome("errors<1%", load(**known, failures=(refused,))) is Outcome.BROKEN
+
+
+def test_the_greatest_time_is_at_least_the_age_of_what_was_unfinished() -> None:
+    assert outcome("max<1s", load()) is Outcome.HOLDS
+    assert outcome("max<1s", load(oldest=8.0)) is Outcome.BROKEN
 
 
 def test_a_promise_without_a_word_on_errors_allows_one_in_a_thousand() -> None:
@@ -131,7 +146,11 @@ def test_nothing_that_ended_shows_nothing() -> None:
 
 
 def test_a_promise_broken_by_the_generator_is_no_evidence() -> None:
-    for bottleneck, words in (("client", "itself was the bottleneck"), ("connections", "too few threads")):
+    for bottleneck, words in (
+        ("client", "itself was the bottleneck"),
+        ("other programs", "other programs took the cores"),
+        ("connections", "too few threads"),
+    ):
         verdict = parse_slo("p99<10ms").holds(load(bottleneck=bottleneck))
         assert verdict.outcome is Outcome.NO_EVIDENCE
         assert words in verdict.words

@@ -87,6 +87,11 @@ def test_the_run_of_writes_in_the_readme_has_as_many_operations_as_it_queued() -
     assert [job.sizes.slots for job in phase.jobs] == [(MIB,), (4 * MIB,)]
 
 
+def test_objects_that_s3_cannot_have_are_refused() -> None:
+    with pytest.raises(BadDefinitions, match="S3 has no objects above 5 TiB; write 5TiB or less"):
+        parse_profile(EXAMPLE.replace("recordsize: 4mib", "recordsize: 1pib", 1).replace("1pib", "1024tib"), "s4.yaml")
+
+
 def test_read_jobs_without_a_range_of_objects_are_refused() -> None:
     with pytest.raises(BadDefinitions) as caught:
         parse_profile(EXAMPLE.replace("read_range_max: 100", ""), "s4.yaml")

@@ -93,8 +93,8 @@ def test_phases_that_nothing_tells_apart_keep_their_notes() -> None:
     mixed = [load("all", stalls=(1,)), *parts]
     results = [result(f"load.{each.kind}", each) for each in (*mixed, load("delete", stalls=(2,)))]
     text = render_load(document(*results), width=80, color=False)
-    assert "stalled: all: none of those in flight ended in second 1\n" in text
-    assert "stalled: delete: none of those in flight ended in second 2\n" in text
+    assert "stalled: all: no operation succeeded in second 1\n" in text
+    assert "stalled: delete: no operation succeeded in second 2\n" in text
 
 
 def test_loops_are_medians_with_their_spread_and_failures_are_summed() -> None:
@@ -105,7 +105,7 @@ def test_loops_are_medians_with_their_spread_and_failures_are_summed() -> None:
     text = render_load(document(result("load.get", *loops)), width=140, color=False)
     assert re.search(r"\n  get +11,100 +110 +±9.1%", text)
     assert "failure: get: timeout: 6 attempts, 600 ms lost" in text
-    assert "stalled: get, loop 2: none of those in flight ended in second 3\n" in text
+    assert "stalled: get, loop 2: no operation succeeded in second 3\n" in text
     assert "of 3 loops" in text
 
 
@@ -117,6 +117,23 @@ def test_an_open_loop_counts_from_the_plan_and_shows_service_beside_it() -> None
     assert " 500 ms" in own
     assert " 1.00 ms" in service
     assert "from the planned start" in text
+
+
+def test_the_greatest_time_is_at_least_the_age_of_what_was_unfinished() -> None:
+    held = load(response=latency(0.5), oldest=8.0, oldest_attempt=7.5)
+    text = render_load(document(result("load.get", held)), width=140, color=False)
+    own, service = (line for line in text.splitlines() if re.match(r"  (get|  service) ", line))
+    assert ("≥8.00 s" in own, "≥7.50 s" in service) == (True, True)
+    assert "≥: an operation that was unfinished at the end had taken so long by then" in text
+    young = render_load(document(result("load.get", load(oldest=1e-6))), width=140, color=False)
+    assert "≥" not in young
+
+
+def test_time_without_service_is_told_with_the_seconds() -> None:
+    down = load(without_service=3.0, stalls=(3, 4, 5), unfinished=2, late=0, oldest=8.0)
+    text = render_load(document(result("load.get", down)), width=140, color=False)
+    assert "no service: get: no operation succeeded for 3.0 s of 10.0 s\n" in text
+    assert "unfinished: get: 2 operations in flight at the end, the oldest for 8.00 s, of which 0 ended" in text
 
 
 def test_doubts_are_told_once_with_their_result() -> None:

@@ -151,3 +151,23 @@ def test_a_file_that_cannot_be_read_is_bad_input(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{")
     with pytest.raises(BadInput, match=r"x\.json is no JSON"):
         read_document(tmp_path / "x.json")
+
+
+def test_what_was_measured_and_cannot_be_written_is_kept_in_a_file_that_the_error_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(MachineError, match=r"cannot write the results to .*out\.json") as caught:
+        write_document(LARGER, tmp_path / "missing" / "out.json")
+    [kept] = tmp_path.iterdir()
+    assert f"the results are in {kept}" in caught.value.fix
+    assert read_document(kept) == LARGER
+
+
+def test_where_nothing_can_be_written_the_error_says_that_they_are_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
+    with pytest.raises(MachineError) as caught:
+        write_document(LARGER, tmp_path / "missing" / "out.json")
+    assert "the results are lost" in caught.value.fix

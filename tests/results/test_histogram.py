@@ -156,3 +156,16 @@ def test_no_samples_carry_nothing() -> None:
 def test_bins_that_were_changed_by_hand_are_refused(indexes: tuple[int, ...]) -> None:
     with pytest.raises(BadInput, match="a histogram is broken"):
         Histogram.merged([Bins(indexes, (1, 1), 1, 10, 11)])
+
+
+@pytest.mark.parametrize("counts", [(2**63, 1), (2**53, 1), (-1, 1), (10**30, 1)])
+def test_counts_that_nobody_could_reach_are_refused(counts: tuple[int, ...]) -> None:
+    with pytest.raises(BadInput, match="a histogram is broken"):
+        Histogram.merged([Bins((3, 4), counts, 1, 10, 11)])
+
+
+def test_counts_that_only_together_are_too_many_are_refused() -> None:
+    part = Bins((3,), (2**52,), 1, 10, 11)
+    assert Histogram.merged([part, part]).count == 2**53
+    with pytest.raises(BadInput, match="a histogram is broken"):
+        Histogram.merged([part, part, part])

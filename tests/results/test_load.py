@@ -68,6 +68,16 @@ def test_a_document_of_version_1_still_reads() -> None:
     assert read.results[0].measurements[0].load is None
 
 
+def test_a_load_without_the_figures_of_outages_still_reads() -> None:
+    """Versions before they were measured wrote none."""
+    tree = msgspec.json.decode(encode_document(document()))
+    load = tree["results"][0]["measurements"][0]["load"]
+    for key in ("pausing", "without_service", "oldest", "oldest_attempt"):
+        del load[key]
+    del load["seconds"][0]["pausing"]
+    assert parse_document(msgspec.json.encode(tree), source="old.json") == document()
+
+
 def test_the_figures_of_a_load_run_are_reached_by_their_names() -> None:
     measurement = document().results[0].measurements[0]
     known = {metric.name: figure(measurement, metric.name) for metric in METRICS}

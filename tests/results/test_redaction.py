@@ -1,8 +1,13 @@
-"""No secret of the command line reaches the document."""
+"""No secret of the command line reaches the document, and none that a client wrote stays on the disk."""
+
+import random
+from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
-from s3bench.results.redaction import redact, without_queries
+from s3bench.results import redaction
+from s3bench.results.redaction import REDACTED, mask_file, redact, without_queries, without_url_credentials
 
 
 @pytest.mark.parametrize(
@@ -16,6 +21,8 @@ from s3bench.results.redaction import redact, without_queries
         (["--password", "--force"], ["--password", "--force"]),
         (["AWS_SECRET_ACCESS_KEY=hunter2"], ["AWS_SECRET_ACCESS_KEY=***"]),
         (["--endpoint-url", "https://me:hunter2@host:1/x"], ["--endpoint-url", "https://***@host:1/x"]),
+        (["http://me:p@ss/w@rd@host"], ["http://***@host"]),
+        (["postgresql://me:hunter2@host/db"], ["postgresql://***@host/db"]),
         (["https://h/k?X-Amz-Signature=ab&part=1"], ["https://h/k?X-Amz-Signature=***&part=1"]),
         (["https://h/k?X-Amz-Credential=ab&part=1"], ["https://h/k?X-Amz-Credential=***&part=1"]),
         (["--endpoint-url", "https://host:1/x"], ["--endpoint-url", "https://host:1/x"]),
@@ -40,3 +47,56 @@ def test_secrets_are_replaced_and_nothing_else_is(typed: list[str], kept: list[s
 )
 def test_queries_of_request_targets_are_replaced(text: str, kept: str) -> None:
     assert without_queries(text) == kept
+
+
+def test_passwords_in_urls_are_replaced_within_a_text() -> None:
+    said = "cannot reach http://me:hunter2@host:1/x, see https://host/y and mail me@host"
+    assert without_url_credentials(said) == "cannot reach http://***@host:1/x, see https://host/y and mail me@host"
+
+
+TOKEN = "IQoJb3JpZ2lu//token+with/every=kind=="
+SIGNATURE = "0123456789abcdef" * 4
+
+
+@pytest.mark.parametrize(
+    ("wrote", "kept"),
+    [
+        (f"x-amz-security-token:{TOKEN}\nhost:h", "x-amz-security-token:***\nhost:h"),
+        (f"{{'X-Amz-Security-Token': b'{TOKEN}', 'a': 1}}", "{'X-Amz-Security-Token': b'***', 'a': 1}"),
+        (f"GET /k?X-Amz-Security-Token={quote(TOKEN, safe='')}&x=1", "GET /k?X-Amz-Security-Token=***&x=1"),
+        (f"token {TOKEN} and {quote(TOKEN)}", "token *** and ***"),
+        (f"SignedHeaders=host, Signature={SIGNATURE}'", "SignedHeaders=host, Signature=***'"),
+        (f"DEBUG - Signature:\n{SIGNATURE}\n", "DEBUG - Signature:\n***\n"),
+        (f"chunk-signature={SIGNATURE}", "chunk-signature=***"),
+        ("x-amz-s3session-token: anOther/One==", "x-amz-s3session-token: ***"),
+        ("<SessionToken>anOther</SessionToken>", "<SessionToken>***</SessionToken>"),
+        ("the signature: none", "the signature: none"),
+        ("", ""),
+    ],
+)
+def test_keys_and_signatures_in_what_a_client_wrote_are_replaced(wrote: str, kept: str, tmp_path: Path) -> None:
+    (tmp_path / "stderr").write_bytes(wrote.encode())
+    mask_file(tmp_path / "stderr", [TOKEN])
+    assert (tmp_path / "stderr").read_bytes().decode() == kept
+    assert [path.name for path in tmp_path.iterdir()] == ["stderr"]
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 7, 100, 5000, 1 << 20])
+def test_a_secret_is_found_wherever_the_file_is_cut(
+    chunk_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redaction, "_CHUNK_BYTES", chunk_bytes)
+    noise = random.Random(5)
+    pieces = [noise.randbytes(noise.randrange(3000)).replace(b"=", b"") + b"\xff" for _ in range(6)]
+    (tmp_path / "stdout").write_bytes(TOKEN.encode().join(pieces))
+    mask_file(tmp_path / "stdout", [TOKEN])
+    assert (tmp_path / "stdout").read_bytes() == REDACTED.encode().join(pieces)
+
+
+def test_a_link_that_a_client_left_is_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text(TOKEN)
+    (tmp_path / "output").mkdir()
+    (tmp_path / "output" / "stdout").symlink_to(tmp_path / "mine")
+    mask_file(tmp_path / "output" / "stdout", [TOKEN])
+    assert (tmp_path / "mine").read_text() == TOKEN
+    assert (tmp_path / "output" / "stdout").read_text() == REDACTED

@@ -9,10 +9,12 @@ from typing import Any
 import boto3
 import pytest
 
+from s3bench.errors import S3BenchError
 from s3bench.run.live import LiveEndpoint
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 from s3bench.spec.definition import Definition, Environment, FileBody, FixtureFile, Match, Response
+from tests.load.lyingserver import BUCKET, LyingServer, objects_page, uploads_page
 
 SIZE_BYTES = 1000
 
@@ -153,3 +155,21 @@ def test_an_upload_under_way_is_aborted_though_the_objects_stay(
     client.create_multipart_upload(Bucket="bucket", Key=f"{live.prefix}/p/half")
     assert armed(live, server, fixtures)["PUT"] == 0
     assert client.list_multipart_uploads(Bucket="bucket").get("Uploads", []) == []
+
+
+def test_a_server_that_ignores_the_prefix_loses_nothing(fixtures: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "key")
+    with LyingServer(["20240101"], ["20240101"]) as lying:
+        live = LiveEndpoint(lying.url, bucket=BUCKET)
+        live.__enter__()
+        live.adapted(DOWNLOAD)
+        lying.list_objects = lambda server, _: objects_page(server.objects)
+        with pytest.raises(S3BenchError, match="lists '20240101'"):
+            live.arm((), workspace=fixtures, verify=True)
+        with pytest.raises(S3BenchError, match="lists '20240101'"):
+            live.__exit__(None, None, None)
+        lying.list_objects, lying.list_uploads = None, lambda server, _: uploads_page(server.uploads)
+        with pytest.raises(S3BenchError, match="lists '20240101'"):
+            live.__exit__(None, None, None)
+    assert lying.removed == []

@@ -259,9 +259,16 @@ def test_a_chunk_that_the_check_refuses_ends_the_body() -> None:
         b"0\r\na: b\r\nc:d\r\n\r\n",
     ],
 )
-def test_trailer_fields_may_end_with_lf_alone(stream: bytes) -> None:
-    assert read(Chunked(), [stream + b"x"]) == (b"", {"a": "b", "c": "d"}, b"x")
-    assert read(Chunked(), [stream[at : at + 1] for at in range(len(stream))]) == (b"", {"a": "b", "c": "d"}, b"")
+def test_trailer_fields_of_aws_chunked_may_end_with_lf_alone(stream: bytes) -> None:
+    pieces = [stream[at : at + 1] for at in range(len(stream))]
+    assert read(Chunked(aws=True), [stream + b"x"]) == (b"", {"a": "b", "c": "d"}, b"x")
+    assert read(Chunked(aws=True), pieces) == (b"", {"a": "b", "c": "d"}, b"")
+
+
+@pytest.mark.parametrize("stream", [b"0\r\na: b\nc:d\n\r\n\r\n", b"0\r\na: b\n\r\nc:d\r\n\r\n"])
+def test_trailer_fields_of_http_itself_end_with_crlf(stream: bytes) -> None:
+    assert read(Chunked(), [stream]) == "bad"
+    assert read(Chunked(), [stream[at : at + 1] for at in range(len(stream))]) == "bad"
 
 
 @pytest.mark.parametrize("stream", [b"0\r\n\n\r\n\r\n", b"0\r\na: b\n\n\r\n\r\n", b"0\r\na: b\r\n\n\r\n"])

@@ -121,6 +121,21 @@ def test_any_valid_fields_come_back(fields: dict[str, str]) -> None:
     assert head.fields == {"host": "h", **expected}
 
 
+@pytest.mark.parametrize(
+    ("path", "garbled"),
+    [("/b/%ff", True), ("/b/%C3", True), ("/b/%EF%BF%BD", False), ("/b/%C3%A9", False), ("/b/k", False)],
+)
+def test_a_path_that_is_not_utf8_is_known_as_such(path: str, garbled: bool) -> None:
+    for more in ((), ("Content-Length: 1",)):
+        assert parse(f"PUT {path} HTTP/1.1", "Host: h", *more).garbled is garbled
+
+
+@given(value=_VALUES)
+def test_a_value_goes_out_with_the_bytes_it_came_in_with(value: str) -> None:
+    head = parse("GET / HTTP/1.1", "Host: h", f"A: {value}")
+    assert render_head(200, [("A", head.fields["a"])]).split(b"\r\n")[1] == f"A: {value}".encode("latin-1")
+
+
 def test_a_response_head_has_its_status_line_and_headers() -> None:
     assert render_head(206, [("ETag", '"e"')]) == b'HTTP/1.1 206 Partial Content\r\nETag: "e"\r\n'
     assert render_head(599, []) == b"HTTP/1.1 599 Stubbed\r\n"

@@ -35,7 +35,10 @@ def parse(header: str, size_bytes: int) -> tuple[int, int] | str | None:
         ("bytes=-", 10, None),
         ("bytes=a-b", 10, None),
         ("lines=0-1", 10, None),
-        ("bytes=0-99999999999999999999999", 10, None),
+        ("bytes=0-99999999999999999999999", 10, (0, 10)),
+        ("bytes=" + "9" * 5000 + "-", 10, "unsatisfiable"),
+        ("bytes=-" + "9" * 5000, 10, (0, 10)),
+        ("bytes=\u0663-", 10, None),
         ("", 10, None),
     ],
 )

@@ -2,13 +2,21 @@
 
 import contextlib
 import socket
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from s3bench.s3.exchange import Body, Handler, Reply
+from s3bench.s3.http import RequestHead
+from s3bench.s3.network.model import NetworkModel
+from s3bench.s3.network.networked import Networked
+from s3bench.s3.refusal import refuse
+from s3bench.s3.server import Server
 from s3bench.spec.definition import Match, Response
+from tests.s3.conftest import RawClient
 
 ANY = Response(match=Match(), instances=None, body="fine")
 
@@ -107,6 +115,94 @@ def test_resets_at_any_moment_do_no_harm(wire: Any) -> None:
         client.sock.close()
     assert serves(wire)
     wire.collect()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [b"HEAD / HTTP/1.1\r\nno colon\r\n\r\n", b"HEAD / HTTP/1.1\r\n\r\n", b"HEAD / HTTP/9\r\nHost: h\r\n\r\n"],
+)
+def test_the_refusal_of_a_head_request_has_no_body(wire: Any, head: bytes) -> None:
+    wire.arm(ANY)
+    with wire.connect() as client:
+        client.send(head)
+        assert client.response(to_head=True)[0] >= 400
+        assert client.at_end()
+    wire.collect()
+
+
+class Broken:
+    """A handler with a bug, in the method that is named."""
+
+    chunk_check = None
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+
+    def begin(self, head: RequestHead) -> "Broken":
+        del head
+        self._reach("begin")
+        return self
+
+    def update(self, piece: memoryview, /) -> None:
+        del piece
+        self._reach("update")
+
+    def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
+        del body
+        self._reach("finish" if head.path != "/good" else "")
+        return refuse(head, status=404, code="NoSuchKey", message="not here", date_line=date_line)
+
+    def _reach(self, place: str) -> None:
+        if place == self._place:
+            raise KeyError("a bug")
+
+
+@contextlib.contextmanager
+def serving(handler: Handler) -> Iterator[tuple[Server, Callable[[], RawClient]]]:
+    """A server in this process, whose loop the test turns, and what connects to it."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        Server(listener, handler, connections_max=10) as server,
+    ):
+        yield server, lambda: RawClient(f"http://127.0.0.1:{listener.getsockname()[1]}")
+
+
+@pytest.mark.parametrize("network", [None, NetworkModel(connection_bytes_per_s=1e8)], ids=["plain", "paced"])
+@pytest.mark.parametrize(
+    ("place", "request_bytes"),
+    [
+        ("finish", b"GET /bad HTTP/1.1\r\nHost: h\r\n\r\n"),
+        ("finish", b"PUT /bad HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc"),
+        ("begin", b"PUT /bad HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc"),
+        ("update", b"PUT /bad HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc"),
+        ("update", b"PUT /bad HTTP/1.1\r\nHost: h\r\nContent-Length: 900000\r\n\r\nabc"),
+    ],
+)
+def test_an_error_in_our_own_code_is_answered_500_and_reported(
+    place: str, request_bytes: bytes, network: NetworkModel | None
+) -> None:
+    broken = Broken(place)
+    with serving(broken if network is None else Networked(broken, network)) as (server, connect):
+        with connect() as client:
+            client.send(request_bytes)
+            while server.turn(0.05) or not server.loop.recorder.pending:
+                pass
+            status, headers, body = client.response()
+        assert (status, headers["connection"]) == (500, "close")
+        assert b"<Code>InternalError</Code>" in body
+        log = server.loop.recorder.log(leftover=(), server_cpu_s=0.0)
+        assert [request.status for request in log.requests] == [500]
+        assert "KeyError('a bug')" in log.requests[0].error
+        assert len(log.failures) == 1
+        assert "KeyError('a bug') in test_server_robustness.py, line" in log.failures[0]
+        while server.turn(0.05):
+            pass
+        assert server.loop.busy == 0
+        with connect() as client:
+            client.send(b"GET /good HTTP/1.1\r\nHost: h\r\n\r\n")
+            while server.turn(0.05):
+                pass
+            assert client.response()[0] == 404
 
 
 fragments = st.sampled_from(

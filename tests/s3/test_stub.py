@@ -1,5 +1,6 @@
 """The script: which response a request takes, what it looks like, what is left."""
 
+import os
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -132,6 +133,11 @@ def test_leftovers_are_told_in_order_and_any_is_never_one(tell: Tell) -> None:
     )
 
 
+def test_headers_of_a_definition_are_sent_in_utf8(tell: Tell) -> None:
+    told = tell(Response(headers=(("X-Name", "日本"),)))
+    assert "\r\nX-Name: 日本\r\n".encode() in told.reply("GET", "/").head
+
+
 def test_a_reply_carries_what_clients_need(tell: Tell) -> None:
     told = tell(Response(instances=9, body="hé"))
     put, get, post = (told.reply(method, "/b/k") for method in ("PUT", "GET", "POST"))
@@ -242,6 +248,17 @@ def test_a_star_that_names_no_workspace_file_is_not_found(tell: Tell, workspace:
     (workspace / "dir").mkdir()
     told = tell(Response(match=Match(path="/b/*"), body=FileBody(file="dir/*"), instances=None))
     reply = told.reply("GET", f"/b/{key}")
+    assert reply.status == 404
+    assert "the workspace has no file" in reply.error
+
+
+@pytest.mark.parametrize("key", ["link", "away/small", "pipe", "away/away/small"])
+def test_a_star_that_names_a_link_or_a_pipe_is_not_found(tell: Tell, workspace: Path, key: str) -> None:
+    (workspace / "dir").mkdir()
+    (workspace / "dir" / "link").symlink_to(workspace / "small")
+    (workspace / "dir" / "away").symlink_to(workspace)
+    os.mkfifo(workspace / "dir" / "pipe")
+    reply = tell(Response(match=Match(path="/b/*"), body=FileBody(file="dir/*"))).reply("GET", f"/b/{key}")
     assert reply.status == 404
     assert "the workspace has no file" in reply.error
 

@@ -1,6 +1,7 @@
 import pytest
 
 from s3bench.spec.awsconfig import check_config, transfer_kind
+from s3bench.spec.awsconfig_table import BLOCKS, PROFILE_KEYS
 from s3bench.spec.definition import ClientKind
 
 
@@ -25,7 +26,8 @@ def test_the_transfer_client_is_that_of_the_default_profile(text: str, kind: Cli
 
 
 @pytest.mark.parametrize(
-    "text", ["region = x", "[default", "[default]\n[default]", "[a]\nx = 1\nx = 2", "[a]\nloose", "[a]\ns3 =\n  loose"]
+    "text",
+    ["region = x", "[default", "[default]\n[default]", "[a]\nx = 1\nx = 2", "[a]\nloose", "[default]\ns3 =\n  loose"],
 )
 def test_what_the_clients_cannot_read_is_told(text: str) -> None:
     complaint = check_config(text)
@@ -41,9 +43,81 @@ def test_what_the_clients_cannot_read_is_told(text: str) -> None:
         "",
         "[default]",
         "# only a comment",
-        "[default]\nregion=%(x)s\n[DEFAULT]\na=b",
+        "[default]\nregion=%(x)s",
+        "[profile a-b]\noutput: json\nRetry_Mode = adaptive",
+        "[default]\ns3 =\n  # a comment\n\n  max_bandwidth = 5MB/s\nregion = x",
         "[default]\ns3 =\n  multipart_chunksize = 8MB\ns5cmd =\n  numworkers = 8\n  part_size = 64MB",
     ],
 )
 def test_what_the_clients_can_read_is_right(text: str) -> None:
     assert check_config(text) is None
+
+
+@pytest.mark.parametrize("key", sorted(PROFILE_KEYS))
+def test_a_key_that_changes_how_a_client_works_is_allowed(key: str) -> None:
+    assert check_config(f"[default]\n{key} = x\n[profile other]\n{key} = x") is None
+
+
+@pytest.mark.parametrize(("block", "key"), [(block, key) for block, keys in BLOCKS.items() for key in sorted(keys)])
+def test_a_setting_of_transfers_is_allowed(block: str, key: str) -> None:
+    assert check_config(f"[default]\n{block} =\n  {key} = 1") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "[plugins]\ncli_legacy_plugin_path = .\nevil = evil",
+            'the section "[plugins]", which is not allowed: it loads',
+        ),
+        (
+            "[default]\n[services x]\ns3 =\n  endpoint_url = http://x",
+            '"[services x]", which is not allowed: s3bench sets',
+        ),
+        ("[sso-session x]\nsso_region = y", "s3bench sets the credentials"),
+        ("[DEFAULT]\ncredential_process = x", 'the section "[DEFAULT]", which is not allowed'),
+        ("[ default ]\nregion = x", "is not allowed"),
+        ("[profile a\\b]\nregion = x", "is not allowed"),
+        ("[default]\ncredential_process = ./x", "`credential_process` in `[default]`, which is not allowed: it runs a"),
+        ("[profile x]\ncli_pager = ./x", "it runs a program"),
+        ("[default]\nCLI_Pager = ./x", "it runs a program"),
+        ("[default]\ncli_history = enabled", "it writes a record"),
+        ("[default]\nrole_arn = x", "s3bench sets the credentials"),
+        ("[default]\nweb_identity_token_file = x", "s3bench sets the credentials"),
+        ("[default]\nsource_profile = x", "s3bench sets the credentials"),
+        ("[default]\nsso_start_url = x", "s3bench sets the credentials"),
+        ("[default]\naws_access_key_id = x", "s3bench sets the credentials"),
+        ("[default]\nca_bundle = x", "the certificate"),
+        ("[default]\nclient_cert = x", "the certificate"),
+        ("[default]\nendpoint_url = http://x", "s3bench sets the endpoint"),
+        ("[default]\nservices = x", "s3bench sets the endpoint"),
+        (
+            "[default]\ns3 =\n  endpoint_url = http://x",
+            "`endpoint_url` under `s3 =` in `[default]`, which is not allowed",
+        ),
+        ("[default]\ndata_path = x", "it loads files"),
+        ("[default]\napi_versions =\n  s3 = ../../x", "it loads files"),
+        ("[default]\ncsm_host = x", "s3bench sets the endpoint"),
+        ("[default]\nunheard_of = x", "`unheard_of` in `[default]`, which is not allowed"),
+        ("[default]\ns3 =\n  unheard_of = x", "`unheard_of` under `s3 =`"),
+        ("[default]\ns3 = crt", "sets `s3` in `[default]` to a value"),
+        ("[default]\ns3 = a\n  max_queue_size = 1", "sets `s3` in `[default]` to a value"),
+        ("[default]\nregion =\n  a = b", "a block `region`"),
+        ("[default]\nregion = x\n  [plugins]", "a value of several lines"),
+        ("[default]\nregion = x\r[plugins]\rcli_legacy_plugin_path = .", "has the character"),
+        ("[default]\nregion = x\u2028[plugins]\u2028a = b", "has the character"),
+        ("[default]\nregion = x\x0b[plugins]\x0ba = b", "has the character"),
+        ("[default]\nregion = x\x85[plugins]", "has the character"),
+    ],
+)
+def test_what_runs_code_or_leads_elsewhere_is_refused_with_its_reason(text: str, expected: str) -> None:
+    complaint = check_config(text)
+    assert complaint is not None
+    assert expected in complaint.what
+    assert complaint.fix
+
+
+def test_a_misspelt_key_gets_the_right_one() -> None:
+    complaint = check_config("[default]\ns3 =\n  multipart_chunk_size = 8MB")
+    assert complaint is not None
+    assert complaint.fix.startswith("did you mean `multipart_chunksize`? allowed are `addressing_style`, ")

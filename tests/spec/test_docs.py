@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 
 from s3bench.errors import BadDefinitions
+from s3bench.spec.awsconfig_table import BLOCKS, PROFILE_KEYS
 from s3bench.spec.parse import parse_definitions
 from s3bench.spec.schema import json_schema
 
@@ -85,3 +86,9 @@ def test_the_problems_shown_are_the_problems_told() -> None:
         parse_definitions(json.dumps(wrong), "mine.json")
     [shown] = re.findall(r"^```text\n(.*?)^```", TEXT, flags=re.MULTILINE | re.DOTALL)
     assert str(caught.value).splitlines() == shown.splitlines()
+
+
+def test_every_key_that_a_config_may_set_is_documented_and_no_other() -> None:
+    section = TEXT.partition("### What `config` may set")[2].partition("\n#")[0]
+    lists = [set(re.findall(r"`(\w+)`", line)) for line in section.splitlines() if line.startswith("- ")]
+    assert lists == [set(PROFILE_KEYS), BLOCKS["s3"] | {"s3"}, BLOCKS["s5cmd"] | {"s5cmd"}]

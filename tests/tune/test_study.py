@@ -55,7 +55,7 @@ def test_a_line_that_a_killed_run_left_unfinished_is_left_out() -> None:
         (b"{}\n", "is no study"),
         (b"not json\n", "is no study"),
         (encode_line(HEADER) + b"{}\n" + encode_line(TRIAL), "line 2 is no trial"),
-        (encode_line(HEADER).replace(b'"study_version":1', b'"study_version":2'), "study_version 2"),
+        (encode_line(HEADER).replace(b'"study_version":2', b'"study_version":3'), "study_version 3"),
     ],
 )
 def test_what_is_no_study_is_told_with_its_place(content: bytes, said: str) -> None:

@@ -19,6 +19,8 @@ from s3bench.report.load_cells import (
     gbit_text,
     latency_of,
     legend_lines,
+    longest_of,
+    longest_text,
     operations_rate_of,
     rate_text,
     seconds_text,
@@ -45,16 +47,20 @@ _MOODS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Figure:
-    """A column: its heading, the figure by which it is sorted, and how that is shown."""
+    """A column: its heading, the figure by which it is sorted, and how that is shown.
+
+    Of the greatest time of a `longest` latency the whole row says how it is shown.
+    """
 
     title: str
     pick: Callable[[LoadRow], float | None]
     text: Callable[[float | None], str]
+    longest: Callable[[Load], Latency] | None = None
 
     def cell(self, row: LoadRow) -> Cell:
         """The cell of a row."""
         value = self.pick(row)
-        return Cell(text=self.text(value), value=value)
+        return Cell(text=longest_text(row, self.longest) if self.longest else self.text(value), value=value)
 
 
 def summary_line(row: LoadRow, *, has_phase: bool = False) -> Line:
@@ -126,23 +132,29 @@ def results_table(rows: Sequence[LoadRow]) -> Table:
 
 
 def _figures(rows: Sequence[LoadRow]) -> Iterator[_Figure]:
-    def pick(figure: Callable[[Load], float | None]) -> Callable[[LoadRow], float | None]:
-        return lambda row: row.median(figure)
-
     yield _Figure(title="ops", pick=lambda row: row.total(lambda load: load.operations), text=_count)
-    yield _Figure(title="rate/s", pick=pick(operations_rate_of), text=rate_text)
+    yield _Figure(title="rate/s", pick=_median(operations_rate_of), text=rate_text)
     yield _Figure(title="±", pick=lambda row: row.spread(operations_rate_of), text=spread_text)
-    yield _Figure(title="throughput", pick=pick(bytes_rate), text=bytes_rate_text)
-    yield _Figure(title="Gbit/s", pick=pick(bytes_rate), text=gbit_text)
-    for title, at in PERCENTILES.items():
-        yield _Figure(title=f"latency {title}", pick=pick(_at(latency_of, at)), text=seconds_text)
+    yield _Figure(title="throughput", pick=_median(bytes_rate), text=bytes_rate_text)
+    yield _Figure(title="Gbit/s", pick=_median(bytes_rate), text=gbit_text)
+    yield from _latencies("latency", latency_of)
     if any(load.response for row in rows for load in row.loops):
-        for title, at in PERCENTILES.items():
-            yield _Figure(title=f"service {title}", pick=pick(_at(service_of, at)), text=seconds_text)
+        yield from _latencies("service", service_of)
     for title in FIRST_BYTE_PERCENTILES:
         found = _at(first_byte_of, PERCENTILES[title])
-        yield _Figure(title=f"first byte {title}", pick=pick(found), text=seconds_text)
+        yield _Figure(title=f"first byte {title}", pick=_median(found), text=seconds_text)
     yield _Figure(title="errors", pick=lambda row: row.total(lambda load: load.failed), text=_count)
+
+
+def _latencies(name: str, latency: Callable[[Load], Latency]) -> Iterator[_Figure]:
+    for title, at in PERCENTILES.items():
+        longest = latency if title == "max" else None
+        pick = _median(longest_of(latency) if longest else _at(latency, at))
+        yield _Figure(title=f"{name} {title}", pick=pick, text=seconds_text, longest=longest)
+
+
+def _median(figure: Callable[[Load], float | None]) -> Callable[[LoadRow], float | None]:
+    return lambda row: row.median(figure)
 
 
 def _at(latency: Callable[[Load], Latency], pick: Callable[[Latency], float | None]) -> Callable[[Load], float | None]:

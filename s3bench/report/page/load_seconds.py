@@ -24,7 +24,7 @@ PERCENTILES = ("p50", "p99", "max")
 class Span:
     """`length_s` seconds from `first` on: rates are means, latencies the highest of any of its seconds.
 
-    `stalled` are those of its seconds that were.
+    `pausing` threads waited after a failed connection, on average. `stalled` are those of its seconds that were.
     """
 
     first: int
@@ -33,6 +33,7 @@ class Span:
     failures: int
     size_bytes: int
     in_flight: float
+    pausing: float
     latencies: Mapping[str, float | None]
     stalled: tuple[int, ...]
 
@@ -62,6 +63,8 @@ class Span:
     def flow_text(self) -> str:
         """What ended in it, and how many operations were in flight."""
         told = [f"{rate_text(self.rate)} operations/s", f"{self.in_flight:.1f} in flight"]
+        if self.pausing:
+            told.append(f"{self.pausing:.1f} pausing")
         if self.size_bytes:
             told.insert(1, bytes_rate_text(self.bytes_per_s))
         if self.stalled:
@@ -118,6 +121,7 @@ def _span(seconds: Sequence[Second]) -> Span:
         failures=sum(each.failures for each in seconds),
         size_bytes=sum(each.bytes for each in seconds),
         in_flight=sum(each.in_flight for each in seconds) / len(seconds),
+        pausing=sum(each.pausing or 0.0 for each in seconds) / len(seconds),
         latencies={percentile: most(percentile) for percentile in PERCENTILES},
         stalled=tuple(each.second for each in seconds if each.stalled),
     )

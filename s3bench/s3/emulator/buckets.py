@@ -9,18 +9,18 @@ import re
 
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.documents import (
+    checked_tags,
     document,
     element,
     group,
     iso_time,
     malformed,
-    parse,
-    parse_tagging,
     render_tagging,
 )
 from s3bench.s3.emulator.lookup import find_bucket
+from s3bench.s3.emulator.members import parse_known, parse_tagging
 from s3bench.s3.emulator.operation import not_implemented
-from s3bench.s3.emulator.store import OWNER, Store, Versioning
+from s3bench.s3.emulator.store import OWNER, Store, Tags, Versioning
 from s3bench.s3.exchange import Reply
 from s3bench.s3.refusal import S3Refusal
 
@@ -28,6 +28,9 @@ DEFAULT_REGION = "us-east-1"
 
 BUCKETS_MAX = 10_000
 """How many an account may have (https://docs.aws.amazon.com/AmazonS3/latest/userguide/BucketRestrictions.html)."""
+
+_REGION = re.compile(r"EU|(?!us-east-1$)[a-z]{2}(-[a-z]+)+-\d")
+"""What can be a location constraint; us-east-1 is written by leaving it out."""
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]")
 
@@ -53,14 +56,25 @@ class BucketOperations:
     def list_buckets(self, call: Call) -> Reply:
         """List all buckets, in pages where max-buckets asks for them."""
         prefix, after = call.query.get("prefix", ""), call.query.get("continuation-token", "")
-        limit = call.number("max-buckets", 10_000, least=1, most=10_000)
-        found = [bucket for name, bucket in self._store.buckets.items() if name.startswith(prefix) and name > after]
+        limit, region = call.number("max-buckets", 10_000, least=1, most=10_000), call.query.get("bucket-region", "")
+        if region and region != DEFAULT_REGION and _REGION.fullmatch(region) is None:
+            message, details = (
+                f"Argument value {region} is not a valid AWS Region",
+                (("ArgumentName", "bucket-region"),),
+            )
+            raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
+        known = self._store.buckets.items() if region in {"", self._region} else ()
+        found = [bucket for name, bucket in known if name.startswith(prefix) and name > after]
+
+        def told(name: str) -> tuple[str, str]:
+            return element("BucketArn", arn_of(name)), element("BucketRegion", self._region)
+
         buckets = (
             group(
                 "Bucket",
                 element("Name", bucket.name),
                 element("CreationDate", iso_time(bucket.created_s)),
-                *((element("BucketRegion", self._region),) if call.query else ()),
+                *(told(bucket.name) if call.query else ()),
             )
             for bucket in found[:limit]
         )
@@ -76,21 +90,13 @@ class BucketOperations:
             message = "The specified bucket is not valid."
             details = (("BucketName", call.bucket),)
             raise S3Refusal(status=400, code="InvalidBucketName", message=message, details=details)
-        if call.fields.get("x-amz-bucket-object-lock-enabled", "").lower() == "true":
-            raise not_implemented("object lock")
-        asked = DEFAULT_REGION
-        if call.body:
-            asked = parse(call.body, "CreateBucketConfiguration").text("LocationConstraint") or DEFAULT_REGION
-        if asked != self._region:
-            message = (
-                f"The {asked} location constraint is incompatible for the region specific endpoint this request was "
-                "sent to."
-            )
-            raise S3Refusal(status=400, code="IllegalLocationConstraintException", message=message)
-        if call.bucket in self._store.buckets:
+        _check_settings(call)
+        tags = self._configured_tags(call.body)
+        bucket = self._store.buckets.get(call.bucket)
+        if bucket is not None:
             # us-east-1 answers 200 to whoever owns the bucket already
             # (https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateBucket.html), other regions do not.
-            if self._region != DEFAULT_REGION:
+            if self._region != DEFAULT_REGION or tags:
                 message = "Your previous request to create the named bucket succeeded and you already own it."
                 details = (("BucketName", call.bucket),)
                 raise S3Refusal(status=409, code="BucketAlreadyOwnedByYou", message=message, details=details)
@@ -98,13 +104,14 @@ class BucketOperations:
             if len(self._store.buckets) >= BUCKETS_MAX:
                 message = "You have attempted to create more buckets than allowed."
                 raise S3Refusal(status=400, code="TooManyBuckets", message=message)
-            self._store.make(call.bucket, call.now_s)
-        return call.reply(200, (("Location", f"/{call.bucket}"),))
+            self._store.make(call.bucket, call.now_s).tags = tags
+        return call.reply(200, (("Location", f"/{call.bucket}"), ("x-amz-bucket-arn", arn_of(call.bucket))))
 
     def head(self, call: Call) -> Reply:
         """Tell that a bucket is there, and in which region."""
         find_bucket(self._store, call.bucket)
-        return call.reply(200, (("x-amz-bucket-region", self._region), ("x-amz-access-point-alias", "false")))
+        arn = ("x-amz-bucket-arn", arn_of(call.bucket))
+        return call.reply(200, (("x-amz-bucket-region", self._region), ("x-amz-access-point-alias", "false"), arn))
 
     def delete(self, call: Call) -> Reply:
         """Delete a bucket that holds no version of any key."""
@@ -133,13 +140,16 @@ class BucketOperations:
     def set_versioning(self, call: Call) -> Reply:
         """Enable or suspend versioning."""
         bucket = find_bucket(self._store, call.bucket)
-        node = parse(call.body, "VersioningConfiguration")
+        node = parse_known(call.body, "VersioningConfiguration")
         if (node.text("MfaDelete") or "Disabled") != "Disabled":
             raise not_implemented("MFA delete")
         status = node.text("Status")
+        if status is None:
+            message = "The Versioning element must be specified"
+            raise S3Refusal(status=400, code="IllegalVersioningConfigurationException", message=message)
         if status not in {Versioning.ENABLED.value, Versioning.SUSPENDED.value}:
             raise malformed("<Status> is neither Enabled nor Suspended")
-        bucket.versioning = Versioning(status)
+        bucket.set_versioning(Versioning(status))
         return call.reply(200)
 
     def tagging(self, call: Call) -> Reply:
@@ -159,6 +169,42 @@ class BucketOperations:
         """Remove the bucket's tags."""
         find_bucket(self._store, call.bucket).tags = ()
         return call.reply(204)
+
+    def _configured_tags(self, body: bytes) -> Tags:
+        """Read what a new bucket is to be; its tags. Raises `S3Refusal` where it is to be in another region."""
+        asked, tags = None, []
+        if body:
+            node = parse_known(body, "CreateBucketConfiguration")
+            asked = node.text("LocationConstraint") or None
+            tags = [(tag.need("Key"), tag.need("Value")) for tags in node.all("Tags") for tag in tags.all("Tag")]
+        if self._region == DEFAULT_REGION and asked is not None and _REGION.fullmatch(asked) is None:
+            message, details = "The specified location-constraint is not valid", (("LocationConstraint", asked),)
+            raise S3Refusal(status=400, code="InvalidLocationConstraint", message=message, details=details)
+        if (asked or DEFAULT_REGION) != self._region:
+            message = (
+                f"The {asked or 'unspecified'} location constraint is incompatible for the region specific endpoint "
+                "this request was sent to."
+            )
+            raise S3Refusal(status=400, code="IllegalLocationConstraintException", message=message)
+        return checked_tags(tags, "bucket")
+
+
+def arn_of(bucket: str) -> str:
+    """Give the ARN of a bucket."""
+    return f"arn:aws:s3:::{bucket}"
+
+
+def _check_settings(call: Call) -> None:
+    """Refuse what a new bucket cannot be here. Raises `S3Refusal`."""
+    if call.fields.get("x-amz-bucket-object-lock-enabled", "").lower() == "true":
+        raise not_implemented("object lock", header="x-amz-bucket-object-lock-enabled")
+    ownership = call.fields.get("x-amz-object-ownership", "BucketOwnerEnforced")
+    if ownership != "BucketOwnerEnforced":
+        raise not_implemented(f"object ownership {ownership[:50]}", header="x-amz-object-ownership")
+    grants = any(name.startswith("x-amz-grant-") for name in call.fields)
+    if grants or call.fields.get("x-amz-acl", "private") != "private":
+        message = "Bucket cannot have ACLs set with ObjectOwnership's BucketOwnerEnforced setting"
+        raise S3Refusal(status=400, code="InvalidBucketAclWithObjectOwnership", message=message)
 
 
 def _owner() -> str:

@@ -6,6 +6,7 @@ Owns what is common to all answers: request id, date, content type and length.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from s3bench.s3.decimals import parse_decimal
 from s3bench.s3.emulator.content import Sendable
 from s3bench.s3.emulator.receiving import Document, Receiver
 from s3bench.s3.exchange import Reply
@@ -70,11 +71,12 @@ class Call:
         text = self.query.get(name, "")
         if not text:
             return default
-        if not (text.isascii() and text.isdigit()) or not least <= int(text) < 2**31:
+        number = parse_decimal(text)
+        if number is None or not least <= number < 2**31:
             message = f"Argument {name} must be an integer between {least} and {most}"
             details = (("ArgumentName", name), ("ArgumentValue", text))
             raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
-        return min(int(text), most)
+        return min(number, most)
 
 
 def http_time(at_s: float) -> str:

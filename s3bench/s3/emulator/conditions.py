@@ -1,7 +1,8 @@
 """Conditional requests (RFC 9110 13): whether a read or write may go on, by ETags and dates.
 
 Owns the evaluation and its order (RFC 9110 13.2.2), for reads, for the source of a copy and for writes
-(https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-requests.html). Pure.
+(https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-requests.html). What no page decides is as recorded
+answers of S3 have it (docs/s3-behaviour.md). Pure.
 """
 
 import email.utils
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from s3bench.s3.emulator.operation import not_implemented
 from s3bench.s3.refusal import S3Refusal
 
 
@@ -27,8 +29,11 @@ class State:
     modified_s: float
 
 
-def check_read(fields: Mapping[str, str], state: State, *, prefix: str = "") -> Condition:
-    """Evaluate the conditions of a read; `prefix` is before their names in a copy. Raises `S3Refusal` (412)."""
+def check_read(fields: Mapping[str, str], state: State, now_s: float, *, prefix: str = "") -> Condition:
+    """Evaluate the conditions of a read; `prefix` is before their names in a copy. Raises `S3Refusal` (412).
+
+    If-Modified-Since is ignored where its date is in the future (RFC 7232 3.3, which S3 follows).
+    """
     if_match = fields.get(f"{prefix}if-match")
     since = _date(fields.get(f"{prefix}if-unmodified-since"))
     if if_match is not None:
@@ -41,32 +46,49 @@ def check_read(fields: Mapping[str, str], state: State, *, prefix: str = "") -> 
     if if_none_match is not None:
         if not _matches(if_none_match, state.etag):
             return Condition.GO_ON
-    elif since is None or int(state.modified_s) > since:
+    elif since is None or since > now_s or int(state.modified_s) > since:
         return Condition.GO_ON
     if prefix:  # a copy has no 304
         raise _failed("If-None-Match" if if_none_match is not None else "If-Modified-Since", prefix)
     return Condition.NOT_MODIFIED
 
 
-def check_write(fields: Mapping[str, str], key: str, state: State | None) -> None:
-    """Evaluate the conditions of a write to `key`, whose current object is `state` (`None` without one).
-
-    Raises `S3Refusal`: 412 where a condition fails, 404 where If-Match meets no object.
-    """
+def check_taken(fields: Mapping[str, str]) -> None:
+    """Refuse conditions that S3 does not take in a write, whatever is stored. Raises `S3Refusal` (501)."""
     if_none_match, if_match = fields.get("if-none-match"), fields.get("if-match")
     if if_none_match is not None and if_match is not None:
-        raise _not_implemented("If-Match and If-None-Match in one write")
-    if if_none_match is not None:
-        if if_none_match.strip() != "*":
-            raise _not_implemented("If-None-Match with an ETag in a write")
-        if state is not None:
-            raise _failed("If-None-Match")
+        raise _not_taken("If-Match,If-None-Match", "Multiple conditional request headers present in the request")
+    if if_none_match is not None and if_none_match.strip() != "*":
+        raise _not_taken("If-None-Match", "We don't accept the provided value of If-None-Match header for this API")
+    if if_match is not None and if_match.strip() == "*":
+        raise _not_taken("If-Match", "We don't accept the provided value of If-Match header for this API")
+
+
+def check_write(fields: Mapping[str, str], key: str, state: State | None, *, overtaken: bool = False) -> None:
+    """Evaluate the conditions of a write to `key`, whose current object is `state` (`None` without one).
+
+    `overtaken` says that the key was written since this write began. Raises `S3Refusal`: 412 where a condition fails,
+    404 where If-Match meets no object, 409 where it holds but the write was overtaken, 501 for values that S3 refuses.
+    """
+    check_taken(fields)
+    if_none_match, if_match = fields.get("if-none-match"), fields.get("if-match")
+    if if_none_match is not None and state is not None:
+        raise _failed("If-None-Match")
     if if_match is not None:
-        if state is None:
-            message = "The specified key does not exist."
-            raise S3Refusal(status=404, code="NoSuchKey", message=message, details=(("Key", key),))
-        if not _matches(if_match, state.etag):
-            raise _failed("If-Match")
+        check_delete(if_match, key, state)
+    if overtaken and not (if_match is None and if_none_match is None):
+        message = "The conditional request cannot succeed due to a conflicting operation against this resource."
+        details = (("Condition", "If-None-Match" if if_match is None else "If-Match"), ("Key", key))
+        raise S3Refusal(status=409, code="ConditionalRequestConflict", message=message, details=details)
+
+
+def check_delete(if_match: str, key: str, state: State | None) -> None:
+    """Evaluate If-Match of a delete, where `*` is any object, or of a write. Raises `S3Refusal` (412, 404)."""
+    if state is None:
+        message = "The specified key does not exist."
+        raise S3Refusal(status=404, code="NoSuchKey", message=message, details=(("Key", key),))
+    if not _matches(if_match, state.etag):
+        raise _failed("If-Match")
 
 
 def _matches(header: str, etag: str) -> bool:
@@ -85,15 +107,13 @@ def _date(header: str | None) -> float | None:
 
 
 def _failed(condition: str, prefix: str = "") -> S3Refusal:
-    name = f"{prefix}{condition.lower()}" if prefix else condition
     return S3Refusal(
         status=412,
         code="PreconditionFailed",
         message="At least one of the pre-conditions you specified did not hold",
-        details=(("Condition", name),),
+        details=(("Condition", f"{prefix}{condition}"),),
     )
 
 
-def _not_implemented(what: str) -> S3Refusal:
-    message = f"A header you provided implies functionality that is not implemented: {what}"
-    return S3Refusal(status=501, code="NotImplemented", message=message)
+def _not_taken(header: str, why: str) -> S3Refusal:
+    return not_implemented(why, header=header, more=why)

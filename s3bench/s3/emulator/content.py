@@ -12,6 +12,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Protocol
 
+from s3bench.s3.beneath import open_file
 from s3bench.s3.emulator.memory import Extent, Hold
 from s3bench.s3.exchange import Segment
 from s3bench.s3.refusal import S3Refusal
@@ -171,18 +172,19 @@ class Stretches:
 
 
 class FileContent:
-    """Content of a file on disk, opened when it is read."""
+    """Content of the file at `parts` below `root`, opened when it is read without following links below `root`."""
 
-    __slots__ = ("_path", "size_bytes")
+    __slots__ = ("_parts", "_root", "size_bytes")
 
-    def __init__(self, path: Path, size_bytes: int) -> None:
-        self._path = path
+    def __init__(self, root: Path, parts: Sequence[str], size_bytes: int) -> None:
+        self._root = root
+        self._parts = parts
         self.size_bytes = size_bytes
 
     def part(self, start: int, end: int) -> Sendable:
         """Open the file. Raises `S3Refusal` where it is gone or has become shorter."""
         try:
-            file = OpenFile(self._path.name, os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
+            file = OpenFile(self._parts[-1], open_file(self._root, self._parts))
         except OSError as error:
             raise _gone(f"the file behind this object cannot be read: {error.strerror}") from error
         if file.size_bytes < end:

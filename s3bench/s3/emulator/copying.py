@@ -3,19 +3,19 @@
 Owns what is copied and what is replaced, and how a source is named.
 """
 
-from urllib.parse import unquote
+from urllib.parse import unquote_plus, unquote_to_bytes
 
 from s3bench.s3.checksums import digest_of
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.conditions import check_read, check_write
 from s3bench.s3.emulator.content import pieces_of
-from s3bench.s3.emulator.describing import base64_of, describe, unsupported_algorithm
+from s3bench.s3.emulator.describing import REDIRECT, base64_of, describe, unsupported_algorithm
 from s3bench.s3.emulator.documents import document, element, iso_time
-from s3bench.s3.emulator.lookup import current_state, find_bucket, find_source, state_of
+from s3bench.s3.emulator.lookup import current_state, find_bucket, find_source, state_of, version_headers
 from s3bench.s3.emulator.operation import not_implemented
 from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS, Intentions
 from s3bench.s3.emulator.store import NULL_VERSION, Checksum, Description, Store, Version
-from s3bench.s3.emulator.writing import WriteOperations, written_headers
+from s3bench.s3.emulator.writing import ENCRYPTED, WriteOperations
 from s3bench.s3.exchange import Reply
 from s3bench.s3.refusal import S3Refusal
 
@@ -35,7 +35,7 @@ class CopyOperation:
         bucket = find_bucket(self._store, call.bucket)
         source_bucket, source_key, version_id = copy_source(call.fields["x-amz-copy-source"])
         source = find_source(self._store, source_bucket, source_key, version_id)
-        check_read(call.fields, state_of(source), prefix="x-amz-copy-source-")
+        check_read(call.fields, state_of(source), call.now_s, prefix="x-amz-copy-source-")
         check_write(call.fields, call.key, current_state(bucket, call.key))
         description = _copied_description(call, source)
         if (source_bucket, source_key) == (call.bucket, call.key) and version_id is None:
@@ -53,7 +53,7 @@ class CopyOperation:
             etag=self._copied_etag(source),
             checksum=checksum,
         )
-        headers = written_headers(bucket, version)
+        headers = [ENCRYPTED, *version_headers(bucket, version)]
         if source.version_id != NULL_VERSION:
             headers.append(("x-amz-copy-source-version-id", source.version_id))
         result = document(
@@ -88,15 +88,22 @@ class CopyOperation:
 
 
 def copy_source(header: str) -> tuple[str, str, str | None]:
-    """Take x-amz-copy-source apart: bucket, key, version. Raises `S3Refusal`."""
+    """Take x-amz-copy-source apart: bucket, key, version. Raises `S3Refusal`.
+
+    The path is URL-encoded as forms are: `+` is a space.
+    """
     path, _, query = header.partition("?")
     version_id = None
     if query:
         name, _, value = query.partition("=")
         if name != "versionId" or not value:
             raise _bad_source()
-        version_id = value
-    bucket, _, key = unquote(path).removeprefix("/").partition("/")
+        version_id = unquote_plus(value)
+    try:
+        source = unquote_to_bytes(path.replace("+", " ").encode("latin-1")).decode()
+    except UnicodeDecodeError:
+        raise _bad_source() from None
+    bucket, _, key = source.removeprefix("/").partition("/")
     if bucket.startswith("arn:"):
         raise not_implemented("access points")
     if not bucket or not key:
@@ -105,8 +112,9 @@ def copy_source(header: str) -> tuple[str, str, str | None]:
 
 
 def _bad_source() -> S3Refusal:
-    message = "Copy Source must mention the source bucket and key: sourcebucket/sourcekey"
-    return S3Refusal(status=400, code="InvalidArgument", message=message)
+    name, message = "x-amz-copy-source", "Invalid copy source object key"
+    details = (("ArgumentName", name), ("ArgumentValue", name))
+    return S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
 
 
 def _copied_description(call: Call, source: Version) -> Description:
@@ -114,8 +122,12 @@ def _copied_description(call: Call, source: Version) -> Description:
     new = describe(call.fields)
     old = source.description
     metadata_from, tags_from = (_directive(call, f"x-amz-{what}-directive") for what in ("metadata", "tagging"))
+    headers = new.headers
+    if metadata_from == "COPY":  # the redirect belongs to one object and is never copied
+        headers = tuple(header for header in old.headers if header[0] != REDIRECT)
+        headers += tuple(header for header in new.headers if header[0] == REDIRECT)
     return Description(
-        headers=new.headers if metadata_from == "REPLACE" else old.headers,
+        headers=headers,
         metadata=new.metadata if metadata_from == "REPLACE" else old.metadata,
         tags=new.tags if tags_from == "REPLACE" else old.tags,
         storage_class=new.storage_class,

@@ -5,9 +5,10 @@ Owns what a delete does under versioning
 """
 
 from s3bench.s3.emulator.call import Call
-from s3bench.s3.emulator.conditions import check_write
-from s3bench.s3.emulator.documents import document, element, group, malformed, parse
-from s3bench.s3.emulator.lookup import check_version_id, current_state, find_bucket, state_of
+from s3bench.s3.emulator.conditions import State, check_delete
+from s3bench.s3.emulator.documents import document, element, group, malformed
+from s3bench.s3.emulator.lookup import check_version_id, current_state, find_bucket, no_such_version, state_of
+from s3bench.s3.emulator.members import parse_known
 from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Description, Store, Version, Versioning
 from s3bench.s3.emulator.writing import WriteOperations
 from s3bench.s3.exchange import Reply
@@ -27,9 +28,9 @@ class DeleteOperations:
         """Delete an object, or one version for good; what is not there is deleted already."""
         bucket = find_bucket(self._store, call.bucket)
         if "versionId" in call.query:
-            check_version_id(call.query["versionId"])
+            check_version_id(bucket, call.query["versionId"])
         if "if-match" in call.fields:
-            check_write(call.fields, call.key, current_state(bucket, call.key))
+            check_delete(call.fields["if-match"], call.key, current_state(bucket, call.key))
         gone, marker = self._delete(bucket, call.key, call.query.get("versionId"), call.now_s)
         headers = []
         shown_version = marker or gone
@@ -48,7 +49,7 @@ class DeleteOperations:
         if not set(call.checksums or ()) - {"content-sha256"}:  # the payload's hash is part of the signature
             message = "Missing required header for this request: Content-MD5 OR x-amz-checksum-*"
             raise S3Refusal(status=400, code="InvalidRequest", message=message)
-        node = parse(call.body, "Delete")
+        node = parse_known(call.body, "Delete")
         items = [(item.need("Key"), item.text("VersionId"), item.text("ETag")) for item in node.all("Object")]
         if not 0 < len(items) <= _DELETES_MAX or any(not key for key, _, _ in items):
             raise malformed(f"it names {len(items)} objects; 1 to {_DELETES_MAX} are possible, each with a key")
@@ -64,10 +65,7 @@ class DeleteOperations:
         current = bucket.current(key) if version_id is None else bucket.version(key, version_id)
         named = () if version_id is None else (element("VersionId", version_id),)
         try:
-            if version_id is not None:
-                check_version_id(version_id)
-            if etag is not None:
-                check_write({"if-match": etag}, key, None if current is None else state_of(current))
+            _check_one(bucket, key, version_id, etag, None if current is None else state_of(current))
         except S3Refusal as refusal:
             said = element("Code", refusal.code), element("Message", refusal.message)
             return group("Error", element("Key", key), *named, *said)
@@ -94,3 +92,11 @@ class DeleteOperations:
         )
         bucket.put(marker)
         return None, marker
+
+
+def _check_one(bucket: Bucket, key: str, version_id: str | None, etag: str | None, state: State | None) -> None:
+    """Refuse to delete one of many, which is an error of that key alone. Raises `S3Refusal`."""
+    if version_id is not None and not bucket.could_have(version_id):
+        raise no_such_version(key, version_id)
+    if etag is not None:
+        check_delete(etag, key, state)

@@ -6,16 +6,20 @@ S3's headers ask for something that the emulator has not.
 
 import base64
 import binascii
+import quopri
+import re
 from collections.abc import Iterator, Mapping
 
 from s3bench.s3.emulator.call import http_time
 from s3bench.s3.emulator.documents import parse_tag_header
+from s3bench.s3.emulator.members import TRANSPORT
 from s3bench.s3.emulator.operation import not_implemented
 from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS
 from s3bench.s3.emulator.store import Checksum, Description, Version
 from s3bench.s3.http import RequestHead
 from s3bench.s3.refusal import S3Refusal
 
+REDIRECT = "x-amz-website-redirect-location"
 _SYSTEM = {
     "cache-control": "Cache-Control",
     "content-disposition": "Content-Disposition",
@@ -23,11 +27,14 @@ _SYSTEM = {
     "content-language": "Content-Language",
     "content-type": "Content-Type",
     "expires": "Expires",
-    "x-amz-website-redirect-location": "x-amz-website-redirect-location",
+    REDIRECT: REDIRECT,
 }
+_AWS_CHUNKED = re.compile(r"(?:^|,)[ \t]*aws-chunked[ \t]*(?=,|$)", re.IGNORECASE)
 _DEFAULT_TYPE = "binary/octet-stream"
 _METADATA = "x-amz-meta-"
 _METADATA_BYTES_MAX = 2048
+_ENCODED_WORD = re.compile(r"(?<!\S)=\?([^?\s]+)\?([BbQq])\?([^?\s]*)\?=(?!\S)")
+_Q_FORM = {byte: chr(byte) for byte in range(0x21, 0x7F) if chr(byte) not in "=?_"} | {0x20: "_"}
 _STORAGE_CLASSES = frozenset({
     "STANDARD", "REDUCED_REDUNDANCY", "STANDARD_IA", "ONEZONE_IA", "INTELLIGENT_TIERING", "GLACIER", "DEEP_ARCHIVE",
     "GLACIER_IR",
@@ -40,35 +47,27 @@ _RESPONSE_OVERRIDES = {
     "response-content-type": "Content-Type",
     "response-expires": "Expires",
 }
+_NO_HEADER_VALUE = re.compile(r"[^\t -~\x80-\xff]")
 _CHECKSUM = "x-amz-checksum-"
 _DIGEST_BYTES = {"crc32": 4, "crc32c": 4, "crc64nvme": 8, "sha1": 20, "sha256": 32}
-_NO_CHECKSUMS = frozenset({"algorithm", "mode", "type"})
 _KMS = frozenset({"aws:kms", "aws:kms:dsse", "aws:fsx"})
 _OWNER_ACLS = frozenset({"private", "bucket-owner-full-control"})
 
 
-# Headers that say nothing about the object; most writes have no others.
-_SILENT = frozenset({
-    "accept", "accept-encoding", "amz-sdk-invocation-id", "amz-sdk-request", "authorization", "connection",
-    "content-length", "content-md5", "content-type", "date", "expect", "host", "transfer-encoding", "user-agent",
-    "x-amz-content-sha256", "x-amz-date", "x-amz-decoded-content-length", "x-amz-sdk-checksum-algorithm",
-    "x-amz-security-token", "x-amz-trailer", "x-amz-user-agent",
-    *(_CHECKSUM + algorithm for algorithm in CHECKSUM_ALGORITHMS),
-})  # fmt: skip
+_SILENT = TRANSPORT.union(
+    ("content-md5", "content-type", "x-amz-sdk-checksum-algorithm"),
+    (_CHECKSUM + algorithm for algorithm in CHECKSUM_ALGORITHMS),
+)
+"""Headers of a write that say nothing about the object but its type; most writes have no others."""
 
 
 def check_supported(fields: Mapping[str, str]) -> None:
     """Refuse what the headers of a write ask for that is not built here. Raises `S3Refusal`."""
-    for name in fields:
-        if name.startswith("x-amz-server-side-encryption-customer-"):
-            raise not_implemented("encryption with keys of the customer")
-        if name.startswith("x-amz-object-lock-"):
-            raise not_implemented("object lock")
-        if name.startswith("x-amz-grant-"):
-            raise _no_lists()
+    if any(name.startswith("x-amz-grant-") for name in fields):
+        raise _no_lists()
     encryption = fields.get("x-amz-server-side-encryption", "AES256")
     if encryption in _KMS:
-        raise not_implemented("encryption with KMS")
+        raise not_implemented("encryption with KMS", header="x-amz-server-side-encryption")
     if encryption != "AES256":
         message = "The encryption request you specified is not valid. The valid value is AES256."
         raise S3Refusal(status=400, code="InvalidEncryptionAlgorithmError", message=message)
@@ -78,8 +77,9 @@ def check_supported(fields: Mapping[str, str]) -> None:
 
 def describe(fields: Mapping[str, str]) -> Description:
     """Read what a write says about its object. Raises `S3Refusal`."""
-    if fields.keys() <= _SILENT:
-        return Description(headers=(("Content-Type", fields.get("content-type") or _DEFAULT_TYPE),))
+    if _SILENT.issuperset(fields):
+        content_type = _header_value("content-type", fields.get("content-type") or _DEFAULT_TYPE)
+        return Description(headers=(("Content-Type", content_type),))
     check_supported(fields)
     storage_class = fields.get("x-amz-storage-class", "STANDARD")
     if storage_class not in _STORAGE_CLASSES:
@@ -114,18 +114,30 @@ def shown(version: Version, *, with_checksum: bool) -> list[tuple[str, str]]:
     return headers
 
 
-def checksum_headers(checksum: Checksum) -> list[tuple[str, str]]:
-    """Give the headers that tell a checksum."""
-    return [(_CHECKSUM + checksum.algorithm, checksum.value), ("x-amz-checksum-type", checksum.kind)]
+def checksum_headers(checksum: Checksum, *, kind: str = "") -> list[tuple[str, str]]:
+    """Give the headers that tell a checksum; `kind` is that of the whole where it is a part's."""
+    return [(_CHECKSUM + checksum.algorithm, checksum.value), ("x-amz-checksum-type", kind or checksum.kind)]
 
 
 def overridden(headers: list[tuple[str, str]], query: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Give `headers` with those replaced that the query (`response-content-type` and the like) sets."""
+    """Give `headers` with those replaced that the query (`response-content-type` and the like) sets.
+
+    Raises `S3Refusal` for a value that no header can have.
+    """
     for parameter, name in _RESPONSE_OVERRIDES.items():
         if parameter in query:
             headers = [header for header in headers if header[0] != name]
-            headers.append((name, query[parameter]))
+            headers.append((name, _header_value(parameter, query[parameter])))
     return headers
+
+
+def _header_value(name: str, value: str) -> str:
+    """Give `value` of the argument `name`, where a header can have it (RFC 9110 5.5). Raises `S3Refusal`."""
+    if _NO_HEADER_VALUE.search(value) is not None:
+        message = "Header value cannot be represented using ISO-8859-1."
+        details = (("ArgumentName", name), ("ArgumentValue", value))
+        raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
+    return value
 
 
 def check_checksum_claims(head: RequestHead) -> None:
@@ -136,7 +148,7 @@ def check_checksum_claims(head: RequestHead) -> None:
     fields = head.fields
     md5 = fields.get("content-md5")
     if md5 is not None and not _is_base64(md5, 16):
-        message, details = "The Content-MD5 you specified is not valid.", (("Content-MD5", md5),)
+        message, details = "The Content-MD5 you specified was invalid.", (("Content-MD5", md5),)
         raise S3Refusal(status=400, code="InvalidDigest", message=message, details=details)
     values = _claimed_values(fields)
     asked = fields.get("x-amz-sdk-checksum-algorithm")
@@ -159,9 +171,7 @@ def _claimed_values(fields: Mapping[str, str]) -> dict[str, str | None]:
     values = {name.removeprefix(_CHECKSUM): fields.get(name) for name in trailers if name.startswith(_CHECKSUM)}
     for field, sent in fields.items():
         name = field.removeprefix(_CHECKSUM)
-        if name != field and name not in _NO_CHECKSUMS:
-            if name not in CHECKSUM_ALGORITHMS:
-                raise _bad("The algorithm type you specified in x-amz-checksum- header is invalid.")
+        if name in CHECKSUM_ALGORITHMS and name != field:
             values[name] = sent
     if len(values) > 1:
         raise _bad("Expecting a single x-amz-checksum- header. Multiple checksum Types are not allowed.")
@@ -187,20 +197,22 @@ def base64_of(digest: bytes) -> str:
 
 
 def _system_headers(fields: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    yield "Content-Type", fields.get("content-type") or _DEFAULT_TYPE
+    yield "Content-Type", _header_value("content-type", fields.get("content-type") or _DEFAULT_TYPE)
     for field, name in _SYSTEM.items():
         if field not in fields or field == "content-type":
             continue
         value = fields[field]
         if field == "content-encoding":  # aws-chunked belongs to the request, not to the object
-            value = ",".join(part.strip() for part in value.split(",") if part.strip().lower() != "aws-chunked")
+            value = _AWS_CHUNKED.sub("", value).strip(", ")
         if value:
-            yield name, value
+            yield name, _header_value(field, value)
 
 
 def _metadata(fields: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     metadata = tuple(
-        (name.removeprefix(_METADATA), value) for name, value in sorted(fields.items()) if name.startswith(_METADATA)
+        (name.removeprefix(_METADATA), _ENCODED_WORD.sub(_decoded_word, value))
+        for name, value in sorted(fields.items())
+        if name.startswith(_METADATA)
     )
     size_bytes = sum(len(name) + len(value) for name, value in metadata)
     if size_bytes > _METADATA_BYTES_MAX:
@@ -210,13 +222,32 @@ def _metadata(fields: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return metadata
 
 
+def _decoded_word(found: re.Match[str]) -> str:
+    """Decode an encoded word of RFC 2047, as S3 does on arrival; one in no known charset stays as it is."""
+    charset, encoding, text = found.groups()
+    try:
+        if encoding in "Bb":
+            data = base64.b64decode(text + "==")
+        else:
+            data = quopri.decodestring(text.encode("latin-1"), header=True)
+        return data.decode(charset, "replace")
+    except (LookupError, binascii.Error):
+        return found[0]
+
+
 def _mail_safe(value: str) -> str:
-    """Give a value of metadata as S3 sends it back: what is not ASCII encoded by RFC 2047.
+    """Give a value of metadata as S3 sends it back: as it is, or as an encoded word of RFC 2047.
 
     S3 takes the bytes of a header for ISO 8859-1, as the server does, and encodes the characters in UTF-8
-    (https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingMetadata.html).
+    (https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingMetadata.html). Recorded answers of S3 show the Q form
+    where most characters are plain ASCII, and the B form elsewhere.
     """
-    return value if value.isascii() else f"=?UTF-8?B?{base64_of(value.encode())}?="
+    plain = sum(" " <= character <= "~" or character == "\t" for character in value)
+    if plain == len(value):
+        return value
+    if plain <= len(value) - plain:
+        return f"=?UTF-8?B?{base64_of(value.encode())}?="
+    return f"=?UTF-8?Q?{''.join(_Q_FORM.get(byte, f'={byte:02X}') for byte in value.encode())}?="
 
 
 def _is_base64(text: str, size_bytes: int) -> bool:

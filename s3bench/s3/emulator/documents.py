@@ -9,14 +9,18 @@ import time
 import urllib.parse
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator
-from xml.parsers.expat import ExpatError
 from xml.sax.saxutils import escape
 
 from s3bench.s3.refusal import S3Refusal
 
 NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 
+_ERROR_CHARACTERS_MAX = 200
 _TAGS_MAX = {"object": 10, "bucket": 50}
+_SYSTEM_TAG = {
+    "object": "Your TagKey cannot be prefixed with aws:",
+    "bucket": "System tags cannot be added/updated by requester",
+}
 _TAG_KEY_MAX, _TAG_VALUE_MAX = 128, 256
 _TAG_TEXT = re.compile(r"[\w\s+\-=.:/@]*")  # letters and digits of any script, spaces and those
 
@@ -51,15 +55,25 @@ def parse(data: bytes, root: str) -> "Node":
     """Read a document whose root is `root`. Raises `S3Refusal` (MalformedXML)."""
     if not data:
         raise S3Refusal(status=400, code="MissingRequestBodyError", message="Request body is empty.")
-    if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
-        raise malformed("it has a document type definition")
     try:
-        node = ET.fromstring(data)  # noqa: S314 (no entity gets here, and the size is bounded)
-    except (ET.ParseError, ExpatError, ValueError) as error:
-        raise malformed(str(error)) from error
+        node = ET.fromstring(data, parser=ET.XMLParser(target=_Builder()))  # noqa: S314 (_Builder takes no entities)
+    except (ET.ParseError, ValueError, LookupError) as error:  # LookupError: the encoding that it declares is unknown
+        raise malformed(str(error)[:_ERROR_CHARACTERS_MAX]) from error
     if _local(node.tag) != root:
         raise malformed(f"its root is not <{root}>")
     return Node(node)
+
+
+class _Builder(ET.TreeBuilder):
+    """Builds a tree; refuses a document type declaration, in which entities would be declared.
+
+    The parser calls `doctype` whatever the document's encoding is. Raises `ValueError`.
+    """
+
+    def doctype(self, name: str, public: str | None, system: str | None) -> None:
+        """Refuse the declaration."""
+        del name, public, system
+        raise ValueError("it has a document type declaration")
 
 
 class Node:
@@ -69,6 +83,10 @@ class Node:
 
     def __init__(self, node: ET.Element) -> None:
         self._element = node
+
+    def children(self) -> Iterator[tuple[str, "Node"]]:
+        """Give all children with their names."""
+        return ((_local(child.tag), Node(child)) for child in self._element)
 
     def all(self, name: str) -> Iterator["Node"]:
         """Give the children called `name`."""
@@ -101,21 +119,17 @@ def render_tagging(tags: Iterable[tuple[str, str]]) -> bytes:
     return document("Tagging", group("TagSet", *rendered))
 
 
-def parse_tagging(data: bytes, owner: str) -> tuple[tuple[str, str], ...]:
-    """Read a Tagging document for an `object` or a `bucket`. Raises `S3Refusal`."""
-    sets = list(parse(data, "Tagging").all("TagSet"))
-    if len(sets) != 1:
-        raise malformed("there is not exactly one <TagSet>")
-    return checked_tags([(node.need("Key"), node.need("Value")) for node in sets[0].all("Tag")], owner)
-
-
 def parse_tag_header(header: str) -> tuple[tuple[str, str], ...]:
     """Read the x-amz-tagging header. Raises `S3Refusal`."""
-    tags = urllib.parse.parse_qsl(header, keep_blank_values=True)
+    try:
+        tags = urllib.parse.parse_qsl(header, keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError:
+        tags = [("", "")]
     names = {name for name, _ in tags}
-    if "" in names or len(names) < len(tags):
+    if "" in names or len(names) < len(tags) or any(pair.count("=") > 1 for pair in header.split("&")):
         message = "The header 'x-amz-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters without "
-        raise S3Refusal(status=400, code="InvalidArgument", message=message + "tag name duplicates.")
+        details = (("ArgumentName", "x-amz-tagging"), ("ArgumentValue", header))
+        raise S3Refusal(status=400, code="InvalidArgument", message=message + "tag name duplicates.", details=details)
     return checked_tags(tags, "object")
 
 
@@ -124,20 +138,23 @@ def checked_tags(tags: list[tuple[str, str]], owner: str) -> tuple[tuple[str, st
     if len(tags) > _TAGS_MAX[owner]:
         message = f"{owner.capitalize()} tags cannot be greater than {_TAGS_MAX[owner]}"
         raise S3Refusal(status=400, code="BadRequest", message=message)
-    if len({key for key, _ in tags}) < len(tags):
-        message = "Cannot provide multiple Tags with the same key"
-        raise S3Refusal(status=400, code="InvalidTag", message=message)
+    seen: set[str] = set()
     for key, value in tags:
+        if key in seen:
+            raise _invalid_tag("Cannot provide multiple Tags with the same key", key)
+        seen.add(key)
         if key.startswith("aws:"):
-            message = "System tags cannot be added/updated by requester"
-            raise S3Refusal(status=400, code="InvalidTag", message=message, details=(("TagKey", key),))
+            raise _invalid_tag(_SYSTEM_TAG[owner], key)
         if not 0 < len(key) <= _TAG_KEY_MAX or _TAG_TEXT.fullmatch(key) is None:
-            message = "The TagKey you have provided is invalid"
-            raise S3Refusal(status=400, code="InvalidTag", message=message, details=(("TagKey", key),))
+            raise _invalid_tag("The TagKey you have provided is invalid", key)
         if len(value) > _TAG_VALUE_MAX or _TAG_TEXT.fullmatch(value) is None:
-            message = "The TagValue you have provided is invalid"
-            raise S3Refusal(status=400, code="InvalidTag", message=message, details=(("TagKey", key),))
+            raise _invalid_tag("The TagValue you have provided is invalid", key, value)
     return tuple(sorted(tags))
+
+
+def _invalid_tag(message: str, key: str, value: str | None = None) -> S3Refusal:
+    details = (("TagKey", key),) if value is None else (("TagKey", key), ("TagValue", value))
+    return S3Refusal(status=400, code="InvalidTag", message=message, details=details)
 
 
 def _local(tag: str) -> str:
@@ -152,5 +169,6 @@ def _text(text: str) -> str:
 
 
 def _reference(character: str) -> str:
-    """Give `character`, or a reference to it where it is a control character other than tab and newline."""
-    return f"&#x{ord(character):x};" if ord(character) < ord(" ") and character not in "\t\n" else character
+    """Give `character`, or a reference to it where XML 1.0 forbids it."""
+    forbidden = (ord(character) < ord(" ") and character not in "\t\n") or character in "\ufffe\uffff"
+    return f"&#x{ord(character):x};" if forbidden else character

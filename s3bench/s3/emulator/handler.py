@@ -9,15 +9,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 from s3bench.s3.checksums import load_algorithms
+from s3bench.s3.decimals import parse_decimal
 from s3bench.s3.emulator.buckets import BucketOperations
 from s3bench.s3.emulator.call import Call
+from s3bench.s3.emulator.conditions import check_taken
 from s3bench.s3.emulator.content import NoiseBlock
 from s3bench.s3.emulator.copying import CopyOperation
 from s3bench.s3.emulator.deleting import DeleteOperations
-from s3bench.s3.emulator.describing import check_checksum_claims
+from s3bench.s3.emulator.describing import check_checksum_claims, describe
 from s3bench.s3.emulator.lists import ListOperations
 from s3bench.s3.emulator.loading import Loaded, Loader
 from s3bench.s3.emulator.lookup import find_bucket
+from s3bench.s3.emulator.members import TRANSPORT, check_members
 from s3bench.s3.emulator.memory import Memory
 from s3bench.s3.emulator.operation import (
     WRITES_DATA,
@@ -36,27 +39,19 @@ from s3bench.s3.emulator.receiving import (
     Document,
     Intentions,
     Receiver,
-    Unwanted,
 )
 from s3bench.s3.emulator.settings import EmulatorSettings
-from s3bench.s3.emulator.store import Store
+from s3bench.s3.emulator.store import KEY_BYTES_MAX, Store
 from s3bench.s3.emulator.tagging import TagOperations
 from s3bench.s3.emulator.uploads import PART_BYTES_MAX, UploadOperations, find_upload, parse_part_number, too_large
 from s3bench.s3.emulator.writing import WriteOperations
-from s3bench.s3.exchange import Body, Reply, Sink
+from s3bench.s3.exchange import Body, Reply, Sink, Unwanted
 from s3bench.s3.framing import ChunkCheck
 from s3bench.s3.http import RequestHead
 from s3bench.s3.refusal import S3Refusal, refusal_reply
 from s3bench.s3.signing.authentication import Authenticator
 
-_KEY_BYTES_MAX = 1024
 _HOSTS_MAX = 1000
-
-# A GET with one of these needs more than the whole current object.
-_SPECIAL = frozenset({
-    "range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "x-amz-checksum-mode",
-    "x-amz-server-side-encryption-customer-algorithm",
-})  # fmt: skip
 
 
 class Emulator:
@@ -107,6 +102,11 @@ class Emulator:
         """The files that it was loaded with, for the next emulator."""
         return self._loader.loaded
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What of its data directory it does not serve, in words."""
+        return tuple(self._loader.warnings)
+
     def load(self, bucket: str, key: str, file: Path) -> None:
         """Store the content of `file` as `key`, before the first request; `bucket` is made where it is missing.
 
@@ -126,7 +126,12 @@ class Emulator:
     def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
         """Answer a whole request."""
         try:
-            if head.method == "GET" and _SPECIAL.isdisjoint(head.fields) and only_signed(head.query):
+            if (
+                head.method == "GET"
+                and not head.garbled
+                and TRANSPORT.issuperset(head.fields)
+                and only_signed(head.query)
+            ):
                 reply = self._plain_read(head, date_line)
                 if reply is not None:
                     return reply
@@ -141,13 +146,13 @@ class Emulator:
         name, _, key = head.path[1:].partition("/")
         bucket = self._store.buckets.get(name)
         version = None if bucket is None or not key else bucket.current(key)
-        if version is None:
+        if bucket is None or version is None:
             return None
         if self._authenticator is not None:
             self._authenticator.check(head)
         if version.reply_date is not date_line:
             call = Call(head=head, bucket=name, key=key, query={}, now_s=0.0, date_line=date_line)
-            reply = self._reads.plain(call, version)
+            reply = self._reads.plain(call, bucket, version)
             if REPLY_KEPT_BYTES_MAX < version.size_bytes <= SMALL_BYTES:
                 return reply
             version.reply = reply
@@ -156,15 +161,20 @@ class Emulator:
 
     def _admit(self, head: RequestHead) -> Receiver | Document:
         """Find out what is asked for, and make ready for the body. Raises `S3Refusal` where it may not be done."""
+        if head.garbled:
+            raise S3Refusal(status=400, code="InvalidURI", message="Couldn't parse the specified URI.")
         signature = None if self._authenticator is None else self._authenticator.check(head)
         bucket, key = self._target(head)
         query = parse_query(head.query)
         operation = operation_of(head.method, bucket, key, query, head.fields)
+        check_members(operation, head.fields, query)
         asked = Asked(operation, bucket, key, query)
         if self._read_only and head.method not in {"GET", "HEAD"}:
             raise S3Refusal(status=403, code="AccessDenied", message="This endpoint serves a directory, read-only.")
         if operation in WRITES_DATA:
             return self._receiver(head, asked, None if signature is None else signature.chunk_check())
+        if head.has_body and operation is not Operation.COMPLETE_MULTIPART_UPLOAD:
+            check_checksum_claims(head)
         return Document(head, asked, self._memory)
 
     def _answer(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
@@ -239,10 +249,10 @@ class Emulator:
             key = place
         else:
             bucket, _, key = place.partition("/")
-        if len(key.encode("utf-8", "surrogatepass")) > _KEY_BYTES_MAX:
+        if len(key.encode("utf-8", "surrogatepass")) > KEY_BYTES_MAX:
             details = (
                 ("Size", str(len(key.encode("utf-8", "surrogatepass")))),
-                ("MaxSizeAllowed", str(_KEY_BYTES_MAX)),
+                ("MaxSizeAllowed", str(KEY_BYTES_MAX)),
             )
             raise S3Refusal(status=400, code="KeyTooLongError", message="Your key is too long", details=details)
         return bucket, key
@@ -268,6 +278,9 @@ class Emulator:
             parse_part_number(asked.query)
             upload = find_upload(bucket, asked.key, asked.query.get("uploadId", ""))
             algorithm = upload.algorithm or DEFAULT_ALGORITHM
+        else:  # what the headers alone decide is refused before the body comes
+            describe(head.fields)
+            check_taken(head.fields)
         return self._intentions.receive(
             head, asked, size_bytes, algorithm=algorithm, in_parts=in_parts, chunk_check=chunk_check
         )
@@ -276,8 +289,9 @@ class Emulator:
 def _declared_size(head: RequestHead) -> int:
     """Give the size of the object data that follows. Raises `S3Refusal` where the request does not tell."""
     decoded = head.fields.get("x-amz-decoded-content-length")
-    if decoded is not None and decoded.isascii() and decoded.isdigit():
-        return int(decoded)
+    decoded_bytes = None if decoded is None else parse_decimal(decoded)
+    if decoded_bytes is not None:
+        return decoded_bytes
     streaming = head.fields.get("x-amz-content-sha256", "").startswith("STREAMING-")
     if "content-length" in head.fields and not streaming:
         return head.length

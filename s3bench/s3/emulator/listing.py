@@ -37,14 +37,17 @@ class Page(Generic[EntryT]):
 def page_of(entries_from: From[EntryT], *, prefix: str, delimiter: str, after: str, limit: int) -> Page[EntryT]:
     """List at most `limit` entries whose key begins with `prefix`, after the key or common prefix `after`.
 
+    The group that `after` is in counts as listed, as S3 was recorded to do (docs/s3-behaviour.md).
+
     Keys that hold `delimiter` behind the prefix are given as one common prefix each, and skipped as a whole.
     """
     page: Page[EntryT] = Page()
     if not limit:
         return page
     start, inclusive = (prefix, True) if after < prefix else (after, False)
-    if after.startswith(prefix) and after == _common(after, prefix, delimiter):
-        skipped = _past(after)  # the group was given on an earlier page
+    group = _common(after, prefix, delimiter) if after.startswith(prefix) else None
+    if group is not None:
+        skipped = _past(group)
         if skipped is None:
             return page
         start, inclusive = skipped, True

@@ -79,11 +79,12 @@ class ListOperations:
         bucket, write, limit = self._asked(call)
         marker, id_marker = call.query.get("key-marker", ""), call.query.get("version-id-marker", "")
         if id_marker and not marker:
-            raise _invalid("A version-id marker cannot be specified without a key marker.", "version-id-marker")
+            raise _invalid(
+                "A version-id marker cannot be specified without a key marker.", "version-id-marker", id_marker
+            )
         prefix, delimiter = call.query.get("prefix", ""), call.query.get("delimiter", "")
         entries = _versions_from(bucket, marker, id_marker)
         page = page_of(entries, prefix=prefix, delimiter=delimiter, after=marker, limit=limit)
-        following = _following(page, write, "NextKeyMarker", "NextVersionIdMarker", lambda entry: entry.version_id)
         return call.reply(
             200,
             (),
@@ -93,7 +94,7 @@ class ListOperations:
                 element("Prefix", write(prefix)),
                 element("KeyMarker", write(marker)),
                 element("VersionIdMarker", id_marker),
-                *following,
+                *_following(page, write),
                 *_echoed(call, write, limit, page),
                 *(_version(version, write, bucket) for version in page.entries),
                 *_prefixes(page.prefixes, write),
@@ -106,9 +107,16 @@ class ListOperations:
         write, limit = _writer(call), call.number("max-uploads", _KEYS_MAX, most=_KEYS_MAX)
         marker, id_marker = call.query.get("key-marker", ""), call.query.get("upload-id-marker", "")
         prefix, delimiter = call.query.get("prefix", ""), call.query.get("delimiter", "")
+        if (
+            marker
+            and (marker, id_marker) not in bucket.uploads
+            and any(id_marker == name for _, name in bucket.uploads)
+        ):
+            raise _invalid("Invalid uploadId marker", "upload-id-marker", id_marker)
         entries = _uploads_from(bucket, marker, id_marker)
         page = page_of(entries, prefix=prefix, delimiter=delimiter, after=marker, limit=limit)
-        following = _following(page, write, "NextKeyMarker", "NextUploadIdMarker", lambda entry: entry.upload_id)
+        # S3 tells these on every page, also the last; of a page that ends with a common prefix they are empty.
+        ended_by_upload = page.entries and page.entries[-1].key == page.last
         return call.reply(
             200,
             (),
@@ -116,8 +124,9 @@ class ListOperations:
                 "ListMultipartUploadsResult",
                 element("Bucket", bucket.name),
                 element("KeyMarker", write(marker)),
-                element("UploadIdMarker", id_marker),
-                *following,
+                element("UploadIdMarker", id_marker if marker else ""),
+                element("NextKeyMarker", write(page.last) if ended_by_upload else ""),
+                element("NextUploadIdMarker", page.entries[-1].upload_id if ended_by_upload else ""),
                 element("Prefix", write(prefix)),
                 *((element("Delimiter", write(delimiter)),) if delimiter else ()),
                 element("MaxUploads", limit),
@@ -153,15 +162,14 @@ def _echoed(call: Call, write: _Write, limit: int, page: Page[Version]) -> Itera
     yield element("IsTruncated", "true" if page.truncated else "false")
 
 
-def _following(
-    page: Page[Version] | Page[Upload], write: _Write, key: str, mark: str, id_of: Callable[..., str]
-) -> tuple[str, ...]:
-    """Where the next page begins: behind a common prefix, or behind one version or upload of a key."""
+def _following(page: Page[Version], write: _Write) -> tuple[str, ...]:
+    """Where the next page begins: behind a common prefix, or behind one version of a key."""
     if not page.truncated:
         return ()
+    key = element("NextKeyMarker", write(page.last))
     if page.entries and page.entries[-1].key == page.last:
-        return element(key, write(page.last)), element(mark, id_of(page.entries[-1]))
-    return (element(key, write(page.last)),)
+        return key, element("NextVersionIdMarker", page.entries[-1].version_id)
+    return (key,)
 
 
 def _objects_from(bucket: Bucket) -> Callable[[str, bool], Iterator[tuple[str, Version]]]:
@@ -283,6 +291,6 @@ def _decode_token(token: str) -> str:
     return key
 
 
-def _invalid(message: str, name: str, value: str = "") -> S3Refusal:
-    details = (("ArgumentName", name), ("ArgumentValue", value)) if value else (("ArgumentName", name),)
+def _invalid(message: str, name: str, value: str | None = None) -> S3Refusal:
+    details = (("ArgumentName", name),) if value is None else (("ArgumentName", name), ("ArgumentValue", value))
     return S3Refusal(status=400, code="InvalidArgument", message=message, details=details)

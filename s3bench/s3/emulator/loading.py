@@ -4,20 +4,29 @@ Owns reading them in, once for all iterations as long as nobody touches the file
 are read when they are asked for.
 """
 
+import os
+import stat
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from s3bench.errors import BadInput
+from s3bench.s3.beneath import list_directory
 from s3bench.s3.checksums import digest_of
 from s3bench.s3.emulator.content import Content, FileContent, pieces_of
 from s3bench.s3.emulator.describing import base64_of
 from s3bench.s3.emulator.memory import Hold
 from s3bench.s3.emulator.receiving import DEFAULT_ALGORITHM, Intentions, opaque_etag
-from s3bench.s3.emulator.store import NULL_VERSION, Checksum, Store, Version
+from s3bench.s3.emulator.store import KEY_BYTES_MAX, NULL_VERSION, Checksum, Store, Version
+from s3bench.s3.refusal import S3Refusal
 
 _VERSION_BYTES = 1024  # what is kept about a version, about
+_WARNINGS_MAX = 100
+
+Parts = tuple[str, ...]
+"""A path below a directory, taken apart."""
 
 
 class _Stamp(NamedTuple):
@@ -50,7 +59,8 @@ class Loader:
     """Puts files into the store; `now` gives seconds since 1970.
 
     `before` are files that an emulator of the same settings had loaded: those that did not change are not read again.
-    It is used up. What was loaded, `loaded`, takes of the memory limit as long as the emulator is there.
+    It is used up. What was loaded, `loaded`, takes of the memory limit as long as the emulator is there. `warnings`
+    tell what was skipped.
     """
 
     def __init__(
@@ -61,7 +71,9 @@ class Loader:
         self._now = now
         self._before = before
         self._holds: list[Hold] = []
+        self._skipped = 0
         self.loaded: dict[Path, Loaded] = {}
+        self.warnings: list[str] = []
 
     def load(self, bucket: str, key: str, file: Path) -> None:
         """Store the content of `file` as `key`; where data is discarded, it is read from the file instead."""
@@ -80,7 +92,7 @@ class Loader:
 
     def _read(self, file: Path) -> Loaded:
         stamp, held_bytes = _Stamp.of(file), self._intentions.memory.held_bytes
-        on_disk = FileContent(file, stamp.size_bytes)
+        on_disk = FileContent(file.parent, (file.name,), stamp.size_bytes)
         digest = digest_of(DEFAULT_ALGORITHM, pieces_of(on_disk, 0, on_disk.size_bytes))
         return Loaded(
             stamp=stamp,
@@ -91,21 +103,47 @@ class Loader:
         )
 
     def load_directory(self, root: Path) -> None:
-        """Make a bucket of each directory in `root`, and an object of each file below that.
+        """Make a bucket of each directory in `root`, and an object of each regular file below that.
 
-        Raises `BadInput` when `root` is no directory. No file is read for that, so their ETags are made of size and
-        time, and they have no checksum.
+        Everything else is skipped with a warning. No file is read, so their ETags are made of size and time, and they
+        have no checksum. Raises `BadInput` when `root` is no directory, or has more files than memory allows.
         """
-        if not root.is_dir():
-            raise BadInput(f"{root} is no directory", "the directories in it would be the buckets", "name another one")
-        for folder in sorted(path for path in root.iterdir() if path.is_dir()):
-            self._store.make(folder.name, folder.stat().st_mtime)
-            for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-                facts = path.stat()
-                seed = f"{facts.st_size} {facts.st_mtime_ns} {path.relative_to(root)}"
-                etag = opaque_etag(seed.encode("utf-8", "surrogateescape"))
-                key = path.relative_to(folder).as_posix()
-                self._keep(folder.name, key, FileContent(path, facts.st_size), etag, None, facts.st_mtime)
+        try:
+            top = [((name,), facts) for name, facts in list_directory(root, ()) if not stat.S_ISREG(facts.st_mode)]
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise BadInput(f"{root} is no directory that can be listed", why, "name another directory") from error
+        found: deque[tuple[Parts, os.stat_result]] = deque(top)
+        try:
+            while found:
+                found += self._load_entry(root, *found.popleft())
+        except S3Refusal as refusal:
+            raise BadInput(f"{root} has too many files", refusal.message, "serve a smaller directory") from refusal
+        if self._skipped > _WARNINGS_MAX:
+            self.warnings.append(f"and {self._skipped - _WARNINGS_MAX} more were skipped")
+
+    def _load_entry(self, root: Path, parts: Parts, facts: os.stat_result) -> list[tuple[Parts, os.stat_result]]:
+        """Load what is at `parts` below `root`; gives what is inside where it is a directory."""
+        bucket, key = parts[0], "/".join(parts[1:])
+        fault = _fault(parts, facts)
+        if fault:
+            self._skip(parts, fault)
+        elif stat.S_ISREG(facts.st_mode):
+            etag = opaque_etag(f"{facts.st_size} {facts.st_mtime_ns} {bucket}/{key}".encode())
+            self._keep(bucket, key, FileContent(root, parts, facts.st_size), etag, None, facts.st_mtime)
+        else:
+            if not key:
+                self._store.make(bucket, facts.st_mtime)
+            try:
+                return [((*parts, name), below) for name, below in list_directory(root, parts)]
+            except OSError as error:
+                self._skip(parts, error.strerror or str(error))
+        return []
+
+    def _skip(self, parts: Parts, why: str) -> None:
+        self._skipped += 1
+        if self._skipped <= _WARNINGS_MAX:
+            self.warnings.append(f"skipped {'/'.join(map(_shown, parts))}: {why}")
 
     def _keep(
         self, bucket_name: str, key: str, content: Content, etag: str, checksum: Checksum | None, modified_s: float
@@ -124,3 +162,30 @@ class Loader:
                 checksum=checksum,
             )
         )
+
+
+def _fault(parts: Parts, facts: os.stat_result) -> str:
+    """Say why this is not loaded; nothing where it is."""
+    if not _is_utf8(parts[-1]):
+        return "its name is not UTF-8"
+    if len("/".join(parts[1:]).encode()) > KEY_BYTES_MAX:
+        return f"its key would be longer than {KEY_BYTES_MAX:,} bytes"
+    if stat.S_ISLNK(facts.st_mode):
+        return "symbolic links are not followed"
+    if not stat.S_ISDIR(facts.st_mode) and not stat.S_ISREG(facts.st_mode):
+        return "it is neither a file nor a directory"
+    return ""
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:  # os gives bytes that are not UTF-8 as surrogates
+        return False
+    return True
+
+
+def _shown(name: str) -> str:
+    """Give a name as it can be printed: what is not printable, and bytes that are not UTF-8, as escapes."""
+    readable = os.fsencode(name).decode("utf-8", "backslashreplace")
+    return readable if readable.isprintable() else readable.encode("unicode_escape").decode()

@@ -3,14 +3,12 @@
 Owns the errors for what is not there, and the headers that tell which version was found.
 """
 
-import re
-
-from s3bench.s3.emulator.call import Call, http_time
+from s3bench.s3.emulator.call import http_time
 from s3bench.s3.emulator.conditions import State
-from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Store, Version
+from s3bench.s3.emulator.store import Bucket, Store, Version, Versioning
 from s3bench.s3.refusal import S3Refusal
 
-_VERSION_ID = re.compile(r"null|[0-9A-Za-z._-]{32}")  # S3's have 32 characters, ours too
+_ARCHIVES = frozenset({"GLACIER", "DEEP_ARCHIVE"})
 
 
 def find_bucket(store: Store, name: str) -> Bucket:
@@ -22,9 +20,8 @@ def find_bucket(store: Store, name: str) -> Bucket:
     return bucket
 
 
-def find_version(store: Store, bucket_name: str, key: str, version_id: str | None) -> Version:
-    """Give the version that a read means. Raises `S3Refusal` where there is none, or a delete marker."""
-    bucket = find_bucket(store, bucket_name)
+def find_version(bucket: Bucket, key: str, version_id: str | None, *, method: str = "GET") -> Version:
+    """Give the version that a read by `method` means. Raises `S3Refusal` where there is none, or a delete marker."""
     if version_id is None:
         found = bucket.keys.get(key)
         newest = found.versions[0] if found is not None else None
@@ -33,23 +30,12 @@ def find_version(store: Store, bucket_name: str, key: str, version_id: str | Non
             message = "The specified key does not exist."
             raise S3Refusal(status=404, code="NoSuchKey", message=message, details=(("Key", key),), headers=marked)
         return newest
-    check_version_id(version_id)
+    check_version_id(bucket, version_id)
     version = bucket.version(key, version_id)
     if version is None:
-        message, details = "The specified version does not exist.", (("Key", key), ("VersionId", version_id))
-        raise S3Refusal(status=404, code="NoSuchVersion", message=message, details=details)
+        raise no_such_version(key, version_id)
     if version.deleted:
-        raise S3Refusal(
-            status=405,
-            code="MethodNotAllowed",
-            message="The specified method is not allowed against this resource.",
-            details=(("Method", "GET"), ("ResourceType", "DeleteMarker")),
-            headers=(
-                *_marker_headers(version),
-                ("Last-Modified", http_time(version.modified_s)),
-                ("Allow", "DELETE"),
-            ),
-        )
+        raise marker_refused(version, method)
     return version
 
 
@@ -58,16 +44,37 @@ def find_source(store: Store, bucket_name: str, key: str, version_id: str | None
 
     https://docs.aws.amazon.com/AmazonS3/latest/API/API_UploadPartCopy.html
     """
-    named = None if version_id is None else find_bucket(store, bucket_name).version(key, version_id)
+    bucket = find_bucket(store, bucket_name)
+    named = None if version_id is None else bucket.version(key, version_id)
     if named is not None and named.deleted:
         message = "The source of a copy request may not specifically refer to a delete marker by version id."
         raise S3Refusal(status=400, code="InvalidRequest", message=message)
-    return find_version(store, bucket_name, key, version_id)
+    version = find_version(bucket, key, version_id)
+    check_restored(version)
+    return version
 
 
-def check_version_id(version_id: str) -> None:
-    """Refuse what cannot be the id of a version. Raises `S3Refusal`."""
-    if _VERSION_ID.fullmatch(version_id) is None:
+def check_restored(version: Version) -> None:
+    """Refuse to read the bytes of a version that an archive class keeps. Raises `S3Refusal`.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/userguide/restoring-objects.html
+    """
+    storage_class = version.description.storage_class
+    if storage_class in _ARCHIVES:
+        message = "The operation is not valid for the object's storage class"
+        details = (("StorageClass", storage_class),)
+        raise S3Refusal(status=403, code="InvalidObjectState", message=message, details=details)
+
+
+def no_such_version(key: str, version_id: str) -> S3Refusal:
+    """How S3 refuses a version that is not there."""
+    message, details = "The specified version does not exist.", (("Key", key), ("VersionId", version_id))
+    return S3Refusal(status=404, code="NoSuchVersion", message=message, details=details)
+
+
+def check_version_id(bucket: Bucket, version_id: str) -> None:
+    """Refuse what cannot be the id of a version in `bucket`. Raises `S3Refusal`."""
+    if not bucket.could_have(version_id):
         message = "Invalid version id specified" if version_id else "Version id cannot be the empty string"
         details = (("ArgumentName", "versionId"), ("ArgumentValue", version_id))
         raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
@@ -84,11 +91,20 @@ def current_state(bucket: Bucket, key: str) -> State | None:
     return None if current is None else state_of(current)
 
 
-def version_headers(version: Version, call: Call) -> list[tuple[str, str]]:
-    """Give the header that tells the version, where there can be several."""
-    if version.version_id != NULL_VERSION or "versionId" in call.query:
-        return [("x-amz-version-id", version.version_id)]
-    return []
+def version_headers(bucket: Bucket, version: Version) -> list[tuple[str, str]]:
+    """Give the header that tells the version; a bucket that never had versioning tells none."""
+    return [] if bucket.versioning is Versioning.NEVER else [("x-amz-version-id", version.version_id)]
+
+
+def marker_refused(marker: Version, method: str) -> S3Refusal:
+    """How S3 refuses `method` on a delete marker that is named, or whose tags are asked for."""
+    return S3Refusal(
+        status=405,
+        code="MethodNotAllowed",
+        message="The specified method is not allowed against this resource.",
+        details=(("Method", method), ("ResourceType", "DeleteMarker")),
+        headers=(*_marker_headers(marker), ("Last-Modified", http_time(marker.modified_s)), ("Allow", "DELETE")),
+    )
 
 
 def _marker_headers(marker: Version) -> tuple[tuple[str, str], ...]:

@@ -91,32 +91,48 @@ _OBJECT = {
 }
 
 _BUCKET_ONLY = (
-    "abac accelerate analytics cors encryption intelligent-tiering inventory lifecycle logging metadataConfiguration "
-    "metadataTable metrics notification object-lock ownershipControls policy policyStatus publicAccessBlock "
-    "replication requestPayment session website"
+    "abac accelerate analytics cors encryption intelligent-tiering inventory lifecycle logging "
+    "metadataAnnotationTable metadataConfiguration metadataInventoryTable metadataJournalTable metadataTable metrics "
+    "notification object-lock ownershipControls policy policyStatus publicAccessBlock replication requestPayment "
+    "session website"
 )
 _ELSEWHERE = {
     "bucket": frozenset(f"acl {_BUCKET_ONLY}".split()),
     "object": frozenset(
-        ["acl", "legal-hold", "restore", "retention", "select", "torrent", "encryption", "renameObject"]
+        ["acl", "annotation", "legal-hold", "restore", "retention", "select", "torrent", "encryption", "renameObject"]
     ),
 }
 """Sub-resources that S3 has and the emulator has not."""
+
+SIGNATURE_PARAMETERS = frozenset({
+    "X-Amz-Algorithm", "X-Amz-Content-Sha256", "X-Amz-Credential", "X-Amz-Date", "X-Amz-Expires",
+    "X-Amz-Security-Token", "X-Amz-Signature", "X-Amz-SignedHeaders",
+})  # fmt: skip
+"""The query parameters of a presigned request
+(https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html)."""
 
 _METHODS = frozenset({"GET", "HEAD", "PUT", "POST", "DELETE", "OPTIONS"})
 
 
 def only_signed(query: str) -> bool:
     """Whether a raw query says nothing, or nothing but a signature."""
-    return not query or (query.startswith("X-Amz-") and query.count("&") == query.count("&X-Amz-"))
+    return not query or SIGNATURE_PARAMETERS.issuperset(pair.partition("=")[0] for pair in query.split("&"))
 
 
 def parse_query(query: str) -> dict[str, str]:
-    """Take a raw query apart; of a repeated name the first value counts. A signature alone is left out."""
+    """Take a raw query apart; of a repeated name the first value counts. A signature alone is left out.
+
+    Raises `S3Refusal` where it is not UTF-8: no document could repeat such a value.
+    """
     parameters: dict[str, str] = {}
     if only_signed(query):
         return parameters
-    for name, value in parse_qsl(query, keep_blank_values=True, errors="surrogateescape"):
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError as error:
+        message = "Couldn't parse the specified URI."
+        raise S3Refusal(status=400, code="InvalidURI", message=message, details=(("URI", f"?{query}"),)) from error
+    for name, value in pairs:
         parameters.setdefault(name, value)
     return parameters
 
@@ -169,10 +185,13 @@ def bucket_of_host(host: str, domain: str) -> str:
     return ""
 
 
-def not_implemented(what: str) -> S3Refusal:
-    """How the emulator says that it lacks something S3 has."""
+def not_implemented(what: str, *, header: str = "", more: str = "") -> S3Refusal:
+    """How the emulator says that it lacks something S3 has, or S3 itself; `header` is the one that asked for it."""
     message = f"A header or query you provided implies functionality that is not implemented here: {what}"
-    return S3Refusal(status=501, code="NotImplemented", message=message)
+    if header:
+        message = f"A header you provided implies functionality that is not implemented: {what}"
+    details = [(name, value) for name, value in (("Header", header), ("additionalMessage", more)) if value]
+    return S3Refusal(status=501, code="NotImplemented", message=message, details=tuple(details))
 
 
 def _not_allowed(method: str, kind: str) -> S3Refusal:

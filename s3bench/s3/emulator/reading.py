@@ -3,12 +3,13 @@
 Owns ranges, part numbers and conditions of reads.
 """
 
+from s3bench.s3.decimals import parse_decimal
 from s3bench.s3.emulator.call import Call, http_time
 from s3bench.s3.emulator.conditions import Condition, check_read
 from s3bench.s3.emulator.describing import checksum_headers, overridden, shown
 from s3bench.s3.emulator.documents import document, element, group
-from s3bench.s3.emulator.lookup import find_version, state_of, version_headers
-from s3bench.s3.emulator.store import Part, Store, Version
+from s3bench.s3.emulator.lookup import check_restored, find_bucket, find_version, state_of, version_headers
+from s3bench.s3.emulator.store import Bucket, Part, Store, Version
 from s3bench.s3.emulator.uploads import parse_part_number
 from s3bench.s3.exchange import Reply
 from s3bench.s3.ranges import Unsatisfiable, parse_range
@@ -27,16 +28,19 @@ class ReadOperations:
 
     def get(self, call: Call) -> Reply:
         """Read an object, a range of it, or one of its parts; or only its headers."""
-        version = find_version(self._store, call.bucket, call.key, call.query.get("versionId"))
-        if check_read(call.fields, state_of(version)) is Condition.NOT_MODIFIED:
+        bucket = find_bucket(self._store, call.bucket)
+        version = find_version(bucket, call.key, call.query.get("versionId"), method=call.head.method)
+        if check_read(call.fields, state_of(version), call.now_s) is Condition.NOT_MODIFIED:
             return call.reply_with_bytes(304, self._validators(version), 0, (b"", ()))
-        return self._read(call, version)
+        return self._read(call, bucket, version)
 
-    def plain(self, call: Call, version: Version) -> Reply:
+    def plain(self, call: Call, bucket: Bucket, version: Version) -> Reply:
         """Read a current version whole, without any condition."""
-        return self._read(call, version)
+        return self._read(call, bucket, version)
 
-    def _read(self, call: Call, version: Version) -> Reply:
+    def _read(self, call: Call, bucket: Bucket, version: Version) -> Reply:
+        if call.head.method == "GET":
+            check_restored(version)
         content = version.content
         assert content is not None
         start, end, part = 0, content.size_bytes, None
@@ -54,11 +58,13 @@ class ReadOperations:
                 raise S3Refusal(status=400, code="InvalidRequest", message=message)
             start, end, part = self._part(call, version)
             ranged = True
-        asked = call.fields.get("x-amz-checksum-mode", "").upper() == "ENABLED" and self._faithful
-        headers = shown(version, with_checksum=asked and not ranged)
-        headers += version_headers(version, call)
+        mode = "x-amz-checksum-mode"
+        asked = call.fields.get(mode, call.query.get(mode, "")).upper() == "ENABLED" and self._faithful
+        whole = part is None and (start, end) == (0, content.size_bytes)
+        headers = shown(version, with_checksum=asked and whole)
+        headers += version_headers(bucket, version)
         if part is not None and asked and _has_own_checksum(version):
-            headers += checksum_headers(part.checksum)
+            headers += checksum_headers(part.checksum, kind=version.checksum.kind if version.checksum else "")
         if "partNumber" in call.query and version.parts:
             headers.append(("x-amz-mp-parts-count", str(len(version.parts))))
         if ranged and end > start:
@@ -89,7 +95,8 @@ class ReadOperations:
 
     def attributes(self, call: Call) -> Reply:
         """GetObjectAttributes: what is known of an object without reading it."""
-        version = find_version(self._store, call.bucket, call.key, call.query.get("versionId"))
+        bucket = find_bucket(self._store, call.bucket)
+        version = find_version(bucket, call.key, call.query.get("versionId"))
         wanted = {name.strip() for name in call.fields.get("x-amz-object-attributes", "").split(",") if name.strip()}
         unknown = wanted - {"ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"}
         if unknown or not wanted:
@@ -114,7 +121,7 @@ class ReadOperations:
             children.append(element("StorageClass", version.description.storage_class))
         if "ObjectSize" in wanted:
             children.append(element("ObjectSize", version.size_bytes))
-        headers = [("Last-Modified", http_time(version.modified_s)), *version_headers(version, call)]
+        headers = [("Last-Modified", http_time(version.modified_s)), *version_headers(bucket, version)]
         return call.reply(200, headers, document("GetObjectAttributesResponse", *children))
 
 
@@ -147,7 +154,7 @@ def _attribute_parts(call: Call, version: Version) -> list[str]:
     children = [
         element("PartsCount", len(version.parts)),
         element("PartNumberMarker", after),
-        element("NextPartNumberMarker", chosen[-1][0] if chosen else after),
+        element("NextPartNumberMarker", chosen[-1][0] if chosen else 0),
         element("MaxParts", limit),
         element("IsTruncated", "true" if len(numbered) > limit else "false"),
     ]
@@ -169,7 +176,8 @@ def _attribute_parts(call: Call, version: Version) -> list[str]:
 def _number(call: Call, name: str, default: int) -> int:
     """Give the number in a header. Raises `S3Refusal` where it is none."""
     text = call.fields.get(name, str(default))
-    if not (text.isascii() and text.isdigit()):
+    number = parse_decimal(text)
+    if number is None:
         details = (("ArgumentName", name), ("ArgumentValue", text))
         raise S3Refusal(status=400, code="InvalidArgument", message=f"Provided {name} is no number", details=details)
-    return int(text)
+    return number

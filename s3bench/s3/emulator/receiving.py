@@ -205,9 +205,9 @@ class Receiver:
         """Give the data as content."""
         return self._target.content(self.digest())
 
-    def digest(self) -> bytes:
-        """Give the checksum that the object has."""
-        return self._verifier.digest(self.algorithm)
+    def digest(self, algorithm: str = "") -> bytes:
+        """Give the checksum that the object has, or the one by an `algorithm` that the request declared."""
+        return self._verifier.digest(algorithm or self.algorithm)
 
     def etag(self) -> str:
         """Give the ETag, without quotes."""
@@ -248,20 +248,6 @@ class Document:
     def data(self) -> bytes:
         """The document."""
         return bytes(self._data)
-
-
-class Unwanted:
-    """Takes a body that is refused already; an `exchange.Sink`."""
-
-    __slots__ = ("refusal",)
-
-    chunk_check = None
-
-    def __init__(self, refusal: S3Refusal) -> None:
-        self.refusal = refusal
-
-    def update(self, piece: memoryview, /) -> None:
-        """Drop the bytes."""
 
 
 def hold_small(memory: Memory, size_bytes: int) -> Hold:

@@ -15,10 +15,17 @@ from s3bench.s3.emulator.content import Content
 from s3bench.s3.emulator.memory import Hold
 from s3bench.s3.exchange import Reply
 
+KEY_BYTES_MAX = 1024
+"""Longest key (https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html)."""
+
 NULL_VERSION = "null"
 OWNER = "s3bench"
 
+_ID_DIGITS = 20  # of the 32 characters of a version id; the others are a checksum of them
 _COUNTS_MAX = 10_000  # keys of a bucket whose versions or uploads of old are remembered, so that no id comes again
+
+
+Tags = tuple[tuple[str, str], ...]
 
 
 class Versioning(StrEnum):
@@ -66,7 +73,7 @@ class Description:
 
     headers: tuple[tuple[str, str], ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()
-    tags: tuple[tuple[str, str], ...] = ()
+    tags: Tags = ()
     storage_class: str = "STANDARD"
 
 
@@ -105,7 +112,10 @@ class Version:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Upload:
-    """A multipart upload under way. `algorithm` is empty where the client asked for no checksum."""
+    """A multipart upload under way. `algorithm` is empty where the client asked for no checksum.
+
+    `overtaken` says that its key was written or deleted since it began.
+    """
 
     key: str
     upload_id: str
@@ -115,6 +125,7 @@ class Upload:
     composite: bool
     hold: Hold
     parts: dict[int, Part] = field(default_factory=dict)
+    overtaken: bool = False
 
 
 class Key:
@@ -140,7 +151,7 @@ class Bucket:
         self.name = name
         self.created_s = created_s
         self.versioning = Versioning.NEVER
-        self.tags: tuple[tuple[str, str], ...] = ()
+        self.tags: Tags = ()
         self.keys: SortedDict[str, Key] = SortedDict()
         self.uploads: SortedDict[tuple[str, str], Upload] = SortedDict()
         self.versions = 0  # of all keys, delete markers too
@@ -152,6 +163,14 @@ class Bucket:
     def empty(self) -> bool:
         """Whether it can be deleted: no version of any key is left, and no delete marker."""
         return not self.keys
+
+    def set_versioning(self, state: Versioning) -> None:
+        """Enable or suspend versioning; from now on reads tell versions, so replies that are kept are old."""
+        if self.versioning is Versioning.NEVER:
+            for found in self.keys.values():
+                for version in found.versions:
+                    version.reply = version.reply_date = None
+        self.versioning = state
 
     def current(self, key: str) -> Version | None:
         """Give the object `key` as reads without a version see it."""
@@ -170,7 +189,8 @@ class Bucket:
         if self.versioning is not Versioning.ENABLED:
             return NULL_VERSION
         found = self.keys.get(key)
-        return self._id("version", key, self._gone.get(key, 0) if found is None else found.made)
+        identity = self._id("version", key, self._gone.get(key, 0) if found is None else found.made)
+        return self._sealed(identity[:_ID_DIGITS])
 
     def next_upload_id(self, key: str) -> str:
         """Give the id of an upload that begins now: of one key's, each sorts behind those before.
@@ -193,6 +213,7 @@ class Bucket:
         found.made += 1
         found.versions.insert(0, version)
         self.versions += 1
+        self._overtake(version.key)
 
     def remove(self, key: str, version_id: str) -> Version | None:
         """Remove one version for good, and give it; `None` where there is none."""
@@ -202,11 +223,24 @@ class Bucket:
             return None
         found.versions.remove(version)
         self.versions -= 1
+        self._overtake(key)
         if not found.versions:
             del self.keys[key]
             if self.versioning is not Versioning.NEVER:
                 _remember(self._gone, key, found.made)
         return version
+
+    def could_have(self, version_id: str) -> bool:
+        """Whether `version_id` is one that the bucket gives: `null`, or with versioning one made from its seed."""
+        if version_id == NULL_VERSION or self.versioning is Versioning.NEVER:
+            return version_id == NULL_VERSION
+        return version_id == self._sealed(version_id[:_ID_DIGITS])
+
+    def _overtake(self, key: str) -> None:
+        if not self.uploads:
+            return
+        for place in self.uploads.irange(minimum=(key, ""), maximum=(f"{key}\0", ""), inclusive=(True, False)):
+            self.uploads[place].overtaken = True
 
     def _drop_null(self, found: Key) -> None:
         before = len(found.versions)
@@ -216,6 +250,12 @@ class Bucket:
     def _id(self, kind: str, key: str, count: int) -> str:
         seed = f"{self._seed}\0{kind}\0{self.name}\0{key}\0{count}".encode("utf-8", "surrogatepass")
         return base64.urlsafe_b64encode(hashlib.blake2b(seed, digest_size=24).digest()).decode().rstrip("=")
+
+    def _sealed(self, digits: str) -> str:
+        """Give a version id that begins with `digits`; the rest proves that it was made here."""
+        seed = f"{self._seed}\0{digits}".encode("utf-8", "surrogatepass")
+        seal = base64.urlsafe_b64encode(hashlib.blake2b(seed, digest_size=9).digest()).decode()
+        return digits + seal
 
 
 def _remember(counts: dict[str, int], key: str, count: int) -> None:

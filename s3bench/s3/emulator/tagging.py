@@ -1,9 +1,10 @@
 """Operations on the tags of objects."""
 
 from s3bench.s3.emulator.call import Call
-from s3bench.s3.emulator.documents import parse_tagging, render_tagging
-from s3bench.s3.emulator.lookup import find_version, version_headers
-from s3bench.s3.emulator.store import Description, Store
+from s3bench.s3.emulator.documents import render_tagging
+from s3bench.s3.emulator.lookup import find_bucket, find_version, marker_refused, version_headers
+from s3bench.s3.emulator.members import parse_tagging
+from s3bench.s3.emulator.store import Bucket, Description, Store, Version
 from s3bench.s3.emulator.writing import WriteOperations
 from s3bench.s3.exchange import Reply
 
@@ -17,8 +18,8 @@ class TagOperations:
 
     def tagging(self, call: Call) -> Reply:
         """Give an object's tags."""
-        version = find_version(self._store, call.bucket, call.key, call.query.get("versionId"))
-        return call.reply(200, version_headers(version, call), render_tagging(version.description.tags))
+        bucket, version = self._tagged(call)
+        return call.reply(200, version_headers(bucket, version), render_tagging(version.description.tags))
 
     def set_tagging(self, call: Call) -> Reply:
         """Replace an object's tags."""
@@ -29,10 +30,18 @@ class TagOperations:
         return self._tag(call, (), 204)
 
     def _tag(self, call: Call, tags: tuple[tuple[str, str], ...], status: int) -> Reply:
-        version = find_version(self._store, call.bucket, call.key, call.query.get("versionId"))
+        bucket, version = self._tagged(call)
         old = version.description
         new = Description(headers=old.headers, metadata=old.metadata, tags=tags, storage_class=old.storage_class)
         version.hold = self._writes.hold(version.key, new, len(version.parts), reserve=True)  # the old one goes then
         version.description = new
         version.reply = version.reply_date = None
-        return call.reply(status, version_headers(version, call))
+        return call.reply(status, version_headers(bucket, version))
+
+    def _tagged(self, call: Call) -> tuple[Bucket, Version]:
+        """Give the version whose tags are meant. Raises `S3Refusal`, also where the key's newest is a delete marker."""
+        bucket, version_id = find_bucket(self._store, call.bucket), call.query.get("versionId")
+        found = bucket.keys.get(call.key)
+        if version_id is None and found is not None and found.versions[0].deleted:
+            raise marker_refused(found.versions[0], call.head.method)
+        return bucket, find_version(bucket, call.key, version_id, method=call.head.method)

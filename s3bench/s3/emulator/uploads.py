@@ -6,28 +6,31 @@ to 5 GiB each, the last one of any size) and what the ETag and the checksum of t
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping
 from itertools import pairwise
 
 from s3bench.s3.checksums import CRC_BYTES, combined, digest_of
+from s3bench.s3.decimals import parse_decimal
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.conditions import check_read, check_write
 from s3bench.s3.emulator.content import Content, Stretch, Stretches, pieces_of
 from s3bench.s3.emulator.copying import copy_source
 from s3bench.s3.emulator.describing import base64_of, describe, unsupported_algorithm
-from s3bench.s3.emulator.documents import Node, document, element, group, iso_time, malformed, parse
+from s3bench.s3.emulator.documents import Node, document, element, group, iso_time, malformed, url_encoded
 from s3bench.s3.emulator.lookup import current_state, find_bucket, find_source, state_of
+from s3bench.s3.emulator.members import parse_known
 from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS, DEFAULT_ALGORITHM, Intentions
 from s3bench.s3.emulator.store import NULL_VERSION, OWNER, Bucket, Checksum, Part, Store, Upload, Version
-from s3bench.s3.emulator.writing import WriteOperations, written_headers
+from s3bench.s3.emulator.writing import ENCRYPTED, WriteOperations, made_version_headers
 from s3bench.s3.exchange import Reply
-from s3bench.s3.ranges import Unsatisfiable, parse_range
 from s3bench.s3.refusal import S3Refusal
 
 PART_BYTES_MIN = 5 * 1024**2
 PART_BYTES_MAX = 5 * 1024**3
 PARTS_MAX = 10_000
 _PARTS_LISTED_MAX = 1000
+_COPIED_RANGE = re.compile(r"bytes=([0-9]{1,19})-([0-9]{1,19})")
 _UPLOAD_BYTES = 1024  # what is kept about an upload, about
 
 
@@ -35,11 +38,7 @@ def find_upload(bucket: Bucket, key: str, upload_id: str) -> Upload:
     """Give the upload. Raises `S3Refusal` where there is none, or it is another key's."""
     upload = bucket.uploads.get((key, upload_id))
     if upload is None:
-        message = (
-            "The specified upload does not exist. The upload ID may be invalid, or the upload may have been aborted "
-            "or completed."
-        )
-        raise S3Refusal(status=404, code="NoSuchUpload", message=message, details=(("UploadId", upload_id),))
+        raise _no_such_upload(upload_id)
     return upload
 
 
@@ -65,7 +64,7 @@ class UploadOperations:
             hold=self._intentions.memory.hold(_UPLOAD_BYTES + len(call.key)),
         )
         bucket.uploads[call.key, upload.upload_id] = upload
-        headers = [("x-amz-server-side-encryption", "AES256")]
+        headers = [ENCRYPTED]
         if algorithm:
             headers.append(("x-amz-checksum-algorithm", algorithm.upper()))
             headers.append(("x-amz-checksum-type", "COMPOSITE" if composite else "FULL_OBJECT"))
@@ -86,10 +85,8 @@ class UploadOperations:
         _check_algorithm(upload, declared)
         checksum = Checksum(algorithm=received.algorithm, value=base64_of(received.digest()))
         self._keep(upload, call, number, received.content(), received.etag(), received.digest(), checksum)
-        headers = [("ETag", f'"{received.etag()}"'), ("x-amz-server-side-encryption", "AES256")]
-        if checksum.algorithm in declared:
-            headers.append((f"x-amz-checksum-{checksum.algorithm}", checksum.value))
-        return call.reply(200, headers)
+        told = [(f"x-amz-checksum-{name}", base64_of(received.digest(name))) for name in sorted(declared)]
+        return call.reply(200, [("ETag", f'"{received.etag()}"'), ENCRYPTED, *told])
 
     def copy_part(self, call: Call) -> Reply:
         """UploadPartCopy: a part that is a range of another object."""
@@ -97,7 +94,7 @@ class UploadOperations:
         number = parse_part_number(call.query)
         bucket, key, version_id = copy_source(call.fields["x-amz-copy-source"])
         source = find_source(self._store, bucket, key, version_id)
-        check_read(call.fields, state_of(source), prefix="x-amz-copy-source-")
+        check_read(call.fields, state_of(source), call.now_s, prefix="x-amz-copy-source-")
         assert source.content is not None
         start, end = _copied_range(call.fields.get("x-amz-copy-source-range"), source.content.size_bytes)
         if end - start > PART_BYTES_MAX:
@@ -108,7 +105,7 @@ class UploadOperations:
         etag = self._intentions.etag_of(content, algorithm, digest)
         checksum = Checksum(algorithm=algorithm, value=base64_of(digest))
         part = self._keep(upload, call, number, content, etag, digest, checksum)
-        headers = [("x-amz-server-side-encryption", "AES256")]
+        headers = [ENCRYPTED]
         if source.version_id != NULL_VERSION:
             headers.append(("x-amz-copy-source-version-id", source.version_id))
         told = (element(checksum.element, checksum.value),) if upload.algorithm else ()
@@ -141,7 +138,7 @@ class UploadOperations:
             element("StorageClass", upload.description.storage_class),
             *checksum,
             element("PartNumberMarker", after),
-            element("NextPartNumberMarker", parts[-1].number if parts else after),
+            element("NextPartNumberMarker", parts[-1].number if parts else 0),
             element("MaxParts", limit),
             element("IsTruncated", "true" if 0 < limit < len(numbers) else "false"),
             *(_listed(part, told=bool(upload.algorithm)) for part in parts),
@@ -157,15 +154,21 @@ class UploadOperations:
     def complete(self, call: Call) -> Reply:
         """Make the object out of the parts that the client names."""
         bucket = find_bucket(self._store, call.bucket)
-        named = parse(call.body, "CompleteMultipartUpload")
-        done = _completed(bucket, call, named)
-        if done is not None:
-            return self._completion(call, bucket, done)
-        upload = self._upload(call)
+        made = _made(bucket, call)
+        upload = self._upload(call) if made is None else None
+        if not call.body:
+            raise _invalid_request("You must specify at least one part")
+        named = parse_known(call.body, "CompleteMultipartUpload")
+        if upload is None:
+            assert made is not None
+            if not _same_parts(made, named):
+                raise _no_such_upload(made.upload_id)
+            return self._completion(call, bucket, made)
         parts = _chosen(upload, named)
         size_bytes = sum(part.content.size_bytes for part in parts)
         _check_size(call, size_bytes)
-        check_write(call.fields, call.key, current_state(bucket, call.key))
+        current = current_state(bucket, call.key)
+        check_write(call.fields, call.key, current, overtaken=upload.overtaken)
         checksum = _whole_checksum(upload, parts)
         _check_whole(call, upload, checksum)
         version = self._writes.keep(
@@ -187,14 +190,14 @@ class UploadOperations:
         assert checksum is not None
         result = document(
             "CompleteMultipartUploadResult",
-            element("Location", f"http://{call.fields.get('host', '')}/{call.bucket}/{call.key}"),
+            element("Location", f"http://{call.fields.get('host', '')}/{call.bucket}/{url_encoded(call.key)}"),
             element("Bucket", call.bucket),
             element("Key", call.key),
             element("ETag", f'"{version.etag}"'),
             element(checksum.element, checksum.value),
             element("ChecksumType", checksum.kind),
         )
-        return call.reply(200, written_headers(bucket, version), result)
+        return call.reply(200, (ENCRYPTED, *made_version_headers(bucket, version)), result)
 
     def _upload(self, call: Call) -> Upload:
         return find_upload(find_bucket(self._store, call.bucket), call.key, call.query.get("uploadId", ""))
@@ -234,11 +237,12 @@ class UploadOperations:
 def parse_part_number(query: Mapping[str, str]) -> int:
     """Give the number of the part that a request names. Raises `S3Refusal`."""
     text = query.get("partNumber", "")
-    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= PARTS_MAX:
+    number = parse_decimal(text)
+    if number is None or not 1 <= number <= PARTS_MAX:
         message = f"Part number must be an integer between 1 and {PARTS_MAX}, inclusive"
         details = (("ArgumentName", "partNumber"), ("ArgumentValue", text))
         raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
-    return int(text)
+    return number
 
 
 def too_large(size_bytes: int) -> S3Refusal:
@@ -270,22 +274,27 @@ def _checksum_asked(call: Call) -> tuple[str, bool]:
 
 
 def _copied_range(header: str | None, size_bytes: int) -> tuple[int, int]:
+    """Give start and end of what is copied. Unlike a read, a copy takes no range that reaches beyond the end."""
     if header is None:
         return 0, size_bytes
-    try:
-        found = parse_range(header, size_bytes)
-    except Unsatisfiable:
-        found = None
-    # Unlike a read, a copy takes no range that reaches beyond the end.
-    first, _, last = header.partition("=")[2].partition("-")
-    if found is None or not first.isdigit() or not last.isdigit() or int(last) >= size_bytes:
+    found = _COPIED_RANGE.fullmatch(header)
+    first, last = (-1, -1) if found is None else (int(found[1]), int(found[2]))
+    if found is None or first > last:
         message = (
-            f"The x-amz-copy-source-range value must be of the form bytes=first-last where first and last are the "
-            f"zero-based offsets of the first and last bytes to copy, within the {size_bytes} bytes of the source"
+            "The x-amz-copy-source-range value must be of the form bytes=first-last where first and last are the "
+            "zero-based offsets of the first and last bytes to copy"
         )
-        details = (("ArgumentName", "x-amz-copy-source-range"), ("ArgumentValue", header))
-        raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
-    return found.start, found.end
+        raise _invalid_range(message, header)
+    if first >= size_bytes:
+        raise _invalid_request("The specified copy range is invalid for the source object size")
+    if last >= size_bytes:
+        raise _invalid_range(f"Range specified is not valid for source object of size: {size_bytes}", header)
+    return first, last + 1
+
+
+def _invalid_range(message: str, header: str) -> S3Refusal:
+    details = (("ArgumentName", "x-amz-copy-source-range"), ("ArgumentValue", header))
+    return S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
 
 
 def _declared(call: Call) -> set[str]:
@@ -307,20 +316,20 @@ def _check_algorithm(upload: Upload, declared: set[str]) -> None:
     raise _invalid_request(message)
 
 
-def _completed(bucket: Bucket, call: Call, named: Node) -> Version | None:
-    """Give the object that the same request has made already, when its answer was lost: S3 then gives it again."""
+def _made(bucket: Bucket, call: Call) -> Version | None:
+    """Give the object that was made of the upload already: S3 repeats the answer where the first one was lost."""
     upload_id, found = call.query.get("uploadId", ""), bucket.keys.get(call.key)
     if found is None or not upload_id:
         return None
-    version = next((version for version in found.versions if version.upload_id == upload_id), None)
-    if version is None:
-        return None
-    parts = [(str(part.number), part.etag) for part in version.parts]
-    same = parts == [
+    return next((version for version in found.versions if version.upload_id == upload_id), None)
+
+
+def _same_parts(version: Version, named: Node) -> bool:
+    """Whether the document names the parts that `version` was made of."""
+    return [(str(part.number), part.etag) for part in version.parts] == [
         ((item.text("PartNumber") or "").strip(), (item.text("ETag") or "").strip().strip('"'))
         for item in named.all("Part")
     ]
-    return version if same else None
 
 
 def _chosen(upload: Upload, node: Node) -> tuple[Part, ...]:
@@ -347,28 +356,43 @@ def _chosen(upload: Upload, node: Node) -> tuple[Part, ...]:
 
 def _named_part(upload: Upload, item: Node) -> Part:
     number, etag = item.need("PartNumber").strip(), item.need("ETag").strip().strip('"')
-    if not (number.isascii() and number.isdigit()):
+    place = parse_decimal(number)
+    if place is None:
         raise malformed(f"{number[:20]!r} is no part number")
-    part = upload.parts.get(int(number))
+    part = upload.parts.get(place)
     if part is None or part.etag != etag:
+        raise _invalid_part(upload, number, etag)
+    claims = {algorithm: item.text(f"Checksum{algorithm.upper()}") for algorithm in CHECKSUM_ALGORITHMS}
+    for algorithm, claimed in claims.items():
+        if claimed is not None and upload.algorithm not in {"", algorithm}:
+            message = f"The {algorithm} you specified for part {number} did not match what we received."
+            raise S3Refusal(status=400, code="BadDigest", message=message)
+        if claimed is not None and (not upload.algorithm or claimed != part.checksum.value):
+            raise _invalid_part(upload, number, etag)
+    if upload.composite and claims[upload.algorithm] is None:
         message = (
-            "One or more of the specified parts could not be found. The part may not have been uploaded, or the "
-            "specified entity tag may not match the part's entity tag."
+            f"The upload was created using a {upload.algorithm} checksum. The complete request must include the "
+            f"checksum for each part. It was missing for part {number} in the request."
         )
-        details = (("UploadId", upload.upload_id), ("PartNumber", number), ("ETag", etag))
-        raise S3Refusal(status=400, code="InvalidPart", message=message, details=details)
-    for algorithm in CHECKSUM_ALGORITHMS:
-        claimed = item.text(f"Checksum{algorithm.upper()}")
-        if claimed is not None and algorithm == part.checksum.algorithm and claimed != part.checksum.value:
-            message = "One or more of the specified parts could not be found. The checksum may not match."
-            raise S3Refusal(status=400, code="InvalidPart", message=message, details=(("PartNumber", number),))
-        if claimed is None and upload.composite and algorithm == upload.algorithm:
-            message = (
-                f"The upload was created using a {algorithm} checksum. The complete request must include the checksum "
-                f"for each part. It was missing for part {number} in the request."
-            )
-            raise _invalid_request(message)
+        raise _invalid_request(message)
     return part
+
+
+def _invalid_part(upload: Upload, number: str, etag: str) -> S3Refusal:
+    message = (
+        "One or more of the specified parts could not be found.  The part may not have been uploaded, or the "
+        "specified entity tag may not match the part's entity tag."
+    )
+    details = (("UploadId", upload.upload_id), ("PartNumber", number), ("ETag", etag))
+    return S3Refusal(status=400, code="InvalidPart", message=message, details=details)
+
+
+def _no_such_upload(upload_id: str) -> S3Refusal:
+    message = (
+        "The specified upload does not exist. The upload ID may be invalid, or the upload may have been aborted "
+        "or completed."
+    )
+    return S3Refusal(status=404, code="NoSuchUpload", message=message, details=(("UploadId", upload_id),))
 
 
 def _check_size(call: Call, size_bytes: int) -> None:
@@ -392,16 +416,18 @@ def _whole_checksum(upload: Upload, parts: tuple[Part, ...]) -> Checksum:
 
 def _check_whole(call: Call, upload: Upload, checksum: Checksum) -> None:
     """Hold the checksum that the client has of the whole against ours. Raises `S3Refusal`."""
-    kind = call.fields.get("x-amz-checksum-type", "").upper()
-    if kind and upload.algorithm and kind != checksum.kind:
+    kind, created = call.fields.get("x-amz-checksum-type", "").upper(), checksum.kind if upload.algorithm else "null"
+    if kind and kind != created:
         message = (
-            f"The upload was created using the {checksum.kind} checksum mode. The complete request must use the same "
+            f"The upload was created using the {created} checksum mode. The complete request must use the same "
             "checksum mode."
         )
         raise _invalid_request(message)
-    claimed = call.fields.get(f"x-amz-checksum-{checksum.algorithm}")
-    if claimed is not None and claimed != checksum.value:
-        message = f"The {checksum.algorithm.upper()} you specified did not match the calculated checksum."
+    claims = {
+        name: call.fields[field] for name in CHECKSUM_ALGORITHMS if (field := f"x-amz-checksum-{name}") in call.fields
+    }
+    if claims not in ({}, {checksum.algorithm: checksum.value}):
+        message = f"The {checksum.algorithm} you specified did not match the calculated checksum."
         raise S3Refusal(status=400, code="BadDigest", message=message)
 
 

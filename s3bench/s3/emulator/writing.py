@@ -7,13 +7,17 @@ from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.conditions import check_write
 from s3bench.s3.emulator.content import Content
 from s3bench.s3.emulator.describing import base64_of, checksum_headers, describe
-from s3bench.s3.emulator.lookup import current_state, find_bucket
+from s3bench.s3.emulator.lookup import current_state, find_bucket, version_headers
 from s3bench.s3.emulator.memory import Hold, Memory
-from s3bench.s3.emulator.store import Bucket, Checksum, Description, Part, Store, Version, Versioning
+from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Checksum, Description, Part, Store, Version
 from s3bench.s3.exchange import Reply
 
 _VERSION_BYTES = 1024
 """What is kept about a version beside its bytes and what its client says about it, about."""
+
+
+ENCRYPTED = ("x-amz-server-side-encryption", "AES256")
+"""What every write of an object answers: S3 encrypts all of them with its own keys."""
 
 
 class WriteOperations:
@@ -37,7 +41,8 @@ class WriteOperations:
             etag=received.etag(),
             checksum=checksum,
         )
-        headers = [("ETag", f'"{version.etag}"'), *written_headers(bucket, version), *checksum_headers(checksum)]
+        headers = [("ETag", f'"{version.etag}"'), ENCRYPTED, *checksum_headers(checksum)]
+        headers += made_version_headers(bucket, version)
         return call.reply(200, headers)
 
     def keep(
@@ -75,9 +80,6 @@ class WriteOperations:
         return self._memory.hold(size_bytes + _VERSION_BYTES // 2 * parts, reserve=reserve)
 
 
-def written_headers(bucket: Bucket, version: Version) -> list[tuple[str, str]]:
-    """Give the headers that every write of an object answers with."""
-    headers = [("x-amz-server-side-encryption", "AES256")]
-    if bucket.versioning is not Versioning.NEVER:
-        headers.append(("x-amz-version-id", version.version_id))
-    return headers
+def made_version_headers(bucket: Bucket, version: Version) -> list[tuple[str, str]]:
+    """Give the version that PutObject or CompleteMultipartUpload made; a null version goes without, unlike a copy's."""
+    return [] if version.version_id == NULL_VERSION else version_headers(bucket, version)

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from s3bench.errors import BadInput
+from s3bench.s3.decimals import parse_decimal
 from s3bench.s3.network.presets import CONNECTION_BYTES_PER_S, EC2_BYTES_PER_S, PREFIX, TTFB_S
 from s3bench.s3.network.quantity import BadQuantity, parse_bytes_per_s, parse_per_s, parse_seconds, parse_share
 
@@ -104,7 +105,7 @@ def _from_file(name: str) -> dict[str, Any]:
     path = Path(name)
     try:
         content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         why = f"it is no preset ({PREFIX}...), has no `=`, and as a JSON file it cannot be read: {error}"
         raise _bad(f"{name!r} is no network model", why) from None
     if not isinstance(content, dict):
@@ -202,9 +203,10 @@ def _one(name: str, parse_text: Callable[[str], float]) -> Callable[[str, Path],
 
 
 def _seed(value: str) -> int:
-    if not (value.isascii() and value.isdigit() and len(value) <= 18):  # noqa: PLR2004 (fits any integer type)
-        raise BadQuantity(f"{value!r} is no whole number of up to 18 digits")
-    return int(value)
+    seed = parse_decimal(value)
+    if seed is None or seed >= 10**18:  # so that it fits any integer type
+        raise BadQuantity(f"{value[:40]!r} is no whole number of up to 18 digits")
+    return seed
 
 
 _PARSERS: dict[str, Callable[[str, Path], dict[str, Any]]] = {

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 import msgspec
 
+from s3bench.s3.decimals import parse_decimal
 from s3bench.s3.http import RequestHead
 from s3bench.s3.refusal import S3Refusal
 from s3bench.s3.signing.sigv4 import ALGORITHM, SERVICE, TERMINAL, UNSIGNED_PAYLOAD, canonical_query, decode
@@ -233,13 +234,14 @@ def _date_differs(date: str, timestamp: str) -> str:
 
 def _parse_expires(text: str) -> int:
     digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit()):
+    expires_s = parse_decimal(digits)
+    if expires_s is None:
         raise _parameters("X-Amz-Expires should be a number")
-    if digits != text or not digits.strip("0"):
+    if digits != text or expires_s == 0:
         raise _parameters("X-Amz-Expires must be positive")
-    if len(digits.lstrip("0")) > len(str(EXPIRES_S_MAX)) or int(digits) > EXPIRES_S_MAX:
+    if expires_s > EXPIRES_S_MAX:
         raise _parameters(
             "X-Amz-Expires must be less than a week (in seconds); that is, the given X-Amz-Expires must be less than "
             f"{EXPIRES_S_MAX} seconds"
         )
-    return int(digits)
+    return expires_s

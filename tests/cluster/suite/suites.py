@@ -116,7 +116,8 @@ class SimulatedSuiteNode:
         match question:
             case "facts":
                 usual = {"protocol": PROTOCOL, "s3bench": s3bench.__version__, "python": "3.11.7", "cores": 4}
-                doubts = {"niceness": self.niceness, "warnings": self.warnings}
+                capacity = {"descriptors": 20_000, "ports": None, "memory_bytes": None}
+                doubts = {"capacity": capacity, "niceness": self.niceness, "warnings": self.warnings}
                 return {**usual, "machine": MACHINE, **doubts, **self.facts}
             case "look":
                 clients = tuple(self.look.get(spec, found(spec)) for spec in words[0])

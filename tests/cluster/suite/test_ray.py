@@ -21,6 +21,7 @@ from tests.cluster.suite.suites import upload, written
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(180)]
 
 WAIT_S = 60.0
+_ITERATIONS = 4  # more than the warm-up and one iteration
 ROOT = str(Path(s3bench.__file__).parent.parent)
 
 
@@ -69,9 +70,24 @@ class Run:
 
     def wait_for_units(self, count: int) -> None:
         """Wait until so many nodes measure."""
+        self._wait_until(lambda: sum(_measures(process) for process in children()) >= count, "no unit began")
+
+    def wait_for_measurements(self, units: int) -> None:
+        """Wait until so many nodes have ended iterations: each has started the client `_ITERATIONS` times."""
+        started: dict[int, set[int]] = {}
+
+        def is_so() -> bool:
+            for process in filter(_measures, children()):
+                with suppress(psutil.NoSuchProcess):
+                    started.setdefault(process.ppid(), set()).add(process.pid)
+            return sum(len(pids) >= _ITERATIONS for pids in started.values()) >= units
+
+        self._wait_until(is_so, "no iteration ended")
+
+    def _wait_until(self, is_so: Callable[[], bool], otherwise: str) -> None:
         until_s = time.monotonic() + WAIT_S
-        while sum(_measures(process) for process in children()) < count:
-            assert time.monotonic() < until_s, "no unit began"
+        while not is_so():
+            assert time.monotonic() < until_s, otherwise
             assert self.process.poll() is None, self.ended()
             time.sleep(0.01)
 
@@ -148,7 +164,7 @@ def test_ctrl_c_ends_every_unit_within_a_second_and_keeps_what_was_measured(
     run: Start, endless: tuple[str, ...]
 ) -> None:
     running = run(*endless)
-    running.wait_for_units(2)
+    running.wait_for_measurements(2)
     running.process.send_signal(signal.SIGINT)
     assert gone_after_s(WAIT_S) < 1.0 + 0.5, "half a second until the driver's next turn"
     code, said = running.ended()
@@ -178,14 +194,23 @@ def test_a_driver_that_stands_still_leaves_nothing_behind_after_its_lease(run: S
     assert "the driver was not heard of for 10 s" in running.document.results[0].errors[0].why, said
 
 
+def test_a_run_right_after_another_waits_for_no_core_and_finds_all_nodes(run: Start, tmp_path: Path) -> None:
+    file = written(tmp_path, *(upload("up", size, clients=["s5cmd"]) for size in (1000, 2000)))
+    for _ in range(2):
+        running = run(str(file), "-n", "1")
+        code, said = running.ended()
+        assert code == ExitCode.DONE, said
+        assert len(running.cluster["nodes"]) == 2
+
+
 def test_the_unit_of_a_node_that_is_lost_is_an_error_and_the_other_one_does_the_rest(
     run: Start, lab: RayLab, tmp_path: Path
 ) -> None:
     file = written(tmp_path, *(upload("up", size, clients=["s5cmd"]) for size in (1000, 2000, 3000, 4000)))
     running = run(str(file), "-n", "60")
     running.wait_for_units(2)
-    lab.nodes[1].kill_raylet()
-    code, said = running.ended()
+    with lab.node_lost(1):
+        code, said = running.ended()
     assert code == ExitCode.CLIENT_FAILED, said
     results = running.document.results
     assert len(results) == 4

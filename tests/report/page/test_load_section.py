@@ -45,7 +45,7 @@ def test_what_has_to_be_said_stands_with_its_phase() -> None:
     (section,) = load_sections(everything())
     lines = {line.text: line.mood for part in section.parts for line in part.lines}
     assert lines["failed: get: 12 of 1,234,579 operations (0.000972 %)"] is Mood.BAD
-    assert lines["stalled: all: none of those in flight ended in seconds 7-9, 15"] is Mood.DOUBT
+    assert lines["stalled: all: no operation succeeded in seconds 7-9, 15"] is Mood.DOUBT
     assert lines["not complete"] is Mood.DOUBT
     assert any(text.startswith("bottleneck: the client") for text in lines)
 

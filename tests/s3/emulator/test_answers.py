@@ -3,14 +3,21 @@
 import base64
 import hashlib
 import zlib
+from urllib.parse import quote
 
 import pytest
 
-from tests.s3.emulator.asking import NOON_S, Answer, Asker
+from tests.s3.emulator.asking import NOON_S, Answer, Asker, Pending
 
 MIB = 1 << 20
 VERSIONED = b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"
-CRC = {"x-amz-checksum-crc32": base64.b64encode(zlib.crc32(b"x").to_bytes(4, "big")).decode()}
+
+
+def crc32(body: bytes) -> str:
+    return base64.b64encode(zlib.crc32(body).to_bytes(4, "big")).decode()
+
+
+CRC = {"x-amz-checksum-crc32": crc32(b"x")}
 
 
 @pytest.fixture
@@ -107,14 +114,17 @@ def test_a_delete_marker_is_a_404_unless_it_is_named(s3: Asker) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
-@pytest.mark.parametrize("version", ["", "no-such-version"])
+@pytest.mark.parametrize("version", ["", "no-such-version", "x" * 32])
 def test_what_cannot_be_a_version_id_is_an_invalid_argument(s3: Asker, method: str, version: str) -> None:
     assert s3.ask(method, "k", query={"versionId": version}).code == "InvalidArgument"
 
 
 def test_a_version_id_that_could_be_is_looked_for(s3: Asker) -> None:
-    assert s3.ask("GET", "k", query={"versionId": "x" * 32}).code == "NoSuchVersion"
-    assert s3.ask("DELETE", "k", query={"versionId": "x" * 32}).status == 204
+    s3.ask("PUT", query={"versioning": ""}, body=VERSIONED)
+    gone = s3.ask("PUT", "k", body=b"x").headers["x-amz-version-id"]
+    assert s3.ask("DELETE", "k", query={"versionId": gone}).status == 204
+    assert s3.ask("GET", "k", query={"versionId": gone}).code == "NoSuchVersion"
+    assert s3.ask("DELETE", "k", query={"versionId": gone}).status == 204
 
 
 def test_delete_objects_needs_a_checksum_of_its_document_beside_that_of_the_signature(s3: Asker) -> None:
@@ -135,7 +145,7 @@ def test_delete_objects_tells_each_key_what_became_of_it(s3: Asker) -> None:
     body = tagged("Delete", *objects).encode()
     md5 = base64.b64encode(hashlib.md5(body).digest()).decode()
     answer = s3.ask("POST", query={"delete": ""}, body=body, headers={"content-md5": md5})
-    assert answer.texts("Error/Code") == ["PreconditionFailed", "InvalidArgument"]
+    assert answer.texts("Error/Code") == ["PreconditionFailed", "NoSuchVersion"]
     assert answer.texts("Deleted/Key") == ["gone"]
     assert s3.ask("GET", "k").status == 200
 
@@ -172,10 +182,43 @@ def test_metadata_beyond_ascii_is_told_as_mail_tells_it(s3: Asker) -> None:
     assert s3.ask("HEAD", "k").headers["x-amz-meta-nonascii"] == "=?UTF-8?B?w4PChE3Dg8KEWsODwpXDg8KRIFMz?="
 
 
-def test_checksums_are_told_of_whole_reads_and_not_of_ranges(s3: Asker) -> None:
+def test_an_encoded_word_cannot_break_out_of_its_header(s3: Asker) -> None:
+    s3.ask("PUT", "k", headers={"x-amz-meta-a": "=?UTF-8?Q?long_enough_to_be_text=0D=0Ax-amz-meta-b:_c?="})
+    headers = s3.ask("HEAD", "k").headers
+    assert headers["x-amz-meta-a"] == "=?UTF-8?Q?long_enough_to_be_text=0D=0Ax-amz-meta-b:_c?="
+    assert "x-amz-meta-b" not in headers
+
+
+def test_enabling_versioning_shows_in_reads_of_the_same_second(s3: Asker) -> None:
+    s3.ask("PUT", "k", body=b"x")
+    assert "x-amz-version-id" not in s3.ask("GET", "k").headers
+    s3.ask("PUT", query={"versioning": ""}, body=VERSIONED)
+    assert s3.ask("GET", "k").headers["x-amz-version-id"] == "null"
+
+
+def test_a_presigned_read_may_ask_for_the_checksum_in_its_query(s3: Asker) -> None:
     s3.ask("PUT", "k", body=b"x", headers=CRC)
+    answer = s3.ask("GET", "k", query={"x-amz-checksum-mode": "ENABLED", "x-id": "GetObject"})
+    assert answer.headers["x-amz-checksum-crc32"] == CRC["x-amz-checksum-crc32"]
+
+
+def test_uploads_can_be_aborted_page_by_page(s3: Asker) -> None:
+    uploads = [begin(s3, key) for key in ("a", "a", "b", "c")]
+    query = {"uploads": "", "max-uploads": "1"}
+    found = []
+    for _ in uploads:
+        page = s3.ask("GET", query=query)
+        (key,), (upload,) = page.texts("Upload/Key"), page.texts("Upload/UploadId")
+        found.append(upload)
+        assert s3.ask("DELETE", key, query={"uploadId": upload}).status == 204
+        query |= {"key-marker": page.texts("NextKeyMarker")[0], "upload-id-marker": page.texts("NextUploadIdMarker")[0]}
+    assert found == uploads
+
+
+def test_checksums_are_told_of_whole_reads_and_not_of_ranges(s3: Asker) -> None:
+    s3.ask("PUT", "k", body=b"xy", headers={"x-amz-checksum-crc32": crc32(b"xy")})
     asked = {"x-amz-checksum-mode": "ENABLED"}
-    assert s3.ask("GET", "k", headers=asked).headers["x-amz-checksum-crc32"] == CRC["x-amz-checksum-crc32"]
+    assert s3.ask("GET", "k", headers=asked).headers["x-amz-checksum-crc32"] == crc32(b"xy")
     assert "x-amz-checksum-crc32" not in s3.ask("GET", "k").headers
     assert "x-amz-checksum-crc32" not in s3.ask("GET", "k", headers={**asked, "range": "bytes=0-0"}).headers
 
@@ -281,3 +324,85 @@ def test_a_part_tells_no_checksum_where_only_the_whole_has_one(s3: Asker) -> Non
     answer = s3.ask("HEAD", "m", headers=asked, query={"partNumber": "1"})
     assert answer.status == 206
     assert not [name for name in answer.headers if name.startswith("x-amz-checksum")]
+
+
+@pytest.mark.parametrize(
+    ("value", "status", "code"),
+    [
+        ("text/html", 200, ""),
+        ("%ff", 400, "InvalidURI"),
+        ("%ed%a0%80", 400, "InvalidURI"),
+        ("a%0d%0aX:%20y", 400, "InvalidArgument"),
+        ("%00", 400, "InvalidArgument"),
+        ("%7f", 400, "InvalidArgument"),
+        ("%e2%82%ac", 400, "InvalidArgument"),
+    ],
+)
+def test_a_response_header_that_cannot_be_sent_is_refused(s3: Asker, value: str, status: int, code: str) -> None:
+    s3.ask("PUT", "key", body=b"body")
+    head = f"GET /bucket/key?response-content-type={value} HTTP/1.1\r\nHost: h".encode()
+    answer = Pending(s3.emulator, head, b"").finish()
+    assert (answer.status, answer.code) == (status, code)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "prefix=%ff",
+        "marker=%ff",
+        "delimiter=%81",
+        "uploads&upload-id-marker=%81b",
+        "versions&version-id-marker=%ea",
+        "%ff",
+    ],
+)
+def test_a_query_that_is_not_utf_8_is_refused(s3: Asker, query: str) -> None:
+    answer = Pending(s3.emulator, f"GET /bucket?{query} HTTP/1.1\r\nHost: h".encode(), b"").finish()
+    assert (answer.status, answer.code) == (400, "InvalidURI")
+
+
+NINES = "9" * 5000
+
+
+@pytest.mark.parametrize("number", [NINES, "+5", "-5", "1_0", "\u0665", "5.0"])
+@pytest.mark.parametrize("name", ["max-keys", "max-uploads", "max-buckets"])
+def test_a_number_that_is_none_or_too_large_is_an_invalid_argument(s3: Asker, name: str, number: str) -> None:
+    target = "" if name == "max-buckets" else "bucket"
+    head = f"GET /{target}?uploads&{name}={quote(number)} HTTP/1.1\r\nHost: h"
+    head = head.replace("uploads&", "") if name != "max-uploads" else head
+    assert Pending(s3.emulator, head.encode(), b"").finish().code == "InvalidArgument"
+
+
+@pytest.mark.parametrize("number", [NINES, "+1", "1_0", "\u0661"])
+def test_a_part_number_that_is_none_or_too_large_is_an_invalid_argument(s3: Asker, number: str) -> None:
+    s3.ask("PUT", "key", body=b"body")
+    assert s3.ask("GET", "key", query={"partNumber": number}).code == "InvalidArgument"
+    upload = s3.ask("POST", "key", query={"uploads": ""}).texts("UploadId")[0]
+    assert s3.ask("PUT", "key", query={"partNumber": number, "uploadId": upload}).code == "InvalidArgument"
+    part = f"<Part><PartNumber>{number}</PartNumber><ETag>x</ETag></Part>"
+    document = f"<CompleteMultipartUpload>{part}</CompleteMultipartUpload>"
+    told = s3.ask("POST", "key", query={"uploadId": upload}, body=document.encode())
+    assert (told.status, told.code in {"MalformedXML", "InvalidPart"}) == (400, True)
+
+
+@pytest.mark.parametrize("header", ["x-amz-max-parts", "x-amz-part-number-marker"])
+def test_a_number_of_any_length_in_a_header_is_answered(s3: Asker, header: str) -> None:
+    upload = s3.ask("POST", "key", query={"uploads": ""}).texts("UploadId")[0]
+    etag = s3.ask("PUT", "key", query={"partNumber": "1", "uploadId": upload}, body=b"x").headers["etag"]
+    part = f"<Part><PartNumber>1</PartNumber><ETag>{etag}</ETag></Part>"
+    document = f"<CompleteMultipartUpload>{part}</CompleteMultipartUpload>".encode()
+    assert s3.ask("POST", "key", query={"uploadId": upload}, body=document).status == 200
+    headers = {"x-amz-object-attributes": "ObjectParts", header: NINES}
+    assert s3.ask("GET", "key", query={"attributes": ""}, headers=headers).status == 200
+    headers[header] = "+5"
+    assert s3.ask("GET", "key", query={"attributes": ""}, headers=headers).code == "InvalidArgument"
+
+
+def test_metadata_with_control_characters_is_told_as_mail_tells_it(s3: Asker) -> None:
+    s3.ask("PUT", "key", headers={"x-amz-meta-a": "b\x01c"})
+    assert s3.ask("HEAD", "key").headers["x-amz-meta-a"] == "=?UTF-8?Q?b=01c?="
+
+
+def test_a_content_type_that_cannot_be_sent_back_is_refused(s3: Asker) -> None:
+    for headers in ({"content-type": "a\x01b"}, {"content-type": "a\x7fb", "x-amz-meta-a": "b"}):
+        assert s3.ask("PUT", "key", headers=headers).code == "InvalidArgument"

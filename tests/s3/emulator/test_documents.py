@@ -13,10 +13,10 @@ from s3bench.s3.emulator.documents import (
     iso_time,
     parse,
     parse_tag_header,
-    parse_tagging,
     render_tagging,
     url_encoded,
 )
+from s3bench.s3.emulator.members import parse_tagging
 from s3bench.s3.refusal import S3Refusal
 
 printable = st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\ufffe\uffff"))
@@ -51,12 +51,45 @@ def test_times_have_whole_seconds() -> None:
         (b'<!DOCTYPE Root [<!ENTITY a "b">]><Root>&a;</Root>', "MalformedXML"),
         (b"<Root>\xff</Root>", "MalformedXML"),
         (b"not XML", "MalformedXML"),
+        (b'<?xml version="1.0" encoding="nonsense"?><Root/>', "MalformedXML"),
+        (b'<?xml version="1.0" encoding="utf-7"?><Root/>', "MalformedXML"),
+        (b'<?xml version="1.0" encoding="punycode"?><Root/>', "MalformedXML"),
     ],
 )
 def test_what_is_no_such_document_is_refused(data: bytes, code: str) -> None:
     with pytest.raises(S3Refusal) as refused:
         parse(data, "Root")
     assert (refused.value.status, refused.value.code) == (400, code)
+
+
+DECLARATIONS = (
+    '<!DOCTYPE Root [<!ENTITY a "b">]>',
+    "<!DOCTYPE Root>",
+    '<!DOCTYPE Root SYSTEM "file:///etc/hostname">',
+    "\n<!--x--><!DOCTYPE\nRoot>",
+)
+ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "iso-8859-1", "us-ascii", "windows-1252")
+
+
+def encoded(text: str, encoding: str) -> bytes:
+    name = {"utf-8-sig": "utf-8", "utf-16-le": "utf-16", "utf-16-be": "utf-16"}.get(encoding, encoding)
+    return f'<?xml version="1.0" encoding="{name}"?>{text}'.encode(encoding)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("declaration", DECLARATIONS)
+def test_a_document_type_declaration_is_refused_in_every_encoding(declaration: str, encoding: str) -> None:
+    with pytest.raises(S3Refusal, match="document type declaration"):
+        parse(encoded(f"{declaration}<Root><Key>k</Key></Root>", encoding), "Root")
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_document_is_read_in_every_encoding(encoding: str) -> None:
+    assert parse(encoded("<Root><Key>k</Key></Root>", encoding), "Root").need("Key") == "k"
+
+
+def test_a_text_that_looks_like_a_declaration_is_text() -> None:
+    assert parse(b"<Root><Key><![CDATA[<!DOCTYPE a>]]></Key></Root>", "Root").need("Key") == "<!DOCTYPE a>"
 
 
 @given(data=st.binary(max_size=200))

@@ -56,9 +56,10 @@ class Model(RuleBasedStateMachine):
 
     # What S3 does, said plainly.
 
-    def keep(self, key: str, answer: Answer, body: bytes | None) -> None:
+    def keep(self, key: str, answer: Answer, body: bytes | None, *, null_told: bool = False) -> None:
         version_id = answer.headers.get("x-amz-version-id", "null")
-        assert ("x-amz-version-id" in answer.headers) == (self.versioning != "")
+        told = self.versioning == "Enabled" or (self.versioning == "Suspended" and null_told)
+        assert ("x-amz-version-id" in answer.headers) == told
         versions = self.versions.setdefault(key, [])
         if self.versioning == "Enabled":
             assert version_id not in self.ids, "an id was given twice"
@@ -155,7 +156,7 @@ class Model(RuleBasedStateMachine):
             assert (answer.status, answer.code) == (405, "MethodNotAllowed")
         else:
             assert (answer.status, answer.body) == (200, body)
-            assert answer.headers["x-amz-version-id"] == version_id
+            assert answer.headers.get("x-amz-version-id") == (version_id if self.versioning else None)
 
     @rule(source=keys, key=keys)
     def copy(self, source: str, key: str) -> None:
@@ -166,7 +167,7 @@ class Model(RuleBasedStateMachine):
             assert (answer.status, answer.code) == (404, "NoSuchKey")
         else:
             assert answer.status == 200
-            self.keep(key, answer, body)
+            self.keep(key, answer, body, null_told=True)
 
     @rule(key=keys)
     def delete(self, key: str) -> None:
@@ -174,7 +175,7 @@ class Model(RuleBasedStateMachine):
         assert answer.status == 204
         if self.versioning:
             assert answer.headers["x-amz-delete-marker"] == "true"
-            self.keep(key, answer, None)
+            self.keep(key, answer, None, null_told=True)
         else:
             self.remove(key, "null") if key in self.versions else None
 

@@ -346,6 +346,40 @@ def test_whoever_waits_before_sending_nothing_is_told_to_go_on(victim: Victim) -
         assert client.ask("GET", "/bucket/empty") == (200, b"")
 
 
+@pytest.mark.parametrize("body", [b"", b"data"])
+def test_a_refusal_comes_at_once_where_the_client_waits_to_send(victim: Victim, body: bytes) -> None:
+    for headers, code in (({"x_amz_acl": "public-read"}, b"AccessControlListNotSupported"), ({}, b"NoSuchBucket")):
+        bucket = "bucket" if headers else "missing"
+        with victim.connect() as client:
+            client.send("PUT", f"/{bucket}/k", b"", content_length=len(body), expect="100-continue", **headers)
+            status, document = client.answer()
+            assert (status, f"<Code>{code.decode()}</Code>".encode() in document) == (400 if headers else 404, True)
+            assert client.sock.recv(1) == b"", "the connection ends: nobody knows whether the body follows"
+
+
+def test_a_body_that_is_on_its_way_already_is_read_before_the_refusal(victim: Victim) -> None:
+    with victim.connect() as client:
+        client.send("PUT", "/missing/k", b"data", expect="100-continue")
+        assert client.answer()[0] == 404
+        assert client.ask("GET", "/bucket/none")[0] == 404
+
+
+def test_keys_that_are_not_utf8_are_refused_and_never_mixed_up(victim: Victim) -> None:
+    with victim.connect() as client:
+        assert client.ask("PUT", "/bucket/%EF%BF%BD", b"the replacement character")[0] == 200
+        for method, target in (
+            ("PUT", "/bucket/%ff"),
+            ("GET", "/bucket/%fe"),
+            ("GET", "/bucket/%ff?versionId=null"),
+            ("DELETE", "/bucket/a%ED%A0%80"),
+            ("GET", "/bucket?prefix=%ff"),
+            ("GET", "/bucket?list-type=2&start-after=%ff"),
+        ):
+            status, document = client.ask(method, target)
+            assert (status, b"<Code>InvalidURI</Code>" in document) == (400, True), target
+        assert client.ask("GET", "/bucket/%EF%BF%BD") == (200, b"the replacement character")
+
+
 def test_pipelined_requests_wait_for_the_requests_of_others() -> None:
     emulator = Emulator(EmulatorSettings(buckets=("bucket",)))
     with (

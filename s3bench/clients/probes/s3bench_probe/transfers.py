@@ -92,7 +92,8 @@ def _sources(command: dict[str, Any], backend: Any) -> Iterator[Object]:
     else:
         found = _walk(source, backend)
     for item in found:
-        if _chosen(item.name, command["filters"]):
+        # aws-cli skips a key that would be downloaded to outside of the destination.
+        if _chosen(item.name, command["filters"]) and not (command["direction"] == "download" and _leaves(item.name)):
             yield item
 
 
@@ -101,6 +102,8 @@ def _walk(place: dict[str, Any], backend: Any) -> Iterator[Object]:
     if "bucket" in place:
         prefix = _as_folder(place["key"])
         for item in backend.list(place["bucket"], prefix):
+            if not item.where.startswith(prefix):  # or `rm` and `mv` would delete what belongs to others
+                raise ValueError(f"the server was asked for keys that begin with {prefix!r} and lists {item.where!r}")
             # A key that ends in "/" is a folder made by hand; aws-cli makes no file of it.
             if not item.where.endswith("/"):
                 yield item._replace(name=item.where[len(prefix) :])
@@ -112,6 +115,11 @@ def _walk(place: dict[str, Any], backend: Any) -> Iterator[Object]:
             path = os.path.join(folder, file)
             facts = os.stat(path)
             yield Object(os.path.relpath(path, root), path, facts.st_size, facts.st_mtime)
+
+
+def _leaves(name: str) -> bool:
+    path = os.path.normpath("./" + name)
+    return path == ".." or path.startswith("../")
 
 
 def _chosen(name: str, filters: list[tuple[bool, str]]) -> bool:
@@ -150,7 +158,7 @@ def _target_key(command: dict[str, Any], item: Object) -> str:
 def _target_path(command: dict[str, Any], item: Object) -> str:
     path: str = command["destination"]["path"]
     if command["recursive"] or path.endswith("/") or os.path.isdir(path):
-        return os.path.join(path, item.name)
+        return os.path.join(path, item.name.lstrip("/"))
     return path
 
 

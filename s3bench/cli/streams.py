@@ -1,0 +1,158 @@
+"""The standard streams: the one way from s3bench to a terminal, which shows controls in untrusted text as escapes.
+
+Owns descriptors 0 to 2, and what happens when writing fails: what a reader that has gone would have got is dropped, as
+are messages that cannot be written; results that cannot be written are an error.
+"""
+
+import errno
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from s3bench.errors import MachineError
+from s3bench.visible import visible, visible_styled
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+_FORM = ("utf-8", "backslashreplace")  # encoding, and what becomes of surrogates
+
+_MISSING = ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY))
+"""How a missing descriptor is opened on /dev/null. Writing to stdout fails then as on a closed one (as in glibc's
+csu/check_fds.c): results are not lost in silence. Messages on stderr are."""
+
+
+def open_missing_descriptors() -> None:
+    """Open those of descriptors 0 to 2 that are closed, before a file or a socket gets their number."""
+    for number, mode in _MISSING:
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, mode)
+            assert opened == number
+            os.set_inheritable(opened, True)  # noqa: FBT003 (its signature)
+    if sys.stdin is None:
+        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 (for as long as the process lives)
+    if sys.stdout is None:
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w", closefd=False)))
+    if sys.stderr is None:
+        sys.stderr = io.TextIOWrapper(io.BufferedWriter(io.FileIO(2, "w", closefd=False)))
+
+
+@contextmanager
+def safe_streams() -> Iterator[None]:
+    """Put streams that show controls as escapes in the place of sys.stdout and sys.stderr; both write UTF-8."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = _safe(sys.stdout, is_vital=True), _safe(sys.stderr, is_vital=False)
+    try:
+        yield
+    finally:
+        with suppress(MachineError):  # who has results to write flushes, and is told
+            sys.stdout.flush()
+        sys.stderr.flush()
+        sys.stdout, sys.stderr = before
+
+
+def print_styled(text: str) -> None:
+    """Write to stdout what has styles of our own; other controls become visible."""
+    stream = unescaped(sys.stdout)
+    stream.write(visible_styled(text))
+    stream.flush()
+
+
+def print_whole(content: bytes, *, is_measured: bool = False) -> None:
+    """Write a document to stdout. What was measured is not lost where that fails: the error names a file with it."""
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except MachineError as error:
+        if not is_measured:
+            raise
+        from s3bench.results.file import rescue  # noqa: PLC0415 (`--help` does without)
+
+        raise MachineError(error.what, error.why, rescue(content)) from error
+
+
+def unescaped(stream: TextIO) -> TextIO:
+    """The stream below that lets every control through, for whoever has made them all visible already."""
+    return stream.below if isinstance(stream, _SafeText) else stream
+
+
+def _safe(stream: TextIO, *, is_vital: bool) -> TextIO:
+    buffer = getattr(stream, "buffer", None)
+    if buffer is None:  # replaced by somebody who takes text alone
+        return stream
+    stream.flush()
+    bottom = io.BufferedWriter(_Sink(getattr(buffer, "raw", buffer), is_vital=is_vital))
+    return _SafeText(bottom, by_line=not is_vital or stream.isatty())
+
+
+class _SafeText(io.TextIOWrapper):
+    """Text to a stream that makes controls visible, in text and in the bytes written to `buffer`."""
+
+    def __init__(self, bottom: "io.BufferedWriter[_Sink]", *, by_line: bool) -> None:
+        super().__init__(_SafeBytes(bottom), *_FORM, line_buffering=by_line, write_through=True)
+        self.below = io.TextIOWrapper(bottom, *_FORM, line_buffering=by_line, write_through=True)
+
+
+class _SafeBytes(io.BufferedIOBase):
+    """UTF-8 on its way to a stream, whole characters at a time."""
+
+    def __init__(self, bottom: "io.BufferedWriter[_Sink]") -> None:
+        super().__init__()
+        self._bottom = bottom
+        self.name = bottom.name
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        content = bytes(data)
+        self._bottom.write(visible(content.decode("utf-8", "backslashreplace")).encode())
+        return len(content)
+
+    def flush(self) -> None:
+        self._bottom.flush()
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._bottom.fileno()
+
+    def isatty(self) -> bool:
+        return self._bottom.isatty()
+
+
+class _Sink(io.RawIOBase):
+    """Where bytes leave the process. Fails once at most: what comes after a failure goes to /dev/null."""
+
+    def __init__(self, raw: io.RawIOBase, *, is_vital: bool) -> None:
+        super().__init__()
+        self._raw = raw
+        self.name = getattr(raw, "name", "")
+        self._is_vital = is_vital
+
+    def write(self, data: "ReadableBuffer", /) -> int | None:
+        size = memoryview(data).nbytes
+        try:
+            written = self._raw.write(data)
+        except OSError as error:
+            with Path(os.devnull).open("wb") as nowhere:
+                os.dup2(nowhere.fileno(), self.fileno())
+            if self._is_vital and error.errno != errno.EPIPE:
+                why = "it is closed" if error.errno == errno.EBADF else error.strerror or str(error)
+                raise MachineError("cannot write to stdout", why, "redirect it to where there is room") from error
+            return size
+        return size if written is None and not self._is_vital else written  # None: would block
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._raw.fileno()
+
+    def isatty(self) -> bool:
+        return self._raw.isatty()

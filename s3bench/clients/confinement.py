@@ -1,0 +1,50 @@
+"""What clients keep outside of their workspaces, made beforehand: behind the wall of `run.landlock` they cannot.
+
+Python writes byte-code beside the modules that it imports; without it every run would compile them again. The AWS
+Common Runtime keeps a lock file that tells whether another process uses it already.
+"""
+
+import os
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+from s3bench.clients.client import DRIVEN_KINDS, FoundClient
+from s3bench.clients.identity import program_files
+from s3bench.clients.interpreter import is_python, script_words
+from s3bench.errors import MachineError
+
+CRT_LOCKS = Path("/tmp/aws_crt_cross_process_lock")  # noqa: S108 (its name is fixed in the CRT)
+"""Where the CRT keeps its lock files (aws-c-common, source/posix/cross_process_lock.c). Clients may write there."""
+
+_PROBES = Path(__file__).parent / "probes"
+_COMPILE_TIMEOUT_S = 300.0
+
+
+def prepare_confinement(found: FoundClient) -> None:
+    """Compile what `found` imports where its byte-code is missing or stale, and make the directory of locks.
+
+    Modules that cannot be written beside are left as they are. Raises as `program_files`.
+    """
+    try:
+        CRT_LOCKS.mkdir(mode=0o777, exist_ok=True)
+    except OSError as error:
+        raise MachineError(f"cannot make {CRT_LOCKS}", str(error), "remove what is in its place") from error
+    python = _interpreter(found)
+    if python is not None:
+        modules = [path for path in (*program_files(found), *_PROBES.rglob("*.py")) if path.suffix == ".py"]
+        with suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(
+                (python, "-I", "-m", "compileall", "-q", "-i", "-"),
+                input=b"\n".join(map(os.fsencode, modules)),
+                capture_output=True,
+                timeout=_COMPILE_TIMEOUT_S,
+                check=False,
+            )
+
+
+def _interpreter(found: FoundClient) -> Path | None:
+    if found.kind in DRIVEN_KINDS:
+        return found.executable
+    words = script_words(found.executable)
+    return Path(words[0]) if words and is_python(Path(words[0])) else None

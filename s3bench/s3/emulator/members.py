@@ -1,0 +1,186 @@
+"""Which members of S3's requests each operation reads; the others are refused, never ignored.
+
+The table names headers, query parameters and XML elements as they are on the wire. A header of S3's (`x-amz-...`) that
+the operation does not read is refused, so one that S3 adds tomorrow is refused as well. `NO_EFFECT` is what S3 itself
+would take without acting on it here, each with the reason. Pure.
+"""
+
+import re
+from collections.abc import Mapping
+
+from s3bench.s3.emulator.documents import Node, checked_tags, malformed, parse
+from s3bench.s3.emulator.operation import SIGNATURE_PARAMETERS, Operation, not_implemented
+from s3bench.s3.refusal import S3Refusal
+
+ACCOUNT_ID = "000000000000"
+"""The AWS account that owns every bucket; `x-amz-expected-bucket-owner` is compared with it."""
+
+TRANSPORT = frozenset({
+    "accept", "accept-encoding", "accept-language", "amz-sdk-invocation-id", "amz-sdk-request", "authorization",
+    "connection", "content-length", "date", "expect", "host", "te", "transfer-encoding", "user-agent",
+    "x-amz-content-sha256", "x-amz-date", "x-amz-decoded-content-length", "x-amz-security-token", "x-amz-trailer",
+    "x-amz-user-agent",
+})  # fmt: skip
+"""Headers of the connection, the signature and the framing: they ask nothing of an operation."""
+
+NO_EFFECT: Mapping[str, str] = {
+    "x-amz-mfa": "MFA delete cannot be enabled here, and S3 reads the code only where it is",
+    "x-amz-object-annotation-directive": "no object here has annotations, so there are none to copy or leave out",
+    "x-amz-optional-object-attributes": "asks for RestoreStatus, which S3 gives of objects under restoration only",
+    "x-amz-request-payer": "no bucket here is requester-pays, and S3 charges and tells nothing on others",
+    "x-amz-meta-": "S3 keeps metadata with an object that is made, and reads it nowhere else",
+    "x-amz-checksum-algorithm": "S3 reads it where a checksum is yet to be chosen: CopyObject, CreateMultipartUpload",
+    "x-amz-sdk-checksum-algorithm": "names the checksum that comes with it, so there is none to check without a body",
+}
+"""Members that S3 takes and that change nothing here, with the reason."""
+
+_CHECKSUMS = ("crc32", "crc32c", "crc64nvme", "sha1", "sha256")
+_CHECKSUM_HEADERS = frozenset(f"x-amz-checksum-{name}" for name in _CHECKSUMS)
+_OTHER_CHECKSUMS = ("md5", "sha512", "xxhash128", "xxhash3", "xxhash64")
+_OWNER = frozenset({"x-amz-expected-bucket-owner"})
+_BODY_CHECKS = _CHECKSUM_HEADERS | {"content-md5", "x-amz-sdk-checksum-algorithm"}
+_DESCRIPTION = frozenset({
+    "cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires",
+    "x-amz-acl", "x-amz-grant-full-control", "x-amz-grant-read", "x-amz-grant-read-acp", "x-amz-grant-write-acp",
+    "x-amz-meta-", "x-amz-server-side-encryption", "x-amz-storage-class", "x-amz-tagging",
+    "x-amz-website-redirect-location",
+})  # fmt: skip
+_READ_CONDITIONS = frozenset({"if-match", "if-modified-since", "if-none-match", "if-unmodified-since"})
+_WRITE_CONDITIONS = frozenset({"if-match", "if-none-match"})
+_COPY_SOURCE = frozenset({
+    "x-amz-copy-source", "x-amz-copy-source-if-match", "x-amz-copy-source-if-modified-since",
+    "x-amz-copy-source-if-none-match", "x-amz-copy-source-if-unmodified-since", "x-amz-source-expected-bucket-owner",
+})  # fmt: skip
+_READ = _OWNER | _READ_CONDITIONS | {
+    "range", "x-amz-checksum-mode", "partNumber", "versionId", "response-cache-control",
+    "response-content-disposition", "response-content-encoding", "response-content-language", "response-content-type",
+    "response-expires",
+}  # fmt: skip
+_LIST = _OWNER | {"delimiter", "encoding-type", "prefix"}
+_PART = _OWNER | {"partNumber", "uploadId"}
+
+HONOURED: Mapping[Operation, frozenset[str]] = {
+    Operation.LIST_BUCKETS: frozenset({"bucket-region", "continuation-token", "max-buckets", "prefix"}),
+    Operation.CREATE_BUCKET: frozenset({
+        "x-amz-acl", "x-amz-bucket-object-lock-enabled", "x-amz-grant-full-control", "x-amz-grant-read",
+        "x-amz-grant-read-acp", "x-amz-grant-write", "x-amz-grant-write-acp", "x-amz-object-ownership",
+    }),
+    Operation.HEAD_BUCKET: _OWNER,
+    Operation.DELETE_BUCKET: _OWNER,
+    Operation.GET_BUCKET_LOCATION: _OWNER,
+    Operation.GET_BUCKET_VERSIONING: _OWNER,
+    Operation.PUT_BUCKET_VERSIONING: _OWNER | _BODY_CHECKS,
+    Operation.GET_BUCKET_TAGGING: _OWNER,
+    Operation.PUT_BUCKET_TAGGING: _OWNER | _BODY_CHECKS,
+    Operation.DELETE_BUCKET_TAGGING: _OWNER,
+    Operation.LIST_OBJECTS: _LIST | {"marker", "max-keys"},
+    Operation.LIST_OBJECTS_V2: _LIST | {"continuation-token", "fetch-owner", "max-keys", "start-after"},
+    Operation.LIST_OBJECT_VERSIONS: _LIST | {"key-marker", "max-keys", "version-id-marker"},
+    Operation.LIST_MULTIPART_UPLOADS: _LIST | {"key-marker", "max-uploads", "upload-id-marker"},
+    Operation.DELETE_OBJECTS: _OWNER | _BODY_CHECKS,
+    Operation.PUT_OBJECT: _OWNER | {"content-length"} | _BODY_CHECKS | _DESCRIPTION | _WRITE_CONDITIONS,
+    Operation.COPY_OBJECT: _OWNER | _COPY_SOURCE | _DESCRIPTION | _WRITE_CONDITIONS | {
+        "x-amz-checksum-algorithm", "x-amz-metadata-directive", "x-amz-tagging-directive",
+    },
+    Operation.GET_OBJECT: _READ,
+    Operation.HEAD_OBJECT: _READ,
+    Operation.DELETE_OBJECT: _OWNER | {"if-match", "versionId"},
+    Operation.GET_OBJECT_ATTRIBUTES: _OWNER | {
+        "versionId", "x-amz-max-parts", "x-amz-object-attributes", "x-amz-part-number-marker",
+    },
+    Operation.GET_OBJECT_TAGGING: _OWNER | {"versionId"},
+    Operation.PUT_OBJECT_TAGGING: _OWNER | _BODY_CHECKS | {"versionId"},
+    Operation.DELETE_OBJECT_TAGGING: _OWNER | {"versionId"},
+    Operation.CREATE_MULTIPART_UPLOAD: _OWNER | _DESCRIPTION | {"x-amz-checksum-algorithm", "x-amz-checksum-type"},
+    Operation.UPLOAD_PART: _PART | _BODY_CHECKS | {"content-length"},
+    Operation.UPLOAD_PART_COPY: _PART | _COPY_SOURCE | {"x-amz-copy-source-range"},
+    Operation.LIST_PARTS: _OWNER | {"max-parts", "part-number-marker", "uploadId"},
+    Operation.COMPLETE_MULTIPART_UPLOAD: _OWNER | _CHECKSUM_HEADERS | _WRITE_CONDITIONS | {
+        "uploadId", "x-amz-checksum-type", "x-amz-mp-object-size",
+    },
+    Operation.ABORT_MULTIPART_UPLOAD: _OWNER | {"uploadId"},
+}  # fmt: skip
+"""The headers and query parameters that an operation reads: it does what they ask for, or refuses the value as S3 does.
+Headers are in lower case; `x-amz-meta-` stands for all user metadata."""
+
+_TAG = ("Tag", "Tag/Key", "Tag/Value")
+_PART_CHECKSUMS = tuple(f"Part/Checksum{name.upper()}" for name in _CHECKSUMS)
+ELEMENTS: Mapping[str, frozenset[str]] = {
+    "CreateBucketConfiguration": frozenset({"LocationConstraint", "Tags", *(f"Tags/{name}" for name in _TAG)}),
+    "VersioningConfiguration": frozenset({"MfaDelete", "Status"}),
+    "Tagging": frozenset({"TagSet", *(f"TagSet/{name}" for name in _TAG)}),
+    "Delete": frozenset({"Object", "Object/ETag", "Object/Key", "Object/VersionId", "Quiet"}),
+    "CompleteMultipartUpload": frozenset({"Part", "Part/ETag", "Part/PartNumber", *_PART_CHECKSUMS}),
+}
+"""The elements that are read of each document, by its root."""
+
+_ELEMENTS_REFUSED = frozenset({"Bucket", "Location", "Object/LastModifiedTime", "Object/Size"}) | {
+    f"Part/Checksum{name.upper()}" for name in _OTHER_CHECKSUMS
+}
+
+_ACCEPTED = {operation: TRANSPORT | members | NO_EFFECT.keys() | _OWNER for operation, members in HONOURED.items()}
+_IN_QUERY = frozenset({"x-amz-checksum-mode"})  # reads take it from there too: presigned URLs of AWS's SDK have it
+_ACCOUNT = re.compile(r"[0-9]{12}")
+
+
+def check_members(operation: Operation, fields: Mapping[str, str], query: Mapping[str, str]) -> None:
+    """Refuse headers and query parameters that ask for what `operation` does not do. Raises `S3Refusal`."""
+    if not TRANSPORT.issuperset(fields):
+        accepted = _ACCEPTED[operation]
+        for name in fields:
+            if name.startswith("x-amz-") and name not in accepted and not name.startswith("x-amz-meta-"):
+                raise _refused(name)
+        for name in ("x-amz-expected-bucket-owner", "x-amz-source-expected-bucket-owner"):
+            if name in fields:
+                _check_owner(fields[name])
+    for name in query:
+        # S3 takes its headers from the query of a presigned request as well.
+        lower = name.lower()
+        if lower.startswith("x-amz-") and name not in SIGNATURE_PARAMETERS | _IN_QUERY and lower not in NO_EFFECT:
+            raise not_implemented(f"{name} in the query")
+
+
+def parse_known(data: bytes, root: str) -> Node:
+    """Read a document whose root is `root`. Raises `S3Refusal` for elements that are not read."""
+    document = parse(data, root)
+    _check_elements(document, "", ELEMENTS[root])
+    return document
+
+
+def parse_tagging(data: bytes, owner: str) -> tuple[tuple[str, str], ...]:
+    """Read a Tagging document for an `object` or a `bucket`; it may name none. Raises `S3Refusal`."""
+    tags = [tag for tags in parse_known(data, "Tagging").all("TagSet") for tag in tags.all("Tag")]
+    return checked_tags([(tag.need("Key"), tag.need("Value")) for tag in tags], owner)
+
+
+def _check_elements(node: Node, above: str, known: frozenset[str]) -> None:
+    for name, child in node.children():
+        path = f"{above}{name}"
+        if path in _ELEMENTS_REFUSED:
+            raise not_implemented(f"the element {path}")
+        if path not in known:
+            raise malformed(f"<{path[:100]}> is not known")
+        _check_elements(child, f"{path}/", known)
+
+
+def _check_owner(account: str) -> None:
+    if _ACCOUNT.fullmatch(account) is None:
+        message = f"The value of the expected bucket owner parameter must be an AWS Account ID... [{account}]"
+        raise S3Refusal(status=400, code="InvalidBucketOwnerAWSAccountID", message=message)
+    if account != ACCOUNT_ID:
+        raise S3Refusal(status=403, code="AccessDenied", message="Access Denied")
+
+
+def _refused(name: str) -> S3Refusal:
+    """How S3 refuses a header; what it has no other answer for is not implemented."""
+    algorithm = name.removeprefix("x-amz-checksum-")
+    if algorithm not in {name, "mode", "type", *_OTHER_CHECKSUMS}:
+        message = "The algorithm type you specified in x-amz-checksum- header is invalid."
+        return S3Refusal(status=400, code="InvalidRequest", message=message)
+    if name == "x-amz-bypass-governance-retention":
+        message = f"{name} is only applicable to Object Lock enabled buckets."
+    elif name == "x-amz-server-side-encryption":
+        message = f"{name} header is not supported for this operation."
+    else:
+        return not_implemented(name, header=name)
+    return S3Refusal(status=400, code="InvalidArgument", message=message, details=(("ArgumentName", name),))

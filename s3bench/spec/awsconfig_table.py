@@ -1,0 +1,100 @@
+"""The keys that `environment.config` may set, and why well-known others are refused.
+
+Allowed is what changes how a client transfers, retries, signs or prints. Whatever runs a program, loads code or data,
+chooses credentials or leads to another server is not. Sources: botocore/configprovider.py, and of aws-cli 2.38.5
+awscli/topics/config-vars.rst and awscli/topics/s3-config.rst.
+"""
+
+import re
+from types import MappingProxyType
+
+PROFILE_KEYS = frozenset({
+    "account_id_endpoint_mode",
+    "auth_scheme_preference",
+    "cli_binary_format",
+    "cli_error_format",
+    "cli_timestamp_format",
+    "defaults_mode",
+    "disable_host_prefix_injection",
+    "disable_request_compression",
+    "max_attempts",
+    "output",
+    "parameter_validation",
+    "region",
+    "request_checksum_calculation",
+    "request_min_compression_size_bytes",
+    "response_checksum_validation",
+    "retry_mode",
+    "s3_disable_express_session_auth",
+    "s3_disable_multiregion_access_points",
+    "s3_us_east_1_regional_endpoint",
+    "s3_use_arn_region",
+    "sigv4a_signing_region_set",
+    "sts_regional_endpoints",
+    "tcp_keepalive",
+    "use_dualstack_endpoint",
+    "use_fips_endpoint",
+})  # fmt: skip
+"""Keys of a profile with a plain value."""
+
+BLOCKS = MappingProxyType({
+    "s3": frozenset({
+        "addressing_style",
+        "direct_io",
+        "disable_s3_express_session_auth",
+        "disk_throughput",
+        "io_chunksize",
+        "max_bandwidth",
+        "max_concurrent_requests",
+        "max_queue_size",
+        "multipart_chunksize",
+        "multipart_threshold",
+        "payload_signing_enabled",
+        "preferred_transfer_client",
+        "s3_disable_multiregion_access_points",
+        "should_stream",
+        "signature_version",
+        "target_bandwidth",
+        "us_east_1_regional_endpoint",
+        "use_accelerate_endpoint",
+        "use_arn_region",
+        "use_dualstack_endpoint",
+    }),
+    "s5cmd": frozenset({"concurrency", "numworkers", "part_size"}),
+})  # fmt: skip
+"""Blocks of a profile, and their keys. `s5cmd` is s3bench's own."""
+
+_CREDENTIALS = "s3bench sets the credentials"
+_ENDPOINT = "s3bench sets the endpoint"
+_REASONS = (
+    (re.compile(r"credential_process|cli_pager"), "it runs a program"),
+    (re.compile(r"cli_auto_prompt"), "it waits for somebody at a keyboard"),
+    (re.compile(r"cli_history"), "it writes a record of every command"),
+    (re.compile(r"data_path|api_versions"), "it loads files"),
+    (re.compile(r"ca_bundle|client_cert|proxy_.*"), "s3bench gives the client the certificate to trust"),
+    (re.compile(r"aws_.*|role_.*|web_identity_.*|sso_.*|login_session|.*_profile|credential_source"), _CREDENTIALS),
+    (re.compile(r"external_id|mfa_serial|duration_seconds"), _CREDENTIALS),
+    (re.compile(r".*endpoint_url.*|services|endpoint_discovery_enabled|csm_.*"), _ENDPOINT),
+    (re.compile(r".*metadata_.*|imds_.*"), "s3bench switches the instance metadata off"),
+)
+_SECTION_REASONS = (
+    (re.compile(r"plugins"), "it loads code"),
+    (re.compile(r"services\b.*"), _ENDPOINT),
+    (re.compile(r"sso-session\b.*"), _CREDENTIALS),
+)
+_SECTION = re.compile(r"default|profile [\w.@+-]+", re.ASCII)
+
+
+def is_allowed_section(heading: str) -> bool:
+    """Whether `heading`, without its brackets, is `default` or `profile NAME`."""
+    return _SECTION.fullmatch(heading) is not None
+
+
+def refusal_of_section(heading: str) -> str:
+    """Why a section is refused; empty for one that is unknown."""
+    return next((reason for pattern, reason in _SECTION_REASONS if pattern.fullmatch(heading.strip())), "")
+
+
+def refusal_of_key(key: str) -> str:
+    """Why a key is refused; empty for one that is unknown."""
+    return next((reason for pattern, reason in _REASONS if pattern.fullmatch(key)), "")

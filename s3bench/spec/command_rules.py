@@ -1,0 +1,150 @@
+"""What a command may reach: our endpoint with our credentials, files of the workspace, and no other program.
+
+Owns the options that s3bench sets itself, the commands of aws-cli that do more than call a service, and the rule for
+local paths. Which arguments are paths cannot be known without the models of every service, so every argument is held to
+the rule for paths, except the values of options that take no path.
+"""
+
+import re
+from collections.abc import Iterator
+
+from s3bench.spec.names import leaves_workspace, mended_name
+from s3bench.spec.reader import Complaint, Report, Steps, quoted
+from s3bench.spec.transfer_options import GLOBAL_OPTIONS, TRANSFER_OPTIONS, Values
+
+_SET_BY_US = {
+    "--endpoint-url": "s3bench points the client at its own endpoint; for another give `s3bench run --endpoint-url`",
+    "--profile": "s3bench gives the client its own config; put settings under `[default]` in `environment.config`",
+    "--no-verify-ssl": "s3bench gives the client the certificate to trust; for HTTPS give `s3bench run --tls`",
+    "--ca-bundle": "s3bench gives the client the certificate to trust; for HTTPS give `s3bench run --tls`",
+    "--cli-auto-prompt": "it waits for somebody at a keyboard",
+}
+
+_NOT_MEASURED = {
+    "codeartifact": {"login"},
+    "configure": set(),
+    "deploy": {"deregister", "install", "register", "uninstall"},
+    "ec2-instance-connect": {"open-tunnel", "ssh"},
+    "ecs": {"execute-command"},
+    "emr": {"get", "put", "socks", "ssh"},
+    "lightsail": {"push-container-image"},
+    "login": set(),
+    "logout": set(),
+    "opsworks": {"register"},
+    "ssm": {"start-session"},
+    "sso": {"login", "logout"},
+}
+"""Commands of aws-cli (awscli/customizations) that start other programs or change settings; an empty set: all."""
+
+_FILE_OPTIONS = (
+    "--body",
+    "--build-root",
+    "--bundle",
+    "--certificate-pem-outfile",
+    "--key-pair-file",
+    "--kubeconfig",
+    "--outfile",
+    "--output-template-file",
+    "--priv-launch-key",
+    "--private-key-file",
+    "--private-key-outfile",
+    "--public-key-outfile",
+    "--save-as",
+    "--source",
+    "--template-file",
+    "--zip-file",
+)
+"""Options of aws-cli whose value is the path of a file to write or read."""
+
+_PARAMETER_FILE = re.compile(r"fileb?://([^\s,;\]}\"']*)")
+_EXPANDED = re.compile(r"^~|\$")
+
+
+def check_command(command: tuple[str, ...], at: Steps, report: Report) -> None:
+    """File every argument of `command` by which it would do more than run a service's command in the workspace."""
+    _check_beginning(command, at, report)
+    for index, argument in enumerate(command):
+        complaint = _set_by_us(argument) or _parameter_file(argument)
+        if complaint:
+            report.add((*at, index), complaint)
+    for index, path in _paths(command):
+        way_out = leaves_workspace(path)
+        if way_out and not report.touches((*at, index)):
+            said = f"is {quoted(command[index])}: {way_out}"
+            report.add((*at, index), Complaint(said, _path_fix(command, index, path)))
+
+
+def _check_beginning(command: tuple[str, ...], at: Steps, report: Report) -> None:
+    service = _service(command)
+    if service is None or report.touches((*at, service)):
+        return
+    name, place = command[service], (*at, service)
+    if name.startswith("-"):
+        said = f"is {quoted(name)}, which is not known as an option of `aws` itself"
+        report.add(place, Complaint(said, "begin the command with a service, e.g. `s3`"))
+        return
+    subcommands = _NOT_MEASURED.get(name)
+    if subcommands == set():
+        report.add(place, Complaint(f"is {quoted(name)}, which calls no service", "measure a service's command"))
+    for index, word in enumerate(command[service + 1 :], service + 1):
+        if word in (subcommands or ()) or (index == service + 1 and word == "wizard"):
+            said = f"is {quoted(word)} of {quoted(name)}, which starts other programs or asks questions"
+            report.add((*at, index), Complaint(said, "measure a command that only calls the service"))
+
+
+def _service(command: tuple[str, ...]) -> int | None:
+    """Find the first argument behind the leading options of `aws` itself; `None` when there is none."""
+    at = 0
+    while at < len(command):
+        values = GLOBAL_OPTIONS.get(command[at].partition("=")[0])
+        if values is None:
+            return at
+        at += 2 if values is Values.ONE and "=" not in command[at] else 1
+    return None
+
+
+def _set_by_us(argument: str) -> Complaint | None:
+    """Complain of an option that s3bench sets, abbreviated as Python's argparse takes it or not."""
+    name = argument.partition("=")[0]
+    if len(name) <= len("--") or not name.startswith("--"):
+        return None
+    option = next((option for option in _SET_BY_US if option.startswith(name)), None)
+    if option is None or name in GLOBAL_OPTIONS.keys() - _SET_BY_US.keys():
+        return None
+    short = "" if name == option else f", short for `{option}`"
+    return Complaint(f"is `{name}`{short}, which s3bench sets", f"take it out: {_SET_BY_US[option]}")
+
+
+def _parameter_file(argument: str) -> Complaint | None:
+    for path in _PARAMETER_FILE.findall(argument):
+        way_out = leaves_workspace(path) or (_EXPANDED.search(path) and "`~` and `$` may leave the workspace")
+        if way_out:
+            said = f"is {quoted(argument)}: {way_out}"
+            return Complaint(said, f"name a file inside the workspace: file://{mended_name(path).strip(chr(34))}")
+    return None
+
+
+def _paths(command: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """Yield every argument that may be a local path: where it stands, and the path."""
+    service = _service(command)
+    is_s3 = service is not None and command[service] == "s3"
+    options = TRANSFER_OPTIONS if is_s3 else GLOBAL_OPTIONS
+    is_value = False
+    for index, argument in enumerate(command):
+        name, equals, value = argument.partition("=")
+        if argument.startswith("--"):
+            is_value = not equals and options.get(name) is Values.ONE
+            if equals and len(name) > len("--") and any(option.startswith(name) for option in _FILE_OPTIONS):
+                yield index, value
+            continue
+        if not is_value and not (is_s3 and argument.startswith("s3://")):
+            yield index, argument
+        is_value = False
+
+
+def _path_fix(command: tuple[str, ...], index: int, path: str) -> str:
+    fix = f"name a file inside the workspace: {mended_name(path)}"
+    before = command[index - 1] if index else ""
+    if before.startswith("--") and "=" not in before:
+        return f"{fix}; if it is the value of `{before}` and no path, write {quoted(f'{before}={path}')}"
+    return fix

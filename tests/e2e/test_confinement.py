@@ -1,0 +1,245 @@
+"""A definition runs no code and writes nothing outside of its workspace: the rules refuse it, and the wall holds it.
+
+The rules are gone around here by definitions that no file could hold, to see the wall alone.
+"""
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from s3bench.bench import PLAIN, Bench, Bout, Settings
+from s3bench.clients.confinement import CRT_LOCKS
+from s3bench.inspecting import Inspector
+from s3bench.results.measurement import Failure, Measurement
+from s3bench.run.endpoint import InProcess, Stubbed
+from s3bench.run.inspection import Missing
+from s3bench.run.instructions import instruction_counter
+from s3bench.run.landlock import abi_version
+from s3bench.run.process import Spawner
+from s3bench.run.tracing import find_tracer
+from s3bench.run.workspace import Workspaces
+from s3bench.s3.endpoint import StubEndpoint
+from s3bench.spec.definition import Definition, Environment, FileBody, FileLiteral, FixtureFile, Match, Response
+from s3bench.verdict.evidence import Inspection
+from tests.e2e.conftest import COMMAND, Finished, Place, download, upload
+from tests.e2e.programs import found
+from tests.run.without_landlock import forget_landlock
+
+Run = Callable[..., Finished]
+Define = Callable[..., Path]
+
+needs_landlock = pytest.mark.skipif(not abi_version(), reason="this kernel has no Landlock")
+TRANSFERRING = ["cli-classic", "cli-crt", "boto3-classic", "boto3-crt", "crt-python", "s5cmd"]
+KEY = Match(method="GET", path="/bucket/*")
+OBJECTS = (
+    Response(match=Match(method="HEAD", path="/bucket/*"), body=FileBody(file="remote"), instances=None),
+    Response(match=KEY, body=FileBody(file="remote"), instances=None),
+)
+REMOTE = Environment(files=(FixtureFile(name="remote", size_bytes=1000),))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"command": ["s3", "cp", "s3://bucket/key", "{}/x"]},
+        {"command": ["s3", "cp", "s3://bucket/key", "../../x"]},
+        {
+            "environment": {
+                "config": "[default]\n[plugins]\ncli_legacy_plugin_path = .\nevil = evil",
+                "file_literals": [{"name": "evil.py", "content": "open('{}/x', 'w')"}],
+            }
+        },
+        {"environment": {"config": "[default]\ncredential_process = /bin/touch {}/x"}},
+    ],
+)
+def test_a_definition_that_leaves_its_workspace_is_refused_and_nothing_runs(
+    s3bench: Run, define: Define, tmp_path: Path, changes: dict[str, object]
+) -> None:
+    written = define({"name": "a", "command": ["s3api", "list-buckets"], **changes})
+    written.write_text(written.read_text().replace("{}", str(tmp_path)))
+    finished = s3bench("run", "--client", "cli-classic", written)
+    assert (finished.code, finished.out) == (2, "")
+    assert "$[0]." in finished.err
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    with (
+        Workspaces(parent=tmp_path) as workspaces,
+        StubEndpoint(tls=False, directory=tmp_path) as stub,
+        Spawner() as spawner,
+    ):
+        yield Bench(spawner=spawner, endpoint=Stubbed(stub), workspaces=workspaces)
+
+
+def once(
+    bench: Bench, definition: Definition, client: str, settings: Settings
+) -> tuple[Measurement | Failure, set[str]]:
+    """Run `definition` once: what came of it, and the files it left in its directory."""
+    with bench.workspaces.open(definition.environment) as workspace:
+        outcome = Bout(bench=bench, definition=definition, found=found(client), workspace=workspace).once(
+            0, settings, ""
+        )
+        return outcome, {path.name for path in workspace.work.iterdir()}
+
+
+@needs_landlock
+@pytest.mark.usefixtures("aws_cli")
+@pytest.mark.parametrize("client", TRANSFERRING)
+def test_no_client_downloads_to_a_path_outside(bench: Bench, tmp_path: Path, client: str) -> None:
+    target = tmp_path / "outside"
+    target.mkdir()
+    command = ("s3", "cp", "s3://bucket/key", f"{target}/x")
+    definition = Definition(name="a", command=command, environment=REMOTE, responses=OBJECTS)
+    outcome, _ = once(bench, definition, client, Settings(timeout_s=30))
+    assert isinstance(outcome, Failure)
+    assert list(target.iterdir()) == []
+
+
+@needs_landlock
+@pytest.mark.usefixtures("aws_cli")
+@pytest.mark.parametrize("client", TRANSFERRING)
+def test_no_client_follows_a_listed_key_that_leads_outside(bench: Bench, tmp_path: Path, client: str) -> None:
+    (tmp_path / "escape").mkdir()
+    keys = ["p/good", *(f"p/{'../' * steps}escape/x" for steps in range(1, 6)), f"p/{tmp_path}/escape/y"]
+    contents = "".join(
+        f"<Contents><Key>{key}</Key><Size>1000</Size><LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>"
+        for key in keys
+    )
+    listing = Response(
+        match=Match(method="GET", path="/bucket", query=(("list-type", "2"),)),
+        body=f"<ListBucketResult>{contents}</ListBucketResult>",
+        instances=None,
+    )
+    slash = Response(
+        match=Match(method="GET", path="/bucket/", query=(("list-type", "2"),)), body=listing.body, instances=None
+    )
+    definition = Definition(
+        name="a",
+        command=("s3", "cp", "s3://bucket/p/", "landed", "--recursive"),
+        environment=REMOTE,
+        responses=(listing, slash, *OBJECTS),
+    )
+    once(bench, definition, client, Settings(timeout_s=30))
+    assert list((tmp_path / "escape").iterdir()) == []
+
+
+EVIL = """
+def awscli_initialize(cli):
+    open("inside", "w")
+    open({outside!r}, "w")
+"""
+
+
+@needs_landlock
+@pytest.mark.usefixtures("aws_cli")
+def test_code_that_got_in_writes_nothing_outside(bench: Bench, tmp_path: Path) -> None:
+    evil = FileLiteral(name="evil.py", content=EVIL.format(outside=str(tmp_path / "outside")))
+    config = "[default]\n[plugins]\ncli_legacy_plugin_path = .\nevil = evil"
+    definition = Definition(
+        name="a",
+        command=("s3api", "list-buckets"),
+        environment=Environment(file_literals=(evil,), config=config),
+    )
+    _, left = once(bench, definition, "cli-classic", Settings(probes=False, timeout_s=30))
+    assert left == {"evil.py", "inside"}
+    assert not (tmp_path / "outside").exists()
+
+
+@pytest.mark.usefixtures("aws_cli")
+def test_the_stub_in_the_clients_process_works_behind_the_wall(tmp_path: Path) -> None:
+    definition = Definition(
+        name="a",
+        command=("s3", "cp", "s3://bucket/key", "landed"),
+        environment=REMOTE,
+        responses=OBJECTS,
+    )
+    (tmp_path / "server").mkdir()
+    with Workspaces(parent=tmp_path) as workspaces, Spawner() as spawner:
+        bench = Bench(spawner=spawner, endpoint=InProcess(tmp_path / "server"), workspaces=workspaces)
+        outcome, left = once(bench, definition, "cli-classic", Settings(timeout_s=30))
+    assert isinstance(outcome, Measurement), outcome
+    assert "landed" in left
+
+
+@needs_landlock
+def test_the_document_says_that_clients_were_confined(s3bench: Run, define: Define) -> None:
+    finished = s3bench("run", define(upload(1000, clients=["s5cmd"])))
+    assert finished.document["machine"]["landlock_abi"] == abi_version()
+    assert "outside of their workspaces" not in finished.err
+
+
+def without_landlock(place: Place, *arguments: str | Path) -> Finished:
+    """Run s3bench on a kernel without Landlock, with keys that look real."""
+    keys = {"AWS_ACCESS_KEY_ID": "AKIAFORTHISTEST00000", "AWS_SECRET_ACCESS_KEY": "secret/for/this/test"}
+    done = subprocess.run(
+        (*COMMAND, *map(str, arguments)),
+        env={**place.environment, **keys},
+        preexec_fn=forget_landlock,
+        capture_output=True,
+        timeout=55,
+        check=False,
+    )
+    return Finished(done)
+
+
+def test_a_kernel_without_landlock_is_reported_once_and_in_the_document(place: Place) -> None:
+    finished = without_landlock(place, "run", place.define(upload(1000, clients=["s5cmd"])))
+    assert finished.code == 0, finished.err
+    assert finished.err.count("clients can write outside of their workspaces") == 1
+    assert finished.document["machine"]["landlock_abi"] == 0
+    assert any("outside of their workspaces" in warning for warning in finished.document["warnings"])
+
+
+LIVE = ("--endpoint-url", "http://127.0.0.1:9", "--bucket", "b")
+
+
+@pytest.mark.parametrize("command", ["run", "tune"])
+def test_without_landlock_no_client_gets_real_keys_unless_that_is_allowed(place: Place, command: str) -> None:
+    what = (place.define(download(1000)),) if command == "run" else ("upload", "--size", "1MiB", "--clients", "s5cmd")
+    refused = without_landlock(place, command, *what, *LIVE)
+    assert (refused.code, refused.out) == (2, "")
+    assert "--allow-unsandboxed" in refused.err
+    allowed = without_landlock(place, command, *what, *LIVE, "--allow-unsandboxed")
+    assert "bucket 'b' at http://127.0.0.1:9 cannot be used" in allowed.err
+
+
+@pytest.mark.timeout(120)  # valgrind takes up to 30 times as long
+@pytest.mark.parametrize("client", ["s5cmd", "boto3-classic"])
+def test_system_calls_and_instructions_are_counted_behind_the_wall(bench: Bench, tmp_path: Path, client: str) -> None:
+    tracer, counter = find_tracer(), instruction_counter()
+    if isinstance(tracer, Missing) or isinstance(counter, Missing):
+        pytest.skip(f"needs strace and valgrind: {tracer} {counter}")
+    (tmp_path / "observed").mkdir()
+    inspector = Inspector(directory=tmp_path / "observed", tracer=tracer, counter=counter)
+    definition = Definition(
+        name="a",
+        command=("s3", "cp", "remote", "s3://bucket/key"),
+        environment=REMOTE,
+        responses=(Response(match=Match(method="PUT", path="/bucket/key"), instances=None),),
+    )
+    with bench.workspaces.open(definition.environment) as workspace:
+        bout = Bout(bench=bench, definition=definition, found=found(client), workspace=workspace)
+        seen = inspector.inspect(bout, Settings(timeout_s=30), PLAIN)
+    assert isinstance(seen, Inspection), seen
+    assert seen.instructions is not None
+    assert seen.instructions > 1_000_000
+    assert seen.files is not None
+    assert "$WORK/remote" in seen.files or "remote" in seen.files
+    assert seen.system_calls
+
+
+def test_the_crt_keeps_its_lock_file_behind_the_wall(bench: Bench) -> None:
+    (CRT_LOCKS / "boto3.lock").unlink(missing_ok=True)
+    definition = Definition(
+        name="a",
+        command=("s3", "cp", "remote", "s3://bucket/key"),
+        environment=REMOTE,
+        responses=(Response(match=Match(method="PUT", path="/bucket/key"), instances=None),),
+    )
+    outcome, _ = once(bench, definition, "boto3-crt", Settings(timeout_s=30))
+    assert isinstance(outcome, Measurement), outcome
+    assert (CRT_LOCKS / "boto3.lock").is_file()
