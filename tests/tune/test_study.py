@@ -1,5 +1,8 @@
 """The study's file: what is written is what is read, and what is broken is told."""
 
+import re
+
+import msgspec
 import pytest
 
 from s3bench.errors import BadInput
@@ -39,6 +42,15 @@ def test_what_is_written_is_what_is_read() -> None:
     assert study.trials == (TRIAL,)
     assert study.of(Stage.SEARCH) == (TRIAL,)
     assert study.of(Stage.VERIFICATION) == ()
+
+
+def test_studies_of_the_first_version_are_read() -> None:
+    lines = encode_line(HEADER) + encode_line(TRIAL)
+    first = lines.replace(b'"study_version":2', b'"study_version":1')
+    first = re.sub(rb',"set_up_s":[0-9.]+', b"", first)
+    assert first != lines
+    study = parse_study(first, source="tune.jsonl")
+    assert study.trials == (msgspec.structs.replace(TRIAL, set_up_s=0.0),)
 
 
 def test_a_line_that_a_killed_run_left_unfinished_is_left_out() -> None:
