@@ -25,19 +25,25 @@ from statistics import median
 from typing import Any
 
 from s3bench.bench import Conditions, Settings
-from s3bench.bisecting import measurer, run_bisection
+from s3bench.bisect.live import measurer, run_bisection
+from s3bench.bisect.search import (
+    LOOKS,
+    Answer,
+    Bisection,
+    Ending,
+    Found,
+)
 from s3bench.cli.definitions import read_suite
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
 from s3bench.clients.store import Store
+from s3bench.gate.policy import Policy
+from s3bench.gate.self_test import calibrate, open_bench
 from s3bench.run.inspection import Dial, inspection_variables
 from s3bench.run.owner import workspace_parent
-from s3bench.selftest import calibrate, open_bench
 from s3bench.spec.definition import Definition
 from s3bench.spec.plan import parse_client_spec, plan_runs
-from s3bench.verdict.bisection import LOOKS, Answer, Bisection, Ending, Found
-from s3bench.verdict.policy import Policy
-from s3bench.verdict.proportion import wilson
+from s3bench.stats.proportion import wilson
 
 DATA = Path(__file__).parent / "data" / "bisect_truth"
 SELECT = "upload and cp and 4KB and not 100 and not 5,000"

@@ -19,19 +19,30 @@ import msgspec
 import numpy as np
 
 import s3bench
-from s3bench.cli.loadview import standing_line
-from s3bench.cluster.crew import ClusterCrew
+from s3bench.cli.load.view import standing_line
 from s3bench.cluster.message import PROTOCOL
-from s3bench.cluster.muster import muster
-from s3bench.load.account import Account
-from s3bench.load.inventory import Inventory
-from s3bench.load.message import Ended, Prepared, Ready, Target
+from s3bench.cluster.preflight import muster
+from s3bench.cluster.worker_pool import ClusterCrew
+from s3bench.load.aggregation.measurements import results
+from s3bench.load.aggregation.phase_aggregation import Account
+from s3bench.load.engine.interval_record import Stream
+from s3bench.load.engine.message import (
+    Ended,
+    Prepared,
+    Ready,
+    Target,
+)
 from s3bench.load.operation import Kind
-from s3bench.load.outcome import results
-from s3bench.load.profile import DataSet, Job, Manner, Phase, Share
-from s3bench.load.running import LoadRun, Rules
-from s3bench.load.sizes import fixed
-from s3bench.load.tally import Stream
+from s3bench.load.profile.profile import (
+    DataSet,
+    Job,
+    Manner,
+    Phase,
+    Share,
+)
+from s3bench.load.profile.sizes import fixed
+from s3bench.load.session.inventory import Inventory
+from s3bench.load.session.running import LoadRun, Rules
 from s3bench.results.histogram import Histogram
 
 CORES_MAX = 0.5

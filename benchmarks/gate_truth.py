@@ -39,8 +39,18 @@ from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
 from s3bench.clients.staging import stage
 from s3bench.clients.store import Store
-from s3bench.gating import DELAY, INSPECTIONS, Rules, run_gate
-from s3bench.inspecting import find_inspector
+from s3bench.gate.conclusion import conclude
+from s3bench.gate.evidence import CellEvidence, Inspection, Side
+from s3bench.gate.exact_metric import DEFAULT_EXACT
+from s3bench.gate.inspection import find_inspector
+from s3bench.gate.live import (
+    DELAY,
+    INSPECTIONS,
+    Rules,
+    run_gate,
+)
+from s3bench.gate.paired_series import series_of
+from s3bench.gate.policy import Policy
 from s3bench.results.measurement import Measurement
 from s3bench.run.endpoint import Stubbed
 from s3bench.run.inspection import Dial, inspection_variables
@@ -50,12 +60,7 @@ from s3bench.run.workspace import Workspaces
 from s3bench.s3.endpoint import StubEndpoint
 from s3bench.spec.definition import DEFAULT_RESPONSES, ClientKind, Definition
 from s3bench.spec.plan import parse_client_spec, plan_runs
-from s3bench.verdict.conclusion import conclude
-from s3bench.verdict.evidence import CellEvidence, Inspection, Side
-from s3bench.verdict.exact import DEFAULT_EXACT
-from s3bench.verdict.policy import Policy
-from s3bench.verdict.proportion import wilson
-from s3bench.verdict.series import series_of
+from s3bench.stats.proportion import wilson
 
 DATA = Path(__file__).parent / "data" / "gate_truth"
 SELECT = "cp and 4KB and not 5,000"

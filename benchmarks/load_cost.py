@@ -30,14 +30,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from s3bench.clients.environment import Credentials
-from s3bench.load.crew import Crew
-from s3bench.load.message import Begin, Prepare, Target
-from s3bench.load.objects import Objects
+from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.message import Begin, Prepare, Target
+from s3bench.load.engine.objects import Objects
 from s3bench.load.operation import Kind
-from s3bench.load.profile import DataSet, Job, Manner, Phase, Share
-from s3bench.load.sizes import Sizes, fixed
-from s3bench.load.tally import Tally
-from s3bench.load.target import find_target
+from s3bench.load.profile.profile import (
+    DataSet,
+    Job,
+    Manner,
+    Phase,
+    Share,
+)
+from s3bench.load.profile.sizes import Sizes, fixed
+from s3bench.load.session.target import find_target
+from s3bench.load.session.worker_pool import Crew
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint, StubEndpoint
 from s3bench.spec.definition import Match, Response

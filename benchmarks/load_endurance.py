@@ -43,6 +43,7 @@ from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 from s3bench.s3.network.model import parse_network
 
+_WORKER = "s3bench.load.engine.worker"
 WORKERS = 2
 SIZE_BYTES = 4096
 OBJECTS = 1000
@@ -277,7 +278,7 @@ class Run:
         """Look at its memory; `None` while not all workers are there, or no longer."""
         try:
             coordinator = psutil.Process(self._process.pid)
-            workers = [child for child in coordinator.children() if "s3bench.load.worker" in " ".join(child.cmdline())]
+            workers = [child for child in coordinator.children() if _WORKER in " ".join(child.cmdline())]
             if len(workers) != WORKERS:
                 return None
             return Memory(

@@ -37,12 +37,17 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from s3bench.s3.certificates import write_certificates
-from s3bench.s3.exchange import Body, Reply, Segment, Sink
-from s3bench.s3.http import RequestHead, render_head
 from s3bench.s3.network.accuracy import accuracy
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.s3.network.networked import Networked
-from s3bench.s3.server import Server
+from s3bench.s3.protocol.exchange import (
+    Body,
+    Reply,
+    Segment,
+    Sink,
+)
+from s3bench.s3.protocol.http import RequestHead, render_head
+from s3bench.s3.server.server import Server
 from s3bench.s3.wirelog import WireLog
 
 LIMIT_S = 60.0
@@ -115,7 +120,7 @@ def serve(question: Connection, certificate: Path | None) -> None:
     """Serve whatever model comes in on `question`; give the wire log of the last one when the next comes."""
     context = None
     if certificate is not None:
-        from s3bench.s3.tls import server_context  # noqa: PLC0415 (as the server itself does)
+        from s3bench.s3.server.tls import server_context  # noqa: PLC0415 (as the server itself does)
 
         context = server_context(certificate)
     store = Store()

@@ -34,9 +34,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from s3bench.verdict.changepoint import ChangePoint, find_changes, release_value
-from s3bench.verdict.levels import noise_of
-from s3bench.verdict.proportion import wilson
+from s3bench.stats.proportion import wilson
+from s3bench.stats.segmentation import noise_of
+from s3bench.trend.change_point import ChangePoint, find_changes, release_value
 
 DATA = Path(__file__).parent / "data" / "trend_truth"
 RECORDED = DATA / "interpreter_start.json"

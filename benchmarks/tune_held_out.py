@@ -24,7 +24,7 @@ from statistics import median
 import msgspec
 from tune_regret import Listed, Scenario, Stand, tell
 
-from s3bench.report.tune_cells import change_words
+from s3bench.report.tune.cells import change_words
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Study

@@ -48,17 +48,17 @@ from s3bench.run.workspace import Workspaces
 from s3bench.s3.endpoint import EmulatorEndpoint
 from s3bench.s3.network.model import parse_network
 from s3bench.spec.plan import parse_client_spec
+from s3bench.stats.signed_rank import hodges_lehmann
 from s3bench.tune.conclusion import conclude
-from s3bench.tune.knob import Knob
+from s3bench.tune.live import run_study
 from s3bench.tune.objective import Objective
+from s3bench.tune.parameter import Knob
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Search, Stage, Study, Trial
 from s3bench.tune.tuner import Block, PlannedRun, Planner, Tuner
 from s3bench.tune.verification import Change, Verdict
 from s3bench.tune.workload import Action, Workload
-from s3bench.tuning import run_study
-from s3bench.verdict.signedrank import hodges_lehmann
 
 DATA = Path(__file__).parent / "data" / "tune_regret"
 GRID_ROUNDS = 3

@@ -25,11 +25,16 @@ from s3bench.results.audit import compare_observed
 from s3bench.results.document import Client, Result
 from s3bench.results.measurement import Failure, Measurement, measure
 from s3bench.results.redaction import mask_file
+from s3bench.run.download_check import Landing
 from s3bench.run.endpoint import Endpoint
 from s3bench.run.facts import gather_facts, read_milestones
-from s3bench.run.landing import Landing
 from s3bench.run.process import Launch, ProcessRecord, Spawner
-from s3bench.run.proof import engine_errors, request_errors, served_files, upload_errors
+from s3bench.run.wire_checks import (
+    engine_errors,
+    request_errors,
+    served_files,
+    upload_errors,
+)
 from s3bench.run.workspace import Workspace, Workspaces
 from s3bench.s3.wirelog import Engine, WireLog
 from s3bench.spec.command import Transfer, parse_transfer

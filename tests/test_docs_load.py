@@ -11,32 +11,50 @@ import pytest
 from click.testing import CliRunner
 
 from s3bench.cli.compare import compare_command
-from s3bench.cli.gate import gate_command
-from s3bench.cli.loadoptions import GROUPS, LoadCommand, LoadOptions, load_options
-from s3bench.cli.loadplan import REFERENCE_BUCKET, REFERENCE_THREADS, Plan, profile_of
+from s3bench.cli.gate.command import gate_command
+from s3bench.cli.load.options import (
+    GROUPS,
+    LoadCommand,
+    LoadOptions,
+    load_options,
+)
+from s3bench.cli.load.plan import (
+    REFERENCE_BUCKET,
+    REFERENCE_THREADS,
+    Plan,
+    profile_of,
+)
 from s3bench.clients.pointing import SECRET_VARIABLE
 from s3bench.errors import ExitCode
-from s3bench.load import bottleneck, draws, knee, outage, stability
-from s3bench.load.bottleneck import Limit
-from s3bench.load.calibration import CALIBRATION_S, WARMUP_S
-from s3bench.load.defaults import DURATION_S, MAX_ERROR_RATE, PART_BYTES, SIZES, THREADS
-from s3bench.load.engine import LATE_S_MAX
-from s3bench.load.inventory import OBJECTS
-from s3bench.load.objects import STAMP_BYTES
+from s3bench.gate.policy import LOAD_GATING_METRICS
+from s3bench.load.aggregation import bottleneck, outage, stability
+from s3bench.load.aggregation.bottleneck import Limit
+from s3bench.load.aggregation.slo import ERRORS_IMPLIED
+from s3bench.load.engine import operation_mix
+from s3bench.load.engine.engine import LATE_S_MAX
+from s3bench.load.engine.objects import STAMP_BYTES
+from s3bench.load.engine.pool import POOL_BYTES_MAX
+from s3bench.load.engine.request import DATE_S
+from s3bench.load.engine.trace import COLUMNS
+from s3bench.load.engine.virtual_user import BACKOFF_NS_MAX, PAUSE_NS, PAUSE_NS_MAX
 from s3bench.load.operation import MIXABLE, Fault
-from s3bench.load.pool import POOL_BYTES_MAX
-from s3bench.load.profile import Job, Manner
-from s3bench.load.quantity import render_size
-from s3bench.load.request import DATE_S
-from s3bench.load.session import EXISTING_MAX
-from s3bench.load.slo import ERRORS_IMPLIED
-from s3bench.load.thread import BACKOFF_NS_MAX, PAUSE_NS, PAUSE_NS_MAX
-from s3bench.load.trace import COLUMNS
-from s3bench.report.load_csv import SECOND_COLUMNS
+from s3bench.load.profile.defaults import (
+    DURATION_S,
+    MAX_ERROR_RATE,
+    PART_BYTES,
+    SIZES,
+    THREADS,
+)
+from s3bench.load.profile.profile import Job, Manner
+from s3bench.load.profile.quantity import render_size
+from s3bench.load.session import slo_search
+from s3bench.load.session.calibration import CALIBRATION_S, WARMUP_S
+from s3bench.load.session.inventory import OBJECTS
+from s3bench.load.session.session import EXISTING_MAX
+from s3bench.report.load.csv import SECOND_COLUMNS
 from s3bench.results.histogram import BINS_PER_OCTAVE, PERCENTS, samples_needed
 from s3bench.results.metrics import METRICS_BY_NAME
 from s3bench.units import render_bytes
-from s3bench.verdict.policy import LOAD_GATING_METRICS
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "load.md").read_text(encoding="utf-8")
@@ -209,14 +227,14 @@ def test_each_percentile_has_the_samples_that_it_needs() -> None:
         ("What was the limit", f"{bottleneck.LINK_SHARE * 100:g} % or more of the speed"),
         ("What was the limit", f"It takes {CALIBRATION_S + WARMUP_S:g} seconds"),
         ("Closed and open loop", f"more than {(1 - bottleneck.REACHED_SHARE) * 100:.0f} % apart"),
-        ("The highest rate that keeps a promise", f"until the gap is {knee.PRECISION * 100:g} %"),
+        ("The highest rate that keeps a promise", f"until the gap is {slo_search.PRECISION * 100:g} %"),
         ("The highest rate that keeps a promise", f"`{ERRORS_IMPLIED}`"),
         ("The highest rate that keeps a promise", f"within {stability.HALF_WIDTH * 100:g} % to either side"),
         ("A live endpoint", f"at most {EXISTING_MAX:,} of them"),
         ("Exit codes", f"({MAX_ERROR_RATE * 100:g} %)"),
         ("Limits", f"last {STAMP_BYTES} bytes"),
         ("Limits", f"at most {render_bytes(POOL_BYTES_MAX).replace('.0', '')}"),
-        ("Limits", f"remember {draws._OWN_MAX:,} objects"),
+        ("Limits", f"remember {operation_mix._OWN_MAX:,} objects"),
         ("Workloads", f"{Job(mix=(), sizes=SIZES).list_keys:,} keys a page"),
     ],
 )

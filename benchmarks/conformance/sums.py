@@ -2,7 +2,7 @@
 
 import base64
 
-from s3bench.s3.checksums import digest_of
+from s3bench.s3.protocol.checksums import digest_of
 
 ALGORITHMS = ("crc32", "crc32c", "crc64nvme", "sha1", "sha256")
 

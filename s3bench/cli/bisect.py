@@ -18,12 +18,20 @@ from msgspec.structs import replace
 
 import s3bench
 from s3bench.bench import Bench, Settings
-from s3bench.bisecting import Provider, Step, measurer, run_bisection, title_of
+from s3bench.bisect.live import (
+    Provider,
+    Step,
+    measurer,
+    run_bisection,
+    title_of,
+)
+from s3bench.bisect.record import BisectRecord, encode_bisect, parse_bisect
+from s3bench.bisect.search import LOOKS, Comparison, Ending
 from s3bench.cli.definitions import read_suite
-from s3bench.cli.gateoptions import parse_duration
+from s3bench.cli.gate.options import parse_duration
 from s3bench.cli.progress import Ticker, ticker_for
+from s3bench.cli.sandbox import wall_warnings
 from s3bench.cli.streams import print_styled, print_whole
-from s3bench.cli.wall import wall_warnings
 from s3bench.clients.installing import by_line
 from s3bench.clients.releases import (
     base_of,
@@ -35,6 +43,9 @@ from s3bench.clients.releases import (
 )
 from s3bench.clients.store import Store
 from s3bench.errors import BadInput, ExitCode
+from s3bench.gate.indifference_zone import parse_zone
+from s3bench.gate.looks import parse_looks
+from s3bench.gate.policy import Policy, check_gating
 from s3bench.report.bisect_table import answer_line, render_bisection
 from s3bench.results.document import render_time
 from s3bench.results.file import check_output, read_whole, write_whole
@@ -48,11 +59,6 @@ from s3bench.s3.endpoint import StubEndpoint
 from s3bench.spec.definition import ClientKind, Definition
 from s3bench.spec.plan import ClientSpec, parse_client_spec, plan_runs
 from s3bench.spec.suite import Suite
-from s3bench.verdict.bisection import LOOKS, Comparison, Ending
-from s3bench.verdict.bisection_record import BisectRecord, encode_bisect, parse_bisect
-from s3bench.verdict.looks import parse_looks
-from s3bench.verdict.policy import Policy, check_gating
-from s3bench.verdict.zone import parse_zone
 
 _POSITIVE_SECONDS = click.FloatRange(min=0, min_open=True)
 _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)

@@ -9,15 +9,15 @@ import click
 import msgspec
 
 from s3bench.cli.streams import print_styled, print_whole
+from s3bench.compare.comparison import DEFAULT_METRICS, Comparison, compare
+from s3bench.compare.matching import Source
 from s3bench.errors import BadInput
-from s3bench.report.comparison_markdown import render_markdown
-from s3bench.report.comparison_table import render_comparison
+from s3bench.report.comparison.markdown import render_markdown
+from s3bench.report.comparison.table import render_comparison
 from s3bench.results.collection import without_collection
 from s3bench.results.document import Document
 from s3bench.results.file import read_whole
 from s3bench.results.foreign import read_any
-from s3bench.verdict.comparison import DEFAULT_METRICS, Comparison, compare
-from s3bench.verdict.matching import Source
 
 _INDENT = 2
 

@@ -15,23 +15,32 @@ from s3bench.cli.unexpected import Defect, explained
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.results.redaction import without_url_credentials
 
-# Command, where it lives, and its line in `s3bench --help`. Modules are imported only when their command is asked for,
+# Command, where it lives in `s3bench.cli`, and its line in `s3bench --help`. Modules are imported only when their command is asked for,
 # so that `--help` and a mistyped command answer at once.
 COMMANDS = {
-    "run": ("s3bench.cli.run:run_command", "Run benchmarks and write a results document."),
-    "compare": ("s3bench.cli.compare:compare_command", "Hold results documents side by side."),
-    "gate": ("s3bench.cli.gate:gate_command", "Judge a release: did the client get slower or hungrier?"),
-    "tune": ("s3bench.cli.tune:tune_command", "Find the settings and the client that move your files fastest."),
-    "bisect": ("s3bench.cli.bisect:bisect_command", "Find the first version that changed a metric."),
-    "history": ("s3bench.cli.history:history_group", "Keep results documents in a database, and find them again."),
+    "run": ("run.command:run_command", "Run benchmarks and write a results document."),
+    "compare": ("compare:compare_command", "Hold results documents side by side."),
+    "gate": ("gate.command:gate_command", "Judge a release: did the client get slower or hungrier?"),
+    "tune": ("tune.command:tune_command", "Find the settings and the client that move your files fastest."),
+    "bisect": ("bisect:bisect_command", "Find the first version that changed a metric."),
+    "history": (
+        "s3bench.cli.history.command:history_group",
+        "Keep results documents in a database, and find them again.",
+    ),
     "report": (
-        "s3bench.cli.report:report_command",
+        "report.command:report_command",
         "Show results as tables, as a page, or in other tools' formats.",
     ),
-    "load": ("s3bench.cli.load:load_command", "Measure what an S3 endpoint delivers: throughput, latency, errors."),
-    "serve": ("s3bench.cli.serve:serve_command", "Serve an S3 in memory, or scripted responses, to any client."),
-    "validate": ("s3bench.cli.validate:validate_command", "Check definition files; run nothing."),
-    "clients": ("s3bench.cli.clients:clients_group", "List and install the clients under test."),
+    "load": (
+        "s3bench.cli.load.command:load_command",
+        "Measure what an S3 endpoint delivers: throughput, latency, errors.",
+    ),
+    "serve": (
+        "s3bench.cli.serve.command:serve_command",
+        "Serve an S3 in memory, or scripted responses, to any client.",
+    ),
+    "validate": ("validate:validate_command", "Check definition files; run nothing."),
+    "clients": ("clients:clients_group", "List and install the clients under test."),
 }
 
 
@@ -43,7 +52,7 @@ class _LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _, attribute = COMMANDS[cmd_name][0].partition(":")
-        command = getattr(importlib.import_module(module), attribute)
+        command = getattr(importlib.import_module(f"s3bench.cli.{module}"), attribute)
         assert isinstance(command, click.Command)
         return command
 

@@ -7,7 +7,7 @@ import threading
 from collections import deque
 
 from s3bench.cluster.message import NodeReport, Reports
-from s3bench.load.tally import Tally
+from s3bench.load.engine.interval_record import Tally
 
 BUFFERED_MAX = 4096
 """Tallies that wait at most; a node of 64 workers fills it in a minute, and its driver asks several times a second."""

@@ -7,9 +7,9 @@ half of that way (RFC 5905, sections 8 and 10: the clock filter of NTP). Pure, b
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from s3bench.cluster.fleet import Fleet, Gone
+from s3bench.cluster.node_group import Fleet, Gone
 from s3bench.errors import BadInput
-from s3bench.load.nodes import node_name
+from s3bench.load.aggregation.nodes import node_name
 
 UNCERTAINTY_NS_MAX = 5_000_000
 """A start is planned in each node's own clock: two nodes that are known to 5 ms begin within 10 ms of each other."""

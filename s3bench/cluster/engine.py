@@ -13,8 +13,8 @@ from enum import StrEnum
 from types import ModuleType
 from typing import Any
 
-from s3bench.cluster.fleet import Gone
 from s3bench.cluster.node import Node
+from s3bench.cluster.node_group import Gone
 from s3bench.cluster.suite.node import SuiteNode
 from s3bench.errors import BadInput
 

@@ -20,8 +20,8 @@ import msgspec
 import s3bench
 from s3bench.cluster.control import Answer, Answers, Ask, Channel, Connected
 from s3bench.cluster.engine import Purpose
-from s3bench.cluster.fleet import Gone
 from s3bench.cluster.host import END_S
+from s3bench.cluster.node_group import Gone
 from s3bench.errors import BadInput
 from s3bench.s3.control import Refused
 from s3bench.s3.frames import ChannelClosed

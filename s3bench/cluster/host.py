@@ -14,7 +14,7 @@ import msgspec
 
 from s3bench.cluster.control import Answers, Channel, Connected
 from s3bench.cluster.engine import Purpose, connect
-from s3bench.cluster.fleet import Gone
+from s3bench.cluster.node_group import Gone
 from s3bench.errors import S3BenchError
 from s3bench.s3.control import Refused
 from s3bench.s3.frames import ChannelClosed

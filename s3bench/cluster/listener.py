@@ -8,11 +8,11 @@ import threading
 from collections.abc import Iterator
 from typing import Self
 
-from s3bench.cluster.conversation import Conversation
+from s3bench.cluster.node_rpc import Conversation
 from s3bench.errors import MachineError
-from s3bench.load.message import Ended, Lost
-from s3bench.load.tally import Tally
-from s3bench.load.workers import Told
+from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.message import Ended, Lost
+from s3bench.load.session.workers import Told
 
 BEHIND_S = 30
 """Seconds of tallies that may wait to be read; a driver that falls further behind gives up."""

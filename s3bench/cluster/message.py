@@ -1,13 +1,20 @@
 """What driver and nodes say to each other, and how it is written: MessagePack, so that no type has to be the same.
 
-Owns the messages that are not `s3bench.load.message`'s, and the version of them all.
+Owns the messages that are not `s3bench.load.engine.message`'s, and the version of them all.
 """
 
 import msgspec
 
-from s3bench.load.capacity import Capacity
-from s3bench.load.message import Begin, Ended, Failed, Prepare, Prepared, Ready
-from s3bench.load.tally import Tally
+from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.message import (
+    Begin,
+    Ended,
+    Failed,
+    Prepare,
+    Prepared,
+    Ready,
+)
+from s3bench.load.session.capacity import Capacity
 
 PROTOCOL = 4
 """Counted up with every change of what nodes are told or tell."""

@@ -22,9 +22,15 @@ from s3bench.cluster.buffer import Buffer
 from s3bench.cluster.message import PROTOCOL, NodeFacts, decode_begins, decode_prepares, encode
 from s3bench.cluster.priority import lower_niceness
 from s3bench.errors import MachineError, S3BenchError
-from s3bench.load.capacity import capacity_of
-from s3bench.load.crew import Crew
-from s3bench.load.message import Begin, Failed, Prepare, Prepared, Ready
+from s3bench.load.engine.message import (
+    Begin,
+    Failed,
+    Prepare,
+    Prepared,
+    Ready,
+)
+from s3bench.load.session.capacity import capacity_of
+from s3bench.load.session.worker_pool import Crew
 from s3bench.run.machine import MachineFacts, machine_facts, machine_warnings
 
 LEASE_S = 0.9

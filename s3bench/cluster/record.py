@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from s3bench.cluster.clock import ClockOffset
-from s3bench.cluster.muster import Muster
-from s3bench.load.message import Ended
-from s3bench.load.nodes import node_name
+from s3bench.cluster.preflight import Muster
+from s3bench.load.aggregation.nodes import node_name
+from s3bench.load.engine.message import Ended
 
 _NS = 1e9
 

@@ -16,7 +16,7 @@ import msgspec
 
 from s3bench.errors import BadInput, MachineError
 from s3bench.history.machine import machine_of
-from s3bench.history.moment import parse_milliseconds
+from s3bench.history.timestamp import parse_milliseconds
 from s3bench.results.document import Document, Result, parse_document
 from s3bench.results.measurement import figure
 from s3bench.results.metrics import METRICS

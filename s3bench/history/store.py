@@ -20,9 +20,9 @@ from s3bench.history.database import Database, open_database
 from s3bench.history.entry import Added, Entry, Filters, Pruned
 from s3bench.history.indexing import Indexed, index_document, unpack
 from s3bench.history.machine import Machine
-from s3bench.history.moment import milliseconds_of, moment_of
 from s3bench.history.point import Point
 from s3bench.history.tables import DOCUMENTS, FIGURES, RESULTS
+from s3bench.history.timestamp import milliseconds_of, moment_of
 from s3bench.results.document import Status
 from s3bench.results.metrics import METRICS_BY_NAME
 from s3bench.spec.selection import parse_selection

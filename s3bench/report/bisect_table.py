@@ -11,13 +11,19 @@ from pathlib import Path
 from msgspec.structs import replace
 from rich.text import Text
 
-from s3bench.report import gate_digest as words
+from s3bench.bisect.record import BisectRecord
+from s3bench.bisect.search import (
+    Answer,
+    Ending,
+    Found,
+    Outcome,
+    Purpose,
+)
+from s3bench.gate.row import Row
 from s3bench.report.columns import Column, fitted, heading_lines, row_lines
+from s3bench.report.gate import digest as words
 from s3bench.report.terminal import printable, rendered, terminal_console
 from s3bench.units import render_seconds
-from s3bench.verdict.bisection import Answer, Ending, Found, Outcome, Purpose
-from s3bench.verdict.bisection_record import BisectRecord
-from s3bench.verdict.row import Row
 
 _STYLES = {
     Ending.FOUND: "green",

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-from s3bench.report.run_bencher import render_bencher
-from s3bench.report.run_cloudwatch import render_cloudwatch
-from s3bench.report.run_csv import render_csv
-from s3bench.report.run_github import render_github
-from s3bench.report.run_gobench import render_gobench
-from s3bench.report.run_hyperfine import render_hyperfine
-from s3bench.report.run_junit import render_junit
-from s3bench.report.run_markdown import render_markdown
-from s3bench.report.run_openmetrics import render_openmetrics
-from s3bench.report.run_otava import OTAVA_FILE, render_otava, render_otava_config
-from s3bench.report.run_perfetto import render_perfetto
-from s3bench.report.run_pyperf import render_pyperf
+from s3bench.report.run.bencher import render_bencher
+from s3bench.report.run.cloudwatch import render_cloudwatch
+from s3bench.report.run.csv import render_csv
+from s3bench.report.run.github import render_github
+from s3bench.report.run.gobench import render_gobench
+from s3bench.report.run.hyperfine import render_hyperfine
+from s3bench.report.run.junit import render_junit
+from s3bench.report.run.markdown import render_markdown
+from s3bench.report.run.openmetrics import render_openmetrics
+from s3bench.report.run.otava import OTAVA_FILE, render_otava, render_otava_config
+from s3bench.report.run.perfetto import render_perfetto
+from s3bench.report.run.pyperf import render_pyperf
 from s3bench.results.document import Document
 
 

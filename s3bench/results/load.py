@@ -1,7 +1,7 @@
 """What a load run showed of one kind of operation: rates, latencies with their histograms, failures, every second.
 
-Owns the figures as the results document keeps them; `s3bench.load.findings` computes them. Seconds and bytes, as
-everywhere; only the bins of histograms are nanoseconds.
+Owns the figures as the results document keeps them; `load.aggregation` computes them. Seconds and bytes, as everywhere;
+only the bins of histograms are nanoseconds.
 """
 
 import msgspec

@@ -13,7 +13,7 @@ from s3bench.results.measurement import Facts, NetworkFigure, UsageFacts, WireFa
 from s3bench.results.redaction import without_queries
 from s3bench.results.timeline import REQUESTS_MAX, RequestSpan, SeriesFacts, Timeline, thinned
 from s3bench.run.process import ProcessRecord
-from s3bench.run.proof import engines, moves_object_data
+from s3bench.run.wire_checks import engines, moves_object_data
 from s3bench.s3.network.accuracy import Accuracy, accuracy
 from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog, WireRequest

@@ -50,7 +50,10 @@ _STDERR_BYTES = 2000
 _AnswerT = TypeVar("_AnswerT", Ready, Armed, Collected, Drained)
 
 # Isolated mode hides the current directory, so a source tree that is not installed is added, last.
-_START = "import sys, runpy; sys.path.append(sys.argv.pop(1)); runpy.run_module('s3bench.s3.host', run_name='__main__')"
+_START = (
+    "import sys, runpy; sys.path.append(sys.argv.pop(1)); "
+    "runpy.run_module('s3bench.s3.server.host', run_name='__main__')"
+)
 
 
 class ServerProcess:

@@ -1,6 +1,6 @@
 """Messages over a socket pair: eight bytes of length, then that many bytes.
 
-Owns the framing and its time limits. What messages mean is their users' (`control`, `s3bench.load.channel`).
+Owns the framing and its time limits. What messages mean is their users' (`control`, `s3bench.load.engine.channel`).
 """
 
 import socket

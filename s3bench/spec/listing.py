@@ -1,7 +1,7 @@
 """Responses that list a fixture directory as ListObjectsV2 would, lowered to plain responses.
 
 Owns the XML and its paging, so that a definition of 5,000 objects stays a few lines. What a stub does with the
-responses is `s3bench.s3.stub`'s.
+responses is `s3bench.s3.stub.script`'s.
 """
 
 from collections.abc import Iterator

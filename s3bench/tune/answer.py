@@ -6,7 +6,7 @@ Owns the shape that reports render and `--json` prints. Pure.
 import msgspec
 
 from s3bench.tune.bottleneck import Bottleneck
-from s3bench.tune.obedience import KnobNote
+from s3bench.tune.effective_settings import KnobNote
 from s3bench.tune.prediction import Prediction
 from s3bench.tune.recipe import Recipe
 from s3bench.tune.setting import Setting

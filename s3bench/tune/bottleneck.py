@@ -13,7 +13,7 @@ import msgspec
 from s3bench.results.measurement import Measurement
 from s3bench.s3.network.model import NetworkModel
 from s3bench.spec.definition import CRT_KINDS, ClientKind
-from s3bench.tune.obedience import DATA_REQUESTS
+from s3bench.tune.effective_settings import DATA_REQUESTS
 from s3bench.tune.objective import transfer_s
 from s3bench.tune.request_plan import FIRST_ALONE_KINDS
 from s3bench.tune.setting import Setting

@@ -14,8 +14,8 @@ from s3bench.s3.network.model import parse_network
 from s3bench.tune.evidence import Estimate, Evidence
 from s3bench.tune.preference import TIE_RISK, TOLERANCE
 from s3bench.tune.race import IMPROVEMENT, MEMORY_MARGIN, leader
+from s3bench.tune.search_model import Sketch, sketch
 from s3bench.tune.setting import Setting
-from s3bench.tune.sketch import Sketch, sketch
 from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Trial
 from s3bench.tune.surrogate import Belief, beliefs

@@ -15,8 +15,8 @@ from s3bench.results.measurement import Measurement
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.tune.answer import Answer, ClientBest, Figures
 from s3bench.tune.bottleneck import find_bottleneck
+from s3bench.tune.effective_settings import knob_notes
 from s3bench.tune.evidence import Evidence
-from s3bench.tune.obedience import knob_notes
 from s3bench.tune.objective import Objective
 from s3bench.tune.pareto import pareto_front
 from s3bench.tune.prediction import Prediction, predict, predict_others

@@ -6,9 +6,9 @@ Where memory is alike too, the one with the fewest settings. Pure.
 import math
 from collections.abc import Sequence
 
+from s3bench.stats.t_distribution import upper_quantile
 from s3bench.tune.evidence import Estimate, Evidence
 from s3bench.tune.setting import Setting
-from s3bench.tune.student import upper_quantile
 
 TOLERANCE = 0.02
 """Settings whose values are no further apart than this count as equally fast."""

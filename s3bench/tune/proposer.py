@@ -12,7 +12,7 @@ from optuna.distributions import IntDistribution
 from optuna.trial import FrozenTrial, create_trial
 
 from s3bench.tune.evidence import Estimate
-from s3bench.tune.knob import Knob
+from s3bench.tune.parameter import Knob
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 

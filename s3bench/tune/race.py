@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from s3bench.stats.t_distribution import upper_quantile, upper_tail
 from s3bench.tune.evidence import Estimate, Evidence
 from s3bench.tune.objective import Aim
 from s3bench.tune.preference import TOLERANCE
 from s3bench.tune.setting import Setting
-from s3bench.tune.student import upper_quantile, upper_tail
 
 LEVEL = 0.01
 """The one-sided level at which a setting counts as worse than the best one. Low, since every setting is tested after

@@ -14,7 +14,7 @@ import msgspec
 
 from s3bench.clients.client import release_of, transfer_client_word
 from s3bench.spec.definition import AWS_CLI_KINDS, ClientKind
-from s3bench.tune.knob import MIB
+from s3bench.tune.parameter import MIB
 from s3bench.tune.setting import Setting, config_value, render_value
 
 SHELL = "shell"

@@ -11,8 +11,8 @@ from statistics import median
 
 from s3bench.results.measurement import Measurement
 from s3bench.spec.definition import CRT_KINDS, ClientKind
-from s3bench.tune.knob import MIB, PARTS_MAX, defaults_of
-from s3bench.tune.obedience import DATA_REQUESTS, PART_REQUESTS
+from s3bench.tune.effective_settings import DATA_REQUESTS, PART_REQUESTS
+from s3bench.tune.parameter import MIB, PARTS_MAX, defaults_of
 from s3bench.tune.setting import Setting
 from s3bench.tune.workload import Action, Workload
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from s3bench.spec.definition import ClientKind
-from s3bench.tune.knob import QUANTITIES, Quantity
+from s3bench.tune.parameter import QUANTITIES, Quantity
 
 _PREFIXES = ("", "K", "M", "G")
 _BITS = 8

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from s3bench.spec.definition import ClientKind
-from s3bench.tune.knob import Knob, knobs_of
+from s3bench.tune.parameter import Knob, knobs_of
 from s3bench.tune.setting import Setting
 from s3bench.tune.workload import Workload
 

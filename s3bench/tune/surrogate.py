@@ -17,8 +17,8 @@ from statistics import NormalDist
 import numpy as np
 
 from s3bench.tune.evidence import Estimate
+from s3bench.tune.search_model import Sketch
 from s3bench.tune.setting import Setting
-from s3bench.tune.sketch import Sketch
 from s3bench.tune.space import Space
 from s3bench.tune.transfer_time import Array
 

@@ -14,8 +14,8 @@ from statistics import median
 from typing import Protocol
 
 from s3bench.tune.candidates import Candidates, sketch_of
+from s3bench.tune.effective_settings import ignored_knobs
 from s3bench.tune.evidence import Estimate, Evidence
-from s3bench.tune.obedience import ignored_knobs
 from s3bench.tune.objective import Aim
 from s3bench.tune.preference import is_preferable, may_tie, preferred, simplifications
 from s3bench.tune.proposer import propose

@@ -3,10 +3,10 @@
 Owns the verdict on a gain and when enough was seen. Pure.
 
 Runs of one block were made next to each other, so a block in which both settings have a whole run is a pair, and its
-log-ratio one value for the signed-rank test of `s3bench.verdict.signedrank`. Whoever looks several times and stops when
+log-ratio one value for the signed-rank test of `s3bench.stats.signed_rank`. Whoever looks several times and stops when
 pleased errs more often than each look by itself, so the looks share the error of 5 % and the shares add up
 (Bonferroni's inequality). The first one takes what an interval from its pairs costs, for six 2 in 64; the others share
-the rest by the pairs that they add, as in `s3bench.verdict.looks`. A verification that is broken off between two looks
+the rest by the pairs that they add, as in `s3bench.gate.looks`. A verification that is broken off between two looks
 spends what is left. So the interval holds the true change in at least 95 of 100 verifications, whenever they stop.
 
 When one looks is chosen by the search, before the first pair is there: a gain that is plain shows at six pairs, and
@@ -22,10 +22,10 @@ from statistics import median
 
 import msgspec
 
+from s3bench.stats.signed_rank import hodges_lehmann, lower_bound, upper_bound
 from s3bench.tune.objective import Objective
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Stage, Trial
-from s3bench.verdict.signedrank import hodges_lehmann, lower_bound, upper_bound
 
 PAIRS_MIN = 6
 """The fewest pairs that bound a change with 95 % on both sides."""

@@ -11,15 +11,21 @@ from typing import Any
 import click
 import pytest
 
-from s3bench.bisecting import Step
+from s3bench.bisect.live import Step
+from s3bench.bisect.search import (
+    Answer,
+    Bisection,
+    Comparison,
+    answer_of,
+    failed_answer,
+)
 from s3bench.cli import bisect
 from s3bench.cli.bisect import bisect_command
 from s3bench.clients.releases import Base, Combinable
 from s3bench.errors import BadInput, MachineError
-from s3bench.gating import Standing
+from s3bench.gate.live import Standing
 from s3bench.spec.definition import ClientKind
-from s3bench.verdict.bisection import Answer, Bisection, Comparison, answer_of, failed_answer
-from tests.verdict.evidence_maker import paired, ratios
+from tests.gate.evidence_maker import paired, ratios
 
 VERSIONS = tuple(f"0.{place}" for place in range(8))
 ENDS = ("--client", "s5cmd", "--good", "0.0", "--bad", "0.7", "-k", "upload and 4KB and cp and not 100 and not 5,000")

@@ -11,16 +11,20 @@ import msgspec
 import pytest
 
 from s3bench.cli.compare import compare_command
+from s3bench.compare.comparison import Comparison
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.results.file import write_document
-from s3bench.verdict.comparison import Comparison
-from tests.verdict.documents import BASE, client, document, result, slower
+from tests.compare.documents import (
+    BASE,
+    client,
+    document,
+    result,
+    slower,
+)
 
 # The front door's error handling around the one command, as `s3bench compare` has it.
 PROGRAM = (
-    "from s3bench.cli import main\n"
-    "main.COMMANDS['compare'] = ('s3bench.cli.compare:compare_command', 'Compare.')\n"
-    "main.main()"
+    "from s3bench.cli import main\nmain.COMMANDS['compare'] = ('compare:compare_command', 'Compare.')\nmain.main()"
 )
 
 

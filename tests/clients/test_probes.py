@@ -21,7 +21,7 @@ from s3bench.clients.probes.s3bench_probe import plugin
 from s3bench.clients.probes.s3bench_probe.milestones import Milestones
 from s3bench.clients.probes.s3bench_probe.stubbing import Raw, Stub, fits, slice_of
 from s3bench.errors import BadInput
-from s3bench.s3.ranges import Unsatisfiable, parse_range
+from s3bench.s3.protocol.ranges import Unsatisfiable, parse_range
 from s3bench.spec.definition import ClientKind, FileBody, Match, Response
 
 

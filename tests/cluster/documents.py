@@ -4,11 +4,17 @@ from collections.abc import Iterator
 
 import msgspec
 
-from s3bench.load.outcome import recorded, results
+from s3bench.load.aggregation.measurements import recorded, results
 from s3bench.results.document import Document, Result
 from tests.cluster.fleets import Clock
-from tests.cluster.test_crew import PHASE, crew_of, fleet_of, load, run_on
-from tests.load.test_outcome import BLANK
+from tests.cluster.test_worker_pool import (
+    PHASE,
+    crew_of,
+    fleet_of,
+    load,
+    run_on,
+)
+from tests.load.aggregation.test_measurements import BLANK
 
 
 def clustered(*, loops: int = 1, slow: int | None = None, seed: int = 1) -> Document:

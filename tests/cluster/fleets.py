@@ -1,6 +1,6 @@
 """Fleets without an engine: nodes in this process, real ones (`LocalFleet`) or simulated ones.
 
-Both keep the promises of `s3bench.cluster.fleet.Fleet`; the same is asked of Ray's in `test_ray`.
+Both keep the promises of `s3bench.cluster.node_group.Fleet`; the same is asked of Ray's in `test_ray`.
 """
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import s3bench
-from s3bench.cluster.fleet import Gone
 from s3bench.cluster.message import PROTOCOL, NodeReport, Reports, decode_begins, decode_prepares, encode
 from s3bench.cluster.node import Node
+from s3bench.cluster.node_group import Gone
 from s3bench.cluster.suite.node import SuiteNode
-from s3bench.load.account import Account
-from s3bench.load.message import Prepare, Prepared, Ready
+from s3bench.load.aggregation.phase_aggregation import Account
+from s3bench.load.engine.message import Prepare, Prepared, Ready
 
 
 class LocalFleet:

@@ -94,7 +94,8 @@ class FarNetwork:
         return [
             process.pid
             for process in psutil.process_iter()
-            if self._network(process.pid) == there and any("s3bench.load.worker" in word for word in _words(process))
+            if self._network(process.pid) == there
+            and any("s3bench.load.engine.worker" in word for word in _words(process))
         ]
 
     @staticmethod

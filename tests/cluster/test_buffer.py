@@ -1,8 +1,8 @@
 """A node's reports: kept until they have arrived, bounded in number, and nobody waits."""
 
 from s3bench.cluster.buffer import Buffer
-from s3bench.load.message import Prepared
-from s3bench.load.tally import Tally
+from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.message import Prepared
 
 
 def tally(second: int) -> Tally:

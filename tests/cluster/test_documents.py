@@ -9,20 +9,20 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 
 from s3bench.cli.compare import compare_command
-from s3bench.cli.gate import gate_command
-from s3bench.cli.report import report_command
+from s3bench.cli.gate.command import gate_command
+from s3bench.cli.report.command import report_command
 from s3bench.errors import BadInput
 from s3bench.history.indexing import index_document
 from s3bench.report.formats import RENDERINGS, Format
-from s3bench.report.load_csv import matrix_csv
-from s3bench.report.load_table import render_load
-from s3bench.report.page.load_section import load_sections
+from s3bench.report.load.csv import matrix_csv
+from s3bench.report.load.table import render_load
+from s3bench.report.page.load.section import load_sections
 from s3bench.results.document import Document, encode_document
 from s3bench.results.measurement import Failure
 from tests.cluster.documents import clustered, parts_of, whole_of
+from tests.compare.documents import document as run_document
+from tests.compare.documents import result as run_result
 from tests.test_docs_load import plan_of
-from tests.verdict.documents import document as run_document
-from tests.verdict.documents import result as run_result
 
 LOOPS = 10  # what a gate takes at its first look
 NODES = ["node-1", "node-2", "node-3"]

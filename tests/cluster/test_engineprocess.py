@@ -12,7 +12,7 @@ from contextlib import ExitStack
 import pytest
 
 from s3bench.cluster.engineprocess import EngineFleet, _end, connect
-from s3bench.cluster.fleet import Gone
+from s3bench.cluster.node_group import Gone
 from s3bench.errors import BadInput, ExitCode
 
 TOLD = {0: (1, {"path": b"data"}), 1: ()}

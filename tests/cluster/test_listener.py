@@ -2,11 +2,11 @@
 
 import pytest
 
-from s3bench.cluster.conversation import Conversation
 from s3bench.cluster.listener import BEHIND_S, Listener
+from s3bench.cluster.node_rpc import Conversation
 from s3bench.errors import MachineError
-from s3bench.load.message import Ended
-from s3bench.load.tally import Tally
+from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.message import Ended
 from tests.cluster.fleets import Clock, SimulatedFleet, SimulatedNode
 from tests.load.simulated import NS, endings, tallies
 

@@ -9,19 +9,33 @@ import psutil
 import pytest
 
 from s3bench.clients.environment import FAKE_CREDENTIALS
-from s3bench.cluster.crew import ClusterCrew
 from s3bench.cluster.message import decode_reports, encode
-from s3bench.cluster.muster import muster
 from s3bench.cluster.node import LEASE_S, Node
-from s3bench.load.bucket import new_run, root_of
-from s3bench.load.inventory import Inventory
-from s3bench.load.message import Begin, Ended, Failed, Prepare, Prepared, Ready, Target
+from s3bench.cluster.preflight import muster
+from s3bench.cluster.worker_pool import ClusterCrew
+from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.message import (
+    Begin,
+    Ended,
+    Failed,
+    Prepare,
+    Prepared,
+    Ready,
+    Target,
+)
 from s3bench.load.operation import Kind
-from s3bench.load.profile import DataSet, Job, Manner, Phase, Share
-from s3bench.load.running import LoadRun, Rules
-from s3bench.load.sizes import fixed
-from s3bench.load.tally import Tally
-from s3bench.load.target import find_target
+from s3bench.load.profile.profile import (
+    DataSet,
+    Job,
+    Manner,
+    Phase,
+    Share,
+)
+from s3bench.load.profile.sizes import fixed
+from s3bench.load.session.bucket import new_run, root_of
+from s3bench.load.session.inventory import Inventory
+from s3bench.load.session.running import LoadRun, Rules
+from s3bench.load.session.target import find_target
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 from tests.cluster.fleets import LocalFleet, finished

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from s3bench.errors import ExitCode
-from s3bench.load.inventory import FAR
+from s3bench.load.session.inventory import FAR
 from s3bench.results.document import Document, parse_document
 from s3bench.results.histogram import Histogram
 from s3bench.results.load import Load

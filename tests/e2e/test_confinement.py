@@ -11,7 +11,8 @@ import pytest
 
 from s3bench.bench import PLAIN, Bench, Bout, Settings
 from s3bench.clients.confinement import CRT_LOCKS
-from s3bench.inspecting import Inspector
+from s3bench.gate.evidence import Inspection
+from s3bench.gate.inspection import Inspector
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.run.endpoint import InProcess, Stubbed
 from s3bench.run.inspection import Missing
@@ -22,7 +23,6 @@ from s3bench.run.tracing import find_tracer
 from s3bench.run.workspace import Workspaces
 from s3bench.s3.endpoint import StubEndpoint
 from s3bench.spec.definition import Definition, Environment, FileBody, FileLiteral, FixtureFile, Match, Response
-from s3bench.verdict.evidence import Inspection
 from tests.e2e.conftest import COMMAND, Finished, Place, download, upload
 from tests.e2e.programs import found
 from tests.run.without_landlock import forget_landlock

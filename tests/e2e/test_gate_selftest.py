@@ -14,17 +14,22 @@ from s3bench.clients.finding import find_client
 from s3bench.clients.staging import stage
 from s3bench.clients.store import Store
 from s3bench.errors import BadInput
-from s3bench.gating import Rules
-from s3bench.inspecting import find_inspector
+from s3bench.gate.evidence import Side
+from s3bench.gate.exact_metric import CONFIRMING_RUNS
+from s3bench.gate.indifference_zone import Zone
+from s3bench.gate.inspection import find_inspector
+from s3bench.gate.live import Rules
+from s3bench.gate.looks import Looks
+from s3bench.gate.planted_fault import Answer, Fault, FaultKind
+from s3bench.gate.policy import Policy
+from s3bench.gate.self_test import (
+    calibrate,
+    gate_runner,
+    open_bench,
+    run_self_test,
+)
 from s3bench.run.tracing import Tracer, find_tracer
-from s3bench.selftest import calibrate, gate_runner, open_bench, run_self_test
 from s3bench.spec.plan import parse_client_spec
-from s3bench.verdict.evidence import Side
-from s3bench.verdict.exact import CONFIRMING_RUNS
-from s3bench.verdict.fault import Answer, Fault, FaultKind
-from s3bench.verdict.looks import Looks
-from s3bench.verdict.policy import Policy
-from s3bench.verdict.zone import Zone
 from tests.e2e.conftest import Finished
 
 # The planted delay of the control is twice the second limit: large, so that no noise of a shared machine hides it.

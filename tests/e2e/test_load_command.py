@@ -17,7 +17,7 @@ import pytest
 from click.testing import Result
 
 from s3bench.clients.environment import FAKE_CREDENTIALS
-from s3bench.load.bucket import Bucket
+from s3bench.load.session.bucket import Bucket
 from s3bench.results.document import parse_document
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint

@@ -15,9 +15,16 @@ import msgspec
 import pytest
 
 from s3bench.load.operation import Fault, Kind
-from s3bench.load.profile import Arrivals, Job, KeyChoice, Manner, Rate, Share
-from s3bench.load.sizes import fixed
-from s3bench.report.load_table import render_load
+from s3bench.load.profile.profile import (
+    Arrivals,
+    Job,
+    KeyChoice,
+    Manner,
+    Rate,
+    Share,
+)
+from s3bench.load.profile.sizes import fixed
+from s3bench.report.load.table import render_load
 from s3bench.results.document import Document, parse_document
 from s3bench.results.histogram import Histogram, carries
 from s3bench.results.load import Latency, Load

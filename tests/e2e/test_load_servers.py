@@ -15,8 +15,8 @@ import yaml
 from click.testing import Result
 
 from s3bench.errors import BadInput
-from s3bench.load.bucket import ROOT
 from s3bench.load.operation import MIXABLE, Kind
+from s3bench.load.session.bucket import ROOT
 from tests.e2e.conftest import COMMAND, Finished
 from tests.e2e.servers import BUCKET, BUILD_S, KEYS, SERVERS, LiveServer, Servers
 

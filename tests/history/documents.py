@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from s3bench.results.document import Document, Result, encode_document
-from tests.verdict.documents import document, result
+from tests.compare.documents import document, result
 
 
 def made(*results: Result, day: int = 1, **changes: Any) -> Document:

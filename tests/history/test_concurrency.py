@@ -16,9 +16,9 @@ from s3bench.history.address import Address
 from s3bench.history.entry import Filters
 from s3bench.history.store import open_history
 from s3bench.history.tables import FIGURES, RESULTS
+from tests.compare.documents import client, result
 from tests.history import writers
 from tests.history.documents import text
-from tests.verdict.documents import client, result
 
 WRITERS = 8
 TIMEOUT_S = 50

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from s3bench.errors import BadInput, MachineError
 from s3bench.history.indexing import identity_of, index_document, unpack
-from s3bench.history.moment import milliseconds_of, moment_of, parse_milliseconds
+from s3bench.history.timestamp import milliseconds_of, moment_of, parse_milliseconds
 from s3bench.results.measurement import Failure
+from tests.compare.documents import BASE, result
 from tests.history.documents import text
-from tests.verdict.documents import BASE, result
 
 JSON = st.recursive(
     st.none()

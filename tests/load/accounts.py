@@ -2,13 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 
-from s3bench.load.account import Account
-from s3bench.load.findings import Findings
-from s3bench.load.message import Ended
+from s3bench.load.aggregation.phase_aggregation import Account
+from s3bench.load.aggregation.phase_result import Findings
+from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.message import Ended
 from s3bench.load.operation import Kind
-from s3bench.load.profile import Job, Phase, Rate, Share
-from s3bench.load.sizes import fixed
-from s3bench.load.tally import Tally
+from s3bench.load.profile.profile import (
+    Job,
+    Phase,
+    Rate,
+    Share,
+)
+from s3bench.load.profile.sizes import fixed
 from s3bench.results.histogram import Bins, Histogram
 from tests.load.simulated import Operation, endings, tallies
 

@@ -1,15 +1,20 @@
 """A crew without processes: it says what a test says, and remembers what it was told.
 
-Keeps the promises of `s3bench.load.crew.Crew`; the same phases are run by real workers in `test_crew`.
+Keeps the promises of `s3bench.load.session.worker_pool.Crew`; the same phases are run by real workers in `test_crew`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
-from s3bench.load.message import Begin, Ended, Lost, Prepare
+from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.message import (
+    Begin,
+    Ended,
+    Lost,
+    Prepare,
+)
 from s3bench.load.operation import Kind
-from s3bench.load.tally import Tally
 from tests.load.simulated import NS, Operation, endings, tallies
 
 Told = Tally | Ended | Lost | None

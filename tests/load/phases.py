@@ -8,15 +8,27 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from s3bench.load.engine import Engine
-from s3bench.load.message import Begin, Ended, Keys, Prepare, Target
+from s3bench.load.engine.engine import Engine
+from s3bench.load.engine.interval_record import Loss, Tally
+from s3bench.load.engine.message import (
+    Begin,
+    Ended,
+    Keys,
+    Prepare,
+    Target,
+)
+from s3bench.load.engine.tls import client_context
+from s3bench.load.engine.trace import Trace
+from s3bench.load.engine.worker import Contents
 from s3bench.load.operation import Kind
-from s3bench.load.profile import DataSet, Job, Manner, Phase, Share
-from s3bench.load.sizes import Sizes, fixed
-from s3bench.load.tally import Loss, Tally
-from s3bench.load.tls import client_context
-from s3bench.load.trace import Trace
-from s3bench.load.worker import Contents
+from s3bench.load.profile.profile import (
+    DataSet,
+    Job,
+    Manner,
+    Phase,
+    Share,
+)
+from s3bench.load.profile.sizes import Sizes, fixed
 from s3bench.results.histogram import Histogram
 
 BUCKET = "bucket"

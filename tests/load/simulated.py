@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from s3bench.load.message import Ended
+from s3bench.load.engine.interval_record import Loss, Stream, Tally
+from s3bench.load.engine.message import Ended
 from s3bench.load.operation import Kind
-from s3bench.load.tally import Loss, Stream, Tally
 from s3bench.results.histogram import Histogram
 
 NS = 1_000_000_000

@@ -11,14 +11,19 @@ from pathlib import Path
 from typing import Self
 
 from s3bench.clients.environment import FAKE_CREDENTIALS
-from s3bench.load.bucket import new_run, root_of
-from s3bench.load.crew import Crew
-from s3bench.load.findings import Findings
-from s3bench.load.inventory import Inventory
-from s3bench.load.message import Ended
-from s3bench.load.profile import DataSet, Job, Manner, Phase
-from s3bench.load.running import LoadRun, Rules
-from s3bench.load.target import find_target
+from s3bench.load.aggregation.phase_result import Findings
+from s3bench.load.engine.message import Ended
+from s3bench.load.profile.profile import (
+    DataSet,
+    Job,
+    Manner,
+    Phase,
+)
+from s3bench.load.session.bucket import new_run, root_of
+from s3bench.load.session.inventory import Inventory
+from s3bench.load.session.running import LoadRun, Rules
+from s3bench.load.session.target import find_target
+from s3bench.load.session.worker_pool import Crew
 
 BUCKET = "load"
 PHASE = "measured"

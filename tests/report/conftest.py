@@ -11,12 +11,19 @@ from types import MappingProxyType
 import pytest
 from msgspec.structs import replace
 
+from s3bench.gate.evidence import (
+    CellEvidence,
+    Inspection,
+    Pair,
+    Role,
+    Side,
+    SideFailure,
+)
+from s3bench.gate.exact_metric import DEFAULT_EXACT
+from s3bench.gate.policy import Policy
+from s3bench.gate.record import GateRecord, Program
+from s3bench.gate.waiver import Waiver
 from s3bench.results.measurement import Facts, Failure, Measurement, UsageFacts, WireFacts, measure
-from s3bench.verdict.evidence import CellEvidence, Inspection, Pair, Role, Side, SideFailure
-from s3bench.verdict.exact import DEFAULT_EXACT
-from s3bench.verdict.policy import Policy
-from s3bench.verdict.record import GateRecord, Program
-from s3bench.verdict.waiver import Waiver
 
 TODAY = dt.date(2026, 11, 21)
 HOSTILE = "a|b `c` **d** <b>e</b>\n# f\x1b[31m @someone #12 😀 ::error::g \u202e\x00]]> &amp; _h_ \\| :tada: 5 % x,y"

@@ -7,11 +7,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from s3bench.bisect.record import BisectRecord
+from s3bench.bisect.search import (
+    Comparison,
+    Outcome,
+    answer_of,
+    failed_answer,
+)
+from s3bench.gate.policy import Policy
 from s3bench.report.bisect_table import answer_line, render_bisection
-from s3bench.verdict.bisection import Comparison, Outcome, answer_of, failed_answer
-from s3bench.verdict.bisection_record import BisectRecord
-from s3bench.verdict.policy import Policy
-from tests.verdict.evidence_maker import paired, ratios
+from tests.gate.evidence_maker import paired, ratios
 
 HOSTILE = "2.0[red]x[/red]\n\x1b[31m\u202e\x00"
 Takes = Callable[[int], float]

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from s3bench.errors import BadInput
 from s3bench.report.formats import RENDERINGS, Format
+from tests.compare.documents import client, document, result
 from tests.report import loads
 from tests.report.runs import hostile, two_clients, with_failures
-from tests.verdict.documents import client, document, result
 
 TEXTS = st.text(max_size=40)
 

@@ -9,8 +9,8 @@ from s3bench.results.measurement import Facts, Failure, Measurement, UsageFacts,
 from s3bench.tune.answer import Answer, ClientBest, Figures
 from s3bench.tune.bottleneck import Bottleneck, Limit
 from s3bench.tune.client_table import ClientTable, client_table
-from s3bench.tune.knob import GIB, KIB, MIB
-from s3bench.tune.obedience import KnobNote, Obedience
+from s3bench.tune.effective_settings import KnobNote, Obedience
+from s3bench.tune.parameter import GIB, KIB, MIB
 from s3bench.tune.pareto import pareto_front
 from s3bench.tune.prediction import Prediction
 from s3bench.tune.recipe import recipes_of

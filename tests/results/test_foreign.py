@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from s3bench.compare.comparison import compare
+from s3bench.compare.matching import Source
 from s3bench.errors import BadInput
 from s3bench.results.document import Client, Document, Result, encode_document
 from s3bench.results.foreign import read_any
 from s3bench.results.foreign_tree import parse_moment
 from s3bench.results.measurement import Facts, measure
-from s3bench.verdict.comparison import compare
-from s3bench.verdict.matching import Source
 
 PYPERF = {"version": "1.0", "benchmarks": [{"metadata": {"name": "a"}, "runs": [{"values": [0.5]}]}]}
 HYPERFINE = {"results": [{"command": "sleep 1", "times": [1.0], "exit_codes": [0]}]}

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from s3bench.compare.comparison import compare
+from s3bench.compare.matching import Source
 from s3bench.errors import BadInput
 from s3bench.results.document import Document, encode_document
 from s3bench.results.foreign import read_any
 from s3bench.results.load import Load
 from s3bench.results.measurement import figure
-from s3bench.verdict.comparison import compare
-from s3bench.verdict.matching import Source
 
 
 def requests(count: int, **changes: Any) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from s3bench.results.measurement import Facts, Failure, UsageFacts, WireFacts, measure
-from s3bench.tune.knob import QUANTITIES
 from s3bench.tune.objective import Objective
+from s3bench.tune.parameter import QUANTITIES
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Search, Stage, Study, Trial

@@ -7,7 +7,7 @@ import pytest
 from s3bench.results.measurement import Facts, Measurement, UsageFacts, WireFacts, measure
 from s3bench.s3.network.model import parse_network
 from s3bench.tune.bottleneck import Bottleneck, Limit, find_bottleneck
-from s3bench.tune.knob import MIB
+from s3bench.tune.parameter import MIB
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import DiskSpeed
 from s3bench.tune.workload import Action, Workload

@@ -3,7 +3,7 @@
 import pytest
 
 from s3bench.tune.client_table import ClientCell, client_table
-from s3bench.tune.knob import GIB
+from s3bench.tune.parameter import GIB
 from s3bench.tune.study import Trial
 from s3bench.tune.workload import Action, Workload
 from tests.report.tune_samples import CLASSIC, CRT, ONE_FILE, S5CMD, TWENTY_FILES, trial

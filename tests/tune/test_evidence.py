@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from s3bench.stats.t_distribution import upper_tail
 from s3bench.tune.evidence import PRIOR_DEGREES_OF_FREEDOM, PRIOR_SIGMA, Estimate, Evidence
 from s3bench.tune.objective import Aim, Objective
 from s3bench.tune.setting import Setting
-from s3bench.tune.student import upper_tail
 from s3bench.tune.study import Stage, Trial
 from tests.tune.trial_maker import DEFAULT, capped, failed, measurement, setting, whole
 

@@ -6,7 +6,7 @@ import pytest
 
 from s3bench.s3.network.model import parse_network
 from s3bench.spec.definition import ClientKind
-from s3bench.tune.knob import MIB
+from s3bench.tune.parameter import MIB
 from s3bench.tune.prediction import predict, predict_others
 from s3bench.tune.request_plan import Habits
 from s3bench.tune.setting import Setting

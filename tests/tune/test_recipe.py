@@ -20,7 +20,12 @@ from s3bench.clients.store import Store
 from s3bench.errors import ClientNotFound
 from s3bench.spec.definition import ClientKind
 from s3bench.spec.plan import ClientSpec
-from s3bench.tune.knob import GIB, KIB, MIB, knobs_of
+from s3bench.tune.parameter import (
+    GIB,
+    KIB,
+    MIB,
+    knobs_of,
+)
 from s3bench.tune.recipe import PYTHON, SHELL, Recipe, recipes_of
 from s3bench.tune.setting import Setting
 from s3bench.tune.workload import Action, Workload

@@ -2,7 +2,7 @@
 
 from s3bench.results.measurement import Measurement
 from s3bench.spec.definition import ClientKind
-from s3bench.tune.knob import GIB, MIB
+from s3bench.tune.parameter import GIB, MIB
 from s3bench.tune.request_plan import Habits, RequestPlan, habits_of, plan_requests
 from s3bench.tune.setting import Setting
 from s3bench.tune.workload import Action, Workload

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from s3bench.clients.awsconfig import block_settings
 from s3bench.clients.driving import transfer_settings
 from s3bench.spec.definition import ClientKind
-from s3bench.tune.knob import QUANTITIES, knobs_of
+from s3bench.tune.parameter import QUANTITIES, knobs_of
 from s3bench.tune.recipe import recipes_of
 from s3bench.tune.setting import Setting, config_of, render_value
 from s3bench.tune.workload import Action, Workload

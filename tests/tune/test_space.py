@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s3bench.spec.definition import ClientKind
-from s3bench.tune.knob import MIB, PART, PART_BYTES_MIN, PARTS_MAX, knobs_of
+from s3bench.tune.parameter import (
+    MIB,
+    PART,
+    PART_BYTES_MIN,
+    PARTS_MAX,
+    knobs_of,
+)
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.workload import Action, Workload

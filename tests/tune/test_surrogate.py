@@ -12,8 +12,8 @@ from s3bench.s3.network.model import parse_network
 from s3bench.tune import surrogate
 from s3bench.tune.evidence import Estimate, Evidence
 from s3bench.tune.objective import Objective
+from s3bench.tune.search_model import sketch
 from s3bench.tune.setting import Setting
-from s3bench.tune.sketch import sketch
 from s3bench.tune.study import Stage, Trial
 from s3bench.tune.surrogate import Belief, beliefs
 from tests.tune.simulated_client import Link, Simulation, upload

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.spec.definition import ClientKind
-from s3bench.tune.knob import GIB, MIB
+from s3bench.tune.parameter import GIB, MIB
 from s3bench.tune.request_plan import Habits
 from s3bench.tune.setting import Setting
 from s3bench.tune.transfer_model import Error, TransferModel, fit

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace as changed_struct
 
 from s3bench.errors import ExitCode, S3BenchError
-from s3bench.report.tune_cells import verdict_words
+from s3bench.report.tune.cells import verdict_words
 from s3bench.tune.answer import Answer
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.race import CAP_RATIO, MEMORY_RUNS

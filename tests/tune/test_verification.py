@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
+from s3bench.stats.signed_rank import hodges_lehmann
 from s3bench.tune.objective import Aim, Objective
 from s3bench.tune.study import Stage, Trial
 from s3bench.tune.verification import (
@@ -25,7 +26,6 @@ from s3bench.tune.verification import (
     wants_more,
     wants_size,
 )
-from s3bench.verdict.signedrank import hodges_lehmann
 from tests.tune.trial_maker import DEFAULT, capped, failed, setting, whole
 
 TIME = Objective()

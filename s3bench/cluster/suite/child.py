@@ -1,7 +1,8 @@
 """One unit on a node: `s3bench run` in a process of its own, which ends when whoever started it does.
 
 Owns the start and both ways to the end. A pipe holds the two together: the child reads its stdin, where nothing is ever
-written; that it is closed, on purpose or by a death, is its order to end. What it measures is `s3bench.cli.run`'s.
+written; that it is closed, on purpose or by a death, is its order to end. What it measures is the
+command's.
 """
 
 import contextlib

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import s3bench
 from s3bench.cluster.suite.driver import Abandoned, Begun, Ended, Event, Removed, Task
-from s3bench.cluster.suite.muster import SuiteMuster
+from s3bench.cluster.suite.preflight import SuiteMuster
 from s3bench.cluster.suite.record import UnitRecord, recorded
 from s3bench.cluster.suite.results import SuiteResults
 from s3bench.cluster.suite.unit import Unit
-from s3bench.load.nodes import node_name
-from s3bench.report.run_summary import clipped
-from s3bench.report.table import result_line
+from s3bench.load.aggregation.nodes import node_name
+from s3bench.report.run.summary import clipped
+from s3bench.report.run.table import result_line
 from s3bench.results.document import Client, Document
 from s3bench.results.measurement import Failure
 

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from s3bench.cluster.fleet import Fleet, Gone
-from s3bench.cluster.suite.board import Board
+from s3bench.cluster.node_group import Fleet, Gone
 from s3bench.cluster.suite.child import END_S
 from s3bench.cluster.suite.message import Outcome, decode_outcome
 from s3bench.cluster.suite.node import LEASE_S
 from s3bench.cluster.suite.unit import Unit
+from s3bench.cluster.suite.work_queue import Board
 from s3bench.errors import BadInput, ExitCode
-from s3bench.load.nodes import node_name
+from s3bench.load.aggregation.nodes import node_name
 from s3bench.results.document import Document, parse_document
 from s3bench.results.measurement import Failure
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from s3bench.cluster.suite.driver import Task
-from s3bench.cluster.suite.muster import SuiteMuster
+from s3bench.cluster.suite.preflight import SuiteMuster
 from s3bench.cluster.suite.unit import Unit
-from s3bench.load.nodes import node_name
+from s3bench.load.aggregation.nodes import node_name
 from s3bench.results.redaction import redact
 
 

@@ -7,7 +7,10 @@ import math
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from s3bench.report.comparison_cells import (
+from s3bench.compare.comparison import Against, Comparison
+from s3bench.compare.difference import Outcome, Row
+from s3bench.gate.indifference_zone import default_zone
+from s3bench.report.comparison.cells import (
     LEGEND,
     chance_text,
     change_text,
@@ -27,11 +30,8 @@ from s3bench.report.comparison_cells import (
 from s3bench.report.page import theme
 from s3bench.report.page.forest import ForestRow, Look, forest_figure
 from s3bench.report.page.section import Cell, Column, Figure, Line, Mood, Section, Table
-from s3bench.report.run_summary import clipped
+from s3bench.report.run.summary import clipped
 from s3bench.results.metrics import METRICS_BY_NAME
-from s3bench.verdict.comparison import Against, Comparison
-from s3bench.verdict.difference import Outcome, Row
-from s3bench.verdict.zone import default_zone
 
 ROWS_MAX = 1000
 """The most rows of a table: they stand in the order of their importance, and the rest is counted."""

@@ -14,7 +14,7 @@ import vl_convert
 from s3bench.report.page.picture import shrink
 from s3bench.report.page.section import Figure
 from s3bench.report.page.theme import config
-from s3bench.report.run_summary import clipped
+from s3bench.report.run.summary import clipped
 
 _BEYOND_BMP = re.compile("[\U00010000-\U0010ffff]")
 

@@ -11,7 +11,7 @@ from dataclasses import replace as changed
 from markupsafe import Markup, escape
 
 from s3bench.report.page.section import Block, Figure, Line, Section, Table
-from s3bench.report.run_summary import clipped
+from s3bench.report.run.summary import clipped
 
 PAGE_BYTES_MAX = 1_500_000
 """A page is smaller than this, always."""

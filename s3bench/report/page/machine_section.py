@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from s3bench.report.page.section import Cell, Column, Line, Mood, Section, Table
-from s3bench.report.run_summary import clipped
+from s3bench.report.run.summary import clipped
 from s3bench.units import render_bytes
 
 _OF_THE_MOMENT = frozenset({"frequency_mhz", "load_1min", "load_5min", "load_15min", "memory_available", "swap_used"})

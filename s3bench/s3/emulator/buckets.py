@@ -21,8 +21,8 @@ from s3bench.s3.emulator.lookup import find_bucket
 from s3bench.s3.emulator.members import parse_known, parse_tagging
 from s3bench.s3.emulator.operation import not_implemented
 from s3bench.s3.emulator.store import OWNER, Store, Tags, Versioning
-from s3bench.s3.exchange import Reply
-from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.protocol.exchange import Reply
+from s3bench.s3.protocol.s3_error import S3Refusal
 
 DEFAULT_REGION = "us-east-1"
 

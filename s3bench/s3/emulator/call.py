@@ -6,12 +6,12 @@ Owns what is common to all answers: request id, date, content type and length.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from s3bench.s3.decimals import parse_decimal
 from s3bench.s3.emulator.content import Sendable
 from s3bench.s3.emulator.receiving import Document, Receiver
-from s3bench.s3.exchange import Reply
-from s3bench.s3.http import RequestHead, render_date, render_head
-from s3bench.s3.refusal import REQUEST_ID, S3Refusal
+from s3bench.s3.protocol.decimals import parse_decimal
+from s3bench.s3.protocol.exchange import Reply
+from s3bench.s3.protocol.http import RequestHead, render_date, render_head
+from s3bench.s3.protocol.s3_error import REQUEST_ID, S3Refusal
 
 Headers = Iterable[tuple[str, str]]
 

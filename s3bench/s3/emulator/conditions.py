@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from s3bench.s3.emulator.operation import not_implemented
-from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Refusal
 
 
 class Condition(Enum):

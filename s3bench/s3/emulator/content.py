@@ -12,11 +12,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Protocol
 
-from s3bench.s3.beneath import open_file
 from s3bench.s3.emulator.memory import Extent, Hold
-from s3bench.s3.exchange import Segment
-from s3bench.s3.refusal import S3Refusal
-from s3bench.s3.shelf import OpenFile
+from s3bench.s3.files.beneath import open_file
+from s3bench.s3.files.file_cache import OpenFile
+from s3bench.s3.protocol.exchange import Segment
+from s3bench.s3.protocol.s3_error import S3Refusal
 
 Sendable = tuple[bytes, tuple[Segment, ...]]
 """Bytes to send, and the segments to send after them."""

@@ -5,7 +5,6 @@ Owns what is copied and what is replaced, and how a source is named.
 
 from urllib.parse import unquote_plus, unquote_to_bytes
 
-from s3bench.s3.checksums import digest_of
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.conditions import check_read, check_write
 from s3bench.s3.emulator.content import pieces_of
@@ -16,8 +15,9 @@ from s3bench.s3.emulator.operation import not_implemented
 from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS, Intentions
 from s3bench.s3.emulator.store import NULL_VERSION, Checksum, Description, Store, Version
 from s3bench.s3.emulator.writing import ENCRYPTED, WriteOperations
-from s3bench.s3.exchange import Reply
-from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.protocol.checksums import digest_of
+from s3bench.s3.protocol.exchange import Reply
+from s3bench.s3.protocol.s3_error import S3Refusal
 
 COPY_BYTES_MAX = 5 * 1024**3
 

@@ -11,8 +11,8 @@ from s3bench.s3.emulator.lookup import check_version_id, current_state, find_buc
 from s3bench.s3.emulator.members import parse_known
 from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Description, Store, Version, Versioning
 from s3bench.s3.emulator.writing import WriteOperations
-from s3bench.s3.exchange import Reply
-from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.protocol.exchange import Reply
+from s3bench.s3.protocol.s3_error import S3Refusal
 
 _DELETES_MAX = 1000
 

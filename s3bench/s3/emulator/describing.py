@@ -16,8 +16,8 @@ from s3bench.s3.emulator.members import TRANSPORT
 from s3bench.s3.emulator.operation import not_implemented
 from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS
 from s3bench.s3.emulator.store import Checksum, Description, Version
-from s3bench.s3.http import RequestHead
-from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.protocol.http import RequestHead
+from s3bench.s3.protocol.s3_error import S3Refusal
 
 REDIRECT = "x-amz-website-redirect-location"
 _SYSTEM = {

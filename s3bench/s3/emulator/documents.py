@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator
 from xml.sax.saxutils import escape
 
-from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Refusal
 
 NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 

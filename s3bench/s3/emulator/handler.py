@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from s3bench.s3.checksums import load_algorithms
-from s3bench.s3.decimals import parse_decimal
 from s3bench.s3.emulator.buckets import BucketOperations
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.conditions import check_taken
@@ -45,10 +43,17 @@ from s3bench.s3.emulator.store import KEY_BYTES_MAX, Store
 from s3bench.s3.emulator.tagging import TagOperations
 from s3bench.s3.emulator.uploads import PART_BYTES_MAX, UploadOperations, find_upload, parse_part_number, too_large
 from s3bench.s3.emulator.writing import WriteOperations
-from s3bench.s3.exchange import Body, Reply, Sink, Unwanted
-from s3bench.s3.framing import ChunkCheck
-from s3bench.s3.http import RequestHead
-from s3bench.s3.refusal import S3Refusal, refusal_reply
+from s3bench.s3.protocol.checksums import load_algorithms
+from s3bench.s3.protocol.decimals import parse_decimal
+from s3bench.s3.protocol.exchange import (
+    Body,
+    Reply,
+    Sink,
+    Unwanted,
+)
+from s3bench.s3.protocol.framing import ChunkCheck
+from s3bench.s3.protocol.http import RequestHead
+from s3bench.s3.protocol.s3_error import S3Refusal, refusal_reply
 from s3bench.s3.signing.authentication import Authenticator
 
 _HOSTS_MAX = 1000

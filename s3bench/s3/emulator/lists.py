@@ -12,8 +12,8 @@ from s3bench.s3.emulator.documents import document, element, group, iso_time, ur
 from s3bench.s3.emulator.listing import Page, page_of
 from s3bench.s3.emulator.lookup import find_bucket
 from s3bench.s3.emulator.store import OWNER, Bucket, Store, Upload, Version
-from s3bench.s3.exchange import Reply
-from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.protocol.exchange import Reply
+from s3bench.s3.protocol.s3_error import S3Refusal
 
 _KEYS_MAX = 1000
 

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from s3bench.errors import BadInput
-from s3bench.s3.beneath import list_directory
-from s3bench.s3.checksums import digest_of
 from s3bench.s3.emulator.content import Content, FileContent, pieces_of
 from s3bench.s3.emulator.describing import base64_of
 from s3bench.s3.emulator.memory import Hold
 from s3bench.s3.emulator.receiving import DEFAULT_ALGORITHM, Intentions, opaque_etag
 from s3bench.s3.emulator.store import KEY_BYTES_MAX, NULL_VERSION, Checksum, Store, Version
-from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.files.beneath import list_directory
+from s3bench.s3.protocol.checksums import digest_of
+from s3bench.s3.protocol.s3_error import S3Refusal
 
 _VERSION_BYTES = 1024  # what is kept about a version, about
 _WARNINGS_MAX = 100

@@ -6,7 +6,7 @@ Owns the errors for what is not there, and the headers that tell which version w
 from s3bench.s3.emulator.call import http_time
 from s3bench.s3.emulator.conditions import State
 from s3bench.s3.emulator.store import Bucket, Store, Version, Versioning
-from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Refusal
 
 _ARCHIVES = frozenset({"GLACIER", "DEEP_ARCHIVE"})
 

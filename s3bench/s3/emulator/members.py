@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from s3bench.s3.emulator.documents import Node, checked_tags, malformed, parse
 from s3bench.s3.emulator.operation import SIGNATURE_PARAMETERS, Operation, not_implemented
-from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Refusal
 
 ACCOUNT_ID = "000000000000"
 """The AWS account that owns every bucket; `x-amz-expected-bucket-owner` is compared with it."""

@@ -10,7 +10,7 @@ import ctypes
 import mmap
 import os
 
-from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Refusal
 
 PAGE_BYTES = mmap.PAGESIZE
 

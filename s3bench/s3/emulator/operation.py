@@ -9,7 +9,7 @@ from enum import Enum
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
-from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Refusal
 
 
 class Operation(Enum):

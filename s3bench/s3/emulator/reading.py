@@ -3,7 +3,6 @@
 Owns ranges, part numbers and conditions of reads.
 """
 
-from s3bench.s3.decimals import parse_decimal
 from s3bench.s3.emulator.call import Call, http_time
 from s3bench.s3.emulator.conditions import Condition, check_read
 from s3bench.s3.emulator.describing import checksum_headers, overridden, shown
@@ -11,9 +10,10 @@ from s3bench.s3.emulator.documents import document, element, group
 from s3bench.s3.emulator.lookup import check_restored, find_bucket, find_version, state_of, version_headers
 from s3bench.s3.emulator.store import Bucket, Part, Store, Version
 from s3bench.s3.emulator.uploads import parse_part_number
-from s3bench.s3.exchange import Reply
-from s3bench.s3.ranges import Unsatisfiable, parse_range
-from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.protocol.decimals import parse_decimal
+from s3bench.s3.protocol.exchange import Reply
+from s3bench.s3.protocol.ranges import Unsatisfiable, parse_range
+from s3bench.s3.protocol.s3_error import S3Refusal
 
 _OF_NOT_MODIFIED = frozenset({"Cache-Control", "Expires"})  # RFC 9110 15.4.5
 _PARTS_MAX = 1000

@@ -12,13 +12,13 @@ import hashlib
 from collections.abc import Iterable
 from typing import Protocol
 
-from s3bench.s3.checksums import Verifier, digest_of, hashing_verifier
 from s3bench.s3.emulator.content import Content, Noise, NoiseBlock, Small, Stored, Stretches, pieces_of
 from s3bench.s3.emulator.memory import Extent, Hold, Memory
 from s3bench.s3.emulator.operation import Asked
-from s3bench.s3.framing import ChunkCheck
-from s3bench.s3.http import RequestHead
-from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.protocol.checksums import Verifier, digest_of, hashing_verifier
+from s3bench.s3.protocol.framing import ChunkCheck
+from s3bench.s3.protocol.http import RequestHead
+from s3bench.s3.protocol.s3_error import S3Refusal
 
 SMALL_BYTES = 32 * 1024
 """Bodies up to this size are kept as bytes: sending those costs less than a file's range."""

@@ -13,7 +13,7 @@ from sortedcontainers import SortedDict
 
 from s3bench.s3.emulator.content import Content
 from s3bench.s3.emulator.memory import Hold
-from s3bench.s3.exchange import Reply
+from s3bench.s3.protocol.exchange import Reply
 
 KEY_BYTES_MAX = 1024
 """Longest key (https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html)."""

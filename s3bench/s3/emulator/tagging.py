@@ -6,7 +6,7 @@ from s3bench.s3.emulator.lookup import find_bucket, find_version, marker_refused
 from s3bench.s3.emulator.members import parse_tagging
 from s3bench.s3.emulator.store import Bucket, Description, Store, Version
 from s3bench.s3.emulator.writing import WriteOperations
-from s3bench.s3.exchange import Reply
+from s3bench.s3.protocol.exchange import Reply
 
 
 class TagOperations:

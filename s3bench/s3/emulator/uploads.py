@@ -10,8 +10,6 @@ import re
 from collections.abc import Mapping
 from itertools import pairwise
 
-from s3bench.s3.checksums import CRC_BYTES, combined, digest_of
-from s3bench.s3.decimals import parse_decimal
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.conditions import check_read, check_write
 from s3bench.s3.emulator.content import Content, Stretch, Stretches, pieces_of
@@ -23,8 +21,10 @@ from s3bench.s3.emulator.members import parse_known
 from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS, DEFAULT_ALGORITHM, Intentions
 from s3bench.s3.emulator.store import NULL_VERSION, OWNER, Bucket, Checksum, Part, Store, Upload, Version
 from s3bench.s3.emulator.writing import ENCRYPTED, WriteOperations, made_version_headers
-from s3bench.s3.exchange import Reply
-from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.protocol.checksums import CRC_BYTES, combined, digest_of
+from s3bench.s3.protocol.decimals import parse_decimal
+from s3bench.s3.protocol.exchange import Reply
+from s3bench.s3.protocol.s3_error import S3Refusal
 
 PART_BYTES_MIN = 5 * 1024**2
 PART_BYTES_MAX = 5 * 1024**3

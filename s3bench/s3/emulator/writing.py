@@ -10,7 +10,7 @@ from s3bench.s3.emulator.describing import base64_of, checksum_headers, describe
 from s3bench.s3.emulator.lookup import current_state, find_bucket, version_headers
 from s3bench.s3.emulator.memory import Hold, Memory
 from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Checksum, Description, Part, Store, Version
-from s3bench.s3.exchange import Reply
+from s3bench.s3.protocol.exchange import Reply
 
 _VERSION_BYTES = 1024
 """What is kept about a version beside its bytes and what its client says about it, about."""

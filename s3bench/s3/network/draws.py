@@ -9,8 +9,8 @@ import math
 from statistics import NormalDist
 from typing import NamedTuple
 
-from s3bench.s3.http import RequestHead
 from s3bench.s3.network.model import NetworkModel, quantile
+from s3bench.s3.protocol.http import RequestHead
 
 _NORMAL = NormalDist()
 _P90 = _NORMAL.inv_cdf(0.9)

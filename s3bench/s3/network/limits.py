@@ -4,7 +4,7 @@ Owns the token buckets. S3 documents its own limits per prefix: 3,500 writes and
 (https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance.html).
 """
 
-from s3bench.s3.http import RequestHead
+from s3bench.s3.protocol.http import RequestHead
 
 _READS = frozenset({"GET", "HEAD"})
 _BURST_S = 1.0

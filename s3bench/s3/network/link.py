@@ -1,8 +1,8 @@
 """The link that all connections of one server share: a NIC lane each way, and how finely it is cut.
 
 Owns the shared lanes and the size of a quantum, the piece of a body that crosses the link at a time. The connection
-(`s3bench.s3.paced`) asks for a slot per quantum and sends the quantum when its slot ends, so the last byte of a body
-leaves when the model says, whatever the quantum.
+(`server.paced`) asks for a slot per quantum and sends the quantum when its slot ends, so the last byte of a body leaves
+when the model says, whatever the quantum.
 """
 
 from s3bench.s3.network.lane import Lane

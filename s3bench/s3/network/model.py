@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 
 from s3bench.errors import BadInput
-from s3bench.s3.decimals import parse_decimal
 from s3bench.s3.network.presets import CONNECTION_BYTES_PER_S, EC2_BYTES_PER_S, PREFIX, TTFB_S
 from s3bench.s3.network.quantity import BadQuantity, parse_bytes_per_s, parse_per_s, parse_seconds, parse_share
+from s3bench.s3.protocol.decimals import parse_decimal
 
 SAMPLES_MAX = 100_000
 SECONDS_MAX = 3600.0

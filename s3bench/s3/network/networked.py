@@ -8,13 +8,19 @@ or fails by chance never reaches the handler: it changes nothing. How bytes cros
 import time
 from collections.abc import Callable
 
-from s3bench.s3.exchange import Body, Break, Handler, Reply, Sink
-from s3bench.s3.http import RequestHead
 from s3bench.s3.network.draws import Draws, ttfb_s
 from s3bench.s3.network.limits import RateLimits
 from s3bench.s3.network.link import Link
 from s3bench.s3.network.model import NetworkModel
-from s3bench.s3.refusal import refuse
+from s3bench.s3.protocol.exchange import (
+    Body,
+    Break,
+    Handler,
+    Reply,
+    Sink,
+)
+from s3bench.s3.protocol.http import RequestHead
+from s3bench.s3.protocol.s3_error import refuse
 from s3bench.s3.wirelog import Fault
 
 

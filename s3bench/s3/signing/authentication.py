@@ -12,9 +12,16 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from s3bench.s3.http import RequestHead
-from s3bench.s3.refusal import S3Refusal
-from s3bench.s3.signing.claim import Claim, header_claim, header_fault, query_claim, query_fault, unsupported_mechanism
+from s3bench.s3.protocol.http import RequestHead
+from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.signing.signature_parameters import (
+    Claim,
+    header_claim,
+    header_fault,
+    query_claim,
+    query_fault,
+    unsupported_mechanism,
+)
 from s3bench.s3.signing.sigv4 import (
     UNSIGNED_PAYLOAD,
     SigningKey,

@@ -9,7 +9,7 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 
-from s3bench.s3.http import BadRequest
+from s3bench.s3.protocol.http import BadRequest
 from s3bench.s3.signing.sigv4 import EMPTY_SHA256, SigningKey
 
 STREAMING = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"

@@ -9,8 +9,8 @@ from typing import Any
 import s3bench
 from s3bench.bench import new_result
 from s3bench.clients.client import ENGINES
-from s3bench.cluster.fleet import Gone
 from s3bench.cluster.message import PROTOCOL
+from s3bench.cluster.node_group import Gone
 from s3bench.cluster.suite.message import FoundHere, Look, MissingHere, Outcome, encode
 from s3bench.cluster.suite.unit import Unit, split_suite
 from s3bench.results.document import Client, Document, encode_document

@@ -10,8 +10,8 @@ import pytest
 from s3bench.cluster.suite.document import SuiteDocument
 from s3bench.cluster.suite.driver import SILENCE_S, SuiteDriver, Task, closing
 from s3bench.cluster.suite.message import Outcome
-from s3bench.cluster.suite.muster import muster_suite
 from s3bench.cluster.suite.node import LEASE_S
+from s3bench.cluster.suite.preflight import muster_suite
 from s3bench.cluster.suite.unit import Unit
 from s3bench.results.document import Document, Status, encode_document
 from tests.cluster.suite.suites import SimulatedSuite, SimulatedSuiteNode, document_of, units_of, upload, written

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from s3bench.cluster.suite.board import Board
+from s3bench.cluster.suite.work_queue import Board
 from s3bench.spec.parse import read_definitions
 from s3bench.spec.plan import plan_runs
 from tests.cluster.suite.suites import chunks, units_of, upload, written

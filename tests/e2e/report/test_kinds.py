@@ -7,30 +7,30 @@ from pathlib import Path
 import altair as alt
 import pytest
 
+from s3bench.compare.comparison import compare
+from s3bench.compare.matching import Source
 from s3bench.report.page.comparison_section import comparison_section
-from s3bench.report.page.gate_section import gate_section
-from s3bench.report.page.load_section import load_sections
+from s3bench.report.page.gate.section import gate_section
+from s3bench.report.page.load.section import load_sections
 from s3bench.report.page.page import render_page
-from s3bench.report.page.run_section import run_sections
+from s3bench.report.page.run.section import run_sections
 from s3bench.report.page.section import Section
-from s3bench.report.page.trend_section import trend_section
-from s3bench.report.page.trend_series import TrendSeries
-from s3bench.report.page.tune_section import tune_section
+from s3bench.report.page.trend.section import trend_section
+from s3bench.report.page.trend.series import TrendSeries
+from s3bench.report.page.tune.section import tune_section
+from s3bench.trend.metric_trend import trend_of
 from s3bench.tune.conclusion import conclude
-from s3bench.verdict.comparison import compare
-from s3bench.verdict.matching import Source
-from s3bench.verdict.trend import trend_of
 from tests.e2e.report.browsing import Open, serious_faults
 from tests.report.conftest import made_up_gates
 from tests.report.loads import document, load, result, second
 from tests.report.page.chart_reader import figures, told
+from tests.report.page.load.test_distribution import bins
+from tests.report.page.load.test_grid import matrix
 from tests.report.page.run_documents import classic_beside_crt
-from tests.report.page.test_load_distribution import bins
-from tests.report.page.test_load_grid import matrix
 from tests.report.runs import two_clients
 from tests.report.tune_samples import CLASSIC
+from tests.trend.test_metric_trend import TIME, points
 from tests.tune.simulated_client import Link, Simulation, upload
-from tests.verdict.test_trend import TIME, points
 
 
 def _comparison() -> Sequence[Section]:

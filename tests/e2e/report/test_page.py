@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from s3bench.cli.report import report_command
+from s3bench.cli.report.command import report_command
 from s3bench.report.page.page import render_page
 from s3bench.report.page.section import Line, Mood, Section
 from s3bench.results.file import write_document

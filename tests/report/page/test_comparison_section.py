@@ -3,14 +3,26 @@
 import pytest
 from msgspec.structs import replace
 
-from s3bench.report.comparison_cells import change_text, interval_text, is_exact, subject_text, summary_lines
+from s3bench.compare.comparison import Comparison, compare
+from s3bench.compare.difference import Outcome
+from s3bench.report.comparison.cells import (
+    change_text,
+    interval_text,
+    is_exact,
+    subject_text,
+    summary_lines,
+)
 from s3bench.report.page.comparison_section import comparison_section
 from s3bench.report.page.drawing import draw
 from s3bench.report.page.section import Mood, Section, Table
-from s3bench.verdict.comparison import Comparison, compare
-from s3bench.verdict.difference import Outcome
+from tests.compare.documents import (
+    BASE,
+    client,
+    result,
+    slower,
+    source,
+)
 from tests.report.page.forest_reader import labels, layers
-from tests.verdict.documents import BASE, client, result, slower, source
 
 OLD = client("cli-crt", "2.36.0")
 

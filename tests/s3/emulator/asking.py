@@ -7,8 +7,8 @@ from urllib.parse import quote, urlencode
 
 from s3bench.s3.emulator.handler import Emulator
 from s3bench.s3.emulator.settings import EmulatorSettings
-from s3bench.s3.exchange import Body, Reply
-from s3bench.s3.http import parse_head
+from s3bench.s3.protocol.exchange import Body, Reply
+from s3bench.s3.protocol.http import parse_head
 
 BUCKET = "bucket"
 NOON_S = 1_700_000_000.0

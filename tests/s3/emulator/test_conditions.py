@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from s3bench.s3.emulator.conditions import Condition, State, check_read, check_write
-from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Refusal
 
 BEFORE, AT, AFTER, FUTURE = (f"Tue, 14 Nov 2023 22:13:{second} GMT" for second in (19, 20, 21, 23))
 NOW_S = 1_700_000_002.5

@@ -17,7 +17,7 @@ from s3bench.s3.emulator.documents import (
     url_encoded,
 )
 from s3bench.s3.emulator.members import parse_tagging
-from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Refusal
 
 printable = st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\ufffe\uffff"))
 

@@ -12,7 +12,7 @@ from s3bench.s3.emulator.content import pieces_of
 from s3bench.s3.emulator.handler import Emulator
 from s3bench.s3.emulator.loading import Loaded
 from s3bench.s3.emulator.settings import EmulatorSettings
-from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Refusal
 from tests.s3.emulator.asking import Asker
 
 LIMIT = EmulatorSettings(memory_limit_bytes=1_000_000)

@@ -3,7 +3,7 @@
 import pytest
 
 from s3bench.s3.emulator.operation import Operation, bucket_of_host, operation_of, parse_query
-from s3bench.s3.refusal import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Refusal
 
 COPY = {"x-amz-copy-source": "b/k"}
 

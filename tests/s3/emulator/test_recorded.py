@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from s3bench.s3.http import render_date
+from s3bench.s3.protocol.http import render_date
 from tests.s3.emulator.asking import Answer, Asker
 
 MIB = 1 << 20

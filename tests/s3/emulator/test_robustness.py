@@ -22,7 +22,7 @@ from s3bench.s3.control import Counters
 from s3bench.s3.emulator.handler import Emulator
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
-from s3bench.s3.server import Server
+from s3bench.s3.server.server import Server
 
 MIB = 1 << 20
 LIMIT_BYTES = 64 * MIB

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import pytest
 
-from s3bench.s3.http import RequestHead, parse_head
 from s3bench.s3.network import draws
 from s3bench.s3.network.draws import Draws, ttfb_s
 from s3bench.s3.network.model import NetworkModel
+from s3bench.s3.protocol.http import RequestHead, parse_head
 
 
 def head(target: str, method: str = "GET", byte_range: str = "") -> RequestHead:

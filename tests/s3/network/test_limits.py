@@ -2,9 +2,9 @@
 
 import pytest
 
-from s3bench.s3.http import RequestHead, parse_head
 from s3bench.s3.network import limits
 from s3bench.s3.network.limits import RateLimits, prefix_of
+from s3bench.s3.protocol.http import RequestHead, parse_head
 
 SECOND_NS = 1_000_000_000
 

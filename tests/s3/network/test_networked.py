@@ -2,10 +2,16 @@
 
 from collections import Counter
 
-from s3bench.s3.exchange import NO_BODY, Body, Break, Reply, Segment
-from s3bench.s3.http import RequestHead, parse_head
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.s3.network.networked import Networked
+from s3bench.s3.protocol.exchange import (
+    NO_BODY,
+    Body,
+    Break,
+    Reply,
+    Segment,
+)
+from s3bench.s3.protocol.http import RequestHead, parse_head
 from s3bench.s3.wirelog import Fault
 
 HEAD = b"HTTP/1.1 200 OK\r\n\r\n"

@@ -14,8 +14,8 @@ from botocore.crt.auth import CrtS3SigV4Auth, CrtS3SigV4QueryAuth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from s3bench.s3.http import RequestHead, parse_head
-from s3bench.s3.refusal import S3Refusal, refusal_reply
+from s3bench.s3.protocol.http import RequestHead, parse_head
+from s3bench.s3.protocol.s3_error import S3Refusal, refusal_reply
 from s3bench.s3.signing.authentication import Authenticator, Signature
 from s3bench.s3.signing.sigv4 import EMPTY_SHA256, SigningKey, canonical_path, canonical_request, string_to_sign
 

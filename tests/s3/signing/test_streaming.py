@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s3bench.s3.framing import framing_of
-from s3bench.s3.http import BadRequest, RequestHead, parse_head
+from s3bench.s3.protocol.framing import framing_of
+from s3bench.s3.protocol.http import BadRequest, RequestHead, parse_head
 from s3bench.s3.signing.authentication import Authenticator
 from s3bench.s3.signing.sigv4 import SigningKey
 from s3bench.s3.signing.streaming import ChunkSigner

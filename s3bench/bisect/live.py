@@ -1,0 +1,146 @@
+"""Finds the first version that changed a metric: installs each version when it is needed, and runs the gate on two.
+
+Owns the way from a comparison that the search asks for to the gate that makes it. What to compare next, and what the
+answers come to, is `bisect.search`'s; how pairs are run is `gating`'s.
+"""
+
+import random
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from s3bench.bench import Bench, Conditions, Settings
+from s3bench.bisect.search import (
+    Answer,
+    Bisection,
+    Comparison,
+    Purpose,
+    answer_of,
+    failed_answer,
+)
+from s3bench.clients.client import FoundClient
+from s3bench.clients.staging import stage
+from s3bench.errors import ClientNotFound, S3BenchError
+from s3bench.gate.evidence import CellEvidence, Side
+from s3bench.gate.live import Rules, Standing, run_gate
+from s3bench.spec.definition import Definition
+
+_SEEDS = 2**32
+
+Provider = Callable[[int], FoundClient]
+"""Finds or installs the version at a place in the order of versions; raises `ClientNotFound`."""
+
+Measurer = Callable[[Comparison, int], Iterator[Standing]]
+"""Runs the pairs of one comparison, under a seed; raises `VersionFailed`."""
+
+
+class VersionFailed(S3BenchError):
+    """A version could not be had; the search goes on without it."""
+
+    def __init__(self, place: int, error: S3BenchError) -> None:
+        super().__init__(error.what, error.why, error.fix)
+        self.place = place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Where a search stands: a comparison is about to begin, has a `standing`, or has its `answer`."""
+
+    comparison: Comparison
+    standing: Standing | None = None
+    answer: Answer | None = None
+
+
+def run_bisection(
+    bisection: Bisection,
+    answers: Sequence[Answer],
+    measure: Measurer,
+    *,
+    seed: int,
+    now: Callable[[], float],
+) -> Iterator[Step]:
+    """Make one comparison after the other, after those of `answers`, until there is nothing more to ask.
+
+    It ends without the answer to a comparison that was out of time.
+    """
+    made = tuple(answers)
+    while isinstance(comparison := bisection.next(made), Comparison):
+        yield Step(comparison=comparison)
+        started_s = now()
+        try:
+            standing = None
+            for standing in measure(comparison, _seed_of(seed, made)):
+                yield Step(comparison=comparison, standing=standing)
+        except VersionFailed as error:
+            answer = failed_answer(comparison, error.place, "; ".join(part for part in (error.what, error.why) if part))
+        else:
+            assert standing is not None, "a gate ends with where it stands"
+            if standing.is_out_of_time:
+                return
+            answer = answer_of(comparison, standing.cells, took_s=round(now() - started_s, 3))
+        made = (*made, answer)
+        yield Step(comparison=comparison, answer=answer)
+
+
+def _seed_of(seed: int, answers: Sequence[Answer]) -> int:
+    """Another seed for each comparison, and the same for one that is made again after an interruption."""
+    return random.Random(f"{seed} {len(answers)}").randrange(_SEEDS)  # noqa: S311 (an order, not a secret)
+
+
+def measurer(
+    bench: Bench,
+    definitions: Sequence[Definition],
+    provide: Provider,
+    settings: Settings,
+    *,
+    now: Callable[[], float],
+    deadline_s: float | None = None,
+    conditions: Callable[[int], Conditions] | None = None,
+) -> Measurer:
+    """Make comparisons by the real gate. `conditions` has each version run under its own, to test the search itself.
+
+    The first and the last ones have the gate's controls: these show that the machine can tell and does not tell what is
+    not there, and a search is not believed without both. The steps between them would cost three times as much.
+    """
+
+    def measure(comparison: Comparison, seed: int) -> Iterator[Standing]:
+        chosen = [each for each in definitions if comparison.benchmark in {None, "", title_of(each)}]
+        assert chosen, "what changed is one of the benchmarks"
+        rules = Rules(
+            policy=comparison.policy,
+            settings=settings,
+            seed=seed,
+            deadline_s=deadline_s,
+            has_controls=comparison.purpose is not Purpose.STEP,
+        )
+        if conditions is not None:
+            sides = {side: conditions(comparison.version(side)) for side in Side}
+            rules = replace(
+                rules,
+                sham=dict.fromkeys(chosen, sides[Side.BASELINE]),
+                planted=dict.fromkeys(chosen, sides[Side.CANDIDATE]),
+            )
+        found = {side: _provided(provide, comparison.version(side)) for side in Side}
+        place = Path(tempfile.mkdtemp(prefix="bisect-", dir=bench.workspaces.root))
+        try:
+            staged = {side: stage(found[side], place / name).client for name, side in zip("ab", Side, strict=True)}
+            yield from run_gate(bench, chosen, staged, rules, None, now=now)
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+    return measure
+
+
+def _provided(provide: Provider, place: int) -> FoundClient:
+    try:
+        return provide(place)
+    except ClientNotFound as error:
+        raise VersionFailed(place, error) from error
+
+
+def title_of(definition: Definition) -> str:
+    """The title that a row of the gate has for this benchmark."""
+    dimensions = tuple({name: value} for name, value in definition.dimensions)
+    return CellEvidence(name=definition.name, dimensions=dimensions).title

@@ -1,0 +1,179 @@
+"""The options of `s3bench gate`: what they mean, what the record keeps of them, and which go together.
+
+Owns the checks that are made before anything runs. The options' help is `gate`'s.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from s3bench.bench import Settings
+from s3bench.errors import BadInput
+from s3bench.gate.exact_metric import DEFAULT_EXACT, EXACT_BY_NAME, INSTRUCTIONS
+from s3bench.gate.indifference_zone import parse_zone
+from s3bench.gate.looks import parse_looks
+from s3bench.gate.policy import GATING_METRICS, Policy, check_gating
+from s3bench.spec.reader import nearest, one_of
+
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smh])")
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateOptions:
+    """The options of `s3bench gate`, by the names of its parameters."""
+
+    files: tuple[Path, ...]
+    baseline: str | None
+    candidate: str | None
+    select: str | None
+    suite: str | None
+    pairs: str
+    metrics: tuple[str, ...]
+    exact: tuple[str, ...]
+    no_exact: bool
+    zones: tuple[str, ...]
+    false_alarm: float
+    miss: float
+    max_time: str | None
+    seed: int | None
+    timeout: float
+    data_interval: float | None
+    tls: bool
+    waivers: Path | None
+    strict: bool
+    output: Path | None
+    force: bool
+    as_json: bool
+    junit: Path | None
+    markdown: Path | None
+    comment: Path | None
+    annotations: bool
+    replay: Path | None
+    self_test: bool
+    rounds: int
+    verbose: bool
+    quiet: bool
+
+    @classmethod
+    def of(cls, typed: Mapping[str, Any]) -> Self:
+        """Take the options as typed, and refuse those that contradict each other. Raises `BadInput`."""
+        options = cls(**typed)
+        options._check()
+        return options
+
+    @property
+    def is_live(self) -> bool:
+        """Whether clients are run, rather than documents or a record read."""
+        return self.baseline is not None
+
+    @property
+    def max_time_s(self) -> float | None:
+        """The most seconds that pairs may take."""
+        return None if self.max_time is None else parse_duration(self.max_time, "--max-time")
+
+    @property
+    def counts_instructions(self) -> bool:
+        """Whether instructions are counted."""
+        return INSTRUCTIONS in (*self.metrics, *self.exact)
+
+    @property
+    def policy(self) -> Policy:
+        """The rules as declared. Raises `BadInput`."""
+        sized = tuple(name for name in self.metrics if name != INSTRUCTIONS)
+        exact = () if self.no_exact else self.exact or DEFAULT_EXACT
+        if self.counts_instructions and INSTRUCTIONS not in exact:
+            exact = (*exact, INSTRUCTIONS)
+        looks = parse_looks(self.pairs)
+        if 0.5**looks.cap > self.false_alarm * looks.share(len(looks.pairs) - 1):
+            raise BadInput(
+                f"--pairs {self.pairs}: with {looks.cap} pairs nothing could ever FAIL",
+                f"the chance of a false alarm could not be kept to {self.false_alarm:g}",
+                "ask for more pairs at the last look",
+            )
+        return Policy(
+            metrics=check_gating(sized) if self.metrics else GATING_METRICS,
+            exact=tuple(dict.fromkeys(exact)),
+            zones=dict(parse_zone(text) for text in self.zones),
+            looks=looks,
+            false_alarm=self.false_alarm,
+            miss=self.miss,
+        )
+
+    @property
+    def settings(self) -> Settings:
+        """How to measure: nothing is sampled unless asked for, totals and peaks come from the kernel."""
+        return Settings(interval_s=self.data_interval, timeout_s=self.timeout)
+
+    @property
+    def recorded(self) -> dict[str, object]:
+        """What the record keeps beside the policy: all that can change a figure."""
+        return {
+            "data_interval": self.data_interval,
+            "timeout": self.timeout,
+            "max_time": self.max_time_s,
+            "tls": self.tls,
+            "strict": self.strict,
+            "select": self.select,
+        }
+
+    def _check(self) -> None:
+        for name in self.exact:
+            if name not in EXACT_BY_NAME:
+                near = nearest(name, list(EXACT_BY_NAME))
+                raise BadInput(
+                    f"--exact {name}: there is no such exact metric",
+                    fix=f"did you mean {near}?" if near else f"use one of {one_of(EXACT_BY_NAME)}",
+                )
+        if self.exact and self.no_exact:
+            raise BadInput("--exact and --no-exact contradict each other", fix="leave one of them out")
+        if self.self_test:
+            self._check_self_test()
+            return
+        if (self.baseline is None) is not (self.candidate is None):
+            raise BadInput(
+                "--baseline and --candidate go together", fix="name the client on both sides, as cli-crt@2.38.5"
+            )
+        ways = [bool(self.replay), self.is_live, not self.replay and not self.is_live and bool(self.files)]
+        if sum(ways) != 1 or (self.replay and self.files):
+            raise BadInput(
+                "a gate takes one of three things",
+                "two clients (--baseline and --candidate), two results documents, or a record (--replay)",
+                "see `s3bench gate --help`",
+            )
+        if not self.is_live and not self.replay and len(self.files) != 2:  # noqa: PLR2004 (a pair of documents)
+            raise BadInput(
+                f"a gate on documents takes two, not {len(self.files)}", fix="s3bench gate BASE.json CANDIDATE.json"
+            )
+        assert self.policy.metrics is not None
+        assert self.max_time_s is None or self.max_time_s > 0
+
+    def _check_self_test(self) -> None:
+        senseless = {
+            "--candidate": self.candidate,
+            "--replay": self.replay,
+            "--waivers": self.waivers,
+            "--strict": self.strict,
+            "--junit": self.junit,
+            "--markdown": self.markdown,
+            "--comment": self.comment,
+            "--annotations": self.annotations,
+        }
+        given = [name for name, value in senseless.items() if value]
+        if given:
+            raise BadInput(
+                f"--self-test and {given[0]} contradict each other",
+                "a self-test plants faults into one client, --baseline, and judges the gate itself",
+                f"leave {' and '.join(given)} out",
+            )
+        assert self.max_time_s is None or self.max_time_s > 0
+
+
+def parse_duration(text: str, option: str) -> float:
+    """Parse `90s`, `30m` or `2h` into seconds. Raises `BadInput`, naming `option`."""
+    found = _DURATION.fullmatch(text.strip())
+    if found is None or not float(found[1]):
+        raise BadInput(f"{option} {text}: this is no duration", fix="write 90s, 30m or 2h")
+    return float(found[1]) * _SECONDS[found[2]]

@@ -1,0 +1,79 @@
+"""Where a gate's record and its reports go: checked before anything runs, written when there is something."""
+
+import shutil
+import sys
+from pathlib import Path
+from time import monotonic
+
+from msgspec.structs import replace
+
+from s3bench.cli.gate.options import GateOptions
+from s3bench.cli.streams import print_styled, print_whole, unescaped
+from s3bench.errors import BadInput
+from s3bench.gate.record import GateRecord, encode_record
+from s3bench.report.gate.annotations import render_annotations
+from s3bench.report.gate.junit import render_junit
+from s3bench.report.gate.markdown import render_comment, render_summary
+from s3bench.report.gate.table import render_gate
+from s3bench.results.file import check_output, write_whole
+
+_KEEP_EVERY_S = 5.0
+
+
+class GateOutput:
+    """The files and the stdout of one gate. Raises `BadInput` at once where a file could not be written."""
+
+    def __init__(self, options: GateOptions) -> None:
+        self._options = options
+        self._kept_at_s = -_KEEP_EVERY_S
+        for path in (options.output, options.junit, options.comment):
+            if path is not None:
+                check_output(path, force=options.force)
+        if options.markdown is not None and not options.markdown.parent.is_dir():
+            raise BadInput(f"cannot write to {options.markdown}: {options.markdown.parent} is no directory")
+
+    def keep(self, record: GateRecord) -> None:
+        """Put what was measured so far where a crash does not lose it, now and then."""
+        if self._options.output is None or monotonic() - self._kept_at_s < _KEEP_EVERY_S:
+            return
+        write_whole(encode_record(record), self._options.output, durable=False, is_measured=True)
+        self._kept_at_s = monotonic()
+
+    def interrupted(self, record: GateRecord) -> None:
+        """Keep what was measured, and the verdict that it allows."""
+        if self._options.output is not None and record.cells:
+            write_whole(
+                encode_record(replace(record, stopped="interrupted").concluded()),
+                self._options.output,
+                is_measured=True,
+            )
+
+    def finish(self, record: GateRecord) -> None:
+        """Write every report that was asked for, and the table or the record to stdout."""
+        options = self._options
+        if options.output is not None:
+            write_whole(encode_record(record), options.output, is_measured=True)
+        if options.junit is not None:
+            write_whole(render_junit(record), options.junit)
+        if options.comment is not None:
+            write_whole(render_comment(record).encode(), options.comment)
+        if options.markdown is not None:
+            _append(render_summary(record), options.markdown)
+        if options.annotations:
+            unescaped(sys.stderr).write(render_annotations(record))
+        if options.as_json:
+            print_whole(encode_record(record), is_measured=True)
+            return
+        width = shutil.get_terminal_size().columns
+        color = sys.stdout.isatty()
+        kept = options.output or options.replay
+        print_styled(render_gate(record, width=width, color=color, verbose=options.verbose, kept=kept))
+
+
+def _append(text: str, path: Path) -> None:
+    """GitHub gives a step an empty file for its summary, and several commands may add to it."""
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise BadInput(f"cannot write to {path}", error.strerror or str(error)) from error

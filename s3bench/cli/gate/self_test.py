@@ -1,0 +1,243 @@
+"""`s3bench gate --self-test`: which client and which benchmarks, and where the result goes."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from os import environ
+from random import SystemRandom
+from time import monotonic
+
+import msgspec
+from msgspec.structs import replace
+
+import s3bench
+from s3bench.bench import Bench
+from s3bench.cli.client_resolution import find_or_install
+from s3bench.cli.definitions import read_suite
+from s3bench.cli.gate.options import GateOptions
+from s3bench.cli.progress import Ticker, ticker_for
+from s3bench.cli.sandbox import wall_warnings
+from s3bench.cli.streams import print_styled, print_whole
+from s3bench.clients.client import FoundClient
+from s3bench.clients.finding import find_client
+from s3bench.clients.identity import program_digest
+from s3bench.clients.staging import stage
+from s3bench.clients.store import Store
+from s3bench.errors import BadInput, ClientNotFound, ExitCode
+from s3bench.gate.evidence import Side
+from s3bench.gate.inspection import find_inspector
+from s3bench.gate.live import Rules
+from s3bench.gate.planted_fault import (
+    Answer,
+    Fault,
+    FaultKind,
+    SelfTest,
+    encode_self_test,
+    faults_for,
+    tally,
+)
+from s3bench.gate.policy import Policy
+from s3bench.gate.record import Program
+from s3bench.gate.self_test import (
+    CALIBRATING_RUNS,
+    Step,
+    calibrate,
+    gate_runner,
+    open_bench,
+    run_self_test,
+)
+from s3bench.report.gate.self_test_table import render_answer, render_self_test
+from s3bench.results.document import render_time
+from s3bench.results.file import check_output, write_whole
+from s3bench.results.redaction import redact
+from s3bench.run.machine import machine_facts, machine_warnings
+from s3bench.run.owner import workspace_parent
+from s3bench.spec.definition import ClientKind, Definition
+from s3bench.spec.plan import ClientSpec, parse_client_spec, plan_runs, title
+from s3bench.spec.suite import Suite
+
+_SEEDS = 2**32
+# Python all, the one with the shortest runs first.
+_USUAL_CLIENTS = (ClientKind.CRT_PYTHON, ClientKind.BOTO3_CLASSIC, ClientKind.CLI_CLASSIC)
+_USUAL_BENCHMARK = ("s3.cp.upload", (("FileSize", "4KB"),))
+
+
+def self_test(options: GateOptions) -> ExitCode:
+    """Test the gate on a real client, print what it caught, and say whether it can be believed."""
+    policy = options.policy
+    if options.output is not None:
+        check_output(options.output, force=options.force)
+    _check_visible(options, policy)
+    test = None
+    try:
+        with ticker_for("gates", quiet=options.quiet) as progress:
+            found = _client(options, progress)
+            definitions = _definitions(options, found.kind)
+            for test in _tested(options, policy, found, definitions, progress):
+                if options.output is not None:
+                    write_whole(encode_self_test(test.concluded()), options.output, durable=False, is_measured=True)
+    except KeyboardInterrupt:
+        if test is not None:
+            _finish(options, test.stopped_by("interrupted"))
+        raise
+    assert test is not None, "a self-test ends with what it showed"
+    return ExitCode.DONE if _finish(options, test).is_believed else ExitCode.CLIENT_FAILED
+
+
+def _check_visible(options: GateOptions, policy: Policy) -> None:
+    """Refuse rules under which no fault could be seen. Raises `BadInput`."""
+    kinds = [kind for kind in FaultKind if not (options.tls and kind is FaultKind.REQUEST)]
+    if not any(Fault(kind=kind, amount=1).watchers(policy) for kind in kinds):
+        raise BadInput(
+            "--self-test: no fault would show in the metrics that decide",
+            f"these are {', '.join((*policy.metrics, *policy.exact)) or 'none'}",
+            "let total_time, peak_memory, requests or modules decide",
+        )
+
+
+def _finish(options: GateOptions, test: SelfTest) -> SelfTest:
+    done = replace(test, ended_at=render_time(datetime.now(UTC))).concluded()
+    if options.output is not None:
+        write_whole(encode_self_test(done), options.output, is_measured=True)
+    if options.as_json:
+        print_whole(encode_self_test(done), is_measured=True)
+    else:
+        width, color = shutil.get_terminal_size().columns, sys.stdout.isatty()
+        print_styled(render_self_test(done, width=width, color=color))
+    return done
+
+
+def _tested(
+    options: GateOptions,
+    policy: Policy,
+    found: FoundClient,
+    definitions: tuple[Definition, ...],
+    progress: Ticker,
+) -> Iterator[SelfTest]:
+    """Yield what is known after every gate; the last one is the end."""
+    deadline_s = None if options.max_time_s is None else monotonic() + options.max_time_s
+    with open_bench(workspace_parent(environ), found.engine, tls=options.tls) as bench:
+        inspector = find_inspector(bench.workspaces.root / "inspection", policy)
+        clients = {side: stage(found, bench.workspaces.root / f"stage-{side.value[:1]}").client for side in Side}
+        progress.say(f"measuring what {found.label} takes with nothing planted")
+        test, faults = _prepared(options, policy, found, definitions, bench, clients[Side.BASELINE])
+        seed = SystemRandom().randrange(_SEEDS) if options.seed is None else options.seed
+        test = replace(
+            test,
+            options={**test.options, "seed": seed},
+            warnings=(*test.warnings, *(inspector.warnings if inspector else ())),
+        )
+        rules = Rules(policy=policy, settings=options.settings, seed=seed, deadline_s=deadline_s)
+        steps = run_self_test(
+            gate_runner(bench, definitions, clients, rules, inspector, now=monotonic),
+            faults,
+            policy,
+            rounds=options.rounds,
+            seed=seed,
+            deadline_s=deadline_s,
+            today=datetime.now(UTC).date(),
+            now=monotonic,
+        )
+        yield from _counted(test, faults, steps, options, progress)
+
+
+def _counted(
+    test: SelfTest, faults: tuple[Fault, ...], steps: Iterator[Step], options: GateOptions, progress: Ticker
+) -> Iterator[SelfTest]:
+    """Add each answer to the test."""
+    answers: dict[Fault, list[Answer]] = {fault: [] for fault in faults}
+    for step in steps:
+        if step.answer is None:
+            done = sum(map(len, answers.values()))
+            progress.stands(f"round {step.round}, {step.fault.title}", done=done, total=options.rounds * len(faults))
+            continue
+        answers[step.fault].append(step.answer)
+        progress.say(render_answer(step.fault, step.answer))
+        yield replace(test, tallies=tuple(tally(fault, answers[fault]) for fault in faults))
+    tallies = tuple(tally(fault, answers[fault]) for fault in faults)
+    yield replace(test, tallies=tallies).stopped_by(f"--max-time {options.max_time} was over")
+
+
+def _prepared(
+    options: GateOptions,
+    policy: Policy,
+    found: FoundClient,
+    definitions: tuple[Definition, ...],
+    bench: Bench,
+    staged: FoundClient,
+) -> tuple[SelfTest, tuple[Fault, ...]]:
+    """Measure the client as it is, and choose the faults by that."""
+    started_at = render_time(datetime.now(UTC))
+    usual = calibrate(bench, definitions[0], staged, options.settings)
+    faults, left_out = faults_for(policy, usual_s=usual.total_s, usual_bytes=usual.peak_bytes)
+    if options.tls:
+        faults = tuple(fault for fault in faults if fault.kind is not FaultKind.REQUEST)
+        left_out = (*left_out, f"{FaultKind.REQUEST}: the planted one is of plain HTTP, and --tls asks for HTTPS")
+    facts = machine_facts()
+    test = SelfTest(
+        s3bench=s3bench.__version__,
+        started_at=started_at,
+        command_line=("s3bench", *redact(sys.argv[1:])),
+        machine=msgspec.to_builtins(facts),
+        options={**options.recorded, "rounds": options.rounds},
+        policy=policy,
+        client=Program(label=found.label, name=found.kind, version=found.version, digest=program_digest(found)),
+        benchmarks=tuple(title(definition) for definition in definitions),
+        calibrating_runs=CALIBRATING_RUNS,
+        usual_s=usual.total_s,
+        usual_bytes=usual.peak_bytes,
+        rounds=options.rounds,
+        left_out=left_out,
+        warnings=(*machine_warnings(facts), *wall_warnings()),
+    )
+    return test, faults
+
+
+def _client(options: GateOptions, progress: Ticker) -> FoundClient:
+    """The client asked for, or the one found here whose runs are shortest."""
+    store = Store.from_environment(environ)
+    if options.baseline is not None:
+        spec = parse_client_spec(options.baseline)
+        if spec.kind is ClientKind.S5CMD:
+            raise BadInput(
+                "--self-test: no fault can be planted into s5cmd",
+                "a fault is a few lines of Python inside the client's process, and s5cmd is no Python",
+                "leave --baseline out, or name another client: what it tells of the machine holds for s5cmd too",
+            )
+        found = find_or_install(spec, store, progress.say)
+    else:
+        found = _usual_client(store)
+    if isinstance(found, ClientNotFound):
+        raise found
+    progress.say(f"{found.label}: {found.executable}")
+    return found
+
+
+def _usual_client(store: Store) -> FoundClient | ClientNotFound:
+    missing = None
+    for kind in _USUAL_CLIENTS:
+        try:
+            return find_client(ClientSpec(kind=kind), store)
+        except ClientNotFound as error:
+            missing = missing or error
+    assert missing is not None
+    return missing
+
+
+def _definitions(options: GateOptions, kind: ClientKind) -> tuple[Definition, ...]:
+    """The benchmarks asked for; without a choice the shortest transfer."""
+    suite = Suite(options.suite) if options.suite else Suite.FULL
+    plan = plan_runs(
+        suite.of(read_suite(options.files)),
+        clients=(ClientSpec(kind=kind),),
+        select=options.select,
+        num_chunks=1,
+        chunk_id=0,
+        iterations=1,
+        warmup=1,
+    )
+    definitions = tuple(cell.definition for cell in plan.cells)
+    if options.files or options.select or options.suite:
+        return definitions
+    return tuple(each for each in definitions if (each.name, each.dimensions) == _USUAL_BENCHMARK)

@@ -1,0 +1,1 @@
+"""`s3bench history`: its store, its commands, and `trend`."""

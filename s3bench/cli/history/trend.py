@@ -1,0 +1,196 @@
+"""`s3bench history trend`: finds since when a figure is different.
+
+Owns how kept figures become a series of releases. What a series says is `trend.metric_trend`'s.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import click
+import msgspec
+
+from s3bench.cli.history.store import (
+    benchmarks_option,
+    client_option,
+    machine_option,
+    opened,
+    store_option,
+)
+from s3bench.cli.streams import print_whole
+from s3bench.clients.client import release_of
+from s3bench.errors import BadInput, ExitCode
+from s3bench.history.point import Point
+from s3bench.report.page.trend.series import TrendSeries
+from s3bench.report.terminal import printable
+from s3bench.results.file import check_output, write_whole
+from s3bench.results.metrics import METRICS_BY_NAME
+from s3bench.spec.reader import nearest
+from s3bench.trend.change_point import release_value
+from s3bench.trend.metric_trend import Trend, TrendPoint, trend_of
+
+_INDENT = 2
+_WORDS_SHOWN = 60
+_REMEDY = "choose fewer series with -k, --client and --machine."
+
+
+@click.command("trend")
+@click.option("--metric", default="total_time", show_default=True, metavar="NAME", help="The metric.")
+@click.option(
+    "--by",
+    type=click.Choice(["version", "date"]),
+    default="version",
+    show_default=True,
+    help="What a release is: a version of the client, in order of versions, or a document, in order of time.",
+)
+@click.option(
+    "--reference",
+    metavar="VERSION",
+    help="Take ratios to this version of the client, where it was measured in the same document.",
+)
+@click.option("--fail-on-change", is_flag=True, help="Exit code 1 when the newest change is for the worse.")
+@click.option("--json", "as_json", is_flag=True, help="Print every series with its figures and changes.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write an HTML page with a chart of each series as well, to FILE, which must not exist.",
+)
+@click.option("--force", is_flag=True, help="Let -o replace a file that exists.")
+@benchmarks_option
+@client_option
+@machine_option
+@store_option
+def trend_command(
+    *,
+    metric: str,
+    by: str,
+    reference: str | None,
+    fail_on_change: bool,
+    as_json: bool,
+    output: Path | None,
+    force: bool,
+    benchmarks: str,
+    client: str,
+    machine: str,
+    store: str | None,
+) -> None:
+    """Find the releases that changed a metric, with the size of each change and an interval of releases.
+
+    Each machine has series of its own. Fewer than ten releases can show no change.
+
+    \b
+    s3bench history trend --client cli-crt -k 'cp and 32MB'
+    s3bench history trend --metric peak_memory --by date --fail-on-change
+    s3bench history trend --client cli-crt --reference 2.36.0      ratios to a release that was run beside each
+    s3bench history trend --client cli-crt -o trend.html           and a page with charts
+
+    Exit code 0; with --fail-on-change 1 when the newest change of any series is for the worse.
+    """
+    if metric not in METRICS_BY_NAME:
+        near = nearest(metric, list(METRICS_BY_NAME))
+        raise BadInput(
+            f"--metric {metric}: there is no such metric",
+            fix=f"did you mean {near}?" if near else "docs/results.md names them",
+        )
+    if output is not None:
+        check_output(output, force=force)
+    with opened(store) as history:
+        points = history.points(metric, benchmarks=benchmarks, client=client, machine=machine)
+    found = tuple(_series(points, metric, by=by, reference=reference))
+    if output is not None:
+        write_whole(_page(found, metric, by=by, reference=reference).encode(), output)
+    if as_json:
+        print_whole(msgspec.json.format(msgspec.json.encode(found), indent=_INDENT) + b"\n")
+    else:
+        click.echo("".join(f"{line}\n" for line in _lines(found)) or "no figures are kept that fit\n", nl=False)
+    if fail_on_change and any(_is_worse(series.trend) for series in found):
+        raise click.exceptions.Exit(ExitCode.FAIL)
+
+
+def _page(found: Sequence[TrendSeries], metric: str, *, by: str, reference: str | None) -> str:
+    """The page of these series. Charts are imported here: they take a while, and no other command has to wait."""
+    from s3bench.report.page.page import render_page  # noqa: PLC0415 (as said)
+    from s3bench.report.page.trend.section import trend_section  # noqa: PLC0415
+
+    facts = [("metric", metric), ("a release is", "a version" if by == "version" else "a document, by its date")]
+    if reference is not None:
+        facts.append(("ratios to", printable(reference)[:_WORDS_SHOWN]))
+    section = trend_section(METRICS_BY_NAME[metric], found)
+    return render_page(f"Trend of {metric}", (section,), facts=facts, remedy=_REMEDY)
+
+
+def _series(points: Sequence[Point], metric: str, *, by: str, reference: str | None) -> Iterator[TrendSeries]:
+    ordered = sorted(points, key=lambda point: (repr(point.series), point.at))
+    for _, own in groupby(ordered, key=lambda point: repr(point.series)):
+        line = tuple(own)
+        releases = _by_version(line, reference) if by == "version" else _by_date(line, reference)
+        yield TrendSeries(title=_title(line[0]), trend=trend_of(METRICS_BY_NAME[metric], releases))
+
+
+def _by_version(points: Sequence[Point], reference: str | None) -> tuple[TrendPoint, ...]:
+    """One point for each version: the median of what its documents say, and of the references beside them.
+
+    The reference itself has none: that it is as large as itself would be no evidence.
+    """
+    beside = _references(points, reference)
+    versions: dict[str, list[Point]] = {}
+    for point in points:
+        versions.setdefault(point.client_version, []).append(point)
+    return tuple(
+        TrendPoint(
+            label=version,
+            value=release_value([point.value for point in versions[version]]),
+            machine=versions[version][0].machine,
+            reference=None
+            if version == reference
+            else _median(beside[point.document] for point in versions[version] if point.document in beside),
+        )
+        for version in sorted(versions, key=release_of)
+    )
+
+
+def _by_date(points: Sequence[Point], reference: str | None) -> tuple[TrendPoint, ...]:
+    """One point for each document, of the newest version in it."""
+    beside = _references(points, reference)
+    newest: dict[str, Point] = {}
+    for point in sorted(points, key=lambda point: release_of(point.client_version)):
+        newest[point.document] = point
+    return tuple(
+        TrendPoint(
+            label=f"{point.at:%Y-%m-%d %H:%M}",
+            value=point.value,
+            machine=point.machine,
+            reference=None if point.client_version == reference else beside.get(point.document),
+        )
+        for point in sorted(newest.values(), key=lambda point: point.at)
+    )
+
+
+def _references(points: Iterable[Point], reference: str | None) -> dict[str, float]:
+    """The reference version's figure, by document."""
+    return {point.document: point.value for point in points if point.client_version == reference}
+
+
+def _median(values: Iterable[float]) -> float | None:
+    found = list(values)
+    return release_value(found) if found else None
+
+
+def _is_worse(trend: Trend) -> bool:
+    return bool(trend.changes) and trend.changes[-1].is_worse is True
+
+
+def _lines(found: Sequence[TrendSeries]) -> Iterator[str]:
+    for series in found:
+        yield series.title
+        for line in series.trend.words.splitlines():
+            yield f"  {line}"
+        yield from (f"  warning: {printable(doubt)}" for doubt in series.doubts)
+
+
+def _title(point: Point) -> str:
+    words = (point.benchmark, *(f"{name}={value}" for name, value in point.dimensions), f"on {point.client}")
+    said = " ".join(printable(word)[:_WORDS_SHOWN] for word in words)
+    return f"{said}, machine {point.machine[:8]}"

@@ -1,0 +1,223 @@
+"""Where the results of `s3bench load` go: the document, stdout in the form asked for, and files of seconds.
+
+Owns the writing. The document is written anew after every phase, so that a crash loses at most the running one.
+"""
+
+import glob
+import shutil
+import sys
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self, TextIO
+
+import click
+import msgspec
+
+import s3bench
+from s3bench.cli.load.options import Form
+from s3bench.cli.load.plan import Plan
+from s3bench.cli.load.stress_view import StressView, reads
+from s3bench.cli.load.view import LoadView
+from s3bench.cli.streams import print_styled, print_whole
+from s3bench.cluster.worker_pool import ClusterCrew
+from s3bench.load.aggregation.measurements import client, recorded, results
+from s3bench.load.aggregation.phase_aggregation import Account
+from s3bench.load.profile.profile import Job
+from s3bench.load.session.capacity import capacity_of
+from s3bench.load.session.session import Measured, Terms
+from s3bench.load.session.site import Site
+from s3bench.load.session.slo_search import Found
+from s3bench.report.load.csv import matrix_csv, second_row, seconds_header
+from s3bench.report.load.lines import COMPLETED, header_lines, loop_line
+from s3bench.report.load.matrix import cells, render_matrix
+from s3bench.report.load.stress import StressJob, config_lines
+from s3bench.report.load.table import render_load
+from s3bench.results.document import Document, encode_document, render_time
+from s3bench.results.file import check_output, write_document
+from s3bench.results.redaction import redact
+from s3bench.run.machine import machine_facts, machine_warnings
+
+
+class LoadOutput:
+    """Takes what a run shows, second by second and phase by phase; a context manager that ends the document.
+
+    Making it checks, before anything runs, that everything can be written; raises `BadInput`. Stdout gets its due at
+    the end of the context, when no live view draws on the same terminal any more, and also when something has failed
+    after the first results.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        options = plan.options
+        for path in (options.output, options.csv, options.object_log, *_traces(options.trace)):
+            if path is not None:
+                check_output(path, force=options.force)
+        self._wants_json = options.as_json or (
+            options.form is None and plan.form is Form.TABLE and options.output is None and not sys.stdout.isatty()
+        )
+        facts = machine_facts()
+        self.capacity = capacity_of(facts)
+        self.document = Document(
+            s3bench=s3bench.__version__,
+            started_at=render_time(datetime.now(UTC)),
+            command_line=("s3bench", *redact(sys.argv[1:])),
+            machine=msgspec.to_builtins(facts),
+            clients=(client(s3bench.__version__),),
+            options=plan.recorded,
+            warnings=(*machine_warnings(facts), *plan.warnings),
+        )
+        self._stack = ExitStack()
+        self._seconds: TextIO | None = None
+        self._crew: ClusterCrew | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._stack.close()
+        if kind is None or self.document.results:
+            self._end()
+
+    def begins(self, site: Site, terms: Terms, crew: ClusterCrew | None = None) -> None:
+        """Take note where it runs, and begin the files anew; the forms of other tools begin with that.
+
+        `crew` has the nodes of a cluster.
+        """
+        self._crew = crew
+        self.document = self.document.with_warnings(() if crew is None else crew.warnings)
+        options = self._plan.options
+        if options.csv is not None:
+            self._seconds = self._stack.enter_context(options.csv.open("w", encoding="utf-8", newline=""))
+            self._seconds.write(seconds_header())
+        for path in _traces(options.trace):
+            path.unlink(missing_ok=True)
+        urls, bucket = site.urls, site.bucket.name
+        where = "emulator" if site.is_emulated else list(redact(urls))
+        more = {
+            "endpoint_url": where,
+            "bucket": bucket,
+            "run": terms.run,
+            "workers": terms.workers,
+            "seed": terms.seed,
+        }
+        self.document = msgspec.structs.replace(self.document, options={**self.document.options, **more})
+        if self._plan.form is Form.LINES:
+            self._print(header_lines(url=urls[0], bucket=bucket, **_shape(self._plan)))
+        elif self._plan.form is Form.S4:
+            self._print(_config(self._plan, urls[0], bucket))
+
+    def stands(self, account: Account, *, phase: str, loop: int) -> None:
+        """Write the seconds of a phase that are complete by now."""
+        if self._seconds is not None:
+            self._seconds.writelines(
+                second_row(second, phase=phase, kind=kind, loop=loop + 1) for kind, second in account.take_rows()
+            )
+            self._seconds.flush()
+
+    def view(self, view: LoadView) -> LoadView:
+        """How a phase that is measured is shown: s4's lines take the place of ours."""
+        if self._plan.form is not Form.S4 or self._wants_json:
+            return view
+        jobs = [job for phase in self._plan.profile.phases for job in phase.jobs]
+        return StressView(
+            view,
+            reads_planned=sum(job.operations or 0 for job in jobs if reads(job)),
+            writes_planned=sum(job.operations or 0 for job in jobs if not reads(job)),
+            now=lambda: datetime.now().astimezone(),
+            write=_echo,
+        )
+
+    def measured(self, measured: Measured) -> None:
+        """Keep what a phase showed."""
+        new = results(
+            measured.findings,
+            measured.phase,
+            iteration=measured.loop,
+            version=s3bench.__version__,
+            peak_memory_bytes=measured.memory_bytes_max,
+        )
+        self.document = recorded(self.document, new)
+        if self._crew is not None:
+            self.document = msgspec.structs.replace(
+                self.document, options={**self.document.options, "cluster": self._crew.facts}
+            )
+        if self._plan.options.output is not None:
+            write_document(self.document, self._plan.options.output)
+        if self._plan.form is Form.LINES:
+            loads = measured.findings.parts or (measured.findings.whole,)
+            self._print(tuple(loop_line(load, loop=measured.loop + 1) for load in loads))
+
+    def found(self, found: Found) -> None:
+        """Keep what a search found."""
+        told = {"rate_per_s": found.rate_per_s, "is_limit": found.is_limit, "words": found.words}
+        self.document = msgspec.structs.replace(self.document, options={**self.document.options, "found": told})
+
+    def _end(self) -> None:
+        """Write the document for the last time, and what stdout gets."""
+        self.document = self.document.ended(datetime.now(UTC))
+        if self._plan.options.output is not None:
+            write_document(self.document, self._plan.options.output)
+        if self._wants_json:
+            print_whole(encode_document(self.document), is_measured=True)
+        elif self._plan.form is Form.LINES:
+            self._print((COMPLETED,))
+        elif self._plan.form is Form.CSV:
+            _echo("".join(matrix_csv(self.document)).rstrip())
+        elif self._plan.form is Form.TABLE and (
+            self._plan.options.output is None or self._plan.options.form is not None or sys.stdout.isatty()
+        ):
+            width, color = shutil.get_terminal_size().columns, sys.stdout.isatty()
+            render = render_matrix if cells(self.document) else render_load
+            print_styled(render(self.document, width=width, color=color))
+            if self._plan.options.output is None:
+                click.echo("s3bench: not kept; with -o FILE the results would be", err=True)
+
+    def _print(self, lines: tuple[str, ...]) -> None:
+        if not self._wants_json:
+            _echo("\n".join(lines))
+
+
+def _config(plan: Plan, url: str, bucket: str) -> tuple[str, ...]:
+    (shown,) = redact((url,))
+    jobs = tuple(job for phase in plan.profile.phases for job in phase.jobs)
+    return config_lines(
+        endpoint=shown,
+        tls_no_verify=not plan.wishes.tls_verify,
+        bucket=bucket,
+        read_range_max=max((job.objects or 0 for job in jobs), default=0),
+        read_sparse=any(not job.reads_bodies for job in jobs),
+        write=tuple(_stress_job(job) for job in jobs if not reads(job)),
+        read=tuple(_stress_job(job) for job in jobs if reads(job)),
+    )
+
+
+def _stress_job(job: Job) -> StressJob:
+    iterations = (job.operations or 0) // job.threads
+    name = job.name.removeprefix("read ").removeprefix("write ")  # which `stress` adds, to tell them apart
+    return StressJob(name=name, recordsize=job.sizes.text, threadcount=job.threads, iterations=iterations)
+
+
+def _echo(line: str) -> None:
+    """Print below what is printed already; a live view on the same terminal moves, which `click.echo` gets around."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _traces(path: Path | None) -> tuple[Path, ...]:
+    """The file of `--trace`, and what is where the workers write their parts of it."""
+    if path is None:
+        return ()
+    others = path.parent.glob(f"{glob.escape(path.name)}.*")
+    return path, *(each for each in others if each.suffix[1:].isdecimal())
+
+
+def _shape(plan: Plan) -> dict[str, Any]:
+    phase = plan.profile.phases[0]
+    job = phase.jobs[0]
+    return {
+        "duration_s": phase.duration_s or 0.0,
+        "threads": job.threads,
+        "loops": plan.profile.loops,
+        "size": job.sizes.text,
+    }

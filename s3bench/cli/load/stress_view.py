@@ -1,0 +1,82 @@
+"""The view of a load run in s4's lines: a line a second and the totals on stdout, all else as ever on stderr.
+
+Owns which operations count as reads; all others are writes, since s4 does nothing else. The lines' form is
+`s3bench.report.load.stress`'s.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from types import TracebackType
+from typing import Self
+
+from s3bench.cli.load.view import LoadView
+from s3bench.load.aggregation.live_status import Standing
+from s3bench.load.operation import Kind
+from s3bench.load.profile.profile import Job
+from s3bench.report.load.cells import elapsed_s
+from s3bench.report.load.stress import StressProgress, second_line, total_lines
+from s3bench.results.load import Load
+
+_READS = frozenset({Kind.GET, Kind.RANGE})
+
+
+def reads(job: Job) -> bool:
+    """Whether a job is one of s4's readers."""
+    return set(job.kinds) <= _READS
+
+
+class StressView:
+    """Writes lines by `write`, with the times of `now`; phases and what is said go to `inner`, seconds do not.
+
+    `reads_planned` and `writes_planned` are the operations of all jobs together.
+    """
+
+    def __init__(
+        self,
+        inner: LoadView,
+        *,
+        reads_planned: int,
+        writes_planned: int,
+        now: Callable[[], datetime],
+        write: Callable[[str], None],
+    ) -> None:
+        self._inner = inner
+        self._now = now
+        self._write = write
+        self._progress = StressProgress(reads_planned=reads_planned, writes_planned=writes_planned)
+
+    def __enter__(self) -> Self:
+        self._inner.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._inner.__exit__(kind, error, traceback)
+
+    def phase(self, name: str, *, number: int, count: int) -> None:
+        """Say that a phase begins."""
+        self._inner.phase(name, number=number, count=count)
+
+    def stands(self, standing: Standing) -> None:
+        """Write the line of the last second: what was done since the line before, shared out as in that second."""
+        of_reads = sum(each.operations for each in standing.kinds if each.kind in _READS)
+        of_all = sum(each.operations for each in standing.kinds)
+        done = max(0, standing.operations - self._progress.reads - self._progress.writes)
+        reads = round(done * of_reads / of_all) if of_all else 0
+        bytes_rate = sum(each.bytes_rate for each in standing.kinds)
+        before, writes = self._progress, done - reads
+        self._write(second_line(self._now(), before, reads=reads, writes=writes, bytes_rate=bytes_rate))
+        self._progress = replace(before, reads=before.reads + reads, writes=before.writes + writes)
+
+    def say(self, line: str) -> None:
+        """Say something that stays on the screen."""
+        self._inner.say(line)
+
+    def total(self, load: Load) -> None:
+        """Write the totals of all kinds together."""
+        size_bytes = load.bytes_up + load.bytes_down
+        lines = total_lines(self._now(), operations=load.operations, size_bytes=size_bytes, elapsed_s=elapsed_s(load))
+        for line in lines:
+            self._write(line)

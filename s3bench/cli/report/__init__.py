@@ -1,0 +1,1 @@
+"""`s3bench report`: its inputs, its command, and the page."""

@@ -1,0 +1,141 @@
+"""`s3bench run --cluster`: a suite shared among the machines of a cluster, shown and kept as one run.
+
+Owns what the nodes are told of the options, and the progress. Who does what is `s3bench.cluster`'s.
+"""
+
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from datetime import UTC, datetime
+
+import click
+
+import s3bench
+from s3bench.cli.definitions import definition_files
+from s3bench.cli.progress import Ticker, ticker_for
+from s3bench.cli.run.options import RunOptions
+from s3bench.cli.run.output import RunOutput
+from s3bench.cli.stop import Stop
+from s3bench.clients.environment import own_credentials
+from s3bench.cluster.engine import Purpose
+from s3bench.cluster.engineprocess import connect
+from s3bench.cluster.suite.document import SuiteDocument
+from s3bench.cluster.suite.driver import Begun, SuiteDriver, Task, closing
+from s3bench.cluster.suite.preflight import muster_suite
+from s3bench.cluster.suite.unit import Unit, split_suite
+from s3bench.errors import ExitCode
+from s3bench.load.aggregation.nodes import node_name
+from s3bench.results.document import Document, render_time
+from s3bench.results.file import read_whole
+from s3bench.results.redaction import redact
+from s3bench.spec.plan import Plan
+
+
+def run_on_cluster(options: RunOptions, plan: Plan, whole: Plan, output: RunOutput) -> None:
+    """Measure `plan` on the cluster of `options`; `whole` is the plan before it was cut into chunks.
+
+    Raises `KeyboardInterrupt` when it was stopped, and exits as `s3bench run` does.
+    """
+    try:
+        code = _run_on_cluster(options, plan, split_suite(whole.cells), output)
+    except KeyboardInterrupt:
+        if output.latest is not None:
+            output.finish(output.latest)
+        raise
+    if code is not ExitCode.DONE:
+        raise click.exceptions.Exit(code)
+
+
+def _run_on_cluster(options: RunOptions, plan: Plan, units: tuple[Unit, ...], output: RunOutput) -> ExitCode:
+    assert options.cluster is not None
+    task = _task(options, num_chunks=len(units))
+    own = tuple(unit for unit in units if unit.chunk % options.num_chunks == options.chunk_id)
+    with ExitStack() as stack:
+        stop = stack.enter_context(Stop())
+        progress = stack.enter_context(ticker_for("benchmarks", quiet=options.quiet))
+        for line in plan.skipped:
+            progress.say(f"skipped: {line}")
+        fleet = stack.enter_context(connect(options.cluster, nodes=None, purpose=Purpose.SUITE))
+        stack.enter_context(closing(fleet))
+        progress.say(", ".join(f"{node_name(node)} is {host}" for node, host in enumerate(fleet.hosts)))
+        muster = muster_suite(fleet, tuple(dict.fromkeys(cell.client for cell in plan.cells)), nodes=options.nodes)
+        suite = SuiteDocument(_head(options), own, muster, task, engine=fleet.facts)
+        _introduce(suite.document, len(muster.nodes), progress)
+        driver = SuiteDriver(fleet, muster.nodes, task, pause=stop.wait)
+        for event in driver.perform(own):
+            for line in suite.take(event, is_stopped=driver.is_stopped):
+                progress.say(line)
+            progress.stands(suite.doing, done=suite.done, total=len(own))
+            if not isinstance(event, Begun):
+                output.save(suite.document, durable=True)
+    if driver.is_stopped:
+        output.save(suite.document, durable=True)
+        raise KeyboardInterrupt
+    document = suite.document.ended(datetime.now(UTC))
+    output.finish(document)
+    return ExitCode.CLIENT_FAILED if document.has_failures or driver.lost else ExitCode.DONE
+
+
+def _head(options: RunOptions) -> Document:
+    return Document(
+        s3bench=s3bench.__version__,
+        started_at=render_time(datetime.now(UTC)),
+        command_line=("s3bench", *redact(sys.argv[1:])),
+        options=options.recorded,
+    )
+
+
+def _introduce(document: Document, nodes: int, progress: Ticker) -> None:
+    for client in document.clients:
+        progress.say(f"{client.label}: the same on {nodes} node{'' if nodes == 1 else 's'}")
+    for line in document.warnings:
+        progress.say(f"warning: {line}")
+
+
+def _task(options: RunOptions, *, num_chunks: int) -> Task:
+    """What the nodes are told: files by their content, all options that can change a figure, and the user's keys."""
+    paths = definition_files((*options.files, *options.named_files))
+    files = {f"definitions/{number}/{path.name}": path for number, path in enumerate(paths)}
+    return Task(
+        arguments=("run", *files, *_words(options), "--num-chunks", str(num_chunks)),
+        files={name: read_whole(path, of="a definition file") for name, path in files.items()},
+        keys=_keys() if options.endpoint_url else {},
+    )
+
+
+def _words(options: RunOptions) -> Iterable[str]:
+    """The options of a unit, as they are typed."""
+    valued: Mapping[str, object] = {
+        "--num-iterations": options.num_iterations,
+        "--warmup": options.warmup,
+        "-k": options.select,
+        "--suite": options.suite,
+        "--data-interval": options.data_interval,
+        "--timeout": options.timeout,
+        "--endpoint": options.endpoint,
+        "--network": None if options.network is None else options.network.text,
+        "--stub": options.stub,
+        "--endpoint-url": options.endpoint_url,
+        "--bucket": options.bucket,
+    }
+    for name, value in valued.items():
+        if value is not None:
+            yield from (name, str(value))
+    for client in options.clients:
+        yield from ("--client", client)
+    if not options.verify:
+        yield "--no-verify"
+    flags = {"--tls": options.tls, "--audit": options.audit, "--allow-unsandboxed": options.allow_unsandboxed}
+    yield from (name for name, is_given in flags.items() if is_given)
+
+
+def _keys() -> dict[str, str]:
+    """The user's own credentials, as the variables that every AWS program reads."""
+    keys = own_credentials()
+    token = {} if keys.token is None else {"AWS_SESSION_TOKEN": keys.token}
+    return {
+        "AWS_ACCESS_KEY_ID": keys.access_key,
+        "AWS_SECRET_ACCESS_KEY": keys.secret_key,
+        "AWS_DEFAULT_REGION": keys.region,
+        **token,
+    }

@@ -1,0 +1,42 @@
+"""Where the results of `s3bench run` go: a file that is written anew again and again, stdout at the end.
+
+Owns the choice between JSON and a table.
+"""
+
+import shutil
+import sys
+
+import click
+
+from s3bench.cli.run.options import RunOptions
+from s3bench.cli.streams import print_styled, print_whole
+from s3bench.report.run.table import render_table
+from s3bench.results.document import Document, encode_document
+from s3bench.results.file import write_document
+
+
+class RunOutput:
+    """Where the results go; `latest` is what was saved last."""
+
+    def __init__(self, options: RunOptions) -> None:
+        self._output = options.output
+        self._wants_json = options.as_json or (options.output is None and not sys.stdout.isatty())
+        self.latest: Document | None = None
+
+    def save(self, document: Document, *, durable: bool) -> None:
+        """Write what there is so far into the file, if there is one."""
+        self.latest = document
+        if self._output is not None:
+            write_document(document, self._output, durable=durable)
+
+    def finish(self, document: Document) -> None:
+        """Write the whole, where it is wanted."""
+        if self._output is not None:
+            write_document(document, self._output)
+        if self._wants_json:
+            print_whole(encode_document(document), is_measured=True)
+        elif self._output is None or sys.stdout.isatty():
+            width = shutil.get_terminal_size().columns
+            print_styled(render_table(document, width=width, color=sys.stdout.isatty()))
+            if self._output is None:
+                click.echo("s3bench: not kept; with -o FILE the results would be", err=True)

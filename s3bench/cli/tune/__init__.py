@@ -1,0 +1,1 @@
+"""`s3bench tune`: its options, its command, its study file and its output."""

@@ -1,0 +1,228 @@
+"""The options of `s3bench tune`: what they mean, and which go together.
+
+Owns the checks that are made before anything runs. The options' help is `tune`'s.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from s3bench.bench import Settings
+from s3bench.cli.gate.options import parse_duration
+from s3bench.clients.environment import check_endpoint_url
+from s3bench.errors import BadInput
+from s3bench.s3.network.model import NetworkModel, parse_network
+from s3bench.s3.network.presets import PREFIX
+from s3bench.spec.definition import ClientKind
+from s3bench.spec.plan import ClientSpec, parse_client_spec
+from s3bench.spec.reader import one_of
+from s3bench.tune.objective import Aim, Objective
+from s3bench.tune.workload import Action, Workload
+from s3bench.units import parse_bytes
+
+CLIENTS = (
+    ClientKind.CLI_CLASSIC,
+    ClientKind.CLI_CRT,
+    ClientKind.BOTO3_CLASSIC,
+    ClientKind.BOTO3_CRT,
+    ClientKind.S5CMD,
+)
+"""Those that are tried where `--clients` names none."""
+
+BUDGET = "10m"
+FILES_MAX = 100_000
+_PREDICTED = ("size", "files", "instance")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Other:
+    """What a prediction is asked for: a workload, and a network where it differs."""
+
+    workload: Workload
+    network: NetworkModel | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuneOptions:
+    """The options of `s3bench tune`, by the names of its parameters."""
+
+    action: str | None
+    size: str | None
+    files: int
+    clients: str | None
+    endpoint_url: str | None
+    bucket: str | None
+    allow_unsandboxed: bool
+    network: str | None
+    tls: bool
+    budget: str | None
+    max_memory: str | None
+    objective: str
+    machine_price: float | None
+    request_prices: tuple[float, float] | None
+    search: str
+    compare_clients: bool
+    rounds: int
+    no_disk: bool
+    predict: tuple[str, ...]
+    study: Path | None
+    resume: Path | None
+    replay: Path | None
+    seed: int | None
+    timeout: float
+    as_json: bool
+    markdown: Path | None
+    verbose: bool
+    force: bool
+    quiet: bool
+
+    @classmethod
+    def of(cls, typed: Mapping[str, Any]) -> Self:
+        """Take the options as typed, and refuse those that contradict each other. Raises `BadInput`."""
+        options = cls(**typed)
+        options._check()
+        return options
+
+    @property
+    def is_new(self) -> bool:
+        """Whether a study is begun, rather than gone on with or shown again."""
+        return self.resume is None and self.replay is None
+
+    @property
+    def workload(self) -> Workload:
+        """What is to be moved. Raises `BadInput`."""
+        if self.action is None or self.size is None:
+            raise BadInput(
+                "what is to be tuned?",
+                "the direction and the size of each file are needed",
+                "s3bench tune upload --size 10GiB --network ec2:c5.large",
+            )
+        return Workload(action=Action(self.action), size_bytes=_bytes(self.size, "--size"), files=self.files)
+
+    @property
+    def specs(self) -> tuple[ClientSpec, ...]:
+        """The clients as asked for. Raises `BadInput`."""
+        if self.clients is None:
+            return tuple(ClientSpec(kind=kind) for kind in CLIENTS)
+        specs = tuple(parse_client_spec(word.strip()) for word in self.clients.split(","))
+        if len(set(specs)) < len(specs):
+            raise BadInput(f"--clients {self.clients}: a client is named twice", fix="name each once")
+        return specs
+
+    @property
+    def model(self) -> NetworkModel | None:
+        """The network model. Raises `BadInput`."""
+        return None if self.network is None else parse_network(self.network)
+
+    @property
+    def budget_s(self) -> float:
+        """The seconds of all runs."""
+        return parse_duration(self.budget or BUDGET, "--budget")
+
+    @property
+    def max_memory_bytes(self) -> int | None:
+        """The most memory that a recommended setting may need."""
+        return None if self.max_memory is None else _bytes(self.max_memory, "--max-memory")
+
+    @property
+    def aim(self) -> Objective:
+        """What is to be small."""
+        prices = {} if self.machine_price is None else {"machine_per_hour": self.machine_price}
+        if self.request_prices is not None:
+            prices |= dict(zip(("writes_per_1000", "reads_per_1000"), self.request_prices, strict=True))
+        return Objective(aim=Aim(self.objective), **prices)
+
+    @property
+    def settings(self) -> Settings:
+        """How to measure: nothing is sampled and no probe is put in, so that runs are those of the user."""
+        return Settings(interval_s=None, probes=False, timeout_s=self.timeout)
+
+    def others(self, workload: Workload) -> tuple[Other, ...]:
+        """What predictions are asked for, beside `workload`. Raises `BadInput`."""
+        return tuple(_other(text, workload) for text in self.predict)
+
+    def _check(self) -> None:
+        if not self.is_new:
+            self._check_old()
+            return
+        assert self.specs
+        assert self.budget_s
+        assert self.aim
+        assert self.max_memory_bytes is None or self.max_memory_bytes > 0
+        self.others(self.workload)
+        self._check_endpoint()
+        if self.machine_price is not None or self.request_prices is not None:
+            self._need(self.objective == Aim.COST, "prices", "--objective cost-weighted")
+        if self.compare_clients and self.study is not None:
+            raise BadInput("--compare-clients keeps no study", "it searches nothing", "keep its --json or --markdown")
+
+    def _check_endpoint(self) -> None:
+        if (self.endpoint_url is None) is (self.network is None):
+            raise BadInput(
+                "a tuning needs one network",
+                "which settings are best depends on the link to S3",
+                "name the endpoint itself (--endpoint-url URL --bucket NAME), or a model (--network ec2:c5.large)",
+            )
+        if (self.endpoint_url is None) is not (self.bucket is None):
+            raise BadInput(
+                "--endpoint-url and --bucket go together", fix="name the endpoint and the bucket to be used there"
+            )
+        if self.endpoint_url is not None:
+            check_endpoint_url(self.endpoint_url)
+        self._need(self.endpoint_url is None or not self.tls, "--tls", "--network")
+        assert self.model is None or self.model.text
+
+    def _check_old(self) -> None:
+        option = "--resume" if self.resume is not None else "--replay"
+        if self.resume is not None and self.replay is not None:
+            raise BadInput("--resume and --replay exclude each other", fix="leave one of them out")
+        told = {
+            "the direction": self.action,
+            "--size": self.size,
+            "--clients": self.clients,
+            "--network": self.network,
+            "--study": self.study,
+            "--max-memory": self.max_memory,
+            "--seed": self.seed,
+            "--compare-clients": self.compare_clients or None,
+        }
+        given = [name for name, value in told.items() if value is not None]
+        if given:
+            raise BadInput(
+                f"{option} goes without {given[0]}", "the study says what it is about", f"leave out {given[0]}"
+            )
+
+    def _need(self, holds: bool, what: str, other: str) -> None:  # noqa: FBT001 (a condition, not a mode)
+        if not holds:
+            raise BadInput(f"{what} go with {other} alone", fix=f"add {other}, or leave them out")
+
+
+def _bytes(text: str, option: str) -> int:
+    try:
+        size_bytes = parse_bytes(text)
+    except ValueError as error:
+        raise BadInput(f"{option}: {error}") from None
+    if size_bytes < 1:
+        raise BadInput(f"{option} {text}: there must be at least one byte", fix=f"as in {option} 10GiB")
+    return size_bytes
+
+
+def _other(text: str, workload: Workload) -> Other:
+    """Parse `size=20GiB,files=10,instance=c5n.18xlarge`, each part optional."""
+    pairs = dict(part.strip().partition("=")[::2] for part in text.split(","))
+    unknown = [key for key in pairs if key not in _PREDICTED]
+    if unknown or "" in pairs.values():
+        raise BadInput(
+            f"--predict {text}: {(unknown or [text])[0]!r} cannot be read",
+            f"it takes {one_of(_PREDICTED)}, each with a value",
+            "as in --predict size=100GiB,files=20,instance=c5n.18xlarge",
+        )
+    files = pairs.get("files", str(workload.files))
+    if not files.isdigit() or not 0 < int(files) <= FILES_MAX:
+        raise BadInput(f"--predict {text}: {files!r} is no number of files", fix=f"write 1 to {FILES_MAX}")
+    size_bytes = _bytes(pairs["size"], "--predict size") if "size" in pairs else workload.size_bytes
+    return Other(
+        workload=Workload(action=workload.action, size_bytes=size_bytes, files=int(files)),
+        network=parse_network(PREFIX + pairs["instance"]) if "instance" in pairs else None,
+    )

@@ -1,0 +1,69 @@
+"""Where the answer of a tuning goes: a table or JSON on stdout, Markdown in a file; checked before anything runs."""
+
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+
+import click
+import msgspec
+
+from s3bench.cli.streams import print_styled, print_whole
+from s3bench.cli.tune.options import TuneOptions
+from s3bench.errors import S3BenchError
+from s3bench.report.tune.clients import render_clients, render_clients_markdown
+from s3bench.report.tune.markdown import render_markdown
+from s3bench.report.tune.table import render_answer
+from s3bench.results.file import check_output, write_whole
+from s3bench.tune.answer import Answer
+from s3bench.tune.client_table import client_table
+from s3bench.tune.conclusion import conclude
+from s3bench.tune.study import Stage, Study
+
+
+class TuneOutput:
+    """The files and the stdout of one tuning. Raises `BadInput` at once where a file could not be written."""
+
+    def __init__(self, options: TuneOptions) -> None:
+        self._options = options
+        for path in (options.markdown, options.study):
+            if path is not None:
+                check_output(path, force=options.force)
+
+    def finish(self, study: Study) -> Answer:
+        """Print what `study` comes to. Raises `S3BenchError` when no run of it succeeded."""
+        others = self._options.others(study.header.workload)
+        answer = conclude(study, [(other.workload, other.network) for other in others])
+        if self._options.markdown is not None:
+            write_whole(render_markdown(answer).encode(), self._options.markdown)
+        self._print(
+            answer, lambda width, color: render_answer(answer, width=width, color=color, verbose=self._options.verbose)
+        )
+        if self._options.is_new and self._options.study is None:
+            click.echo("s3bench: not kept; with --study FILE every trial would be", err=True)
+        return answer
+
+    def interrupted(self, study: Study) -> None:
+        """Say what the trials so far come to, and how to go on."""
+        if study.of(Stage.SEARCH):
+            try:
+                self.finish(study)
+            except S3BenchError as error:
+                click.echo(f"s3bench: so far, {error.what}", err=True)
+        kept = self._options.study or self._options.resume
+        if kept is not None:
+            go_on = f"s3bench tune --resume {shlex.quote(str(kept))}"
+            click.echo(f"s3bench: {len(study.trials)} trials are kept; go on with: {go_on}", err=True)
+
+    def compared(self, studies: Sequence[Study]) -> None:
+        """Print the comparison of clients."""
+        table = client_table([(study.header.workload, study.of(Stage.SEARCH)) for study in studies])
+        if self._options.markdown is not None:
+            write_whole(render_clients_markdown(table).encode(), self._options.markdown)
+        self._print(table, lambda width, color: render_clients(table, width=width, color=color))
+
+    def _print(self, content: msgspec.Struct, render: Callable[[int, bool], str]) -> None:
+        if self._options.as_json:
+            print_whole(msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n", is_measured=True)
+            return
+        print_styled(render(shutil.get_terminal_size().columns, sys.stdout.isatty()))

@@ -1,0 +1,358 @@
+"""Documents held against each other: the first is the baseline, or the first value of a dimension.
+
+Owns the comparison as a whole: its versioned JSON form (`docs/compare.md` describes each key), which metrics it looks
+at, the order of its rows, its summary in a line. Single rows are `difference`'s, partners `matching`'s. Pure.
+
+History of the format (`schema_version`):
+1: the first.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NoReturn
+
+import msgspec
+
+import s3bench
+from s3bench.compare.difference import (
+    CONFIDENCE,
+    REQUESTS_BY_KIND,
+    Outcome,
+    Row,
+    Subject,
+    hold,
+    is_measured,
+    judged,
+)
+from s3bench.compare.document_warnings import objections, subject
+from s3bench.compare.matching import (
+    BY_CLIENT,
+    Cell,
+    Group,
+    Grouping,
+    Match,
+    Matching,
+    Source,
+    group_by_document,
+    group_by_value,
+    match,
+)
+from s3bench.compare.sample import (
+    Figures,
+    figures_of,
+    request_figures,
+    request_kinds,
+)
+from s3bench.compare.sample_warning import Reservation, reservations
+from s3bench.compare.similarity import differences_between
+from s3bench.errors import BadInput
+from s3bench.results.document import NODE, Client, Result
+from s3bench.results.metrics import METRICS, METRICS_BY_NAME
+from s3bench.spec.reader import nearest, one_of
+
+SCHEMA_VERSION = 1
+ALL_METRICS = "all"
+DEFAULT_METRICS = (
+    "total_time",
+    "cpu_time",
+    "peak_memory",
+    REQUESTS_BY_KIND,
+    "wire.requests",
+    "wire.bytes_received",
+    "wire.bytes_sent",
+    "load.operations_rate",
+    "load.error_rate",
+    "load.latency.p50",
+    "load.latency.p99",
+    "load.first_byte.p50",
+    "load.response.p99",
+)
+ORDER_WARNING = (
+    "measured one after the other: what the machine did meanwhile looks like a difference between them, and order "
+    "alone raises false alarms; `s3bench gate` measures in turns"
+)
+
+_SUMMARY = {  # of one row, of several
+    Outcome.DIFFERS: ("{} count differs", "{} counts differ"),
+    Outcome.NO_DETECTABLE_DIFFERENCE: ("{} without detectable difference",) * 2,
+    Outcome.TOO_FEW: ("{} with too few runs",) * 2,
+    Outcome.VARIES: ("{} count varies from run to run", "{} counts vary from run to run"),
+    Outcome.NOT_JUDGED: ("{} not judged",) * 2,
+    Outcome.NO_DIFFERENCE: ("{} without any difference",) * 2,
+    Outcome.EQUAL: ("{} count equal", "{} counts equal"),
+}
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A document that was compared: its name as given, and when and by what it was written."""
+
+    name: str
+    started_at: str
+    ended_at: str | None
+    s3bench: str
+    measurements: int
+
+
+class Missing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A result without partner: it is missing in the group named `missing_in`."""
+
+    benchmark: str
+    dimensions: tuple[dict[str, str], ...]
+    client: str
+    missing_in: str
+
+
+class Baseline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the others are held against: its name and its clients."""
+
+    name: str
+    clients: tuple[Client, ...]
+
+
+class Against(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Another group held against the baseline.
+
+    `summary` counts the outcomes in words, `counts` by their names. `same_measurements`: both hold the very same
+    measurements. `rows` stand in the order of their importance.
+    """
+
+    name: str
+    clients: tuple[Client, ...]
+    summary: str
+    counts: dict[str, int]
+    same_measurements: bool
+    rows: tuple[Row, ...]
+    missing: tuple[Missing, ...]
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The whole. `by` is the dimension by which groups were made, null for documents; `s3bench` compared them."""
+
+    schema_version: int = SCHEMA_VERSION
+    s3bench: str
+    by: str | None
+    metrics: tuple[str, ...]
+    confidence: float = CONFIDENCE
+    sources: tuple[Origin, ...]
+    baseline: Baseline
+    others: tuple[Against, ...]
+    warnings: tuple[str, ...]
+
+
+def compare(
+    sources: Sequence[Source],
+    *,
+    metrics: Sequence[str] = DEFAULT_METRICS,
+    by: str | None = None,
+    baseline: str | None = None,
+) -> Comparison:
+    """Compare documents with the first, or, with `by`, the groups within them with the first or with `baseline`.
+
+    The parts of single nodes are compared with `by="node"` alone. Raises `BadInput` when there is nothing to compare.
+    """
+    chosen = choose_metrics(metrics)
+    if by != NODE:
+        sources = [replace(source, document=source.document.without_parts()) for source in sources]
+    grouping = _grouping(sources, by=by, baseline=baseline)
+    first, *others = grouping.groups
+    matchings = [match(first, other) for other in others]
+    if not any(matching.matches for matching in matchings):
+        _refuse(first, others)
+    rows = _Rows(chosen, grouping.groups)
+    drafts = [[draft for each in matching.matches for draft in rows.of(each)] for matching in matchings]
+    words = iter(judged([draft for section in drafts for draft in section]))
+    against = tuple(
+        _against(first, other, matching, tuple(next(words) for _ in section))
+        for other, matching, section in zip(others, matchings, drafts, strict=True)
+    )
+    return Comparison(
+        s3bench=s3bench.__version__,
+        by=by,
+        metrics=chosen,
+        sources=tuple(_origin(source) for source in sources),
+        baseline=Baseline(name=first.name, clients=first.clients),
+        others=against,
+        warnings=tuple(_warnings(sources, grouping, matchings, against)),
+    )
+
+
+def choose_metrics(names: Sequence[str]) -> tuple[str, ...]:
+    """The metrics named, each once; `all` stands for every one. Raises `BadInput` with the nearest right name."""
+    known = (*METRICS_BY_NAME, REQUESTS_BY_KIND)
+    for name in names:
+        if name != ALL_METRICS and name not in known:
+            near = nearest(name, (*known, ALL_METRICS))
+            raise BadInput(
+                f"--metric {name}: there is no such metric",
+                fix=f"did you mean `{near}`?" if near else f"There is {one_of((*known, ALL_METRICS))}",
+            )
+    if ALL_METRICS in names:
+        return (*(metric.name for metric in METRICS), REQUESTS_BY_KIND)
+    return tuple(dict.fromkeys(names))
+
+
+class _Rows:
+    """Makes the rows of matches; the baseline's figures are gathered once for all that is held against it."""
+
+    def __init__(self, metrics: Sequence[str], groups: Sequence[Group]) -> None:
+        self._metrics = metrics
+        self._names = {id(cell): group.name for group in groups for cell in group.cells}
+        self._figures: dict[tuple[int, str], tuple[Figures, tuple[Reservation, ...]]] = {}
+
+    def of(self, each: Match) -> Iterator[Row]:
+        """All rows of one match: a metric that neither side has is left out."""
+        baseline, other = each.baseline.result, each.other.result
+        about = Subject(
+            benchmark=baseline.name,
+            dimensions=_objects(each.baseline),
+            baseline_client=baseline.client.label,
+            other_client=other.client.label,
+        )
+        for name in self._metrics:
+            if name == REQUESTS_BY_KIND:
+                yield from _request_rows(about, baseline, other)
+                continue
+            (first, first_doubts), (second, second_doubts) = self._of(each.baseline, name), self._of(each.other, name)
+            if first.values or second.values:
+                row = hold(about, METRICS_BY_NAME[name], first, second)
+                yield msgspec.structs.replace(row, doubts=first_doubts + second_doubts)
+
+    def _of(self, cell: Cell, name: str) -> tuple[Figures, tuple[Reservation, ...]]:
+        key = id(cell), name
+        if key not in self._figures:
+            metric, figures = METRICS_BY_NAME[name], figures_of(cell.result, name)
+            group, client = self._names[id(cell)], cell.result.client.label
+            doubts = reservations(group, client, figures, metric.unit) if is_measured(metric) else ()
+            self._figures[key] = figures, doubts
+        return self._figures[key]
+
+
+def _request_rows(about: Subject, baseline: Result, other: Result) -> Iterator[Row]:
+    kinds = request_kinds(baseline) | request_kinds(other)
+    before, after = request_figures(baseline, kinds), request_figures(other, kinds)
+    for kind in kinds:
+        yield hold(about, METRICS_BY_NAME["wire.requests"], before[kind], after[kind], kind=kind)
+
+
+def _grouping(sources: Sequence[Source], *, by: str | None, baseline: str | None) -> Grouping:
+    if by is not None:
+        return group_by_value(sources, by, baseline=baseline)
+    if baseline is not None:
+        raise BadInput("--baseline goes with --by", "of documents, the first is the baseline", "put it first")
+    if len(sources) < 2:  # noqa: PLR2004 (a baseline and another)
+        raise BadInput(
+            "one document is nothing to compare",
+            fix="give a second one, or --by DIMENSION to compare within it, such as --by client",
+        )
+    return group_by_document(sources)
+
+
+def _refuse(first: Group, others: Sequence[Group]) -> NoReturn:
+    before = {cell.benchmark[0] for cell in first.cells}
+    after = {cell.benchmark[0] for other in others for cell in other.cells}
+    if not before or not after:
+        empty = first if not before else others[0]
+        raise BadInput(f"{empty.name} has no results", "nothing was measured", "give a document with measurements")
+    if before & after:
+        raise BadInput(
+            "the documents have no result in common",
+            f"the same benchmarks ran on other clients or with other dimensions: {_clients(first)} in {first.name}, "
+            f"{_clients(others[0])} in {others[0].name}",
+            f"to hold clients against each other, add --by {BY_CLIENT}",
+        )
+    raise BadInput(
+        "the documents have no benchmark in common",
+        f"{first.name} has {one_of(sorted(before)[:3])}, {others[0].name} has {one_of(sorted(after)[:3])}",
+    )
+
+
+def _clients(group: Group) -> str:
+    return ", ".join(client.label for client in group.clients)
+
+
+def _against(first: Group, other: Group, matching: Matching, rows: tuple[Row, ...]) -> Against:
+    missing = [(other.name, cell) for cell in matching.only_baseline]
+    missing += [(first.name, cell) for cell in matching.only_other]
+    same = not missing and all(
+        each.baseline.result.measurements == each.other.result.measurements for each in matching.matches
+    )
+    return Against(
+        name=other.name,
+        clients=other.clients,
+        summary="no difference: the same measurements on both sides" if same else summary(rows),
+        counts={outcome.value: count for outcome, count in _outcomes(rows).items()},
+        same_measurements=same,
+        rows=tuple(sorted(rows, key=lambda row: row.importance)),
+        missing=tuple(
+            Missing(
+                benchmark=cell.result.name,
+                dimensions=_objects(cell),
+                client=cell.result.client.label,
+                missing_in=name,
+            )
+            for name, cell in missing
+        ),
+    )
+
+
+def _outcomes(rows: Sequence[Row]) -> Counter[Outcome]:
+    found = Counter(row.outcome for row in rows)
+    return Counter({outcome: found[outcome] for outcome in Outcome if found[outcome]})
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """Say in a line how many rows say what, the gravest first."""
+    counts = _outcomes(rows)
+    words = [
+        f"{count} {'' if word in {'slower', 'faster'} else 'with '}{word}"
+        for outcome in (Outcome.WORSE, Outcome.BETTER)
+        for word, count in Counter(row.word for row in rows if row.outcome is outcome).most_common()
+    ]
+    words += [
+        texts[counts[outcome] > 1].format(counts[outcome]) for outcome, texts in _SUMMARY.items() if counts[outcome]
+    ]
+    return ", ".join(words) or "no metric was measured on both sides"
+
+
+def _origin(source: Source) -> Origin:
+    document = source.document
+    return Origin(
+        name=source.name,
+        started_at=document.started_at,
+        ended_at=document.ended_at,
+        s3bench=document.s3bench,
+        measurements=sum(len(result.measurements) for result in document.results),
+    )
+
+
+def _objects(cell: Cell) -> tuple[dict[str, str], ...]:
+    return tuple({name: value} for name, value in cell.dimensions)
+
+
+def _warnings(
+    sources: Sequence[Source], grouping: Grouping, matchings: Sequence[Matching], against: Sequence[Against]
+) -> Iterator[str]:
+    if not all(other.same_measurements for other in against):
+        yield ORDER_WARNING
+    yield from differences_between(sources)
+    yield from grouping.notes
+    for other, matching in zip(grouping.groups[1:], matchings, strict=True):
+        yield from _engines(grouping.groups[0].name, other.name, matching.matches)
+    yield from objections([source for index, source in enumerate(sources) if source not in sources[:index]])
+
+
+def _engines(baseline: str, other: str, matches: Sequence[Match]) -> Iterator[str]:
+    """Tell where one client ran on another engine: its version or its settings chose differently."""
+    changed: dict[tuple[str, str], list[Result]] = {}
+    for each in matches:
+        before, after = _engine(each.baseline.result), _engine(each.other.result)
+        if before and after and before != after and each.baseline.result.client.name == each.other.result.client.name:
+            changed.setdefault((before, after), []).append(each.other.result)
+    for (before, after), results in changed.items():
+        more = f" and {len(results) - 1} more" if len(results) > 1 else ""
+        yield f"other engine: {before} in {baseline}, {after} in {other}, for {subject(results[0])}{more}"
+
+
+def _engine(result: Result) -> str:
+    return "/".join(sorted({each.engine for each in result.measurements if each.engine}))

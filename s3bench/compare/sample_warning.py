@@ -1,0 +1,69 @@
+"""What speaks against the figures of one metric in one group: drift, two modes, outliers.
+
+Owns their form in a comparison and their words; `doubt` finds them. Nothing is left out because of them.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+import msgspec
+
+from s3bench.compare.sample import Figures
+from s3bench.results.metrics import Unit, render_figure
+from s3bench.stats.diagnostics import drift, outliers, two_modes
+
+_NAMED_MAX = 5
+
+
+class Kind(StrEnum):
+    """What was found."""
+
+    DRIFT = "drift"
+    TWO_MODES = "two modes"
+    OUTLIERS = "outliers"
+
+
+class Reservation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One doubt about the figures of a client (its label) in a group; outliers with their iterations and figures."""
+
+    group: str
+    client: str
+    kind: Kind
+    words: str
+    iterations: tuple[int, ...] = ()
+    values: tuple[float, ...] = ()
+
+
+def reservations(group: str, client: str, figures: Figures, unit: Unit) -> tuple[Reservation, ...]:
+    """Look for all three in the order of measurement."""
+    return tuple(_reservations(group, client, figures, unit)) if figures.values else ()
+
+
+def _reservations(group: str, client: str, figures: Figures, unit: Unit) -> Iterator[Reservation]:
+    trend = drift(figures.values)
+    if trend is not None:
+        way = "up" if trend.change > 0 else "down"
+        words = f"drifts {way} by {abs(trend.change):.1%} from the first iteration to the last"
+        yield Reservation(group=group, client=client, kind=Kind.DRIFT, words=words)
+    modes = two_modes(figures.values)
+    if modes is not None:
+        low, high = render_figure(modes.low, unit), render_figure(modes.high, unit)
+        words = f"has two modes: {1 - modes.high_share:.0%} of the runs near {low}, {modes.high_share:.0%} near {high}"
+        yield Reservation(group=group, client=client, kind=Kind.TWO_MODES, words=words)
+    strays = outliers(figures.values)
+    if strays is not None:
+        iterations = tuple(figures.iterations[position] for position in strays.positions)
+        named = [
+            f"iteration {iteration} ({render_figure(value, unit)})"
+            for iteration, value in zip(iterations[:_NAMED_MAX], strays.values, strict=False)
+        ]
+        more = f" and {len(iterations) - _NAMED_MAX} more" if len(iterations) > _NAMED_MAX else ""
+        words = f"has outliers, kept: {', '.join(named)}{more}"
+        yield Reservation(
+            group=group,
+            client=client,
+            kind=Kind.OUTLIERS,
+            words=words,
+            iterations=iterations,
+            values=tuple(strays.values),
+        )

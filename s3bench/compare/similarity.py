@@ -1,0 +1,99 @@
+"""Whether documents can be compared at all: what differs between the runs beside what is compared.
+
+Owns the warnings about other machines, systems and options. Versions of the clients are no warning: they are what
+people compare.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from s3bench.compare.matching import Source
+from s3bench.results.document import Document
+from s3bench.units import render_bytes
+
+_MACHINE = {
+    "cpu_model": "CPU",
+    "architecture": "architecture",
+    "cores_logical": "number of cores",
+    "cores_physical": "number of physical cores",
+    "cores_allowed": "number of allowed cores",
+    "cpu_quota_cores": "CPU quota",
+    "hyperthreading": "hyperthreading",
+    "governor": "CPU frequency governor",
+    "frequency_max_mhz": "highest CPU frequency",
+    "turbo": "turbo",
+    "memory_limit": "memory limit",
+    "system": "operating system",
+    "kernel": "kernel",
+    "virtualization": "virtualization",
+    "product": "machine",
+    "on_battery": "power supply",
+    "clock_source": "clock source",
+    "address_randomization": "address randomization",
+    "python": "Python",
+    "git_commit": "s3bench checkout",
+}
+_CLUSTER = "cluster"
+_SIZES = frozenset({"memory_total", "memory_limit"})
+_MEMORY_TOLERANCE = 0.02  # kernels reserve a little more or less of the same memory
+_CHANGES_NO_FIGURE = frozenset({"num_iterations", "timeout", "run", "loops", "seed"})
+
+
+def differences_between(sources: Sequence[Source]) -> tuple[str, ...]:
+    """Say what is other about each document than about the first."""
+    first = sources[0]
+    return tuple(
+        f"other {what}: {before} in {first.name}, {after} in {source.name}"
+        for source in sources[1:]
+        for what, before, after in _differences(first.document, source.document)
+    )
+
+
+def _differences(first: Document, second: Document) -> Iterator[tuple[str, str, str]]:
+    for key, words in _MACHINE.items():
+        before, after = first.machine.get(key), second.machine.get(key)
+        if before != after:
+            yield words, _rendered(key, before), _rendered(key, after)
+    yield from _memory(first.machine, second.machine)
+    if first.s3bench != second.s3bench:
+        yield "s3bench", first.s3bench, second.s3bench
+    for key in dict.fromkeys((*first.options, *second.options)):
+        before, after = (_of_figures(key, document.options.get(key)) for document in (first, second))
+        if before != after and key not in _CHANGES_NO_FIGURE:
+            yield key.replace("_", " "), _rendered(key, before), _rendered(key, after)
+
+
+def _of_figures(key: str, value: object) -> object:
+    """What of an option can change a figure: of a cluster its engine, and into how many parts a load is cut."""
+    match value:
+        case {"engine": engine, **facts} if key == _CLUSTER:
+            named = " ".join(str(word) for word in (engine, facts.get("version")) if word is not None)
+            match facts:
+                case {"nodes": list(nodes), "workers_per_node": workers}:
+                    return f"{len(nodes)} nodes with {workers} workers each, by {named}"
+            return named
+        case _:
+            return value
+
+
+def _memory(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    before, after = first.get("memory_total"), second.get("memory_total")
+    if before == after:
+        return
+    if before and after and abs(after - before) <= _MEMORY_TOLERANCE * before:
+        return
+    yield "amount of memory", _rendered("memory_total", before), _rendered("memory_total", after)
+
+
+def _rendered(key: str, value: object) -> str:
+    match value:
+        case None:
+            return "unknown" if key in _MACHINE or key in _SIZES else "none"
+        case bool():
+            return "yes" if value else "no"
+        case {"text": str(text)}:  # a network model, as it was typed
+            return text
+        case int() | float() if key in _SIZES:
+            return render_bytes(value)
+        case _:
+            return str(value)

@@ -1,0 +1,132 @@
+"""The verdict of a whole gate, made from its rows: what decides, in which order, and what is never a PASS."""
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from s3bench.gate.evidence import CellEvidence, Role
+from s3bench.gate.multiple_testing import judge
+from s3bench.gate.policy import Policy
+from s3bench.gate.row import Kind, Row, Verdict
+from s3bench.gate.waiver import Waiver
+
+_SHOWN = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.SMALL, Verdict.PASS)
+
+
+class Conclusion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The verdict, the reasons for it (what decided comes first), doubts, and all rows, those that decided first."""
+
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+
+
+def conclude(
+    cells: Sequence[CellEvidence],
+    policy: Policy,
+    *,
+    waivers: Sequence[Waiver] = (),
+    today: dt.date,
+    same_program: bool = False,
+    stopped: str = "",
+) -> Conclusion:
+    """Conclude from all that was measured. `stopped` says why the gate ended before it was done, if it did."""
+    rows = tuple(_waived(row, waivers, today) for row in judge(cells, policy).rows)
+    verdict, reasons = _decided(rows, cells, same_program=same_program)
+    if stopped and verdict is not Verdict.PASS:
+        reasons = (*reasons, stopped)
+    return Conclusion(
+        verdict=verdict,
+        reasons=reasons,
+        warnings=tuple(_waiver_warnings(waivers, rows, today)),
+        rows=tuple(sorted(rows, key=_order)),
+    )
+
+
+def _decided(
+    rows: Sequence[Row], cells: Sequence[CellEvidence], *, same_program: bool
+) -> tuple[Verdict, tuple[str, ...]]:
+    deciding = [row for row in rows if row.decides]
+    failing = [row for row in deciding if row.verdict is Verdict.FAIL and not row.waived_by]
+    broken, unfinished = _control_faults(rows)
+    errors = tuple(_failures(cells))
+    if broken:
+        return Verdict.INVALID, broken
+    if failing:
+        return Verdict.FAIL, tuple(f"{row.subject}: {row.reason}" for row in failing)
+    if errors:
+        return Verdict.INVALID, errors
+    if not any(row.pairs for row in deciding):
+        return Verdict.INCONCLUSIVE, ("nothing was measured on both sides",)
+    open_rows = [row for row in deciding if row.verdict is Verdict.INCONCLUSIVE and row.kind is not Kind.CREEP]
+    if open_rows:
+        return Verdict.INCONCLUSIVE, tuple(f"{row.subject}: {row.reason}" for row in open_rows)
+    if same_program:
+        return Verdict.INCONCLUSIVE, ("baseline and candidate are the same program: nothing was compared",)
+    if unfinished:
+        return Verdict.INCONCLUSIVE, unfinished
+    small = [row for row in deciding if row.verdict is Verdict.SMALL]
+    if small:
+        return Verdict.SMALL, tuple(f"{row.subject}: {row.reason}" for row in small)
+    waived = sum(bool(row.waived_by) for row in deciding)
+    words = f"{len(deciding)} rows" + (f", {waived} of them waived" if waived else "")
+    return Verdict.PASS, (f"every change is below its limit: {words}",)
+
+
+def _control_faults(rows: Sequence[Row]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What controls show to be broken, and which of them could not be finished."""
+    broken: list[str] = []
+    unfinished: list[str] = []
+    for row in rows:
+        above = row.verdict in {Verdict.FAIL, Verdict.SMALL}
+        if row.role is Role.NEGATIVE_CONTROL and above:
+            broken.append(f"the baseline differs from itself: {row.subject}: {row.reason}")
+        if row.role is Role.POSITIVE_CONTROL and not above:
+            told = f"a planted delay was not found: {row.subject}: {row.reason}"
+            is_done = row.verdict is Verdict.PASS or row.is_capped
+            (broken if is_done else unfinished).append(told)
+        is_open = row.verdict is Verdict.INCONCLUSIVE and not (row.pairs and row.is_capped)
+        if row.role is Role.NEGATIVE_CONTROL and is_open:
+            unfinished.append(f"the control did not come to its end: {row.subject}: {row.reason}")
+    return tuple(broken), tuple(unfinished)
+
+
+def _failures(cells: Sequence[CellEvidence]) -> Iterator[str]:
+    for cell in cells:
+        for each in cell.failures:
+            yield f"{cell.title}, {each.side}: {each.failure.what}" + (
+                f": {each.failure.why}" if each.failure.why else ""
+            )
+
+
+def _waived(row: Row, waivers: Sequence[Waiver], today: dt.date) -> Row:
+    if row.verdict is not Verdict.FAIL or not row.decides:
+        return row
+    for waiver in waivers:
+        if waiver.covers(row) and not waiver.is_expired(today) and waiver.allows(row):
+            return replace(row, waived_by=f"{waiver.reason} ({waiver.link}, until {waiver.expires})")
+    return row
+
+
+def _waiver_warnings(waivers: Sequence[Waiver], rows: Sequence[Row], today: dt.date) -> Iterator[str]:
+    for waiver in waivers:
+        subject = f"waiver for {waiver.metric} of {waiver.benchmark or 'all benchmarks'}"
+        covered = [row for row in rows if row.decides and waiver.covers(row)]
+        if waiver.is_expired(today):
+            yield f"{subject} expired on {waiver.expires}"
+        elif not covered:
+            yield f"{subject} covers no row of this gate"
+        elif not any(row.verdict is Verdict.FAIL for row in covered):
+            yield f"{subject} is not needed any more"
+        elif not any(row.waived_by for row in covered):
+            yield f"{subject} has a ceiling of {waiver.ceiling}, and the change is larger"
+
+
+def _order(row: Row) -> tuple[object, ...]:
+    """What decided first: FAIL, then what is open, then the rest; the larger change first."""
+    rank = _SHOWN.index(row.verdict) if row.verdict in _SHOWN else len(_SHOWN)
+    late = bool(row.waived_by) or not row.decides
+    return late, row.kind is Kind.INFORMING, rank, -(row.at_least if row.at_least is not None else -1.0)

@@ -1,0 +1,157 @@
+"""Exact metrics: counts that noise does not touch, compared without statistics and listed by name when they differ.
+
+A count that varies by itself is no proof of anything: a name differs only when every run of one side shows more of it
+than any run of the other. On fewer than `CONFIRMING_RUNS` runs a difference is `unconfirmed`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import msgspec
+
+from s3bench.gate.evidence import CellEvidence, Inspection, Side
+from s3bench.results.measurement import Measurement
+from s3bench.stats.exact_counts import CONFIRMING_RUNS
+
+INSTRUCTIONS = "instructions"
+"""The one exact metric that has to be asked for: it takes half a minute a run."""
+
+FAULT_TOLERANCE = 0.02
+INSTRUCTION_TOLERANCE = 0.001
+
+Counts = Mapping[str, int]
+
+
+class Difference(StrEnum):
+    """How the candidate's count stands to the baseline's."""
+
+    MORE = "more"
+    FEWER = "fewer"
+    UNCONFIRMED = "unconfirmed"
+
+
+class CountChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One name whose count differs: the fewest and the most of each side."""
+
+    name: str
+    difference: Difference
+    baseline: tuple[int, int]
+    candidate: tuple[int, int]
+
+    @property
+    def increase(self) -> int:
+        """How many more the candidate has at least; negative for fewer."""
+        if self.candidate[0] > self.baseline[1]:
+            return self.candidate[0] - self.baseline[1]
+        return self.candidate[1] - self.baseline[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactMetric:
+    """A metric of counts by name, seen in every measurement or only in runs under observation.
+
+    `tolerance` is the relative difference that is not one yet; `confirming_runs` is how many runs of each side it takes
+    until a difference counts.
+    """
+
+    name: str
+    meaning: str
+    of_measurement: Callable[[Measurement], Counts | None] | None = None
+    of_inspection: Callable[[Inspection], Counts | None] | None = None
+    tolerance: float = 0.0
+    confirming_runs: int = CONFIRMING_RUNS
+
+    @property
+    def needs_inspection(self) -> bool:
+        """Whether it is seen in runs under observation alone."""
+        return self.of_inspection is not None
+
+
+def _requests(measurement: Measurement) -> Counts | None:
+    return measurement.requests_by_kind if measurement.wire else None
+
+
+def _bytes(measurement: Measurement) -> Counts | None:
+    wire = measurement.wire
+    return {"received": wire.bytes_received, "sent": wire.bytes_sent} if wire else None
+
+
+def _connections(measurement: Measurement) -> Counts | None:
+    return {"connections": measurement.wire.connections} if measurement.wire else None
+
+
+def _minor_faults(measurement: Measurement) -> Counts | None:
+    return None if measurement.minor_faults is None else {"minor faults": measurement.minor_faults}
+
+
+def _each(names: Sequence[str] | None) -> Counts | None:
+    return None if names is None else dict.fromkeys(names, 1)
+
+
+EXACT_METRICS = (
+    ExactMetric(name="requests", meaning="HTTP requests by kind", of_measurement=_requests),
+    ExactMetric(name="bytes", meaning="payload bytes that the server received and sent", of_measurement=_bytes),
+    ExactMetric(name="connections", meaning="connections opened", of_measurement=_connections),
+    ExactMetric(
+        name="minor_faults",
+        meaning="page faults without disk, 2 % tolerated",
+        of_measurement=_minor_faults,
+        tolerance=FAULT_TOLERANCE,
+    ),
+    ExactMetric(name="modules", meaning="Python modules imported", of_inspection=lambda each: _each(each.modules)),
+    ExactMetric(name="files", meaning="files opened", of_inspection=lambda each: _each(each.files)),
+    ExactMetric(name="system_calls", meaning="system calls by name", of_inspection=lambda each: each.system_calls),
+    ExactMetric(
+        name=INSTRUCTIONS,
+        meaning="instructions executed in user space, 0.1 % tolerated",
+        of_inspection=lambda each: None if each.instructions is None else {"instructions": each.instructions},
+        tolerance=INSTRUCTION_TOLERANCE,  # ten times the spread of repeated runs, so that two of them say enough
+        confirming_runs=2,
+    ),
+)
+
+EXACT_BY_NAME = {metric.name: metric for metric in EXACT_METRICS}
+DEFAULT_EXACT = tuple(metric.name for metric in EXACT_METRICS if metric.name != INSTRUCTIONS)
+
+
+def counts_of(cell: CellEvidence, metric: ExactMetric, side: Side) -> tuple[Counts, ...]:
+    """The counts of every run of `side` in which the metric was observed."""
+    if metric.of_inspection:
+        seen = [metric.of_inspection(inspection) for inspection in cell.inspections(side)]
+    else:
+        assert metric.of_measurement
+        seen = [metric.of_measurement(measurement) for measurement in cell.runs(side)]
+    return tuple(counts for counts in seen if counts is not None)
+
+
+def compare_counts(
+    baseline: Sequence[Counts],
+    candidate: Sequence[Counts],
+    *,
+    tolerance: float = 0.0,
+    confirming_runs: int = CONFIRMING_RUNS,
+) -> tuple[CountChange, ...]:
+    """The names whose counts differ between two sets of runs, in order of name; a name that is absent counts 0."""
+    if not baseline or not candidate:
+        return ()
+    names = sorted({name for counts in (*baseline, *candidate) for name in counts})
+    enough = min(len(baseline), len(candidate)) >= confirming_runs
+    changes = []
+    for name in names:
+        left = _range(name, baseline)
+        right = _range(name, candidate)
+        if right[0] > left[1] * (1 + tolerance):
+            difference = Difference.MORE
+        elif left[0] > right[1] * (1 + tolerance):
+            difference = Difference.FEWER
+        else:
+            continue
+        told = difference if enough else Difference.UNCONFIRMED
+        changes.append(CountChange(name=name, difference=told, baseline=left, candidate=right))
+    return tuple(changes)
+
+
+def _range(name: str, runs: Sequence[Counts]) -> tuple[int, int]:
+    values = [counts.get(name, 0) for counts in runs]
+    return min(values), max(values)

@@ -1,0 +1,80 @@
+"""Rows of the exact metrics: what differs by name, and whether that is worse.
+
+Owns the verdicts; when counts differ is `exact`'s. More is worse, of requests, bytes, modules, files and all the rest.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from s3bench.gate.evidence import CellEvidence, Role, Side
+from s3bench.gate.exact_metric import (
+    EXACT_BY_NAME,
+    CountChange,
+    Difference,
+    ExactMetric,
+    compare_counts,
+    counts_of,
+)
+from s3bench.gate.policy import Policy
+from s3bench.gate.row import Kind, Row, Verdict
+
+_NAMES_MAX = 5
+
+
+def exact_rows(cell: CellEvidence, policy: Policy) -> Iterator[Row]:
+    """Judge every exact metric of the policy that was observed on either side."""
+    for name in policy.exact:
+        metric = EXACT_BY_NAME[name]
+        baseline, candidate = (counts_of(cell, metric, side) for side in Side)
+        if not baseline and not candidate:
+            continue
+        row = Row(benchmark=cell.title, metric=name, kind=Kind.EXACT, pairs=min(len(baseline), len(candidate)))
+        if not baseline or not candidate:
+            side = Side.CANDIDATE if baseline else Side.BASELINE
+            yield replace(row, verdict=Verdict.INCONCLUSIVE, reason=f"not observed in the {side}")
+            continue
+        yield _judged(row, metric, _changes(cell, metric))
+
+
+def unconfirmed_cells(cells: Sequence[CellEvidence], policy: Policy) -> frozenset[tuple[object, ...]]:
+    """The cells (by identity) with a count that differs on too few inspections to be believed."""
+    return frozenset(
+        cell.identity
+        for cell in cells
+        if cell.role is Role.BENCHMARK
+        for name in policy.exact
+        if EXACT_BY_NAME[name].needs_inspection
+        for change in _changes(cell, EXACT_BY_NAME[name])
+        if change.difference is Difference.UNCONFIRMED
+    )
+
+
+def _changes(cell: CellEvidence, metric: ExactMetric) -> tuple[CountChange, ...]:
+    baseline, candidate = (counts_of(cell, metric, side) for side in Side)
+    return compare_counts(baseline, candidate, tolerance=metric.tolerance, confirming_runs=metric.confirming_runs)
+
+
+def _judged(row: Row, metric: ExactMetric, changes: tuple[CountChange, ...]) -> Row:
+    more = [change for change in changes if change.difference is Difference.MORE]
+    unconfirmed = [change for change in changes if change.difference is Difference.UNCONFIRMED]
+    if more:
+        verdict, reason = Verdict.FAIL, f"{len(more)} more: {_names(more)}"
+    elif unconfirmed:
+        verdict = Verdict.INCONCLUSIVE
+        reason = f"differs on {row.pairs} runs ({_names(unconfirmed)}), and {metric.confirming_runs} are needed to tell"
+    elif changes:
+        verdict, reason = Verdict.PASS, f"{len(changes)} fewer: {_names(changes)}"
+    else:
+        verdict, reason = Verdict.PASS, "no difference"
+    return replace(row, verdict=verdict, reason=reason, changes=changes)
+
+
+def _names(changes: Sequence[CountChange]) -> str:
+    told = [f"{change.name} ({_span(change.baseline)} -> {_span(change.candidate)})" for change in changes[:_NAMES_MAX]]
+    rest = len(changes) - len(told)
+    return ", ".join(told) + (f" and {rest} others" if rest else "")
+
+
+def _span(ends: tuple[int, int]) -> str:
+    return f"{ends[0]}" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"

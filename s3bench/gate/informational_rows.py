@@ -1,0 +1,50 @@
+"""Rows that decide nothing: the other metrics that changed, for whoever wants to know why."""
+
+import math
+from collections.abc import Sequence
+from statistics import median
+
+from s3bench.gate.evidence import CellEvidence
+from s3bench.gate.paired_series import series_of
+from s3bench.gate.policy import Policy
+from s3bench.gate.row import Kind, Row
+from s3bench.stats.multiplicity import benjamini_hochberg
+
+FALSE_DISCOVERY_RATE = 0.05
+
+
+def informing_rows(cells: Sequence[CellEvidence], policy: Policy) -> list[Row]:
+    """The other metrics that changed by more than their d0, false discoveries among them bounded to 5 %."""
+    found = [
+        (cell, metric, series)
+        for cell in cells
+        for metric in policy.informing
+        if (series := series_of(cell, metric)).count
+    ]
+    adjusted = benjamini_hochberg([series.p_two_sided() for _, _, series in found])
+    rows = []
+    for (cell, metric, series), p in zip(found, adjusted, strict=True):
+        zone = policy.zone(metric)
+        assert zone is not None
+        limits = zone.limits(median(series.baseline))
+        if p > FALSE_DISCOVERY_RATE or abs(series.estimate()) <= limits.d0:
+            continue
+        low, high = series.interval()
+        rows.append(
+            Row(
+                benchmark=cell.title,
+                metric=metric,
+                kind=Kind.INFORMING,
+                reason="worse" if series.estimate() > 0 else "better",
+                pairs=series.count,
+                baseline=median(series.baseline),
+                candidate=median(series.candidate),
+                change=series.change(),
+                low=low,
+                high=high,
+                d0=math.expm1(limits.d0),
+                d1=math.expm1(limits.d1),
+                p=p,
+            )
+        )
+    return rows

@@ -1,0 +1,310 @@
+"""Runs what a live gate asks for: fresh processes of both sides in ABBA and BAAB quads, until nothing is undecided.
+
+Owns the order of runs and what both sides have in common: one workspace, one stub, one size of the stack, one hash seed
+a pair. What a verdict is made of the evidence is `verdict`'s; how one run goes is `bench`'s.
+
+Neighbouring runs share the machine's mood, and a quad takes what is left of a steady drift out of its two pairs.
+Benchmarks are shuffled anew in every round, so that no two of them keep company.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+
+from s3bench.bench import PLAIN, Bench, Bout, Conditions, Settings, StackSize
+from s3bench.clients.client import FoundClient
+from s3bench.clients.identity import program_files
+from s3bench.clients.padding import common_size
+from s3bench.clients.pagecache import reread
+from s3bench.gate.evidence import (
+    CellEvidence,
+    Inspection,
+    Pair,
+    Role,
+    Side,
+    SideFailure,
+)
+from s3bench.gate.exact_rows import unconfirmed_cells
+from s3bench.gate.inspection import Inspector
+from s3bench.gate.multiple_testing import judge
+from s3bench.gate.policy import Policy
+from s3bench.results.measurement import Failure, Measurement
+from s3bench.spec.definition import Definition
+from s3bench.stats.exact_counts import CONFIRMING_RUNS
+
+CONTROL_DELAY = 2.0
+"""The delay planted into the positive control, in multiples of d1: well above what must not pass."""
+
+INSPECTIONS = 2
+"""Runs under observation of each side; where they differ, as many more as confirm it."""
+
+DELAY = ("/bin/sh", "-c", 'sleep "$0" && exec "$@"')
+"""With a number of seconds behind it, what a client's command line is prefixed with to start so much later."""
+
+# For the hash seed and what an inspector sets; the padding fills up what is not used.
+_SPARE_VARIABLES = 4
+_CONTROL_METRIC = "total_time"
+# Of ten digits all, so that the environment keeps its size. 2^32 - 1 is Python's largest.
+_HASH_SEEDS = range(1_000_000_000, 2**32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How a live gate runs. `deadline_s`, on the clock given, ends it before its time.
+
+    Without controls it is for a caller who runs other gates with them beside it.
+    `planted` are conditions of the candidate alone: a fault planted into some benchmarks, to test the gate itself.
+    `sham` are the baseline's: what carries the fault, without the fault, so that this is all they differ by.
+    """
+
+    policy: Policy
+    settings: Settings
+    seed: int
+    deadline_s: float | None = None
+    has_controls: bool = True
+    planted: Mapping[Definition, Conditions] = field(default_factory=dict)
+    sham: Mapping[Definition, Conditions] = field(default_factory=dict)
+
+    def is_over(self, now_s: float) -> bool:
+        """Whether the time is over."""
+        return self.deadline_s is not None and now_s >= self.deadline_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a gate stands.
+
+    The look numbered `look` (from 1; 0 while benchmarks are warmed and inspected) is at `goal` pairs of each benchmark;
+    `undecided` of them (controls are counted) take part, which needs `pairs_planned` further pairs together,
+    `pairs_done` of which are there.
+    """
+
+    cells: tuple[CellEvidence, ...]
+    look: int
+    goal: int
+    undecided: int
+    pairs_planned: int
+    pairs_done: int
+    is_out_of_time: bool = False
+
+
+def run_gate(
+    bench: Bench,
+    definitions: Sequence[Definition],
+    clients: Mapping[Side, FoundClient],
+    rules: Rules,
+    inspector: Inspector | None,
+    *,
+    now: Callable[[], float],
+) -> Iterator[Standing]:
+    """Run both clients on every definition; yield the standing after every quad. The last one is the end.
+
+    A benchmark that fails on either side is not run again: its failure stands in the evidence. Before the first run
+    both programs are read from the disk anew, so that the page cache has them alike.
+    """
+    for client in clients.values():
+        reread(program_files(client))
+    randomness = random.Random(rules.seed)  # noqa: S311 (an order, not a secret)
+    with ExitStack() as stack:
+        contests = [_contest(bench, definition, clients, rules, stack) for definition in definitions]
+        warming = _Tally(contests=contests, look=0, goal=0, going=())
+        for contest in contests:
+            if rules.is_over(now()):
+                yield warming.standing(is_out_of_time=True)
+                return
+            yield warming.standing()
+            contest.warm(randomness)
+            if inspector is not None:
+                contest.inspect(inspector, INSPECTIONS)
+        if rules.has_controls:
+            contests += _controls(contests, rules)
+        yield from _look_by_look(contests, rules, randomness, now)
+        if rules.is_over(now()):
+            return
+        if inspector is not None:
+            unconfirmed = unconfirmed_cells([contest.evidence for contest in contests], rules.policy)
+            for contest in contests:
+                if contest.evidence.identity in unconfirmed and not rules.is_over(now()):
+                    contest.inspect(inspector, CONFIRMING_RUNS - INSPECTIONS)
+        looks = rules.policy.looks
+        yield _Tally(contests=contests, look=len(looks.pairs), goal=looks.cap, going=()).standing()
+
+
+def _look_by_look(
+    contests: Sequence["_Contest"], rules: Rules, randomness: random.Random, now: Callable[[], float]
+) -> Iterator[Standing]:
+    """Run what is undecided up to the next look, until nothing is."""
+    started_s = now()
+    for look, goal in enumerate(rules.policy.looks.pairs, start=1):
+        undecided = judge([contest.evidence for contest in contests], rules.policy).undecided
+        going = [contest for contest in contests if contest.wants(goal) and contest.evidence.identity in undecided]
+        tally = _Tally(contests=contests, look=look, goal=goal, going=going)
+        while going:
+            randomness.shuffle(going)
+            for contest in going:
+                if rules.is_over(now()):
+                    yield tally.standing(is_out_of_time=True)
+                    return
+                contest.quad(randomness, now() - started_s)
+                yield tally.standing()
+            going = [contest for contest in going if contest.wants(goal)]
+
+
+class _Tally:
+    """Counts the pairs of one look."""
+
+    def __init__(self, *, contests: Sequence["_Contest"], look: int, goal: int, going: Sequence["_Contest"]) -> None:
+        self._contests = contests
+        self._look = look
+        self._goal = goal
+        self._going = tuple(going)
+        self._before = self._pairs()
+
+    def _pairs(self) -> int:
+        return sum(len(contest.pairs) for contest in self._going)
+
+    def standing(self, *, is_out_of_time: bool = False) -> Standing:
+        """Where the gate stands now."""
+        return Standing(
+            cells=tuple(contest.evidence for contest in self._contests),
+            look=self._look,
+            goal=self._goal,
+            undecided=len(self._going),
+            pairs_planned=len(self._going) * self._goal - self._before,
+            pairs_done=self._pairs() - self._before,
+            is_out_of_time=is_out_of_time,
+        )
+
+
+def _contest(
+    bench: Bench, definition: Definition, clients: Mapping[Side, FoundClient], rules: Rules, stack: ExitStack
+) -> "_Contest":
+    workspace = stack.enter_context(bench.workspaces.open(definition.environment))
+    bouts = {side: Bout(bench=bench, definition=definition, found=clients[side], workspace=workspace) for side in Side}
+    planted, sham = rules.planted.get(definition, PLAIN), rules.sham.get(definition, PLAIN)
+    sizes = [bout.stack_size(rules.settings) for bout in bouts.values()]
+    room = sum(len(f"{name}={value}") + 1 for name, value in planted.env.items())
+    size = StackSize(
+        size_bytes=common_size(*(size.size_bytes + room for size in sizes)),
+        entries=max(size.entries for size in sizes) + len(planted.env) + _SPARE_VARIABLES,
+    )
+    return _Contest(
+        definition=definition,
+        bouts=bouts,
+        settings=rules.settings,
+        conditions={
+            Side.BASELINE: replace(sham, stack=size),
+            Side.CANDIDATE: replace(planted, stack=size),
+        },
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Contest:
+    """One benchmark on both sides, or a control: runs quads and keeps what they showed."""
+
+    definition: Definition
+    bouts: Mapping[Side, Bout]
+    conditions: Mapping[Side, Conditions]
+    settings: Settings
+    role: Role = Role.BENCHMARK
+    planted_s: float = 0.0
+    pairs: list[Pair] = field(default_factory=list)
+    inspections: dict[Side, list[Inspection]] = field(default_factory=lambda: {side: [] for side in Side})
+    failures: list[SideFailure] = field(default_factory=list)
+    warm_s: float = 0.0
+
+    @property
+    def evidence(self) -> CellEvidence:
+        """What it showed so far."""
+        return CellEvidence(
+            name=self.definition.name,
+            dimensions=tuple({name: value} for name, value in self.definition.dimensions),
+            role=self.role,
+            pairs=tuple(self.pairs),
+            baseline_inspections=tuple(self.inspections[Side.BASELINE]),
+            candidate_inspections=tuple(self.inspections[Side.CANDIDATE]),
+            failures=tuple(self.failures),
+            planted_s=self.planted_s,
+        )
+
+    def wants(self, goal: int) -> bool:
+        """Whether it can be run on, to have `goal` pairs."""
+        return not self.failures and len(self.pairs) < goal
+
+    def warm(self, randomness: random.Random) -> None:
+        """Run each side once, unmeasured: page cache and byte-code are then warm, on both sides alike."""
+        hash_seed = randomness.choice(_HASH_SEEDS)
+        times_s = []
+        for side in Side:
+            measurement = self._once(side, 0, hash_seed)
+            if measurement is None:
+                return
+            times_s.append(measurement.total_time)
+        self.warm_s = min(times_s)
+
+    def quad(self, randomness: random.Random, at_s: float) -> None:
+        """Run two pairs, ABBA or BAAB; a pair of which either run failed is no pair."""
+        first = randomness.choice(tuple(Side))
+        second = Side.CANDIDATE if first is Side.BASELINE else Side.BASELINE
+        for order in ((first, second), (second, first)):
+            hash_seed = randomness.choice(_HASH_SEEDS)
+            runs = {side: self._once(side, len(self.pairs), hash_seed) for side in order}
+            baseline, candidate = runs[Side.BASELINE], runs[Side.CANDIDATE]
+            if baseline is None or candidate is None:
+                return
+            self.pairs.append(
+                Pair(
+                    order="AB" if order[0] is Side.BASELINE else "BA",
+                    hash_seed=hash_seed,
+                    started_s=round(at_s, 3),
+                    baseline=baseline,
+                    candidate=candidate,
+                )
+            )
+
+    def inspect(self, inspector: Inspector, count: int) -> None:
+        """Run each side `count` times under observation."""
+        for _ in range(0 if self.failures else count):
+            for side in Side:
+                seen = inspector.inspect(self.bouts[side], self.settings, self.conditions[side])
+                if isinstance(seen, Failure):
+                    self.failures.append(SideFailure(side=side, failure=seen))
+                    return
+                self.inspections[side].append(seen)
+
+    def control(self, role: Role, delay_s: float = 0.0) -> "_Contest":
+        """A control on the same benchmark: the baseline on both sides, the second delayed by `delay_s`."""
+        baseline = self.conditions[Side.BASELINE]
+        delayed = replace(baseline, prefix=(*DELAY, f"{delay_s:.4f}")) if delay_s else baseline
+        return _Contest(
+            definition=self.definition,
+            bouts=dict.fromkeys(Side, self.bouts[Side.BASELINE]),
+            conditions={Side.BASELINE: baseline, Side.CANDIDATE: delayed},
+            settings=self.settings,
+            role=role,
+            planted_s=delay_s,
+        )
+
+    def _once(self, side: Side, number: int, hash_seed: int) -> Measurement | None:
+        conditions = self.conditions[side]
+        conditions = replace(conditions, env={**conditions.env, "PYTHONHASHSEED": str(hash_seed)})
+        outcome = self.bouts[side].once(number, self.settings, f"{self.definition.name}-{side}", conditions)
+        if isinstance(outcome, Failure):
+            self.failures.append(SideFailure(side=side, failure=outcome))
+            return None
+        return outcome
+
+
+def _controls(contests: Sequence[_Contest], rules: Rules) -> list[_Contest]:
+    """The controls, on the quickest benchmark: without the planted delay where nothing that decides would show it."""
+    able = [contest for contest in contests if not contest.failures]
+    if not able:
+        return []
+    quickest = min(able, key=lambda contest: contest.warm_s)
+    zone = rules.policy.zone(_CONTROL_METRIC)
+    assert zone is not None
+    delay_s = CONTROL_DELAY * max(zone.d1 * quickest.warm_s, zone.floor)
+    delayed = [quickest.control(Role.POSITIVE_CONTROL, delay_s)] if rules.policy.shows_delay else []
+    return [quickest.control(Role.NEGATIVE_CONTROL), *delayed]

@@ -1,0 +1,143 @@
+"""One metric on both sides of one benchmark: the numbers that tests are made on.
+
+Owns the worsening (the log-ratio candidate over baseline, its sign turned where higher is better) and the choice of the
+test: signed-rank for pairs, Mann-Whitney for runs that were not paired.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean
+
+from s3bench.gate.evidence import CellEvidence, Side
+from s3bench.results.measurement import figure
+from s3bench.results.metrics import METRICS_BY_NAME, Direction
+from s3bench.stats import rank_sum, signed_rank
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, kw_only=True)  # without slots: what every test asks for is worked out once
+class Series:
+    """The figures of both sides in the metric's unit, positive all; of equal length and order when `is_paired`."""
+
+    baseline: tuple[float, ...]
+    candidate: tuple[float, ...]
+    is_paired: bool
+    sign: int = 1
+
+    @property
+    def count(self) -> int:
+        """Pairs, or the runs of the side that has fewer."""
+        return min(len(self.baseline), len(self.candidate))
+
+    @cached_property
+    def worsenings(self) -> tuple[float, ...]:
+        """The log-ratio of each pair, positive when the candidate is worse."""
+        assert self.is_paired
+        return tuple(
+            self.sign * math.log(after / before) for before, after in zip(self.baseline, self.candidate, strict=True)
+        )
+
+    def p_above(self, center: float) -> float:
+        """The p-value of "the worsening is `center` or less" against "more"."""
+        if self.is_paired:
+            return signed_rank.p_above(self.worsenings, center=center)
+        return rank_sum.p_greater(*self._logs(), center=center)
+
+    def p_two_sided(self) -> float:
+        """The p-value of "nothing changed"."""
+        if not self.is_paired:
+            return rank_sum.p_two_sided(*self._logs())
+        values = self.worsenings
+        return min(1.0, 2 * min(signed_rank.p_above(values, center=0.0), signed_rank.p_below(values, center=0.0)))
+
+    def lower_bound(self, level: float) -> float:
+        """The worsening is below this log-ratio with a probability of at most `level`."""
+        if self.is_paired:
+            return signed_rank.lower_bound(self.worsenings, alpha=level)
+        return rank_sum.shift_bounds(*self._logs(), alpha=level)[0]
+
+    def upper_bound(self, level: float) -> float:
+        """The worsening is above this log-ratio with a probability of at most `level`."""
+        if self.is_paired:
+            return signed_rank.upper_bound(self.worsenings, alpha=level)
+        return rank_sum.shift_bounds(*self._logs(), alpha=level)[1]
+
+    def estimate(self) -> float:
+        """The Hodges-Lehmann estimate of the worsening, a log-ratio."""
+        return signed_rank.hodges_lehmann(self.worsenings) if self.is_paired else rank_sum.shift(*self._logs())
+
+    def change(self) -> float:
+        """The estimate as the relative change of the metric itself: 0.05 is 5 % more."""
+        return math.expm1(self.sign * self.estimate())
+
+    def interval(self, confidence: float = CONFIDENCE) -> tuple[float | None, float | None]:
+        """The interval of `change`; `None` for an end that so few values do not bound."""
+        tail = (1 - confidence) / 2
+        ends = self.lower_bound(tail), self.upper_bound(tail)
+        low, high = ends if self.sign > 0 else (-ends[1], -ends[0])
+        return (
+            math.expm1(low) if math.isfinite(low) else None,
+            math.expm1(high) if math.isfinite(high) else None,
+        )
+
+    def mirrored(self) -> "Series":
+        """The same with the sides changed over."""
+        return Series(baseline=self.candidate, candidate=self.baseline, is_paired=self.is_paired, sign=self.sign)
+
+    @cached_property
+    def sigma(self) -> float | None:
+        """The standard deviation of the pairs' log-ratios; `None` of fewer than two, or where nothing was paired."""
+        return _deviation(self.worsenings) if self.is_paired and self.count > 1 else None
+
+    def standard_error(self) -> float:
+        """The standard error of the mean worsening."""
+        if self.count < 2:  # noqa: PLR2004 (one value has no spread)
+            return math.inf
+        if self.sigma is not None:
+            return self.sigma / math.sqrt(self.count)
+        return math.hypot(*(_deviation(logs) / math.sqrt(len(logs)) for logs in self._logs()))
+
+    def _logs(self) -> tuple[list[float], list[float]]:
+        first, second = ([self.sign * math.log(value) for value in side] for side in (self.baseline, self.candidate))
+        return first, second
+
+
+def _deviation(values: Sequence[float]) -> float:
+    """The standard deviation of a sample; the sums are exact, so that every machine replays the same."""
+    mean = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+
+
+def series_of(cell: CellEvidence, metric: str, *, pairs_max: int | None = None) -> Series:
+    """The figures of `metric`, of the first `pairs_max` pairs. What was not measured, or is 0, is left out."""
+    sign = -1 if METRICS_BY_NAME[metric].direction is Direction.HIGHER else 1
+    if not cell.pairs:
+        sides = [
+            tuple(value for run in cell.runs(side) if (value := figure(run, metric)) is not None and value > 0)
+            for side in Side
+        ]
+        return Series(baseline=sides[0], candidate=sides[1], is_paired=False, sign=sign)
+    both = [
+        (before, after)
+        for pair in cell.pairs[:pairs_max]
+        if (before := figure(pair.baseline, metric) or 0) > 0 and (after := figure(pair.candidate, metric) or 0) > 0
+    ]
+    return Series(
+        baseline=tuple(before for before, _ in both),
+        candidate=tuple(after for _, after in both),
+        is_paired=True,
+        sign=sign,
+    )
+
+
+def pooled(series: Sequence[Series]) -> Series:
+    """The geometric mean of several paired series, pair by pair, over as many pairs as all of them have."""
+    count = min(each.count for each in series)
+    sides = [
+        tuple(math.exp(fmean(math.log(values[number]) for values in side)) for number in range(count))
+        for side in ([each.baseline for each in series], [each.candidate for each in series])
+    ]
+    return Series(baseline=sides[0], candidate=sides[1], is_paired=True, sign=series[0].sign)

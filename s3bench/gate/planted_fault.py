@@ -1,0 +1,260 @@
+"""Faults of known size, how gates answered to them, and whether gates can be believed where they ran. Pure.
+
+Owns the format of a self-test's record too.
+
+History of the format (`self_test_version`):
+1: the first.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from statistics import median
+from typing import Any
+
+import msgspec
+
+from s3bench.gate.conclusion import Conclusion
+from s3bench.gate.evidence import CellEvidence, Role
+from s3bench.gate.policy import Policy
+from s3bench.gate.record import Program
+from s3bench.gate.row import Row, Verdict
+from s3bench.results.metrics import METRICS_BY_NAME, Unit
+from s3bench.stats.proportion import wilson
+
+SELF_TEST_VERSION = 1
+
+WORK_SHARES = (0.0, 0.03, 0.06, 0.10, 0.20)
+MEMORY_SHARES = (0.01, 0.03, 0.05, 0.10)
+
+
+class FaultKind(StrEnum):
+    """What a client is made to do more of."""
+
+    WORK = "work"
+    MEMORY = "memory"
+    REQUEST = "request"
+    IMPORT = "import"
+
+
+_UNITS = {FaultKind.WORK: Unit.SECONDS, FaultKind.MEMORY: Unit.BYTES}
+_EXACT = {FaultKind.REQUEST: "requests", FaultKind.IMPORT: "modules"}
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A fault to plant: `amount` is in seconds of CPU time, in bytes held, or a number of requests or imports.
+
+    `share` is `amount` over what the client usually takes (0.03: 3 % more), 0 where the fault is a number.
+    `is_required`: a gate that can be believed catches it every time.
+    """
+
+    kind: FaultKind
+    amount: float
+    share: float = 0.0
+    is_required: bool = False
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing is planted: then a FAIL is a false alarm."""
+        return not self.amount
+
+    @property
+    def title(self) -> str:
+        """The fault by name: `3 % more work`, `1 more request`."""
+        return f"{self.amount:.0f} more {self.kind}" if self.kind in _EXACT else f"{self.share:.0%} more {self.kind}"
+
+    def watchers(self, policy: Policy) -> tuple[str, ...]:
+        """The metrics that measure what is planted and that decide under `policy`."""
+        if self.kind in _EXACT:
+            return tuple(name for name in policy.exact if name == _EXACT[self.kind])
+        return tuple(name for name in policy.metrics if METRICS_BY_NAME[name].unit is _UNITS[self.kind])
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one gate said of a fault.
+
+    `round` counts from 1. `found_in` names the metrics that FAILed for the planted fault; where nothing is planted, all
+    that FAILed. `pairs` are those of the benchmark into which it was planted, `sigma` is the standard deviation of
+    their log-ratios in the metric that measures the fault (`None` for exact counts).
+    """
+
+    round: int
+    seed: int
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    found_in: tuple[str, ...]
+    pairs: int
+    sigma: float | None
+    elapsed_s: float
+
+    @property
+    def is_caught(self) -> bool:
+        """Whether the gate FAILed, and for the right reason."""
+        return self.verdict is Verdict.FAIL and bool(self.found_in)
+
+
+class Tally(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All answers to one fault, counted.
+
+    `low` and `high` are Wilson's 95 % interval of the share of gates that catch it. `passed` counts gates that said
+    PASS. `others` counts the verdicts of the rest. `pairs` and `sigma` are medians.
+    """
+
+    fault: Fault
+    gates: int
+    caught: int
+    low: float
+    high: float
+    passed: int
+    others: dict[str, int]
+    found_in: tuple[str, ...]
+    pairs: float | None
+    sigma: float | None
+    answers: tuple[Answer, ...]
+
+    @property
+    def is_always_caught(self) -> bool:
+        """Whether it was planted, and every gate caught it."""
+        return 0 < self.gates == self.caught
+
+
+class SelfTest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A self-test: gates on one client, with faults planted into the first of `benchmarks`.
+
+    `usual_s` and `usual_bytes` are the medians of total time and peak memory of `calibrating_runs` runs, of which the
+    planted shares are taken. `left_out` says which faults no metric of the policy could show. `stopped` says why it
+    ended before its time. `is_believed` and the `reasons` are null and empty until `concluded`.
+    """
+
+    self_test_version: int = SELF_TEST_VERSION
+    s3bench: str
+    started_at: str
+    ended_at: str | None = None
+    command_line: tuple[str, ...] = ()
+    machine: dict[str, Any] = {}
+    options: dict[str, Any] = {}
+    policy: Policy
+    client: Program
+    benchmarks: tuple[str, ...]
+    calibrating_runs: int
+    usual_s: float
+    usual_bytes: float | None
+    rounds: int
+    left_out: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    stopped: str = ""
+    tallies: tuple[Tally, ...] = ()
+    is_believed: bool | None = None
+    reasons: tuple[str, ...] = ()
+
+    def stopped_by(self, why: str) -> "SelfTest":
+        """The same, told that it was stopped, unless all its gates are there."""
+        done, planned = sum(each.gates for each in self.tallies), self.rounds * len(self.tallies)
+        return (
+            self if done == planned else msgspec.structs.replace(self, stopped=f"{why} after {done} of {planned} gates")
+        )
+
+    def concluded(self) -> "SelfTest":
+        """The same with its conclusion."""
+        reasons = disappointments(self.tallies)
+        return msgspec.structs.replace(self, is_believed=not reasons, reasons=reasons)
+
+
+def encode_self_test(test: SelfTest) -> bytes:
+    """Encode as indented JSON."""
+    return msgspec.json.format(msgspec.json.encode(test), indent=1) + b"\n"
+
+
+def faults_for(
+    policy: Policy, *, usual_s: float, usual_bytes: float | None
+) -> tuple[tuple[Fault, ...], tuple[str, ...]]:
+    """The faults that `policy` could show in a client that usually takes so much, and why others are left out."""
+    work = [_sized(FaultKind.WORK, share, usual_s, WORK_SHARES) for share in WORK_SHARES]
+    memory = [_sized(FaultKind.MEMORY, share, usual_bytes or 0.0, MEMORY_SHARES) for share in MEMORY_SHARES]
+    counted = [Fault(kind=kind, amount=1, is_required=True) for kind in (FaultKind.REQUEST, FaultKind.IMPORT)]
+    left_out = {
+        fault.kind: f"{fault.kind}: no metric that decides would show it"
+        for fault in (*work, *memory, *counted)
+        if not fault.watchers(policy)
+    }
+    if usual_bytes is None:
+        left_out[FaultKind.MEMORY] = f"{FaultKind.MEMORY}: the client's peak is not known here"
+    clean, *work = work  # to plant nothing takes no metric that would show it
+    kept = (clean, *(fault for fault in (*work, *memory, *counted) if fault.kind not in left_out))
+    return kept, tuple(left_out.values())
+
+
+def _sized(kind: FaultKind, share: float, usual: float, shares: Sequence[float]) -> Fault:
+    return Fault(kind=kind, share=share, amount=share * usual, is_required=share == max(shares))
+
+
+def answer_of(fault: Fault, cell: CellEvidence, conclusion: Conclusion, policy: Policy, **run: Any) -> Answer:
+    """Read a gate's answer to `fault`, planted into the benchmark of `cell`; `run` has the round, seed and duration."""
+    deciding = [row for row in conclusion.rows if row.decides and row.verdict is Verdict.FAIL]
+    watchers = fault.watchers(policy)
+    found = [row for row in deciding if fault.is_nothing or (row.metric in watchers and row.benchmark == cell.title)]
+    return Answer(
+        verdict=conclusion.verdict,
+        reasons=conclusion.reasons,
+        found_in=tuple(dict.fromkeys(row.metric for row in found)),
+        pairs=len(cell.pairs),
+        sigma=_sigma(conclusion.rows, cell.title, watchers),
+        **run,
+    )
+
+
+def _sigma(rows: Iterable[Row], benchmark: str, metrics: Sequence[str]) -> float | None:
+    of_metric = {
+        row.metric: row.sigma for row in rows if row.role is Role.BENCHMARK and row.benchmark == benchmark and row.sigma
+    }
+    return next((of_metric[name] for name in metrics if name in of_metric), None)
+
+
+def tally(fault: Fault, answers: Sequence[Answer]) -> Tally:
+    """Count the answers to `fault`."""
+    caught = sum(answer.is_caught for answer in answers)
+    low, high = wilson(caught, len(answers))
+    others = Counter(_word(answer) for answer in answers if not answer.is_caught and answer.verdict != Verdict.PASS)
+    found_in = Counter(name for answer in answers if answer.is_caught for name in answer.found_in)
+    sigmas = [answer.sigma for answer in answers if answer.sigma is not None]
+    return Tally(
+        fault=fault,
+        gates=len(answers),
+        caught=caught,
+        low=low,
+        high=high,
+        passed=sum(answer.verdict is Verdict.PASS for answer in answers),
+        others=dict(sorted(others.items())),
+        found_in=tuple(name for name, _ in found_in.most_common()),
+        pairs=median(answer.pairs for answer in answers) if answers else None,
+        sigma=median(sigmas) if sigmas else None,
+        answers=tuple(answers),
+    )
+
+
+def _word(answer: Answer) -> str:
+    return "FAIL elsewhere" if answer.verdict is Verdict.FAIL else str(answer.verdict)
+
+
+def disappointments(tallies: Sequence[Tally]) -> tuple[str, ...]:
+    """Why gates cannot be believed here; empty when they can."""
+    reasons = []
+    for each in tallies:
+        if each.fault.is_nothing and each.caught:
+            reasons.append(f"{each.caught} of {each.gates} gates FAILed with nothing planted")
+        elif (each.fault.is_required or each.fault.is_nothing) and not each.gates:
+            reasons.append(f"{each.fault.title} was never tried: the test ended before")
+        elif each.fault.is_required and not each.is_always_caught:
+            reasons.append(f"{each.fault.title} was caught in {each.caught} of {each.gates} gates, not in all")
+    return tuple(reasons)
+
+
+def smallest_caught(tallies: Sequence[Tally], kind: FaultKind) -> Tally | None:
+    """The smallest fault of `kind` from which on every one was caught in every gate; `None` when there is none."""
+    smallest = None
+    sized = [each for each in tallies if each.fault.kind is kind and not each.fault.is_nothing]
+    for each in sorted(sized, key=lambda each: -each.fault.amount):
+        if each.gates and not each.is_always_caught:
+            break
+        smallest = each if each.gates else smallest
+    return smallest

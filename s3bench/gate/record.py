@@ -1,0 +1,109 @@
+"""The gate's record: everything measured, the rules in force and the conclusion, as versioned JSON.
+
+Owns the format. From a record alone the conclusion can be made again, and has to be the same.
+
+History of the format (`schema_version`):
+1: the first.
+"""
+
+import datetime as dt
+from typing import Any
+
+import msgspec
+
+from s3bench.errors import BadInput
+from s3bench.gate.conclusion import Conclusion, conclude
+from s3bench.gate.evidence import CellEvidence
+from s3bench.gate.exact_metric import EXACT_BY_NAME
+from s3bench.gate.looks import check_looks
+from s3bench.gate.policy import Policy, check_gating
+from s3bench.gate.waiver import Waiver, check_waiver
+from s3bench.results.versioned import decode_versioned
+
+RECORD_VERSION = 1
+
+
+class Program(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One side: the client's label (`cli-crt@2.38.5`), its name and version, and a digest of what was executed."""
+
+    label: str
+    name: str
+    version: str
+    digest: str = ""
+
+
+class GateRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One gate. Times are UTC in ISO 8601; `today` is the day for which waivers were read.
+
+    `is_paired`: the pairs were measured live; otherwise two documents were held against each other. `stopped` says why
+    it ended before it was done. `machine` and `options` are as in a results document. `conclusion` is null until the
+    end.
+    """
+
+    gate_version: int = RECORD_VERSION
+    s3bench: str
+    started_at: str
+    ended_at: str | None = None
+    command_line: tuple[str, ...] = ()
+    machine: dict[str, Any] = {}
+    options: dict[str, Any] = {}
+    is_paired: bool = True
+    policy: Policy
+    baseline: Program
+    candidate: Program
+    same_program: bool = False
+    today: dt.date
+    waivers: tuple[Waiver, ...] = ()
+    warnings: tuple[str, ...] = ()
+    stopped: str = ""
+    cells: tuple[CellEvidence, ...] = ()
+    conclusion: Conclusion | None = None
+
+    def concluded(self) -> "GateRecord":
+        """The same with its conclusion made (anew)."""
+        conclusion = conclude(
+            self.cells,
+            self.policy,
+            waivers=self.waivers,
+            today=self.today,
+            same_program=self.same_program,
+            stopped=self.stopped,
+        )
+        return msgspec.structs.replace(self, conclusion=conclusion)
+
+
+def encode_record(record: GateRecord) -> bytes:
+    """Encode as indented JSON."""
+    return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
+
+
+def parse_record(text: bytes, *, source: str) -> GateRecord:
+    """Parse a record strictly. Raises `BadInput`, with the path of what is wrong, naming `source`."""
+    record = decode_versioned(
+        text,
+        GateRecord,
+        key="gate_version",
+        newest=RECORD_VERSION,
+        source=source,
+        noun="record of a gate",
+        fix="give a file that `s3bench gate -o FILE` wrote",
+    )
+    _check(record, source)
+    return record
+
+
+def _check(record: GateRecord, source: str) -> None:
+    """Check what types cannot say, so that a record changed by hand is refused before it is judged."""
+    policy = record.policy
+    try:
+        check_gating((*policy.metrics, *policy.zones))
+        check_looks(policy.looks)
+    except BadInput as error:
+        raise BadInput(f"{source}: $.policy: {error.what}", error.why, error.fix) from error
+    unknown = [name for name in policy.exact if name not in EXACT_BY_NAME]
+    if unknown:
+        raise BadInput(
+            f"{source}: $.policy.exact: unknown {unknown[0]!r}", fix=f"use any of {', '.join(EXACT_BY_NAME)}"
+        )
+    for number, waiver in enumerate(record.waivers):
+        check_waiver(waiver, f"{source}: $.waivers[{number}]")

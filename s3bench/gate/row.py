@@ -1,0 +1,80 @@
+"""One line of a verdict: a metric of a benchmark, what changed, how sure that is, and what follows."""
+
+from enum import StrEnum
+
+import msgspec
+
+from s3bench.gate.evidence import Role
+from s3bench.gate.exact_metric import CountChange
+
+
+class Verdict(StrEnum):
+    """What is known of one row, or of a gate as a whole.
+
+    FAIL: the change is above d0. PASS: it is below d1. SMALL: both. INCONCLUSIVE: neither could be shown. INVALID, of a
+    whole gate alone: a control or a client failed, so that nothing is known.
+    """
+
+    INVALID = "INVALID"
+    FAIL = "FAIL"
+    INCONCLUSIVE = "INCONCLUSIVE"
+    SMALL = "SMALL"
+    PASS = "PASS"  # noqa: S105 (a verdict)
+
+
+class Kind(StrEnum):
+    """How a row was judged: by its size, over all benchmarks together, by exact counts, or not at all."""
+
+    SIZE = "size"
+    CREEP = "creep"
+    EXACT = "exact"
+    INFORMING = "informing"
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One metric of one benchmark.
+
+    `benchmark` is the benchmark's title, empty for a row over all of them. `baseline` and `candidate` are medians in
+    the metric's unit. `change` is the Hodges-Lehmann estimate of the relative change of the metric (0.05: 5 % more),
+    `low` and `high` its plain 95 % interval. `at_least` and `at_most` bound the worsening (0.05: 5 % worse) at the
+    levels that decide, `d0` and `d1` are the zone they were held against. `p` is of "the worsening is d0 or less", the
+    least of all looks, each divided by its share; `level` is what it had to reach. Of an informing row `p` is two-sided
+    and adjusted by Benjamini and Hochberg. `sigma` is the standard deviation of the pairs' log-ratios. `detectable` is
+    the smallest worsening that would have been FAILed in 95 of 100 gates. `changes` lists the counts that differ.
+    `waived_by` is the reason of a waiver. `is_capped`: there are as many pairs as the gate takes.
+    """
+
+    benchmark: str
+    metric: str
+    kind: Kind
+    role: Role = Role.BENCHMARK
+    verdict: Verdict | None = None
+    reason: str = ""
+    pairs: int = 0
+    baseline: float | None = None
+    candidate: float | None = None
+    change: float | None = None
+    low: float | None = None
+    high: float | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+    d0: float | None = None
+    d1: float | None = None
+    p: float | None = None
+    level: float | None = None
+    sigma: float | None = None
+    detectable: float | None = None
+    changes: tuple[CountChange, ...] = ()
+    waived_by: str = ""
+    is_capped: bool = False
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """What it is about, for people: `total_time of s3.cp.upload FileSize=32MB`."""
+        return f"{self.metric} of {self.benchmark}" if self.benchmark else f"{self.metric} over all benchmarks"
+
+    @property
+    def decides(self) -> bool:
+        """Whether the verdict of the gate depends on this row."""
+        return self.role is Role.BENCHMARK and self.kind is not Kind.INFORMING

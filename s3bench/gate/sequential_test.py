@@ -1,0 +1,206 @@
+"""One test on its way through the looks of a gate: a metric of one benchmark, or of all benchmarks together.
+
+Owns what is shown so far: the worsening is at least this and at most that. Every look adds a pair of bounds, all of
+them hold at once since the looks share the error budget (`looks`), so the narrowest count. Which level a test may use
+is `judgement`'s.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import NormalDist, median
+
+from msgspec.structs import replace
+
+from s3bench.gate.evidence import CellEvidence, Role, Side
+from s3bench.gate.indifference_zone import Limits, Zone
+from s3bench.gate.paired_series import Series, pooled, series_of
+from s3bench.gate.policy import Policy
+from s3bench.gate.row import Kind, Row, Verdict
+from s3bench.stats.diagnostics import drift, outliers, two_modes
+
+POWER = 0.95
+_DOUBTS_FROM = 10
+
+
+@dataclass(slots=True, kw_only=True)
+class Trial:
+    """`at_least` and `at_most` bound the worsening, as log-ratios; infinite until a look could tell.
+
+    A mirrored trial holds the candidate as the baseline: it shows an improvement. `p` is the least p-value of "the
+    worsening is d0 or less" so far, each divided by its look's share, and `level` what Holm's procedure leaves to this
+    test. `series` is what is in view, and `share` the budget's part of the look that brought it there.
+    """
+
+    cells: Sequence[CellEvidence]
+    metric: str
+    kind: Kind
+    zone: Zone
+    is_mirrored: bool = False
+    series: Series = field(init=False)
+    limits: Limits | None = None
+    level: float = math.nan
+    share: float = 1.0
+    p: float = 1.0
+    at_most: float = math.inf
+    looks: list[tuple[Series, float]] = field(default_factory=list)
+
+    @property
+    def is_above(self) -> bool:
+        """Whether the worsening was shown to be more than d0, which is when `at_least` is."""
+        return self.p <= self.level
+
+    @property
+    def at_least(self) -> float:
+        """The largest of the lower bounds, each of its look's share of the level."""
+        bounds = (series.lower_bound(self.level * share) for series, share in self.looks)
+        return max(bounds, default=-math.inf)
+
+    @property
+    def is_below(self) -> bool:
+        """Whether the worsening was shown to be less than d1."""
+        return self.limits is not None and self.at_most < self.limits.d1
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is shown so far."""
+        if self.is_above:
+            return Verdict.SMALL if self.is_below else Verdict.FAIL
+        return Verdict.PASS if self.is_below else Verdict.INCONCLUSIVE
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether further pairs could tell nothing more that matters.
+
+        A FAIL may yet turn out to be SMALL when the estimate is below d1, and a PASS when it is above d0. Of a control
+        either is enough.
+        """
+        if self.limits is None or not self.series.count or not (self.is_above or self.is_below):
+            return False
+        if self.role is not Role.BENCHMARK or (self.is_above and self.is_below):
+            return True
+        estimate = self.series.estimate()
+        return estimate >= self.limits.d1 if self.is_above else estimate <= self.limits.d0
+
+    @property
+    def holds_up(self) -> bool:
+        """Whether more pairs are wanted. Creep asks for them only where it shows: for proof, not for its absence.
+
+        It has to ask, since ten pairs are too few to FAIL on among more than a few tests, and a suite that is slower
+        all over by less than any benchmark's d1 may have decided everything else by then. A mirrored trial has to for
+        the same reason: its counterpart PASSes at once. Once above d0 creep goes on as all do, for it may be SMALL.
+        """
+        if self.kind is Kind.SIZE and not self.is_mirrored:
+            return not self.is_settled
+        shows = self.limits is not None and self.series.count > 0 and self.series.estimate() > self.limits.d0
+        return shows and not self.is_below and not self.is_settled
+
+    @property
+    def role(self) -> Role:
+        """What its cells are for."""
+        return self.cells[0].role
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are to look at."""
+        return min(len(cell.pairs) for cell in self.cells)
+
+    def view(self, pairs_max: int | None = None) -> None:
+        """Take the first `pairs_max` pairs, or everything, into view. The first view fixes the zone in log-ratios."""
+        each = [series_of(cell, self.metric, pairs_max=pairs_max) for cell in self.cells]
+        series = pooled(each) if self.kind is Kind.CREEP else each[0]
+        self.series = series.mirrored() if self.is_mirrored else series
+        if self.limits is None and self.series.baseline:
+            self.limits = self.zone.limits(median(self.series.baseline))
+
+    def look(self, *, share: float, miss: float) -> None:
+        """Let what is in view count, with this share of the budget; `miss` is the level of `at_most`."""
+        self.share = share
+        if self.limits is None:
+            return
+        self.looks.append((self.series, share))
+        self.p = min(self.p, self.series.p_above(self.limits.d0) / share)
+        self.at_most = min(self.at_most, self.series.upper_bound(miss * share))
+
+    def row(self, policy: Policy) -> Row:
+        """What there is to say about it."""
+        series, cell = self.series, self.cells[0]
+        row = Row(
+            benchmark=cell.title if self.kind is Kind.SIZE else "",
+            metric=self.metric,
+            kind=self.kind,
+            role=cell.role,
+            verdict=self.verdict,
+            pairs=series.count,
+            is_capped=self.pairs >= policy.looks.cap,
+        )
+        if self.limits is None or not series.count:
+            missing = [side for side in Side if not cell.runs(side)]
+            return replace(row, reason=f"no figures of the {' and the '.join(missing)}" if missing else "not measured")
+        measured = series.mirrored() if self.is_mirrored else series
+        low, high = measured.interval()
+        row = replace(
+            row,
+            baseline=median(measured.baseline),
+            candidate=median(measured.candidate),
+            change=measured.change(),
+            low=low,
+            high=high,
+            at_least=_relative(self.at_least),
+            at_most=_relative(self.at_most),
+            d0=math.expm1(self.limits.d0),
+            d1=math.expm1(self.limits.d1),
+            p=self.p,
+            level=self.level,
+            sigma=series.sigma,
+            detectable=_detectable(series, self.limits, self.level * self.share),
+            warnings=tuple(_doubts(series)),
+        )
+        return replace(row, reason=self._reason(row, policy))
+
+    def _reason(self, row: Row, policy: Policy) -> str:
+        first, worse = policy.looks.pairs[0], "better" if self.is_mirrored else "worse"
+        if row.verdict is Verdict.INCONCLUSIVE and self.series.count < first:
+            unit = "pairs, and the first look takes" if self.series.is_paired else "runs of each side, and it takes"
+            return f"{self.series.count} {unit} {first}"
+        at_least = "" if row.at_least is None else f"at least {row.at_least:+.1%}"
+        at_most = "" if row.at_most is None else f"at most {row.at_most:+.1%}"
+        match row.verdict:
+            case Verdict.FAIL:
+                return f"{at_least} {worse}, above {row.d0:.1%}"
+            case Verdict.SMALL:
+                return f"{at_least} and {at_most} {worse}: real, and below {row.d1:.1%}"
+            case Verdict.PASS:
+                return f"{at_most} {worse}, below {row.d1:.1%}"
+        known = " and ".join(part for part in (at_least, at_most) if part) or "anything between better and"
+        words = f"{known} {worse}: neither above {row.d0:.1%} nor below {row.d1:.1%} for sure"
+        following = [pairs for pairs in policy.looks.pairs if self.series.is_paired and pairs > self.pairs]
+        return f"{words}; {self.pairs} pairs, and the next look takes {following[0]}" if following else words
+
+
+def _relative(log_ratio: float) -> float | None:
+    return math.expm1(log_ratio) if math.isfinite(log_ratio) else None
+
+
+def _detectable(series: Series, limits: Limits, level: float) -> float | None:
+    """The smallest worsening FAILed with a probability of 95 %: d0 + (z of the level + z of 95 %) * standard error.
+
+    The signed-rank test needs pi/3 times the pairs of the t test on normal noise (Hollander & Wolfe, section 3.11).
+    """
+    error = series.standard_error() * math.sqrt(math.pi / 3)
+    normal = NormalDist()
+    return _relative(limits.d0 + (normal.inv_cdf(1 - level) + normal.inv_cdf(POWER)) * error)
+
+
+def _doubts(series: Series) -> Iterator[str]:
+    values = series.worsenings if series.is_paired else ()
+    if len(values) < _DOUBTS_FROM:
+        return
+    ratios = [math.exp(value) for value in values]
+    if drift(ratios):
+        yield "the change drifts over the run: something on the machine changed meanwhile"
+    if two_modes(ratios):
+        yield "the pairs have two modes: the client or the machine has two ways of running this"
+    strays = outliers(ratios)
+    if strays:
+        yield f"{len(strays.positions)} of {len(values)} pairs lie far outside and were kept"

@@ -1,0 +1,88 @@
+"""Waivers: known regressions that a gate lets pass for a while, each with a ceiling, a reason and an end.
+
+Owns the file's format and which row a waiver covers. Pure: the day arrives as a parameter.
+"""
+
+import datetime as dt
+import re
+
+import msgspec
+
+from s3bench.errors import BadInput
+from s3bench.gate.exact_metric import EXACT_BY_NAME, Difference
+from s3bench.gate.row import Row
+from s3bench.results.decoding import decode
+
+_CEILING = re.compile(r"([0-9]+(?:\.[0-9]+)?)(%?)")
+
+
+class Waiver(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One row that may FAIL.
+
+    `benchmark` and `metric` name the row as the table does, dimensions included; an empty benchmark is the row over all
+    of them. `ceiling` is the largest worsening that is waived: `8%` of an estimate, or for an exact metric a number of
+    how many more (for each name). `link` points at the decision, `expires` is the last day on which it holds.
+    """
+
+    benchmark: str
+    metric: str
+    ceiling: str
+    reason: str
+    link: str
+    expires: dt.date
+
+    def covers(self, row: Row) -> bool:
+        """Whether it is about this row."""
+        return (self.benchmark, self.metric) == (row.benchmark, row.metric)
+
+    def is_expired(self, today: dt.date) -> bool:
+        """Whether its last day is over."""
+        return today > self.expires
+
+    def allows(self, row: Row) -> bool:
+        """Whether what was measured is at most the ceiling."""
+        number, percent = _parse_ceiling(self.ceiling)
+        if percent:
+            return row.change is not None and abs(row.change) * 100 <= number
+        increases = [change.increase for change in row.changes if change.difference is Difference.MORE]
+        return all(increase <= number for increase in increases)
+
+
+class _WaiverFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    waivers: tuple[Waiver, ...]
+
+
+def parse_waivers(text: bytes, *, source: str) -> tuple[Waiver, ...]:
+    """Parse a waiver file strictly. Raises `BadInput` with the path of what is wrong."""
+    try:
+        waivers = decode(text, _WaiverFile).waivers
+    except msgspec.DecodeError as error:
+        raise BadInput(
+            f"{source} is no waiver file", str(error), 'write {"waivers": [{"benchmark": ..., ...}]}'
+        ) from error
+    for number, waiver in enumerate(waivers):
+        check_waiver(waiver, f"{source}: $.waivers[{number}]")
+    return waivers
+
+
+def check_waiver(waiver: Waiver, where: str) -> None:
+    """Check what types cannot say of the waiver at the path `where`. Raises `BadInput`."""
+    for name in ("metric", "reason", "link"):
+        if not getattr(waiver, name).strip():
+            raise BadInput(
+                f"{where}.{name} is empty", fix="a waiver says what it waives, why, and where that was decided"
+            )
+    try:
+        _, percent = _parse_ceiling(waiver.ceiling)
+    except ValueError as error:
+        raise BadInput(f"{where}.ceiling: {error}", fix='write "8%", or "2" for an exact metric') from error
+    if percent == (waiver.metric in EXACT_BY_NAME):
+        right = "a number of how many more, as 2" if percent else "a percentage, as 8%"
+        raise BadInput(f"{where}.ceiling: {waiver.ceiling!r} does not fit {waiver.metric}", fix=f"write {right}")
+
+
+def _parse_ceiling(text: str) -> tuple[float, bool]:
+    found = _CEILING.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is neither a percentage nor a number")
+    return float(found[1]), bool(found[2])

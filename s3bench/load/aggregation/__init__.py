@@ -1,0 +1,1 @@
+"""What the workers recorded, added up: per-second statistics, the phase's result, bottlenecks and objectives."""

@@ -1,0 +1,313 @@
+"""What a phase showed: the figures for the results document, from all that was added up of it.
+
+Owns the figures and the doubts that follow from the sums. How they came together is `account`'s, the sums are
+`window`'s, sums of one kind `total`'s, their way into a results document `outcome`'s. Pure.
+"""
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from s3bench.load.aggregation.bottleneck import (
+    Finding,
+    Signs,
+    Yardsticks,
+    find,
+)
+from s3bench.load.aggregation.littles_law import Flow, contradiction
+from s3bench.load.aggregation.nodes import (
+    START_SKEW_S_MAX,
+    NodeFindings,
+    node_name,
+    stragglers,
+)
+from s3bench.load.aggregation.outage import Outage, outages
+from s3bench.load.aggregation.second import (
+    ALL,
+    NS,
+    Kept,
+    is_operation,
+    seconds,
+)
+from s3bench.load.aggregation.total import Total, latency_of
+from s3bench.load.aggregation.window import (
+    Totals,
+    Window,
+    declared,
+    operations_of,
+)
+from s3bench.load.engine.message import Ended
+from s3bench.load.operation import Fault, Kind
+from s3bench.load.profile.profile import Job, Phase
+from s3bench.results.load import Load
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """The figures of a phase.
+
+    `whole` is all that was done, `parts` each kind of each job where there are several, `nodes` what each node did
+    where there are several. `window_s` is the length of the measured window and `cpu_s` the workers' CPU time within
+    it. `warnings` are doubts; `losses` say what the figures are without; a `refusal` says why they must not be
+    believed, empty where they may.
+    """
+
+    whole: Load
+    parts: tuple[Load, ...]
+    window_s: float
+    cpu_s: float
+    warnings: tuple[str, ...] = ()
+    losses: tuple[str, ...] = ()
+    refusal: str = ""
+    nodes: tuple[NodeFindings, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """All that came in of a phase: the sums over its `window`, its seconds, and how workers `ended`, by worker.
+
+    `lost` says in words what is missing of the nodes that were lost.
+    """
+
+    phase: Phase
+    window: Window
+    kept: tuple[Kept, ...]
+    ended: tuple[Ended, ...]
+    lost: Mapping[int, str]
+
+    def findings(self, known: Yardsticks) -> Findings:
+        """The figures, held against what is known from elsewhere."""
+        window_s = self.window.length_s
+        totals = self.window.joined()
+        whole = operations_of(totals)
+        flow = self._flow(whole)
+        signs = self._signs(whole, flow)
+        one = next(iter(totals)) if len(totals) == 1 else None
+        finding = find(signs, known)
+        stretches = outages(self.kept, _usual_s(totals))
+        without_service_s = self._within(stretches)
+        figures = self._load(whole, signs, kind=one[1] if one else ALL, job=self.phase.jobs[0].name if one else "")
+        return Findings(
+            whole=self._with_phase(figures, flow, finding, known, stretches, without_service_s),
+            parts=() if one else tuple(self._part(*key, totals[key], signs) for key in self._keys(totals)),
+            window_s=window_s,
+            cpu_s=sum(worker.cpu_ns for worker in self.window.workers.values()) / NS,
+            warnings=tuple(filter(None, (finding.warning, *self._doubts(whole, without_service_s)))),
+            losses=tuple(self.lost.values()),
+            nodes=tuple(self._node(node, figures) for node in self._nodes),
+            refusal=contradiction(flow) if window_s > 0 else "nothing was measured: the phase ended in its warm-up",
+        )
+
+    def _flow(self, whole: Total) -> Flow:
+        """What was in flight; of a worker that did not say how it ended, all that it had may be lost."""
+        silent = sum(self.window.workers[worker].in_flight_max for worker in self._silent)
+        return Flow(
+            window_s=self.window.length_s,
+            integral_s=self.window.in_flight_ns / NS,
+            time_s=whole.time_ns / NS,
+            at_start=self.window.at_start,
+            longest_s=whole.longest_ns / NS,
+            open_s=sum(each.open_ns for each in self.ended) / NS + silent * self.window.length_s,
+        )
+
+    @property
+    def _waiting(self) -> int:
+        """Planned operations that nobody had begun at the end."""
+        return sum(each.waiting for each in self.ended)
+
+    def _left(self) -> tuple[int, int]:
+        """Operations in flight at the end, and those of them that ended well afterwards."""
+        return sum(each.unfinished for each in self.ended), sum(each.late for each in self.ended)
+
+    def _signs(self, whole: Total, flow: Flow) -> Signs:
+        measured = [worker for worker in self.window.workers.values() if worker.length_ns]
+        window_s = self.window.length_s or math.inf
+        return Signs(
+            cpu_share=max((worker.cpu_ns / worker.length_ns for worker in measured), default=0.0),
+            wait_share=min((worker.wait_ns / worker.length_ns for worker in measured), default=1.0),
+            ended_per_s=whole.ended / window_s,
+            bytes_per_s=max(whole.bytes_up, whole.bytes_down) / window_s,
+            threads=sum(job.threads for job in self.phase.jobs),
+            in_flight=flow.in_flight,
+            waiting_max=self.window.waiting_max,
+            rate_planned=_rate_planned(self.phase.jobs),
+            latency_p50_s=seconds(whole.service.percentile_ns(50)),
+            window_s=self.window.length_s,
+            run_delay_share=self._run_delay_share(self.window.workers.keys()),
+        )
+
+    def _run_delay_share(self, workers: Collection[int]) -> float | None:
+        """The largest share of the phase in which one of `workers` was ready to run and had no core."""
+        shares = [
+            each.run_delay_ns / each.elapsed_ns
+            for each in self.ended
+            if each.worker in workers and each.run_delay_ns is not None and each.elapsed_ns
+        ]
+        return max(shares, default=None)
+
+    def _load(self, total: Total, signs: Signs, *, kind: str, job: str) -> Load:
+        """What a total says by itself."""
+        window_s = self.window.length_s or math.inf
+        return Load(
+            kind=kind,
+            job=job,
+            operations=total.operations,
+            attempts=total.attempts,
+            failed=total.failed,
+            retried=total.retried,
+            repeated=total.repeated,
+            error_rate=total.error_rate,
+            operations_rate=total.operations / window_s,
+            bytes_up=total.bytes_up,
+            bytes_down=total.bytes_down,
+            latency=latency_of(total.service),
+            first_byte=latency_of(total.first_byte),
+            response=latency_of(total.response) if total.has_responses else None,
+            in_flight=None,
+            in_flight_by_littles_law=total.time_ns / NS / window_s,
+            client_cpu_share=signs.cpu_share,
+            client_run_delay_share=signs.run_delay_share,
+            failures=total.failures,
+            bins=total.service.bins(),
+            first_byte_bins=total.first_byte.bins(),
+            response_bins=total.response_bins,
+        )
+
+    def _part(self, job: int, kind: Kind, total: Total, signs: Signs) -> Load:
+        whole = self.phase.jobs[job]
+        share = sum(each.weight for each in whole.mix if each.kind is kind) / sum(each.weight for each in whole.mix)
+        return msgspec.structs.replace(
+            self._load(total, signs, kind=kind, job=_job_name(self.phase, job, kind)),
+            rate_planned=whole.rate.per_s * share if whole.rate and share else None,
+        )
+
+    def _within(self, stretches: tuple[Outage, ...]) -> float:
+        """How much of these stretches lies in the measured window, in seconds."""
+        since_s = float(self.window.first_second)
+        return sum(each.length_s(since_s=since_s, until_s=since_s + self.window.length_s) for each in stretches)
+
+    def _with_phase(
+        self,
+        load: Load,
+        flow: Flow,
+        finding: Finding,
+        known: Yardsticks,
+        stretches: tuple[Outage, ...],
+        without_service_s: float,
+    ) -> Load:
+        """Add what is known of all kinds together only."""
+        unfinished, late = self._left()
+        marked = tuple(
+            msgspec.structs.replace(
+                each.figures,
+                stalled=each.is_whole and any(stretch.covers(each.figures.second) for stretch in stretches),
+            )
+            for each in self.kept
+        )
+        return msgspec.structs.replace(
+            load,
+            rate_planned=_rate_planned(self.phase.jobs),
+            in_flight=flow.in_flight,
+            pausing=self.window.paused_ns / NS / (self.window.length_s or math.inf),
+            waiting_max=self.window.waiting_max,
+            without_service=without_service_s,
+            unfinished=unfinished + self._waiting,
+            oldest=max((each.oldest_ns for each in self.ended), default=0) / NS,
+            oldest_attempt=max((each.oldest_attempt_ns for each in self.ended), default=0) / NS,
+            late=late,
+            connects=self.window.connects,
+            ceiling=known.ceiling,
+            bottleneck=finding.limit.value,
+            stalls=tuple(each.second for each in marked if each.stalled),
+            seconds=marked,
+        )
+
+    def _keys(self, totals: Totals) -> list[tuple[int, Kind]]:
+        """The kinds of all jobs in the order of the profile, then the requests that uploads consist of."""
+        usual = declared(self.phase)
+        parts = totals.keys() - set(usual)
+        return [*usual, *sorted(parts, key=lambda key: (key[0], list(Kind).index(key[1])))]
+
+    def _doubts(self, whole: Total, without_service_s: float) -> tuple[str, ...]:
+        lost = {worker for node in self.lost for worker in self.window.workers_of(node)}
+        silent = self._silent - lost
+        doubts = []
+        if without_service_s:
+            doubts.append(
+                f"no operation succeeded for {without_service_s:.1f} s of {self.window.length_s:.1f} s, although "
+                "operations were wanted"
+            )
+        if expired := whole.losses.get(Fault.NO_THREAD):
+            doubts.append(
+                f"{expired.count:,} planned operations found no free thread within the time limit and count as failed, "
+                "although no request was sent: add --threads"
+            )
+        if silent:
+            doubts.append(
+                f"{len(silent)} of {len(self.window.workers)} workers did not come to their end: "
+                "what they did is missing"
+            )
+        if self._waiting:
+            doubts.append(
+                f"{self._waiting:,} operations were planned and not begun at the end: no response time has them"
+            )
+        counts = enumerate(self.window.node_operations())
+        slow = stragglers({node: count for node, count in counts if node not in self.lost})
+        if slow:
+            names = ", ".join(node_name(node) for node in sorted(slow))
+            doubts.append(f"far below the median of the {self.window.nodes} nodes: {names}")
+        begun_s = sorted(each.begun_ns / NS for each in self.ended)
+        if self._nodes and begun_s and begun_s[-1] - begun_s[0] > START_SKEW_S_MAX:
+            doubts.append(f"the nodes did not begin together: the last worker {begun_s[-1] - begun_s[0]:.2f} s late")
+        return tuple(doubts)
+
+    @property
+    def _nodes(self) -> range:
+        """The nodes that are told of one by one: none where there is only one."""
+        return range(self.window.nodes if self.window.nodes > 1 else 0)
+
+    @property
+    def _silent(self) -> set[int]:
+        """The workers that did not say how they ended."""
+        return self.window.workers.keys() - {each.worker for each in self.ended}
+
+    def _node(self, node: int, whole: Load) -> NodeFindings:
+        """What one node did, of all kinds together."""
+        workers = [self.window.workers[worker] for worker in self.window.workers_of(node)]
+        signs = Signs(
+            cpu_share=max((each.cpu_ns / each.length_ns for each in workers if each.length_ns), default=0.0),
+            wait_share=1.0,
+            window_s=self.window.length_s,
+            ended_per_s=0.0,
+            bytes_per_s=0.0,
+            threads=0,
+            in_flight=0.0,
+            run_delay_share=self._run_delay_share(self.window.workers_of(node)),
+        )
+        load = self._load(operations_of(self.window.by_node[node]), signs, kind=whole.kind, job=whole.job)
+        return NodeFindings(node=node, load=load, cpu_s=sum(each.cpu_ns for each in workers) / NS)
+
+
+def _usual_s(totals: Totals) -> float:
+    """How long requests usually take: their 90th percentile, or what comes near it where they are few; 0 of none."""
+    requests = Total.joined(total for (_, kind), total in totals.items() if kind is not Kind.MULTIPART).service
+    usual_ns = requests.percentile_ns(90) or requests.percentile_ns(50) or requests.max_ns
+    return usual_ns / NS if requests.count else 0.0
+
+
+def _rate_planned(jobs: tuple[Job, ...]) -> float | None:
+    """The rate of all jobs together; `None` as soon as one is a closed loop."""
+    rates = [job.rate.per_s for job in jobs if job.rate]
+    return sum(rates) if rates and len(rates) == len(jobs) else None
+
+
+def _job_name(phase: Phase, job: int, kind: Kind) -> str:
+    """The job's name, with its place where another one of that name does the same; empty of the only one without."""
+    name = phase.jobs[job].name
+    if len(phase.jobs) == 1:
+        return name
+    whole = kind if is_operation(kind) else Kind.MULTIPART
+    rivals = [each for each in phase.jobs if each.name == name and whole in each.kinds]
+    return name if name and len(rivals) == 1 else f"{name or 'job'} {job + 1}"

@@ -1,0 +1,203 @@
+"""One second of a phase over all workers, as it comes in, and what is kept of it when it is complete.
+
+Owns the joining of one second's tallies. Sums over the measured window are `window`'s, what outages are `outage`'s.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+import msgspec
+
+from s3bench.load.aggregation.live_status import KindStanding
+from s3bench.load.engine.interval_record import Stream, Tally
+from s3bench.load.operation import MIXABLE, Kind
+from s3bench.results.histogram import Bins, Histogram
+from s3bench.results.load import Second
+
+NS = 1_000_000_000
+WHOLE_NS = 990_000_000
+"""A second that a worker closed a little early is whole all the same."""
+
+ALL = "all"
+"""The kind of all kinds together."""
+
+
+def is_operation(kind: Kind) -> bool:
+    """Whether the kind is a whole operation, and not one request of a multipart upload."""
+    return kind in MIXABLE
+
+
+def response_bins(stream: Stream) -> Bins:
+    """The response times: those of the attempts where none differ."""
+    return stream.response if stream.response.indexes else stream.service
+
+
+@dataclass(slots=True)
+class _Kind:
+    """What ended of one kind in a second."""
+
+    operations: int = 0
+    bytes: int = 0
+    failures: int = 0
+    response: Histogram = field(default_factory=Histogram)
+
+
+@dataclass(slots=True, kw_only=True)
+class Moment:
+    """The tallies of one second, added up. `cpu_share` is that of the busiest worker.
+
+    `served`, `failed` and `wanted` have a bit for each tenth of it (`Tally`), set where it is for any worker.
+
+    `by_node` has the operations that ended well on each node, and their bytes, both ways.
+    """
+
+    second: int
+    length_ns: int = 0
+    kinds: dict[Kind, _Kind] = field(default_factory=dict)
+    failures: dict[str, int] = field(default_factory=dict)
+    in_flight_ns: int = 0
+    in_flight_max: int = 0
+    paused_ns: int = 0
+    served: int = 0
+    failed: int = 0
+    wanted: int = 0
+    waiting: int = 0
+    cpu_share: float = 0.0
+    by_node: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
+
+    def add(self, tally: Tally, node: int = 0) -> None:
+        """Add the part of one worker, which is on `node`."""
+        self.length_ns = max(self.length_ns, tally.length_ns)
+        self.in_flight_ns += tally.in_flight_ns
+        self.in_flight_max += tally.in_flight_max
+        self.paused_ns += tally.paused_ns
+        self.served |= tally.served
+        self.failed |= tally.failed
+        self.wanted |= tally.wanted
+        self.waiting += tally.waiting_max
+        self.cpu_share = max(self.cpu_share, tally.cpu_ns / tally.length_ns if tally.length_ns else 0.0)
+        for stream in tally.streams:
+            if is_operation(stream.kind):
+                self._add(stream)
+                self.by_node[node][0] += stream.operations
+                self.by_node[node][1] += stream.bytes_up + stream.bytes_down
+
+    def _add(self, stream: Stream) -> None:
+        known = self.kinds.setdefault(stream.kind, _Kind())
+        known.operations += stream.operations
+        known.bytes += stream.bytes_up + stream.bytes_down
+        known.response.merge(response_bins(stream))
+        for loss in filter(lambda loss: loss.count, stream.losses):  # others only add to the time lost before
+            known.failures += loss.count
+            self.failures[loss.label] = self.failures.get(loss.label, 0) + loss.count
+
+    @property
+    def operations(self) -> int:
+        """How many ended well."""
+        return sum(kind.operations for kind in self.kinds.values())
+
+    @property
+    def bytes(self) -> int:
+        """Their bytes, both ways."""
+        return sum(kind.bytes for kind in self.kinds.values())
+
+    @property
+    def length_s(self) -> float:
+        """How long it was: less than a second at a phase's end."""
+        return self.length_ns / NS
+
+    @property
+    def in_flight(self) -> float:
+        """The mean number of operations in flight."""
+        return self.in_flight_ns / self.length_ns if self.length_ns else 0.0
+
+    @property
+    def pausing(self) -> float:
+        """The mean number of threads that paused after a failed connection."""
+        return self.paused_ns / self.length_ns if self.length_ns else 0.0
+
+    def standings(self) -> tuple[KindStanding, ...]:
+        """What it shows of each kind, for the live view."""
+        return tuple(self._standing(kind) for kind in MIXABLE if kind in self.kinds)
+
+    def _standing(self, kind: Kind) -> KindStanding:
+        known, length_s = self.kinds[kind], self.length_s or 1.0
+        return KindStanding(
+            kind=kind,
+            operations=known.operations,
+            size_bytes=known.bytes,
+            rate=known.operations / length_s,
+            bytes_rate=known.bytes / length_s,
+            p50_s=seconds(known.response.percentile_ns(50)),
+            p99_s=seconds(known.response.percentile_ns(99)),
+            failures=known.failures,
+        )
+
+    def rows(self, declared: Collection[Kind]) -> tuple[tuple[str, Second], ...]:
+        """What it shows of all kinds together, and of each where the phase has several `declared`."""
+        whole = self.kept().figures
+        stalled = not whole.operations and bool(self.wanted or self.failed)
+        name = next(iter(declared)).value if len(declared) == 1 else ALL
+        rows = [(name, msgspec.structs.replace(whole, stalled=stalled))]
+        if len(declared) > 1:
+            rows += [(kind, self._second(kind)) for kind in MIXABLE if kind in self.kinds]
+        return tuple(rows)
+
+    def _second(self, kind: Kind) -> Second:
+        known = self.kinds[kind]
+        response = known.response
+        return Second(
+            second=self.second,
+            operations=max(0, known.operations),
+            failures=known.failures,
+            bytes=max(0, known.bytes),
+            p50=seconds(response.percentile_ns(50)),
+            p99=seconds(response.percentile_ns(99)),
+            max=response.max_ns / NS if response.count else None,
+            in_flight=self.in_flight,
+            pausing=self.pausing,
+            stalled=False,
+        )
+
+    def kept(self) -> "Kept":
+        """What stays of it."""
+        whole = Histogram()
+        for kind in self.kinds.values():
+            whole.join(kind.response)
+        figures = Second(
+            second=self.second,
+            operations=max(0, self.operations),
+            failures=sum(self.failures.values()),
+            bytes=max(0, self.bytes),
+            p50=seconds(whole.percentile_ns(50)),
+            p99=seconds(whole.percentile_ns(99)),
+            max=whole.max_ns / NS if whole.count else None,
+            in_flight=self.in_flight,
+            pausing=self.pausing,
+            stalled=False,
+        )
+        return Kept(
+            figures=figures, length_ns=self.length_ns, served=self.served, failed=self.failed, wanted=self.wanted
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A second that is over: its figures, stalls not marked yet, its true length, and its tenths (`Tally`)."""
+
+    figures: Second
+    length_ns: int
+    served: int
+    failed: int
+    wanted: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is no part of a second only."""
+        return self.length_ns >= WHOLE_NS
+
+
+def seconds(value_ns: float | None) -> float | None:
+    """Nanoseconds as seconds, what is not known left so."""
+    return None if value_ns is None else value_ns / NS

@@ -1,0 +1,199 @@
+"""What a service promises, such as `p99<50ms,errors<0.1%`, and whether a run keeps it.
+
+Owns the notation and the judgement; the search for the highest rate that keeps it is `knee`'s. A run in which the load
+generator gave out is no evidence against the server, and percentiles that the count cannot carry are none for it: such
+a run has to be longer.
+"""
+
+import math
+import re
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import msgspec
+
+from s3bench.errors import BadInput
+from s3bench.load.aggregation.bottleneck import Limit, is_reached
+from s3bench.load.operation import Fault
+from s3bench.results.histogram import samples_needed
+from s3bench.results.load import Latency, Load
+from s3bench.units import render_seconds
+
+ERRORS_IMPLIED = "errors<0.1%"
+"""Joined to a promise that says nothing of errors: a server that refuses all is fast."""
+
+_PERCENTS = {"p25": 25.0, "p50": 50.0, "p75": 75.0, "p90": 90.0, "p99": 99.0, "p99.9": 99.9}
+_FIELDS = {"p99.9": "p999"}
+_FIGURES = (*_PERCENTS, "mean", "max")
+_CLAUSE = re.compile(r"(ttfb\.)?([a-z0-9.]+)\s*<\s*([0-9]*\.?[0-9]+)\s*(us|ms|s|%)", re.ASCII)
+_SCALES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+_EXPECTED_ERRORS_MIN = 3.0  # none seen where three were expected has a chance of 5 % (Hanley and Lippman-Hand, 1983)
+_EXAMPLE = (
+    "write p99<50ms,errors<0.1%; figures are p25, p50, p75, p90, p99, p99.9, mean, max, ttfb.p99 and so on, errors"
+)
+
+
+class Subject(StrEnum):
+    """What a clause speaks of: response times, times to the first byte, or the share of failed operations."""
+
+    RESPONSE = "response"
+    FIRST_BYTE = "first byte"
+    ERRORS = "errors"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clause:
+    """One figure that has to stay below `limit`: seconds, or a share of errors. `figure` is empty for errors."""
+
+    text: str
+    subject: Subject
+    figure: str = ""
+    limit: float
+
+
+class Outcome(StrEnum):
+    """What one run says of a promise."""
+
+    HOLDS = "holds"
+    BROKEN = "broken"
+    UNRESOLVED = "unresolved"
+    NO_EVIDENCE = "no evidence"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """An outcome, the clause that decided it, if one did, and why in words."""
+
+    outcome: Outcome
+    clause: str = ""
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slo:
+    """A promise: all its clauses together."""
+
+    clauses: tuple[Clause, ...]
+
+    def __str__(self) -> str:
+        return ",".join(clause.text for clause in self.clauses)
+
+    def holds(self, load: Load) -> Verdict:
+        """What a run says: response times count from the planned start where there was a plan."""
+        verdicts = [_judge(clause, load) for clause in self.clauses]
+        broken = next((each for each in verdicts if each.outcome is Outcome.BROKEN), None)
+        if broken:
+            excuse = self._excuse(load)
+            words = f"{broken.words}, but {excuse}" if excuse else broken.words
+            return replace(broken, outcome=Outcome.NO_EVIDENCE if excuse else Outcome.BROKEN, words=words)
+        if load.rate_planned is not None and not is_reached(_ended_rate(load), load.rate_planned, _window_s(load)):
+            words = f"{load.rate_planned:,.0f}/s were planned, and only {_ended_rate(load):,.0f}/s ended"
+            return Verdict(outcome=Outcome.NO_EVIDENCE, words=words)
+        unresolved = next((each for each in verdicts if each.outcome is Outcome.UNRESOLVED), None)
+        return unresolved or Verdict(outcome=Outcome.HOLDS, words=f"{self} held")
+
+    def _excuse(self, load: Load) -> str:
+        """Why a broken promise is none of the server's doing; empty when it is."""
+        if load.bottleneck == Limit.CLIENT:
+            return "the load generator itself was the bottleneck"
+        if load.bottleneck == Limit.OTHER_PROGRAMS:
+            return "other programs took the cores from the load generator"
+        if load.bottleneck == Limit.CONNECTIONS:
+            return "there were too few threads for this rate"
+        if load.response is not None and load.waiting_max:
+            served = _served(load)
+            if all(_judge(clause, served).outcome is not Outcome.BROKEN for clause in self.clauses):
+                return "only for operations that waited for a free thread: add --threads"
+        return ""
+
+
+def parse_slo(text: str) -> Slo:
+    """Parse `p99<50ms,ttfb.p99<20ms,errors<0.1%`; raises `BadInput`. Without errors, `errors<0.1%` is added."""
+    clauses = tuple(_parse_clause(part.strip()) for part in text.split(","))
+    if not any(clause.subject is Subject.ERRORS for clause in clauses):
+        clauses = (*clauses, _parse_clause(ERRORS_IMPLIED))
+    return Slo(clauses=clauses)
+
+
+def _parse_clause(text: str) -> Clause:
+    found = _CLAUSE.fullmatch(text)
+    if not found:
+        raise BadInput(f"--slo: {text!r} is no promise", fix=_EXAMPLE)
+    first_byte, figure, number, unit = found.groups()
+    is_errors = figure == "errors" and not first_byte
+    if (not is_errors and figure not in _FIGURES) or is_errors != (unit == "%"):
+        raise BadInput(f"--slo: {text!r} is no promise", "a time needs us, ms or s, a share of errors %", _EXAMPLE)
+    limit = float(number) * (0.01 if is_errors else _SCALES[unit])
+    if limit <= 0 or (is_errors and limit > 1):
+        raise BadInput(
+            f"--slo: {text!r} can never hold" if limit <= 0 else f"--slo: {text!r} always holds", fix=_EXAMPLE
+        )
+    subject = Subject.ERRORS if is_errors else Subject.FIRST_BYTE if first_byte else Subject.RESPONSE
+    return Clause(text=text, subject=subject, figure="" if is_errors else figure, limit=limit)
+
+
+def _served(load: Load) -> Load:
+    """The same as if nothing had waited for a thread, and nothing had failed for want of one."""
+    failed = load.failed - sum(each.count for each in load.failures if each.label == Fault.NO_THREAD)
+    ended = load.operations + failed
+    return msgspec.structs.replace(
+        load, response=None, oldest=load.oldest_attempt, failed=failed, error_rate=failed / ended if ended else 0.0
+    )
+
+
+def _judge(clause: Clause, load: Load) -> Verdict:
+    if clause.subject is Subject.ERRORS:
+        return _judge_errors(clause, load)
+    latency = load.first_byte if clause.subject is Subject.FIRST_BYTE else load.response or load.latency
+    value = _figure(latency, clause.figure)
+    if clause.figure == "max" and clause.subject is Subject.RESPONSE and value is not None:
+        value = max(value, load.oldest or 0.0)  # what was unfinished at the end took so long at least
+    if value is not None:
+        outcome = Outcome.HOLDS if value < clause.limit else Outcome.BROKEN
+        words = f"{_name(clause)} was {render_seconds(value)}"
+        return Verdict(outcome=outcome, clause=clause.text, words=words)
+    lower = [(name, known) for name in _below(clause.figure) if (known := _figure(latency, name)) is not None]
+    for name, known in lower:
+        if known >= clause.limit:  # a higher percentile cannot be less
+            words = f"{name} alone was {render_seconds(known)}"
+            return Verdict(outcome=Outcome.BROKEN, clause=clause.text, words=words)
+    needed = samples_needed(_PERCENTS[clause.figure]) if clause.figure in _PERCENTS else 1
+    words = f"{_name(clause)} needs {needed:,} operations, and {latency.count:,} ended well"
+    return Verdict(outcome=Outcome.UNRESOLVED, clause=clause.text, words=words)
+
+
+def _judge_errors(clause: Clause, load: Load) -> Verdict:
+    ended = load.operations + load.failed
+    words = f"{load.failed:,} of {ended:,} operations failed"
+    if ended and load.error_rate >= clause.limit:
+        return Verdict(outcome=Outcome.BROKEN, clause=clause.text, words=words)
+    if ended * clause.limit < _EXPECTED_ERRORS_MIN:
+        needed = math.ceil(_EXPECTED_ERRORS_MIN / clause.limit)
+        words = f"{clause.text} needs {needed:,} operations, and {ended:,} ended"
+        return Verdict(outcome=Outcome.UNRESOLVED, clause=clause.text, words=words)
+    return Verdict(outcome=Outcome.HOLDS, clause=clause.text, words=words)
+
+
+def _below(figure: str) -> tuple[str, ...]:
+    """The figures that are never above this one."""
+    if figure not in _PERCENTS:
+        return ()
+    return ("min", *(name for name, percent in _PERCENTS.items() if percent < _PERCENTS[figure]))
+
+
+def _figure(latency: Latency, name: str) -> float | None:
+    value: float | None = getattr(latency, _FIELDS.get(name, name))
+    return value
+
+
+def _name(clause: Clause) -> str:
+    return f"ttfb.{clause.figure}" if clause.subject is Subject.FIRST_BYTE else clause.figure
+
+
+def _window_s(load: Load) -> float:
+    return load.operations / load.operations_rate if load.operations_rate else 0.0
+
+
+def _ended_rate(load: Load) -> float:
+    """Operations a second that ended, well or not."""
+    return load.operations_rate / (1 - load.error_rate) if load.error_rate < 1 else math.inf

@@ -1,0 +1,226 @@
+"""One keep-alive connection: made when it is asked for, over TLS where the target wants that, and closed.
+
+Owns the socket: connecting, handshakes, what the kernel shall wake us for, the timeouts, and hearing that the other
+side closed it meanwhile. What goes over it is its heir's (`exchange`).
+"""
+
+import contextlib
+import errno
+import socket
+import ssl
+from enum import IntEnum
+from select import EPOLLIN, EPOLLOUT, EPOLLRDHUP
+
+from s3bench.load.engine.loop import Loop, Route
+from s3bench.load.operation import Fault
+
+RECEIVE_BYTES = 64 * 1024
+"""At least one TLS record (16 KiB), so that no decrypted byte stays behind in OpenSSL, where epoll cannot see it."""
+
+READ_MASK = EPOLLIN | EPOLLRDHUP
+
+BLOCKED = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+"""What a non-blocking socket raises when it has to be waited for."""
+
+FAULTS = {
+    errno.ECONNREFUSED: Fault.REFUSED,
+    errno.ECONNRESET: Fault.RESET,
+    errno.EPIPE: Fault.RESET,
+    errno.ETIMEDOUT: Fault.TIMEOUT,
+    errno.ECONNABORTED: Fault.RESET,
+    errno.EMFILE: Fault.DESCRIPTORS,
+    errno.ENFILE: Fault.DESCRIPTORS,
+    errno.EADDRNOTAVAIL: Fault.PORTS,
+}
+"""What the number of an error of a socket is counted as."""
+
+_SLOW_NS = 500_000_000  # without any event for so long, the kernel shall wake us for every byte again
+
+
+class State(IntEnum):
+    """What a connection waits for."""
+
+    CLOSED = 0
+    CONNECT = 1
+    HANDSHAKE = 2
+    IDLE = 3
+    SEND = 4
+    AWAIT = 5  # the first byte of an answer
+    RECEIVE = 6
+
+
+_IDLE = State.IDLE  # faster to look up
+
+
+class Connection:
+    """A connection to the next address of the loop, as often as it takes."""
+
+    __slots__ = (
+        "_active_ns", "_loop", "_low_water_bytes", "_mask", "_recv", "_send", "_sock", "_state", "route", "started_ns",
+    )  # fmt: skip
+
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+        self._state = State.CLOSED
+        self._sock: socket.socket | None = None
+        self._mask = 0
+        self._low_water_bytes = 1
+        self._active_ns = 0
+        self.started_ns = 0  # of what is on
+        self.route: Route = loop.route()
+
+    # What an heir does.
+
+    def on_route(self) -> None:
+        """Take note of a new `route`."""
+        raise NotImplementedError
+
+    def on_open(self) -> None:
+        """Go on, over a connection that has just been made."""
+        raise NotImplementedError
+
+    def on_surplus(self) -> None:
+        """Take note that more bytes followed the last answer; the connection is closed, or will be."""
+        raise NotImplementedError
+
+    def _break(self, fault: Fault) -> None:
+        """End what is on, which failed, and the connection."""
+        raise NotImplementedError
+
+    # What an heir uses.
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a connection that nothing was heard against."""
+        return self._state is _IDLE
+
+    def close(self) -> None:
+        """Close; what is on is over without another word."""
+        if self._sock is not None:
+            self._loop.watched.pop(self._sock.fileno(), None)
+            if self._state > State.HANDSHAKE and isinstance(self._sock, ssl.SSLSocket):
+                self.route.session = self._sock.session
+            with contextlib.suppress(OSError):
+                self._sock.close()  # which takes it out of the epoll set
+            self._sock = None
+        self._low_water_bytes = 1
+        self._state = State.CLOSED
+
+    def sweep(self, now_ns: int) -> None:
+        """Give up what has made no progress for too long, or takes too long as a whole."""
+        state = self._state
+        if state is State.CLOSED or state is _IDLE:
+            return
+        if self._low_water_bytes > 1 and now_ns - self._active_ns > _SLOW_NS:
+            self._set_low_water(1)
+        early = state is State.CONNECT or state is State.HANDSHAKE
+        idle_ns_max = self._loop.connect_timeout_ns if early else self._loop.idle_timeout_ns
+        if now_ns - self._active_ns > idle_ns_max or now_ns - self.started_ns > self._loop.timeout_ns:
+            self._break(Fault.TIMEOUT)
+
+    def on_event(self, events: int) -> None:  # noqa: ARG002 (an heir looks at them)
+        """Go on, since the socket is ready; errors show in the call that follows."""
+        state = self._state
+        if state is State.CONNECT:
+            self._connected()
+        elif state is State.HANDSHAKE:
+            self._shake_hands()
+        elif state is _IDLE:
+            self._hear_idle()
+
+    def _set_low_water(self, size_bytes: int) -> None:
+        if size_bytes != self._low_water_bytes:
+            assert self._sock is not None
+            self._low_water_bytes = size_bytes
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, size_bytes)
+
+    def _watch_for(self, mask: int) -> None:
+        if mask != self._mask:
+            self._mask = mask
+            assert self._sock is not None
+            self._loop.epoll.modify(self._sock, mask)
+
+    # Connecting.
+
+    def _connect(self) -> None:
+        loop = self._loop
+        self.route = route = loop.route()
+        self.on_route()
+        try:
+            sock = socket.socket(route.family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+        except OSError as error:
+            self._break(FAULTS.get(error.errno or 0, Fault.UNREACHABLE))
+            return
+        self._sock = sock
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if route.local:
+            # BBR, the default of some machines, paces its sending by timers: on loopback that halves what one
+            # connection carries, and there is no congestion to control.
+            with contextlib.suppress(OSError):
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
+        code = sock.connect_ex(route.address)
+        if code not in {0, errno.EINPROGRESS}:
+            self._break(FAULTS.get(code, Fault.UNREACHABLE))
+            return
+        self._state = State.CONNECT
+        self._mask = EPOLLOUT
+        loop.epoll.register(sock, EPOLLOUT)
+        loop.watched[sock.fileno()] = self
+
+    def _connected(self) -> None:
+        sock = self._sock
+        assert sock is not None
+        code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code:
+            self._break(FAULTS.get(code, Fault.UNREACHABLE))
+            return
+        self._loop.connects += 1
+        context = self._loop.context
+        if context is None:
+            self._ready(sock)
+            return
+        try:
+            self._sock = context.wrap_socket(
+                sock, server_hostname=self.route.name, do_handshake_on_connect=False, session=self.route.session
+            )
+        except (OSError, ValueError):
+            self._break(Fault.TLS)
+            return
+        self._state = State.HANDSHAKE
+        self._shake_hands()
+
+    def _shake_hands(self) -> None:
+        sock = self._sock
+        assert isinstance(sock, ssl.SSLSocket)
+        try:
+            sock.do_handshake()
+        except ssl.SSLWantReadError:
+            self._watch_for(EPOLLIN)
+        except ssl.SSLWantWriteError:
+            self._watch_for(EPOLLOUT)
+        except OSError:
+            self._break(Fault.TLS)
+        else:
+            self._ready(sock)
+
+    def _ready(self, sock: socket.socket) -> None:
+        self._recv = sock.recv
+        self._send = sock.send
+        self._state = _IDLE
+        self._active_ns = self._loop.now_ns
+        self._watch_for(READ_MASK)
+        self.on_open()
+
+    def _hear_idle(self) -> None:
+        """Close a connection whose other side did, or which speaks unasked; over TLS it may be a session ticket."""
+        try:
+            data = self._recv(RECEIVE_BYTES)
+        except BLOCKED:
+            return
+        except OSError:
+            data = b""
+        self.close()
+        if data:
+            self.on_surplus()
+        else:
+            self._loop.cut += 1

@@ -1,0 +1,299 @@
+"""One worker's share of a phase, from its first start to its last tally.
+
+Owns the loop's turns: when threads begin, when seconds end, and how a phase ends. What a thread does is `thread`'s,
+what is counted `recorder`'s. Nothing blocks, and every wait is bounded.
+"""
+
+import resource
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.job_state import Seen, Work
+from s3bench.load.engine.loop import Loop, Watched
+from s3bench.load.engine.message import Begin, Ended, Prepare
+from s3bench.load.engine.objects import Objects
+from s3bench.load.engine.operation_mix import seed_of
+from s3bench.load.engine.recorder import Recorder
+from s3bench.load.engine.schedule import share_of
+from s3bench.load.engine.trace import Trace
+from s3bench.load.engine.virtual_user import Thread
+from s3bench.load.profile.profile import Job
+
+LATE_S_MAX = 10.0
+"""How long what is in flight at the end may take to end."""
+
+_DESCRIPTORS_MAX = 1 << 20  # the usual fs.nr_open (proc_sys_fs(5)), ten times what the most threads need
+_SWEEP_NS = 250_000_000
+_SWEEP_NS_MIN = 10_000_000
+
+
+def raise_descriptor_limit() -> None:
+    """Raise this process's soft limit on open files to the hard one."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = _DESCRIPTORS_MAX if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS_MAX)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+
+
+def run_delay_ns(path: Path = Path("/proc/self/schedstat")) -> int | None:
+    """How long this process has been ready to run and had no core; `None` where the kernel does not tell.
+
+    It is the second of three numbers in the file: time on the CPU, time on a run queue, time slices, the times in
+    nanoseconds (https://docs.kernel.org/scheduler/sched-stats.html). A kernel that does not count has zeros there. They
+    are those of the first thread, and a worker has no other.
+    """
+    try:
+        on_cpu_ns, delay_ns, _ = map(int, path.read_bytes().split())
+    except (OSError, ValueError):
+        return None
+    return delay_ns if on_cpu_ns else None
+
+
+class Engine:
+    """Does one phase from `start_ns` of the monotonic clock on. `tell` gets its tallies.
+
+    `contents` gives the objects of a job: those that are read, and those that are written.
+    """
+
+    def __init__(
+        self,
+        prepare: Prepare,
+        begin: Begin,
+        *,
+        start_ns: int,
+        context: ssl.SSLContext | None,
+        contents: Callable[[Job], tuple[Objects, Objects]],
+        seen: Mapping[int, Seen],
+        tell: Callable[[Tally], None],
+        trace: Trace | None = None,
+        run_delay_ns: Callable[[], int | None] = run_delay_ns,
+    ) -> None:
+        self._prepare = prepare
+        self._begin = begin
+        retries = max(prepare.manner.retries, begin.retries_min)
+        self._manner = msgspec.structs.replace(prepare.manner, retries=retries)
+        self._tell = tell
+        self._trace = trace
+        self._run_delay_ns = run_delay_ns
+        self._start_ns = start_ns
+        duration_s = begin.phase.duration_s
+        self._end_ns = None if duration_s is None else start_ns + round(duration_s * 1e9)
+        self._stopped = False
+        self._sweep_ns = min(
+            _SWEEP_NS,
+            max(_SWEEP_NS_MIN, round(min(prepare.manner.patience_s, prepare.manner.connect_timeout_s) * 1e8)),
+        )
+        self._sweep_due_ns = start_ns
+        self._begun_ns: int | None = None
+        self.loop = Loop(prepare.target, prepare.manner, context)
+        self._recorder = Recorder(self.loop, worker=prepare.worker, start_ns=start_ns)
+        self._works = [self._work(index, job, contents(job), seen[index]) for index, job in enumerate(begin.phase.jobs)]
+        self._threads: list[Thread] = []
+
+    def watch(self, descriptor: int, owner: Watched, events: int) -> None:
+        """Have `owner` called when `descriptor` is ready."""
+        self.loop.epoll.register(descriptor, events)
+        self.loop.watched[descriptor] = owner
+
+    def stop(self) -> None:
+        """Start nothing any more."""
+        self._stopped = True
+
+    def run(self) -> Ended:
+        """Do the phase; tallies are told as they come."""
+        if self._trace is not None:
+            self._trace.begin(self._begin.phase.name, self._start_ns)
+        delay_before_ns = self._run_delay_ns()
+        with self.loop:
+            try:
+                self._make_threads()
+                end_ns = self._run_until_end()
+                delay_ns = self._run_delay_ns()
+                unfinished = sum(work.busy for work in self._works)
+                waiting = sum(work.waiting(end_ns) for work in self._works)
+                open_ns = sum(thread.open_ns(end_ns) for thread in self._threads)
+                open_ns += sum(retry.open_ns(end_ns) for work in self._works for retry in work.retries)
+                ages_ns = [thread.ages_ns(end_ns) for thread in self._threads]
+                waits_ns = [work.oldest_ns(end_ns) for work in self._works]
+                oldest_ns = max((0, *waits_ns, *(age for age, _ in ages_ns)))
+                oldest_attempt_ns = max((0, *(age for _, age in ages_ns)))
+                self._finish()
+            finally:
+                for thread in self._threads:
+                    thread.close()
+                if self._trace is not None:
+                    self._trace.flush()
+        return Ended(
+            worker=self._prepare.worker,
+            elapsed_ns=end_ns - self._start_ns,
+            unfinished=unfinished,
+            open_ns=open_ns,
+            late=sum(work.late for work in self._works),
+            written=tuple(work.written for work in self._works),
+            waiting=waiting,
+            begun_ns=0 if self._begun_ns is None else self._begun_ns - self._start_ns,
+            oldest_ns=oldest_ns,
+            oldest_attempt_ns=oldest_attempt_ns,
+            run_delay_ns=None if delay_before_ns is None or delay_ns is None else delay_ns - delay_before_ns,
+        )
+
+    def _work(self, index: int, job: Job, contents: tuple[Objects, Objects], seen: Seen) -> Work:
+        """This worker's part; workers beyond the job's threads have none, and nothing is shared out to them."""
+        prepare, begin = self._prepare, self._begin
+        workers = min(prepare.workers, job.threads)
+        is_idle = prepare.worker >= workers
+        operations = None if job.operations is None else share_of(job.operations, prepare.worker, workers)
+        if is_idle:
+            job, operations = msgspec.structs.replace(job, rate=None), 0
+        return Work(
+            job,
+            index=index,
+            worker=min(prepare.worker, workers - 1),
+            workers=workers,
+            left=operations,
+            first_number=begin.first_numbers[index],
+            seed=seed_of(prepare.seed, begin.turn, index),
+            start_ns=self._start_ns,
+            ramp_s=begin.phase.ramp_s,
+            loop=self.loop,
+            recorder=self._recorder,
+            manner=self._manner,
+            data=prepare.data.of(job.sizes),
+            objects=contents[0],
+            new_objects=contents[1],
+            seen=seen,
+            trace=self._trace,
+        )
+
+    def _make_threads(self) -> None:
+        """Make the threads of all jobs; in closed loop they begin one after the other over the ramp."""
+        worker, workers = self._prepare.worker, self._prepare.workers
+        ramp_ns = self._begin.phase.ramp_s * 1e9
+        for work in self._works:
+            count = share_of(work.job.threads, worker, workers)
+            for index in range(count):
+                thread = Thread(work, len(self._threads))
+                self._threads.append(thread)
+                if work.plan is None:
+                    share = (index * workers + worker) / work.job.threads
+                    thread.start_at(self._start_ns + round(ramp_ns * share))
+                else:
+                    work.idle.append(thread)
+
+    def _run_until_end(self) -> int:
+        """Turn until all is done, time is up or the phase is stopped; gives when that was."""
+        loop = self.loop
+        planned = [work for work in self._works if work.plan is not None]
+        look_ns = 0  # when there is more to look after than events
+        while True:
+            loop.wait(self._next_start_ns(planned, look_ns) if planned else look_ns, precise=bool(planned))
+            if loop.now_ns >= look_ns:
+                if self._is_time_up():
+                    assert self._end_ns is not None
+                    return self._told_until(self._end_ns)
+                look_ns = self._look_after()
+            loop.handle()
+            for work in planned:
+                self._start_planned(work)
+            if self._stopped or (not loop.in_flight and all(work.is_done for work in self._works)):
+                end_ns = loop.clock()
+                loop.wait(0, precise=False)  # brings the integral up to now
+                return self._told_until(max(end_ns, self._start_ns))
+
+    @staticmethod
+    def _next_start_ns(planned: list[Work], until_ns: int) -> int:
+        """When the next planned operation can start, `until_ns` at the latest."""
+        for work in planned:
+            if work.plan is not None and work.idle and (work.pending or work.has_more):
+                until_ns = min(until_ns, work.plan.next_ns)
+        return until_ns
+
+    def _is_time_up(self) -> bool:
+        return self._end_ns is not None and self.loop.now_ns >= self._end_ns
+
+    def _look_after(self) -> int:
+        """End seconds and give up what takes too long, where it is time for that; gives when to look again."""
+        now_ns, recorder = self.loop.now_ns, self._recorder
+        if now_ns >= recorder.slot_due_ns:
+            recorder.mark(now_ns, is_wanted=self._is_wanted)
+        if now_ns >= recorder.due_ns:
+            self._end_seconds(now_ns)
+        if now_ns >= self._sweep_due_ns:
+            self._sweep()
+        look_ns = min(recorder.slot_due_ns, self._sweep_due_ns)  # seconds end with a slot
+        return look_ns if self._end_ns is None else min(look_ns, self._end_ns)
+
+    def _told_until(self, end_ns: int) -> int:
+        """Tell of what is left until `end_ns`, the phase's end, and give that."""
+        recorder = self._recorder
+        for work in self._works:
+            work.expire(end_ns)
+        recorder.mark(end_ns, is_wanted=self._is_wanted)
+        while recorder.due_ns <= end_ns:
+            self._tell(recorder.flush())
+        tally = recorder.end(end_ns, is_wanted=self._is_wanted)
+        if tally is not None:
+            self._tell(tally)
+        return end_ns
+
+    @property
+    def _is_wanted(self) -> bool:
+        """Whether an operation is in flight or due, or a thread pauses after a failed connection."""
+        loop = self.loop
+        return bool(loop.in_flight or loop.pausing) or any(work.is_behind for work in self._works)
+
+    def _end_seconds(self, now_ns: int) -> None:
+        """Tell of the seconds that are over, and look after what is due once a second."""
+        recorder = self._recorder
+        while recorder.due_ns <= now_ns:
+            self._tell(recorder.flush())
+        if self._trace is not None:
+            self._trace.flush()
+        wall_s = time.time()
+        for requests in {route.requests for route in self.loop.routes}:
+            if requests.renew(wall_s):
+                for work in self._works:
+                    work.forget(requests)
+
+    def _start_planned(self, work: Work) -> None:
+        plan = work.plan
+        assert plan is not None
+        plan.tick(self.loop.now_ns)
+        work.expire(self.loop.now_ns)
+        while work.ready and work.idle:
+            work.idle.pop().resume(work.ready.popleft())
+        while plan.waiting > 0 and work.idle and (work.pending or work.has_more):
+            if not work.idle.pop().begin():
+                break
+        self._recorder.waiting_max = max(self._recorder.waiting_max, plan.waiting)
+
+    def _sweep(self) -> None:
+        now_ns = self.loop.now_ns
+        if self._begun_ns is None:  # the first sweep is due at the start
+            self._begun_ns = now_ns
+        self._sweep_due_ns = now_ns + self._sweep_ns
+        for thread in self._threads:
+            thread.sweep(now_ns)
+        if self._trace is not None and self._trace.is_full:
+            self._trace.flush()
+
+    def _finish(self) -> None:
+        """Let what is in flight end, within bounds, and give up the rest."""
+        loop = self.loop
+        for work in self._works:
+            work.stop()
+        for thread in self._threads:
+            thread.stop()
+        until_ns = loop.clock() + round(min(self._prepare.manner.patience_s, LATE_S_MAX) * 1e9)
+        while any(work.busy for work in self._works) and loop.clock() < until_ns:
+            loop.wait(min(until_ns, loop.clock() + self._sweep_ns), precise=False)
+            loop.handle()
+            now_ns = loop.now_ns
+            for thread in self._threads:
+                thread.sweep(now_ns)
+        for thread in self._threads:
+            thread.give_up()

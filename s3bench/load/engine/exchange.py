@@ -1,0 +1,415 @@
+"""Exchanges on a connection, one after the other: a request that goes to the server, and the answer that comes back.
+
+Owns how bytes move, and what counts as a whole and right answer. The connection is made where there is none
+(`connection`). What is asked and what follows from an answer is its heir's (`thread`).
+
+The usual small request costs one send, one recv and a share of an epoll_wait. Large bodies go out of the memory they
+are in; what comes back is discarded by the kernel where nobody looks at it (MSG_TRUNC, tcp(7)), else read into a buffer
+that all connections share.
+"""
+
+import socket
+from select import EPOLLIN, EPOLLOUT
+
+from s3bench.load.engine.connection import (
+    BLOCKED,
+    FAULTS,
+    READ_MASK,
+    RECEIVE_BYTES,
+    Connection,
+    State,
+)
+from s3bench.load.engine.crc import crc32
+from s3bench.load.engine.loop import BUFFER_BYTES, VOID_BYTES, Loop
+from s3bench.load.engine.response import (
+    HEAD_END,
+    HEAD_END_BYTES,
+    Answer,
+    BadAnswer,
+    quick_length,
+)
+from s3bench.load.operation import Fault
+
+OK = b"HTTP/1.1 200 "
+PARTIAL = b"HTTP/1.1 206 "
+
+LOW_WATER_BYTES = 512 * 1024
+"""How much of a large body shall have come before the kernel wakes us (SO_RCVLOWAT, socket(7)): each time costs."""
+
+_ANSWER_START = b"HTTP/1."
+
+_LARGE_BYTES = 256 * 1024  # after such a body the next one will hardly fit into one piece with its head,
+_HEAD_BYTES = 2 * 1024  # so that copying more than the head would be for nothing
+_FAST_BYTES = 64 * 1024  # what one call must have brought for the next to wait for more
+
+_JOINED_BYTES_MAX = 64 * 1024  # a body up to here is sent together with its head: copying is less than a second call
+_PIECES_A_CALL = 64
+
+_IDLE, _SEND, _AWAIT, _RECEIVE = State.IDLE, State.SEND, State.AWAIT, State.RECEIVE  # faster to look up
+
+
+class Exchange(Connection):
+    """A connection, and the exchange that is on.
+
+    An heir fills in what is asked: `head` and `pieces` go out. What must come back: `start` of the head, `size_bytes`
+    and `crc32` of the body where they are known. `quick` answers need nothing of the head but its length; `head_only`
+    ones have no body; of others `wants_text` keeps the beginning. `reads_body` off ends at the head.
+    """
+
+    __slots__ = (
+        "_answer", "_crc", "_fed", "_first_bytes", "_out", "_reused", "_stray", "body_bytes", "crc32", "entered_ns",
+        "first_ns", "head", "head_only", "pieces", "quick", "reads_body", "sent_bytes", "size_bytes", "start",
+        "wants_text",
+    )  # fmt: skip
+
+    def __init__(self, loop: Loop) -> None:
+        super().__init__(loop)
+        self._answer = Answer()
+        self._out: list[memoryview] = []
+        self._first_bytes = RECEIVE_BYTES
+        self._reused = False
+        self._stray: bytes | None = None  # what came before the answer; empty once that was found
+        self._fed = False  # whether `_answer` is in use for this exchange
+        self._crc = 0
+        self.head = b""
+        self.pieces: tuple[memoryview, ...] = ()
+        self.start = OK
+        self.size_bytes: int | None = None
+        self.crc32: int | None = None
+        self.quick = True
+        self.head_only = False
+        self.wants_text = False
+        self.reads_body = True
+        self.entered_ns = 0  # since when the operation that begins is in `loop.in_flight`; 0 where that is settled
+        self.first_ns = 0
+        self.body_bytes = 0  # of the answer
+        self.sent_bytes = 0  # of the request, its head included
+
+    # What an heir does.
+
+    def prepare(self) -> None:
+        """Fill in what is asked, for `route`."""
+        raise NotImplementedError
+
+    def on_answer(self, now_ns: int) -> None:
+        """Go on after a whole and right answer of success, whose last byte came at `now_ns`."""
+        raise NotImplementedError
+
+    def on_refusal(self, status: int, text: bytes, now_ns: int) -> None:
+        """Go on after an answer that tells of an error."""
+        raise NotImplementedError
+
+    def on_fault(self, fault: Fault, now_ns: int) -> None:
+        """Go on after an exchange that failed."""
+        raise NotImplementedError
+
+    # What an heir uses.
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the exchange that is on, or was, is the first on its connection."""
+        return not self._reused
+
+    @property
+    def is_unheard(self) -> bool:
+        """Whether nothing of an answer has come."""
+        return not self._fed
+
+    @property
+    def answer(self) -> Answer:
+        """The answer, where it was not a quick one."""
+        return self._answer
+
+    def exchange(self) -> None:
+        """Begin: connect where that has to be, ask, and call one of the `on_` methods in the end."""
+        loop = self._loop
+        self._fed = False
+        self.body_bytes = self.sent_bytes = self.first_ns = 0
+        is_open = self._state is _IDLE
+        if is_open:
+            self.prepare()
+        self.started_ns = self._active_ns = started_ns = loop.clock()
+        if self.entered_ns:
+            loop.gap_ns += started_ns - self.entered_ns
+            self.entered_ns = 0
+        if is_open:
+            self._request()
+        else:
+            self._reused = False
+            self._connect()
+
+    def close(self) -> None:
+        """Close; an exchange that is on is over without another word."""
+        super().close()
+        self._out = []
+        self._stray = None
+
+    # Sending.
+
+    def on_open(self) -> None:
+        """Ask, over a connection that has just been made."""
+        self.prepare()
+        self._request()
+
+    def _request(self) -> None:
+        """Send the request, or as much of it as the socket takes."""
+        head, pieces = self.head, self.pieces
+        if pieces:
+            if len(pieces) > 1 or len(pieces[0]) > _JOINED_BYTES_MAX:
+                self._out = [memoryview(head), *pieces]
+                self._state = _SEND
+                self._send_on()
+                return
+            head = b"".join((head, pieces[0]))
+        self._state = _AWAIT
+        try:
+            sent = self._send(head)
+        except BLOCKED:
+            sent = 0
+        except OSError as error:
+            self._break(FAULTS.get(error.errno or 0, Fault.RESET))
+            return
+        self.sent_bytes = sent
+        if sent != len(head):
+            self._out = [memoryview(head)[sent:]]
+            self._state = _SEND
+            self._watch_for(READ_MASK | EPOLLOUT)
+
+    def _send_on(self) -> None:
+        """Send on until all is sent or the socket is full."""
+        out = self._out
+        sock = self._sock
+        assert sock is not None
+        together = self._loop.context is None
+        try:
+            while out:
+                sent = sock.sendmsg(out[:_PIECES_A_CALL]) if together else self._send(out[0])
+                self._active_ns = self._loop.now_ns
+                self.sent_bytes += sent
+                while sent and sent >= len(out[0]):
+                    sent -= len(out.pop(0))
+                if sent:
+                    out[0] = out[0][sent:]
+                    if together:  # what a socket does not take whole it will not take again at once
+                        break
+        except BLOCKED:
+            pass
+        except OSError as error:
+            if not self._hear_last_words():
+                self._break(FAULTS.get(error.errno or 0, Fault.RESET))
+            return
+        if out:
+            self._watch_for(READ_MASK | EPOLLOUT)
+        else:
+            self._state = _AWAIT
+            self._watch_for(READ_MASK)
+
+    def _hear_last_words(self) -> bool:
+        """Take the answer of a server that refused the rest of a body and closed; whether there was one."""
+        try:
+            data = self._recv(RECEIVE_BYTES)
+        except OSError:
+            return False
+        if not data:
+            return False
+        self._take(data)
+        return True
+
+    # Receiving.
+
+    def on_event(self, events: int) -> None:
+        """Go on, since the socket is ready; errors show in the call that follows."""
+        state = self._state
+        if state is _AWAIT:
+            try:
+                data = self._recv(self._first_bytes)
+            except BLOCKED:
+                return
+            except OSError as error:
+                self._break(FAULTS.get(error.errno or 0, Fault.RESET))
+                return
+            if self.quick and not self._fed:
+                end = data.find(HEAD_END)
+                if end > 0 and quick_length(data, end, self.start) == len(data) - end - HEAD_END_BYTES:
+                    self._take_quick(data, end + HEAD_END_BYTES)
+                    return
+            self._take(data)
+        elif state is _RECEIVE:
+            self._receive()
+        elif state is _SEND:
+            if events & EPOLLIN or not events & EPOLLOUT:
+                self._take_early()
+            if self._state is _SEND and events & EPOLLOUT:
+                self._send_on()
+        else:
+            super().on_event(events)
+
+    def _take_quick(self, data: bytes, at: int) -> None:
+        """Take a usual answer that came in one piece, its body from `at` on."""
+        self.first_ns = now_ns = self._loop.clock()
+        self.body_bytes = length = len(data) - at
+        self._state = _IDLE
+        self._reused = True
+        if (self.size_bytes is None or self.size_bytes == length) and (
+            self.crc32 is None or self.crc32 == crc32(memoryview(data)[at:], 0)
+        ):
+            if not self._loop.keep_alive:
+                self.close()
+            self.on_answer(now_ns)
+        else:
+            self._fed = True
+            self.close()
+            self.on_fault(Fault.CORRUPT, now_ns)
+
+    def _take_early(self) -> None:
+        """Take what comes before the request is all sent: an answer that refuses it, or the end."""
+        try:
+            data = self._recv(RECEIVE_BYTES)
+        except BLOCKED:
+            return
+        except OSError as error:
+            self._break(FAULTS.get(error.errno or 0, Fault.RESET))
+            return
+        self._take(data)
+
+    def _take(self, data: bytes) -> None:  # noqa: C901 (all that can come, in order)
+        """Take the next bytes of an answer, whatever they are."""
+        self._active_ns = self._loop.now_ns
+        answer = self._answer
+        if not self._fed:
+            if not data:
+                self._break(Fault.CLOSED)
+                return
+            self._fed = True
+            self._crc = 0
+            self.first_ns = self._loop.clock()
+            answer.begin(head_only=self.head_only, wants_text=self.wants_text)
+        if not data:
+            self._loop.cut += 1
+            if answer.close():
+                self._complete()
+            else:
+                self._break(Fault.TRUNCATED if answer.status else Fault.CLOSED)
+            return
+        if self._stray:
+            data = self._stray + data
+        try:
+            pieces = answer.feed(data)
+        except BadAnswer:
+            self._take_stray(data)
+            return
+        if self.crc32 is not None:
+            for piece in pieces:
+                self._crc = crc32(piece, self._crc)
+        if not answer.status:
+            return
+        if self._state is _SEND:
+            self._out = []  # the rest of the request is not wanted, and the connection is of no use any more
+            answer.closing = True
+        self._state = _RECEIVE
+        if answer.ended or (not self.reads_body and answer.status < 300):  # noqa: PLR2004 (success ends there)
+            answer.closing = answer.closing or not answer.ended
+            self._complete()
+
+    def _take_stray(self, data: bytes) -> None:
+        """Take bytes that are no answer.
+
+        On a connection that was used before they may belong to the answer before. They do if the answer to this request
+        follows them, so that is waited for; otherwise they are all the answer that there is.
+        """
+        answer = self._answer
+        if not self._reused or answer.status or self._stray == b"":
+            self._break(Fault.PROTOCOL)
+            return
+        at = data.find(_ANSWER_START)
+        if at >= 0:
+            self.on_surplus()
+            self._stray = b""
+            self.first_ns = self._loop.clock()
+            answer.begin(head_only=self.head_only, wants_text=self.wants_text)
+            self._take(data[at:])
+        elif len(data) <= RECEIVE_BYTES:
+            self._stray = data
+        else:
+            self._break(Fault.PROTOCOL)
+
+    def _receive(self) -> None:
+        """Receive the next bytes of a body, without a look where none is needed; one more is asked for at its end."""
+        answer = self._answer
+        wanted = answer.direct_bytes
+        beyond = answer.direct_beyond
+        sock = self._sock
+        assert sock is not None
+        loop = self._loop
+        try:
+            if not wanted:
+                self._take(self._recv(RECEIVE_BYTES))
+                return
+            if self.crc32 is None and loop.context is None:
+                count = sock.recv_into(loop.void, min(wanted + beyond, VOID_BYTES), socket.MSG_TRUNC)
+            else:
+                count = sock.recv_into(loop.buffer, min(wanted + beyond, BUFFER_BYTES))
+                if self.crc32 is not None:
+                    self._crc = crc32(loop.buffer[: min(count, wanted)], self._crc)
+        except BLOCKED:
+            return
+        except OSError as error:
+            self._break(FAULTS.get(error.errno or 0, Fault.RESET))
+            return
+        if not count:
+            self._take(b"")
+            return
+        self._active_ns = loop.now_ns
+        answer.skip(count)
+        if answer.ended:
+            self._set_low_water(1)
+            self._complete()
+        elif count >= _FAST_BYTES and loop.context is None:
+            self._set_low_water(min(LOW_WATER_BYTES, wanted - count))
+
+    def _complete(self) -> None:
+        """End an exchange whose answer is whole."""
+        answer = self._answer
+        now_ns = self._loop.clock()
+        self.body_bytes = answer.body_bytes
+        is_large = answer.body_bytes >= _LARGE_BYTES and self._loop.context is None
+        self._first_bytes = _HEAD_BYTES if is_large else RECEIVE_BYTES
+        status = answer.status
+        if answer.closing or self._stray is not None or not self._loop.keep_alive:
+            self.close()
+        else:
+            self._state = _IDLE
+            self._reused = True
+            if self._mask != READ_MASK:
+                self._watch_for(READ_MASK)
+        if status >= 300:  # noqa: PLR2004 (success ends there)
+            self.on_refusal(status, answer.text, now_ns)
+        elif answer.surplus:
+            self.on_fault(Fault.SURPLUS, now_ns)
+        elif self._is_right():
+            self.on_answer(now_ns)
+        else:
+            self.close()
+            self.on_fault(Fault.CORRUPT, now_ns)
+
+    def _is_right(self) -> bool:
+        """Whether a success brought what was asked for, as far as is known."""
+        answer = self._answer
+        if self.start is PARTIAL and answer.status != 206:  # noqa: PLR2004 (Partial Content)
+            return False
+        if self.head_only or not self.reads_body:
+            return True
+        if self.size_bytes is not None and answer.body_bytes != self.size_bytes:
+            return False
+        return self.crc32 is None or self._crc == self.crc32
+
+    def _break(self, fault: Fault) -> None:
+        """End an exchange that failed, and its connection."""
+        if self._fed:
+            self.body_bytes = self._answer.body_bytes
+        if self._stray is not None and not self._answer.status:
+            fault = Fault.PROTOCOL
+        if fault is Fault.CLOSED:
+            self._loop.cut += 1
+        self.close()
+        self.on_fault(fault, self._loop.clock())

@@ -1,0 +1,180 @@
+"""What all connections of one worker share: the epoll set, the clock, timers, buffers, and where to connect to.
+
+Owns the waiting. One thread, so nothing is locked. `engine` drives it, `connection` and `exchange` use it.
+"""
+
+import heapq
+import itertools
+import select
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+from s3bench.load.engine.message import Target
+from s3bench.load.engine.request import Requests
+from s3bench.load.profile.profile import Manner
+
+BUFFER_BYTES = 256 * 1024
+"""Body bytes read in one piece where they are looked at: large enough for checksums to run at memory speed."""
+
+VOID_BYTES = 8 * 1024 * 1024
+"""Body bytes discarded in one system call. The kernel never writes there, so no memory stands behind it."""
+
+_EVENTS_A_TURN = 512
+_NO_LIMIT_NS = 1 << 62
+
+
+class Watched(Protocol):
+    """Whoever owns a descriptor in the epoll set."""
+
+    def on_event(self, events: int) -> None:
+        """Go on, since the descriptor is ready for `events` (an epoll mask)."""
+
+
+class Timed(Protocol):
+    """Whoever waits for a time."""
+
+    def on_time(self, ticket: int) -> None:
+        """Go on, since the time given to `Loop.call_at` has come; `ticket` as given there."""
+
+
+@dataclass(slots=True, eq=False)
+class Route:
+    """One address of the target: `requests` are rendered for its host, `name` is what its certificate must be good for.
+
+    `session` is the last TLS session, by which the next handshake is shorter.
+    """
+
+    family: socket.AddressFamily
+    address: tuple[str, int]
+    name: str
+    local: bool
+    requests: Requests
+    session: ssl.SSLSession | None = None
+
+
+class Loop:
+    """The epoll set and what goes with it, for one target; open while the context lasts."""
+
+    __slots__ = (
+        "_events", "_next_route", "_sequence", "buffer", "clock", "connect_timeout_ns", "connects", "context", "cut",
+        "epoll", "flight_ns", "gap_ns", "idle_timeout_ns", "in_flight", "in_flight_max", "keep_alive", "now_ns",
+        "paused_ns", "pausing", "routes", "timeout_ns", "timers", "void", "wait_ns", "watched",
+    )  # fmt: skip
+
+    def __init__(self, target: Target, manner: Manner, context: ssl.SSLContext | None) -> None:
+        self.routes = _routes(target, manner)
+        self._next_route = itertools.cycle(self.routes)
+        self.context = context
+        self.keep_alive = manner.keep_alive
+        self.idle_timeout_ns = round(manner.idle_timeout_s * 1e9)
+        self.timeout_ns = _NO_LIMIT_NS if manner.timeout_s is None else round(manner.timeout_s * 1e9)
+        self.connect_timeout_ns = round(manner.connect_timeout_s * 1e9)
+        self.epoll = select.epoll()
+        self.watched: dict[int, Watched] = {}
+        self.timers: list[tuple[int, int, Timed, int]] = []
+        self._sequence = 0
+        self.buffer = memoryview(bytearray(BUFFER_BYTES))
+        self.void = memoryview(bytearray(VOID_BYTES))
+        self.clock = time.monotonic_ns
+        self.now_ns = self.clock()  # when the current batch of events was known
+        self.wait_ns = 0  # spent with nothing to do
+        self.in_flight = 0  # operations
+        self.in_flight_max = 0
+        self.flight_ns = 0  # the integral of `in_flight` over the time until `now_ns`
+        self.gap_ns = 0  # what is too much in it, since operations begin and end within batches
+        self.pausing = 0  # threads that wait, after a failed connection, before they begin another operation
+        self.paused_ns = 0  # the integral of `pausing` over the time until `now_ns`
+        self._events: list[tuple[int, int]] = []
+        self.connects = 0
+        self.cut = 0  # connections that the other side closed
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.epoll.close()
+
+    def route(self) -> Route:
+        """The next address: all are taken in turn."""
+        return next(self._next_route)
+
+    def wait(self, until_ns: int, *, precise: bool) -> None:
+        """Wait until something is ready, no longer than `until_ns`; `now_ns` is the time afterwards.
+
+        epoll_wait(2) counts in milliseconds, and Python rounds up. With `precise` select(2) waits before it, on the
+        epoll set itself, and counts in microseconds; its descriptors end at 1024, but the set is opened before any
+        connection is.
+        """
+        before_ns = self.clock()
+        if self.timers and self.timers[0][0] < until_ns:
+            until_ns = self.timers[0][0]
+        wait_s = (until_ns - before_ns) / 1e9
+        if wait_s < 0:
+            wait_s = 0.0
+        elif precise:
+            select.select((self.epoll,), (), (), wait_s)
+            wait_s = 0.0
+        self._events = self.epoll.poll(wait_s, _EVENTS_A_TURN)
+        now_ns = self.clock()
+        self.wait_ns += now_ns - before_ns
+        self.flight_ns += self.in_flight * (now_ns - self.now_ns)
+        if self.pausing:
+            self.paused_ns += self.pausing * (now_ns - self.now_ns)
+        self.now_ns = now_ns
+
+    def handle(self) -> None:
+        """Handle what `wait` found to be ready, and the timers that are due."""
+        watched = self.watched
+        for descriptor, mask in self._events:
+            owner = watched.get(descriptor)
+            if owner is not None:
+                owner.on_event(mask)
+        if self.timers and self.timers[0][0] <= self.now_ns:
+            for timed, ticket in self._due():
+                timed.on_time(ticket)
+
+    def enter(self) -> None:
+        """Count an operation as in flight, from `now_ns` on; what it begins later goes into `gap_ns`."""
+        self.in_flight += 1
+        self.in_flight_max = max(self.in_flight_max, self.in_flight)
+
+    def leave(self, ended_ns: int) -> None:
+        """Count an operation as in flight no more, from `ended_ns` on."""
+        self.in_flight -= 1
+        self.gap_ns -= ended_ns - self.now_ns
+
+    def integral_ns(self, until_ns: int) -> int:
+        """The integral of the operations in flight over the time, up to `until_ns`, which lies in the last wait."""
+        return self.flight_ns - self.gap_ns - self.in_flight * (self.now_ns - until_ns)
+
+    def paused_until(self, until_ns: int) -> int:
+        """The integral of the pausing threads over the time, up to `until_ns`, which lies in the last wait."""
+        return self.paused_ns - self.pausing * (self.now_ns - until_ns)
+
+    def call_at(self, due_ns: int, owner: Timed, ticket: int) -> None:
+        """Call `owner.on_time(ticket)` when the clock reaches `due_ns`."""
+        self._sequence += 1
+        heapq.heappush(self.timers, (due_ns, self._sequence, owner, ticket))
+
+    def _due(self) -> Iterator[tuple[Timed, int]]:
+        while self.timers and self.timers[0][0] <= self.now_ns:
+            _, _, owner, ticket = heapq.heappop(self.timers)
+            yield owner, ticket
+
+
+def _routes(target: Target, manner: Manner) -> tuple[Route, ...]:
+    wall_s = time.time()
+    hosts = {host: Requests(target, manner, host, wall_s=wall_s) for host in target.hosts}
+    routes = []
+    for address, host in zip(target.addresses, target.hosts, strict=True):
+        name = host.removeprefix("[").partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+        if target.virtual_hosts:
+            name = f"{target.bucket}.{name}"
+        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        local = address[0].startswith("127.") or address[0] == "::1"
+        routes.append(Route(family, address, name, local, hosts[host]))
+    return tuple(routes)

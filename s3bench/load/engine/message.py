@@ -1,0 +1,130 @@
+"""What the coordinator and its workers say to each other, over the framing of `s3bench.s3.control`.
+
+Owns the messages. Secrets travel here and nowhere else.
+"""
+
+import msgspec
+
+from s3bench.load.engine.interval_record import Tally
+from s3bench.load.profile.profile import DataSet, Manner, Phase
+
+
+class Keys(msgspec.Struct, frozen=True, kw_only=True):
+    """What requests are signed with; anonymous without an access key."""
+
+    access_key: str = ""
+    secret_key: str = ""
+    token: str | None = None
+    region: str = "us-east-1"
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """Where requests go. `addresses` are (IP address, port), looked up already; workers take them in turn.
+
+    `hosts` are the Host fields that belong to them, without the bucket; their names are what a certificate must be good
+    for. With `virtual_hosts` the bucket is part of the host name.
+    """
+
+    addresses: tuple[tuple[str, int], ...]
+    hosts: tuple[str, ...]
+    tls: bool = False
+    tls_verify: bool = True
+    ca_bundle: str | None = None
+    virtual_hosts: bool = False
+    bucket: str
+    keys: Keys = Keys()
+
+
+class Prepare(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Get ready: who this worker is among how many, and all that stays the same over the phases.
+
+    What is drawn follows from `seed`. Attempts are written to the file `trace`.
+    """
+
+    worker: int
+    workers: int
+    target: Target
+    manner: Manner
+    data: DataSet
+    seed: int = 0
+    trace: str | None = None
+
+
+class Begin(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Get ready for the worker's share of a phase.
+
+    `first_numbers` tell for each job the first object number that is free for its new objects; the data set's numbers
+    go from 0 to the job's `objects`. `turn` makes draws differ from phase to phase. Operations are tried again at least
+    `retries_min` times.
+    """
+
+    phase: Phase
+    first_numbers: tuple[int, ...]
+    turn: int = 0
+    retries_min: int = 0
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Do it; second 0 begins at `start_ns` of the machine's monotonic clock."""
+
+    start_ns: int
+
+
+class Stop(msgspec.Struct, frozen=True, tag=True):
+    """Start nothing any more; what is in flight may end."""
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Ready. `pid` is the worker's process."""
+
+    pid: int
+
+
+class Ready(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """All objects of the phase are made: it can start."""
+
+    worker: int
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The phase is over for this worker, after its last tally.
+
+    `begun_ns` after `start_ns` it really began. `elapsed_ns`: from `start_ns` to the last start or the end of
+    `duration_s`. `unfinished` operations were in flight then: `late` of them ended well afterwards, the others were
+    given up. `open_ns` is for how long they had been in flight, added up. `waiting` more were planned and not begun.
+    `oldest_ns` is the age of the oldest of all these, from its plan or its first attempt, `oldest_attempt_ns` that of
+    the oldest attempt.
+    For `run_delay_ns` of the phase the worker was ready to run and had no core; `None` where the kernel does not tell.
+    `written` is for each job how many new objects there are from the worker's first on without gap.
+    """
+
+    worker: int
+    elapsed_ns: int
+    unfinished: int
+    late: int
+    open_ns: int
+    written: tuple[int, ...]
+    waiting: int = 0
+    begun_ns: int = 0
+    oldest_ns: int = 0
+    oldest_attempt_ns: int = 0
+    run_delay_ns: int | None = None
+
+
+class Failed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The worker cannot go on."""
+
+    what: str
+    why: str = ""
+    fix: str = ""
+
+
+class Lost(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """A node is gone in the middle of a phase, with its workers: `why` in words."""
+
+    node: int
+    why: str
+
+
+Order = Prepare | Begin | Start | Stop
+Report = Prepared | Ready | Tally | Ended | Failed

@@ -1,0 +1,246 @@
+"""The objects of a run: key, size and contents follow from the run and an object's number alone.
+
+Owns what is written and what must come back, so that nobody keeps tables of objects. An object is the window of a pool
+(`pool`) that its slot has, and 16 bytes of its own at the end: checksums of the window are calculated once per slot and
+only those of the end per object. Objects that are not ours come from a `keyfile`.
+"""
+
+import binascii
+import functools
+import hashlib
+from collections.abc import Callable, Sequence
+from zlib import crc32 as _crc32  # of the stamp; ISA-L is no faster on 16 bytes
+
+import msgspec
+
+from s3bench.errors import BadInput
+from s3bench.load.engine.key_file import read_key_file
+from s3bench.load.engine.pool import Pool
+from s3bench.load.profile.profile import DataSet, Layout
+from s3bench.load.profile.sizes import SLOTS, Sizes
+from s3bench.s3.signing.sigv4 import canonical_path
+
+STAMP_BYTES = 16
+
+_DIGITS = 8
+_JOINED_BYTES_MAX = 64 * 1024  # smaller bodies are one piece: copying them costs less than a second piece does
+_FIXED_BYTES = 256 * 1024**2  # what all slots of one size hold together, within these limits
+_FIXED_SLOTS_MIN = 4
+_FIXED_SLOTS_MAX = 64
+_PREPARED_BYTES_MAX = 4 * 1024**3  # what is hashed beforehand, smallest first; the rest when it is needed
+_WINDOWS_MAX = 16 * 1024
+_STAMP_BITS = 8 * STAMP_BYTES
+_STAMP_MASK = (1 << _STAMP_BITS) - 1
+_GOLDEN = 0x9E3779B97F4A7C15  # 2**64 by the golden ratio: its multiples never come near each other (Knuth, TAOCP 6.4)
+
+_SHUFFLED = tuple(sorted(range(SLOTS), key=lambda slot: hashlib.sha256(bytes((slot,))).digest()))
+
+
+def slot_of(number: int) -> int:
+    """The slot of an object, below `SLOTS`: in each 256 numbers from a multiple of 256 on, every slot occurs once.
+
+    So weights of sizes are kept exactly, not only on the average, and yet no pattern repeats: each 256 are shuffled
+    by another rotation and inversion of bits.
+    """
+    block = (number >> 8) * _GOLDEN >> 40
+    return _SHUFFLED[(number + block) & 255] ^ (block >> 8 & 255)
+
+
+class _Window:
+    """A range of a slot's objects, without what it has of the stamp: its checksums, calculated once.
+
+    `own` is where in the stamp its last bytes are. `part` gives the window of a part of a whole object. `joined` is the
+    prefix of a small one where it was prepared.
+    """
+
+    __slots__ = ("_crc32", "_pool", "_prefix_bytes", "_sha256", "_start", "joined", "own", "part", "size_bytes")
+
+    def __init__(
+        self, pool: Pool, offset: int, size_bytes: int, start: int, end: int, part: Callable[[int, int], "_Window"]
+    ) -> None:
+        plain_bytes = max(0, size_bytes - STAMP_BYTES)
+        self.size_bytes = end - start
+        self.own = slice(max(0, start - plain_bytes), max(0, end - plain_bytes))
+        self.part = part
+        self._pool = pool
+        self._start = offset + start
+        self._prefix_bytes = max(0, min(end, plain_bytes) - start)
+        self._crc32: int | None = None
+        self._sha256: hashlib._Hash | None = None
+        self.joined: bytes | None = None
+
+    def pieces(self) -> tuple[memoryview, ...]:
+        """The prefix, not copied."""
+        return self._pool.pieces(self._start, self._start + self._prefix_bytes)
+
+    def prepare(self, *, signs_payload: bool) -> None:
+        """Calculate what a whole object needs: the SHA-256 where it is signed."""
+        self.crc32()
+        if self.size_bytes <= _JOINED_BYTES_MAX:
+            self.joined = b"".join(self.pieces())
+        if signs_payload:
+            self.sha256()
+
+    def sha256(self) -> "hashlib._Hash":
+        """The state after the prefix, to be copied."""
+        if self._sha256 is None:
+            self._sha256 = hashlib.sha256()
+            for piece in self.pieces():
+                self._sha256.update(piece)
+        return self._sha256
+
+    def crc32(self) -> int:
+        """The CRC-32 of the prefix."""
+        if self._crc32 is None:
+            self._crc32 = self._pool.crc32(self._start, self._start + self._prefix_bytes)
+        return self._crc32
+
+
+class Body(msgspec.Struct, frozen=True, gc=False):
+    """Contents of one object, or of a part of it: a window of the pool, and the last bytes, which no other has."""
+
+    _window: _Window
+    _own: bytes
+
+    @property
+    def size_bytes(self) -> int:
+        """How long it is."""
+        return self._window.size_bytes
+
+    @property
+    def pieces(self) -> tuple[memoryview, ...]:
+        """All of it, in order: one piece of small ones, views without copies of large ones; no empty piece."""
+        window = self._window
+        if window.size_bytes > _JOINED_BYTES_MAX:
+            return (*window.pieces(), memoryview(self._own)) if self._own else window.pieces()
+        prefix = b"".join(window.pieces()) if window.joined is None else window.joined
+        return (memoryview(prefix + self._own),) if window.size_bytes else ()
+
+    def sha256(self) -> str:
+        """The SHA-256 in hexadecimal digits, as x-amz-content-sha256 has it."""
+        state = self._window.sha256().copy()
+        state.update(self._own)
+        return state.hexdigest()
+
+    def crc32(self) -> int:
+        """The CRC-32."""
+        return _crc32(self._own, self._window.crc32())
+
+    def base64_crc32(self) -> str:
+        """The CRC-32 as x-amz-checksum-crc32 has it."""
+        return binascii.b2a_base64(self.crc32().to_bytes(4, "big"), newline=False).decode("ascii")
+
+    def part(self, start: int, end: int) -> "Body":
+        """The range from `start` to before `end`, or to the end, of a whole object, such as a part of an upload."""
+        window = self._window.part(start, min(end, self._window.size_bytes))
+        return Body(window, self._own[window.own])
+
+    def crc32_of(self, start: int, end: int) -> int:
+        """The CRC-32 of the range from `start` to before `end` of a whole object; cheap when asked again."""
+        window = self._window.part(start, min(end, self._window.size_bytes))
+        return _crc32(self._own[window.own], window.crc32())
+
+
+class Objects:
+    """All objects of one data set, of certain sizes.
+
+    Making it prepares contents and checksums, which may take a second: SHA-256 only where `signs_payload`. Raises
+    `BadInput` for a key file that cannot be read.
+    """
+
+    def __init__(self, data: DataSet, sizes: Sizes, *, bucket: str, workers: int, signs_payload: bool) -> None:
+        self._bucket = bucket
+        self._workers = workers
+        self._in_directories = data.layout is Layout.WORKER
+        self._root = data.root
+        self._encoded_root = canonical_path("/" + data.root)
+        self._listed = read_key_file(data.key_file) if data.key_file is not None else None
+        self._paths = tuple(canonical_path("/" + listed.key) for listed in self._listed or ())
+        self._slots = _sizes_of_slots(sizes)
+        self._mask = len(self._slots) - 1
+        seed = f"{data.run}\n{data.root}"
+        digest = hashlib.sha256(seed.encode()).digest()
+        self._multiplier = int.from_bytes(digest[:STAMP_BYTES], "big") | 1
+        self._increment = int.from_bytes(digest[STAMP_BYTES:], "big")
+        if data.payload.compressible < 1:
+            raise BadInput(
+                f"the payload is to be compressible by {data.payload.compressible:g}",
+                "that is the factor by which it shrinks",
+                "write 1, for what does not shrink, or more",
+            )
+        total_bytes = sum(self._slots) if self._listed is None else 0
+        self._pool = Pool(seed, data.payload, count=len(self._slots), total_bytes=total_bytes)
+        self._part = functools.lru_cache(maxsize=_WINDOWS_MAX)(self._window)
+        self._whole = tuple(self._window(slot, 0, size_bytes) for slot, size_bytes in enumerate(self._slots))
+        if self._listed is None:
+            self._prepare(signs_payload=signs_payload)
+
+    def key(self, number: int) -> str:
+        """The whole key of an object."""
+        if self._listed is not None:
+            return self._listed[number].key
+        if self._in_directories:
+            return f"{self._root}w{number % self._workers}/{str(number).zfill(_DIGITS)}"
+        return f"{self._root}{str(number).zfill(_DIGITS)}"
+
+    def path(self, number: int) -> str:
+        """The key as a path, canonical as SigV4 wants it, with a leading slash and without the bucket."""
+        if self._listed is not None:
+            return self._paths[number]
+        if self._in_directories:
+            return f"{self._encoded_root}w{number % self._workers}/{str(number).zfill(_DIGITS)}"
+        return f"{self._encoded_root}{str(number).zfill(_DIGITS)}"
+
+    def copy_source(self, number: int) -> str:
+        """The object as x-amz-copy-source names it: bucket and key, encoded."""
+        return f"{self._bucket}{self.path(number)}"
+
+    def size_bytes(self, number: int) -> int:
+        """The size of an object of ours."""
+        assert self._listed is None, "the sizes of others' objects are expected ones"
+        return self._slots[slot_of(number) & self._mask]
+
+    def body(self, number: int) -> Body:
+        """The contents of an object of ours."""
+        assert self._listed is None, "the contents of others' objects are unknown"
+        window = self._whole[slot_of(number) & self._mask]
+        return Body(window, self._stamp(number)[window.own])
+
+    def expected(self, number: int) -> tuple[int | None, int | None]:
+        """Size and CRC-32 of an object; of others' what their key file tells, `None` where it does not."""
+        if self._listed is not None:
+            return self._listed[number].size_bytes, self._listed[number].crc32
+        window = self._whole[slot_of(number) & self._mask]
+        return window.size_bytes, _crc32(self._stamp(number)[window.own], window.crc32())
+
+    @property
+    def listed(self) -> int | None:
+        """How many objects the key file names; `None` where objects are ours."""
+        return None if self._listed is None else len(self._listed)
+
+    def _stamp(self, number: int) -> bytes:
+        """The bytes that no other object has: an odd factor modulo a power of two is a bijection."""
+        return (number * self._multiplier + self._increment & _STAMP_MASK).to_bytes(STAMP_BYTES, "big")
+
+    def _window(self, slot: int, start: int, end: int) -> _Window:
+        assert 0 <= start <= end, (start, end)
+        part = functools.partial(self._part, slot)
+        return _Window(self._pool, self._pool.offset(slot), self._slots[slot], start, end, part)
+
+    def _prepare(self, *, signs_payload: bool) -> None:
+        """Calculate all that is needed of whole objects, smallest first, within bounds."""
+        prepared_bytes = 0
+        for window in sorted(self._whole, key=lambda window: window.size_bytes):
+            prepared_bytes += window.size_bytes
+            if prepared_bytes > _PREPARED_BYTES_MAX:
+                break
+            window.prepare(signs_payload=signs_payload)
+
+
+def _sizes_of_slots(sizes: Sizes) -> Sequence[int]:
+    """The size of each slot; a power of two of them, at most `SLOTS`."""
+    if len(sizes.slots) != 1:
+        assert len(sizes.slots) == SLOTS, len(sizes.slots)
+        return sizes.slots
+    count = min(max(_FIXED_BYTES // max(sizes.slots[0], 1), _FIXED_SLOTS_MIN), _FIXED_SLOTS_MAX)
+    return sizes.slots * (1 << count.bit_length() - 1)

@@ -1,0 +1,221 @@
+"""What a worker counts: latencies, bytes and losses of every kind of every job, a tally of them each second.
+
+Owns the counting. In the hot path a latency is one integer appended to an array; once a second numpy puts them into
+bins. Seconds in which nothing ended give tallies too, so that stalls show.
+"""
+
+import time
+from array import array
+from collections.abc import Callable
+
+import numpy as np
+
+from s3bench.load.engine.interval_record import Loss, Stream, Tally
+from s3bench.load.engine.loop import Loop
+from s3bench.load.operation import Kind
+from s3bench.results.histogram import Bins, Histogram
+
+SECOND_NS = 1_000_000_000
+SLOT_NS = 100_000_000
+"""Successes and failures are looked for once in this time, and not with each answer: the hot path pays nothing."""
+
+_SLOTS = SECOND_NS // SLOT_NS
+_SECOND_OF_SLOTS = (1 << _SLOTS) - 1
+_UPWARDS = frozenset({Kind.PUT, Kind.MULTIPART_PART})
+_DOWNWARDS = frozenset({Kind.GET, Kind.RANGE, Kind.LIST})
+
+
+class Lane:
+    """What a job did of one kind in the current second.
+
+    A latency in `quick` is service time, time to the first byte and response time in one, as it is where an answer
+    comes in one piece to the first attempt of a closed loop. Others go to `service`, `first_byte` and `response`.
+    """
+
+    __slots__ = (
+        "_losses", "_withdrawn", "bytes_down", "bytes_up", "failed", "first_byte", "job", "kind", "quick", "repeated",
+        "response", "service",
+    )  # fmt: skip
+
+    def __init__(self, job: int, kind: Kind) -> None:
+        self.job = job
+        self.kind = kind
+        self.quick = array("q")
+        self.service = array("q")
+        self.first_byte = array("q")
+        self.response = array("q")
+        self.bytes_up = 0
+        self.bytes_down = 0
+        self.repeated = 0
+        self.failed = 0  # attempts
+        self._withdrawn = 0
+        self._losses: dict[str, list[int]] = {}
+
+    @property
+    def succeeded(self) -> int:
+        """How many requests ended well."""
+        return len(self.quick) + len(self.service)
+
+    def lose(self, label: str, *, retried: bool, lost_ns: int, body_bytes: int, count: int = 1) -> None:
+        """Count an attempt that failed, or several together."""
+        counts = self._counts(label)
+        self.failed += count
+        counts[0] += count
+        counts[1] += retried * count
+        counts[2] += lost_ns
+        counts[3] += body_bytes
+
+    def lose_time(self, label: str, lost_ns: int) -> None:
+        """Add what an attempt that failed before has cost besides: the wait until the next one."""
+        self._counts(label)[2] += lost_ns
+
+    def pause(self, label: str, paused_ns: int) -> None:
+        """Add how long a thread waited after an attempt that failed before it began another operation."""
+        self._counts(label)[4] += paused_ns
+
+    def withdraw(self, label: str, body_bytes: int) -> None:
+        """Count an operation as failed that was counted as a success; its latencies stay."""
+        self._withdrawn += 1
+        if self.kind in _UPWARDS:
+            self.bytes_up -= body_bytes
+        elif self.kind in _DOWNWARDS:
+            self.bytes_down -= body_bytes
+        self.lose(label, retried=False, lost_ns=0, body_bytes=body_bytes)
+
+    def _counts(self, label: str) -> list[int]:
+        return self._losses.setdefault(label, [0, 0, 0, 0, 0])
+
+    def take(self) -> Stream | None:
+        """What was counted, which is forgotten by that; `None` where it is nothing."""
+        operations = self.succeeded - self._withdrawn
+        if not self.succeeded and not self._losses:
+            return None
+        quick, apart = np.array(self.quick, np.int64), bool(len(self.service))
+        service = _bins(quick, self.service)
+        stream = Stream(
+            job=self.job,
+            kind=self.kind,
+            operations=operations,
+            repeated=self.repeated,
+            bytes_up=self.bytes_up,
+            bytes_down=self.bytes_down,
+            service=service,
+            first_byte=_bins(quick, self.first_byte) if apart else service,
+            response=_bins(quick, self.response) if apart else service,
+            losses=tuple(Loss(label, *counts) for label, counts in self._losses.items()),
+        )
+        # Emptied in place: those who append hold on to the arrays.
+        for samples in (self.quick, self.service, self.first_byte, self.response):
+            del samples[:]
+        self.bytes_up = self.bytes_down = self.repeated = self.failed = self._withdrawn = 0
+        self._losses = {}
+        return stream
+
+
+def _bins(quick: "np.ndarray[tuple[int], np.dtype[np.int64]]", samples: "array[int]") -> Bins:
+    histogram = Histogram()
+    histogram.add(quick)
+    histogram.add(np.array(samples, np.int64))  # a copy: an array that somebody looks into cannot be emptied
+    return histogram.bins()
+
+
+class Recorder:
+    """The lanes of one phase, and its seconds: number k begins at `start_ns` + k seconds.
+
+    `cpu_ns` is the clock of the CPU time that is told.
+    """
+
+    def __init__(
+        self, loop: Loop, *, worker: int, start_ns: int, cpu_ns: Callable[[], int] = time.process_time_ns
+    ) -> None:
+        self._loop = loop
+        self._worker = worker
+        self._cpu_clock = cpu_ns
+        self._lanes: dict[tuple[int, Kind], Lane] = {}
+        self._second = 0
+        self._begun_ns = start_ns
+        self.due_ns = start_ns + SECOND_NS
+        self.slot_due_ns = start_ns + SLOT_NS
+        self._seen = (0, 0)
+        self._served = self._failed = self._wanted = 0  # bit 0 is the first slot of the current second
+        self.waiting_max = 0
+        self._begin(start_ns)
+
+    def lane(self, job: int, kind: Kind) -> Lane:
+        """Where to count what `job` does of `kind`."""
+        lane = self._lanes.get((job, kind))
+        if lane is None:
+            lane = self._lanes[job, kind] = Lane(job, kind)
+        return lane
+
+    def mark(self, now_ns: int, *, is_wanted: bool) -> None:
+        """Note what happened in the slots that have ended. If several have, the worker did not run in time."""
+        has_run = now_ns - self.slot_due_ns < SLOT_NS
+        while self.slot_due_ns <= now_ns:
+            self._mark(is_wanted=is_wanted and has_run)
+            self.slot_due_ns += SLOT_NS
+
+    def flush(self) -> Tally:
+        """The tally of the second that ended at `due_ns`, and begin the next."""
+        self.mark(self.due_ns, is_wanted=False)
+        tally = self._tally(self.due_ns)
+        self._second += 1
+        self.due_ns += SECOND_NS
+        return tally
+
+    def end(self, end_ns: int, *, is_wanted: bool = False) -> Tally | None:
+        """The tally of the rest until `end_ns`, its last slot included; `None` where there is no rest."""
+        if end_ns <= self._begun_ns:
+            return None
+        self.mark(end_ns, is_wanted=is_wanted)
+        if end_ns > self.slot_due_ns - SLOT_NS:
+            self._mark(is_wanted=is_wanted)
+        return self._tally(end_ns)
+
+    def _mark(self, *, is_wanted: bool) -> None:
+        bit = 1 << (self.slot_due_ns - self._begun_ns) // SLOT_NS - 1
+        lanes = self._lanes.values()
+        seen = sum(lane.succeeded for lane in lanes), sum(lane.failed for lane in lanes)
+        self._served |= bit * (seen[0] > self._seen[0])
+        self._failed |= bit * (seen[1] > self._seen[1])
+        self._wanted |= bit * is_wanted
+        self._seen = seen
+
+    def _tally(self, end_ns: int) -> Tally:
+        loop = self._loop
+        streams = tuple(filter(None, (lane.take() for lane in self._lanes.values())))
+        tally = Tally(
+            worker=self._worker,
+            second=self._second,
+            length_ns=end_ns - self._begun_ns,
+            streams=streams,
+            in_flight_ns=loop.integral_ns(end_ns) - self._integral_ns,
+            in_flight_max=max(loop.in_flight_max, loop.in_flight),
+            waiting_max=self.waiting_max,
+            cpu_ns=self._cpu_clock() - self._cpu_ns,
+            wait_ns=loop.wait_ns - self._wait_ns,
+            connects=loop.connects - self._connects,
+            cut=loop.cut - self._cut,
+            paused_ns=loop.paused_until(end_ns) - self._paused_ns,
+            served=self._served & _SECOND_OF_SLOTS,
+            failed=self._failed & _SECOND_OF_SLOTS,
+            wanted=self._wanted & _SECOND_OF_SLOTS,
+        )
+        self._seen = (0, 0)
+        self._served >>= _SLOTS
+        self._failed >>= _SLOTS
+        self._wanted >>= _SLOTS
+        self._begin(end_ns)
+        return tally
+
+    def _begin(self, begun_ns: int) -> None:
+        loop = self._loop
+        self._begun_ns = begun_ns
+        self._integral_ns = loop.integral_ns(begun_ns)
+        self._cpu_ns = self._cpu_clock()
+        self._wait_ns = loop.wait_ns
+        self._connects = loop.connects
+        self._cut = loop.cut
+        self._paused_ns = loop.paused_until(begun_ns)
+        loop.in_flight_max = loop.in_flight
+        self.waiting_max = 0

@@ -1,0 +1,68 @@
+"""When operations of an open loop are to start, and how totals are shared out among workers.
+
+Owns the planned times: they follow from the rate and a seed alone, so that no answer, however late, moves them. What
+starts then is `draws`', how late it really started is `engine`'s.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from s3bench.load.profile.profile import Arrivals
+
+_BATCH = 1024
+_NS_PER_S = 1e9
+_NEVER_NS = 2.0**62  # 146 years: larger times would overflow 64 bits
+
+
+def planned_batches(
+    rate_per_s: float, arrivals: Arrivals, *, seed: int, worker: int = 0, workers: int = 1, ramp_s: float = 0.0
+) -> Iterator[list[int]]:
+    """Yield one worker's planned starts without end, in nanoseconds since the phase's start, ascending, in batches.
+
+    `rate_per_s` is that of all workers together. Of a constant rate each takes every `workers`-th start; of Poisson
+    arrivals each has its own with a `workers`-th of the rate, and together they are Poisson arrivals again (Kingman,
+    Poisson Processes, 2.2). Over `ramp_s` the rate rises linearly from nothing. Starts after 146 years are moved there.
+    """
+    assert rate_per_s > 0, rate_per_s
+    assert 0 <= worker < workers, (worker, workers)
+    for counts in _counts(arrivals, seed, worker, workers):
+        with np.errstate(over="ignore"):  # what overflows lies beyond all clocks
+            starts_ns = np.minimum(_time_of(counts, rate_per_s, ramp_s) * _NS_PER_S, _NEVER_NS)
+        yield starts_ns.astype(np.int64).tolist()
+
+
+def share_of(total: int, index: int, count: int) -> int:
+    """The share of `total` that number `index` of `count` gets: as even as possible, and all add up to `total`."""
+    return total // count + (index < total % count)
+
+
+def _counts(arrivals: Arrivals, seed: int, worker: int, workers: int) -> Iterator[npt.NDArray[np.float64]]:
+    """Yield, for this worker's starts, how many starts of all workers are expected before each, batch by batch."""
+    if arrivals is Arrivals.CONSTANT:
+        steps = np.arange(_BATCH, dtype=np.float64) * workers
+        first = worker
+        while True:
+            yield first + steps
+            first += _BATCH * workers
+    generator = np.random.Generator(np.random.Philox(np.random.SeedSequence((seed, worker))))
+    before = 0.0
+    while True:
+        counts = before + np.cumsum(generator.exponential(workers, _BATCH))
+        yield counts
+        before = float(counts[-1])
+
+
+def _time_of(counts: npt.NDArray[np.float64], rate_per_s: float, ramp_s: float) -> npt.NDArray[np.float64]:
+    """Give the seconds after which as many starts are expected: the inverse of the integral of the rate.
+
+    Within the ramp the rate is `rate_per_s * t / ramp_s` and its integral `rate_per_s * t**2 / (2 * ramp_s)`; half of
+    what the full rate would have started is missing afterwards.
+    """
+    evenly = counts / rate_per_s
+    if not ramp_s:
+        return evenly
+    ramped = np.sqrt(2 * ramp_s * np.minimum(evenly, ramp_s / 2))
+    times: npt.NDArray[np.float64] = ramped + np.maximum(evenly - ramp_s / 2, 0)
+    return times

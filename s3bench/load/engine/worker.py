@@ -1,0 +1,189 @@
+"""A worker's process: obeys the coordinator, and ends when that does.
+
+Owns the life of the process, and what stays from phase to phase: the objects, and which of them were read. A phase is
+`engine`'s. Started by `crew.Crew` with the number of its control descriptor.
+"""
+
+import contextlib
+import gc
+import os
+import select
+import socket
+import ssl
+import sys
+
+import msgspec
+
+from s3bench.errors import S3BenchError
+from s3bench.load.engine.channel import Channel, ChannelClosed
+from s3bench.load.engine.engine import Engine, raise_descriptor_limit
+from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.job_state import Seen
+from s3bench.load.engine.message import (
+    Begin,
+    Failed,
+    Order,
+    Prepare,
+    Prepared,
+    Ready,
+    Start,
+    Stop,
+)
+from s3bench.load.engine.objects import Objects
+from s3bench.load.engine.tls import client_context
+from s3bench.load.engine.trace import Trace
+from s3bench.load.profile.profile import Job
+from s3bench.load.profile.sizes import Sizes
+
+_TURN_S = 1.0
+_TALK_S = 60.0
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """What the process is told on its command line, as JSON."""
+
+    control: int
+
+
+class Contents:
+    """The objects of one run by their sizes, each made once."""
+
+    def __init__(self, prepare: Prepare) -> None:
+        self._prepare = prepare
+        self._made: dict[tuple[Sizes, bool], Objects] = {}
+        self._seen: dict[Sizes, Seen] = {}
+
+    def of(self, job: Job) -> tuple[Objects, Objects]:
+        """What a job reads, and what it writes; the same, unless it reads objects that are not ours."""
+        theirs = self._prepare.data.key_file is not None and job.needs_objects
+        ours = self._objects(job.sizes, theirs=False) if job.leaves_objects or not theirs else None
+        read = self._objects(job.sizes, theirs=True) if theirs else ours
+        assert read is not None
+        return read, ours or read
+
+    def seen(self, job: Job) -> Seen:
+        """Which objects of a job's data set were read."""
+        return self._seen.setdefault(job.sizes, Seen())
+
+    def _objects(self, sizes: Sizes, *, theirs: bool) -> Objects:
+        found = self._made.get((sizes, theirs))
+        if found is None:
+            prepare = self._prepare
+            data = prepare.data.of(sizes)
+            found = self._made[sizes, theirs] = Objects(
+                data if theirs else msgspec.structs.replace(data, key_file=None),
+                sizes,
+                bucket=prepare.target.bucket,
+                workers=prepare.workers,
+                signs_payload=prepare.manner.signs_payload,
+            )
+        return found
+
+
+class Worker:
+    """Obeys the orders that come over `channel`."""
+
+    def __init__(self, channel: Channel, stack: contextlib.ExitStack) -> None:
+        self._channel = channel
+        self._stack = stack  # what lasts as long as the process
+        self._parent = os.getppid()
+        self._prepare: Prepare | None = None
+        self._phase: Begin | None = None
+        self._context: ssl.SSLContext | None = None
+        self._contents: Contents | None = None
+        self._trace: Trace | None = None
+        self._engine: Engine | None = None
+
+    def serve(self) -> None:
+        """Do what is ordered until the coordinator is gone."""
+        while os.getppid() == self._parent:
+            if not select.select((self._channel,), (), (), _TURN_S)[0]:
+                continue
+            order = self._channel.receive_order(limit_s=_TALK_S)
+            try:
+                self._obey(order)
+            except S3BenchError as error:
+                self._channel.send(Failed(what=error.what, why=error.why, fix=error.fix), limit_s=_TALK_S)
+
+    def _obey(self, order: Order) -> None:
+        match order:
+            case Prepare():
+                self._get_ready(order)
+                self._channel.send(Prepared(pid=os.getpid()), limit_s=_TALK_S)
+            case Begin():
+                self._begin(order)
+            case Start():
+                self._perform(order)
+            case Stop():
+                pass  # the phase was over before it came
+
+    def _get_ready(self, prepare: Prepare) -> None:
+        self._context = client_context(prepare.target)
+        self._contents = Contents(prepare)
+        if prepare.trace is not None and (self._prepare is None or self._prepare.trace != prepare.trace):
+            self._trace = self._stack.enter_context(Trace(prepare.trace, worker=prepare.worker))
+        self._prepare = prepare
+
+    def _begin(self, begin: Begin) -> None:
+        """Make what the phase needs, which may take a second, before it starts for all workers at once."""
+        prepare, contents = self._prepare, self._contents
+        assert prepare is not None, "a worker is prepared first"
+        assert contents is not None
+        for job in begin.phase.jobs:
+            contents.of(job)
+        gc.collect()
+        self._phase = begin
+        self._channel.send(Ready(worker=prepare.worker), limit_s=_TALK_S)
+
+    def _perform(self, start: Start) -> None:
+        """Do a phase; the garbage collector, which would only find nothing, waits until it is over."""
+        prepare, contents, begin = self._prepare, self._contents, self._phase
+        assert prepare is not None, "a phase is begun before it starts"
+        assert contents is not None
+        assert begin is not None
+        self._engine = Engine(
+            prepare,
+            begin,
+            start_ns=start.start_ns,
+            context=self._context,
+            contents=contents.of,
+            seen={index: contents.seen(job) for index, job in enumerate(begin.phase.jobs)},
+            tell=self._tell,
+            trace=self._trace if prepare.trace is not None else None,
+        )
+        self._engine.watch(self._channel.fileno(), self, select.EPOLLIN)
+        gc.disable()
+        gc.freeze()
+        try:
+            ended = self._engine.run()
+        finally:
+            gc.unfreeze()
+            gc.enable()
+            self._engine = None
+        self._channel.send(ended, limit_s=_TALK_S)
+
+    def on_event(self, events: int) -> None:
+        """Hear an order in the middle of a phase: to stop it, or, by the channel's end, to give all up."""
+        del events
+        order = self._channel.receive_order(limit_s=_TALK_S)
+        assert isinstance(order, Stop), order
+        assert self._engine is not None
+        self._engine.stop()
+
+    def _tell(self, tally: Tally) -> None:
+        if os.getppid() != self._parent:
+            raise ChannelClosed
+        self._channel.post(tally)
+
+
+def main(told: Told) -> None:
+    """Work until the channel behind `told.control` closes."""
+    raise_descriptor_limit()
+    with contextlib.ExitStack() as stack:
+        control = stack.enter_context(socket.socket(fileno=told.control))
+        with contextlib.suppress(ChannelClosed):
+            Worker(Channel(control), stack).serve()
+
+
+if __name__ == "__main__":
+    main(msgspec.json.decode(sys.argv[1], type=Told))

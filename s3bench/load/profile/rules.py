@@ -1,0 +1,89 @@
+"""What must agree within a job, a phase and a profile, however they were written.
+
+Owns the rules between values. Each yields the key of a profile file where the fault lies, and the complaint; the
+notations add where that is for their readers: a JSON path, or an option.
+"""
+
+from collections.abc import Iterator
+
+from s3bench.load.operation import WRITING, Kind
+from s3bench.load.profile.profile import (
+    ZIPF_OBJECTS_MAX,
+    Job,
+    KeyChoice,
+    Payload,
+    PayloadKind,
+    Phase,
+)
+from s3bench.load.profile.quantity import PUT_BYTES_MAX
+from s3bench.spec.reader import Complaint
+from s3bench.units import render_bytes
+
+Fault = tuple[str, Complaint]
+"""A key of the job, phase or profile, and what is wrong there."""
+
+_PARTS_MAX = 10_000
+"""S3's limit (https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html)."""
+
+
+def check_job(job: Job) -> Iterator[Fault]:
+    """Yield what contradicts itself in one job."""
+    kinds = set(job.kinds)
+    largest = job.sizes.size_bytes_max
+    yield from _check_range(job)
+    if job.overwrite and Kind.PUT not in kinds:
+        yield "overwrite", Complaint("is for put, and the mix has none", "take it out, or add put to the mix")
+    elif job.overwrite and Kind.DELETE in kinds:
+        yield (
+            "overwrite",
+            Complaint("does not go with delete, which takes new objects of the mix", "take out one of the two"),
+        )
+    if job.keys is KeyChoice.ZIPF and (job.objects or 0) > ZIPF_OBJECTS_MAX:
+        yield (
+            "objects",
+            Complaint(f"has more than the {ZIPF_OBJECTS_MAX:,} that zipf can rank", "use fewer, or keys: uniform"),
+        )
+    if Kind.DELETE in kinds and len(kinds) > 1 and not kinds & WRITING:
+        yield "mix", Complaint("has delete and nothing that writes what it could delete", "add put to the mix")
+    if Kind.PUT in kinds and largest > PUT_BYTES_MAX:
+        yield (
+            "sizes",
+            Complaint(f"has objects of {render_bytes(largest)}; one PUT takes 5 GiB at most", "use multipart for them"),
+        )
+    if Kind.MULTIPART in kinds and largest > job.part_bytes * _PARTS_MAX:
+        least = -(-largest // _PARTS_MAX)
+        yield (
+            "part_size",
+            Complaint(f"makes more than {_PARTS_MAX} parts of {render_bytes(largest)}", f"write {least} or more"),
+        )
+
+
+def _check_range(job: Job) -> Iterator[Fault]:
+    if job.range_bytes is None:
+        if Kind.RANGE in job.kinds:
+            yield "range", Complaint("is missing", "say how many bytes a range has, e.g. 64KiB")
+    elif Kind.RANGE not in job.kinds:
+        yield "range", Complaint("is for the operation range, and the mix has none", "take it out, or use range")
+    elif job.range_bytes > job.sizes.size_bytes_max:
+        yield (
+            "range",
+            Complaint(
+                f"is {render_bytes(job.range_bytes)}, more than any object has",
+                f"write {job.sizes.size_bytes_max} or less",
+            ),
+        )
+
+
+def check_phase(phase: Phase) -> Iterator[Fault]:
+    """Yield what contradicts itself in one phase, its jobs left out."""
+    for key, seconds in (("warmup", phase.warmup_s), ("ramp", phase.ramp_s)):
+        if phase.duration_s is not None and seconds >= phase.duration_s:
+            yield key, Complaint(f"takes {seconds:g} s of the phase's {phase.duration_s:g} s", "make it shorter")
+    if phase.stable and phase.duration_s is None:
+        yield "stable", Complaint("needs a limit", "add duration, within which it is to settle")
+
+
+def check_payload(payload: Payload) -> Iterator[Fault]:
+    """Yield what contradicts itself in what objects hold."""
+    if payload.kind is PayloadKind.ZERO and payload.compressible != 1:
+        yield "compressible", Complaint("is for random data, and zeros shrink by themselves", "take out one of the two")

@@ -1,0 +1,150 @@
+"""The YAML configuration of s4, the S3 stress tool (https://github.com/gbunt/s4), as it stands there.
+
+Owns its keys and what they mean here: read and write jobs run side by side in one phase, each thread as many iterations
+as its job says. Objects have our names, below the run's prefix; those that are read are prepared before.
+"""
+
+from typing import Any
+
+from s3bench.load.operation import Kind
+from s3bench.load.profile.profile import (
+    Job,
+    Manner,
+    Payload,
+    PayloadKind,
+    Phase,
+    Profile,
+    Share,
+)
+from s3bench.load.profile.quantity import BadFigure, Quantity, parse_byte_count
+from s3bench.load.profile.sizes import SIZE_BYTES_MAX, Sizes
+from s3bench.load.profile.table import (
+    BUCKET,
+    COUNT_MAX,
+    THREADS_MAX,
+    URL,
+    Flag,
+    Keys,
+)
+from s3bench.load.profile.written import Wishes, Written
+from s3bench.spec.compound import Key, ListOf, Record
+from s3bench.spec.reader import Complaint, JsonObject, Report, quoted
+from s3bench.spec.shape import Text, Whole
+from s3bench.spec.table import LABEL
+
+ZEROS = (
+    "random_data is off: objects consist of zeros, as s4's do; servers and networks that compress or deduplicate make "
+    "figures of them that no real data gets"
+)
+SPARSE = (
+    "read_sparse is on: bodies are not read and connections are closed instead, so that reads count no bytes and are "
+    "not verified"
+)
+
+
+def _key(name: str, shape: Any, meaning: str, **more: Any) -> Key:
+    return Key(name=name, becomes=name, shape=shape, meaning=meaning, **more)
+
+
+def _record_sizes(text: str) -> Sizes:
+    size_bytes = parse_byte_count(text)
+    if size_bytes > SIZE_BYTES_MAX:
+        raise BadFigure(f"is {quoted(text)}; S3 has no objects above 5 TiB", "write 5TiB or less")
+    return Sizes(text=text.strip(), slots=(size_bytes,))
+
+
+_COUNT = Whole(minimum=1, maximum=COUNT_MAX)
+_JOB: Record[Keys] = Record(
+    make=dict,
+    noun="a job of s4",
+    keys=(
+        _key("name", Text(rule=LABEL), "Tells its results from others'.", required=True),
+        _key(
+            "recordsize",
+            Quantity(parse=_record_sizes, noun="a size", example="1mib", blank=Sizes(text="1", slots=(1,))),
+            "Size of each object.",
+            required=True,
+        ),
+        _key("threadcount", Whole(minimum=1, maximum=THREADS_MAX), "Requests in flight at a time.", required=True),
+        _key("iterations", _COUNT, "Operations of each thread.", required=True),
+    ),
+)
+_JOBS = ListOf(item=_JOB, noun="a list of jobs")
+_NO_JOBS = (("read", None), ("write", None))
+
+STRESS: Record[Keys] = Record(
+    make=dict,
+    noun="a configuration of s4",
+    keys=(
+        _key("s3_endpoint", URL, "Where to run.", required=True),
+        _key("bucket", BUCKET, "The bucket, which must exist.", required=True),
+        _key("read_range_max", Whole(minimum=0, maximum=COUNT_MAX), "How many objects the read jobs read.", default=0),
+        _key("read_sparse", Flag(), "Do not read bodies.", default=False),
+        _key("random_data", Flag(), "Random data, not zeros.", default=False),
+        _key("tls_no_verify", Flag(), "Take any certificate.", default=False),
+        _key("disable_keepalive", Flag(), "A new connection for each request.", default=False),
+        _key("read", _JOBS, "Jobs that read."),
+        _key("write", _JOBS, "Jobs that write."),
+    ),
+)
+
+
+def read_stress(value: object, report: Report) -> Written:
+    """Return what a decoded configuration says; problems go to `report`, and blanks stand for what is wrong."""
+    keys = STRESS.read(_without_empty_jobs(value), (), report)
+    reads, writes = keys.get("read", ()), keys.get("write", ())
+    if not reads and not writes and not report.touches(()):
+        report.add(("write",), Complaint("is missing, and so is `read`", "add jobs to `read` or `write`"))
+    if reads and not keys.get("read_range_max") and not report.touches(("read_range_max",)):
+        report.add(
+            ("read_range_max",), Complaint("is missing or 0", "say how many objects the read jobs read, e.g. 100")
+        )
+    jobs = (
+        *(_job(job, Kind.GET, keys) for job in reads),
+        *(_job(job, Kind.PUT, keys) for job in writes),
+    )
+    for which, own in (("read", reads), ("write", writes)):
+        _refuse_same_names(which, own, report)
+    profile = Profile(
+        phases=(Phase(name="s4", jobs=jobs),),
+        manner=Manner(keep_alive=not keys.get("disable_keepalive", False)),
+        payload=Payload(kind=PayloadKind.RANDOM if keys.get("random_data") else PayloadKind.ZERO),
+    )
+    wishes = Wishes(
+        endpoint_urls=(keys["s3_endpoint"],),
+        bucket=keys["bucket"],
+        tls_verify=not keys.get("tls_no_verify", False),
+    )
+    return Written(profile=profile, wishes=wishes, warnings=_warnings(keys))
+
+
+def _warnings(keys: Keys) -> tuple[str, ...]:
+    is_sparse = bool(keys.get("read_sparse") and keys.get("read"))
+    return (*((SPARSE,) if is_sparse else ()), *(() if keys.get("random_data") else (ZEROS,)))
+
+
+def _job(keys: Keys, kind: Kind, run: Keys) -> Job:
+    return Job(
+        name=f"{'read' if kind is Kind.GET else 'write'} {keys['name']}",
+        mix=(Share(kind=kind),),
+        sizes=keys["recordsize"],
+        threads=keys["threadcount"],
+        operations=keys["threadcount"] * keys["iterations"],
+        objects=run.get("read_range_max") or None if kind is Kind.GET else None,
+        reads_bodies=not run.get("read_sparse", False),
+    )
+
+
+def _refuse_same_names(which: str, jobs: tuple[Keys, ...], report: Report) -> None:
+    names = [job["name"] for job in jobs]
+    for index, name in enumerate(names):
+        at = (which, index, "name")
+        if name in names[:index] and not report.touches(at):
+            report.add(at, Complaint("is that of another job", "give each job its own name"))
+
+
+def _without_empty_jobs(value: object) -> object:
+    """`read:` with nothing after it means no jobs."""
+    if not isinstance(value, JsonObject):
+        return value
+    return JsonObject(tuple(pair for pair in value.pairs if pair not in _NO_JOBS))

@@ -1,0 +1,77 @@
+"""Which objects of a run there are: for each choice of sizes, those numbered from 0 without a gap.
+
+Owns the counting, and what phases of a profile need and leave. Objects outside of the gapless part are in the bucket
+until the run is cleaned up, and are read by nobody. Pure.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from s3bench.load.engine.message import Ended
+from s3bench.load.operation import Kind
+from s3bench.load.profile.profile import Job, Phase
+from s3bench.load.profile.sizes import Sizes
+
+OBJECTS = 1000
+"""Size of a data set where nobody says otherwise."""
+
+FAR = 1 << 40
+"""First number of objects that belong to no data set; each job of a phase has as many numbers for itself."""
+
+_FILLING = frozenset({Kind.PUT, Kind.MULTIPART})
+
+
+class Inventory:
+    """The objects of one run. `present` tells what a run that is used again has, by the slots of the sizes."""
+
+    def __init__(self, present: Mapping[Sizes, int] | None = None) -> None:
+        self._available = {sizes.slots: count for sizes, count in (present or {}).items()}
+        self._loose = 1
+
+    def available(self, sizes: Sizes) -> int:
+        """How many objects of these sizes there are."""
+        return self._available.get(sizes.slots, 0)
+
+    def set_available(self, sizes: Sizes, count: int) -> None:
+        """Say that there are `count` now."""
+        self._available[sizes.slots] = count
+
+    def wanted(self, job: Job) -> int:
+        """How many objects of the data set a job reads; 0 for one that only writes new ones."""
+        if not job.needs_objects:
+            return 0
+        return job.objects or self.available(job.sizes) or OBJECTS
+
+    def settled(self, phase: Phase) -> Phase:
+        """The phase with the number of objects of each job filled in."""
+        jobs = tuple(msgspec.structs.replace(job, objects=self.wanted(job)) for job in phase.jobs)
+        return msgspec.structs.replace(phase, jobs=jobs)
+
+    def first_numbers(self, phase: Phase) -> tuple[int, ...]:
+        """Where the new objects of each job begin: far away from all others, or at 0 where they are the data set."""
+        numbers = []
+        for job in phase.jobs:
+            numbers.append(0 if self.fills(job, phase) else FAR * self._loose)
+            self._loose += 1
+        return tuple(numbers)
+
+    def fills(self, job: Job, phase: Phase) -> bool:
+        """Whether what a job writes becomes the data set: no other has its sizes, and there are no such objects yet."""
+        others = sum(other.sizes.slots == job.sizes.slots for other in phase.jobs) > 1
+        only_new = set(job.kinds) <= _FILLING and not job.overwrite
+        return only_new and not others and not self.available(job.sizes)
+
+    def after(self, phase: Phase, filling: Sequence[bool], ended: Sequence[Ended]) -> None:
+        """Take into account what a phase wrote and deleted; `filling` as `fills` told before it."""
+        for index, job in enumerate(phase.jobs):
+            if filling[index]:
+                writers = ended[: job.threads]  # a worker without a thread writes nothing, and has no numbers
+                self.set_available(job.sizes, _gapless([report.written[index] for report in writers]))
+            elif job.kinds == (Kind.DELETE,):
+                self.set_available(job.sizes, 0)
+
+
+def _gapless(written: Sequence[int]) -> int:
+    """How many numbers from 0 on are there, when worker w of W wrote `written[w]` numbers w, w + W, w + 2 W ..."""
+    return min((count * len(written) + worker for worker, count in enumerate(written)), default=0)

@@ -1,0 +1,46 @@
+"""The names and MD5 sums of all objects that a run wrote, as s4's `-l` logs them.
+
+Owns the log, a line of md5sum(1) an object. It is made from the run's trace after the run, since contents follow from
+the run and an object's number: no sum is calculated while anything is measured.
+"""
+
+import csv
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from s3bench.load.engine.objects import Objects
+from s3bench.load.operation import Kind
+from s3bench.load.profile.profile import DataSet
+from s3bench.load.profile.sizes import Sizes
+
+_WRITING = frozenset({Kind.PUT.value, Kind.MULTIPART_COMPLETE.value})
+_WELL = "200"
+
+
+def write_object_log(
+    log: Path, trace: Path, data: DataSet, sizes: Iterable[Sizes], *, bucket: str, workers: int
+) -> int:
+    """Write the log from the `trace` of the run; gives how many lines it has: two of what was written twice."""
+    ours = msgspec.structs.replace(data, key_file=None)
+    contents = {
+        ours.of(each).root: Objects(ours.of(each), each, bucket=bucket, workers=workers, signs_payload=False)
+        for each in dict.fromkeys(sizes)
+    }
+    count = 0
+    with trace.open(encoding="utf-8", newline="") as file, log.open("w", encoding="utf-8") as out:
+        for row in csv.DictReader(file):
+            if row["kind"] in _WRITING and row["outcome"] == _WELL:
+                root = next(root for root in contents if row["key"].startswith(root))
+                out.write(f"{_md5(contents[root], int(row['number']))}  {row['key']}\n")
+                count += 1
+    return count
+
+
+def _md5(objects: Objects, number: int) -> str:
+    digest = hashlib.md5(usedforsecurity=False)
+    for piece in objects.body(number).pieces:
+        digest.update(piece)
+    return digest.hexdigest()

@@ -1,0 +1,149 @@
+"""A load run from its first object to its last: the data set, the phases, and what is removed behind them.
+
+Owns their order. Processes are `crew`'s or a cluster's, which objects there are is `inventory`'s, figures are
+`findings`'. Everything that takes time is a generator that gives whoever shows it every second.
+"""
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from s3bench.errors import MachineError, S3BenchError
+from s3bench.load.aggregation.phase_aggregation import Account
+from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.message import (
+    Begin,
+    Ended,
+    Lost,
+    Prepare,
+    Target,
+)
+from s3bench.load.engine.trace import part_of
+from s3bench.load.operation import Kind
+from s3bench.load.profile.profile import (
+    DataSet,
+    Job,
+    Manner,
+    Phase,
+    Share,
+)
+from s3bench.load.profile.sizes import Sizes
+from s3bench.load.session.inventory import Inventory
+from s3bench.load.session.workers import Workers
+
+_PREPARING_THREADS = 16
+_PREPARING_TRIES = 3
+_PREPARING_RETRIES = 5  # of one object; none of this is measured
+_MULTIPART_FROM_BYTES = 1024**3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How a run goes: in which manner, on which data, and when the user wants it over.
+
+    What is drawn follows from `seed`. With `trace` each worker writes its attempts to a file of that name, `.` and its
+    number.
+    """
+
+    manner: Manner
+    data: DataSet
+    seed: int = 0
+    trace: Path | None = None
+    is_over: Callable[[], bool] = lambda: False
+
+
+class LoadRun:
+    """A run on workers that are there: `phase` after `phase`, each on the objects that the ones before left."""
+
+    def __init__(self, crew: Workers, target: Target, rules: Rules, inventory: Inventory) -> None:
+        self._crew = crew
+        self._rules = rules
+        self._inventory = inventory
+        self._turn = 0
+        crew.prepare(
+            tuple(
+                Prepare(
+                    worker=worker,
+                    workers=crew.workers,
+                    target=target,
+                    manner=rules.manner,
+                    data=rules.data,
+                    seed=rules.seed,
+                    trace=None if rules.trace is None else str(part_of(rules.trace, worker)),
+                )
+                for worker in range(crew.workers)
+            )
+        )
+
+    def missing(self, phase: Phase) -> tuple[tuple[Sizes, int], ...]:
+        """What must be written before a phase: up to how many objects of which sizes."""
+        wanted: dict[Sizes, int] = {}
+        for job in phase.jobs:
+            if self._inventory.wanted(job) > self._inventory.available(job.sizes):
+                wanted[job.sizes] = max(self._inventory.wanted(job), wanted.get(job.sizes, 0))
+        return tuple(wanted.items())
+
+    def write_data_set(self, sizes: Sizes, objects: int) -> Generator[Account, None, None]:
+        """Write the objects that are missing of `objects`; gives the account of the writing every second.
+
+        Raises `S3BenchError` where some cannot be written.
+        """
+        first = self._inventory.available(sizes)
+        kind = Kind.MULTIPART if sizes.size_bytes_max > _MULTIPART_FROM_BYTES else Kind.PUT
+        job = Job(
+            name="data set",
+            mix=(Share(kind=kind),),
+            sizes=sizes,
+            threads=max(_PREPARING_THREADS, self._crew.workers),
+            operations=objects - first,
+            objects=0,
+        )
+        phase = Phase(name=f"writing {objects - first:,} objects", jobs=(job,))
+        for _ in range(_PREPARING_TRIES):
+            account = self._account(phase)
+            yield from self._perform(phase, account, first_numbers=(first,), retries_min=_PREPARING_RETRIES)
+            if account.losses:
+                raise MachineError("the objects to be read could not be written", "; ".join(account.losses))
+            if self._rules.is_over():
+                return
+            if not account.failures:
+                self._inventory.set_available(sizes, objects)
+                return
+        told = ", ".join(f"{count} times {label}" for label, count in account.failures.items())
+        raise S3BenchError(
+            "the objects to be read could not be written",
+            told,
+            "see what the endpoint refuses, or read existing ones (--list-existing)",
+        )
+
+    def measure(self, phase: Phase) -> Generator[Account, None, Account]:
+        """Run a phase; gives its account every second, and returns it when the phase is over."""
+        settled = self._inventory.settled(phase)
+        filling = [self._inventory.fills(job, settled) for job in settled.jobs]
+        first_numbers = self._inventory.first_numbers(settled)
+        account = self._account(settled)
+        yield from self._perform(settled, account, first_numbers=first_numbers)
+        self._inventory.after(settled, filling, account.ended)
+        return account
+
+    def _account(self, phase: Phase) -> Account:
+        return Account(phase, workers=self._crew.workers, nodes=self._crew.nodes)
+
+    def _perform(
+        self, phase: Phase, account: Account, *, first_numbers: tuple[int, ...], retries_min: int = 0
+    ) -> Iterator[Account]:
+        self._turn += 1
+        order = Begin(phase=phase, first_numbers=first_numbers, turn=self._turn, retries_min=retries_min)
+        stopped = False
+        for report in self._crew.perform((order,) * self._crew.workers):
+            match report:
+                case Tally():
+                    if account.add(report):
+                        yield account
+                case Ended():
+                    account.end(report)
+                case Lost():
+                    account.lose(report)
+            if not stopped and (self._rules.is_over() or account.is_settled):
+                stopped = True
+                self._crew.stop()

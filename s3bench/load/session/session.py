@@ -1,0 +1,315 @@
+"""A profile run at a site: loops, phases and their data sets, calibration, and the search for a knee.
+
+Owns the order of what happens, told as events to whoever shows and keeps them. What was written is removed by
+`clean_up`, which is the caller's to call, since it also belongs to the end of a run that failed.
+"""
+
+import contextlib
+import secrets
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Self, TypeVar
+
+import msgspec
+
+from s3bench.errors import BadInput
+from s3bench.load.aggregation.bottleneck import Yardsticks
+from s3bench.load.aggregation.phase_aggregation import Account
+from s3bench.load.aggregation.phase_result import Findings
+from s3bench.load.aggregation.slo import Outcome, Slo, Verdict
+from s3bench.load.engine.key_file import read_key_file
+from s3bench.load.engine.trace import join_traces
+from s3bench.load.profile.profile import (
+    Arrivals,
+    DataSet,
+    Job,
+    Phase,
+    Profile,
+    Rate,
+)
+from s3bench.load.profile.sizes import Sizes
+from s3bench.load.session.bucket import Removed, new_run, root_of
+from s3bench.load.session.calibration import calibrate, calibrated, lone
+from s3bench.load.session.capacity import RATE_PER_WORKER_MAX
+from s3bench.load.session.inventory import FAR, Inventory
+from s3bench.load.session.object_log import write_object_log
+from s3bench.load.session.running import LoadRun, Rules
+from s3bench.load.session.site import Site
+from s3bench.load.session.slo_search import Found, Knee
+from s3bench.load.session.worker_pool import Crew
+from s3bench.load.session.workers import CrewMaker, Workers
+
+EXISTING_MAX = 1_000_000
+"""Existing objects that are read by their names, at most."""
+
+KNEE_STEP_S = 10.0
+"""How long each rate of the search for a knee is tried, where the profile does not say."""
+
+_KNEE_START = 0.25  # of the rate that a closed loop reached
+_GUESS_S = 3.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What a session does beside its profile's phases.
+
+    `run` is the run that is made, or used again where `reused`. Objects named in `key_file`, or listed under the prefix
+    `existing`, are read instead of our own. With `slo` the highest rate that holds it is searched for. `calibrates`
+    finds this machine's ceiling for each phase. All attempts are written to the file `trace`.
+    What is drawn, such as which object is next, follows from `seed`.
+    """
+
+    workers: int
+    run: str = field(default_factory=new_run)
+    reused: bool = False
+    key_file: Path | None = None
+    existing: str | None = None
+    slo: Slo | None = None
+    calibrates: bool = False
+    trace: Path | None = None
+    seed: int = field(default_factory=lambda: secrets.randbits(63))
+    is_over: Callable[[], bool] = lambda: False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """A phase begins: the `number`th of `count`, or of nobody knows how many; 0 for what is done on the way to one."""
+
+    name: str
+    number: int = 0
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A phase is over: what it showed in loop `loop`, counted from 0."""
+
+    phase: Phase
+    loop: int
+    findings: Findings
+    memory_bytes_max: int | None
+
+
+_Returned = TypeVar("_Returned")
+Event = Beginning | Account | Measured | Found
+
+
+class Session:
+    """One run at a site; a context manager that has workers, which `make_crew` makes. `directory` is private to it."""
+
+    def __init__(
+        self, site: Site, profile: Profile, terms: Terms, *, directory: Path, make_crew: CrewMaker | None = None
+    ) -> None:
+        self.terms = terms
+        self._site = site
+        self._profile = profile
+        self._directory = directory
+        self._stack = contextlib.ExitStack()
+        self._wrote = False  # whether there may be objects of this run
+        self._make_crew = make_crew or _crew
+        self._known: dict[bytes, Yardsticks] = {}
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as stack:
+            key_file, listed = self._existing()
+            data = DataSet(
+                run=self.terms.run,
+                root=root_of(self.terms.run),
+                payload=self._profile.payload,
+                layout=self._profile.layout,
+                key_file=None if key_file is None else str(key_file),
+            )
+            self._rules = Rules(
+                manner=self._profile.manner,
+                data=data,
+                seed=self.terms.seed,
+                trace=self.terms.trace,
+                is_over=self.terms.is_over,
+            )
+            crew = self._directory / "crew"
+            crew.mkdir(mode=0o700)
+            if self.terms.trace is not None:
+                stack.callback(join_traces, self.terms.trace, workers=self.terms.workers)
+            self._crew = stack.enter_context(self._make_crew(self.terms.workers, crew))
+            self._run = LoadRun(self._crew, self._site.target, self._rules, self._inventory(data, listed))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the workers end, and make one file of their traces, which are whole then."""
+        self._stack.close()
+
+    def log_objects(self, log: Path) -> int:
+        """Write the names and MD5 sums of what was written to `log`, after `close`; gives how many there are."""
+        sizes = [job.sizes for phase in self._profile.phases for job in phase.jobs]
+        assert self.terms.trace is not None, "the log is made from the trace"
+        return write_object_log(
+            log, self.terms.trace, self._rules.data, sizes, bucket=self._site.bucket.name, workers=self.terms.workers
+        )
+
+    def events(self) -> Iterator[Event]:
+        """Run it; ends early when it `is_over`."""
+        if self.terms.slo is not None:
+            yield from self._search(self._profile.phases[0], self.terms.slo)
+            return
+        phases = self._profile.phases
+        number, count = 0, len(phases) * self._profile.loops
+        for loop in range(self._profile.loops):
+            for phase in phases:
+                number += 1
+                name = phase.name or _name_of(phase)
+                known = yield from self._yardsticks(phase)
+                if not self.terms.is_over():
+                    yield from self._prepared(phase)
+                if self.terms.is_over():
+                    return
+                yield Beginning(name=name, number=number, count=count)
+                measured = yield from self._measured(self._named(phase, name), loop, known)
+                if measured.findings.losses:
+                    return
+
+    def _named(self, phase: Phase, name: str) -> Phase:
+        """The phase with a name, which tells its results from those of the other phases."""
+        is_told_apart = phase.dimensions or len(self._profile.phases) == 1
+        dimensions = phase.dimensions if is_told_apart else ({"phase": name},)
+        return msgspec.structs.replace(phase, name=name, dimensions=dimensions)
+
+    def clean_up(self) -> Removed:
+        """Remove what the run wrote; the data set of a run that is used again stays.
+
+        Nothing is asked of the server where nothing was written: one that hangs would hold up the end.
+        """
+        if not self._wrote:
+            return Removed()
+        return self._site.bucket.remove_run(self.terms.run, first_number=FAR if self.terms.reused else 0)
+
+    def _prepared(self, phase: Phase) -> Iterator[Event]:
+        """Write the objects that the phase reads and that are not there."""
+        for sizes, objects in self._run.missing(phase):
+            self._wrote = True
+            yield Beginning(name=f"writing {objects:,} objects of {sizes}")
+            yield from self._watched(self._run.write_data_set(sizes, objects))
+
+    def _measured(self, phase: Phase, loop: int, known: Yardsticks) -> Generator[Event, None, Measured]:
+        account = yield from self._watched(self._measure(phase))
+        measured = Measured(
+            phase=phase, loop=loop, findings=account.measure(known), memory_bytes_max=self._crew.memory_bytes_max()
+        )
+        yield measured
+        return measured
+
+    def _measure(self, phase: Phase) -> Generator[Account, None, Account]:
+        self._wrote = self._wrote or any(job.leaves_objects for job in phase.jobs)
+        return self._run.measure(phase)
+
+    def _watched(self, accounts: Generator[Account, None, _Returned]) -> Generator[Account, None, _Returned]:
+        """Pass accounts on, and let the site have its turn as often."""
+        while True:
+            try:
+                account = next(accounts)
+            except StopIteration as end:
+                returned: _Returned = end.value
+                return returned
+            self._site.every_second()
+            yield account
+
+    def _yardsticks(self, phase: Phase) -> Generator[Event, None, Yardsticks]:
+        """Find what is known from elsewhere about a phase: this machine's ceiling, and latency without any queue."""
+        known = Yardsticks(link_bytes_per_s=self._site.link_bytes_per_s)
+        short = calibrated(phase) if self.terms.calibrates else None
+        if short is None:
+            return known
+        key = msgspec.json.encode(msgspec.structs.replace(short, name="", dimensions=()))
+        if key not in self._known:
+            yield Beginning(name="calibrating: this machine against a server that does nothing")
+            directory = self._directory / f"null-{len(self._known)}"
+            directory.mkdir(mode=0o700)
+            ceiling = yield from calibrate(
+                short, self._rules, tls=self._site.target.tls, workers=self.terms.workers, directory=directory
+            )
+            yield from self._prepared(phase)
+            yield Beginning(name="calibrating: one request at a time")
+            floor = yield from self._watched(self._measure(lone(short)))
+            self._known[key] = replace(
+                known,
+                ceiling=ceiling.measure().whole.operations_rate or None,
+                latency_floor_s=floor.measure().whole.latency.p50,
+            )
+        return self._known[key]
+
+    def _search(self, phase: Phase, slo: Slo) -> Iterator[Event]:
+        """Find the highest rate of a phase's one job that keeps a promise."""
+        (job,) = phase.jobs
+        known = yield from self._yardsticks(phase)
+        yield from self._prepared(phase)
+        start_per_s = job.rate.per_s if job.rate else (yield from self._guess(phase))
+        rate_max_per_s = RATE_PER_WORKER_MAX * min(self.terms.workers, job.threads)
+        knee = Knee(start_per_s=max(1.0, start_per_s), rate_max_per_s=rate_max_per_s)
+        number = 0
+        while (step := knee.proposal) is not None and not self.terms.is_over():
+            number += 1
+            rated = msgspec.structs.replace(
+                phase,
+                name=f"{step.rate_per_s:,.1f} operations/s",
+                duration_s=(phase.duration_s or KNEE_STEP_S) * step.longer,
+                jobs=(msgspec.structs.replace(job, rate=_at(step.rate_per_s, job)),),
+                dimensions=(*phase.dimensions, {"rate": f"{step.rate_per_s:.1f}/s", "step": str(number)}),
+            )
+            yield Beginning(name=rated.name, number=number)
+            findings = (yield from self._measured(rated, 0, known)).findings
+            if findings.losses:
+                return
+            refused = Verdict(outcome=Outcome.NO_EVIDENCE, words=findings.refusal)
+            knee = knee.told(refused if findings.refusal else slo.holds(findings.whole))
+        yield knee.found
+
+    def _guess(self, phase: Phase) -> Generator[Event, None, float]:
+        """Find a rate to start from: a share of what a closed loop reaches in a moment."""
+        short = msgspec.structs.replace(phase, name="closed loop", duration_s=_GUESS_S, warmup_s=0.0, stable=False)
+        yield Beginning(name="a closed loop, to know where to start")
+        account = yield from self._watched(self._measure(short))
+        return account.measure().whole.operations_rate * _KNEE_START
+
+    def _existing(self) -> tuple[Path | None, int]:
+        """The file that names the objects to be read instead of our own, and how many there are."""
+        path = self.terms.key_file
+        if self.terms.existing is not None:
+            path = self._directory / "keys"
+            if not self._site.bucket.write_key_file(self.terms.existing, path, keys_max=EXISTING_MAX):
+                raise BadInput(
+                    f"there are no objects under {self.terms.existing!r} in bucket {self._site.bucket.name!r}",
+                    fix="name a prefix that has some, or leave --list-existing out to read objects of our own",
+                )
+        return (None, 0) if path is None else (path, len(read_key_file(str(path))))
+
+    def _inventory(self, data: DataSet, listed: int) -> Inventory:
+        """What is there already: listed objects, or those of a run that is used again."""
+        present: dict[Sizes, int] = {}
+        for sizes in {job.sizes for phase in self._profile.phases for job in phase.jobs}:
+            if listed:
+                present[sizes] = listed
+            elif self.terms.reused:
+                present[sizes] = self._site.bucket.gapless(data.of(sizes).root)
+        if self.terms.reused and not any(present.values()):
+            raise BadInput(
+                f"run {self.terms.run} has no objects of these sizes in bucket {self._site.bucket.name!r}",
+                fix="give the sizes that it was written with, or leave --reuse out",
+            )
+        return Inventory(present)
+
+
+def _crew(workers: int, directory: Path) -> Workers:
+    return Crew(workers, directory=directory)
+
+
+def _name_of(phase: Phase) -> str:
+    kinds = {kind for job in phase.jobs for kind in job.kinds}
+    return "mixed" if len(kinds) > 1 else next(iter(kinds)).value
+
+
+def _at(rate_per_s: float, job: Job) -> Rate:
+    return Rate(per_s=rate_per_s, arrivals=job.rate.arrivals if job.rate else Arrivals.POISSON)

@@ -1,0 +1,116 @@
+"""Where a run takes place: the S3 in memory that we start, or a live endpoint; its bucket, and the way to it.
+
+Owns the difference between the two. On a live endpoint the user's own credentials are used, and nothing outside of the
+run's prefix is touched.
+"""
+
+import ipaddress
+import math
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from s3bench.clients.environment import FAKE_CREDENTIALS, Credentials, own_credentials
+from s3bench.errors import BadInput
+from s3bench.load.engine.message import Target
+from s3bench.load.profile.written import Addressing, Wishes
+from s3bench.load.session.bucket import Bucket
+from s3bench.load.session.target import find_target
+from s3bench.s3.emulator.settings import EmulatorSettings
+from s3bench.s3.endpoint import EmulatorEndpoint
+from s3bench.s3.network.model import NetworkModel
+
+EMULATED_BUCKET = "s3bench"
+
+_MBIT_BYTES_PER_S = 125_000.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """An endpoint in use. `every_second` is to be called as often while it is; `is_emulated` says that it is ours.
+
+    `is_loaded_from_here` is false where the load comes from other machines.
+    """
+
+    urls: tuple[str, ...]
+    target: Target
+    bucket: Bucket
+    is_emulated: bool = False
+    is_loaded_from_here: bool = True
+    every_second: Callable[[], object] = lambda: None
+
+    @property
+    def link_bytes_per_s(self) -> float | None:
+        """The speed of the network interface towards the endpoint; infinite on loopback, `None` where unknown."""
+        if not self.is_loaded_from_here:
+            return None
+        return _link_bytes_per_s(*self.target.addresses[0])
+
+
+@contextmanager
+def emulated_site(directory: Path, *, network: NetworkModel | None) -> Iterator[Site]:
+    """Start an S3 in memory in a process of its own, behind `network`; `directory` is private to it."""
+    with EmulatorEndpoint(directory=directory) as server:
+        server.arm(EmulatorSettings(buckets=(EMULATED_BUCKET,)), network=network)
+        urls = (server.url,)
+        yield Site(
+            urls=urls,
+            target=find_target(urls, bucket=EMULATED_BUCKET, credentials=FAKE_CREDENTIALS),
+            bucket=Bucket.at(server.url, EMULATED_BUCKET, credentials=FAKE_CREDENTIALS),
+            is_emulated=True,
+            every_second=lambda: server.drain(requests_max=0),  # else its wire log would grow with every request
+        )
+
+
+def live_site(wishes: Wishes, credentials: Credentials | None) -> Site:
+    """Find an endpoint of somebody else's. Raises `BadInput` when it or its bucket cannot be used.
+
+    Without `credentials` the user's own are looked up.
+    """
+    if wishes.bucket is None:
+        raise BadInput("--endpoint-url needs --bucket", fix="name the bucket; only s3bench/... in it is touched")
+    keys = credentials or own_credentials()
+    if wishes.region:
+        keys = Credentials(
+            access_key=keys.access_key, secret_key=keys.secret_key, token=keys.token, region=wishes.region
+        )
+    virtual_hosts = wishes.addressing is Addressing.VIRTUAL
+    target = find_target(
+        wishes.endpoint_urls,
+        bucket=wishes.bucket,
+        credentials=keys,
+        virtual_hosts=virtual_hosts,
+        tls_verify=wishes.tls_verify,
+        ca_bundle=wishes.ca_bundle,
+    )
+    bucket = Bucket.at(
+        wishes.endpoint_urls[0],
+        wishes.bucket,
+        credentials=keys,
+        virtual_hosts=virtual_hosts,
+        tls_verify=wishes.tls_verify,
+        ca_bundle=wishes.ca_bundle,
+    )
+    bucket.check()
+    return Site(urls=wishes.endpoint_urls, target=target, bucket=bucket)
+
+
+def _link_bytes_per_s(address: str, port: int) -> float | None:
+    if ipaddress.ip_address(address.partition("%")[0]).is_loopback:
+        return math.inf
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:  # connecting a datagram socket sends nothing
+        try:
+            probe.connect((address, port))
+        except OSError:
+            return None
+        ours = probe.getsockname()[0]
+    speeds = psutil.net_if_stats()
+    for name, addresses in psutil.net_if_addrs().items():
+        if any(each.address.partition("%")[0] == ours for each in addresses) and name in speeds:
+            return speeds[name].speed * _MBIT_BYTES_PER_S or None
+    return None

@@ -1,0 +1,201 @@
+"""The worker processes of one machine: started, told what to do, listened to, and ended.
+
+Owns the processes and the talk with them. What they do is `worker`'s; the coordinator is `running`.
+"""
+
+import contextlib
+import os
+import selectors
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+import s3bench
+from s3bench.errors import MachineError
+from s3bench.load.engine.channel import Channel, ChannelClosed
+from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.message import (
+    Begin,
+    Ended,
+    Failed,
+    Order,
+    Prepare,
+    Prepared,
+    Ready,
+    Report,
+    Start,
+    Stop,
+)
+
+_START_S = 120.0  # random data and checksums of large objects are made before a phase starts
+_AHEAD_NS = 20_000_000
+_STOP_S = 5.0
+_TALK_S = 30.0
+_STDERR_BYTES = 2000
+_KIB = 1024
+
+# Isolated mode hides the current directory, so a source tree that is not installed is added, last.
+_START = (
+    "import sys, runpy; sys.path.append(sys.argv.pop(1)); "
+    "runpy.run_module('s3bench.load.engine.worker', run_name='__main__')"
+)
+
+
+def _soon_ns() -> int:
+    return time.monotonic_ns() + _AHEAD_NS
+
+
+class Crew:
+    """`workers` processes on this machine, alive while the context lasts; `directory` is private to them.
+
+    What they write to stderr goes there. They end with the context, and by themselves when this process dies.
+    """
+
+    nodes = 1
+
+    def __init__(self, workers: int, *, directory: Path) -> None:
+        self.workers = workers
+        self._directory = directory
+        self._stack = contextlib.ExitStack()
+        self._channels: list[Channel] = []
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> Self:
+        try:
+            for worker in range(self.workers):
+                self._start(worker)
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def prepare(self, orders: tuple[Prepare, ...]) -> None:
+        """Let each worker get ready for its order, all at the same time."""
+        for channel, order in zip(self._channels, orders, strict=True):
+            self._tell(channel, order)
+        for worker, channel in enumerate(self._channels):
+            report = self._hear(worker, channel, limit_s=_START_S)
+            assert isinstance(report, Prepared), report
+
+    def perform(
+        self, orders: tuple[Begin, ...], *, start_ns: Callable[[], int] = _soon_ns
+    ) -> Iterator[Tally | Ended | None]:
+        """Let each worker do its part, all from the same moment on; gives their tallies, and how each ended.
+
+        `start_ns` is asked for that moment, of the monotonic clock, when all are ready. Gives `None` about once a
+        second when nothing came, so that who listens can look after other things. Raises `S3BenchError` when one fails.
+        """
+        for channel, order in zip(self._channels, orders, strict=True):
+            self._tell(channel, order)
+        for worker, channel in enumerate(self._channels):
+            report = self._hear(worker, channel, limit_s=_START_S)
+            assert isinstance(report, Ready), report
+        start = Start(start_ns=start_ns())
+        for channel in self._channels:
+            self._tell(channel, start)
+        with selectors.DefaultSelector() as selector:
+            for worker, channel in enumerate(self._channels):
+                selector.register(channel, selectors.EVENT_READ, worker)
+            while selector.get_map():
+                ready = selector.select(1.0)
+                if not ready:
+                    yield None
+                for key, _ in ready:
+                    worker = key.data
+                    report = self._hear(worker, self._channels[worker], limit_s=_TALK_S)
+                    assert isinstance(report, Tally | Ended), report
+                    if isinstance(report, Ended):
+                        selector.unregister(key.fileobj)
+                    yield report
+
+    def stop(self) -> None:
+        """Let all workers start nothing any more; their reports still come."""
+        for channel in self._channels:
+            self._tell(channel, Stop())
+
+    def kill(self) -> None:
+        """End all workers at once, whatever they do; may be called while another thread listens to them."""
+        for process in self._processes:
+            process.kill()
+
+    def memory_bytes_max(self) -> int | None:
+        """The most memory that each worker has had, added up; `None` where the kernel does not tell."""
+        highs = [_high_water_bytes(process.pid) for process in self._processes]
+        return None if None in highs else sum(high for high in highs if high is not None)
+
+    def _start(self, worker: int) -> None:
+        ours, theirs = socket.socketpair()
+        self._stack.enter_context(ours)
+        root = str(Path(s3bench.__file__).parent.parent)
+        with theirs, self._stderr_path(worker).open("wb") as stderr:
+            told = msgspec.json.encode({"control": theirs.fileno()}).decode()
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-c", _START, root, told],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # numpy counts bins, and needs no threads for that
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,  # Ctrl-C is the coordinator's: what was measured so far is still wanted then
+            )
+        self._stack.callback(_end, process, ours)
+        self._processes.append(process)
+        self._channels.append(Channel(ours))
+
+    def _tell(self, channel: Channel, order: Order) -> None:
+        try:
+            channel.send(order, limit_s=_TALK_S)
+        except ChannelClosed as closed:
+            raise self._gone(self._channels.index(channel)) from closed
+
+    def _hear(self, worker: int, channel: Channel, *, limit_s: float) -> Report:
+        try:
+            report = channel.receive_report(limit_s=limit_s)
+        except ChannelClosed as closed:
+            raise self._gone(worker) from closed
+        if isinstance(report, Failed):
+            raise MachineError(report.what, report.why, report.fix)
+        return report
+
+    def _gone(self, worker: int) -> MachineError:
+        process = self._processes[worker]
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(1.0)
+        said = self._stderr_path(worker).read_bytes()[-_STDERR_BYTES:].decode("utf-8", "replace").strip()
+        code = process.returncode
+        what = f"load worker {worker} " + ("does not answer" if code is None else f"ended with exit code {code}")
+        return MachineError(what, said or "it wrote nothing to stderr", "run again; if it stays, report it")
+
+    def _stderr_path(self, worker: int) -> Path:
+        return self._directory / f"worker-{worker}-stderr.txt"
+
+
+def _end(process: subprocess.Popen[bytes], ours: socket.socket) -> None:
+    """Close the channel, on which the worker ends; kill it where it does not."""
+    ours.close()
+    try:
+        process.wait(_STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _high_water_bytes(pid: int) -> int | None:
+    """VmHWM of a process (proc_pid_status(5)), which begins anew at exec."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    for line in status.splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * _KIB
+    return None

@@ -1,0 +1,172 @@
+"""What the terminal's table and the Markdown of a comparison share: which rows are shown, and each cell as text."""
+
+from collections.abc import Iterator, Sequence
+
+from s3bench.compare.comparison import (
+    Against,
+    Comparison,
+    Missing,
+    summary,
+)
+from s3bench.compare.difference import Outcome, Row
+from s3bench.compare.sample import Sample
+from s3bench.results.document import Client
+from s3bench.results.metrics import Unit, render_figure
+
+NOTHING = "-"
+LEGEND = (
+    "medians; change is the Hodges-Lehmann ratio to the baseline with its 95 % interval, each row by itself (exact "
+    "Mann-Whitney); p is adjusted for the number of rows (Benjamini-Hochberg)"
+)
+
+_COLLAPSED = frozenset({
+    Outcome.NO_DETECTABLE_DIFFERENCE, Outcome.NO_DIFFERENCE, Outcome.EQUAL, Outcome.VARIES,
+})  # fmt: skip
+_EXACT = frozenset({Outcome.DIFFERS, Outcome.EQUAL, Outcome.VARIES})
+_WHOLE_PERCENTS_FROM = 9.995
+_P_LEAST = 0.001
+_MISSING_NAMED_MAX = 3
+_DOUBTS_MAX = 10
+
+
+def shown_rows(other: Against, *, show_all: bool) -> tuple[Row, ...]:
+    """The rows to be shown: by default those that say something."""
+    return tuple(row for row in other.rows if show_all or row.outcome not in _COLLAPSED)
+
+
+def collapsed_line(other: Against) -> str:
+    """Say in a line what the rows not shown say, and how small a difference they could have hidden; "" for none."""
+    rows = [row for row in other.rows if row.outcome in _COLLAPSED]
+    if not rows:
+        return ""
+    lows = [row.low for row in rows if row.low is not None]
+    highs = [row.high for row in rows if row.high is not None]
+    within = f" (intervals within {_percent(min(lows))} to {_percent(max(highs))})" if lows else ""
+    return f"not shown: {summary(rows)}{within}; --all shows them"
+
+
+def summary_lines(comparison: Comparison) -> Iterator[str]:
+    """One line for each that is held against the baseline."""
+    for other in comparison.others:
+        yield f"{other.summary} ({other.name} against {comparison.baseline.name})"
+
+
+def header_lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    """What was compared: each group with its clients, each document with its time."""
+    baseline = comparison.baseline
+    groups = [("baseline", f"{baseline.name}: {_clients(baseline.clients)}")]
+    groups += [("other", f"{other.name}: {_clients(other.clients)}") for other in comparison.others]
+    origins = [f"{source.measurements:,} measurements, started {source.started_at}" for source in comparison.sources]
+    if comparison.by is None:  # each group is a document
+        yield from ((kind, f"{words}; {origin}") for (kind, words), origin in zip(groups, origins, strict=True))
+        return
+    yield from groups
+    for source, origin in zip(comparison.sources, origins, strict=True):
+        yield "document", f"{source.name}: {origin}"
+
+
+def subject_text(row: Row) -> str:
+    """The benchmark, its dimensions and its client; both clients where they differ."""
+    words = _benchmark(row.benchmark, row.dimensions)
+    if row.baseline_client == row.other_client:
+        return f"{words} on {row.other_client}"
+    return f"{words} on {row.other_client} against {row.baseline_client}"
+
+
+def metric_text(row: Row) -> str:
+    """The metric's name, or the kind of request."""
+    return f"requests: {row.kind}" if row.kind else row.metric
+
+
+def count_text(row: Row) -> str:
+    """How many runs: `6`, or `6/5` where the baseline has 6 and the other 5."""
+    before, after = row.baseline.n, row.other.n
+    return str(before) if before == after else f"{before}/{after}"
+
+
+def figure_text(sample: Sample, row: Row) -> str:
+    """The median with its unit; of an exact figure the range, in full."""
+    if sample.median is None or sample.minimum is None or sample.maximum is None:
+        return NOTHING
+    if row.outcome not in _EXACT:
+        return render_figure(sample.median, row.unit)
+    unit = " B" if row.unit is Unit.BYTES else ""
+    low, high = f"{sample.minimum:,.0f}", f"{sample.maximum:,.0f}"
+    return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
+
+
+def is_exact(row: Row) -> bool:
+    """Whether the row compares counts without statistics."""
+    return row.outcome in _EXACT
+
+
+def exact_text(row: Row) -> str:
+    """What an exact row says: `differs: 5 → 6`."""
+    before, after = figure_text(row.baseline, row), figure_text(row.other, row)
+    figures = after if row.outcome is Outcome.EQUAL else f"{before} → {after}"
+    return f"{row.word}: {figures}{f' ({row.detail})' if row.detail else ''}"
+
+
+def change_text(row: Row) -> str:
+    """The relative change: `+5.2%`; `none` where the figures are equal."""
+    if row.outcome in {Outcome.NO_DIFFERENCE, Outcome.EQUAL}:
+        return "none"
+    return NOTHING if row.change is None else _percent(row.change)
+
+
+def interval_text(row: Row) -> str:
+    """The change's 95 % interval."""
+    return NOTHING if row.low is None or row.high is None else f"{_percent(row.low)} to {_percent(row.high)}"
+
+
+def chance_text(row: Row) -> str:
+    """The adjusted p-value."""
+    if row.p_adjusted is None:
+        return NOTHING
+    return f"<{_P_LEAST}" if row.p_adjusted < _P_LEAST else f"{row.p_adjusted:.3f}"
+
+
+def word_text(row: Row) -> str:
+    """The row's word and why."""
+    return f"{row.word} ({row.detail})" if row.detail else row.word
+
+
+def reservation_lines(other: Against, *, show_all: bool) -> Iterator[str]:
+    """The doubts about single figures, those of the most important rows first; a large number is cut and counted."""
+    said = [
+        f"{_benchmark(row.benchmark, row.dimensions)}, {row.metric} of {doubt.group} ({doubt.client}) {doubt.words}"
+        for row in other.rows
+        for doubt in row.doubts
+    ]
+    yield from said if show_all else said[:_DOUBTS_MAX]
+    if len(said) > _DOUBTS_MAX and not show_all:
+        yield f"{len(said) - _DOUBTS_MAX} more; --all shows them"
+
+
+def missing_lines(other: Against, *, show_all: bool) -> Iterator[str]:
+    """What had no partner, by where it is missing."""
+    by_group: dict[str, list[Missing]] = {}
+    for each in other.missing:
+        by_group.setdefault(each.missing_in, []).append(each)
+    for group, missing in by_group.items():
+        named = missing if show_all else missing[:_MISSING_NAMED_MAX]
+        names = ", ".join(f"{_benchmark(each.benchmark, each.dimensions)} on {each.client}" for each in named)
+        more = f" and {len(missing) - len(named)} more (--all names them)" if len(missing) > len(named) else ""
+        yield f"in {group}: {names}{more}"
+
+
+def _benchmark(name: str, dimensions: Sequence[dict[str, str]]) -> str:
+    return " ".join((name, *(f"{key}={value}" for dimension in dimensions for key, value in dimension.items())))
+
+
+def _clients(clients: Sequence[Client]) -> str:
+    """Labels, and versions where a label does not tell them."""
+    told = (
+        client.label if client.version in client.label else f"{client.label} (version {client.version})"
+        for client in clients
+    )
+    return ", ".join(told)
+
+
+def _percent(share: float) -> str:
+    return f"{share:+,.0%}" if abs(share) >= _WHOLE_PERCENTS_FROM else f"{share:+.1%}"

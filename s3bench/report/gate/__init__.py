@@ -1,0 +1,1 @@
+"""A gate's record as text, Markdown, JUnit XML and annotations."""

@@ -1,0 +1,89 @@
+"""A gate's verdict as workflow commands, which GitHub Actions shows as annotations of the run.
+
+Owns the commands' syntax and GitHub's limits: of each level, the first ten of a step become annotations, and a message
+is cut at 4,096 characters (actions/runner, ExecutionContext). So what decided comes first, and where there is more, the
+last one sums it up.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from s3bench.gate.evidence import Role
+from s3bench.gate.record import GateRecord
+from s3bench.gate.row import Kind, Row, Verdict
+from s3bench.report.gate import digest as words
+from s3bench.report.gate.digest import Digest, digest
+from s3bench.report.terminal import printable
+
+_SHOWN_MAX = 10
+_MESSAGE_MAX = 4_000
+_TITLE_MAX = 200
+_DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Annotation:
+    title: str
+    message: str
+
+
+def render_annotations(record: GateRecord) -> str:
+    """Render a concluded gate as workflow commands, one a line: errors, then warnings, then notices."""
+    told = digest(record)
+    decided = [_of_row(row, told) for row in told.decided]
+    notes = [_Annotation(title=told.headline, message=note) for note in told.notes]
+    failures = [_Annotation(title="a run failed", message=failure) for failure in told.failures]
+    doubts = [*failures, *(_Annotation(title="s3bench gate", message=warning) for warning in told.warnings)]
+    waived = [_Annotation(title=f"waived: {words.subject(row)}", message=_waived(row, told)) for row in told.waived]
+    others = [_of_change(row, told) for row in told.changed]
+    rest = words.rest_in_words(told)
+    summary = [_Annotation(title=told.headline, message=rest)] if rest else []
+    match told.verdict:
+        case Verdict.FAIL:
+            levels = (decided, [*notes, *doubts], [*summary, *waived, *others])
+        case Verdict.INVALID:
+            levels = (notes, [*decided, *doubts], [*summary, *waived, *others])
+        case Verdict.INCONCLUSIVE | Verdict.SMALL:
+            levels = ([], [*decided, *notes, *doubts], [*summary, *waived, *others])
+        case Verdict.PASS:
+            whole = _Annotation(title=told.headline, message="; ".join((*told.notes, *filter(None, (rest,)))))
+            levels = ([], doubts, [whole, *waived, *others])
+    lines = [
+        _command(level, annotation)
+        for level, found in zip(("error", "warning", "notice"), levels, strict=True)
+        for annotation in _shown(found)
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _of_row(row: Row, told: Digest) -> _Annotation:
+    role = "" if row.role is Role.BENCHMARK else f"{row.role} "
+    return _Annotation(title=f"{role}{row.verdict}: {words.subject(row)}", message=words.sentence(row, told))
+
+
+def _of_change(row: Row, told: Digest) -> _Annotation:
+    message = printable(row.reason) if row.kind is Kind.EXACT else words.sentence(row, told)
+    return _Annotation(title=f"changed: {words.subject(row)}", message=f"{message}; decides nothing")
+
+
+def _waived(row: Row, told: Digest) -> str:
+    return f"{words.sentence(row, told)}; {printable(row.waived_by)}"
+
+
+def _shown(found: Sequence[_Annotation]) -> Sequence[_Annotation]:
+    """As many as GitHub shows, the last one telling of all those that it would not show."""
+    if len(found) <= _SHOWN_MAX:
+        return found
+    hidden = found[_SHOWN_MAX - 1 :]
+    titles = "; ".join(dict.fromkeys(each.title for each in hidden))
+    return (*found[: _SHOWN_MAX - 1], _Annotation(title=f"and {len(hidden)} more", message=titles))
+
+
+def _command(level: str, annotation: _Annotation) -> str:
+    title = _clipped(printable(annotation.title), _TITLE_MAX).translate(_PROPERTY)
+    return f"::{level} title={title}::{_clipped(annotation.message, _MESSAGE_MAX).translate(_DATA)}"
+
+
+def _clipped(text: str, length_max: int) -> str:
+    return text if len(text) <= length_max else text[: length_max - 3] + "..."

@@ -1,0 +1,304 @@
+"""What there is to tell of a gate's record, in the order in which it matters, and each figure in words.
+
+Owns the choice (which rows decided, which are the rest, what has to be said beside them) and the words that all reports
+of a gate share. How they are laid out is each format's own. All texts are printable and have one line; they are not
+escaped for any format.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from s3bench.gate.conclusion import Conclusion
+from s3bench.gate.evidence import Role, Side
+from s3bench.gate.exact_metric import EXACT_BY_NAME, CountChange, Difference
+from s3bench.gate.record import GateRecord
+from s3bench.gate.row import Kind, Row, Verdict
+from s3bench.report.terminal import printable
+from s3bench.results.metrics import METRICS_BY_NAME, Direction, Unit, render_figure
+from s3bench.units import render_seconds
+
+ALL_BENCHMARKS = "all benchmarks together"
+NOTHING = "-"
+_VERDICTS = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.SMALL, Verdict.PASS)
+_NOT_ZERO = 0.0005  # rounds to 0.1 %
+_NAMES_MAX = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Digest:
+    """The parts of a gate's report.
+
+    `candidate` and `baseline` are labels. `decided`: the rows that gave the verdict, controls among them where they
+    did. `notes`: what gave it and stands in no row. `rest`: the other rows that could have decided, `waived` those that
+    would have. `controls`: all rows of controls. `changed`: what changed and decides nothing. `failures` and `warnings`
+    are sentences. `counted` is what rows judged by their size count: pairs, or runs of two documents.
+    """
+
+    verdict: Verdict
+    candidate: str
+    baseline: str
+    decided: tuple[Row, ...]
+    notes: tuple[str, ...]
+    waived: tuple[Row, ...]
+    controls: tuple[Row, ...]
+    rest: tuple[Row, ...]
+    changed: tuple[Row, ...]
+    failures: tuple[str, ...]
+    warnings: tuple[str, ...]
+    counted: str
+
+    @property
+    def headline(self) -> str:
+        """The verdict and both programs."""
+        return f"{self.verdict}: {self.candidate} against {self.baseline}"
+
+
+def digest(record: GateRecord) -> Digest:
+    """Sort out what a record holds that has its conclusion."""
+    conclusion = record.conclusion
+    assert conclusion is not None, "a gate is reported when it has concluded"
+    decided = tuple(row for row in conclusion.rows if _gave(row, conclusion))
+    carried = {_told(row) for row in decided if row.decides}
+    notes = tuple(printable(reason) for reason in conclusion.reasons if reason not in carried)
+    others = [row for row in conclusion.rows if row.decides and not _gave(row, conclusion)]
+    fewer = [row for row in others if row.verdict is Verdict.PASS and row.changes]
+    return Digest(
+        verdict=conclusion.verdict,
+        candidate=printable(record.candidate.label),
+        baseline=printable(record.baseline.label),
+        decided=decided,
+        notes=(*notes, *_stopped(record, conclusion), *_how_compared(record)),
+        waived=tuple(row for row in others if row.waived_by),
+        controls=tuple(row for row in conclusion.rows if row.role is not Role.BENCHMARK),
+        rest=tuple(row for row in others if not row.waived_by),
+        changed=(*fewer, *(row for row in conclusion.rows if row.kind is Kind.INFORMING)),
+        failures=tuple(_failures(record, conclusion)),
+        warnings=tuple(dict.fromkeys(_warnings(record, conclusion))),
+        counted="pairs" if record.is_paired else "runs",
+    )
+
+
+def benchmark(row: Row) -> str:
+    """The benchmark's title."""
+    return printable(row.benchmark) or ALL_BENCHMARKS
+
+
+def subject(row: Row) -> str:
+    """The row by name: `total_time of s3.cp.upload`."""
+    return printable(row.subject)
+
+
+def change(row: Row, *, has_word: bool = True) -> str:
+    """What changed, with a sign and a word: `+10.2% slower`; of exact metrics how many names: `2 more`."""
+    if row.kind is Kind.EXACT:
+        return _count(row.changes) if row.verdict is Verdict.PASS or row.changes else NOTHING
+    if row.change is None:
+        return NOTHING
+    if abs(row.change) < _NOT_ZERO:
+        return "0.0%"
+    return f"{row.change:+.1%}" + f" {word(row)}" * has_word
+
+
+def word(row: Row) -> str:
+    """Which way a metric judged by its size changed: `slower`, `less memory`; empty where it did not."""
+    if row.kind is Kind.EXACT or row.change is None or abs(row.change) < _NOT_ZERO:
+        return ""
+    return _word(row.metric, is_more=row.change > 0)
+
+
+def interval(row: Row) -> str:
+    """The change's 95 % interval."""
+    if row.change is None:
+        return NOTHING
+    if row.low is None and row.high is None:
+        return "unknown"
+    return f"{_signed(row.low)} to {_signed(row.high)}"
+
+
+def limits(row: Row) -> str:
+    """What the row was held against: d0 and d1, or how much of a count is tolerated."""
+    if row.kind is Kind.EXACT:
+        tolerance = EXACT_BY_NAME[row.metric].tolerance
+        return f"{tolerance:.1%}" if tolerance else "exact"
+    return NOTHING if row.d0 is None or row.d1 is None else f"{row.d0:.1%}/{row.d1:.1%}"
+
+
+def detectable(row: Row) -> str:
+    """The smallest worsening that would have been FAILed in 95 of 100 gates."""
+    if row.kind is Kind.EXACT:
+        tolerance = EXACT_BY_NAME[row.metric].tolerance
+        return f"{tolerance:+.1%}" if tolerance else "1 more"
+    return NOTHING if row.detectable is None else f"{row.detectable:+.1%}"
+
+
+def medians(row: Row) -> str:
+    """The medians of both sides in the metric's unit: `312 ms -> 344 ms`."""
+    if row.baseline is None or row.candidate is None:
+        return NOTHING
+    unit = METRICS_BY_NAME[row.metric].unit
+    return f"{render_figure(row.baseline, unit)} -> {render_figure(row.candidate, unit)}"
+
+
+def sentence(row: Row, told: Digest) -> str:
+    """The whole row as a sentence, its subject left out."""
+    runs = f"{row.pairs} {'runs' if row.kind is Kind.EXACT else told.counted}"
+    if row.kind is Kind.EXACT or row.change is None:
+        return f"{printable(row.reason)}; {runs}"
+    parts = (
+        f"{change(row)} ({medians(row)}), 95 % interval {interval(row)}",
+        *((printable(row.reason),) if row.kind is not Kind.INFORMING else ()),
+        f"limits {limits(row)}",
+        runs,
+        *((f"detectable from {detectable(row)}",) if row.detectable is not None else ()),
+    )
+    return "; ".join(part for part in parts if part)
+
+
+def change_line(found: CountChange) -> str:
+    """One count that differs: `PUT: 4 -> 5`."""
+    before, after = (f"{low}" if low == high else f"{low} to {high}" for low, high in (found.baseline, found.candidate))
+    return f"{printable(found.name)}: {before} -> {after}"
+
+
+def rest_in_words(told: Digest) -> str:
+    """How many rows there are beside those that decided, how bad they could be, and what could have been seen."""
+    if not told.rest:
+        return ""
+    words = [tally(told.rest)]
+    doubtful = [subject(row) for row in told.rest if row.verdict is not Verdict.PASS]
+    if doubtful:
+        more = f" and {len(doubtful) - _NAMES_MAX} others" if len(doubtful) > _NAMES_MAX else ""
+        words.append(f"without a PASS: {', '.join(doubtful[:_NAMES_MAX])}{more}")
+    bounded = [row for row in told.rest if row.verdict is Verdict.PASS and row.at_most is not None]
+    if bounded:
+        worst = max(bounded, key=lambda row: row.at_most or 0.0)
+        words.append(f"largest possible worsening {_signed(worst.at_most)} ({subject(worst)})")
+    seen = ", ".join(_detectable_of(told.rest))
+    if seen:
+        words.append(f"detectable: {seen}")
+    if told.verdict is Verdict.INVALID:
+        words.append("all of it withdrawn")
+    return "; ".join(words)
+
+
+def tally(rows: Sequence[Row]) -> str:
+    """How many rows had which verdict: `1 row FAIL, 31 rows PASS`."""
+    return tally_of([row.verdict for row in rows])
+
+
+def tally_of(verdicts: Sequence[Verdict | None]) -> str:
+    """The same of verdicts; informing rows have none."""
+    counts = Counter(verdicts)
+    told = [(counts[verdict], f" {verdict}") for verdict in _VERDICTS] + [(counts[None], " without a verdict")]
+    return ", ".join(f"{count} {'row' if count == 1 else 'rows'}{name}" for count, name in told if count)
+
+
+def controls_in_words(record: GateRecord, told: Digest) -> str:
+    """What each control showed, or why there is none."""
+    if not record.is_paired:
+        return "none, as nothing was run"
+    if not told.controls:
+        return "none were run" if record.policy.metrics else "none, as counts alone decide"
+    parts = []
+    for role in (Role.NEGATIVE_CONTROL, Role.POSITIVE_CONTROL):
+        rows = [row for row in told.controls if row.role is role]
+        delays = [cell.planted_s for cell in record.cells if cell.role is role and cell.planted_s]
+        planted = f"a planted delay of {render_seconds(delays[0])}" if delays else "a planted delay"
+        name = "the baseline against itself" if role is Role.NEGATIVE_CONTROL else planted
+        if rows:
+            parts.append(f"{name}: {', '.join(_control(row) for row in rows)}")
+    if not record.policy.shows_delay and not any(row.role is Role.POSITIVE_CONTROL for row in told.controls):
+        parts.append(f"no delay was planted: it would not show in {' or '.join(record.policy.metrics)}")
+    return "; ".join(parts)
+
+
+def _control(row: Row) -> str:
+    verdict = row.verdict or Verdict.INCONCLUSIVE
+    if row.role is Role.POSITIVE_CONTROL:
+        outcome = "found" if verdict in {Verdict.FAIL, Verdict.SMALL} else f"not found ({verdict})"
+    else:
+        outcome = verdict.value
+    return f"{row.metric} {outcome}, {printable(row.reason)} ({row.pairs} pairs)"
+
+
+def _gave(row: Row, conclusion: Conclusion) -> bool:
+    """Whether the conclusion names this row as a reason; what it says of controls has words before it."""
+    if row.decides:
+        return _told(row) in conclusion.reasons
+    is_found = row.verdict in {Verdict.FAIL, Verdict.SMALL}
+    is_faulty = {Role.NEGATIVE_CONTROL: is_found, Role.POSITIVE_CONTROL: not is_found}.get(row.role, False)
+    return is_faulty and any(reason.endswith(f": {_told(row)}") for reason in conclusion.reasons)
+
+
+def _told(row: Row) -> str:
+    return f"{row.subject}: {row.reason}"
+
+
+def _stopped(record: GateRecord, conclusion: Conclusion) -> Iterator[str]:
+    if record.stopped and record.stopped not in conclusion.reasons:
+        yield printable(record.stopped)
+
+
+def _how_compared(record: GateRecord) -> Iterator[str]:
+    if not record.is_paired:
+        yield (
+            "two documents were compared, measured one after the other: what changed on the machine in between is not "
+            "told from a change of the client"
+        )
+
+
+def _failures(record: GateRecord, conclusion: Conclusion) -> Iterator[str]:
+    """Runs that gave no measurement, but those that the verdict's reasons tell of already."""
+    for cell in record.cells:
+        for each in cell.failures:
+            start = f"{cell.title}, {each.side}: {each.failure.what}"
+            if not any(reason.startswith(start) for reason in conclusion.reasons):
+                why = " ".join(each.failure.why.split())
+                yield printable(f"{start}: {why}" if why else start)
+
+
+def _warnings(record: GateRecord, conclusion: Conclusion) -> Iterator[str]:
+    yield from (printable(warning) for warning in (*record.warnings, *conclusion.warnings))
+    for row in conclusion.rows:
+        where = f"{subject(row)} ({row.role})" if row.role is not Role.BENCHMARK else subject(row)
+        yield from (f"{where}: {printable(warning)}" for warning in row.warnings)
+    for cell in record.cells:
+        of_runs = Counter(warning for side in Side for run in cell.runs(side) for warning in run.warnings)
+        for warning, count in of_runs.items():
+            yield printable(f"{cell.title}: {warning}" + f" ({count} runs)" * (count > 1))
+
+
+def _detectable_of(rows: Iterable[Row]) -> Iterator[str]:
+    """For each metric judged by its size, from where to where its rows' smallest detectable worsening goes."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        if row.detectable is not None:
+            found.setdefault(row.metric, []).append(row.detectable)
+    for metric, values in found.items():
+        low, high = f"{min(values):+.1%}", f"{max(values):+.1%}"
+        yield f"{metric} from {low}" if low == high else f"{metric} from {low} to {high}"
+
+
+def _count(changes: Sequence[CountChange]) -> str:
+    counts = Counter(found.difference for found in changes)
+    return ", ".join(f"{counts[kind]} {kind}" for kind in Difference if counts[kind]) or "none"
+
+
+def _signed(value: float | None) -> str:
+    if value is None:
+        return "unbounded"
+    return "0.0%" if abs(value) < _NOT_ZERO else f"{value:+.1%}"
+
+
+def _word(name: str, *, is_more: bool) -> str:
+    metric = METRICS_BY_NAME[name]
+    if metric.direction is Direction.HIGHER:
+        return "higher" if is_more else "lower"
+    if metric.unit is Unit.BYTES:
+        return "more memory" if is_more else "less memory"
+    if name.endswith("cpu_time"):
+        return "more CPU time" if is_more else "less CPU time"
+    if name == "total_time" or name.startswith("load."):
+        return "slower" if is_more else "faster"
+    return "later" if is_more else "earlier"

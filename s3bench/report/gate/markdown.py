@@ -1,0 +1,226 @@
+"""A gate's verdict as Markdown for GitHub: a step's summary, and a comment on a pull request.
+
+Owns the layout, the escaping and the sizes. What decided comes first and goes last: where a report would grow too
+large, rows are left out from its end, and it says how many and which verdicts they had.
+
+Limits: a step's summary may have 1 MiB, or all of it is dropped ("$GITHUB_STEP_SUMMARY upload aborted, supports content
+up to a size of 1024k"); a comment 65,536 characters ("Body is too long"). Bytes of UTF-8 are at least as many as
+characters, so bytes are counted.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from s3bench.gate.evidence import Role
+from s3bench.gate.record import GateRecord
+from s3bench.gate.row import Kind, Row, Verdict
+from s3bench.report.gate import digest as words
+from s3bench.report.gate.digest import Digest, digest
+from s3bench.report.terminal import printable
+
+SUMMARY_BYTES_MAX = 1_000_000  # other tools may write into the same summary
+COMMENT_CHARACTERS_MAX = 65_536
+COMMENT_BYTES_MAX = 65_000
+_KEPT_FREE = 8  # an eighth is kept for what is no row that decided
+_ENDING_BYTES = 1_000
+_NAME_MAX = 200
+_TEXT_MAX = 600
+_HEADINGS = (
+    "verdict",
+    "metric",
+    "benchmark",
+    "medians",
+    "change",
+    "95 % interval",
+    "limits",
+    "{counted}",
+    "detectable",
+)
+_RULE = "| --- | --- | --- | --: | --: | --: | --: | --: | --: |"
+_LEGEND = (
+    "Limits: a change up to the first matters to nobody, one of the second or more must not pass. "
+    "Detectable: the smallest worsening that 95 of 100 gates would FAIL."
+)
+
+
+def render_summary(record: GateRecord) -> str:
+    """Render a concluded gate for `$GITHUB_STEP_SUMMARY`: all rows and all counts that differ."""
+    told = digest(record)
+    return _fitted([*_sections(record, told), *_all(told)], SUMMARY_BYTES_MAX)
+
+
+def render_comment(record: GateRecord) -> str:
+    """Render a concluded gate for a comment on a pull request: what decided, controls, and the rest in a line."""
+    told = digest(record)
+    return _fitted([*_sections(record, told)], COMMENT_BYTES_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Section:
+    """Lines of which any number from the first may stand between `opening` and `closing`.
+
+    Each has the verdict that is missing when the line is left out, if it is a row. `decides`: it may fill all but the
+    room that is kept free.
+    """
+
+    opening: tuple[str, ...] = ()
+    lines: tuple[tuple[str, Verdict | None], ...]
+    closing: tuple[str, ...] = ("",)
+    is_rows: bool = False
+    decides: bool = False
+
+
+def _fitted(sections: Sequence[_Section], bytes_max: int) -> str:
+    """Join sections, their lines left out from the end where there is no room, and tell of what was left out."""
+    written: list[str] = []
+    room = bytes_max - _ENDING_BYTES
+    left_out: list[Verdict | None] = []
+    dropped = 0
+    for section in sections:
+        free = room - _size((*section.opening, *section.closing))
+        free -= bytes_max // _KEPT_FREE if section.decides else 0
+        kept: list[str] = []
+        for line, _ in section.lines:
+            free -= _size((line,))
+            if free < 0:
+                break
+            kept.append(line)
+        if kept:
+            written += [*section.opening, *kept, *section.closing]
+            room -= _size((*section.opening, *kept, *section.closing))
+        missing = section.lines[len(kept) :]
+        left_out += [verdict for _, verdict in missing if section.is_rows]
+        dropped += 0 if section.is_rows else len(missing)
+    return "\n".join((*written, *_left_out(left_out, dropped)))
+
+
+def _left_out(rows: Sequence[Verdict | None], lines: int) -> Iterator[str]:
+    if not rows and not lines:
+        return
+    parts = [
+        *((words.tally_of(rows),) if rows else ()),
+        *((f"{lines} other {'line' if lines == 1 else 'lines'}",) if lines else ()),
+    ]
+    yield f"**Left out, for want of room: {' and '.join(parts)}.** The gate's record has all of it."
+    yield ""
+
+
+def _size(lines: Iterable[str]) -> int:
+    return sum(len(line.encode()) + 1 for line in lines)
+
+
+def _sections(record: GateRecord, told: Digest) -> Iterator[_Section]:
+    yield _plain([f"## {told.verdict}: {_code(told.candidate)} against {_code(told.baseline)}", ""])
+    if told.notes:
+        yield _list(told.notes, decides=True)
+    if told.decided:
+        yield _table(told.decided, told, decides=True)
+        yield _reasons(told.decided)
+    yield _plain([f"Controls: {_text(words.controls_in_words(record, told))}.", ""])
+    if rest := words.rest_in_words(told):
+        yield _plain([f"{'The rest' if told.decided else 'All'}: {_text(rest)}.", ""])
+    if told.waived:
+        yield _table(told.waived, told, title="Waived")
+        yield _list([f"{words.subject(row)}: {row.waived_by}" for row in told.waived])
+    for title, lines in (("Failures", told.failures), ("Warnings", told.warnings)):
+        if lines:
+            yield _list(lines, title=title)
+    if told.changed:
+        yield _table(told.changed, told, title="Also changed, which decides nothing", is_folded=True)
+    yield _plain([_LEGEND, ""])
+
+
+def _all(told: Digest) -> Iterator[_Section]:
+    if told.rest:
+        yield _table(told.rest, told, title="The rest of the rows", is_folded=True)
+    if told.controls:
+        yield _table(told.controls, told, title="Controls", is_folded=True)
+    for row in (*told.decided, *told.waived, *told.changed, *told.rest):
+        if row.changes:
+            title = f"<summary>{len(row.changes)} counts of {_text(words.subject(row))} differ</summary>"
+            opening = (f"<details>{title}", "")
+            yield _Section(
+                opening=opening,
+                lines=tuple((f"- {_code(words.change_line(found))}", None) for found in row.changes),
+                closing=("", "</details>", ""),
+            )
+
+
+def _plain(lines: Sequence[str]) -> _Section:
+    return _Section(lines=tuple((line, None) for line in lines), closing=())
+
+
+def _list(texts: Sequence[str], *, title: str = "", decides: bool = False) -> _Section:
+    return _Section(
+        opening=(f"{title}:", "") if title else (),
+        lines=tuple((f"- {_text(text)}", None) for text in texts),
+        decides=decides,
+    )
+
+
+def _reasons(rows: Sequence[Row]) -> _Section:
+    """Why each row has its verdict; of counts, which."""
+    lines = (f"- `{row.metric}` of {_code(words.benchmark(row))}: {_text(row.reason)}" for row in rows)
+    return _Section(lines=tuple((line, None) for line in lines), decides=True)
+
+
+def _table(
+    rows: Sequence[Row], told: Digest, *, title: str = "", is_folded: bool = False, decides: bool = False
+) -> _Section:
+    heading = _cells(heading.format(counted=told.counted) for heading in _HEADINGS)
+    opening: tuple[str, ...] = (heading, _RULE)
+    if is_folded:
+        opening = (f"<details><summary>{title}: {len(rows)}</summary>", "", *opening)
+    elif title:
+        opening = (f"{title}:", "", *opening)
+    return _Section(
+        opening=opening,
+        lines=tuple((_row(row), row.verdict) for row in rows),
+        closing=("", "</details>", "") if is_folded else ("",),
+        is_rows=True,
+        decides=decides,
+    )
+
+
+def _row(row: Row) -> str:
+    role = "" if row.role is Role.BENCHMARK else f" ({row.role})"
+    verdict = "" if row.kind is Kind.INFORMING else f"**{row.verdict}**"
+    figures = (words.medians(row), words.change(row), words.interval(row), words.limits(row))
+    name = _code(words.benchmark(row)) if row.benchmark else words.ALL_BENCHMARKS
+    return _cells((verdict, f"`{row.metric}`", f"{name}{role}", *figures, f"{row.pairs}", words.detectable(row)))
+
+
+def _cells(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _code(text: str) -> str:
+    """A name as it is. In code GitHub makes neither mentions nor links; where backticks do harm, the tag serves."""
+    line = _clipped(printable(text), _NAME_MAX)
+    if not line.strip() or line != line.strip() or _UNFIT_FOR_BACKTICKS.search(line):
+        return f"<code>{_MARK.sub(_reference, line)}</code>"
+    return f"`{line}`"
+
+
+def _text(text: str) -> str:
+    """A sentence as it is: nothing in it a mark, a tag, the end of a table's cell, a mention or a link to an issue.
+
+    Marks are written as numeric references: CommonMark takes these as text alone, in cells of tables as well, where a
+    backslash before a bar is read twice. GitHub looks for mentions and issues after that; a comment cuts them.
+    """
+    return _CUT.sub(r"\1<!-- -->", _MARK.sub(_reference, _clipped(printable(text), _TEXT_MAX)))
+
+
+def _clipped(text: str, length_max: int) -> str:
+    return text if len(text) <= length_max else text[: length_max - 3] + "..."
+
+
+def _reference(found: re.Match[str]) -> str:
+    return f"&#{ord(found[0])};"
+
+
+_UNFIT_FOR_BACKTICKS = re.compile(r"[`|\\]")
+# Marks anywhere; underscores beside no letter; colons of emoji and of URLs; what could begin a list.
+_MARK = re.compile(r"[\\`*\[\]<>|~&$@#]|(?<![^\W_])_|_(?![^\W_])|:(?=\S)|^[-+=]|^\d(?=\d*[.)])")
+_CUT = re.compile(r"(&#(?:35|64);)")

@@ -1,0 +1,159 @@
+"""What has to be said beneath the figures of a phase of a load run: failures, stalls, and reasons for doubt.
+
+Owns the sentences. Failures are summed over the loops of a phase, what happened in one loop is told of that loop.
+Doubts about figures, such as a broken Little's law, are warnings inside the measurements already.
+"""
+
+from collections.abc import Iterator
+
+from s3bench.report.load.cells import (
+    LoadPhase,
+    LoadRow,
+    count_text,
+    elapsed_s,
+    operations_rate_of,
+    ranges_text,
+    rate_text,
+    seconds_text,
+)
+from s3bench.results.document import Document, Result
+from s3bench.results.load import Failures, Load
+from s3bench.results.warnings import gather_doubts
+from s3bench.units import render_bytes
+
+_BOTTLENECKS = {
+    "client": "the client: these figures are what s3bench could send, not what the server can do",
+    "other programs": "other programs on the load generator's machine: stop them, or use fewer --workers than cores",
+    "connections": "the connections: every thread waited for answers as fast as a lone one's; more threads give more",
+    "network": "the network",
+    "server": "the server: the client had CPU time to spare",
+}
+
+NODES = "nodes"
+"""The kind of the note that tells how evenly the nodes took part."""
+
+Note = tuple[str, str]
+
+
+def phase_notes(phase: LoadPhase) -> Iterator[Note]:
+    """The notes of a phase: the kind of each (`failed`, `no service`, `stalled`, `nodes`, ...), and the sentence."""
+    for row in phase.kinds:
+        yield from _failure_notes(row)
+    whole = [row for row in phase.rows if row.is_whole]
+    for row in whole:
+        yield from _stall_notes(row)
+    for row in whole:
+        yield from _window_notes(row)
+        yield from _node_notes(row)
+    for row in phase.kinds:
+        if repeated := row.total(lambda load: load.repeated or 0):
+            cold = row.total(lambda load: load.operations) - repeated
+            yield "reads", f"{row.label}: {count_text(cold)} cold, {count_text(repeated)} of what had been read before"
+    yield from dict.fromkeys(note for row in whole for load in row.loops for note in _bottleneck_notes(load))
+
+
+def document_notes(document: Document) -> Iterator[Note]:
+    """Warnings, those inside measurements once of each kind, and the errors that left a loop without figures."""
+    yield from (("warning", words) for words in document.warnings)
+    results = document.without_parts().results
+    for doubt in gather_doubts(results):
+        where = _subject(doubt.results[0]) if len(doubt.results) == 1 else f"{len(doubt.results)} results"
+        yield "warning", f"{where}: {doubt.words}"
+    for result in results:
+        for failure in result.errors:
+            why = f": {' '.join(failure.why.split())}" if failure.why else ""
+            yield "error", f"{_subject(result)}, loop {failure.iteration + 1}: {failure.what}{why}"
+
+
+def _subject(result: Result) -> str:
+    dimensions = (f"{name}={value}" for dimension in result.dimensions for name, value in dimension.items())
+    return " ".join((result.name, *dimensions))
+
+
+def _failure_notes(row: LoadRow) -> Iterator[Note]:
+    operations = row.total(lambda load: load.operations)
+    if failed := row.total(lambda load: load.failed):
+        ended = operations + failed
+        yield (
+            "failed",
+            f"{row.label}: {count_text(failed)} of {count_text(ended)} operations ({failed / ended * 100:.3g} %)",
+        )
+    for each in _joined(row):
+        words = f"{row.label}: {each.label}: {_plural(each.count, 'attempt')}"
+        words += f", {count_text(each.retried)} tried again" * bool(each.retried)
+        words += f", {seconds_text(each.time_lost)} lost"
+        words += f", {render_bytes(each.body_bytes)} for nothing" * bool(each.body_bytes)
+        yield "failure", words
+
+
+def _joined(row: LoadRow) -> list[Failures]:
+    """The failures of all loops by label, the most frequent first."""
+    by_label: dict[str, Failures] = {}
+    for each in (failures for load in row.loops for failures in load.failures):
+        old = by_label.get(each.label)
+        by_label[each.label] = each if old is None else _sum(old, each)
+    return sorted(by_label.values(), key=lambda each: (-each.count, each.label))
+
+
+def _sum(left: Failures, right: Failures) -> Failures:
+    return Failures(
+        label=left.label,
+        count=left.count + right.count,
+        retried=left.retried + right.retried,
+        time_lost=left.time_lost + right.time_lost,
+        body_bytes=left.body_bytes + right.body_bytes,
+    )
+
+
+def _stall_notes(row: LoadRow) -> Iterator[Note]:
+    for number, load in enumerate(row.loops, 1):
+        if load.without_service:
+            passed = f"{load.without_service:.1f} s of {elapsed_s(load):.1f} s"
+            yield "no service", f"{row.label}{_loop(row, number)}: no operation succeeded for {passed}"
+        if load.stalls:
+            where = f"{row.label}{_loop(row, number)}"
+            seconds = "second" if len(load.stalls) == 1 else "seconds"
+            yield "stalled", f"{where}: no operation succeeded in {seconds} {ranges_text(load.stalls)}"
+
+
+def _window_notes(row: LoadRow) -> Iterator[Note]:
+    """What counts in no figure of a loop, or in its response times alone."""
+    for number, load in enumerate(row.loops, 1):
+        where = f"{row.label}{_loop(row, number)}"
+        if load.waiting_max:
+            yield "waited", f"{where}: up to {_plural(load.waiting_max, 'planned operation')} found no free thread"
+        if load.unfinished:
+            words = f"{where}: {_plural(load.unfinished, 'operation')} in flight at the end"
+            words += f", the oldest for {seconds_text(load.oldest)}" * bool(load.oldest)
+            yield "unfinished", f"{words}, of which {count_text(load.late or 0)} ended well afterwards; none counts"
+
+
+def _node_notes(row: LoadRow) -> Iterator[Note]:
+    """How evenly the nodes of a cluster took part: the slowest and the fastest of them."""
+    rates = sorted((rate, node.node) for node in row.nodes if (rate := node.median(operations_rate_of)) is not None)
+    if rates:
+        (slowest, last), (fastest, first) = rates[0], rates[-1]
+        spread = f"{rate_text(slowest)}/s ({last}) to {rate_text(fastest)}/s ({first})"
+        yield NODES, f"{row.label}: {len(rates)} of them, {spread}"
+
+
+def _bottleneck_notes(load: Load) -> Iterator[Note]:
+    if not load.bottleneck:
+        return
+    words = _BOTTLENECKS.get(load.bottleneck, load.bottleneck)
+    signs = []
+    if load.client_cpu_share is not None:
+        signs.append(f"busiest worker: {load.client_cpu_share:.0%} of a core")
+    if load.client_run_delay_share is not None and load.bottleneck in {"client", "other programs"}:
+        signs.append(f"ready and without a core: {load.client_run_delay_share:.0%} of the time")
+    if load.ceiling:
+        signs.append(f"{rate_text(load.ceiling)}/s against a server that does nothing")
+    yield "bottleneck", f"{words} ({'; '.join(signs)})" if signs else words
+
+
+def _loop(row: LoadRow, number: int) -> str:
+    return f", loop {number}" if len(row.loops) > 1 else ""
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count_text(count)} {noun}" + "s" * (count != 1)

@@ -1,0 +1,205 @@
+"""The raw pairs of one row of a gate: each pair's change in run order, and what was known at each look.
+
+Estimates and intervals are those of `gate.paired_series`, made anew from the record's own pairs.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import altair as alt
+from msgspec.structs import replace
+
+from s3bench.gate.evidence import CellEvidence
+from s3bench.gate.paired_series import series_of
+from s3bench.gate.record import GateRecord
+from s3bench.gate.row import Row
+from s3bench.report.gate import digest as words
+from s3bench.report.page import theme
+from s3bench.report.page.forest import ForestRow, domain, ways
+from s3bench.report.page.forest_axis import change_axis, change_scale
+from s3bench.report.page.section import Cell, Column, Figure, Table
+from s3bench.report.run.summary import clipped
+from s3bench.results.metrics import METRICS_BY_NAME, Direction, Metric, render_figure
+
+_HEIGHT = 240
+_SURPLUS = " Pale pairs came after this row was decided, for others of its benchmark; they do not count."
+_ORDERS: Mapping[str, str] = {"AB": "baseline first", "BA": "candidate first"}
+_ORDER_SHAPES = ("circle", "triangle-up")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairChange:
+    """One pair: its number from 1 in run order, who ran first, both figures in the metric's unit, the change."""
+
+    number: int
+    order: str
+    baseline: float
+    candidate: float
+
+    @property
+    def change(self) -> float:
+        """The relative change of the metric."""
+        return self.candidate / self.baseline - 1
+
+
+def pair_changes(cell: CellEvidence, metric: str) -> tuple[PairChange, ...]:
+    """The pairs in which both sides have the metric, which are those that were judged."""
+    found = []
+    for number, pair in enumerate(cell.pairs, start=1):
+        series = series_of(replace(cell, pairs=(pair,)), metric)
+        if series.count:
+            (baseline,), (candidate,) = series.baseline, series.candidate
+            found.append(PairChange(number=number, order=pair.order, baseline=baseline, candidate=candidate))
+    return tuple(found)
+
+
+def pairs_figure(row: Row, record: GateRecord, number: int) -> Figure | None:
+    """Draw the pairs of a row judged by its size; `None` where the record has none. `number` makes its name unique."""
+    cell = next((each for each in record.cells if (each.title, each.role) == (row.benchmark, row.role)), None)
+    changes = pair_changes(cell, row.metric) if cell else ()
+    if cell is None or not changes:
+        return None
+    metric = METRICS_BY_NAME[row.metric]
+    looks = _looks(cell, row, record)
+    return Figure(
+        name=f"pairs-{number}",
+        title=f"Pairs: {clipped(words.subject(row))}",
+        description=(
+            f"The change of {metric.name} in each of {len(changes)} pairs, in run order. Dashed lines are looks; on "
+            "each stands the Hodges-Lehmann estimate of the pairs so far with its plain 95 % interval. Shaded are the "
+            "limits."
+        )
+        + _SURPLUS * (len(changes) > row.pairs),
+        chart=_chart(changes, looks, row, metric),
+        table=_table(changes, metric),
+    )
+
+
+def _looks(cell: CellEvidence, row: Row, record: GateRecord) -> list[ForestRow]:
+    """What was known at each look that was reached, and at the end."""
+    counts = [pairs for pairs in record.policy.looks.pairs if pairs < row.pairs]
+    found = []
+    for pairs in (*counts, row.pairs):
+        series = series_of(cell, row.metric, pairs_max=pairs)
+        if not series.count:
+            continue
+        low, high = series.interval()
+        known = replace(row, pairs=pairs, change=series.change(), low=low, high=high)
+        text = f"{words.change(known)}, 95 % interval {words.interval(known)}"
+        found.append(
+            ForestRow(
+                name=f"{pairs}",
+                figures=text,
+                label=f"after {pairs} pairs: {text}",
+                word="",
+                change=known.change,
+                low=low,
+                high=high,
+                d0=row.d0,
+                d1=row.d1,
+            )
+        )
+    return found
+
+
+def _chart(changes: Sequence[PairChange], looks: Sequence[ForestRow], row: Row, metric: Metric) -> alt.TopLevelMixin:
+    drawn = [
+        ForestRow(name="", figures="", label="", word="", change=each.change, low=None, high=None) for each in changes
+    ]
+    low, high = domain([*drawn, *looks], metric=metric)
+    title = [f"change of {metric.name}, log scale", " · ".join(ways(metric))]
+    y_axis, y_scale = change_axis(low, high, title=title), change_scale(low, high)
+    x_scale = alt.Scale(domain=[0.25, changes[-1].number + 1], nice=False)
+    x_axis = alt.Axis(title="pair, in run order", tickMinStep=1, grid=False)
+
+    def x(field: str) -> alt.X:
+        return alt.X(f"{field}:Q", scale=x_scale, axis=x_axis)
+
+    def y(field: str) -> alt.Y:
+        return alt.Y(f"{field}:Q", scale=y_scale, axis=y_axis)
+
+    layers = [
+        *(_chart_of([zone]).mark_rect(color=ink, aria=False).encode(y=y("top"), y2=alt.Y2("bottom:Q"))
+          for zone, ink in _zones(row, metric)),
+        _chart_of([{"ratio": 1}]).mark_rule(color=theme.MUTED, aria=False).encode(y=y("ratio")),
+        _chart_of([{"at": float(look.name) + 0.5} for look in looks])
+        .mark_rule(color=theme.MUTED, strokeDash=[4, 3], aria=False)
+        .encode(x=x("at")),
+        *_dots(changes, x("pair"), y("ratio"), row, metric),
+    ]  # fmt: skip
+    known = [_known(look, low=low, high=high) for look in looks]
+    bounded = [each for each in known if "from" in each]
+    if bounded:
+        interval = _chart_of(bounded).mark_rule(color=theme.TEXT, strokeWidth=2, aria=False)
+        layers.append(interval.encode(x=x("at"), y=y("from"), y2=alt.Y2("to:Q")))
+    estimate = _chart_of(known).mark_point(filled=True, size=80, color=theme.TEXT, shape="diamond", opacity=1)
+    layers.append(estimate.encode(x=x("at"), y=y("ratio"), description=alt.Description("label:N")))
+    return alt.layer(*layers).properties(width=theme.WIDTH, height=_HEIGHT)
+
+
+def _chart_of(values: list[dict[str, str | float]]) -> alt.Chart:
+    return alt.Chart(alt.InlineData(values=values))
+
+
+def _dots(changes: Sequence[PairChange], x: alt.X, y: alt.Y, row: Row, metric: Metric) -> Iterator[alt.Chart]:
+    """The pairs that count, and pale those that came later."""
+    shape = alt.Shape(
+        "order:N",
+        scale=alt.Scale(domain=list(_ORDERS.values()), range=list(_ORDER_SHAPES)),
+        legend=alt.Legend(title="each point a pair:", titleOrient="left", symbolFillColor=theme.SERIES[0]),
+    )
+    for group, color in ((changes[: row.pairs], theme.SERIES[0]), (changes[row.pairs :], theme.MUTED)):
+        if group:
+            dots = _chart_of([_dot(each, metric) for each in group])
+            pale = 1 if color != theme.MUTED else 0.5
+            marked = dots.mark_point(filled=True, size=45, color=color, opacity=pale)
+            yield marked.encode(x=x, y=y, shape=shape, description=alt.Description("label:N"))
+
+
+def _zones(row: Row, metric: Metric) -> Iterator[tuple[dict[str, str | float], str]]:
+    sign = -1 if metric.direction is Direction.HIGHER else 1
+    if row.d0 is not None and row.d1 is not None:
+        yield {"top": (1 + row.d1) ** sign, "bottom": 1}, theme.ZONE
+        yield {"top": 1 + row.d0, "bottom": 1 / (1 + row.d0)}, theme.GRID
+
+
+def _dot(each: PairChange, metric: Metric) -> dict[str, str | float]:
+    figures = f"{render_figure(each.baseline, metric.unit)} -> {render_figure(each.candidate, metric.unit)}"
+    order = _ORDERS.get(each.order, _ORDERS["AB"])
+    return {
+        "pair": each.number,
+        "ratio": 1 + each.change,
+        "order": order,
+        "label": f"pair {each.number}: {each.change:+.1%} ({figures}), {order}",
+    }
+
+
+def _known(look: ForestRow, *, low: float, high: float) -> dict[str, str | float]:
+    assert look.change is not None
+    known: dict[str, str | float] = {"at": float(look.name) + 0.5, "ratio": 1 + look.change, "label": look.label}
+    if look.low is not None or look.high is not None:
+        known["from"] = low if look.low is None else max(low, 1 + look.low)
+        known["to"] = high if look.high is None else min(high, 1 + look.high)
+    return known
+
+
+def _table(changes: Sequence[PairChange], metric: Metric) -> Table:
+    return Table(
+        caption="Each pair, in run order",
+        columns=(
+            Column(title="pair", is_number=True),
+            Column(title="order"),
+            *(Column(title=title, is_number=True) for title in ("baseline", "candidate", "change")),
+        ),
+        rows=tuple(
+            (
+                Cell(text=f"{each.number}", value=each.number),
+                Cell(text=_ORDERS.get(each.order, _ORDERS["AB"])),
+                Cell(text=render_figure(each.baseline, metric.unit), value=each.baseline),
+                Cell(text=render_figure(each.candidate, metric.unit), value=each.candidate),
+                Cell(text=f"{each.change:+.1%}", value=each.change if math.isfinite(each.change) else None),
+            )
+            for each in changes
+        ),
+    )

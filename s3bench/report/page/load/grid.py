@@ -1,0 +1,175 @@
+"""A matrix as a grid: for one kind of operation the results by object size and number of threads, both in order.
+
+Owns the order, and what a figure of a cell is.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from s3bench.report.load.cells import (
+    NOTHING,
+    SIZE,
+    THREADS,
+    LoadRow,
+    bytes_rate,
+    bytes_rate_text,
+    count_text,
+    rate_text,
+    seconds_text,
+)
+from s3bench.report.load.matrix import POINTS, cells
+from s3bench.report.page.section import Cell, Column, Line, Mood, Table
+from s3bench.report.run.summary import clipped
+from s3bench.results.document import Document
+from s3bench.results.load import Latency, Load
+from s3bench.units import parse_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """A figure of a cell: its title, how it is found, and how it is written; a throughput is bytes a second."""
+
+    title: str
+    pick: Callable[[Load], float | None]
+    text: Callable[[float | None], str]
+    is_throughput: bool = False
+
+    def of(self, row: LoadRow) -> float | None:
+        """The median over the loops."""
+        return row.median(self.pick)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """The cells of one kind of operation. `sizes` and `threads` are texts, in rising order, as keys of `rows`."""
+
+    title: str
+    sizes: tuple[str, ...]
+    threads: tuple[str, ...]
+    rows: dict[tuple[str, str], LoadRow]
+
+    def found(self, measure: Measure) -> Iterator[tuple[tuple[str, str], float]]:
+        """Size and threads, and the figure, of every cell that has it, by size and then by threads."""
+        for size in self.sizes:
+            for threads in self.threads:
+                row = self.rows.get((size, threads))
+                if row is not None and (value := measure.of(row)) is not None:
+                    yield (size, threads), value
+
+
+THROUGHPUT = Measure(title="throughput", pick=bytes_rate, text=bytes_rate_text, is_throughput=True)
+RATE = Measure(title="operations/s", pick=lambda load: load.operations_rate, text=rate_text)
+
+
+def latency_measure(group: str, point: str) -> Measure:
+    """A latency by its group, `first byte` or `last byte`, and its point, such as `p50`."""
+    pick = dict(POINTS)[point]
+    return Measure(title=f"{group} {point}", pick=lambda load: pick(_LATENCIES[group](load)), text=seconds_text)
+
+
+def grids(document: Document) -> tuple[Grid, ...]:
+    """A grid for each kind of operation of a matrix, in the document's order."""
+    by_title: dict[str, list[LoadRow]] = {}
+    for row in cells(document):
+        others = (f"{name}={value}" for name, value in row.dimensions.items() if name not in {SIZE, THREADS})
+        by_title.setdefault(" ".join((row.label, *others)), []).append(row)
+    return tuple(_grid(clipped(title), rows) for title, rows in by_title.items())
+
+
+def best_line(grid: Grid) -> Line:
+    """Where throughput and rate were highest, and how many operations failed."""
+    failed = sum(row.total(lambda load: load.failed) for row in grid.rows.values())
+    told = [f"highest {each.title} {_best_text(grid, each)}" for each in (THROUGHPUT, RATE)]
+    told.append(f"{count_text(failed)} failed" if failed else "none failed")
+    return Line(text=f"{grid.title}: {'; '.join(told)}", mood=Mood.BAD if failed else Mood.PLAIN)
+
+
+def grid_table(grid: Grid) -> Table:
+    """All figures of a grid, a row for each cell."""
+    measures = (
+        THROUGHPUT,
+        RATE,
+        *(latency_measure(group, point) for group in _LATENCIES for point, _ in POINTS),
+    )
+    shown = [each for each in measures if next(grid.found(each), None) is not None]
+    return Table(
+        caption=f"{grid.title}: {_LEGEND}",
+        columns=(
+            Column(title="size", is_number=True),
+            Column(title="threads", is_number=True),
+            *(Column(title=each.title, is_number=True) for each in shown),
+            *(Column(title=title, is_number=True) for title, _ in _COUNTS),
+        ),
+        rows=tuple(_table_row(grid, *place, shown) for place in _places(grid)),
+    )
+
+
+def size_number(text: str) -> float | None:
+    """A size in bytes, `None` of what is none."""
+    try:
+        return float(parse_bytes(text)) or None
+    except (ValueError, OverflowError):
+        return None
+
+
+def count_number(text: str) -> float | None:
+    """A number of threads; `None` of what is none."""
+    return (float(text) or None) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS_MAX else None
+
+
+_DIGITS_MAX = 9
+_LEGEND = (
+    "first byte, last byte: from the start of an attempt; medians of the loops; read before: operations on what "
+    "had been read already; errors: operations that failed for good; -: none, or too few for that figure"
+)
+_COUNTS: tuple[tuple[str, Callable[[Load], int | None]], ...] = (
+    ("read before", lambda load: load.repeated),
+    ("unfinished", lambda load: load.unfinished),
+    ("errors", lambda load: load.failed),
+)
+_LATENCIES: dict[str, Callable[[Load], Latency]] = {
+    "first byte": lambda load: load.first_byte,
+    "last byte": lambda load: load.latency,
+}
+
+
+def _sum(row: LoadRow, pick: Callable[[Load], int | None]) -> int | None:
+    """The sum over the loops; `None` where it is not known of all."""
+    counts = [pick(load) for load in row.loops]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
+def _best_text(grid: Grid, measure: Measure) -> str:
+    (size, threads), value = max(grid.found(measure), key=lambda each: each[1])
+    return f"{measure.text(value)} with {size} on {threads} threads"
+
+
+def _grid(title: str, rows: Sequence[LoadRow]) -> Grid:
+    placed = {(clipped(row.dimensions[SIZE]), clipped(row.dimensions[THREADS])): row for row in rows}
+    return Grid(
+        title=title,
+        sizes=_ordered([size for size, _ in placed], size_number),
+        threads=_ordered([threads for _, threads in placed], count_number),
+        rows=placed,
+    )
+
+
+def _ordered(texts: Sequence[str], number: Callable[[str], float | None]) -> tuple[str, ...]:
+    """Each text once, by its number; what is none stays behind, in the order in which it came."""
+    return tuple(sorted(dict.fromkeys(texts), key=lambda text: (number(text) is None, number(text) or 0.0)))
+
+
+def _places(grid: Grid) -> Iterator[tuple[str, str]]:
+    return ((size, threads) for size in grid.sizes for threads in grid.threads if (size, threads) in grid.rows)
+
+
+def _table_row(grid: Grid, size: str, threads: str, shown: Sequence[Measure]) -> tuple[Cell, ...]:
+    row = grid.rows[size, threads]
+    counts = (_sum(row, count) for _, count in _COUNTS)
+    return (
+        Cell(text=size, value=size_number(size)),
+        Cell(text=threads, value=count_number(threads)),
+        *(Cell(text=each.text(value), value=value) for each in shown for value in (each.of(row),)),
+        *(Cell(text=NOTHING if count is None else count_text(count), value=count) for count in counts),
+    )

@@ -1,0 +1,188 @@
+"""The charts of a matrix: heat-maps, and throughput and latencies over threads and over sizes, a line for each other.
+
+Owns the drawing. They are the charts of https://github.com/dvassallo/s3-benchmark.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from s3bench.report.page import theme
+from s3bench.report.page.heat_map import HeatCell, heat_chart
+from s3bench.report.page.load.backdrop import SOURCE, Instance, instance_rules
+from s3bench.report.page.load.grid import (
+    RATE,
+    THROUGHPUT,
+    Grid,
+    Measure,
+    count_number,
+    latency_measure,
+    size_number,
+)
+from s3bench.report.page.section import Figure
+from s3bench.report.page.unit import Unit, bytes_unit, log_y, seconds_unit
+
+_HEIGHT = 260
+_MAPPED = (
+    THROUGHPUT,
+    RATE,
+    latency_measure("first byte", "p50"),
+    *(latency_measure("last byte", point) for point in ("p50", "p99")),
+)
+_LATENCIES = tuple(latency_measure(group, "p90") for group in ("first byte", "last byte"))
+_LINES_MAX = 20
+_KINDS = len(theme.SERIES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Axis:
+    """One of the two dimensions: which of a cell's places it is, its title, its texts and their numbers."""
+
+    place: int
+    title: str
+    singular: str
+    texts: tuple[str, ...]
+    number: Callable[[str], float | None]
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether all texts are numbers, so that they stand on a logarithmic axis."""
+        return all(self.number(text) is not None for text in self.texts)
+
+    def x(self) -> alt.X:
+        """The axis: logarithmic with its texts as marks, or the texts side by side."""
+        if not self.is_numeric:
+            return alt.X("name:N", sort=None, title=self.title, scale=alt.Scale(domain=list(self.texts)))
+        axis = alt.Axis(values=self._numbers(), labelExpr=self._labels(), grid=False)
+        return alt.X("at:Q", title=self.title, scale=alt.Scale(type="log", base=2, nice=False), axis=axis)
+
+    def _numbers(self) -> list[float]:
+        return [number for text in self.texts if (number := self.number(text)) is not None]
+
+    def _labels(self) -> str:
+        """The numbers with binary units, as an expression of Vega: of numbers alone, never of a document's text."""
+        texts = (f"datum.value === {number!r} ? '{_short(number)}'" for number in self._numbers())
+        return f"{' : '.join(texts)} : ''"
+
+
+def grid_figures(grid: Grid, instances: tuple[Instance, ...]) -> Iterator[Figure]:
+    """All charts of a grid; those of lines only along a dimension that has several values."""
+    for measure in _MAPPED:
+        if next(grid.found(measure), None) is not None:
+            yield _heat_map(grid, measure)
+    sizes = _Axis(place=0, title="object size", singular="object size", texts=grid.sizes, number=size_number)
+    threads = _Axis(place=1, title="threads", singular="number of threads", texts=grid.threads, number=count_number)
+    for axis, other in ((threads, sizes), (sizes, threads)):
+        for measure in (THROUGHPUT, *_LATENCIES) if axis is threads else (THROUGHPUT,):
+            if len(axis.texts) > 1 and next(grid.found(measure), None) is not None:
+                yield _lines(grid, measure, axis, other, instances if measure is THROUGHPUT else ())
+
+
+def _heat_map(grid: Grid, measure: Measure) -> Figure:
+    found = list(grid.found(measure))
+    logs = [math.log(value) if value > 0 else None for _, value in found]
+    known = [each for each in logs if each is not None]
+    cells = [
+        HeatCell(
+            row=size,
+            column=threads,
+            text=measure.text(value),
+            label=_label(size, threads, measure, value),
+            share=None if log is None else _share(log, known),
+        )
+        for ((size, threads), value), log in zip(found, logs, strict=True)
+    ]
+    return Figure(
+        name=f"map-{_name(measure)}",
+        title=f"{grid.title}: {measure.title}",
+        description=f"{measure.title.capitalize()} by object size and number of threads; deeper is more.",
+        chart=heat_chart(cells, rows=grid.sizes, columns=grid.threads, row_title="object size", column_title="threads"),
+    )
+
+
+def _lines(grid: Grid, measure: Measure, axis: _Axis, other: _Axis, instances: tuple[Instance, ...]) -> Figure:
+    names = other.texts[:_LINES_MAX]
+    found = [(place, value) for place, value in grid.found(measure) if place[other.place] in names]
+    unit = _unit([value for _, value in found], measure)
+    values: list[dict[str, Any]] = [
+        {
+            "at": axis.number(place[axis.place]),
+            "name": place[axis.place],
+            "value": value / unit.size,
+            "series": place[other.place],
+            "label": _label(*place, measure, value),
+        }
+        for place, value in found
+    ]
+    base = alt.Chart(alt.InlineData(values=values)).encode(
+        x=axis.x(),
+        y=_y(values, measure, unit, instances),
+        color=alt.Color("series:N", sort=None, scale=theme.color_scale(list(names)), title=other.title),
+    )
+    dash, shape = _scale(names, [list(each) for each in theme.DASHES]), _scale(names, list(theme.SHAPES))
+    lines = base.mark_line(strokeWidth=1.5, aria=False).encode(
+        strokeDash=alt.StrokeDash("series:N", sort=None, scale=dash, legend=None)
+    )
+    dots = base.mark_point(filled=True, size=40, opacity=1).encode(
+        shape=alt.Shape("series:N", sort=None, scale=shape, title=other.title), description="label:N"
+    )
+    chart = alt.layer(lines, dots, *instance_rules(instances, unit)).properties(width=theme.WIDTH, height=_HEIGHT)
+    return Figure(
+        name=f"{_name(measure)}-by-{axis.title.replace(' ', '-')}",
+        title=f"{grid.title}: {measure.title} by {axis.title}",
+        description=_description(measure, axis, other, instances),
+        chart=chart,
+    )
+
+
+def _y(values: Sequence[dict[str, Any]], measure: Measure, unit: Unit, instances: Sequence[Instance]) -> alt.Y:
+    title = f"{measure.title} ({unit.name})"
+    if not measure.is_throughput:
+        return log_y("value", [each["value"] for each in values], title)
+    top = max([*(each["value"] for each in values), *(each.bytes_per_s / unit.size for each in instances)])
+    return alt.Y(
+        "value:Q", title=title, scale=alt.Scale(domain=[0, top * 1.05 or 1.0], nice=False), axis=alt.Axis(tickCount=6)
+    )
+
+
+def _unit(values: Sequence[float], measure: Measure) -> Unit:
+    return bytes_unit(values, per="/s") if measure.is_throughput else seconds_unit(values)
+
+
+def _scale(names: Sequence[str], kinds: Sequence[Any]) -> alt.Scale:
+    """Shapes or dashes that go on by one when the colours begin again, so that 36 lines differ."""
+    chosen = [kinds[(number + number // _KINDS) % _KINDS] for number in range(len(names))]
+    return alt.Scale(domain=list(names), range=chosen)
+
+
+def _description(measure: Measure, axis: _Axis, other: _Axis, instances: Sequence[Instance]) -> str:
+    told = [f"{measure.title.capitalize()} by {axis.title}, a line for each {other.singular}."]
+    if len(other.texts) > _LINES_MAX:
+        told.append(f"The first {_LINES_MAX} of {len(other.texts)}; all are in the table.")
+    if instances:
+        told.append(f"Dashed: {'; '.join(each.text for each in instances)} ({SOURCE}).")
+    return " ".join(told)
+
+
+def _label(size: str, threads: str, measure: Measure, value: float) -> str:
+    return f"{size}, {threads} threads: {measure.title} {measure.text(value)}"
+
+
+def _share(log: float, known: Sequence[float]) -> float:
+    low, high = min(known), max(known)
+    return (log - low) / (high - low) if high > low else 0.5
+
+
+def _name(measure: Measure) -> str:
+    return measure.title.replace("/", "-per-").replace(" ", "-")
+
+
+def _short(number: float) -> str:
+    """`32 KiB` of 32768 where it divides evenly; small numbers as they are."""
+    for power, unit in ((3, "Gi"), (2, "Mi"), (1, "Ki")):
+        if number >= 1024**power and number % 1024**power == 0:
+            return f"{number / 1024**power:g} {unit}B"
+    return f"{number:g}"

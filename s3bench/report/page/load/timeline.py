@@ -1,0 +1,208 @@
+"""Throughput and latency over time: two panes above each other that share the axis of seconds.
+
+Owns the drawing: warm-up and stalled seconds stand out by their grounds and by words, failures by crosses.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from s3bench.report.load.cells import (
+    LoadRow,
+    bytes_rate_text,
+    ranges_text,
+    rate_text,
+    seconds_text,
+)
+from s3bench.report.page import theme
+from s3bench.report.page.load.backdrop import SOURCE, Instance, instance_rules
+from s3bench.report.page.load.seconds import (
+    PERCENTILES,
+    Span,
+    seconds_table,
+    spans,
+)
+from s3bench.report.page.section import Figure
+from s3bench.report.page.unit import Unit, bytes_unit, log_y, seconds_unit
+from s3bench.results.load import Load
+
+_HEIGHT = 150
+_HEADROOM = 1.15  # crosses of failures and words stand above the highest value
+_STALL_OPACITY = 0.18
+_FLOW = "throughput"
+_COUNTS_MAX = 12  # more would run into each other
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """The seconds of one loop of a phase, of which `warmup` are not measured.
+
+    `is_detailed`: every second is a mark with a text of its own and stands in the table.
+    """
+
+    row: LoadRow
+    load: Load
+    loop: int
+    warmup: int = 0
+    instances: tuple[Instance, ...] = ()
+    is_detailed: bool = True
+
+    @property
+    def figure(self) -> Figure:
+        """The chart with its words."""
+        shown = spans(self.load.seconds)
+        panes = [self._flow(shown)]
+        if any(each.latencies[name] is not None for each in shown for name in PERCENTILES):
+            panes.append(self._latency(shown))
+        loop = f", loop {self.loop}" if len(self.row.loops) > 1 else ""
+        return Figure(
+            name=f"over-time-{self.loop}",
+            title=f"Throughput and latency over time{loop}",
+            description=" ".join(self._sentences(shown)),
+            chart=alt.vconcat(*panes, spacing=8).resolve_scale(
+                color="independent", shape="independent", strokeDash="independent"
+            ),
+            table=seconds_table(self.load.seconds, warmup=self.warmup) if self.is_detailed else None,
+        )
+
+    def _flow(self, shown: Sequence[Span]) -> alt.LayerChart | alt.FacetChart:
+        has_bytes = any(each.size_bytes for each in shown)
+        rates = [each.bytes_per_s if has_bytes else each.rate for each in shown]
+        unit = bytes_unit(rates, per="/s") if has_bytes else Unit(name="operations/s", size=1.0)
+        instances = self.instances if has_bytes else ()
+        top = max([*rates, *(each.bytes_per_s for each in instances)]) / unit.size * _HEADROOM or 1.0
+        text = bytes_rate_text if has_bytes else rate_text
+        span = f"{_FLOW}: {text(min(rates))} to {text(max(rates))}"
+        values = [
+            {
+                "at": each.middle_s,
+                "value": rate / unit.size,
+                "series": _FLOW,
+                "label": each.flow_text if self.is_detailed else span,
+            }
+            for each, rate in zip(shown, rates, strict=True)
+        ]
+        y = alt.Y("value:Q", title=f"{_FLOW} ({unit.name})", scale=alt.Scale(domain=[0, top], nice=False))
+        encoded = {"x": _time(shown, title=""), "y": y, "color": alt.value(theme.SERIES[0])}
+        layers = [*self._grounds(shown, top), *self._curves(values, encoded), *_failures(shown, top)]
+        return _pane([*layers, *instance_rules(instances, unit)])
+
+    def _latency(self, shown: Sequence[Span]) -> alt.LayerChart | alt.FacetChart:
+        known = {name: [told for each in shown if (told := each.latencies[name]) is not None] for name in PERCENTILES}
+        names = [name for name in PERCENTILES if known[name]]
+        every = [told for name in names for told in known[name]]
+        unit = seconds_unit(every)
+        values = [
+            {
+                "at": each.middle_s,
+                "value": unit.of(each.latencies[name]),
+                "series": name,
+                "label": each.latency_text(name) if self.is_detailed else _span_text(name, known[name]),
+            }
+            for name in names
+            for each in shown
+        ]
+        encoded = {
+            "x": _time(shown, title="time (s)"),
+            "y": log_y("value", [told / unit.size for told in every], f"latency ({unit.name})"),
+            "color": alt.Color("series:N", scale=theme.color_scale(names), title=None),
+            "strokeDash": alt.StrokeDash(
+                "series:N", scale=theme.dash_scale(names), title=None, legend=None if self.is_detailed else alt.Legend()
+            ),
+        }
+        shape = alt.Shape("series:N", scale=theme.shape_scale(names), title=None)
+        return _pane([*self._grounds(shown), *self._curves(values, encoded, shape)])
+
+    def _curves(
+        self, values: Sequence[Mapping[str, Any]], encoded: Mapping[str, Any], shape: alt.Shape | None = None
+    ) -> Iterator[alt.Chart]:
+        """Lines, broken where a value is missing, and a dot for each value where there is room for them."""
+        line = alt.Chart(alt.InlineData(values=list(values))).encode(**encoded, detail="series:N")
+        if not self.is_detailed:
+            yield line.mark_line(strokeWidth=1.5).encode(description="label:N")
+            return
+        yield line.mark_line(strokeWidth=1.5, aria=False)
+        dots = alt.Chart(alt.InlineData(values=[each for each in values if each["value"] is not None]))
+        channels = {name: channel for name, channel in encoded.items() if name != "strokeDash"}
+        more = {} if shape is None else {"shape": shape}
+        yield dots.mark_point(filled=True, size=24, opacity=1).encode(**channels, **more, description="label:N")
+
+    def _grounds(self, shown: Sequence[Span], top: float | None = None) -> Iterator[alt.Chart]:
+        """Warm-up and stalls, with words at `top` where that is given."""
+        first = shown[0].first
+        if self.warmup > first:
+            end = min(self.warmup, shown[-1].first + shown[-1].length_s)
+            yield from _ground([(first, end, "warm-up")], {"color": theme.ZONE}, top)
+        stalled = [second for each in shown for second in each.stalled]
+        grounds = [(start, end, "stalled") for start, end in _runs(stalled)]
+        yield from _ground(grounds, {"color": theme.BAD, "opacity": _STALL_OPACITY}, top)
+
+    def _sentences(self, shown: Sequence[Span]) -> Iterator[str]:
+        length = shown[0].length_s
+        yield f"{self.row.label} over {len(self.load.seconds):,} seconds: what ended in each, and its latencies."
+        if length > 1:
+            yield f"Each point stands for {length} seconds: their mean throughput, and the highest of their latencies."
+        if not self.is_detailed:
+            yield "The figure of every second is in the results document."
+        if self.warmup:
+            yield f"The first {self.warmup} s are warm-up and count in no figure of the phase."
+        if self.load.stalls:
+            yield f"Stalled, shaded: {ranges_text(self.load.stalls)}."
+        if failed := sum(each.failures for each in shown):
+            yield f"Crosses: {failed:,} failed attempts."
+        if self.instances:
+            yield f"Dashed: {'; '.join(each.text for each in self.instances)} ({SOURCE})."
+
+
+def _span_text(name: str, known_s: Sequence[float]) -> str:
+    return f"{name}: {seconds_text(min(known_s))} to {seconds_text(max(known_s))}"
+
+
+def _time(shown: Sequence[Span], *, title: str) -> alt.X:
+    last = shown[-1]
+    domain = alt.Scale(domain=[shown[0].first, last.first + last.length_s], nice=False)
+    axis = alt.Axis(grid=False, tickMinStep=1, labels=bool(title), ticks=bool(title))
+    return alt.X("at:Q", title=title or None, scale=domain, axis=axis)
+
+
+def _failures(shown: Sequence[Span], top: float) -> Iterator[alt.Chart]:
+    values = [
+        {"at": each.middle_s, "value": top * 0.96, "label": each.failures_text, "count": f"{each.failures:,}"}
+        for each in shown
+        if each.failures
+    ]
+    if values:
+        base = alt.Chart(alt.InlineData(values=values)).encode(x="at:Q", y="value:Q")
+        yield base.mark_point(
+            shape="cross", angle=45, filled=True, size=60, opacity=1, color=theme.BAD
+        ).encode(description="label:N")  # fmt: skip
+        if len(values) <= _COUNTS_MAX:
+            yield base.mark_text(dx=7, align="left", fontSize=10, color=theme.BAD, aria=False).encode(text="count:N")
+
+
+def _ground(
+    spans_s: Sequence[tuple[float, float, str]], look: Mapping[str, Any], top: float | None
+) -> Iterator[alt.Chart]:
+    values = [{"at": start, "end": end, "words": words, "value": top} for start, end, words in spans_s]
+    if not values:
+        return
+    base = alt.Chart(alt.InlineData(values=values)).encode(x="at:Q")
+    yield base.mark_rect(aria=False, **look).encode(x2="end:Q")
+    if top is not None:
+        words = base.mark_text(align="left", baseline="bottom", dx=2, dy=-2, fontSize=10, color=theme.MUTED, aria=False)
+        yield words.encode(text="words:N", y=alt.Y("value:Q"))
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Ascending numbers as runs of neighbours: the first, and the one behind the last."""
+    start = 0
+    for place in range(1, len(numbers) + 1):
+        if place == len(numbers) or numbers[place] != numbers[place - 1] + 1:
+            yield numbers[start], numbers[place - 1] + 1
+            start = place
+
+
+def _pane(layers: Sequence[alt.Chart]) -> alt.LayerChart | alt.FacetChart:
+    return alt.layer(*layers).properties(width=theme.WIDTH, height=_HEIGHT)

@@ -1,0 +1,1 @@
+"""Sections of the page about the results of client runs."""

@@ -1,0 +1,178 @@
+"""Many benchmarks on one axis: each figure as a multiple of the median of its benchmark's fastest client.
+
+Owns that multiple. Times of different benchmarks lie orders of magnitude apart; as multiples they share an axis, and
+clients can be compared by eye. The median that all are divided by is taken as exact.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from s3bench.compare.sample import figures_of
+from s3bench.report.page import theme
+from s3bench.report.page.run.axis import (
+    TOTAL_TIME,
+    FigureAxis,
+    Layered,
+    client_color,
+    client_shape,
+    inline,
+    metric_axis,
+    ratio_axis,
+)
+from s3bench.report.page.run.benchmark import Benchmark, Row
+from s3bench.report.page.run.dots import center_text, run_dots
+from s3bench.report.run.figures import Estimate, estimate
+from s3bench.results.metrics import render_figure
+
+STRIPS_MAX = 40
+"""The most rows of one chart."""
+
+_ROW_HEIGHT = 14
+_NAME_WIDTH = 330
+_WIDTH = 420
+_RATIO_HEADING = "total time / median of the benchmark's fastest client"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timed:
+    """A client on a benchmark whose runs were timed. `fastest_s` is the least median of the benchmark's clients."""
+
+    benchmark: str
+    row: Row
+    found: Estimate
+    fastest_s: float
+
+    @property
+    def name(self) -> str:
+        """The benchmark and the client."""
+        return f"{self.benchmark} · {self.row.client}"
+
+    def ratio(self, value_s: float) -> float:
+        """A time as a multiple of the fastest client's median."""
+        return value_s / self.fastest_s if self.fastest_s > 0 else 1.0
+
+    @property
+    def label(self) -> str:
+        """The median and its interval, in its unit and as a multiple."""
+        words = center_text(self.row, self.found)
+        return f"{self.benchmark}, {words}, {self.ratio(self.found.median):.3g} times the fastest"
+
+
+def timed_rows(benchmarks: Sequence[Benchmark]) -> tuple[Timed, ...]:
+    """The clients of all benchmarks that have a total time, in the document's order."""
+    return tuple(timed for benchmark in benchmarks for timed in _timed(benchmark))
+
+
+def overview_chart(timed: Sequence[Timed], *, clients: list[str]) -> Layered:
+    """Draw medians with their intervals: as multiples where several clients are compared, else in seconds."""
+    is_ratio = len({each.row.client for each in timed}) > 1
+    if is_ratio:
+        axis = ratio_axis(_RATIO_HEADING, [each.ratio(end) for each in timed for end in _ends(each.found)])
+    else:
+        axis = metric_axis(TOTAL_TIME, [end for each in timed for end in _ends(each.found)])
+    values = [_median_value(each, axis, is_ratio=is_ratio) for each in timed]
+    shown = list(dict.fromkeys(each.row.client for each in timed))
+    color, shape = client_color(clients, shown), client_shape(clients, shown)
+    place = {"y": _benchmark_axis(timed), "yOffset": alt.YOffset("client:N", sort=shown)}
+    layers = []
+    if intervals := [value for value in values if value["low"] is not None]:
+        rule = alt.Chart(inline(intervals)).mark_rule(strokeWidth=2, aria=False)
+        layers.append(rule.encode(x=axis.x("low"), x2="high:Q", color=color, **place))
+    points = alt.Chart(inline(values)).mark_point(filled=True, size=60, opacity=1)
+    layers.append(points.encode(x=axis.x("median"), color=color, shape=shape, description="label:N", **place))
+    return alt.layer(*layers).properties(
+        width=_WIDTH, height=alt.Step(_ROW_HEIGHT if len(shown) > 1 else 2 * _ROW_HEIGHT)
+    )
+
+
+def strip_charts(timed: Sequence[Timed], *, clients: list[str], with_runs: bool) -> Iterator[Layered]:
+    """Draw `STRIPS_MAX` rows a chart, all on one axis: every run, or only the range from the fastest to the slowest."""
+    ratios = [each.ratio(value) for each in timed for value in figures_of(each.row.result, TOTAL_TIME.name).values]
+    axis = ratio_axis(_RATIO_HEADING, [min(ratios), max(ratios)])
+    bounds = alt.Scale(domain=[min(ratios), max(ratios)], nice=True, zero=False)
+    for start in range(0, len(timed), STRIPS_MAX):
+        shown = timed[start : start + STRIPS_MAX]
+        yield _strip_chart(shown, axis, None if axis.ticks else bounds, clients, with_runs=with_runs)
+
+
+def _timed(benchmark: Benchmark) -> Iterator[Timed]:
+    found = [(row, each) for row in benchmark.rows if (each := estimate(row.result, TOTAL_TIME)) is not None]
+    fastest_s = min((each.median for _, each in found), default=0.0)
+    for row, each in found:
+        yield Timed(benchmark=benchmark.title, row=row, found=each, fastest_s=fastest_s)
+
+
+def _ends(found: Estimate) -> Iterator[float]:
+    yield from (end for end in (found.low, found.median, found.high) if end is not None)
+
+
+def _median_value(timed: Timed, axis: FigureAxis, *, is_ratio: bool) -> dict[str, Any]:
+    def scaled(value_s: float | None) -> float | None:
+        return timed.ratio(value_s) if is_ratio and value_s is not None else axis.unit.of(value_s)
+
+    found = timed.found
+    return {
+        "benchmark": timed.benchmark,
+        "client": timed.row.client,
+        "low": scaled(found.low),
+        "median": scaled(found.median),
+        "high": scaled(found.high),
+        "label": timed.label,
+    }
+
+
+def _benchmark_axis(timed: Sequence[Timed]) -> alt.Y:
+    names = list(dict.fromkeys(each.benchmark for each in timed))
+    axis = alt.Axis(labelLimit=_NAME_WIDTH, ticks=False, domain=False, grid=True)
+    return alt.Y("benchmark:N", title=None, sort=names, axis=axis)
+
+
+def _strip_chart(
+    timed: Sequence[Timed], axis: FigureAxis, bounds: alt.Scale | None, clients: list[str], *, with_runs: bool
+) -> Layered:
+    shown = list(dict.fromkeys(each.row.client for each in timed))
+    color, shape = client_color(clients, shown), client_shape(clients, shown)
+    values = [value for each in timed for value in (_run_values(each) if with_runs else _range_values(each))]
+    x = axis.x("value") if bounds is None else axis.x("value").scale(bounds)
+    base = alt.Chart(inline(values)).encode(x=x, y=_row_axis(timed), color=color)
+    if with_runs:
+        marks = base.mark_point(filled=True, size=14, opacity=0.7).encode(shape=shape, description="label:N")
+    else:
+        marks = base.mark_rule(strokeWidth=3).encode(x2="end:Q", description="label:N")
+    medians = alt.Chart(inline([_strip_median(each) for each in timed]))
+    ticks = medians.mark_tick(thickness=2, height=11, color=theme.TEXT).encode(
+        x=x, y=_row_axis(timed), description="label:N"
+    )
+    return alt.layer(marks, ticks).properties(width=_WIDTH, height=alt.Step(_ROW_HEIGHT))
+
+
+def _row_axis(timed: Sequence[Timed]) -> alt.Y:
+    axis = alt.Axis(labelLimit=_NAME_WIDTH, ticks=False, domain=False, grid=True)
+    return alt.Y("row:N", title=None, sort=[each.name for each in timed], axis=axis)
+
+
+def _run_values(timed: Timed) -> Iterator[dict[str, Any]]:
+    for dot in run_dots((timed.row,), TOTAL_TIME):
+        figure = dot.pop("figure")
+        yield {"row": timed.name, "value": timed.ratio(figure), "client": dot["client"], "label": dot["label"]}
+
+
+def _range_values(timed: Timed) -> Iterator[dict[str, Any]]:
+    sample = figures_of(timed.row.result, TOTAL_TIME.name).sample
+    assert sample.minimum is not None  # it has a median
+    assert sample.maximum is not None
+    least, most = (render_figure(value, TOTAL_TIME.unit) for value in (sample.minimum, sample.maximum))
+    yield {
+        "row": timed.name,
+        "client": timed.row.client,
+        "value": timed.ratio(sample.minimum),
+        "end": timed.ratio(sample.maximum),
+        "label": f"{timed.name}: {sample.n:,} runs, from {least} to {most}",
+    }
+
+
+def _strip_median(timed: Timed) -> dict[str, Any]:
+    return {"row": timed.name, "value": timed.ratio(timed.found.median), "label": timed.label}

@@ -1,0 +1,132 @@
+"""What a client was at from its spawn to its end, step by step: where start-up spends its time.
+
+Owns the steps of the median run that nobody ran: each milestone is the median of all runs that reached it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import altair as alt
+
+from s3bench.report.page import theme
+from s3bench.report.page.run.axis import (
+    TOTAL_TIME,
+    Layered,
+    client_color,
+    inline,
+)
+from s3bench.report.page.run.benchmark import Row
+from s3bench.report.page.section import Cell, Column, Table
+from s3bench.report.page.unit import seconds_unit
+from s3bench.report.run.figures import Estimate, estimate
+from s3bench.report.run.perfetto import UNTIL
+from s3bench.results.measurement import Milestones
+from s3bench.results.metrics import METRICS_BY_NAME, Unit, render_figure
+
+_END = ""
+_BAR = 11
+_STEPS = tuple(UNTIL.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What `client` was at from `start_s` to `end_s`, seconds since the spawn; `runs` reached its end."""
+
+    client: str
+    name: str
+    start_s: float
+    end_s: float
+    runs: int
+
+    @property
+    def label(self) -> str:
+        """`cli-crt, import modules: 524 ms, from 43.0 ms to 567 ms`."""
+        start, end = (render_figure(at_s, Unit.SECONDS) for at_s in (self.start_s, self.end_s))
+        return f"{self.client}, {self.name}: {self.length}, from {start} to {end} (medians of {self.runs:,} runs)"
+
+    @property
+    def length(self) -> str:
+        """How long it took."""
+        return render_figure(self.end_s - self.start_s, Unit.SECONDS)
+
+
+def steps_of(rows: Sequence[Row]) -> tuple[Step, ...]:
+    """The steps of each client between the medians of its milestones; none of clients that reached no milestone."""
+    return tuple(step for row in rows for step in _steps(row))
+
+
+def waterfall_chart(steps: Sequence[Step], *, clients: list[str]) -> Layered:
+    """Draw a row for each step and in it a bar for each client, with its length behind it."""
+    unit = seconds_unit(step.end_s for step in steps)
+    values = [
+        {
+            "client": step.client,
+            "step": step.name,
+            "start": unit.of(step.start_s),
+            "end": unit.of(step.end_s),
+            "length": step.length,
+            "label": step.label,
+        }
+        for step in steps
+    ]
+    shown = list(dict.fromkeys(step.client for step in steps))
+    names = [name for name in _STEPS if any(step.name == name for step in steps)]
+    row = alt.Y("step:N", title=None, sort=names, scale=alt.Scale(paddingInner=0.25), axis=alt.Axis(labelLimit=200))
+    offset = alt.YOffset("client:N", sort=shown)
+    at = alt.X("start:Q", title=f"time since the spawn ({unit.name}), medians", axis=alt.Axis(tickCount=6))
+    chart = alt.Chart(inline(values))
+    bars = chart.mark_bar().encode(
+        x=at, x2="end:Q", y=row, yOffset=offset, color=client_color(clients, shown), description="label:N"
+    )
+    words = chart.mark_text(align="left", dx=4, fontSize=10, aria=False).encode(
+        x=alt.X("end:Q"), y=row, yOffset=offset, text="length:N"
+    )
+    return alt.layer(bars, words).properties(width=theme.WIDTH, height=alt.Step(_BAR))
+
+
+def waterfall_table(rows: Sequence[Row]) -> Table:
+    """When each client reached each milestone: medians with their intervals."""
+    shown = [row for row in rows if any(True for _ in _steps(row))]
+    found = {row.client: dict(_reached(row)) for row in shown}
+    names = [name for name in Milestones.__struct_fields__ if any(name in each for each in found.values())]
+    columns = (Column(title="milestone"), *(Column(title=client, is_number=True) for client in found))
+    return Table(
+        caption="When the milestones were reached, since the spawn: medians, in brackets the 95 % interval",
+        columns=columns,
+        rows=tuple(
+            (Cell(text=name.replace("_", " ")), *(_cell(each.get(name)) for each in found.values()))
+            for name in (*names, "total_time")
+        ),
+    )
+
+
+def estimate_text(found: Estimate) -> str:
+    """`1.05 s (1.01 s to 1.10 s)`; without brackets where there is no interval."""
+    center = render_figure(found.median, found.metric.unit)
+    if found.low is None or found.high is None:
+        return center
+    return f"{center} ({render_figure(found.low, found.metric.unit)} to {render_figure(found.high, found.metric.unit)})"
+
+
+def _cell(found: Estimate | None) -> Cell:
+    return Cell(text="-") if found is None else Cell(text=estimate_text(found), value=found.median)
+
+
+def _reached(row: Row) -> Iterator[tuple[str, Estimate]]:
+    for name in (*Milestones.__struct_fields__, "total_time"):
+        metric = TOTAL_TIME if name == "total_time" else METRICS_BY_NAME[f"milestones.{name}"]
+        if (found := estimate(row.result, metric)) is not None:
+            yield name, found
+
+
+def _steps(row: Row) -> Iterator[Step]:
+    found = dict(_reached(row))
+    end = found.pop("total_time", None)
+    reached = sorted((each.median, name, each.count) for name, each in found.items() if each.median >= 0)
+    if not reached:
+        return
+    if end is not None and reached[-1][0] < end.median:
+        reached.append((end.median, _END, end.count))
+    for (start_s, _, _), (end_s, name, runs) in pairwise(((0.0, _END, 0), *reached)):
+        yield Step(client=row.client, name=UNTIL[name], start_s=start_s, end_s=end_s, runs=runs)

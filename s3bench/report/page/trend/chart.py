@@ -1,0 +1,196 @@
+"""A trend drawn: a point for each release, the levels between the changes, and where each change may lie."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
+
+import altair as alt
+
+from s3bench.report.page import theme
+from s3bench.report.page.forest import distinct
+from s3bench.report.page.section import Cell, Column, Figure, Table
+from s3bench.report.page.trend.series import TrendSeries
+from s3bench.report.page.unit import Unit, bytes_unit, seconds_unit
+from s3bench.report.run.summary import clipped
+from s3bench.results import metrics
+from s3bench.results.metrics import render_figure
+from s3bench.trend.metric_trend import Trend, TrendChange
+
+POINTS_MAX = 400
+"""The most releases that are drawn as points; of a longer series the newest ones, and the line goes on before them."""
+TABLE_MAX = 200
+"""The most releases whose figures stand in the chart's table."""
+
+_HEIGHT = 220
+_NAMED_MAX = 6
+_LARGE_MAX = 100  # so many points of the larger size have room
+_TICKS_MAX = 12
+_NAME_MAX = 28
+_CHARACTER_WIDTH = 7
+_TICK_GAP = 16
+
+_Value = dict[str, str | float]
+
+
+def trend_figure(series: TrendSeries, *, name: str) -> Figure:
+    """The chart of one series, which has a point at least."""
+    trend = series.trend
+    count = len(trend.points)
+    words = [f"{_axis_title(trend)[0]}, {count:,} releases. {trend.words.replace(chr(10), '; ')}."]
+    if trend.changes:
+        words.append(
+            "Shaded are the releases between which each change lies; level lines are the medians between changes."
+        )
+    if count > POINTS_MAX:
+        words.append(f"The newest {POINTS_MAX} have points, the others are on the line.")
+    if count > TABLE_MAX:
+        words.append("s3bench history trend --json has the figures.")
+    return Figure(
+        name=name,
+        title=clipped(series.title),
+        description=" ".join(words),
+        chart=trend_chart(trend),
+        table=_table(trend) if count <= TABLE_MAX else None,
+    )
+
+
+def figure_words(trend: Trend, place: int) -> str:
+    """The figure of one release: in the metric's unit, or as a ratio to the reference."""
+    value = trend.figures[place]
+    return f"{value:.3f} times the reference" if trend.is_ratio else render_figure(value, trend.metric.unit)
+
+
+def trend_chart(trend: Trend) -> alt.TopLevelMixin:
+    """The picture alone."""
+    names = distinct([point.label for point in trend.points], most=_NAME_MAX)
+    title, unit = _axis_title(trend)
+    figures = [value / unit.size for value in trend.figures]
+    x = alt.X("release:N", scale=alt.Scale(type="point", domain=names, padding=0.5), sort=None, axis=_x_axis(names))
+    y = alt.Y("figure:Q", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(title=title, tickCount=6))
+    drawn: list[_Value] = [
+        {"release": name, "figure": figure, "label": f"{name}: {figure_words(trend, place)}"}
+        for place, (name, figure) in enumerate(zip(names, figures, strict=True))
+    ]
+    line = _of(drawn).mark_line(color=theme.SERIES[0], strokeWidth=1, opacity=0.5, aria=False)
+    points = _of(drawn[-POINTS_MAX:]).mark_point(
+        filled=True, size=30 if len(drawn) <= _LARGE_MAX else 12, color=theme.SERIES[0], opacity=1
+    )
+    layers = [
+        *_spans(trend, names, x),
+        line.encode(x=x, y=y),
+        points.encode(x=x, y=y, description=alt.Description("label:N")),
+        *_levels(trend, names, figures, x, y),
+        *_marks(trend, names, x),
+    ]
+    return alt.layer(*layers).properties(width=theme.WIDTH, height=_HEIGHT)
+
+
+def _of(values: list[_Value]) -> alt.Chart:
+    return alt.Chart(alt.InlineData(values=values))
+
+
+def _spans(trend: Trend, names: Sequence[str], x: alt.X) -> list[alt.Chart]:
+    """From the last release before a change to the last one that may have brought it."""
+    values: list[_Value] = [
+        {"release": names[change.point.first - 1], "until": names[change.point.last]} for change in trend.changes
+    ]
+    return (
+        [
+            _of(values)
+            .mark_rect(color=theme.GRID, stroke=theme.GRID, strokeWidth=2, aria=False)
+            .encode(x=x, x2=alt.X2("until:N"))
+        ]
+        if values
+        else []
+    )
+
+
+def _levels(trend: Trend, names: Sequence[str], figures: Sequence[float], x: alt.X, y: alt.Y) -> list[alt.Chart]:
+    """The median between each change and the next, where there is a change."""
+    if not trend.changes:
+        return []
+    edges = [0, *(change.point.index for change in trend.changes), len(figures)]
+    values: list[_Value] = [
+        {"release": names[start], "until": names[stop - 1], "figure": median(figures[start:stop])}
+        for start, stop in pairwise(edges)
+    ]
+    rule = _of(values).mark_rule(color=theme.TEXT, strokeWidth=2, aria=False)
+    return [rule.encode(x=x, x2=alt.X2("until:N"), y=y)]
+
+
+def _marks(trend: Trend, names: Sequence[str], x: alt.X) -> list[alt.Chart]:
+    """Each change above its first likely release: which way, and for the worse or the better."""
+    if not trend.changes:
+        return []
+    values: list[_Value] = [
+        {
+            "release": names[change.point.index],
+            "kind": _kind(change),
+            "label": f"change {change.words}",
+            "size": change.words.rpartition(": ")[2].partition(" (")[0],
+        }
+        for change in trend.changes
+    ]
+    kinds = ["worse", "better", "neither"]
+    kinds = [kind for kind in kinds if any(value["kind"] == kind for value in values)]
+    looks = {"worse": (theme.BAD, "square"), "better": (theme.GOOD, "triangle-up"), "neither": (theme.MUTED, "diamond")}
+    legend = alt.Legend(title="change:", titleOrient="left", symbolOpacity=1)
+    color = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[looks[kind][0] for kind in kinds]), legend=legend)
+    shape = alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=[looks[kind][1] for kind in kinds]), legend=legend)
+    point = _of(values).mark_point(filled=True, size=80, opacity=1)
+    charts = [point.encode(x=x, y=alt.value(-8), color=color, shape=shape, description=alt.Description("label:N"))]
+    if len(values) <= _NAMED_MAX:
+        text = _of(values).mark_text(align="left", dx=9, fontSize=11, aria=False)
+        charts.append(text.encode(x=x, y=alt.value(-8), text=alt.Text("size:N")))
+    return charts
+
+
+def _kind(change: TrendChange) -> str:
+    if change.is_worse is None:
+        return "neither"
+    return "worse" if change.is_worse else "better"
+
+
+def _axis_title(trend: Trend) -> tuple[str, Unit]:
+    """What is drawn upwards, and the unit of its figures."""
+    name = trend.metric.name
+    if trend.is_ratio:
+        return f"{name}, times the reference", Unit(name="", size=1.0)
+    match trend.metric.unit:
+        case metrics.Unit.SECONDS:
+            unit = seconds_unit(trend.figures)
+        case metrics.Unit.BYTES:
+            unit = bytes_unit(trend.figures)
+        case metrics.Unit.BYTES_PER_SECOND:
+            unit = bytes_unit(trend.figures, per="/s")
+        case other:
+            unit = Unit(name=other.value, size=1.0)
+    return f"{name} ({unit.name})", unit
+
+
+def _x_axis(names: Sequence[str]) -> alt.Axis:
+    """The releases' axis, with as many names as have room."""
+    width = _CHARACTER_WIDTH * max((len(name) for name in names), default=1) + _TICK_GAP
+    count = max(2, min(_TICKS_MAX, theme.WIDTH // width))
+    step = max(1, -(-len(names) // count))
+    return alt.Axis(title="release", values=list(names[::step]), labelAngle=0, labelLimit=0, labelOverlap=True)
+
+
+def _table(trend: Trend) -> Table:
+    unit = trend.metric.unit
+    return Table(
+        caption="Each release",
+        columns=(
+            Column(title="release"),
+            Column(title="times the reference" if trend.is_ratio else trend.metric.name, is_number=True),
+            *((Column(title=trend.metric.name, is_number=True),) if trend.is_ratio else ()),
+        ),
+        rows=tuple(
+            (
+                Cell(text=clipped(point.label)),
+                Cell(text=f"{figure:.3f}" if trend.is_ratio else render_figure(figure, unit), value=figure),
+                *((Cell(text=render_figure(point.value, unit), value=point.value),) if trend.is_ratio else ()),
+            )
+            for point, figure in zip(trend.points, trend.figures, strict=True)
+        ),
+    )

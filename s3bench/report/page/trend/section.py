@@ -1,0 +1,113 @@
+"""Trends as a section of the page: which series changed and since when, a table of all, and each one drawn."""
+
+from collections.abc import Iterator, Sequence
+
+from s3bench.report.page.section import Cell, Column, Line, Mood, Section, Table
+from s3bench.report.page.trend.chart import POINTS_MAX, figure_words, trend_figure
+from s3bench.report.page.trend.series import TrendSeries
+from s3bench.report.run.summary import clipped
+from s3bench.results.metrics import Metric
+from s3bench.trend.metric_trend import Trend
+
+DRAWN_POINTS_MAX = 4000
+"""The most points of all charts together: more would make the page too large to send around."""
+ROWS_MAX = 1000
+
+_TEXT_MAX = 600
+
+
+def trend_section(metric: Metric, series: Sequence[TrendSeries]) -> Section:
+    """The section of one metric's series; those that changed come first, the newest for the worse before all."""
+    ordered = sorted(series, key=lambda each: _rank(each.trend))
+    drawn = _drawn(ordered)
+    lines = [_summary(ordered)]
+    if len(drawn) < len(ordered):
+        left = f"{len(ordered) - len(drawn):,} of {len(ordered):,} series are not drawn, those with changes come first"
+        lines.append(Line(text=f"{left}; choose some with -k, --client and --machine"))
+    if len(ordered) > ROWS_MAX:
+        lines.append(Line(text=f"the table has {ROWS_MAX:,} of {len(ordered):,} series; --json has all"))
+    return Section(
+        name="trend",
+        title=f"Trend of {metric.name}: {metric.meaning}",
+        lines=tuple(lines),
+        tables=(_table(ordered[:ROWS_MAX]),) if ordered else (),
+        parts=tuple(_part(each, number) for number, each in enumerate(drawn, start=1)),
+    )
+
+
+def _rank(trend: Trend) -> int:
+    if not trend.changes:
+        return 2
+    return 0 if trend.changes[-1].is_worse else 1
+
+
+def _drawn(ordered: Sequence[TrendSeries]) -> list[TrendSeries]:
+    """As many as the page has room for."""
+    shown, points = [], 0
+    for each in ordered:
+        points += min(len(each.trend.points), POINTS_MAX)
+        if points > DRAWN_POINTS_MAX:
+            break
+        shown.append(each)
+    return shown
+
+
+def _summary(series: Sequence[TrendSeries]) -> Line:
+    if not series:
+        return Line(text="no figures are kept that fit")
+    changed = [each for each in series if each.trend.changes]
+    worse = sum(_rank(each.trend) == 0 for each in changed)
+    few = sum(not each.trend.are_judged for each in series)
+    words = f"{len(changed):,} of {len(series):,} series changed"
+    if changed:
+        words += f", {worse:,} of them for the worse at last"
+    if few:
+        words += f"; {few:,} are too short to tell"
+    mood = Mood.BAD if worse else Mood.DOUBT if few == len(series) else Mood.PLAIN
+    return Line(text=words, mood=mood)
+
+
+def _part(series: TrendSeries, number: int) -> Section:
+    trend = series.trend
+    return Section(
+        name=f"series-{number}",
+        title=clipped(series.title),
+        lines=(
+            *_changes(trend),
+            *(Line(text=clipped(text, most=_TEXT_MAX), mood=Mood.DOUBT) for text in series.doubts),
+        ),
+        figures=(trend_figure(series, name=f"trend-{number}"),) if trend.points else (),
+    )
+
+
+def _changes(trend: Trend) -> Iterator[Line]:
+    if not trend.changes:
+        yield Line(text=trend.words, mood=Mood.PLAIN if trend.are_judged else Mood.DOUBT)
+    for change in trend.changes:
+        mood = Mood.PLAIN if change.is_worse is None else Mood.BAD if change.is_worse else Mood.GOOD
+        yield Line(text=change.words, mood=mood)
+
+
+def _table(series: Sequence[TrendSeries]) -> Table:
+    return Table(
+        caption="All series: the newest figure, and since when it is different",
+        columns=(
+            Column(title="series"),
+            Column(title="releases", is_number=True),
+            Column(title="newest", is_number=True),
+            Column(title="last change"),
+        ),
+        rows=tuple(_cells(each) for each in series),
+    )
+
+
+def _cells(series: TrendSeries) -> tuple[Cell, ...]:
+    trend = series.trend
+    *_, last = _changes(trend)
+    newest = len(trend.points) - 1
+    return (
+        Cell(text=clipped(series.title)),
+        Cell(text=f"{newest + 1:,}", value=newest + 1),
+        Cell(text=figure_words(trend, newest), value=trend.figures[newest]) if trend.points else Cell(text="-"),
+        Cell(text=last.text, mood=last.mood),
+    )

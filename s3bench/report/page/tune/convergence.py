@@ -1,0 +1,168 @@
+"""How the search came to its end: every trial over the time that measuring took, and the fastest run so far.
+
+Owns the drawing. A run that was ended as too slow stands where it was ended: it is slower than that.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import altair as alt
+
+from s3bench.report.page import theme
+from s3bench.report.page.section import Figure
+from s3bench.report.page.unit import Unit, log_y, seconds_unit
+from s3bench.report.run.summary import clipped
+from s3bench.report.tune.cells import amount_text
+from s3bench.tune.study import Header, Stage, Study, Trial
+from s3bench.units import render_seconds
+
+TRIALS_MAX = 400
+"""The most trials that are drawn one by one; of more, those that were the fastest so far."""
+
+_HEIGHT = 240
+_FAILED, _CAPPED = "failed", "ended as too slow"
+_SERIES = (Stage.PROBE.value, Stage.SEARCH.value, Stage.VERIFICATION.value, _CAPPED, _FAILED)
+_STYLES = {
+    Stage.PROBE.value: (theme.MUTED, "diamond"),
+    Stage.SEARCH.value: (theme.SERIES[0], "circle"),
+    Stage.VERIFICATION.value: (theme.SERIES[1], "square"),
+    _CAPPED: (theme.MUTED, "triangle-up"),
+    _FAILED: (theme.BAD, "cross"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Point:
+    """A trial that ended after `at_s` of measuring; `value` is the objective's, or a lower bound, or unknown."""
+
+    trial: Trial
+    at_s: float
+    value: float | None
+    series: str
+
+    @property
+    def is_whole(self) -> bool:
+        return self.series not in {_FAILED, _CAPPED}
+
+
+def convergence_figure(study: Study) -> Figure | None:
+    """The chart; `None` where no run came to its end."""
+    points = tuple(_points(study))
+    best = tuple(_best_so_far(points))
+    if not best:
+        return None
+    has_all = len(points) <= TRIALS_MAX
+    shown = points if has_all else tuple(each for each, is_best in _with_records(points) if is_best)
+    objective = study.header.objective
+    values_s = [each.value for each in shown if each.value]
+    unit = seconds_unit(values_s) if objective.unit == "s" else Unit(name=objective.unit, size=1.0)
+    time = seconds_unit([points[-1].at_s])
+    y = log_y("value", [value / unit.size for value in values_s], f"{objective.aim} ({unit.name})")
+    x = alt.X(
+        "at:Q",
+        title=f"time spent on measuring ({time.name})",
+        scale=alt.Scale(zero=True),
+        axis=alt.Axis(grid=False, tickCount=8),
+    )
+    line = [{"at": time.of(at_s), "value": unit.of(value)} for at_s, value in (*best, (points[-1].at_s, best[-1][1]))]
+    worst = max(values_s)
+    values = [_value(each, study.header, time, unit, worst) for each in shown]
+    chart = alt.layer(
+        alt.Chart(alt.InlineData(values=line))
+        .mark_line(interpolate="step-after", color=theme.TEXT, strokeWidth=1.5, aria=False)
+        .encode(x=x, y=y),
+        _dots(values).encode(x=x, y=y),
+    ).properties(width=theme.WIDTH, height=_HEIGHT)
+    return Figure(
+        name="convergence",
+        title="Trials and the fastest so far",
+        description=" ".join(_sentences(points, best, study.header, has_all=has_all)),
+        chart=chart,
+    )
+
+
+def _points(study: Study) -> Iterator[_Point]:
+    ends_s = accumulate(trial.took_s for trial in study.trials)
+    for trial, at_s in zip(study.trials, ends_s, strict=True):
+        if trial.measurement is not None:
+            value = study.header.objective.value(trial.measurement)
+            yield _Point(trial=trial, at_s=at_s, value=value, series=trial.stage.value)
+        elif trial.was_capped:
+            is_time = study.header.objective.unit == "s"
+            yield _Point(trial=trial, at_s=at_s, value=trial.cap_s if is_time else None, series=_CAPPED)
+        else:
+            yield _Point(trial=trial, at_s=at_s, value=None, series=_FAILED)
+
+
+def _with_records(points: Sequence[_Point]) -> Iterator[tuple[_Point, bool]]:
+    """Each trial, and whether it was the best until then."""
+    best: float | None = None
+    for each in points:
+        is_best = each.is_whole and each.value is not None and (best is None or each.value < best)
+        best = each.value if is_best else best
+        yield each, is_best
+
+
+def _best_so_far(points: Sequence[_Point]) -> Iterator[tuple[float, float]]:
+    return ((each.at_s, each.value) for each, is_best in _with_records(points) if is_best and each.value is not None)
+
+
+def _value(each: _Point, header: Header, time: Unit, unit: Unit, worst: float) -> dict[str, Any]:
+    """A dot; one without a value stands at the top, by its shape."""
+    told = each.value if each.value is not None else worst
+    return {
+        "at": time.of(each.at_s),
+        "value": unit.of(told),
+        "series": each.series,
+        "label": f"trial {each.trial.number}, {each.trial.stage}, {clipped(str(each.trial.setting))}: "
+        f"{_outcome(each, header)}",
+    }
+
+
+def _outcome(each: _Point, header: Header) -> str:
+    if each.series == _FAILED:
+        return _FAILED
+    if each.series == _CAPPED:
+        cap_s = each.trial.cap_s
+        return _CAPPED if cap_s is None else f"{_CAPPED}, after {render_seconds(cap_s)}"
+    return amount_text(each.value or 0.0, unit=header.objective.unit)
+
+
+def _dots(values: Sequence[dict[str, Any]]) -> alt.Chart:
+    names = [name for name in _SERIES if any(each["series"] == name for each in values)]
+    dots: alt.Chart = (
+        alt.Chart(alt.InlineData(values=list(values)))
+        .mark_point(filled=True, size=34, opacity=1, stroke=theme.PAPER, strokeWidth=0.5)
+        .encode(
+            color=alt.Color(
+                "series:N",
+                sort=None,
+                scale=alt.Scale(domain=names, range=[_STYLES[name][0] for name in names]),
+                title=None,
+            ),
+            shape=alt.Shape(
+                "series:N",
+                sort=None,
+                scale=alt.Scale(domain=names, range=[_STYLES[name][1] for name in names]),
+                title=None,
+            ),
+            description="label:N",
+        )
+    )
+    return dots
+
+
+def _sentences(
+    points: Sequence[_Point], best: Sequence[tuple[float, float]], header: Header, *, has_all: bool
+) -> Iterator[str]:
+    unit = header.objective.unit
+    first, last = amount_text(best[0][1], unit=unit), amount_text(best[-1][1], unit=unit)
+    yield f"{len(points):,} trials; the line is the best single run so far, from {first} to {last}."
+    if not has_all:
+        yield "Drawn are those that were the best until then; all are in the study."
+    if any(each.series == _CAPPED for each in points):
+        yield "Runs that were ended as too slow stand where they were ended."
+    if any(each.value is None for each in points):
+        yield "What has no value stands at the top."

@@ -1,0 +1,89 @@
+"""The heat-maps of a tuning on the page: each client's objective over its two main knobs.
+
+Owns the drawing; what a cell says is `tune_heatmap`'s.
+"""
+
+import math
+from collections.abc import Iterator
+
+from s3bench.report.page.heat_map import HeatCell, heat_chart
+from s3bench.report.page.section import Cell as TableCell
+from s3bench.report.page.section import Column, Figure, Table
+from s3bench.report.run.summary import clipped
+from s3bench.report.tune.cells import slower_than
+from s3bench.report.tune.heatmap import (
+    Cell,
+    Heatmap,
+    State,
+    heatmap_rows,
+    heatmaps,
+)
+from s3bench.tune.answer import Answer
+
+_PALE_FROM = 1.0
+"""What takes this much more than the best, as a share, or more, is as pale as a cell can be."""
+
+_WORDS = {
+    State.CAPPED: "ended as too slow, so a lower bound",
+    State.OVER_MEMORY: "needs more memory than allowed",
+    State.FAILED: "no whole run",
+}
+
+
+def map_figures(answer: Answer) -> Iterator[Figure]:
+    """A map for each client that has two main knobs and whole runs; what was not tried is a gap."""
+    for number, found in enumerate(heatmaps(answer), 1):
+        yield Figure(
+            name=f"map-{number}",
+            title=clipped(found.title),
+            description=clipped(
+                f"Rows {found.row_knob}, columns {found.column_knob}; each cell is the best over all other knobs, "
+                f"deeper is better, a gap was not tried; {found.legend}.",
+                most=500,
+            ),
+            chart=heat_chart(
+                tuple(_cells(found)),
+                rows=found.rows,
+                columns=found.columns,
+                row_title=found.row_knob,
+                column_title=found.column_knob,
+            ),
+            table=_table(found),
+        )
+
+
+def _cells(found: Heatmap) -> Iterator[HeatCell]:
+    for row, line in zip(found.rows, found.cells, strict=True):
+        for column, cell in zip(found.columns, line, strict=True):
+            if cell.state is State.EMPTY:
+                continue
+            yield HeatCell(
+                row=row,
+                column=column,
+                text=cell.text,
+                label=f"{found.row_knob} {row}, {found.column_knob} {column}: {_cell_words(cell, found)}",
+                share=_depth(cell),
+            )
+
+
+def _cell_words(cell: Cell, found: Heatmap) -> str:
+    if cell.state in {State.WHOLE, State.CAPPED} and cell.share:
+        told = f"{cell.text.removeprefix('+')} % {slower_than(found.objective)} than {found.best}"
+        return told if cell.state is State.WHOLE else f"{told}, {_WORDS[cell.state]}"
+    return f"best, {found.best}" if cell.state is State.WHOLE else _WORDS[cell.state]
+
+
+def _depth(cell: Cell) -> float | None:
+    """1 for the best, 0 from `_PALE_FROM` on, in even steps of the ratio; nothing for what is no whole run."""
+    if cell.state is not State.WHOLE:
+        return None
+    return max(0.0, 1 - math.log1p(cell.share or 0.0) / math.log1p(_PALE_FROM))
+
+
+def _table(found: Heatmap) -> Table:
+    columns = (f"{found.row_knob} / {found.column_knob}", *found.columns)
+    return Table(
+        caption=clipped(f"{found.title}; {found.axes}; {found.legend}", most=500),
+        columns=tuple(Column(title=title) for title in columns),
+        rows=tuple(tuple(TableCell(text=text) for text in row) for row in heatmap_rows(found)),
+    )

@@ -1,0 +1,130 @@
+"""The verification of a tuning: each pair of runs that were made next to each other, and the interval of the gain.
+
+Owns the drawing; what a pair and the interval are is `s3bench.tune.verification`'s.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from s3bench.report.page import theme
+from s3bench.report.page.section import Cell, Column, Figure, Table
+from s3bench.report.run.summary import clipped
+from s3bench.report.tune.cells import change_words, percent_text, slower_than
+from s3bench.tune.answer import Answer
+from s3bench.tune.objective import Objective
+from s3bench.tune.setting import Setting
+from s3bench.tune.study import Stage, Study
+from s3bench.tune.verification import Change
+
+_HEIGHT = 200
+_INTERVAL_OPACITY = 0.22
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """The runs of one block: by which share the setting's value is above the other's."""
+
+    block: int
+    change: float
+
+
+def pairs_figure(answer: Answer, study: Study) -> Figure | None:
+    """The pairs behind `Answer.gain`; `None` where nothing was verified."""
+    reference = answer.default.setting
+    held = answer.candidate if answer.candidate.setting != reference else answer.runner_up
+    if held is None or answer.gain is None:
+        return None
+    pairs = tuple(verified_pairs(study, held.setting, reference))
+    if not pairs:
+        return None
+    title = f"{slower_than(answer.objective)} than the default (%)"
+    words = clipped(f"{held.setting} against {reference}", most=400)
+    return Figure(
+        name="verification",
+        title="Verification, pair by pair",
+        description=f"{words}, in runs next to each other: {change_words(answer.gain, answer.objective)}. Below 0 is "
+        "better than the default; shaded around the dashed estimate: its interval.",
+        chart=_chart(pairs, answer.gain, title, answer.objective),
+        table=_table(pairs, words, answer.objective),
+    )
+
+
+def verified_pairs(study: Study, setting: Setting, other: Setting) -> Iterator[Pair]:
+    """The blocks of the verification in which both settings have a whole run, in their order."""
+    objective = study.header.objective
+    first, second = _values(study, setting, objective), _values(study, other, objective)
+    for block, value in first.items():
+        if block in second:
+            yield Pair(block=block, change=value / second[block] - 1)
+
+
+def _values(study: Study, setting: Setting, objective: Objective) -> dict[int, float]:
+    return {
+        trial.block: objective.value(trial.measurement)
+        for trial in study.of(Stage.VERIFICATION)
+        if trial.setting == setting and trial.measurement is not None
+    }
+
+
+def _chart(pairs: Sequence[Pair], gain: Change, title: str, objective: str) -> alt.LayerChart | alt.FacetChart:
+    values: list[dict[str, Any]] = [
+        {"pair": number, "change": each.change * 100, "label": _label(number, each, objective)}
+        for number, each in enumerate(pairs, 1)
+    ]
+    x = alt.X(
+        "pair:Q",
+        title="pair, in the order of the runs",
+        scale=alt.Scale(domain=[0.5, len(pairs) + 0.5], nice=False),
+        axis=alt.Axis(grid=False, tickMinStep=1, format="d"),
+    )
+    y = alt.Y("change:Q", title=title, scale=alt.Scale(zero=True))
+    dots = alt.Chart(alt.InlineData(values=values)).mark_point(filled=True, size=50, opacity=1, color=theme.SERIES[0])
+    layers = [*_gain_layers(gain), _rule(0.0, theme.TEXT, []), dots.encode(x=x, y=y, description="label:N")]
+    return alt.layer(*layers).properties(width=theme.WIDTH, height=_HEIGHT)
+
+
+def _gain_layers(gain: Change) -> Iterator[alt.Chart]:
+    if gain.low is not None and gain.high is not None:
+        band = alt.Chart(alt.InlineData(values=[{"low": gain.low * 100, "high": gain.high * 100}]))
+        yield band.mark_rect(color=theme.SERIES[1], opacity=_INTERVAL_OPACITY, aria=False).encode(
+            y=alt.Y("low:Q"), y2="high:Q"
+        )
+    if gain.pairs:
+        yield _rule(gain.estimate * 100, theme.SERIES[1], [6, 3])
+
+
+def _rule(at: float, color: str, dash: list[int]) -> alt.Chart:
+    rule: alt.Chart = (
+        alt.Chart(alt.InlineData(values=[{"change": at}]))
+        .mark_rule(color=color, strokeDash=dash or [1, 0], aria=False)
+        .encode(y=alt.Y("change:Q"))
+    )
+    return rule
+
+
+def _label(number: int, pair: Pair, objective: str) -> str:
+    return f"pair {number}: {_change_text(pair.change, objective)}"
+
+
+def _change_text(change: float, objective: str) -> str:
+    """`4.2 % less time`."""
+    more = slower_than(objective)
+    words = more.replace("more", "less").replace("higher", "lower") if change < 0 else more
+    return f"{percent_text(abs(change))} {words}"
+
+
+def _table(pairs: Sequence[Pair], words: str, objective: str) -> Table:
+    return Table(
+        caption=words,
+        columns=(Column(title="pair", is_number=True), Column(title="change", is_number=True)),
+        rows=tuple(
+            (
+                Cell(text=f"{number}", value=number),
+                Cell(text=_change_text(each.change, objective), value=each.change),
+            )
+            for number, each in enumerate(pairs, 1)
+        ),
+    )

@@ -1,0 +1,1 @@
+"""The results of client runs, in one module a format."""

@@ -1,0 +1,57 @@
+"""A results document for github-action-benchmark, as its `customSmallerIsBetter`.
+
+The format is https://github.com/benchmark-action/github-action-benchmark#examples: an array of `name`, `unit`, `value`,
+`range` and `extra`; a chart for each name. The tool takes a larger value for a worse one, so figures of which more is
+better, throughput and the rate of operations, are left out. Values are medians; `range` is the 95 % interval, where
+there is one; `extra` says how many iterations, how many failed, and of which version.
+
+The action puts names between backticks into the cells of a table (`src/write.ts`): backticks and bars are replaced.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from s3bench.report.run.figures import (
+    HEADLINES,
+    Estimate,
+    check_any,
+    estimates,
+    one_line,
+    result_names,
+    shortfall,
+    unique,
+)
+from s3bench.results.document import Document, Result
+from s3bench.results.metrics import Direction
+
+_INDENT = 2
+_METRICS = tuple(metric for metric in HEADLINES if metric.direction is Direction.LOWER)
+_SAFE = str.maketrans({"`": "'", "|": "/"})
+
+
+def render_github(document: Document) -> str:
+    """Render as JSON. Raises `BadInput` without any figure: the action fails at an empty array."""
+    names = unique(name.translate(_SAFE) for name in result_names(document))
+    named = zip(names, document.results, strict=True)
+    entries = [_entry(name, result, each) for name, result in named for each in estimates(result, _METRICS)]
+    check_any(entries, name="github-action-benchmark", holds="figures of which less is better")
+    return msgspec.json.format(msgspec.json.encode(entries), indent=_INDENT).decode() + "\n"
+
+
+def _entry(name: str, result: Result, each: Estimate) -> dict[str, str | float]:
+    entry: dict[str, str | float] = {
+        "name": f"{name}: {each.metric.name}",
+        "unit": str(each.metric.unit),
+        "value": each.median,
+    }
+    if each.low is not None and each.high is not None:
+        entry["range"] = f"{each.low!r} to {each.high!r}, 95 %"
+    return entry | {"extra": "\n".join(_extra(result, each))}
+
+
+def _extra(result: Result, each: Estimate) -> Iterator[str]:
+    yield f"median of {each.count}"
+    if lack := shortfall(result):
+        yield lack
+    yield f"{one_line(result.client.name)} {one_line(result.client.version)}".translate(_SAFE)

@@ -1,0 +1,133 @@
+"""Runs as the CSV file that Apache Otava (formerly Hunter) reads, and the configuration that goes with it.
+
+Otava looks for change points in series of runs (https://otava.apache.org/docs/csv): a row is a run, and its columns are
+the time, attributes and metrics. A document is a row, its figures are medians. Every benchmark on every client is a
+test with columns of its own in the one file. Otava takes no gaps: a column is there when every document has its figure.
+"""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+
+import yaml
+
+from s3bench.errors import BadInput
+from s3bench.report.run.summary import benchmark_title, clipped, measured
+from s3bench.results.document import Document, Result, render_time
+from s3bench.results.foreign_tree import parse_moment
+from s3bench.results.metrics import METRICS_BY_NAME, Direction
+
+OTAVA_FILE = "otava.csv"
+"""How the configuration calls the file of rows, unless it is told: beside which Otava is run."""
+
+_TIME = "time"
+_DIRECTIONS = {Direction.HIGHER: 1, Direction.LOWER: -1}
+_FORMULA = ("=", "+", "-", "@")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Test:
+    """A benchmark on a client: its name in Otava, the version in each document, and each metric's medians."""
+
+    name: str
+    versions: tuple[str, ...]
+    medians: Mapping[str, tuple[float, ...]]
+
+    def column(self, metric: str) -> str:
+        return f"{self.name} {metric}"
+
+    @property
+    def version_column(self) -> str:
+        return self.column("version")
+
+
+def render_otava(document: Document, *further: Document) -> str:
+    """Render a row for each document, in the order of their times (RFC 4180)."""
+    documents = _in_order((document, *further))
+    tests = _tests(documents)
+    text = StringIO()
+    writer = csv.writer(text)
+    versions = [test.version_column for test in tests]
+    figures = [test.column(metric) for test in tests for metric in test.medians]
+    writer.writerow([_TIME, "s3bench", *versions, *figures])
+    for row, each in enumerate(documents):
+        values = [repr(medians[row]) for test in tests for medians in test.medians.values()]
+        writer.writerow([_time(each), _safe(each.s3bench), *(test.versions[row] for test in tests), *values])
+    return text.getvalue()
+
+
+def render_otava_config(document: Document, *further: Document, file: str = OTAVA_FILE) -> str:
+    """Render the YAML that tells Otava the tests in `file`, which is what `render_otava` made of the same documents."""
+    tests = {
+        test.name: {
+            "type": "csv",
+            "file": file,
+            "time_column": _TIME,
+            "attributes": ["s3bench", test.version_column],
+            "metrics": {
+                metric: {
+                    "column": test.column(metric),
+                    "direction": _DIRECTIONS[METRICS_BY_NAME[metric].direction],
+                    "scale": 1,
+                }
+                for metric in test.medians
+            },
+        }
+        for test in _tests(_in_order((document, *further)))
+    }
+    return yaml.safe_dump({"tests": tests}, allow_unicode=False, sort_keys=False, width=1_000_000)
+
+
+def _in_order(documents: Sequence[Document]) -> tuple[Document, ...]:
+    for each in documents:
+        if parse_moment(each.started_at) is None:
+            raise BadInput("Otava needs the time of each run, and a document does not tell its own")
+    return tuple(sorted(documents, key=_time))
+
+
+def _time(document: Document) -> str:
+    moment = parse_moment(document.started_at)
+    assert moment is not None, "documents without a time are refused"
+    return render_time(moment)
+
+
+def _tests(documents: Sequence[Document]) -> tuple[_Test, ...]:
+    """The tests that all documents have a figure of, in the order of the first one."""
+    named = [_named(document) for document in documents]
+    tests = []
+    for name in named[0]:
+        results = [each[name] for each in named if name in each]
+        medians = _common_medians(results) if len(results) == len(named) else {}
+        if medians:
+            versions = tuple(_safe(result.client.version) for result in results)
+            tests.append(_Test(name=name, versions=versions, medians=medians))
+    return tuple(tests)
+
+
+def _named(document: Document) -> dict[str, Result]:
+    """The results by name: the client's own, so that versions make one series; its label where that tells two apart."""
+    named: dict[str, Result] = {}
+    for result in document.results:
+        title = benchmark_title(result)
+        name = _safe(f"{title} {result.client.name}")
+        if name in named:
+            name = _safe(f"{title} {result.client.label}")
+        named.setdefault(name, result)
+    return named
+
+
+def _common_medians(results: Sequence[Result]) -> dict[str, tuple[float, ...]]:
+    """The medians of each metric that has a direction and that every result has, in the table's order."""
+    found = [{metric.name: figures.sample.median for metric, figures in measured(result)} for result in results]
+    return {
+        name: tuple(median for each in found if (median := each[name]) is not None)
+        for name in found[0]
+        if METRICS_BY_NAME[name].direction in _DIRECTIONS and all(name in each for each in found)
+    }
+
+
+def _safe(text: str) -> str:
+    """A text that a spreadsheet takes for text: OWASP's rule against CSV injection, a quote before a formula."""
+    line = clipped(text).strip()
+    return f"'{line}" if line.startswith(_FORMULA) else line

@@ -1,0 +1,316 @@
+"""What the reports of a tuning share: each part of an answer as words, and its figures as cells.
+
+Owns the wording. The terminal's and the Markdown report only lay it out.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from s3bench.report.columns import Column
+from s3bench.report.load.cells import NOTHING, rate_text
+from s3bench.spec.definition import AWS_CLI_KINDS
+from s3bench.tune.answer import Answer, ClientBest, Figures
+from s3bench.tune.effective_settings import KnobNote, Obedience
+from s3bench.tune.objective import Aim
+from s3bench.tune.prediction import Prediction
+from s3bench.tune.preference import TOLERANCE
+from s3bench.tune.verification import GAIN_OF_INTEREST, Change, Verdict
+from s3bench.tune.workload import Workload
+from s3bench.units import render_bytes, render_seconds
+
+SEARCHED = "search only"
+PREDICTIONS = "predictions, not measured: by a model fitted to these runs, with the range of its error"
+CLIENTS = "best of each client; only what is recommended is proven"
+FRONT = "time against memory: settings that no other beats in both"
+TOLD = frozenset({Obedience.IGNORED, Obedience.ADJUSTED})
+"""What is said of knobs in any case."""
+
+_CHANGES = {
+    Aim.TIME: ("less time", "more time"),
+    Aim.THROUGHPUT: ("less transfer time", "more transfer time"),
+    Aim.COST: ("lower cost", "higher cost"),
+}
+_VALUES = {Aim.THROUGHPUT: "transfer", Aim.COST: "cost"}
+_VALUE_LEGENDS = {
+    Aim.THROUGHPUT: "transfer: from the first request to the last response; ",
+    Aim.COST: "cost: of one run, machine time and requests; ",
+}
+_WHOLE_PERCENTS_FROM = 0.0995  # 9.95 % is "10 %"
+_THREE_DIGITS_BELOW = 0.1
+_SECONDS_PER_MINUTE = 60.0
+_MINUTES_FROM_S = 100.0
+
+
+def legend(answer: Answer) -> str:
+    """What the figures are."""
+    return (
+        f"{_VALUE_LEGENDS.get(Aim(answer.objective), '')}real, user, sys: as time(1) prints them; real: in an average "
+        "round of the verification, by all runs of a setting, so that all of them can be compared; 95 %: interval of "
+        "real; user, sys and requests: medians; Gb/s: all object data over real, 10^9 bits; memory: the most that any "
+        f"run needed; runs: all, and those of the verification; {SEARCHED}: few runs, among which the best were lucky"
+    )
+
+
+def choice_words(answer: Answer) -> str:
+    """Why the recommended setting was preferred to the runner-up; empty where the default is recommended."""
+    if answer.recommended.setting == answer.default.setting or answer.runner_up is None:
+        return ""
+    return (
+        f"settings within {TOLERANCE * 100:g} % of the fastest count as equally fast: of these the one with the least "
+        "memory is recommended, and of equals that with the fewest settings"
+    )
+
+
+def cli_best(answer: Answer) -> ClientBest | None:
+    """The aws-cli at its best, where another client is recommended: for those who want to stay with it."""
+    if answer.recommended.setting.kind in AWS_CLI_KINDS:
+        return None
+    own = [each for each in answer.clients if each.best.setting.kind in AWS_CLI_KINDS and each.best.value is not None]
+    return min(own, key=lambda each: each.best.value or 0.0, default=None)
+
+
+def cli_words(best: ClientBest, answer: Answer) -> str:
+    """What is said above the lines for the best setting of the aws-cli."""
+    proof = "" if best.best.verified else f", {SEARCHED}"
+    return f"to stay with aws-cli: {best.best.setting} ({value_text(best.best, unit=answer.unit)}{proof})"
+
+
+def verdict_words(answer: Answer) -> str:
+    """The verdict in one sentence."""
+    match answer.verdict:
+        case Verdict.BETTER:
+            return f"better than the default: {change_words(answer.gain, answer.objective)}"
+        case Verdict.AS_GOOD:
+            return f"the defaults are as good: {_largest_gain_words(answer)}"
+        case Verdict.FITS:
+            needed, allowed = bytes_text(answer.default.peak_memory), bytes_text(answer.max_memory_bytes)
+            gain = change_words(answer.gain, answer.objective)
+            excess = "more than" if answer.default.exceeds_memory else "too near to"
+            return f"the default needs {needed}, {excess} {allowed}; this stays within, with {gain}"
+    return f"unsettled: {change_words(answer.gain, answer.objective)}; keep the defaults, or run longer with --budget"
+
+
+def change_words(change: Change | None, objective: str) -> str:
+    """A change with its interval and what it rests on: `23 % less time (19 to 27 %, 16 pairs)`."""
+    if change is None or not change.pairs:
+        return "never measured side by side"
+    less, _ = _words_of(objective)
+    pairs = f"{change.pairs} {'pair' if change.pairs == 1 else 'pairs'}"
+    if change.low is None or change.high is None:
+        return f"{_signed_words(change.estimate, objective)} (interval unknown, {pairs})"
+    if change.low < 0 < change.high:
+        span = f"{_signed_words(change.high, objective)} to {percent_text(-change.low)} {less}"
+        return f"{_signed_words(change.estimate, objective)} ({span}, {pairs})"
+    low, high = sorted((abs(change.low), abs(change.high)))
+    span = f"{percent_text(low).removesuffix(' %')} to {percent_text(high)}"
+    return f"{_signed_words(change.estimate, objective)} ({span}, {pairs})"
+
+
+def subject_lines(answer: Answer) -> Iterator[str]:
+    """What was tuned, where, and with how many runs."""
+    where = f"network {answer.network} ({answer.endpoint})" if answer.network else f"endpoint {answer.endpoint}"
+    yield f"{workload_words(answer.workload)}; {where}"
+    limit = f", at most {render_bytes(answer.max_memory_bytes)} of memory" if answer.max_memory_bytes else ""
+    yield f"objective {answer.objective}{limit}; {answer.runs:,} runs, {duration_text(answer.measured_s)} of measuring"
+    if answer.lead is not None and answer.runner_up is not None:
+        lead = change_words(answer.lead, answer.objective) + _memory_words(answer.candidate, answer.runner_up)
+        yield f"against the runner-up, in pairs of the verification: {lead}"
+    if chosen := choice_words(answer):
+        yield chosen
+
+
+def workload_words(workload: Workload) -> str:
+    """`upload of 20 files of 10.0 GiB`."""
+    files = f"{workload.files:,} {'file' if workload.files == 1 else 'files'}"
+    return f"{workload.action} of {files} of {render_bytes(workload.size_bytes)}"
+
+
+def roles(answer: Answer) -> tuple[tuple[str, Figures], ...]:
+    """The settings that were verified, each by the part it has: none is shown twice."""
+    named = [("default", answer.default)]
+    if answer.recommended.setting != answer.default.setting:
+        named.append(("recommended", answer.recommended))
+    else:
+        named = [("default, recommended", answer.default)]
+    if answer.candidate.setting not in {each.setting for _, each in named}:
+        named.append(("candidate", answer.candidate))
+    if answer.runner_up is not None and answer.runner_up.setting not in {each.setting for _, each in named}:
+        named.append(("runner-up", answer.runner_up))
+    return tuple(named)
+
+
+def figure_columns(rows: Sequence[Figures], answer: Answer) -> Iterator[Column]:
+    """The columns of figures; the objective's own where that is not the whole time."""
+
+    def column(heading: str, rank: int, cell: Callable[[Figures], str]) -> Column:
+        return Column(heading=heading, rank=rank, cells=tuple(cell(row) for row in rows))
+
+    if heading := _value_heading(answer):
+        yield column(heading, 0, partial(value_text, unit=answer.unit))
+    yield column("real", 0, real_text)
+    yield column("95 %", 2, interval_text)
+    yield column("user", 3, lambda row: seconds_text(row.user))
+    yield column("sys", 3, lambda row: seconds_text(row.system))
+    yield column("Gb/s", 0, lambda row: gigabits_text(None if row.was_capped else row.gigabits_per_s))
+    yield column("memory", 0, lambda row: bytes_text(row.peak_memory))
+    yield column("requests", 4, lambda row: NOTHING if row.requests is None else f"{row.requests:,}")
+    yield column("runs", 1, runs_text)
+
+
+def setting_words(figures: Figures, answer: Answer) -> str:
+    """The setting, and what stands against it."""
+    doubts = doubt_words(figures, answer)
+    return f"{figures.setting} ({doubts})" if doubts else str(figures.setting)
+
+
+def doubt_words(figures: Figures, answer: Answer) -> str:
+    """What stands against a setting; empty where nothing does."""
+    doubts = []
+    if figures.exceeds_memory:
+        limit = "allowed" if answer.max_memory_bytes is None else render_bytes(answer.max_memory_bytes)
+        doubts.append(f"needs more memory than {limit}")
+    if figures.was_capped:
+        doubts.append("ended as too slow")
+    if figures.failures:
+        doubts.append(f"{figures.failures} of {figures.failures + figures.runs} runs failed")
+    return ", ".join(doubts)
+
+
+def failure_lines(answer: Answer) -> Iterator[str]:
+    """Each setting that had failed runs, and how the last one failed."""
+    for each in answer.table:
+        if each.failures:
+            reason = " ".join(each.failure.split()) or "no reason told"
+            yield f"{each.setting}: {each.failures} {'run' if each.failures == 1 else 'runs'} failed: {reason}"
+
+
+def knob_lines(notes: Sequence[KnobNote]) -> Iterator[str]:
+    """What the wire said of knobs."""
+    for each in notes:
+        yield f"{each.client}: {each.knob} {each.obedience}{f': {each.said}' if each.said else ''}"
+
+
+def front_of(answer: Answer) -> tuple[Figures, ...]:
+    """The figures of the Pareto front's settings, in its order."""
+    known = {each.setting: each for each in answer.table}
+    known |= {each.setting: each for _, each in roles(answer)}
+    return tuple(known[setting] for setting in answer.pareto if setting in known)
+
+
+def prediction_words(prediction: Prediction) -> str:
+    """One prediction with its range: `about 131 s (118 to 146 s): upload of ...`."""
+    span = span_text(prediction.low_s, prediction.high_s, render_seconds)
+    where = f"{workload_words(prediction.workload)}; network {prediction.network}"
+    doubts = f"; {'; '.join(prediction.reservations)}" if prediction.reservations else ""
+    return f"about {render_seconds(prediction.time_s)} ({span}): {where}; {prediction.setting}{doubts}"
+
+
+def runs_text(figures: Figures) -> str:
+    """All whole runs, and how many of them the verification made: `16 (10)`, or `3, search only`."""
+    return f"{figures.runs} ({figures.verified})" if figures.verified else f"{figures.runs}, {SEARCHED}"
+
+
+def _memory_words(one: Figures, other: Figures) -> str:
+    """How the memory of one setting lies to another's: `, 51 % less memory`."""
+    if not one.peak_memory or not other.peak_memory:
+        return ""
+    share = one.peak_memory / other.peak_memory - 1
+    return f", {percent_text(abs(share))} {'less' if share < 0 else 'more'} memory"
+
+
+def disk_words(answer: Answer) -> str:
+    """What the disk does by itself; empty where not measured. The bottleneck's evidence tells how much was needed."""
+    disk = answer.disk
+    if disk is None:
+        return ""
+    read = "reading not measured" if disk.read is None else f"reads {render_bytes(disk.read)}/s"
+    return f"{disk.kind} writes {render_bytes(disk.write)}/s, {read} ({render_bytes(disk.size_bytes)} each)"
+
+
+def value_text(figures: Figures, *, unit: str) -> str:
+    """The objective's value, `> ` before a lower bound."""
+    if figures.value is None:
+        return NOTHING
+    told = amount_text(figures.value, unit=unit)
+    return f"> {told}" if figures.was_capped else told
+
+
+def amount_text(value: float, *, unit: str) -> str:
+    """Seconds scaled, dollars with three digits."""
+    return render_seconds(value) if unit == "s" else f"{unit}{value:.3g}"
+
+
+def real_text(figures: Figures) -> str:
+    """The time, `> ` before a lower bound."""
+    if figures.time is None:
+        return NOTHING
+    return f"> {render_seconds(figures.time)}" if figures.was_capped else render_seconds(figures.time)
+
+
+def interval_text(figures: Figures) -> str:
+    """The interval of the time's median."""
+    return span_text(figures.time_low, figures.time_high, render_seconds)
+
+
+def span_text(low: float | None, high: float | None, render: Callable[[float], str]) -> str:
+    """Two ends, the first without its unit where that is the same: `7.98 to 8.30 s`."""
+    if low is None or high is None:
+        return NOTHING
+    first, last = render(low), render(high)
+    number, _, unit = first.partition(" ")
+    return f"{number if unit == last.partition(' ')[2] else first} to {last}"
+
+
+def seconds_text(seconds: float | None) -> str:
+    """Seconds scaled."""
+    return NOTHING if seconds is None else render_seconds(seconds)
+
+
+def bytes_text(size_bytes: int | None) -> str:
+    """Bytes scaled."""
+    return NOTHING if size_bytes is None else render_bytes(size_bytes)
+
+
+def gigabits_text(rate: float | None) -> str:
+    """Gb/s with three digits."""
+    return f"{rate:.3g}" if rate is not None and rate < _THREE_DIGITS_BELOW else rate_text(rate)
+
+
+def percent_text(share: float) -> str:
+    """A share as `23 %`, with a decimal where it is small."""
+    return f"{share * 100:,.0f} %" if abs(share) >= _WHOLE_PERCENTS_FROM else f"{share * 100:.1f} %"
+
+
+def duration_text(seconds: float) -> str:
+    """How long something took: seconds, or minutes from a hundred seconds."""
+    return render_seconds(seconds) if seconds < _MINUTES_FROM_S else f"{seconds / _SECONDS_PER_MINUTE:.1f} min"
+
+
+def slower_than(objective: str) -> str:
+    """What a percentage above the best is: `more time`."""
+    return _words_of(objective)[1]
+
+
+def _value_heading(answer: Answer) -> str:
+    return _VALUES.get(Aim(answer.objective), "")
+
+
+def _words_of(objective: str) -> tuple[str, str]:
+    return _CHANGES[Aim(objective)]
+
+
+def _signed_words(share: float, objective: str) -> str:
+    less, more = _words_of(objective)
+    return f"{percent_text(abs(share))} {less if share < 0 else more}"
+
+
+def _largest_gain_words(answer: Answer) -> str:
+    """What gain the verification leaves possible; where the default was best, `gain` is that of the best other."""
+    gain = answer.gain
+    if gain is None or not gain.pairs:
+        return "no other setting came as far as a verification"
+    none_of_interest = f"no gain of {GAIN_OF_INTEREST * 100:g} % or more"
+    if gain.low is None or gain.low >= 0:
+        return f"{none_of_interest} (the best other setting: {change_words(gain, answer.objective)})"
+    pairs = f"{gain.pairs} {'pair' if gain.pairs == 1 else 'pairs'}"
+    return f"{none_of_interest} (largest possible gain {percent_text(-gain.low)}, {pairs})"

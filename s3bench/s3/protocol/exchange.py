@@ -1,0 +1,162 @@
+"""What the server and whoever answers its requests say to each other.
+
+Owns the `Handler` protocol: the server reads requests and writes replies, a handler decides. The stub's script is one
+handler, the emulator another, and a network model wraps either: what it asks of a reply is part of the `Reply`.
+"""
+
+import copy
+from typing import Protocol
+
+import msgspec
+
+from s3bench.s3.protocol.framing import ChunkCheck
+from s3bench.s3.protocol.http import RequestHead
+
+
+class Sink(Protocol):
+    """Where the payload of one request body goes."""
+
+    @property
+    def chunk_check(self) -> ChunkCheck | None:
+        """What the chunks of an aws-chunked body are shown to, where their signatures are verified."""
+        ...
+
+    def update(self, piece: memoryview, /) -> None:
+        """Take the next payload bytes; the memory is reused after the call."""
+
+
+class Unwanted:
+    """A `Sink` for a body that is refused already, by `refusal`: its bytes are dropped."""
+
+    __slots__ = ("refusal",)
+
+    chunk_check = None
+
+    def __init__(self, refusal: Exception) -> None:
+        self.refusal = refusal
+
+    def update(self, piece: memoryview, /) -> None:
+        """Drop the bytes."""
+
+
+class Body(msgspec.Struct, frozen=True):
+    """One request body that was read to its end.
+
+    `payload_bytes` counts what was left once framing was taken off, `wire_bytes` what crossed the socket. `sink` is the
+    one that `Handler.begin` gave.
+    """
+
+    payload_bytes: int
+    wire_bytes: int
+    trailers: dict[str, str]
+    sink: Sink | None
+
+
+NO_BODY = Body(0, 0, {}, None)
+
+
+ReplyFacts = tuple[int, dict[str, bool], str, str, int, int, float, str]
+NO_FACTS: ReplyFacts = (0, {}, "", "", 0, 0, 0.0, "")
+
+
+class Source(Protocol):
+    """Something with a descriptor that bytes can be sent from; a reply keeps it alive until it is sent."""
+
+    @property
+    def descriptor(self) -> int:
+        """What sendfile(2) reads from."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """What an error calls it."""
+        ...
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """The half-open range `[start, end)` of what `source` holds."""
+
+    source: Source
+    start: int
+    end: int
+
+
+class Break(msgspec.Struct, frozen=True):
+    """Where in the bytes of a reply, its head included, it pauses for `stall_s`, or is cut by a reset where that is 0.
+
+    `after_bytes` is less than the reply has.
+    """
+
+    after_bytes: int
+    stall_s: float
+
+
+class Reply:
+    """One response, ready to be sent; shared by every request that gets the same, so nothing changes it.
+
+    `data` is the head, complete with its empty line (`head_bytes`), and what of the body is in memory; `segments` are
+    the rest of the body, one after another. The first byte leaves `delay_s` after the request was read. A `plain` reply
+    has neither segments nor delay, and no network model asks anything of it. `facts` is what the wire log keeps:
+    status, checksums, error, name, start and end of the workspace file's bytes that were `served`, the delay and what
+    the network model did (`wirelog.Fault`); a tuple of its own, since a log of whole replies would hold files open and
+    bodies in memory.
+    """
+
+    __slots__ = ("broken", "data", "delay_s", "facts", "head_bytes", "plain", "segments")
+
+    def __init__(
+        self,
+        status: int,
+        head: bytes,
+        body: bytes = b"",
+        *,
+        segments: tuple[Segment, ...] = (),
+        delay_s: float = 0.0,
+        checksums: dict[str, bool] | None = None,
+        error: str = "",
+        served: tuple[str, int, int] = ("", 0, 0),
+    ) -> None:
+        self.facts: ReplyFacts = (status, checksums or {}, error, *served, delay_s, "")
+        self.data = head + body
+        self.head_bytes = len(head)
+        self.segments = segments
+        self.delay_s = delay_s
+        self.plain = not segments and not delay_s
+        self.broken: Break | None = None
+
+    def with_checksums(self, checksums: dict[str, bool]) -> "Reply":
+        """Give the same reply to a request whose checksums were verified."""
+        reply = copy.copy(self)
+        status, _, error, file, start, end, delay_s, fault = self.facts
+        reply.facts = (status, checksums, error, file, start, end, delay_s, fault)
+        return reply
+
+    @property
+    def size_bytes(self) -> int:
+        """All of its bytes, the head included."""
+        return len(self.data) + sum(segment.end - segment.start for segment in self.segments)
+
+    def over_network(self, *, delay_s: float, fault: str = "", broken: Break | None = None) -> "Reply":
+        """Give the same reply as a network model lets it through: `delay_s` later, and with a `fault` where it has one.
+
+        Its bytes cross a link, so it is not plain.
+        """
+        reply = copy.copy(self)
+        reply.delay_s += delay_s
+        reply.facts = (*self.facts[:-2], reply.delay_s, fault)
+        reply.broken = broken
+        reply.plain = False
+        return reply
+
+
+class Handler(Protocol):
+    """Decides about requests; called by the server's loop, so it must not block."""
+
+    def begin(self, head: RequestHead) -> Sink | None:
+        """Where the body that follows `head` goes; `None` lets the server discard it, in the kernel where it can.
+
+        `Unwanted` where the head alone is refused. Asked where a body follows, or the client expects 100 Continue.
+        """
+
+    def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
+        """Give the reply to a request whose body has ended; `date_line` is the rendered Date header line."""

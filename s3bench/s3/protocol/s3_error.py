@@ -1,0 +1,104 @@
+"""S3 error documents: how the server says no.
+
+Owns what a refusal says, as the exception that whoever decides about a request raises, and the rendering of an error
+(https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html) into a reply.
+"""
+
+from xml.sax.saxutils import escape
+
+from s3bench.s3.protocol.exchange import Reply
+from s3bench.s3.protocol.http import RequestHead, render_head
+
+REQUEST_ID = "S3BENCH000000001"
+"""The value of every x-amz-request-id: clients print it, nobody tells requests apart by it."""
+
+
+class S3Refusal(Exception):
+    """The request is understood and refused: the client gets `status` and an S3 error document.
+
+    `details` are further elements of the document, `headers` further header lines of the reply; names with values.
+    """
+
+    def __init__(
+        self,
+        *,
+        status: int,
+        code: str,
+        message: str,
+        details: tuple[tuple[str, str], ...] = (),
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        super().__init__(f"{code}: {message}")
+        self.status = status
+        self.code = code
+        self.message = message
+        self.details = details
+        self.headers = headers
+
+
+def refusal_reply(
+    head: RequestHead | None,
+    refusal: S3Refusal,
+    date_line: bytes,
+    *,
+    checksums: dict[str, bool] | None = None,
+    error: str = "",
+) -> Reply:
+    """Make the reply that carries `refusal` to `head`; `checksums` and `error` go into the wire log."""
+    return refuse(
+        head,
+        status=refusal.status,
+        code=refusal.code,
+        message=refusal.message,
+        date_line=date_line,
+        headers=refusal.headers,
+        details=refusal.details,
+        checksums=checksums,
+        error=error,
+    )
+
+
+def refuse(
+    head: RequestHead | None,
+    *,
+    status: int,
+    code: str,
+    message: str,
+    date_line: bytes,
+    error: str = "",
+    checksums: dict[str, bool] | None = None,
+    headers: tuple[tuple[str, str], ...] = (),
+    details: tuple[tuple[str, str], ...] = (),
+    to_head: bool = False,
+) -> Reply:
+    """Make an error reply to `head` (`None` when no head could be read), with `details` as further XML elements.
+
+    `error` goes into the wire log. The reply has no body where the request is a HEAD, by `head` or by `to_head`.
+    """
+    resource = head.path if head is not None else ""
+    document = (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>{code}</Code><Message>{_text(message)}</Message>'
+        f"{''.join(f'<{name}>{_text(value)}</{name}>' for name, value in details)}"
+        f"<Resource>{_text(resource)}</Resource><RequestId>{REQUEST_ID}</RequestId></Error>"
+    ).encode()
+    rendered = render_head(
+        status,
+        (
+            ("x-amz-request-id", REQUEST_ID),
+            ("Content-Type", "application/xml"),
+            ("Content-Length", str(len(document))),
+            *headers,
+        ),
+    )
+    to_head = to_head or (head is not None and head.method == "HEAD")
+    body = b"" if to_head else document
+    return Reply(status, rendered + date_line + b"\r\n", body, error=error, checksums=checksums)
+
+
+def _text(value: str) -> str:
+    """`value` as XML text; characters that XML 1.0 forbids become question marks, others that cannot be seen too.
+
+    Lines stay: S3 shows what it would have signed in lines.
+    """
+    shown = (character if character.isprintable() or character == "\n" else "?" for character in value)
+    return escape("".join(shown))

@@ -1,0 +1,1 @@
+"""The server: one process, one epoll loop, and the connections on it."""

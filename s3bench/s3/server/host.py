@@ -1,0 +1,260 @@
+"""The server's process: drives the loop, obeys the harness, and ends when the harness does.
+
+Owns the life of an iteration inside the process: arming a stub or an emulator, letting the loop settle before the log
+is taken, draining it while requests go on, and the garbage collector. Started by `endpoint.ServerProcess` with the
+number of its control descriptor, the address to listen on and, for TLS, a certificate.
+"""
+
+import contextlib
+import errno
+import gc
+import os
+import socket
+import ssl
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from s3bench.errors import BadInput, MachineError, S3BenchError
+from s3bench.s3.control import (
+    Answer,
+    Arm,
+    Armed,
+    Channel,
+    Collect,
+    Collected,
+    Counters,
+    Drain,
+    Drained,
+    Emulate,
+    Question,
+    Ready,
+    Refused,
+    StoredFile,
+)
+from s3bench.s3.emulator.handler import Emulator
+from s3bench.s3.emulator.loading import Loaded
+from s3bench.s3.emulator.settings import EmulatorSettings
+from s3bench.s3.files.file_cache import Shelf
+from s3bench.s3.frames import ChannelClosed
+from s3bench.s3.network.networked import Networked
+from s3bench.s3.protocol.checksums import load_algorithms
+from s3bench.s3.protocol.exchange import Handler
+from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.server.connection import Connection
+from s3bench.s3.server.server import Server, raise_descriptor_limit
+from s3bench.s3.stub.script import Script
+from s3bench.s3.wirelog import WireLog
+
+_BACKLOG = 4096
+_TURN_S = 1.0
+_TALK_S = 60.0
+_SETTLE_TURNS_MAX = 200
+_TROUBLES = {
+    errno.EADDRINUSE: ("another program listens there", "choose another --port, or leave it out for a free one"),
+    errno.EADDRNOTAVAIL: ("it is no address of this machine", "leave --host out for 127.0.0.1, or name one of ours"),
+    errno.EACCES: ("only root may listen on ports below 1024", "choose a higher --port, or leave it out"),
+}
+_NOTHING_ARMED = Script((), files=Shelf(Path(os.devnull)), verify=False)
+
+
+class Listen(msgspec.Struct, frozen=True, kw_only=True):
+    """What the process is told on its command line, as JSON: where to listen, and the PEM file for TLS."""
+
+    control: int
+    host: str
+    port: int
+    certificate: str | None
+
+
+class Host:
+    """Obeys the questions that come over `channel`, and turns the server meanwhile."""
+
+    def __init__(self, server: Server, control: socket.socket) -> None:
+        self._server = server
+        self._channel = Channel(control)
+        self._script = _NOTHING_ARMED
+        self._emulator: Emulator | None = None
+        self._loaded: dict[Path, Loaded] = {}
+        self._loaded_by: EmulatorSettings | None = None
+        self._cpu_s = 0.0
+        self._parent = os.getppid()
+        self._ended = False
+        server.watch(control.fileno(), self)
+
+    def serve(self) -> None:
+        """Turn the loop until the harness is gone."""
+        # Exchanges make no reference cycles, so the collector would only stop the loop to find nothing: it stays off
+        # while requests are served and runs once between iterations. Frozen, the modules are not even looked at then.
+        gc.disable()
+        gc.freeze()
+        server = self._server
+        while not self._ended:
+            server.turn(_TURN_S)
+
+    def on_event(self, events: int) -> None:
+        """Answer the harness, or end when it is gone."""
+        del events
+        try:
+            question = self._channel.receive_question(limit_s=_TALK_S)
+            try:
+                answer = self._answer(question)
+            except S3BenchError as error:
+                answer = Refused.of(error)
+            self._channel.send(answer, limit_s=_TALK_S)
+        except ChannelClosed:
+            self._ended = True
+
+    def on_sweep(self, now_ns: int) -> None:
+        """End with the parent: a control channel kept open by somebody's fork must not keep an orphan alive."""
+        del now_ns
+        self._ended = self._ended or os.getppid() != self._parent
+
+    def fail(self, why: str) -> None:
+        """End over a question that cannot be answered: the harness sees the channel close and reads why."""
+        sys.stderr.write(f"{why}\n")
+        self._ended = True
+
+    def _answer(self, question: Question) -> Answer:
+        match question:
+            case Arm():
+                return self._arm(question)
+            case Emulate():
+                return self._emulate(question)
+            case Drain():
+                return self._drain(question)
+            case Collect():
+                return Collected(log=self._collect())
+
+    def _arm(self, question: Arm) -> Armed:
+        responses = tuple(scripted.response() for scripted in question.responses)
+        script = Script(responses, files=Shelf(Path(question.workspace)), verify=question.verify)
+        if question.verify:
+            load_algorithms()
+        self._loaded = {}
+        self._begin(script, script=script)
+        return Armed()
+
+    def _emulate(self, question: Emulate) -> Armed:
+        self._begin(_NOTHING_ARMED)  # the last emulator's memory is free before the next one takes its own
+        emulator = Emulator(question.settings, before=self._kept(question))
+        for item in question.objects:
+            _load(emulator, item)
+        self._loaded = emulator.loaded
+        load_algorithms()
+        handler = emulator if question.network is None else Networked(emulator, question.network)
+        self._begin(handler, emulator=emulator)
+        return Armed(warnings=emulator.warnings)
+
+    def _kept(self, question: Emulate) -> dict[Path, Loaded]:
+        """Of the files in memory those that `question` asks for again; the others' memory is free at once."""
+        settings = msgspec.structs.replace(question.settings, buckets=())
+        loaded = self._loaded if settings == self._loaded_by else {}
+        self._loaded, self._loaded_by = {}, settings
+        files = {Path(item.file) for item in question.objects}
+        return {file: loaded[file] for file in files & loaded.keys()}
+
+    def _begin(self, handler: Handler, *, script: Script = _NOTHING_ARMED, emulator: Emulator | None = None) -> None:
+        self._script = script
+        self._emulator = emulator
+        self._server.start_recording(handler)
+        self._cpu_s = time.process_time()
+
+    def _drain(self, question: Drain) -> Drained:
+        recorder = self._server.loop.recorder
+        requests = recorder.drain(question.requests_max)
+        if not recorder.pending:
+            gc.collect(1)  # what the records and their makers left since the last time; stored objects are not visited
+        return Drained(
+            requests=requests,
+            pending=recorder.pending,
+            faults=recorder.drain_faults(),
+            failures=recorder.drain_failures(),
+            counters=self._counters(),
+        )
+
+    def _counters(self) -> Counters:
+        loop = self._server.loop
+        tally = loop.recorder.tally()
+        emulator = self._emulator
+        return Counters(
+            requests=tally.requests,
+            bytes_received=tally.bytes_received,
+            bytes_sent=tally.bytes_sent,
+            connections=loop.recorder.connections,
+            connections_open=sum(isinstance(owner, Connection) for owner in loop.watched.values()),
+            in_flight=loop.busy,
+            server_cpu_s=time.process_time() - self._cpu_s,
+            objects=0 if emulator is None else emulator.objects,
+            held_bytes=0 if emulator is None else emulator.held_bytes,
+        )
+
+    def _collect(self) -> WireLog:
+        """Read what the sockets still hold, which belongs to the iteration; then close everything."""
+        for _ in range(_SETTLE_TURNS_MAX):
+            if not self._server.turn(0):
+                break
+        self._server.close_connections("the iteration ended")
+        cpu_s = time.process_time() - self._cpu_s
+        log = self._server.loop.recorder.log(leftover=self._script.leftover(), server_cpu_s=cpu_s)
+        self._begin(_NOTHING_ARMED)
+        gc.collect()
+        return log
+
+
+def _load(emulator: Emulator, item: StoredFile) -> None:
+    try:
+        emulator.load(item.bucket, item.key, Path(item.file))
+    except (OSError, S3Refusal) as error:
+        raise S3BenchError(
+            f"the emulator cannot hold {item.file} as {item.bucket}/{item.key}",
+            str(error),
+            "make the objects smaller, or fewer: they stand in memory",
+        ) from error
+
+
+def main(listen: Listen) -> None:
+    """Serve until the channel behind `listen.control` closes."""
+    connections_max = raise_descriptor_limit()
+    with contextlib.ExitStack() as stack:
+        control = stack.enter_context(socket.socket(fileno=listen.control))
+        channel = Channel(control)
+        try:
+            context = None if listen.certificate is None else _tls_context(listen.certificate)
+            listener = stack.enter_context(_listener(listen))
+        except S3BenchError as error:
+            channel.send(Refused.of(error), limit_s=_TALK_S)
+            return
+        server = stack.enter_context(Server(listener, _NOTHING_ARMED, connections_max=connections_max, context=context))
+        host = Host(server, control)
+        channel.send(Ready(port=listener.getsockname()[1]), limit_s=_TALK_S)
+        host.serve()
+
+
+def _listener(listen: Listen) -> socket.socket:
+    """Bind and listen. Raises `BadInput` when the address is not ours to use."""
+    family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
+    try:
+        return socket.create_server((listen.host, listen.port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        reason, fix = _TROUBLES.get(
+            error.errno or 0, (os.strerror(error.errno or 0), "choose another --host or --port")
+        )
+        raise BadInput(f"cannot listen on {listen.host} port {listen.port}", reason, fix) from error
+
+
+def _tls_context(certificate: str) -> ssl.SSLContext:
+    from s3bench.s3.server.tls import server_context  # noqa: PLC0415 (plain servers start without it)
+
+    try:
+        return server_context(Path(certificate))
+    except OSError as error:  # ssl.SSLError is one
+        raise MachineError(
+            "the certificate for TLS cannot be used", f"{certificate}: {error.strerror or error}", "run it again"
+        ) from error
+
+
+if __name__ == "__main__":
+    main(msgspec.json.decode(sys.argv[1], type=Listen))

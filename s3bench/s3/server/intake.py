@@ -1,0 +1,84 @@
+"""One request body on its way out of a socket.
+
+Owns how body bytes are read: looked at in large pieces where somebody wants them, otherwise dropped inside the kernel,
+and counted either way. The framing is `framing`'s, what the payload is for is the sink's.
+"""
+
+import socket
+
+from s3bench.s3.protocol.exchange import Body, Sink
+from s3bench.s3.protocol.framing import Framing
+from s3bench.s3.server.loop import VOID_BYTES
+
+_FRAME_BYTES = 4 * 1024  # read where only a chunk line is wanted and what follows it will be dropped
+
+
+class Intake:
+    """The body of one request. `droppable` says that the socket can discard bytes unseen, which TLS cannot."""
+
+    __slots__ = ("_buffer", "_droppable", "_framing", "_sink", "_sock", "_void", "payload_bytes", "wire_bytes")
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        framing: Framing,
+        sink: Sink | None,
+        *,
+        buffer: memoryview,
+        void: memoryview,
+        droppable: bool,
+    ) -> None:
+        self._sock = sock
+        self._framing = framing
+        self._sink = sink
+        self._buffer = buffer
+        self._void = void
+        self._droppable = droppable and sink is None
+        self.payload_bytes = 0
+        self.wire_bytes = 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether the body has been read to its end."""
+        return self._framing.ended
+
+    def body(self) -> Body:
+        """Give the body, once it has ended."""
+        return Body(self.payload_bytes, self.wire_bytes, self._framing.trailers, self._sink)
+
+    def feed(self, view: memoryview) -> int:
+        """Take body bytes that were read already; how many of them belong to the body. Raises `BadRequest`."""
+        pieces, consumed = self._framing.feed(view)
+        self.wire_bytes += consumed
+        for piece in pieces:
+            self.payload_bytes += len(piece)
+            if self._sink is not None:
+                self._sink.update(piece)
+        return consumed
+
+    def receive(self, bytes_max: int = VOID_BYTES) -> bytes | None:
+        """Read once from the socket, `bytes_max` at most; what follows the body, or `None` when the client closed.
+
+        Raises `OSError` (also when nothing is there) and `BadRequest`.
+        """
+        wanted = min(len(self._buffer), bytes_max)
+        if self._droppable:
+            ahead = self._framing.payload_ahead()
+            if ahead:
+                return self._drop(min(ahead, bytes_max))
+            wanted = min(_FRAME_BYTES, bytes_max)
+        count = self._sock.recv_into(self._buffer, wanted)
+        if not count:
+            return None
+        consumed = self.feed(self._buffer[:count])
+        return bytes(self._buffer[consumed:count])
+
+    def _drop(self, ahead: int) -> bytes | None:
+        # MSG_TRUNC on TCP discards without copying (tcp(7)); the buffer only bounds how much, and is not written to.
+        count = self._sock.recv_into(self._void, min(ahead, VOID_BYTES), socket.MSG_TRUNC)
+        if not count:
+            return None
+        self.wire_bytes += count
+        self.payload_bytes += count
+        self._framing.skip(count)
+        return b""

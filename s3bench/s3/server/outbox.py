@@ -1,0 +1,163 @@
+"""One reply on its way into a socket.
+
+Owns how reply bytes leave: small ones in one send, large files by sendfile(2), over TLS by read and send. What the
+reply is belongs to the handler; waiting for the socket belongs to `connection`.
+"""
+
+import os
+import socket
+import ssl
+from collections.abc import Iterator
+
+from s3bench.s3.protocol.exchange import Reply, Segment
+
+BLOCKED = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+"""What a non-blocking socket raises when it has to be waited for."""
+
+ALL = 1 << 62
+"""More bytes than any reply has."""
+
+_SENDFILE_BYTES = 4 * 1024 * 1024
+_TLS_PIECE_BYTES = 256 * 1024
+_NOTHING = memoryview(b"")
+_CLOSE = b"Connection: close\r\n"
+
+
+class FileChanged(Exception):
+    """A file became shorter than it was when it was opened."""
+
+    def __init__(self, segment: Segment) -> None:
+        super().__init__(f"{segment.source.name!r} became shorter while it was served")
+
+
+class Outbox:
+    """The sending half of one plain-text connection."""
+
+    __slots__ = ("_at", "_end", "_head_bytes", "_out", "_segment", "_segments", "_sent_bytes", "_sock", "size_bytes")
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._out = _NOTHING  # bytes to send before the file
+        self._segments: Iterator[Segment] = iter(())  # what is sent after _segment
+        self._segment: Segment | None = None  # what is sent from _at to _end
+        self._at = 0
+        self._end = 0
+        self._head_bytes = 0
+        self._sent_bytes = 0
+        self.size_bytes = 0  # of the reply, its head included
+
+    @property
+    def body_bytes(self) -> int:
+        """Bytes of the response body that the kernel has taken so far; negative while the head is not yet sent."""
+        return self._sent_bytes - self._head_bytes
+
+    @property
+    def body_size_bytes(self) -> int:
+        """Bytes of the response body."""
+        return self.size_bytes - self._head_bytes
+
+    def load(self, reply: Reply, *, sent: int, closing: bool) -> None:
+        """Take `reply`, of which `sent` bytes are sent, and `Connection: close` with it where `closing`."""
+        data = reply.data
+        self._head_bytes = head_bytes = reply.head_bytes
+        if closing:
+            self._head_bytes += len(_CLOSE)
+            data = data[: head_bytes - 2] + _CLOSE + data[head_bytes - 2 :]
+        self._sent_bytes = sent
+        self.size_bytes = len(data) + sum(segment.end - segment.start for segment in reply.segments)
+        self._out = memoryview(data)[sent:]
+        self._segments = iter(reply.segments)
+        self._next_segment()
+
+    def pump(self, until_bytes: int = ALL) -> bool:
+        """Send on, until `until_bytes` of the reply are sent; whether that is so or the reply is all sent.
+
+        Otherwise the socket is full. Raises `OSError` when the client is gone, `FileChanged` when the file is.
+        """
+        try:
+            while True:
+                room = until_bytes - self._sent_bytes
+                if room <= 0:
+                    return True
+                if len(self._out):
+                    # A head shares its packet with the first bytes of its file.
+                    more = self._at < self._end and room > len(self._out)
+                    sent = self._send_bytes(self._out[:room], more=more)
+                    self._sent_bytes += sent
+                    self._out = self._out[sent:]
+                elif self._at < self._end:
+                    if not self._send_file(room):
+                        return False
+                elif not self._next_segment():
+                    return True
+        except BLOCKED:
+            return False
+
+    def send_continue(self) -> bool:
+        """Answer `Expect: 100-continue`; false when the socket does not take those few bytes."""
+        line = b"HTTP/1.1 100 Continue\r\n\r\n"
+        try:
+            return self._sock.send(line) == len(line)
+        except OSError:
+            return False
+
+    def _next_segment(self) -> bool:
+        """Go on to the next segment, if there is one."""
+        segment = self._segment = next(self._segments, None)
+        if segment is None:
+            return False
+        self._at, self._end = segment.start, segment.end
+        return True
+
+    def _send_bytes(self, data: memoryview, *, more: bool) -> int:
+        return self._sock.send(data, socket.MSG_MORE if more else 0)
+
+    def _send_file(self, room: int) -> bool:
+        """Move up to `room` file bytes into the socket; whether it may take more."""
+        segment = self._segment
+        assert segment is not None
+        wanted = min(self._end - self._at, _SENDFILE_BYTES, room)
+        sent = os.sendfile(self._sock.fileno(), segment.source.descriptor, self._at, wanted)
+        if not sent:
+            raise FileChanged(segment)
+        self._at += sent
+        self._sent_bytes += sent
+        return sent == wanted
+
+
+class TlsOutbox(Outbox):
+    """The sending half of a TLS connection: file bytes pass through this process to be encrypted."""
+
+    __slots__ = ("_ahead",)
+
+    def load(self, reply: Reply, *, sent: int, closing: bool) -> None:
+        """Take `reply`, as any outbox does."""
+        super().load(reply, sent=sent, closing=closing)
+        self._ahead = False  # whether the bytes to send are read ahead from the file
+
+    def pump(self, until_bytes: int = ALL) -> bool:
+        """Send on, as any outbox does; what a full socket does not take is read again, so slow clients hold nothing.
+
+        OpenSSL asks to be given the same bytes again, wherever they are by then, and they may be followed by more.
+        """
+        done = super().pump(until_bytes)
+        if self._ahead and not done:
+            self._at -= len(self._out)
+            self._out = _NOTHING
+        return done
+
+    def _send_bytes(self, data: memoryview, *, more: bool) -> int:
+        del more  # records go out as they are made
+        return self._sock.send(data)
+
+    def _send_file(self, room: int) -> bool:
+        del room  # what is read is sent by `_send_bytes`
+        segment = self._segment
+        assert segment is not None
+        content = os.pread(segment.source.descriptor, min(self._end - self._at, _TLS_PIECE_BYTES), self._at)
+        if not content:
+            raise FileChanged(segment)
+        self._at += len(content)
+        self._out = memoryview(content)
+        self._ahead = True
+        return True

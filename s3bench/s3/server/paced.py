@@ -1,0 +1,262 @@
+"""A connection on a link: its bytes leave and arrive no faster than a network model lets them.
+
+Owns the pace of one connection, and the faults that strike inside a reply. How long bytes take is `network.lane`'s
+arithmetic; what is sent and read is `connection`'s.
+
+A reply's head leaves at once. Its body leaves by quanta, each when its slot on the link ends, so the last byte leaves
+when the model says. There is one timer per slot, and the next slot is reserved when the last one has been sent. A
+request's body is read by quanta too; each is paid for before the next is read, and the last before the answer. The rest
+waits in the sockets' buffers, where the client sees the link's pace as TCP's back-pressure.
+"""
+
+import socket
+import ssl
+import struct
+from select import EPOLLOUT
+
+from s3bench.s3.network.lane import reserve
+from s3bench.s3.network.link import Link, Way
+from s3bench.s3.protocol.exchange import Body, Reply
+from s3bench.s3.protocol.http import BadRequest, RequestHead
+from s3bench.s3.server.connection import Connection, in_words
+from s3bench.s3.server.loop import Loop
+from s3bench.s3.server.outbox import BLOCKED, FileChanged
+from s3bench.s3.server.peer import READ_MASK, State
+from s3bench.s3.server.tls import TlsConnection
+
+SLACK_NS = 20_000_000
+"""How late a timer or a socket may be without costing the connection its pace: what was missed is made up for. A client
+that reads slowly gets no more than this in a burst."""
+
+_SOON_NS = 50_000
+"""What is due within this time leaves now: a timer would be as late as that."""
+
+_FIRST_BYTES = 4 * 1024
+"""The first quantum of a body: whoever waits for its first byte shall not wait for a whole slot."""
+
+_READ_BYTES_MIN = 16 * 1024
+"""A whole TLS record, so that no decrypted byte stays behind in OpenSSL, where epoll cannot see it."""
+
+_RESET = struct.pack("ii", 1, 0)  # SO_LINGER: closing sends RST and drops what is not sent (socket(7))
+
+
+class PacedConnection(Connection):
+    """A plain-text connection on `link`; without `__slots__`, so that the TLS one can inherit from both sides."""
+
+    def __init__(self, loop: Loop, sock: socket.socket, number: int, link: Link) -> None:
+        Connection.__init__(self, loop, sock, number)
+        self._join(link)
+
+    def _join(self, link: Link) -> None:
+        self._link = link
+        self._up = link.up.own_lane()
+        self._down = link.down.own_lane()
+        self._way: Way | None = None  # where a body of this connection is on its way
+        self._charged_bytes = 0  # of the request body, on the wire
+        self._body: Body | None = None  # has been read, but not all of it would have arrived yet
+        self._allowed_bytes = 0  # of the reply: what has crossed the link
+        self._slot_bytes = 0  # what crosses it in the slot that is reserved
+        self._edge_bytes = 0  # where the reply ends or breaks
+        self._reply_bytes = 0
+        self._is_paced = False
+
+    # What the loop calls.
+
+    def on_event(self, events: int) -> None:
+        """Go on as any connection; one that waits for its time watches for nothing, so only its end can show."""
+        if self._mask:
+            super().on_event(events)
+        else:
+            self._lose("the client closed the connection")
+
+    def on_time(self, ticket: int) -> None:
+        """Go on with what waited for its slot."""
+        if ticket != self._ticket:
+            return
+        self._active_ns = self._loop.now_ns
+        if self._state is State.SEND:
+            self._allowed_bytes += self._slot_bytes
+            self._slot_bytes = 0
+            self._send_on()
+        elif self._state is State.BODY:
+            if self._body is None:
+                self._receive_body()
+            else:
+                self._arrived(self._body)
+        else:
+            super().on_time(ticket)
+
+    def on_sweep(self, now_ns: int) -> None:
+        """Give up what waits too long for the client; what waits for its slot does not."""
+        if self._mask:
+            super().on_sweep(now_ns)
+
+    # Receiving.
+
+    def _begin_body(self, head: RequestHead, data: bytes, at: int) -> int:
+        self._enter(self._link.up)
+        self._charged_bytes = 0
+        self._up.free_ns = max(self._up.free_ns, self._started_ns)
+        return super()._begin_body(head, data, at)
+
+    def _receive_body(self) -> None:
+        way, intake = self._link.up, self._intake
+        if not way.limited:
+            super()._receive_body()
+            return
+        assert intake is not None
+        until_bytes = intake.wire_bytes + way.quantum_bytes()
+        leftover: bytes | None = b""
+        try:
+            while leftover is not None and intake.wire_bytes < until_bytes and not intake.ended:
+                leftover = intake.receive(max(until_bytes - intake.wire_bytes, _READ_BYTES_MIN))
+        except BLOCKED:
+            pass
+        except OSError as error:
+            self._lose(in_words(error))
+            return
+        except BadRequest as bad:
+            self._refuse(bad)
+            return
+        if leftover is None:
+            self._lose("the client closed the connection")
+        elif intake.ended:
+            self._held = leftover
+            assert self._head is not None
+            if self._answer(self._head, intake.body()):
+                self._resume()
+        elif intake.wire_bytes > self._charged_bytes:
+            self._wait_until(self._charge(intake.wire_bytes))
+        else:
+            self._watch_for(READ_MASK)
+
+    def _charge(self, wire_bytes: int) -> float:
+        """Let the request body up to `wire_bytes` on to the link; when it will have arrived."""
+        size_bytes = wire_bytes - self._charged_bytes
+        self._charged_bytes = wire_bytes
+        return reserve(self._up, self._link.up.shared, size_bytes, self._loop.now_ns - SLACK_NS)
+
+    def _answer(self, head: RequestHead, body: Body) -> bool:
+        if self._link.up.limited:
+            due_ns = self._charge(body.wire_bytes)
+            if due_ns > self._loop.clock() + _SOON_NS:
+                self._body = body
+                self._wait_until(due_ns)
+                return False
+        self._leave()
+        return super()._answer(head, body)
+
+    def _arrived(self, body: Body) -> None:
+        self._body = None
+        self._leave()
+        assert self._head is not None
+        if super()._answer(self._head, body):
+            self._resume()
+
+    # Sending.
+
+    def _start_reply(self, reply: Reply, now_ns: int, sent: int = 0) -> bool:
+        self._is_paced = self._link.down.limited or reply.broken is not None
+        if not self._is_paced:
+            return super()._start_reply(reply, now_ns, sent)
+        self._response_started_ns = now_ns
+        self._state = State.SEND
+        self._outbox.load(reply, sent=sent, closing=self._closing)
+        self._reply_bytes = self._outbox.size_bytes
+        self._edge_bytes = self._reply_bytes if reply.broken is None else reply.broken.after_bytes
+        self._allowed_bytes = min(self._reply_bytes - self._outbox.body_size_bytes, self._edge_bytes)
+        self._enter(self._link.down)
+        due_ns = self._body_ended_ns + reply.delay_s * 1e9
+        self._down.free_ns = max(self._down.free_ns, due_ns, now_ns - SLACK_NS)
+        return self._cross(first=True)
+
+    def _send_on(self) -> None:
+        if not self._is_paced:
+            super()._send_on()
+        elif self._cross():
+            self._resume()
+
+    def _cross(self, *, first: bool = False) -> bool:
+        """Send what has crossed the link, reserve the next slot; whether the next exchange may begin.
+
+        What the socket does not take stays allowed, and nothing more is reserved before it is taken.
+        """
+        try:
+            if not first and not self._outbox.pump(self._allowed_bytes):
+                self._watch_for(EPOLLOUT)
+                return False
+            self._reserve(first=first)
+            sent = self._outbox.pump(self._allowed_bytes)
+        except (OSError, FileChanged) as error:
+            self._lose(in_words(error))
+            return False
+        if self._slot_bytes:
+            return False
+        if not sent:
+            self._watch_for(EPOLLOUT)
+            return False
+        return self._reach_edge()
+
+    def _reserve(self, *, first: bool) -> None:
+        """Reserve slots up to the first one that has to be waited for."""
+        way = self._link.down
+        now_ns = self._loop.clock()
+        quantum_bytes = _FIRST_BYTES if first else way.quantum_bytes()
+        while self._allowed_bytes < self._edge_bytes:
+            size_bytes = min(quantum_bytes, self._edge_bytes - self._allowed_bytes)
+            due_ns = reserve(self._down, way.shared, size_bytes, now_ns - SLACK_NS)
+            if due_ns > now_ns + _SOON_NS:
+                self._slot_bytes = size_bytes
+                self._wait_until(due_ns)
+                return
+            self._allowed_bytes += size_bytes
+            quantum_bytes = way.quantum_bytes()
+
+    def _reach_edge(self) -> bool:
+        """Go on where the reply has ended, or where it breaks."""
+        if self._edge_bytes == self._reply_bytes:
+            return self._end(self._outbox.body_bytes, self._broken)
+        assert self._reply is not None
+        assert self._reply.broken is not None
+        stall_ns = self._reply.broken.stall_s * 1e9
+        if stall_ns:
+            self._edge_bytes = self._reply_bytes
+            self._down.free_ns = self._loop.clock() + stall_ns
+            self._wait_until(self._down.free_ns)
+        else:
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            self._lose("the network model reset the connection")
+        return False
+
+    # The link.
+
+    def _wait_until(self, due_ns: float) -> None:
+        self._ticket += 1
+        self._watch_for(0)
+        self._loop.call_at(int(due_ns), self, self._ticket)
+
+    def _enter(self, way: Way) -> None:
+        self._leave()
+        self._way = way
+        way.active += 1
+
+    def _leave(self) -> None:
+        if self._way is not None:
+            self._way.active -= 1
+            self._way = None
+
+    def _end(self, response_bytes: int, error: str) -> bool:
+        self._leave()
+        return super()._end(response_bytes, error)
+
+    def _close(self) -> None:
+        self._leave()
+        super()._close()
+
+
+class PacedTlsConnection(PacedConnection, TlsConnection):
+    """A connection on a link whose bytes are encrypted; the link carries plaintext bytes, as the wire log counts."""
+
+    def __init__(self, loop: Loop, sock: socket.socket, number: int, context: ssl.SSLContext, link: Link) -> None:
+        TlsConnection.__init__(self, loop, sock, number, context)
+        self._join(link)

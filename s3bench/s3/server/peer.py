@@ -1,0 +1,114 @@
+"""One client's socket in the loop: watched, given up when it idles too long, closed without losing what was sent.
+
+Owns the states of a connection and how long each may last. What is read and answered on it is `connection`'s.
+"""
+
+import socket
+from enum import IntEnum
+from select import EPOLLIN, EPOLLRDHUP
+
+from s3bench.s3.server.loop import VOID_BYTES, Loop
+from s3bench.s3.server.outbox import BLOCKED
+
+READ_MASK = EPOLLIN | EPOLLRDHUP
+
+
+class State(IntEnum):
+    """What a connection waits for."""
+
+    HANDSHAKE = 0
+    HEAD = 1
+    BODY = 2
+    DELAY = 3
+    SEND = 4
+    LINGER = 5
+    CLOSED = 6
+
+
+HEAD_LIMIT_S = 60.0
+"""From the first byte of a request head to its last."""
+
+LIMITS_S = {
+    State.HANDSHAKE: 30.0,
+    State.HEAD: 900.0,
+    State.BODY: 120.0,
+    State.SEND: 120.0,
+    State.LINGER: 5.0,
+}
+"""How long a connection may stay in a state without any progress. Between requests a client may think for long: its
+connection pool must not be measured against our closing."""
+
+
+class Peer:
+    """The socket of one client, and its state."""
+
+    __slots__ = ("_active_ns", "_held", "_loop", "_mask", "_started_ns", "_state", "sock")
+
+    def __init__(self, loop: Loop, sock: socket.socket) -> None:
+        self.sock = sock
+        self._loop = loop
+        self._state = State.HEAD
+        self._mask = READ_MASK
+        self._active_ns = loop.now_ns
+        self._started_ns = 0  # when the current request's first byte was known
+        self._held = b""  # bytes read ahead: part of a head, or pipelined requests
+        loop.watch(sock.fileno(), self, READ_MASK)
+
+    def on_event(self, events: int) -> None:
+        """Go on, since the socket is ready for `events`."""
+        raise NotImplementedError
+
+    def on_sweep(self, now_ns: int) -> None:
+        """Give up what waits longer than any working client would."""
+        limit_s, since_ns = LIMITS_S.get(self._state), self._active_ns
+        if self._state is State.HEAD and self._held:
+            limit_s, since_ns = HEAD_LIMIT_S, self._started_ns
+        if limit_s is not None and now_ns - since_ns > limit_s * 1e9:
+            self.abort(f"nothing came for {limit_s:.0f} s")
+
+    def fail(self, why: str) -> None:
+        """End after an error in the server's own code, because of `why`."""
+        raise NotImplementedError
+
+    def abort(self, why: str) -> None:
+        """Close now, because of `why`."""
+        raise NotImplementedError
+
+    @property
+    def idle(self) -> bool:
+        """Whether no request has begun."""
+        return self._state is State.HEAD and not self._held
+
+    def _watch_for(self, mask: int) -> None:
+        if mask != self._mask:
+            self._mask = mask
+            self._loop.epoll.modify(self.sock.fileno(), mask)
+
+    def _linger(self) -> None:
+        """Close our half and wait for the client to close its own: closing both would destroy a reply on its way."""
+        try:
+            self.sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            self._close()
+            return
+        self._held = b""
+        self._state = State.LINGER
+        self._watch_for(EPOLLIN)
+
+    def _drain(self) -> None:
+        """Drop what a client sends that is told to go."""
+        try:
+            count = self.sock.recv_into(self._loop.void, VOID_BYTES, socket.MSG_TRUNC)
+        except BLOCKED:
+            return
+        except OSError:
+            count = 0
+        if not count:
+            self._close()
+
+    def _close(self) -> None:
+        if self._state is not State.CLOSED:
+            self._state = State.CLOSED
+            self._held = b""
+            self._loop.unwatch(self.sock.fileno())
+            self.sock.close()

@@ -1,0 +1,255 @@
+"""The server: one thread, one epoll loop, all connections non-blocking.
+
+Owns accepting, turning the loop, and what bounds it: how many connections, how long they may idle. What a request is
+answered is the handler's. Speaks HTTP/1.1 on a listening socket that is given to it, over TLS where it gets a context.
+"""
+
+import contextlib
+import errno
+import os
+import resource
+import select
+import socket
+import ssl
+import traceback
+from pathlib import Path
+from select import EPOLLIN
+from typing import Self
+
+from s3bench.s3.network.link import Link
+from s3bench.s3.network.networked import Networked
+from s3bench.s3.protocol.exchange import Handler
+from s3bench.s3.server.connection import Connection
+from s3bench.s3.server.loop import Loop, Watched
+from s3bench.s3.server.paced import PacedConnection, PacedTlsConnection
+from s3bench.s3.server.recorder import Recorder
+from s3bench.s3.server.tls import TlsConnection
+
+_ACCEPTS_A_TURN = 64
+_EVENTS_A_TURN = 512
+_EVENTS_BETWEEN_TIMERS = 2  # an event may be a body of 256 KiB, and timers shall not wait for many of those
+_SWEEP_NS = 1_000_000_000
+_DESCRIPTORS_RESERVED = 512  # for the workspace's files, the control channel and the process itself
+_CONNECTIONS_MAX = 50_000
+_TOO_MANY = (
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n"
+    b"x-amz-request-id: S3BENCH000000001\r\n\r\n"
+)
+_FULL = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+
+def raise_descriptor_limit() -> int:
+    """Raise this process's soft limit on open files to the hard one; how many connections that allows."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = _CONNECTIONS_MAX if hard == resource.RLIM_INFINITY else min(hard, _CONNECTIONS_MAX)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    return connections_of(limit)
+
+
+def connections_of(descriptors: int) -> int:
+    """How many connections a server takes that may open so many files."""
+    limit = min(descriptors, _CONNECTIONS_MAX)
+    return limit - min(_DESCRIPTORS_RESERVED, limit // 2)
+
+
+class Server:
+    """Serves `listener` by turns; whoever drives it calls `turn` again and again.
+
+    Where the handler is a `Networked` one, its connections are on the network model's link.
+
+    While it is full, a new connection is told so (503 and closed), never left to hang.
+    """
+
+    def __init__(
+        self, listener: socket.socket, handler: Handler, *, connections_max: int, context: ssl.SSLContext | None = None
+    ) -> None:
+        self.loop = Loop(handler)
+        self._link = _link_of(handler)
+        self._listener = listener
+        self._connections_max = connections_max
+        self._context = context
+        self._permanent = 0  # descriptors watched that are no connections
+        self._sweep_due_ns = self.loop.now_ns + _SWEEP_NS
+        # Closed for a moment when descriptors run out, so that a connection can be accepted and told so.
+        self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        listener.settimeout(0)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # inherited by every accepted socket on Linux
+        with contextlib.suppress(OSError):  # not every kernel lets us choose
+            # BBR, the default of some machines, paces its sending by timers: on loopback that halves what one
+            # connection carries, and there is no congestion to control. Inherited by accepted sockets as well.
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
+        self.watch(listener.fileno(), self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close_connections("the server ended")
+        self.loop.epoll.close()
+        os.close(self._spare)
+
+    def watch(self, descriptor: int, owner: Watched) -> None:
+        """Have `owner` called when `descriptor` becomes readable, for as long as the server lives."""
+        self._permanent += 1
+        self.loop.watch(descriptor, owner, EPOLLIN)
+
+    def turn(self, timeout_s: float) -> int:
+        """Wait up to `timeout_s` for events and handle them; how many there were."""
+        loop = self.loop
+        events_max = _EVENTS_A_TURN
+        due_ns = loop.next_due_ns() if loop.timers or loop.prompt_timers else None
+        if due_ns is not None:
+            timeout_s = self._wait_precisely(timeout_s, due_ns)
+            events_max = _EVENTS_BETWEEN_TIMERS
+        events = loop.epoll.poll(timeout_s, events_max)
+        loop.tick()
+        if loop.busy + len(events) > loop.recorder.in_flight_max:
+            self._note_in_flight(events)
+        watched = loop.watched
+        for descriptor, mask in events:
+            owner = watched.get(descriptor)
+            if owner is not None:
+                try:
+                    owner.on_event(mask)
+                except Exception as error:  # noqa: BLE001 (one broken exchange must not end the others)
+                    self._give_up(owner, error)
+        if loop.timers or loop.prompt_timers:
+            self._run_timers()
+        if loop.now_ns >= self._sweep_due_ns:
+            self._sweep_due_ns = loop.now_ns + _SWEEP_NS
+            for owner in tuple(watched.values()):
+                owner.on_sweep(loop.now_ns)
+        return len(events)
+
+    def start_recording(self, handler: Handler) -> None:
+        """Drop all connections and begin an empty wire log, with `handler` to answer."""
+        self.close_connections("a new iteration began")
+        self.loop.handler = handler
+        self._link = _link_of(handler)
+        self.loop.recorder = Recorder()
+
+    def close_connections(self, why: str) -> None:
+        """Close every connection; requests that are on are recorded as incomplete because of `why`."""
+        for owner in tuple(self.loop.watched.values()):
+            if isinstance(owner, Connection):
+                owner.abort(why)
+        self.loop.forget_timers()
+
+    # What the loop calls for the listener.
+
+    def on_event(self, events: int) -> None:
+        """Accept the connections that wait."""
+        del events
+        for _ in range(_ACCEPTS_A_TURN):
+            try:
+                sock, _address = self._listener.accept()
+            except BlockingIOError:
+                return
+            except OSError as error:
+                if error.errno in _FULL:
+                    self._refuse_with_spare()
+                    return
+                continue  # the client gave up before it was accepted (accept(2): ECONNABORTED and the like)
+            self._admit(sock)
+
+    def on_sweep(self, now_ns: int) -> None:
+        """Do nothing: the listener waits for ever."""
+
+    def fail(self, why: str) -> None:
+        """Do nothing: the error is recorded, and the listener stays."""
+
+    def _admit(self, sock: socket.socket) -> None:
+        loop = self.loop
+        recorder = loop.recorder
+        recorder.connections += 1
+        if len(loop.watched) - self._permanent >= self._connections_max:
+            self._refuse(sock)
+            return
+        sock.settimeout(0)
+        try:
+            self._connect(sock, recorder.connections)
+        except OSError:  # the client is gone already
+            sock.close()
+            return
+        recorder.connections_open_max = max(recorder.connections_open_max, len(loop.watched) - self._permanent)
+
+    def _connect(self, sock: socket.socket, number: int) -> None:
+        loop, context, link = self.loop, self._context, self._link
+        if link is not None:
+            if context is None:
+                PacedConnection(loop, sock, number, link)
+            else:
+                PacedTlsConnection(loop, sock, number, context, link)
+        elif context is None:
+            Connection(loop, sock, number)
+        else:
+            TlsConnection(loop, sock, number, context)
+
+    def _refuse(self, sock: socket.socket) -> None:
+        self.loop.recorder.fault(
+            f"connection {self.loop.recorder.connections}: refused, {len(self.loop.watched) - self._permanent} are open"
+        )
+        with sock:
+            sock.settimeout(0)
+            try:
+                if self._context is None:
+                    sock.send(_TOO_MANY)
+                sock.shutdown(socket.SHUT_WR)
+            except OSError:
+                pass  # a client that is not there needs no answer
+
+    def _refuse_with_spare(self) -> None:
+        os.close(self._spare)
+        try:
+            sock, _address = self._listener.accept()
+            self.loop.recorder.connections += 1
+            self._refuse(sock)
+        except OSError:
+            pass  # somebody else took the descriptor; the connection waits for the next turn
+        finally:
+            self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+
+    def _wait_precisely(self, timeout_s: float, due_ns: int) -> float:
+        """Wait for events or until `due_ns`; how long to wait afterwards, which is not at all.
+
+        epoll_wait(2) counts in milliseconds, and Python rounds up. The epoll set is itself a descriptor that becomes
+        readable with its first event, and select(2) counts in microseconds. Its descriptors end at 1024; the set is
+        opened before any connection is.
+        """
+        loop = self.loop
+        wait_s = min(timeout_s, (due_ns - loop.clock()) / 1e9)
+        if wait_s > 0:
+            select.select((loop.epoll,), (), (), wait_s)
+        return 0.0
+
+    def _run_timers(self) -> None:
+        for owner, ticket in self.loop.due():
+            try:
+                owner.on_time(ticket)
+            except Exception as error:  # noqa: BLE001 (as in turn)
+                self._give_up(owner, error)
+
+    def _give_up(self, owner: Watched, error: Exception) -> None:
+        """End what `owner` was about after an error in our own code, which the wire log reports."""
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        why = f"the server failed: {error!r} in {Path(place.filename).name}, line {place.lineno}"
+        self.loop.recorder.failure(why)
+        try:
+            owner.fail(why)
+        except Exception:  # noqa: BLE001 (nor may an answer that cannot be made)
+            assert isinstance(owner, Connection)
+            owner.abort(why)
+
+    def _note_in_flight(self, events: list[tuple[int, int]]) -> None:
+        """Count requests seen at once: those that are on, and one for each idle connection that has bytes waiting."""
+        loop = self.loop
+        begun = 0
+        for descriptor, mask in events:
+            owner = loop.watched.get(descriptor)
+            begun += isinstance(owner, Connection) and owner.idle and mask == EPOLLIN
+        loop.recorder.in_flight_max = max(loop.recorder.in_flight_max, loop.busy + begun)
+
+
+def _link_of(handler: Handler) -> Link | None:
+    """What connections cross to reach `handler`, where it stands behind a network model."""
+    return handler.link if isinstance(handler, Networked) else None

@@ -1,0 +1,247 @@
+"""What a request says about its signature, in its Authorization header or in its query.
+
+Owns both forms (https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-auth-using-authorization-header.html and
+https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html) and the refusal of what is malformed, in
+S3's words. Pure; whether a claim is true is `authentication`'s.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+
+import msgspec
+
+from s3bench.s3.protocol.decimals import parse_decimal
+from s3bench.s3.protocol.http import RequestHead
+from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.signing.sigv4 import ALGORITHM, SERVICE, TERMINAL, UNSIGNED_PAYLOAD, canonical_query, decode
+
+EXPIRES_S_MAX = 7 * 24 * 3600
+"""Longest life of a presigned URL."""
+
+_CREDENTIAL_PARTS = 5
+_PARAMETERS = (
+    "X-Amz-Algorithm",
+    "X-Amz-Credential",
+    "X-Amz-Signature",
+    "X-Amz-Date",
+    "X-Amz-SignedHeaders",
+    "X-Amz-Expires",
+)
+
+_USUAL = re.compile(
+    r"AWS4-HMAC-SHA256 Credential=([^,/ ]+)/([0-9]{8})/([^,/ ]+)/s3/aws4_request, ?"
+    r"SignedHeaders=([a-z0-9;_.-]+), ?Signature=([0-9a-f]{64})"
+)
+_DATE = re.compile(r"[0-9]{8}")
+_TIMESTAMP = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})T([0-9]{2})([0-9]{2})([0-9]{2})Z")
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """One request's signature and what it is said to cover.
+
+    `timestamp` is like 20130524T000000Z and `signed_s` the same in seconds since 1970; `signed` are the lower-case
+    names of the signed headers; `query` is canonical. `expires_s` is `None` for the header form. `payload` is the
+    value of x-amz-content-sha256, empty where there is none.
+    """
+
+    access_key: str
+    date: str
+    region: str
+    signed: tuple[str, ...]
+    signature: str
+    timestamp: str
+    signed_s: int
+    query: str
+    payload: str
+    expires_s: int | None
+
+
+class _Credential(msgspec.Struct, frozen=True):
+    access_key: str
+    date: str
+    region: str
+
+
+Fault = Callable[[str], S3Refusal]
+
+
+def header_claim(head: RequestHead, authorization: str) -> Claim:
+    """Read the header form; raises `S3Refusal`."""
+    fields = head.fields
+    usual = _USUAL.fullmatch(authorization)
+    access_key, date, region, names, signature = usual.groups() if usual is not None else _parts_of(authorization)
+    written = fields.get("x-amz-date") or fields.get("date", "")
+    at = timestamp_of(written)
+    if at is None:
+        message = "AWS authentication requires a valid Date or x-amz-date header"
+        raise S3Refusal(status=403, code="AccessDenied", message=message)
+    timestamp, signed_s = at
+    if not timestamp.startswith(date):
+        raise header_fault(_date_differs(date, timestamp))
+    return Claim(
+        access_key,
+        date,
+        region,
+        _names_of(names),
+        signature,
+        timestamp,
+        signed_s,
+        canonical_query(head.query),
+        fields.get("x-amz-content-sha256", ""),
+        None,
+    )
+
+
+def query_claim(head: RequestHead) -> Claim:
+    """Read the query form; raises `S3Refusal`."""
+    given = {}
+    for piece in head.query.split("&"):
+        name, _, value = piece.partition("=")
+        if name.startswith("X-Amz-"):
+            given[name] = decode(value)
+    _check_algorithm(given.get("X-Amz-Algorithm", ALGORITHM))
+    if not all(given.get(name) for name in _PARAMETERS):
+        raise _parameters(
+            "Query-string authentication version 4 requires the X-Amz-Algorithm, X-Amz-Credential, X-Amz-Signature, "
+            "X-Amz-Date, X-Amz-SignedHeaders, and X-Amz-Expires parameters."
+        )
+    if given["X-Amz-Algorithm"] != ALGORITHM:
+        raise _parameters(f'X-Amz-Algorithm only supports "{ALGORITHM}"')
+    credential = _parse_credential(given["X-Amz-Credential"], query_fault)
+    at = timestamp_of(given["X-Amz-Date"])
+    if at is None or at[0] != given["X-Amz-Date"]:
+        raise _parameters("X-Amz-Date must be in the ISO8601 Long Format \"yyyyMMdd'T'HHmmss'Z'\"")
+    timestamp, signed_s = at
+    if not timestamp.startswith(credential.date):
+        raise _parameters(_date_differs(credential.date, timestamp))
+    return Claim(
+        credential.access_key,
+        credential.date,
+        credential.region,
+        _names_of(given["X-Amz-SignedHeaders"]),
+        given["X-Amz-Signature"],
+        timestamp,
+        signed_s,
+        canonical_query(head.query, without="X-Amz-Signature"),
+        head.fields.get("x-amz-content-sha256") or given.get("X-Amz-Content-Sha256") or UNSIGNED_PAYLOAD,
+        _parse_expires(given["X-Amz-Expires"]),
+    )
+
+
+def header_fault(why: str, details: tuple[tuple[str, str], ...] = ()) -> S3Refusal:
+    """Refuse what the Authorization header says."""
+    return S3Refusal(
+        status=400,
+        code="AuthorizationHeaderMalformed",
+        message=f"The authorization header is malformed; {why}",
+        details=details,
+    )
+
+
+def query_fault(why: str, details: tuple[tuple[str, str], ...] = ()) -> S3Refusal:
+    """Refuse what the credential in the query says."""
+    return _parameters(f"Error parsing the X-Amz-Credential parameter; {why}", details)
+
+
+def _parameters(message: str, details: tuple[tuple[str, str], ...] = ()) -> S3Refusal:
+    return S3Refusal(status=400, code="AuthorizationQueryParametersError", message=message, details=details)
+
+
+def unsupported_mechanism() -> S3Refusal:
+    """Refuse Signature Version 2, in its header and in its query form."""
+    return S3Refusal(
+        status=400,
+        code="InvalidRequest",
+        message="The authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256.",
+    )
+
+
+@lru_cache(maxsize=64)
+def timestamp_of(text: str) -> tuple[str, int] | None:
+    """Give the timestamp as it is signed, and its seconds since 1970, or `None` for what is no time.
+
+    Clients write x-amz-date in the signed form, but may leave it out beside an HTTP date.
+    """
+    match = _TIMESTAMP.fullmatch(text)
+    try:
+        if match is not None:
+            year, month, day, hour, minute, second = map(int, match.groups())
+            at = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+        else:
+            at = parsedate_to_datetime(text).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return at.strftime("%Y%m%dT%H%M%SZ"), int(at.timestamp())
+
+
+@lru_cache(maxsize=256)
+def _names_of(text: str) -> tuple[str, ...]:
+    return tuple(text.lower().split(";"))
+
+
+def _check_algorithm(algorithm: str) -> None:
+    if algorithm.startswith("AWS4-ECDSA-P256-SHA256"):
+        message = "Signature Version 4A is not supported; use AWS4-HMAC-SHA256"
+        raise S3Refusal(status=501, code="NotImplemented", message=message)
+
+
+def _parts_of(authorization: str) -> tuple[str, str, str, str, str]:
+    """Take apart an Authorization header that is written in an unusual way, or say what is wrong with it."""
+    algorithm, _, rest = authorization.partition(" ")
+    _check_algorithm(algorithm)
+    if algorithm == "AWS":
+        raise unsupported_mechanism()
+    if algorithm != ALGORITHM:
+        raise S3Refusal(
+            status=400,
+            code="InvalidArgument",
+            message="Unsupported Authorization Type",
+            details=(("ArgumentName", "Authorization"), ("ArgumentValue", authorization)),
+        )
+    parts: dict[str, str] = {}
+    for component in filter(None, rest.replace(" ", "").split(",")):
+        name, equals, value = component.partition("=")
+        if not equals or not value:
+            raise header_fault(f'the authorization component "{component}" is malformed.')
+        parts[name] = value
+    for name in ("Credential", "SignedHeaders", "Signature"):
+        if name not in parts:
+            raise header_fault(f"missing {name}.")
+    credential = _parse_credential(parts["Credential"], header_fault)
+    return credential.access_key, credential.date, credential.region, parts["SignedHeaders"], parts["Signature"]
+
+
+def _parse_credential(text: str, fault: Fault) -> _Credential:
+    parts = text.rsplit("/", _CREDENTIAL_PARTS - 1)
+    if len(parts) != _CREDENTIAL_PARTS or not parts[0]:
+        raise fault('the Credential is mal-formed; expecting "<YOUR-AKID>/YYYYMMDD/REGION/SERVICE/aws4_request".')
+    access_key, date, region, service, terminal = parts
+    if terminal != TERMINAL:
+        raise fault(f'incorrect terminal "{terminal}". This endpoint uses "{TERMINAL}".')
+    if service != SERVICE:
+        raise fault(f'incorrect service "{service}". This endpoint belongs to "{SERVICE}".')
+    if _DATE.fullmatch(date) is None:
+        raise fault(f'incorrect date format "{date}". This date in the credential must be in the format "yyyyMMdd".')
+    return _Credential(access_key, date, region)
+
+
+def _date_differs(date: str, timestamp: str) -> str:
+    return f'Invalid credential date "{date}". This date is not the same as X-Amz-Date: "{timestamp[:8]}".'
+
+
+def _parse_expires(text: str) -> int:
+    digits = text.removeprefix("-")
+    expires_s = parse_decimal(digits)
+    if expires_s is None:
+        raise _parameters("X-Amz-Expires should be a number")
+    if digits != text or expires_s == 0:
+        raise _parameters("X-Amz-Expires must be positive")
+    if expires_s > EXPIRES_S_MAX:
+        raise _parameters(
+            "X-Amz-Expires must be less than a week (in seconds); that is, the given X-Amz-Expires must be less than "
+            f"{EXPIRES_S_MAX} seconds"
+        )
+    return expires_s

@@ -1,0 +1,1 @@
+"""The stub: scripted responses, and which request takes which."""

@@ -1,0 +1,186 @@
+"""The stub's script: which response a request takes, and what is left over.
+
+Owns the order of responses, `match` and `instances`. Each request takes the first response not yet used up that fits
+it, at the moment its body has been read to the end; a request that is refused for its checksums takes none. `answer`
+renders, `shelf` opens files, `connection` sends.
+"""
+
+import re
+from typing import Protocol
+from urllib.parse import parse_qsl
+
+from s3bench.errors import S3BenchError
+from s3bench.s3.files.file_cache import OpenFile
+from s3bench.s3.protocol.checksums import Verifier, verifier_for
+from s3bench.s3.protocol.exchange import Body, Reply
+from s3bench.s3.protocol.http import RequestHead
+from s3bench.s3.protocol.s3_error import refuse
+from s3bench.s3.stub.response import Answer
+from s3bench.spec.definition import FileBody, Match, Response
+
+_ANSWERS_MAX = 256
+"""Answers kept for the next request of the same file: a HEAD is followed by a GET, one range by the next."""
+
+
+class Files(Protocol):
+    """Where file bodies come from."""
+
+    def find(self, name: str) -> OpenFile | None:
+        """Give the file `name`, opened, or `None` where there is none."""
+
+
+class _Fit:
+    """A `Match` made ready to be held against requests."""
+
+    __slots__ = ("_exact_path", "_method", "_path", "_query")
+
+    def __init__(self, match: Match) -> None:
+        self._method = match.method
+        self._exact_path = match.path if match.path is not None and "*" not in match.path else None
+        self._path = None
+        if match.path is not None and "*" in match.path:
+            self._path = re.compile("(.*)".join(map(re.escape, match.path.split("*"))), re.DOTALL)
+        self._query = match.query
+
+    def wildcard(self, head: RequestHead) -> str | None:
+        """Give what the path's first `*` stands for in `head` (empty without one), or `None` where it does not fit."""
+        if self._method is not None and head.method != self._method:
+            return None
+        if self._exact_path is not None and head.path != self._exact_path:
+            return None
+        stands_for = ""
+        if self._path is not None:
+            found = self._path.fullmatch(head.path)
+            if found is None:
+                return None
+            stands_for = found[1]
+        if self._query:
+            given = dict(parse_qsl(head.query, keep_blank_values=True))
+            if not all(name in given and value in {"", given[name]} for name, value in self._query):
+                return None
+        return stands_for
+
+
+class _Entry:
+    """One response of the script, and how often it can still be taken (`None`: without end).
+
+    `answer` is ready beforehand, except where the file depends on the request; `answers` are the latest of those, by
+    the file's name.
+    """
+
+    __slots__ = ("answer", "answers", "fit", "left", "position", "response")
+
+    def __init__(self, position: int, response: Response, files: Files) -> None:
+        self.position = position
+        self.response = response
+        self.fit = None if response.match is None else _Fit(response.match)
+        self.left = response.instances
+        self.answers: dict[str, Answer] = {}
+        self.answer = None if _depends_on_request(response) else Answer(response, _file_of(position, response, files))
+
+
+class Script:
+    """The `exchange.Handler` of one iteration.
+
+    File bodies come from `files`; raises `S3BenchError` where one is missing. With `verify` each body is held against
+    the checksums that its request declares, and refused as S3 does (400, BadDigest) when one is wrong.
+    """
+
+    def __init__(self, responses: tuple[Response, ...], *, files: Files, verify: bool) -> None:
+        self._verify = verify
+        self._files = files
+        self._live = [
+            _Entry(position, response, files) for position, response in enumerate(responses) if response.instances != 0
+        ]
+
+    def begin(self, head: RequestHead) -> Verifier | None:
+        """Give what verifies the body, if anything does."""
+        return verifier_for(head) if self._verify else None
+
+    def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
+        """Give the reply to a whole request."""
+        # A request without a body has not been asked about yet, and its checksums are those of no bytes.
+        if not self._verify:
+            return self._reply(head, date_line)
+        verifier = body.sink or verifier_for(head)
+        if verifier is None:
+            return self._reply(head, date_line)
+        assert isinstance(verifier, Verifier)
+        checksums, wrong = verifier.outcome(body.trailers)
+        if not wrong:
+            return self._reply(head, date_line).with_checksums(checksums)
+        return refuse(
+            head,
+            status=400,
+            code="BadDigest",
+            message=wrong,
+            date_line=date_line,
+            error=f"checksum mismatch for {head.method} {head.target}: {wrong}",
+            checksums=checksums,
+        )
+
+    def leftover(self) -> tuple[str, ...]:
+        """Each response that no request took, in words, in the order of the script."""
+        return tuple(_left_in_words(entry) for entry in self._live if entry.left is not None)
+
+    def _reply(self, head: RequestHead, date_line: bytes) -> Reply:
+        live = self._live
+        for entry in live:
+            wildcard = "" if entry.fit is None else entry.fit.wildcard(head)
+            if wildcard is not None:
+                if entry.left is not None:
+                    entry.left -= 1
+                    if not entry.left:
+                        live.remove(entry)
+                if entry.answer is not None:
+                    return entry.answer.reply(head, date_line)
+                return self._reply_with(entry, wildcard, head, date_line)
+        # A 400 that no client retries; S3 itself never sends this code.
+        message = f"no response left for {head.method} {head.target}"
+        return refuse(head, status=400, code="NoResponseLeft", message=message, date_line=date_line, error=message)
+
+    def _reply_with(self, entry: _Entry, wildcard: str, head: RequestHead, date_line: bytes) -> Reply:
+        """Reply with the file that the request names by its path."""
+        assert isinstance(entry.response.body, FileBody)
+        name = entry.response.body.file.replace("*", wildcard)
+        answer = entry.answers.get(name)
+        if answer is not None:
+            return answer.reply(head, date_line)
+        file = self._files.find(name)
+        if file is not None:
+            if len(entry.answers) >= _ANSWERS_MAX:
+                del entry.answers[next(iter(entry.answers))]
+            answer = entry.answers[name] = Answer(entry.response, file)
+            return answer.reply(head, date_line)
+        message = f"the workspace has no file {name!r} for {head.method} {head.target}"
+        return refuse(head, status=404, code="NoSuchKey", message=message, date_line=date_line, error=message)
+
+
+def _depends_on_request(response: Response) -> bool:
+    return isinstance(response.body, FileBody) and "*" in response.body.file
+
+
+def _file_of(position: int, response: Response, files: Files) -> OpenFile | None:
+    if not isinstance(response.body, FileBody):
+        return None
+    file = files.find(response.body.file)
+    if file is None:
+        raise S3BenchError(
+            f"responses[{position}]: the workspace has no file {response.body.file!r}",
+            "its body is read from there",
+            "make it under `environment`",
+        )
+    return file
+
+
+def _left_in_words(entry: _Entry) -> str:
+    response = entry.response
+    fits = response.match
+    what = "" if fits is None else f" (match {' '.join(filter(None, (fits.method, fits.path, _query_in_words(fits))))})"
+    if response.instances == 1:
+        return f"responses[{entry.position}]{what}: unused"
+    return f"responses[{entry.position}]{what}: {entry.left} of {response.instances} instances unused"
+
+
+def _query_in_words(match: Match) -> str:
+    return "?" + "&".join(f"{name}={value}" if value else name for name, value in match.query) if match.query else ""

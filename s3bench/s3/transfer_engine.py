@@ -1,0 +1,23 @@
+"""Which transfer engine sent a request, told from its bytes.
+
+Owns the recognition rules. What each client really sends is in tests/s3/test_transfer_engine.py, captured from it.
+"""
+
+from s3bench.s3.wirelog import Engine
+
+_MARKS = (
+    # aws-c-s3 appends its own product to whatever User-Agent the program gave, whichever language drives it.
+    ("CRTS3NativeClient/", Engine.CRT),
+    ("Botocore/", Engine.PYTHON),
+    ("aws-cli/", Engine.PYTHON),
+    ("Boto3/", Engine.PYTHON),
+    ("aws-sdk-go", Engine.GO),
+)
+
+
+def engine_of(user_agent: str) -> Engine:
+    """Tell the engine that wrote `user_agent`; the first mark found decides."""
+    for mark, engine in _MARKS:
+        if mark in user_agent:
+            return engine
+    return Engine.OTHER

@@ -1,0 +1,1 @@
+"""Statistics of samples and pairs, each method once: rank tests, intervals, corrections, diagnostics. Pure."""

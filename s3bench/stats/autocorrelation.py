@@ -1,0 +1,104 @@
+"""Whether a series wanders: values that remember their neighbours, as those of a machine with moods do.
+
+Owns the finding and its size. Releases measured on one machine, one after the other, share its temperature, its
+neighbours and its disk's age; then neighbours are alike, and a stretch of them lies above or below the rest without
+any change of the program. `steps` asks that much more of a step.
+
+The model is noise without memory plus an autoregressive part, so that values k apart are correlated by
+`share * persistence^k`. It is fitted to the variogram within the levels (Cressie, Statistics for Spatial Data, 1993,
+2.4), where no step can disturb it. What wanders much more slowly than the levels are long cannot be told from changes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from s3bench.stats.segmentation import NORMAL, OUTLIER
+
+_VALUES_MIN = 20
+_LAGS_MAX = 10
+_PAIRS_MIN = 6
+_PERMUTATIONS = 199
+_P_VALUE = 0.05
+_PERSISTENCES = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
+
+Segments = Sequence[tuple[int, int]]
+"""The levels of a series: the first position of each, and the one behind its last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wandering:
+    """The share of the variance that remembers, 0 to 1, and the correlation of that part between neighbours."""
+
+    share: float
+    persistence: float
+
+
+def residuals_of(series: NDArray[np.float64], segments: Segments) -> NDArray[np.float64]:
+    """Distances from the median of each value's level, none beyond 3 robust standard deviations."""
+    residuals = np.concatenate([series[start:stop] - np.median(series[start:stop]) for start, stop in segments])
+    spread = NORMAL * float(np.median(np.abs(residuals))) or float(residuals.std())
+    clipped: NDArray[np.float64] = np.clip(residuals, -OUTLIER * spread, OUTLIER * spread)
+    return clipped
+
+
+def wandering_of(series: NDArray[np.float64], segments: Segments, *, seed: int) -> Wandering | None:
+    """How the series wanders around its levels; `None` where that could be chance (5 %), or of fewer than 20 values.
+
+    The test holds the differences of neighbours against those of values further apart (von Neumann, Annals of
+    Mathematical Statistics 12, 1941, for several lags), and against the same with each level's values permuted.
+    """
+    if series.size < _VALUES_MIN:
+        return None
+    residuals = residuals_of(series, segments)
+    if not residuals.any():
+        return None
+    owners = np.repeat(np.arange(len(segments)), [stop - start for start, stop in segments])
+    pairs = {lag: np.flatnonzero(owners[lag:] == owners[:-lag]) for lag in range(1, _LAGS_MAX + 1)}
+    pairs = {lag: firsts for lag, firsts in pairs.items() if firsts.size >= _PAIRS_MIN}
+    if len(pairs) < 3:  # noqa: PLR2004 (two unknowns)
+        return None
+    random = np.random.default_rng((seed, series.size))
+    permuted = np.concatenate(
+        [
+            random.permuted(np.broadcast_to(residuals[start:stop], (_PERMUTATIONS, stop - start)), axis=1)
+            for start, stop in segments
+        ],
+        axis=1,
+    )
+    observed = _variogram(residuals[None], pairs)
+    closer = np.count_nonzero(_nearness(_variogram(permuted, pairs)) <= _nearness(observed)[0])
+    if (1 + closer) / (1 + _PERMUTATIONS) > _P_VALUE:
+        return None
+    return _fitted(np.array(list(pairs)), observed[0], np.array([firsts.size for firsts in pairs.values()]))
+
+
+def _variogram(rows: NDArray[np.float64], pairs: dict[int, NDArray[np.intp]]) -> NDArray[np.float64]:
+    """Per row and lag, half the mean square of the differences of values that far apart in one level."""
+    columns = [((rows[:, firsts + lag] - rows[:, firsts]) ** 2).mean(axis=1) / 2 for lag, firsts in pairs.items()]
+    return np.stack(columns, axis=1)
+
+
+def _nearness(variogram: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The first lag over the mean of the others: 1 without memory, less with it."""
+    further: NDArray[np.float64] = np.maximum(variogram[:, 1:].mean(axis=1), np.finfo(np.float64).tiny)
+    return variogram[:, 0] / further
+
+
+def _fitted(lags: NDArray[np.intp], variogram: NDArray[np.float64], counts: NDArray[np.intp]) -> Wandering | None:
+    """The model with the least squares, each lag weighing as it has pairs."""
+    found, least = None, np.inf
+    for persistence in _PERSISTENCES:
+        grown = 1 - persistence**lags
+        weights = np.sqrt(counts)
+        design = np.stack([np.ones(lags.size), grown], axis=1)
+        fresh, remembered = np.linalg.lstsq(design * weights[:, None], variogram * weights, rcond=None)[0]
+        if fresh < 0:
+            fresh, remembered = 0.0, float((counts * grown * variogram).sum() / (counts * grown**2).sum())
+        squares = float((counts * (fresh + remembered * grown - variogram) ** 2).sum())
+        if remembered > 0 and squares < least:
+            share = float(remembered / (fresh + remembered))
+            found, least = Wandering(share=share, persistence=persistence), squares
+    return found

@@ -1,0 +1,361 @@
+"""The search for the first version that changed, on versions of known truth: simulated pairs, judged by the real gate.
+
+What an oracle answers with certainty shows the course; noise shows the error bound, with fixed seeds.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from s3bench.bisect.search import (
+    LOOKS,
+    UNANSWERED_MAX,
+    Answer,
+    Bisection,
+    Comparison,
+    Ending,
+    Found,
+    Outcome,
+    Purpose,
+    answer_of,
+    failed_answer,
+)
+from s3bench.errors import BadInput
+from s3bench.gate.evidence import CellEvidence, Role, Side
+from s3bench.gate.indifference_zone import Zone
+from s3bench.gate.looks import Looks
+from s3bench.gate.policy import Policy
+from tests.gate.evidence_maker import failed, paired, ratios
+from tests.gate.simulated_gate import (
+    MEMORY,
+    NOISES,
+    TIME,
+    SizePolicy,
+    all_pairs,
+    run_gate,
+)
+
+ZONES = {TIME: Zone(d0=0.02, d1=0.06, floor=0.0), MEMORY: Zone(d0=0.01, d1=0.03, floor=0.0)}
+POLICY = SizePolicy(metrics=(TIME,), zones=ZONES)
+PATIENT = replace(POLICY, looks=LOOKS)
+
+Oracle = Callable[[Comparison], Answer]
+
+
+def bisection(count: int = 32, *, error: float = 0.05, policy: Policy = POLICY) -> Bisection:
+    return Bisection(versions=tuple(f"1.{number}" for number in range(count)), policy=policy, error=error)
+
+
+def step_at(first: int, size: float = 0.1, count: int = 32) -> tuple[float, ...]:
+    """What each version takes: `size` more from the version `first` on."""
+    return tuple(1.0 + size if place >= first else 1.0 for place in range(count))
+
+
+@dataclass
+class Machine:
+    """Runs versions that take so long, with noise of `sigma` in each pair; those `broken` crash."""
+
+    takes: Sequence[float]
+    sigma: float = 0.002
+    broken: frozenset[int] = frozenset()
+    noise: str = "normal"
+    seed: int = 1
+    asked: list[Comparison] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._rng = np.random.default_rng([self.seed, 7])
+
+    def __call__(self, comparison: Comparison) -> Answer:
+        self.asked.append(comparison)
+        for place in (comparison.older, comparison.newer):
+            if place in self.broken:
+                return failed_answer(comparison, place, "it crashed")
+        change = self.takes[comparison.candidate] / self.takes[comparison.baseline] - 1
+        worsenings = {TIME: (change,), MEMORY: (0.0,)}
+        pairs = comparison.policy.looks.cap
+        whole = list(all_pairs(self._rng, NOISES[self.noise], self.sigma, worsenings, pairs))
+        return answer_of(comparison, run_gate(whole, comparison.policy).cells)
+
+
+def search(asked: Bisection, oracle: Oracle) -> tuple[Found, tuple[Answer, ...]]:
+    answers: tuple[Answer, ...] = ()
+    for _ in range(100):
+        following = asked.next(answers)
+        if isinstance(following, Found):
+            return following, answers
+        answers = (*answers, oracle(following))
+    raise AssertionError("a search has to come to an end")
+
+
+@given(count=st.integers(2, 200), data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_a_change_that_came_at_once_is_found_wherever_it_is(count: int, data: st.DataObject) -> None:
+    first = data.draw(st.integers(1, count - 1))
+    machine = Machine(step_at(first, count=count))
+    found, answers = search(bisection(count, error=0.2), machine)
+    assert (found.ending, found.last, found.first) == (Ending.FOUND, first - 1, first)
+    assert found.notes == ()
+    steps = [each for each in answers if each.comparison.purpose is Purpose.STEP]
+    assert len(steps) <= bisection(count).steps_max
+    assert len({each.comparison.newer for each in steps}) == len(steps)
+
+
+@given(first=st.integers(1, 15), broken=st.frozensets(st.integers(1, 14)))
+@settings(max_examples=40, deadline=None)
+def test_the_change_is_among_the_suspects_whatever_fails(first: int, broken: frozenset[int]) -> None:
+    found, _ = search(bisection(16), Machine(step_at(first, count=16), broken=broken))
+    assert found.last is not None
+    assert found.first is not None
+    assert found.last < first <= found.first
+    between = set(range(found.last + 1, found.first))
+    assert between <= broken
+    assert found.skipped == tuple(sorted(between))
+    assert found.ending is (Ending.SUSPECTS if between else Ending.FOUND)
+
+
+@pytest.mark.parametrize("noise", ["normal", "t4", "drift"])
+def test_a_planted_change_among_32_versions_is_found_in_at_least_19_of_20(noise: str) -> None:
+    rng = np.random.default_rng(20)
+    right = 0
+    for seed in range(20):
+        first = int(rng.integers(1, 32))
+        machine = Machine(step_at(first, 0.15), sigma=0.1, seed=seed, noise=noise)
+        found, _ = search(bisection(policy=PATIENT), machine)
+        assert found.first is None or found.ending is not Ending.FOUND or found.first == first, "a wrong answer"
+        right += found.ending is Ending.FOUND
+    assert right >= 19
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("noise", list(NOISES))
+def test_the_error_is_bounded_on_a_machine_of_much_noise(noise: str) -> None:
+    rng = np.random.default_rng(30)
+    wrong = 0
+    for seed in range(200):
+        first = int(rng.integers(1, 32))
+        found, _ = search(bisection(error=0.2), Machine(step_at(first, 0.07), sigma=0.08, seed=seed, noise=noise))
+        is_open = found.ending in {Ending.NO_CHANGE, Ending.UNSETTLED}
+        wrong += found.ending is Ending.NO_CHANGE or not (is_open or (found.last or 0) < first <= (found.first or 0))
+    assert wrong <= 200 * 0.2
+
+
+def test_without_a_change_nothing_is_found_and_one_comparison_is_enough() -> None:
+    found, answers = search(bisection(), Machine((1.0,) * 32))
+    assert (found.ending, found.first, len(answers)) == (Ending.NO_CHANGE, None, 1)
+    assert found.size is not None
+    assert found.size.at_most is not None
+    assert found.size.at_most < 0.06
+
+
+def test_false_finds_are_as_rare_as_stated() -> None:
+    endings = [search(bisection(), Machine((1.0,) * 32, sigma=0.05, seed=seed))[0].ending for seed in range(100)]
+    assert not {Ending.FOUND, Ending.SUSPECTS} & set(endings)
+
+
+def test_a_version_that_is_better_is_found_too() -> None:
+    found, answers = search(bisection(), Machine(step_at(11, -0.2)))
+    assert (found.ending, found.first, found.is_better) == (Ending.FOUND, 11, True)
+    assert [each.comparison.is_swapped for each in answers[:2]] == [False, True]
+    assert found.size is not None
+
+
+def test_the_size_is_of_the_change_alone_where_others_came_before_and_after() -> None:
+    takes = tuple(1.0 + 0.015 * (place >= 3) + 0.10 * (place >= 20) + 0.08 * (place >= 28) for place in range(32))
+    found, _ = search(bisection(), Machine(takes))
+    assert (found.ending, found.first, found.sized_from) == (Ending.FOUND, 20, 19)
+    assert found.size is not None
+    assert found.size.change == pytest.approx(1.115 / 1.015 - 1, abs=0.005)
+    assert any("it is not the only one" in note for note in found.notes)
+    assert any("a further change came later" in note for note in found.notes)
+
+
+def test_what_was_taken_back_in_part_is_said() -> None:
+    takes = tuple(1.0 + 0.3 * (10 <= place < 25) + 0.1 * (place >= 25) for place in range(32))
+    found, _ = search(bisection(), Machine(takes))
+    assert found.first == 10
+    assert any("taken back later" in note for note in found.notes)
+
+
+def test_a_change_in_the_other_direction_on_the_way_is_said() -> None:
+    takes = tuple(1.0 - 0.2 * (4 <= place < 25) + 0.1 * (place >= 25) for place in range(32))
+    found, _ = search(bisection(), Machine(takes))
+    assert found.first == 25
+    assert any("in the other direction" in note for note in found.notes)
+
+
+def test_a_change_that_came_little_by_little_is_no_find() -> None:
+    takes = tuple(1.0 + 0.005 * place for place in range(32))
+    found, answers = search(bisection(), Machine(takes, sigma=0.001))
+    assert found.ending in {Ending.UNSETTLED, Ending.SUSPECTS}
+    assert answers[-1].comparison.purpose is Purpose.CONFIRMATION
+    assert found.reasons
+
+
+def test_noise_widens_the_suspects_and_gives_no_guess() -> None:
+    exact = Machine(step_at(20))
+
+    def noisy_there(comparison: Comparison) -> Answer:
+        answer = exact(comparison)
+        is_noisy = comparison.purpose is Purpose.STEP and comparison.newer in {19, 20, 21}
+        return replace(answer, outcome=Outcome.UNDECIDED, reasons=("noise",)) if is_noisy else answer
+
+    found, _ = search(bisection(), noisy_there)
+    assert (found.ending, found.last, found.first, found.skipped) == (Ending.SUSPECTS, 18, 22, (19, 20, 21))
+
+
+def test_a_search_among_noise_alone_ends_after_few_comparisons() -> None:
+    exact = Machine(step_at(20))
+
+    def hopeless(comparison: Comparison) -> Answer:
+        answer = exact(comparison)
+        return answer if comparison.purpose is Purpose.ENDS else replace(answer, outcome=Outcome.UNDECIDED)
+
+    found, answers = search(bisection(), hopeless)
+    assert found.ending is Ending.SUSPECTS
+    assert (found.last, found.first) == (0, 31)
+    assert len(answers) == 1 + UNANSWERED_MAX + 1
+    assert found.reasons == ("4 comparisons gave no answer",)
+
+
+def test_ends_that_stay_undecided_are_not_settled() -> None:
+    found, answers = search(bisection(), Machine(step_at(20, 0.04), sigma=0.3))
+    assert (found.ending, len(answers)) == (Ending.UNSETTLED, 1)
+    assert any("neither above" in reason for reason in found.reasons)
+
+
+def test_an_end_that_does_not_run_is_a_failure() -> None:
+    for place in (0, 31):
+        found, _ = search(bisection(), Machine(step_at(20), broken=frozenset({place})))
+        assert (found.ending, found.reasons) == (Ending.FAILED, ("it crashed",))
+
+
+def test_a_comparison_whose_controls_fail_is_made_once_more() -> None:
+    exact = Machine(step_at(20))
+    withdrawn: list[int] = []
+
+    def disturbed(comparison: Comparison) -> Answer:
+        answer = exact(comparison)
+        if comparison.newer == 16 and comparison.purpose is Purpose.STEP and len(withdrawn) < 1:
+            withdrawn.append(comparison.newer)
+            return replace(answer, outcome=Outcome.WITHDRAWN)
+        return answer
+
+    found, answers = search(bisection(), disturbed)
+    assert (found.ending, found.first) == (Ending.FOUND, 20)
+    assert sum(each.comparison.newer == 16 for each in answers if each.comparison.purpose is Purpose.STEP) == 2
+
+
+def test_ends_whose_controls_fail_are_compared_once_more_and_then_no_more() -> None:
+    exact = Machine(step_at(20))
+
+    def disturbed(comparison: Comparison) -> Answer:
+        is_first = not exact.asked
+        answer = exact(comparison)
+        return replace(answer, outcome=Outcome.WITHDRAWN, reasons=("loud",)) if is_first else answer
+
+    found, answers = search(bisection(), disturbed)
+    assert (found.ending, found.first) == (Ending.FOUND, 20)
+    assert [each.comparison.purpose for each in answers[:3]] == [Purpose.ENDS, Purpose.ENDS, Purpose.STEP]
+    found, answers = search(
+        bisection(), lambda asked: replace(exact(asked), outcome=Outcome.WITHDRAWN, reasons=("loud",))
+    )
+    assert (found.ending, found.reasons, len(answers)) == (Ending.UNSETTLED, ("loud",), 2)
+
+
+def test_an_interrupted_search_goes_on_as_if_it_had_not_been() -> None:
+    _, answers = search(bisection(), Machine(step_at(13), sigma=0.03))
+    for done in range(len(answers)):
+        assert bisection().next(answers[:done]) == answers[done].comparison
+    light = tuple(replace(answer, cells=()) for answer in answers[:3])
+    kept = msgspec.json.decode(msgspec.json.encode(light), type=tuple[Answer, ...])
+    following = bisection(policy=Policy(metrics=(TIME,), zones=ZONES)).next(kept)
+    assert isinstance(following, Comparison)
+    assert following.newer == answers[3].comparison.newer
+
+
+def test_every_comparison_has_an_equal_part_of_the_error() -> None:
+    asked = bisection(33, error=0.05)
+    assert (asked.steps_max, asked.comparisons_max) == (5, 2 + 5 + UNANSWERED_MAX)
+    _, answers = search(asked, Machine(step_at(20, count=33)))
+    for each in answers:
+        policy = each.comparison.policy
+        assert policy.false_alarm == policy.miss == asked.level == 0.05 / 10
+        assert policy.exact == ()
+
+
+@pytest.mark.parametrize("size", [0.045, 0.3])
+def test_steps_are_held_against_what_the_ends_show_at_least(size: float) -> None:
+    _, answers = search(bisection(), Machine(step_at(20, size)))
+    ends, step = answers[0], answers[1]
+    assert ends.row is not None
+    zone = step.comparison.policy.zones[TIME]
+    assert zone.d0 == 0.02
+    assert zone.d1 == ends.row.at_least
+    assert 0.02 < zone.d1 < size
+
+
+def test_the_surest_change_of_the_ends_alone_is_searched_for() -> None:
+    policy = Policy(metrics=(TIME, MEMORY), zones=ZONES)
+    ends = bisection(policy=policy).next(())
+    assert isinstance(ends, Comparison)
+    assert (ends.benchmark, ends.policy.metrics) == (None, (TIME, MEMORY))
+    cells = (
+        paired(ratios(0.0, 0.001), name="quiet"),
+        paired(ratios(0.1, 0.2), ratios(0.2, 0.001), name="loud"),
+    )
+    answer = answer_of(ends, cells)
+    assert answer.outcome is Outcome.CHANGED
+    step = bisection(policy=policy).next((answer,))
+    assert isinstance(step, Comparison)
+    assert (step.benchmark, step.policy.metrics, step.newer) == ("loud", (MEMORY,), 16)
+
+
+def test_a_benchmark_that_fails_tells_whose_fault_it_is() -> None:
+    ends = bisection().next(())
+    assert isinstance(ends, Comparison)
+    step = replace(ends, purpose=Purpose.STEP, newer=16, benchmark="s3.cp.upload")
+    cell = paired(ratios(0.1, 0.001))
+    assert answer_of(step, (failed(cell),)).outcome is Outcome.FAILED
+    assert answer_of(step, (failed(cell, Side.BASELINE),)).outcome is Outcome.WITHDRAWN
+    assert answer_of(replace(step, is_swapped=True), (failed(cell, Side.BASELINE),)).outcome is Outcome.FAILED
+    assert answer_of(ends, (failed(cell, Side.BASELINE),)).outcome is Outcome.FAILED
+
+
+def test_a_control_that_fails_withdraws_the_answer() -> None:
+    ends = bisection().next(())
+    assert isinstance(ends, Comparison)
+    cells: tuple[CellEvidence, ...] = (
+        paired(ratios(0.2, 0.001)),
+        paired(ratios(0.2, 0.001), role=Role.NEGATIVE_CONTROL),
+        paired(ratios(0.2, 0.001), role=Role.POSITIVE_CONTROL),
+    )
+    answer = answer_of(ends, cells)
+    assert answer.outcome is Outcome.WITHDRAWN
+    assert "differs from itself" in answer.reasons[0]
+
+
+def test_a_step_that_is_nearer_to_the_change_than_to_none_is_no_unchanged() -> None:
+    ends = bisection().next(())
+    assert isinstance(ends, Comparison)
+    wide = replace(ends.policy, zones={TIME: Zone(d0=0.05, d1=0.1, floor=0.0)})
+    step = replace(ends, purpose=Purpose.STEP, newer=16, benchmark="s3.cp.upload", policy=wide)
+    nearer = (paired(ratios(0.06, 0.05)),)
+    assert answer_of(step, nearer).outcome is Outcome.UNDECIDED
+    assert answer_of(replace(step, purpose=Purpose.ENDS), nearer).outcome is Outcome.UNCHANGED
+    assert answer_of(step, (paired(ratios(0.04, 0.05)),)).outcome is Outcome.UNCHANGED
+    assert answer_of(step, (paired(ratios(0.06, 0.001)),)).outcome is Outcome.CHANGED
+
+
+def test_bad_searches_are_refused_before_anything_runs() -> None:
+    with pytest.raises(BadInput, match="one version"):
+        bisection(1).check()
+    with pytest.raises(BadInput, match="no change could ever be shown"):
+        bisection(policy=replace(POLICY, looks=Looks(pairs=(2, 4)))).check()
+    bisection().check()

@@ -1,0 +1,94 @@
+"""`s3bench history trend`: since when, by version and by date, with and without a reference."""
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.exceptions import Exit
+from click.testing import CliRunner, Result
+
+from s3bench.cli.history.command import history_group
+from s3bench.errors import BadInput
+from tests.compare.documents import client, result
+from tests.history.documents import text
+
+Trend = Callable[..., Result]
+VERSIONS = [f"2.{minor}.0" for minor in range(10, 34)]
+
+
+@pytest.fixture
+def trend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trend:
+    """The command, over a release a day of which the 13th and later are a tenth slower; 2.10.0 is run beside each."""
+    monkeypatch.setenv("S3BENCH_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    noise = random.Random(7)
+    for day, version in enumerate(VERSIONS, start=1):
+        mood = 1 + 0.5 * (day % 3)
+        time_s = mood * (1.1 if day >= 13 else 1.0) * noise.gauss(1, 0.005)
+        (tmp_path / f"{day}.json").write_bytes(
+            text(
+                result((time_s,) * 3, of=client("cli-crt", version)),
+                *([result((mood * noise.gauss(1, 0.005),) * 3, of=client("cli-crt", VERSIONS[0]))] if day > 1 else []),
+                day=day,
+            )
+        )
+    added = CliRunner().invoke(history_group, ["add", *(str(tmp_path / f"{day}.json") for day in range(1, 25))])
+    assert added.exception is None
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(history_group, ["trend", *arguments])
+
+    return run
+
+
+def test_ratios_to_a_release_beside_each_show_the_step_through_the_machines_moods(trend: Trend) -> None:
+    said = trend("--reference", VERSIONS[0]).stdout
+    assert "on cli-crt, machine" in said
+    assert "since 2.22.0" in said
+    assert "slower" in said
+    assert "since" not in trend().stdout
+
+
+def test_by_date_a_release_is_the_newest_version_of_a_document(trend: Trend) -> None:
+    (series,) = json.loads(trend("--by", "date", "--reference", VERSIONS[0], "--json").stdout)
+    assert len(series["trend"]["figures"]) == 23
+    (change,) = series["trend"]["changes"]
+    assert "2026-11-13 00:00" in change["releases"]
+    assert change["point"]["ratio"] == pytest.approx(1.1, rel=0.02)
+
+
+def test_a_pipeline_fails_on_the_newest_change_for_the_worse_alone(trend: Trend) -> None:
+    assert trend("--reference", VERSIONS[0], "--fail-on-change").exit_code == 1
+    assert trend("--fail-on-change").exit_code == 0
+
+
+def test_a_metric_that_is_none_is_told_with_the_nearest(trend: Trend) -> None:
+    refused = trend("--metric", "total_tim").exception
+    assert isinstance(refused, BadInput)
+    assert "total_time" in refused.fix
+
+
+def test_nothing_that_fits_is_said(trend: Trend) -> None:
+    assert trend("-k", "nowhere").stdout == "no figures are kept that fit\n"
+    assert not isinstance(trend("-k", "nowhere").exception, Exit)
+
+
+def test_a_page_is_written_beside_the_text_and_never_over_a_file(trend: Trend, tmp_path: Path) -> None:
+    page = tmp_path / "trend.html"
+    written = trend("--reference", VERSIONS[0], "-o", str(page))
+    assert "since 2.22.0" in written.stdout
+    html = page.read_text(encoding="utf-8")
+    assert html.lower().startswith("<!doctype html>")
+    assert "since 2.22.0: " in html
+    assert "<svg" in html
+    assert isinstance(trend("-o", str(page)).exception, BadInput)
+    assert trend("-o", str(page), "--force").exception is None
+
+
+def test_charts_are_loaded_for_a_page_alone() -> None:
+    code = "import sys, s3bench.cli.main, s3bench.cli.history.trend; sys.exit('altair' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,179 @@
+"""`s3bench load` as a command: what it refuses before anything runs, and what it shows without running."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from s3bench.cli.load.options import LoadOptions
+from s3bench.cli.load.output import LoadOutput
+from s3bench.cli.load.plan import profile_of
+from s3bench.cli.main import s3bench_command
+from s3bench.errors import BadInput
+from s3bench.load.engine.message import Target
+from s3bench.load.profile.file import parse_profile
+from s3bench.load.session.bucket import Bucket
+from s3bench.load.session.capacity import Capacity
+from s3bench.load.session.session import Terms
+from s3bench.load.session.site import Site
+
+DATA = Path(__file__).parents[2] / "load" / "data"
+LIVE = ("--endpoint-url", "http://127.0.0.1:9", "--bucket", "data")
+LIMIT = ("--operation", "get", "--operations", "1")
+
+
+@pytest.fixture(autouse=True)
+def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("it began to run")
+
+    monkeypatch.setattr("s3bench.cli.load.command._site", refuse)
+
+
+def load(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(s3bench_command, ["load", *map(str, arguments)], catch_exceptions=True)
+
+
+def refusal(*arguments: str | Path) -> BadInput:
+    error = load(*arguments).exception
+    assert isinstance(error, BadInput), error
+    return error
+
+
+def test_the_profile_that_would_run_is_shown_as_a_file_that_means_the_same() -> None:
+    shown = load("--show-profile", *LIVE, "--mix", "get=70,put=30", "--size", "4KiB", "--rate", "50", "-d", "5")
+    assert shown.exit_code == 0
+    [phase] = parse_profile(shown.stdout, "shown").profile.phases
+    [job] = phase.jobs
+    assert phase.duration_s == 5.0
+    assert job.rate is not None
+    assert job.rate.per_s == 50.0
+    assert [(str(share.kind), share.weight) for share in job.mix] == [("get", 70.0), ("put", 30.0)]
+
+
+def test_an_s4_configuration_is_shown_in_our_own_form() -> None:
+    shown = load("--show-profile", DATA / "s4.yaml")
+    assert shown.exit_code == 0
+    written = parse_profile(shown.stdout, "shown")
+    [phase] = written.profile.phases
+    assert [job.operations for job in phase.jobs] == [1000] * 4
+    assert written.wishes.bucket == "s4_test"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what", "fix"),
+    [
+        (("--operation", "get", "--mix", "get=1"), "--operation goes without --mix", "leave out --mix or --operation"),
+        (("--keep",), "--keep needs an endpoint", "add -u URL"),
+        (("--endpoint-url", "http://127.0.0.1:9"), "an endpoint needs --bucket", "add -b NAME"),
+        (("--slo", "p99"), "--slo: 'p99' is no promise", "write p99<50ms,errors<0.1%"),
+        (("--secret-key", "x", *LIVE), "--secret-key needs --access-key", "add -a KEY"),
+        (("--force",), "--force replaces a file, and none is written", "add -o FILE"),
+        (("nowhere.yaml",), "nowhere.yaml: cannot be read", "name a load profile"),
+        ((*LIVE, "--clean-up", "0123456789ab", "--operation", "get"), "--clean-up goes without --operation", "leave"),
+    ],
+)  # fmt: skip
+def test_what_contradicts_itself_is_refused_with_a_cure(arguments: tuple[str, ...], what: str, fix: str) -> None:
+    error = refusal(*arguments)
+    assert what in error.what
+    assert fix in str(error.fix)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("-t", "0"), "'-t' / '--threads': is '0'; write a whole number from 1"),
+        (("--rate", "fast"), "write operations a second, above 0, like 500"),
+        (("--mix", "foo=1"), "which is no operation; write `put`, `get`"),
+        (("-z", "0x"), "write one size such as 4096, 1K, 32MiB"),
+        (("--payload", "ones"), "write random or zero"),
+        (("--duration", "0"), "--duration"),
+    ],
+)
+def test_values_that_cannot_be_read_are_refused_with_an_example(arguments: tuple[str, ...], told: str) -> None:
+    result = load(*arguments)
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (("--rate", "1e9", "-d", "1s"), "a rate of 1,000,000,000 operations a second can never be reached"),
+        ((*LIVE, "--rate", "1e9", "-d", "1s"), "a rate of 1,000,000,000 operations a second can never be reached"),
+        (("-t", "100000"), "100,000 threads need more connections than the S3 in memory can have"),
+        (("--matrix-threads", "100000"), "100,000 threads need more connections than the S3 in memory can have"),
+        (("--slo", "p99<1s", "-t", "100000"), "100,000 threads need more connections than the S3 in memory can have"),
+        (("--objects", "1000000000000"), "953674 TiB of objects do not fit into the S3 in memory"),
+        ((*LIVE, "--operation", "get", "--objects", "1000000000000"), "of memory, and this machine has"),
+        ((*LIVE, "--objects", "3000000000", "--keys", "zipf"), "--objects has more than the 2,147,483,647"),
+        ((*LIVE, "--workers", "1024", "-t", "2000"), "1,024 workers need about 72.0 GiB of memory"),
+    ],
+)  # fmt: skip
+def test_what_no_machine_can_do_is_refused_with_a_reason(
+    arguments: tuple[str, ...], what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = Capacity(descriptors=20_000, ports=28_000, memory_bytes=16 * 1024**3)
+    monkeypatch.setattr("s3bench.cli.load.output.capacity_of", lambda _: small)
+    error = refusal(*arguments)
+    assert what in error.what
+    assert error.fix
+
+
+def test_a_profile_that_no_machine_can_do_is_refused_like_its_options(tmp_path: Path) -> None:
+    (tmp_path / "profile.yaml").write_text("operation: head\nrate: 1e9\nthreads: 4\n", encoding="utf-8")
+    assert "can never be reached" in refusal(tmp_path / "profile.yaml").what
+
+
+# Files that are there already.
+
+
+def written(*names: str) -> None:
+    for name in names:
+        Path(name).write_text("precious", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("option", "name"), [("-o", "results.json"), ("--csv", "seconds.csv"), ("--trace", "trace.csv")]
+)
+def test_no_file_that_is_there_is_overwritten_unasked(
+    option: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(name)
+    error = refusal(*LIMIT, option, name)
+    assert error.what == f"{name} exists; it will not be overwritten"
+    assert Path(name).read_text(encoding="utf-8") == "precious"
+    assert refusal(*LIMIT, option, "missing/file").what.endswith("missing is no directory")
+
+
+def output(**options: Any) -> LoadOutput:
+    return LoadOutput(profile_of(LoadOptions(**options), environment={}))
+
+
+def site(url: str) -> Site:
+    target = Target(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
+    return Site(urls=(url,), target=target, bucket=Bucket(None, "data"))
+
+
+def test_files_are_begun_anew_only_when_the_run_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = ("seconds.csv", "trace.csv.0", "trace.csv.3", "trace.csv")
+    written(*names, "trace.csv.txt")
+    with output(csv=Path("seconds.csv"), trace=Path("trace.csv"), force=True) as out:
+        assert {Path(name).read_text(encoding="utf-8") for name in names} == {"precious"}
+        out.begins(site("http://127.0.0.1:9"), Terms(run="0123456789ab", workers=2, seed=5))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["seconds.csv", "trace.csv.txt"]
+    assert Path("seconds.csv").read_text(encoding="utf-8").startswith("phase,loop,second,")
+    assert Path("trace.csv.txt").read_text(encoding="utf-8") == "precious"
+
+
+def test_secrets_do_not_get_into_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "very-secret-0123456789"
+    monkeypatch.setattr("sys.argv", ["s3bench", "load", "-a", "key", "-s", secret, f"--secret-key={secret}"])
+    url = f"http://user:{secret}@127.0.0.1:9"
+    out = output(endpoint_urls=("http://127.0.0.1:9",), bucket="data", access_key="key", secret_key=secret)
+    out.begins(site(url), Terms(run="0123456789ab", workers=1, seed=5))
+    assert secret not in repr(out.document)
+    assert (out.document.options["run"], out.document.options["seed"]) == ("0123456789ab", 5)

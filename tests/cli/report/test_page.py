@@ -1,0 +1,181 @@
+"""`s3bench report` as a page and as charts in files: what is recognised, what is written, and what is refused."""
+
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from s3bench.cli.report import page
+from s3bench.cli.report.command import report_command
+from s3bench.cli.report.inputs import read_inputs
+from s3bench.errors import S3BenchError
+from s3bench.gate.record import encode_record
+from s3bench.report.page.fitting import PAGE_BYTES_MAX
+from s3bench.report.page.section import Section
+from s3bench.results.file import write_document
+from s3bench.tune.study import encode_line
+from tests.compare.documents import document, result
+from tests.report import loads
+from tests.report.conftest import made_up_gates
+from tests.report.page.charts import HOSTILE, dots
+from tests.report.runs import hostile, two_clients
+from tests.tune.simulated_client import Link, Simulation, upload
+
+FAR = Link(latency_s=0.03, connection=5e6, nic=100e6)
+
+Report = Callable[..., None]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    made = {
+        "run": two_clients(),
+        "other": two_clients("2.39.0", factor=1.2),
+        "load": loads.document(loads.result("load.get", loads.load(seconds=(loads.second(0), loads.second(1))))),
+        "hostile": hostile(),
+    }
+    for name, whole in made.items():
+        write_document(whole, tmp_path / f"{name}.json", durable=False)
+    (tmp_path / "gate.json").write_bytes(encode_record(made_up_gates()["fail by size"]))
+    known = Simulation(link=FAR, workload=upload(64)).study(budget_s=60.0)
+    (tmp_path / "tune.jsonl").write_bytes(b"".join(map(encode_line, (known.header, *known.trials))))
+    (tmp_path / "broken.json").write_text("{", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def report(files: Path, monkeypatch: pytest.MonkeyPatch) -> Report:
+    monkeypatch.chdir(files)
+
+    def run(*arguments: str) -> None:
+        report_command.main(list(arguments), standalone_mode=False)
+
+    return run
+
+
+def page_of(report: Report, files: Path, *names: str) -> str:
+    report(*names, "-o", "page.html", "--force")
+    return (files / "page.html").read_text(encoding="utf-8")
+
+
+def test_files_are_told_apart_by_what_they_hold(files: Path) -> None:
+    paths = [files / name for name in ("tune.jsonl", "gate.json", "load.json", "run.json")]
+    inputs = read_inputs(paths)
+    assert [name for name, _ in inputs.documents] == ["load.json", "run.json"]
+    assert [name for name, _ in inputs.gates] == ["gate.json"]
+    assert [name for name, _ in inputs.studies] == ["tune.jsonl"]
+
+
+def test_files_of_one_name_are_told_apart_by_their_paths(files: Path) -> None:
+    (files / "new").mkdir()
+    (files / "new" / "run.json").write_bytes((files / "run.json").read_bytes())
+    paths = [files / "run.json", files / "new" / "run.json"]
+    assert [name for name, _ in read_inputs(paths).documents] == list(map(str, paths))
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("run.json", "Benchmarks of cli-crt@2.38.5, s5cmd@2.3.0"),
+        ("load.json", "Load on an S3 endpoint"),
+        ("gate.json", "Release gate: cli-crt@2.38.5 against cli-crt@2.36.0"),
+        ("tune.jsonl", "Settings for a transfer"),
+    ],
+)
+def test_every_kind_of_file_becomes_a_page(report: Report, files: Path, name: str, title: str) -> None:
+    text = page_of(report, files, name)
+    assert f"<title>{title}</title>" in text
+    assert '<svg class="chart"' in text
+    assert 'id="part-1"' in text
+
+
+def test_of_several_documents_the_comparison_comes_first(report: Report, files: Path) -> None:
+    text = page_of(report, files, "run.json", "other.json")
+    tabs = [
+        line.partition(">")[2].removesuffix("</a>") for line in text.splitlines() if line.startswith('<a href="#part')
+    ]
+    assert tabs[1:] == ["run.json", "other.json", "Machines"]
+    assert "<h1>other.json against run.json</h1>" in text
+    assert "2026-11-21 00:00:00 UTC to 2026-11-21 00:10:00 UTC" in text
+
+
+def test_documents_that_cannot_be_compared_still_make_a_page(report: Report, files: Path) -> None:
+    assert "Not compared: " in page_of(report, files, "run.json", "load.json")
+
+
+def test_a_document_of_two_hundred_benchmarks_and_forty_runs_stays_small(report: Report, files: Path) -> None:
+    draws = random.Random(7)
+    results = [
+        result([draws.lognormvariate(0, 0.03) for _ in range(40)], dimensions={"FileSize": f"{number}MB"})
+        for number in range(200)
+    ]
+    write_document(document(*results), files / "big.json", durable=False)
+    text = page_of(report, files, "big.json")
+    assert len(text.encode()) < PAGE_BYTES_MAX
+    assert "FileSize=199MB" in text
+    assert text.count("data-label=") >= 200
+
+
+def test_hostile_names_make_a_page_without_a_script_of_theirs(report: Report, files: Path) -> None:
+    text = page_of(report, files, "hostile.json")
+    assert text.count("<script") == text.count("</script") == 1
+    assert all(character.isprintable() for character in text.replace("\n", ""))
+
+
+def test_the_page_goes_to_stdout_by_its_format(report: Report, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    report("gate.json", "--format", "html")
+    assert capfdbinary.readouterr().out.startswith(b"<!DOCTYPE html>")
+
+
+def test_charts_become_files_named_by_where_they_stand(report: Report, files: Path) -> None:
+    report("run.json", "--svg", "svg", "--png", "png")
+    pictures, shots = sorted((files / "svg").iterdir()), sorted((files / "png").iterdir())
+    assert pictures
+    assert [path.stem for path in pictures] == [path.stem for path in shots]
+    assert all(path.read_bytes().startswith(b"<svg ") for path in pictures)
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in shots)
+
+
+def test_names_of_charts_lead_nowhere_and_never_meet(tmp_path: Path) -> None:
+    figures = (dots(["a"], name="../../../etc/passwd"), dots(["b"], name=HOSTILE), dots(["c"], name="x" * 999))
+    sections = (Section(name="..", title="", figures=figures), Section(name="/", title="", figures=figures))
+    assert page.write_charts(sections, tmp_path / "charts", extension="svg") == 6
+    written = [path.name for path in (tmp_path / "charts").iterdir()]
+    assert len(written) == 6
+    assert all(len(name) < 200 and name.replace(".svg", "").replace("-", "").isalnum() for name in written)
+    assert [path.name for path in tmp_path.iterdir()] == ["charts"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("-o", "page.html"), "no results document was named"),
+        (("broken.json", "-o", "page.html"), "broken.json is no JSON"),
+        (("missing.json", "-o", "page.html"), "cannot read missing.json"),
+        (("run.json", "-o", "gate.json", "--format", "html"), "it will not be overwritten"),
+        (("run.json", "--svg", "."), "is not empty"),
+        (("run.json", "--svg", "gate.json"), "is no directory"),
+        (("run.json", "--svg", "new", "--format", "csv"), "charts are of the page"),
+        (("run.json", "--svg", "new", "-o", "out.csv"), "charts are of the page"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_first(
+    report: Report, files: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    before = sorted(files.rglob("*"))
+    with pytest.raises(S3BenchError, match=said):
+        report(*arguments)
+    assert sorted(files.rglob("*")) == before
+
+
+def test_what_draws_is_loaded_for_a_page_alone(files: Path) -> None:
+    program = (
+        "import sys; from s3bench.cli.report.command import report_command; "
+        f"report_command.main([{str(files / 'run.json')!r}], standalone_mode=False); "
+        "print(sorted({'altair', 'vl_convert', 'jinja2'} & set(sys.modules)))"
+    )
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert finished.stdout.splitlines()[-1] == "[]"

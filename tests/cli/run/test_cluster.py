@@ -1,0 +1,129 @@
+"""`s3bench run --cluster`: what is refused, what it costs those who do not ask for it, and a suite on real nodes."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from s3bench.cli.main import s3bench_command
+from s3bench.cluster.engine import Purpose
+from s3bench.cluster.suite.node import SuiteNode
+from s3bench.errors import BadInput, ExitCode
+from s3bench.results.document import Document, parse_document
+from tests.cluster.fleets import LocalFleet
+from tests.cluster.suite.suites import upload, written
+
+CLUSTER = ("--cluster", "auto")
+
+
+def invoked(*arguments: object) -> Any:
+    return CliRunner().invoke(s3bench_command, ["run", *map(str, arguments)])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (("--nodes", "2"), "--nodes needs --cluster"),
+        (("--cluster", "host:6379"), "--cluster is 'host:6379'"),
+        (("--cluster", "ray://host"), "--cluster is 'ray://host'"),
+        ((*CLUSTER, "--debug-dir", "kept"), "--cluster goes without --debug-dir"),
+        ((*CLUSTER, "--keep-workspace"), "--cluster goes without --keep-workspace"),
+        ((*CLUSTER, "--client", "cli-crt@./build"), "--cluster goes without --client cli-crt@./build"),
+    ],
+)
+def test_what_does_not_go_with_a_cluster_is_refused(arguments: tuple[str, ...], what: str) -> None:
+    error = invoked(*arguments).exception
+    assert isinstance(error, BadInput)
+    assert error.what == what
+
+
+def test_a_network_model_in_a_file_is_refused_and_one_in_words_is_not(tmp_path: Path) -> None:
+    (tmp_path / "model.json").write_text('{"ttfb": "1ms"}', encoding="utf-8")
+    (tmp_path / "samples").write_text("1ms\n", encoding="utf-8")
+    for network in (tmp_path / "model.json", f"ttfb=samples:{tmp_path / 'samples'}"):
+        error = invoked(*CLUSTER, "--endpoint", "emulator", "--network", network).exception
+        assert isinstance(error, BadInput)
+        assert error.what == "--cluster goes without files in --network"
+    for network in ("ttfb=1ms", "ec2:c5.large,ttfb=1ms"):
+        listed = invoked(*CLUSTER, "--endpoint", "emulator", "--network", network, "--list")
+        assert listed.exit_code == 0
+
+
+def test_a_list_needs_no_cluster_and_is_that_of_one_machine() -> None:
+    assert invoked(*CLUSTER, "--list").stdout == invoked("--list").stdout
+
+
+def test_who_asks_for_no_cluster_imports_nothing_of_it() -> None:
+    told = (
+        "import sys; from s3bench.cli.main import s3bench_command\n"
+        "s3bench_command(['run', '--list', '-q'], standalone_mode=False)\n"
+        "sys.exit(any(name.startswith(('s3bench.cluster', 's3bench.load', 'ray')) for name in sys.modules))"
+    )
+    subprocess.run([sys.executable, "-c", told], check=True, capture_output=True)
+
+
+@pytest.fixture
+def two_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two real nodes in this process, in the place of those that Ray would place."""
+
+    @contextmanager
+    def connected(address: str, *, nodes: int | None, purpose: Purpose) -> Iterator[LocalFleet]:
+        assert (address, nodes, purpose) == ("auto", None, Purpose.SUITE)
+        with ExitStack() as stack:
+            nodes = [SuiteNode(), SuiteNode()]
+            for node in nodes:
+                stack.callback(node.close)
+            yield LocalFleet(nodes)
+
+    import s3bench.cli.run.cluster  # noqa: PLC0415 (as the command does)
+
+    monkeypatch.setattr(s3bench.cli.run.cluster, "connect", connected)
+
+
+def run_to(output: Path, *arguments: object) -> Document:
+    finished = invoked(*arguments, "-o", output)
+    assert finished.exit_code == ExitCode.DONE, finished.output
+    return parse_document(output.read_bytes(), source="output")
+
+
+def test_a_suite_on_two_nodes_has_the_results_of_one_machine_and_no_pair_is_split(
+    two_nodes: None, tmp_path: Path
+) -> None:
+    pair = upload("up", 1000, clients=["s5cmd", "crt-python"])
+    file = written(tmp_path, *(upload("up", size, clients=["s5cmd"]) for size in (2000, 3000)), pair)
+    options = (file, "-n", "2", "--client", "crt-python", "--client", "s5cmd", "-k", "up")
+    shared = run_to(tmp_path / "many.json", *CLUSTER, "--nodes", "2", *options)
+    alone = run_to(tmp_path / "one.json", *options)
+    assert [result.identity for result in shared.results] == [result.identity for result in alone.results]
+    assert [len(result.measurements) for result in shared.results] == [2] * 4
+    assert shared.clients == alone.clients
+    assert shared.machine["cpu_model"] == alone.machine["cpu_model"]
+    cluster = shared.options["cluster"]
+    assert {key: value for key, value in shared.options.items() if key != "cluster"} == alone.options
+    assert {unit["node"] for unit in cluster["units"]} == {"node-1", "node-2"}
+    assert [unit["chunk_id"] for unit in cluster["units"]] == [0, 1, 2]
+    compared = CliRunner().invoke(s3bench_command, ["compare", str(tmp_path / "one.json"), str(tmp_path / "many.json")])
+    assert compared.exit_code == ExitCode.DONE, compared.output
+
+
+def test_a_chunk_of_a_suite_is_shared_too(two_nodes: None, tmp_path: Path) -> None:
+    file = written(tmp_path, *(upload("up", size, clients=["s5cmd"]) for size in (1000, 2000, 3000)))
+    document = run_to(tmp_path / "out.json", *CLUSTER, file, "--num-chunks", "2", "--chunk-id", "0")
+    sizes = [result.dimensions[0]["FileSize"] for result in document.results]
+    assert sizes == ["1000 B", "3000 B"]
+    assert [unit["chunk_id"] for unit in document.options["cluster"]["units"]] == [0, 2]
+
+
+def test_a_client_that_fails_is_an_error_of_its_result_and_exit_code_4(two_nodes: None, tmp_path: Path) -> None:
+    bad = upload("bad", 1000, clients=["s5cmd"]) | {"timeout": 0.001}
+    file = written(tmp_path, bad, upload("up", 1000, clients=["s5cmd"]))
+    output = tmp_path / "out.json"
+    assert invoked(*CLUSTER, file, "-o", output).exit_code == ExitCode.CLIENT_FAILED
+    failed, good = json.loads(output.read_bytes())["results"]
+    assert (failed["status"], good["status"]) == ("failed", "complete")

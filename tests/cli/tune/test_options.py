@@ -1,0 +1,130 @@
+"""The options of `s3bench tune`: what they ask for, and what they refuse before anything runs."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from s3bench.cli.main import s3bench_command
+from s3bench.cli.tune.command import tune_command
+from s3bench.cli.tune.options import CLIENTS, TuneOptions
+from s3bench.errors import BadInput, MachineError
+from s3bench.tune.objective import Aim, Objective
+from s3bench.tune.workload import Action, Workload
+
+GIB = 1 << 30
+PLAIN = "upload --size 10GiB --network ec2:c5.large"
+
+
+def typed(line: str) -> TuneOptions:
+    """The options that click makes of a command line."""
+    taken: list[TuneOptions] = []
+
+    @click.command("tune", params=tune_command.params)
+    def command(**options: Any) -> None:
+        taken.append(TuneOptions.of(options))
+
+    result = CliRunner().invoke(command, shlex.split(line), standalone_mode=False)
+    if result.exception:
+        raise result.exception
+    return taken[0]
+
+
+def test_a_workload_is_a_direction_and_the_size_and_number_of_files() -> None:
+    options = typed(f"{PLAIN} --files 20")
+    assert options.workload == Workload(action=Action.UPLOAD, size_bytes=10 * GIB, files=20)
+    assert typed(PLAIN).workload.files == 1
+
+
+def test_without_clients_those_of_the_field_are_tried() -> None:
+    assert tuple(spec.kind for spec in typed(PLAIN).specs) == CLIENTS
+    specs = typed(f"{PLAIN} --clients cli-crt@2.38.5,s5cmd").specs
+    assert [str(spec) for spec in specs] == ["cli-crt@2.38.5", "s5cmd"]
+
+
+def test_the_budget_is_ten_minutes_unless_told() -> None:
+    assert typed(PLAIN).budget_s == 600
+    assert typed(f"{PLAIN} --budget 90s").budget_s == 90
+
+
+def test_prices_are_those_of_the_objective() -> None:
+    options = typed(f"{PLAIN} --objective cost-weighted --machine-price 2 --request-prices 0.01 0.001")
+    assert options.aim == Objective(aim=Aim.COST, machine_per_hour=2.0, writes_per_1000=0.01, reads_per_1000=0.001)
+
+
+def test_predictions_are_of_another_size_number_or_machine() -> None:
+    options = typed(f"{PLAIN} --predict size=1GiB,files=3,instance=c5n.18xlarge --predict files=7")
+    first, second = options.others(options.workload)
+    assert first.workload == Workload(action=Action.UPLOAD, size_bytes=GIB, files=3)
+    assert first.network is not None
+    assert first.network.nic_up_bytes_per_s == 8003e6
+    assert second.workload == Workload(action=Action.UPLOAD, size_bytes=10 * GIB, files=7)
+    assert second.network is None
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("", "what is to be tuned"),
+        ("upload --network ec2:c5.large", "what is to be tuned"),
+        ("upload --size 1GiB", "needs one network"),
+        (f"{PLAIN} --endpoint-url http://127.0.0.1:9 --bucket b", "needs one network"),
+        ("upload --size 1GiB --endpoint-url http://127.0.0.1:9", "--endpoint-url and --bucket go together"),
+        (
+            "upload --size 1GiB --endpoint-url http://me:secret@127.0.0.1:9 --bucket b",
+            "holds a user name or a password",
+        ),
+        ("upload --size 1GiB --endpoint-url http://127.0.0.1:9 --bucket b --tls", "--tls"),
+        (f"{PLAIN} --bucket b", "--endpoint-url and --bucket go together"),
+        ("upload --size much --network ec2:c5.large", "--size"),
+        ("upload --size 0 --network ec2:c5.large", "--size 0"),
+        ("upload --size 1GiB --network ec2:c5.larg", "there is no preset"),
+        (f"{PLAIN} --clients cli-classik", "there is no client"),
+        (f"{PLAIN} --clients s5cmd,s5cmd", "named twice"),
+        (f"{PLAIN} --budget 10", "--budget 10"),
+        (f"{PLAIN} --max-memory 0", "--max-memory 0"),
+        (f"{PLAIN} --machine-price 1", "cost-weighted"),
+        (f"{PLAIN} --predict speed=1", "'speed' cannot be read"),
+        (f"{PLAIN} --predict files=0", "'0' is no number of files"),
+        (f"{PLAIN} --predict instance=c5.larg", "there is no preset"),
+        (f"{PLAIN} --compare-clients --study x.jsonl", "--compare-clients keeps no study"),
+        ("--resume a --replay b", "exclude each other"),
+        ("upload --resume a", "--resume goes without the direction"),
+        ("--replay a --network ec2:c5.large", "--replay goes without --network"),
+    ],
+)
+def test_what_contradicts_itself_is_told(line: str, said: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        typed(line)
+    assert said in caught.value.what
+
+
+def tune(*arguments: str) -> Result:
+    return CliRunner().invoke(s3bench_command, ["tune", *arguments])
+
+
+def test_help_has_examples_and_exit_codes() -> None:
+    result = tune("--help")
+    assert result.exit_code == 0
+    assert "s3bench tune upload --size 10GiB" in result.stdout
+    assert "Exit code 0" in result.stdout
+
+
+def test_a_study_that_exists_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "tune.jsonl"
+    path.write_text("mine")
+    result = tune(*shlex.split(PLAIN), "--study", str(path))
+    assert isinstance(result.exception, BadInput)
+    assert path.read_text() == "mine"
+
+
+def test_a_download_that_fits_no_memory_is_refused_before_a_file_is_written(tmp_path: Path) -> None:
+    study = tmp_path / "tune.jsonl"
+    result = tune("download", "--size", "900TiB", "--network", "ec2:c5.large", "--study", str(study))
+    assert isinstance(result.exception, MachineError)
+    assert "not enough memory" in result.exception.what
+    assert "--predict" in result.exception.fix
+    assert not study.exists()

@@ -1,0 +1,61 @@
+"""What nodes must have in common before anything starts."""
+
+from typing import Any
+
+import pytest
+
+from s3bench.cluster.message import PROTOCOL
+from s3bench.cluster.node_group import Gone
+from s3bench.cluster.preflight import Muster, muster
+from s3bench.errors import BadInput
+from tests.cluster.fleets import Clock, SimulatedFleet, SimulatedNode
+
+
+def mustered(*facts: dict[str, Any], workers_per_node: int | None = None, threads: int = 64) -> Muster:
+    clock = Clock()
+    fleet = SimulatedFleet([SimulatedNode(facts=each) for each in facts], clock)
+    return muster(fleet, workers_per_node=workers_per_node, threads=threads, now_ns=clock, wall_ns=lambda: clock.now_ns)
+
+
+@pytest.mark.parametrize(
+    ("threads", "asked", "expected"), [(64, None, 3), (64, 7, 7), (4, None, 2), (1, None, 1), (3, None, 2)]
+)
+def test_each_node_gets_a_worker_for_each_core_and_none_without_a_thread(
+    threads: int, asked: int | None, expected: int
+) -> None:
+    assert mustered({"cores": 8}, {"cores": 3}, workers_per_node=asked, threads=threads).workers_per_node == expected
+
+
+def test_doubts_about_a_node_travel_up_with_its_name() -> None:
+    busy, nice = mustered({"warnings": ("the machine is busy",)}, {"niceness": 15}).warnings
+    assert busy == "node-1: the machine is busy"
+    assert nice.startswith("node-2: what runs there has niceness 15")
+    assert "RAY_worker_niceness=0" in nice
+
+
+@pytest.mark.parametrize(
+    "other", [{"s3bench": "0.0.1"}, {"protocol": PROTOCOL + 1}, {"protocol": None, "s3bench": None}]
+)
+def test_another_version_on_a_node_is_refused(other: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="node-2 has s3bench") as raised:
+        mustered({}, other)
+    assert "same version" in raised.value.fix
+
+
+def test_interpreters_of_different_versions_are_refused_and_patches_are_not() -> None:
+    assert len(mustered({"python": "3.11.7"}, {"python": "3.11.9"}).nodes) == 2
+    with pytest.raises(BadInput, match=r"different versions of Python: 3\.11, 3\.14"):
+        mustered({"python": "3.11.7"}, {"python": "3.14.0"})
+
+
+def test_a_node_whose_process_did_not_start_is_told_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SimulatedNode, "answer", lambda *_: Gone("No module named 's3bench'"))
+    with pytest.raises(BadInput, match="node-1 could not start") as raised:
+        mustered({})
+    assert "No module named 's3bench'" in raised.value.why
+
+
+def test_what_a_node_can_carry_is_known_before_anything_runs() -> None:
+    few = {"descriptors": 64, "ports": None, "memory_bytes": None}
+    first, second = mustered({}, {"capacity": few}).nodes
+    assert (first.capacity.descriptors, second.capacity.descriptors) == (20_000, 64)

@@ -1,0 +1,210 @@
+"""A phase on simulated nodes: shared out, started together, added up exactly, and whole without those that are lost."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from s3bench.cluster.preflight import muster
+from s3bench.cluster.worker_pool import ClusterCrew
+from s3bench.errors import MachineError
+from s3bench.load.aggregation.phase_aggregation import Account
+from s3bench.load.aggregation.phase_result import Findings
+from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.message import Ended, Failed, Target
+from s3bench.load.operation import Kind
+from s3bench.load.profile.profile import (
+    DataSet,
+    Job,
+    Manner,
+    Phase,
+    Share,
+)
+from s3bench.load.profile.sizes import fixed
+from s3bench.load.session.inventory import Inventory
+from s3bench.load.session.running import LoadRun, Rules
+from s3bench.results.histogram import Histogram
+from tests.cluster.fleets import Clock, SimulatedFleet, SimulatedNode, finished, shared_out
+from tests.load.simulated import NS, Operation, endings, tallies
+
+NODES, A_NODE, SECONDS = 3, 2, 6
+WORKERS = NODES * A_NODE
+PHASE = Phase(name="get", jobs=(Job(mix=(Share(kind=Kind.GET),), sizes=fixed(1000), objects=10),), duration_s=SECONDS)
+TARGET = Target(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
+
+
+def load(seed: int = 1, *, slow: int | None = None) -> list[Operation]:
+    """Operations of log-normal lengths, one after the other in each worker; those of node `slow` take five times."""
+    generator = np.random.default_rng(seed)
+    operations = []
+    for worker in range(WORKERS):
+        at_ns = 0
+        while at_ns < SECONDS * NS:
+            scale = 5.0 if worker % NODES == slow else 1.0
+            length_ns = int(scale * generator.lognormal(16, 1.0))
+            operations.append(Operation(start_ns=at_ns, end_ns=at_ns + length_ns, worker=worker))
+            at_ns += length_ns
+    return operations
+
+
+def fleet_of(operations: Sequence[Operation], clock: Clock, **of_second: object) -> SimulatedFleet:
+    """Three nodes that did that; the second one is also as told."""
+    end_ns = SECONDS * NS
+    reports: list[Tally | Ended] = [
+        *tallies(operations, end_ns=end_ns, workers=WORKERS),
+        *endings(operations, end_ns=end_ns, workers=WORKERS),
+    ]
+    nodes = [SimulatedNode(reports=part, a_turn=4) for part in shared_out(reports, nodes=NODES)]
+    for name, value in of_second.items():
+        setattr(nodes[1], name, value)
+    return SimulatedFleet(nodes, clock)
+
+
+def crew_of(fleet: SimulatedFleet, clock: Clock) -> ClusterCrew:
+    found = muster(fleet, workers_per_node=A_NODE, threads=64, now_ns=clock, wall_ns=lambda: clock.now_ns)
+    return ClusterCrew(fleet, found, now_ns=clock, wall_ns=lambda: clock.now_ns, poll_s=0.001)
+
+
+def run_on(crew: ClusterCrew, phase: Phase = PHASE) -> Account:
+    data = DataSet(run="0123456789ab", root="s3bench/0123456789ab/")
+    run = LoadRun(crew, TARGET, Rules(manner=Manner(), data=data), Inventory({fixed(1000): 10}))
+    return finished(run.measure(phase))
+
+
+def measured(operations: Sequence[Operation], clock: Clock, **of_second: object) -> tuple[Findings, ClusterCrew]:
+    crew = crew_of(fleet_of(operations, clock, **of_second), clock)
+    return run_on(crew).measure(), crew
+
+
+def ended_in_window(operations: Sequence[Operation]) -> list[Operation]:
+    return [each for each in operations if each.end_ns < SECONDS * NS]
+
+
+def test_totals_equal_the_sum_of_the_nodes_and_percentiles_those_of_all_samples_joined() -> None:
+    operations = load()
+    findings, _ = measured(operations, Clock())
+    whole, parts = findings.whole, [each.load for each in findings.nodes]
+    ended = ended_in_window(operations)
+    assert whole.operations == sum(each.operations for each in parts) == len(ended)
+    assert whole.bytes_down == sum(each.bytes_down for each in parts) == 1000 * len(ended)
+    joined = Histogram()
+    joined.add([each.end_ns - each.start_ns for each in ended])
+    assert whole.bins == joined.bins() == Histogram.merged(each.bins for each in parts).bins()
+    assert whole.latency.p99 == (joined.percentile_ns(99) or 0) / NS
+    assert [each.operations for each in parts] == [
+        sum(each.worker % NODES == node for each in ended) for node in range(NODES)
+    ]
+    assert (findings.refusal, findings.losses) == ("", ())
+
+
+def test_workers_are_numbered_through_all_nodes_in_turn_and_files_go_with_their_orders(tmp_path: Path) -> None:
+    clock = Clock()
+    fleet = fleet_of(load(), clock)
+    crew = crew_of(fleet, clock)
+    keys = tmp_path / "keys"
+    keys.write_text("a\t1\n", encoding="utf-8")
+    data = DataSet(run="0123456789ab", root="s3bench/0123456789ab/", key_file=str(keys))
+    LoadRun(crew, TARGET, Rules(manner=Manner(), data=data), Inventory())
+    told = [[(order.worker, order.workers) for order in node.prepared] for node in fleet.each]
+    assert told == [[(0, 6), (3, 6)], [(1, 6), (4, 6)], [(2, 6), (5, 6)]]
+    assert [dict(node.files) for node in fleet.each] == [{str(keys): b"a\t1\n"}] * NODES
+
+
+def test_all_nodes_start_at_one_moment_each_by_its_own_clock() -> None:
+    clock = Clock()
+    fleet = fleet_of(load(), clock, offset_ns=-77 * NS, there_ns=30_000, back_ns=900_000)
+    run_on(crew := crew_of(fleet, clock))
+    starts = [(node.start_ns or 0) - node.offset_ns for node in fleet.each]
+    assert max(starts) - min(starts) < 1_000_000
+    assert min(starts) > NS, "a moment that is to come when it is told"
+    [phase] = msgspec.convert(crew.facts["phases"], list[dict[str, object]])
+    assert msgspec.convert(phase["nodes"], list[dict[str, object]])[1]["clock_offset"] == pytest.approx(-77, abs=1e-3)
+
+
+def test_a_node_that_begins_late_shows_in_the_skew_and_the_overlap() -> None:
+    clock = Clock()
+    fleet = fleet_of(load(), clock)
+    late = fleet.each[2]
+    late.reports = [
+        msgspec.structs.replace(each, begun_ns=40_000_000) if "begun_ns" in each.__struct_fields__ else each
+        for each in late.reports
+    ]
+    crew = crew_of(fleet, clock)
+    run_on(crew)
+    [phase] = msgspec.convert(crew.facts["phases"], list[dict[str, object]])
+    assert phase["start_skew"] == 0.04
+    assert phase["overlap"] == SECONDS - 0.04
+    assert phase["span"] == SECONDS
+
+
+@pytest.mark.parametrize("fate", [{"gone_after": 6}, {"dropped": 5, "a_turn": 6}])
+def test_a_node_that_is_lost_in_the_middle_is_an_error_and_the_others_data_are_whole(fate: dict[str, object]) -> None:
+    operations = load()
+    findings, crew = measured(operations, Clock(), **fate)
+    [loss] = findings.losses
+    assert loss.startswith("node-2 was lost: ")
+    assert "from second 3 on the figures are without it" in loss
+    ended = ended_in_window(operations)
+    assert [each.load.operations for each in findings.nodes] == [
+        sum(each.worker % NODES == 0 for each in ended),
+        sum(each.worker % NODES == 1 and each.end_ns < 3 * NS for each in ended),
+        sum(each.worker % NODES == 2 for each in ended),
+    ]
+    assert findings.whole.operations == sum(each.load.operations for each in findings.nodes)
+    with pytest.raises(MachineError, match="node-2 was lost"):
+        run_on(crew)
+
+
+def test_a_node_that_falls_silent_is_lost_after_a_while_and_nothing_hangs() -> None:
+    clock = Clock()
+    fleet = fleet_of(load(), clock, held=A_NODE)
+    crew = crew_of(fleet, clock)
+    account = None
+    data = DataSet(run="0123456789ab", root="s3bench/0123456789ab/")
+    run = LoadRun(crew, TARGET, Rules(manner=Manner(), data=data), Inventory({fixed(1000): 10}))
+    for account in run.measure(PHASE):  # noqa: B007 (the same one, every second)
+        fleet.each[1].is_silent = True
+    assert account is not None
+    assert "it did not answer for 3 s" in account.losses[0]
+
+
+def test_what_a_node_says_of_its_failure_is_told() -> None:
+    operations = load()
+    clock = Clock()
+    fleet = fleet_of(operations, clock)
+    fleet.each[1].reports = [
+        *fleet.each[1].reports[:4],
+        Failed(what="load worker 0 ended with exit code -9", why="why"),
+    ]
+    findings = run_on(crew_of(fleet, clock)).measure()
+    assert "load worker 0 ended with exit code -9; why" in findings.losses[0]
+
+
+def test_a_node_that_is_gone_before_the_start_ends_the_run() -> None:
+    clock = Clock()
+    fleet = fleet_of(load(), clock)
+    crew = crew_of(fleet, clock)
+    fleet.each[1].is_silent = True
+    with pytest.raises(MachineError, match="node-2 was lost"):
+        run_on(crew)
+
+
+def test_a_stop_reaches_every_node_though_one_is_silent() -> None:
+    clock = Clock()
+    fleet = fleet_of(load(), clock)
+    for node in fleet.each:
+        node.held = A_NODE
+    crew = crew_of(fleet, clock)
+    data = DataSet(run="0123456789ab", root="s3bench/0123456789ab/")
+    over = False
+    rules = Rules(manner=Manner(), data=data, is_over=lambda: over)
+    for _ in LoadRun(crew, TARGET, rules, Inventory({fixed(1000): 10})).measure(PHASE):
+        fleet.each[1].is_silent = over = True
+    assert [node.stopped for node in fleet.each] == [True, False, True]
+
+
+def test_a_node_far_below_the_others_is_told() -> None:
+    findings, _ = measured(load(slow=2), Clock())
+    assert "far below the median of the 3 nodes: node-3" in findings.warnings

@@ -1,0 +1,136 @@
+"""What is said of one metric in two groups."""
+
+import math
+
+import pytest
+
+from s3bench.compare.difference import (
+    Outcome,
+    Row,
+    Subject,
+    hold,
+    judged,
+)
+from s3bench.compare.sample import Figures
+from s3bench.results.metrics import METRICS_BY_NAME
+from tests.compare.documents import BASE, slower
+
+SUBJECT = Subject(benchmark="s3.rm", dimensions=(), baseline_client="a", other_client="b")
+
+
+def figures(*values: float) -> Figures:
+    return Figures(values=values, iterations=tuple(range(len(values))))
+
+
+def held(metric: str, first: tuple[float, ...], second: tuple[float, ...], *, kind: str = "") -> Row:
+    return judged([hold(SUBJECT, METRICS_BY_NAME[metric], figures(*first), figures(*second), kind=kind)])[0]
+
+
+@pytest.mark.parametrize(
+    ("metric", "factor", "outcome", "word"),
+    [
+        ("total_time", 1.5, Outcome.WORSE, "slower"),
+        ("total_time", 0.5, Outcome.BETTER, "faster"),
+        ("milestones.imports_done", 1.5, Outcome.WORSE, "slower"),
+        ("cpu_time", 1.5, Outcome.WORSE, "more CPU time"),
+        ("user_cpu_time", 0.5, Outcome.BETTER, "less CPU time"),
+        ("peak_memory", 1.5, Outcome.WORSE, "more memory"),
+        ("p50_memory", 0.5, Outcome.BETTER, "less memory"),
+        ("throughput", 1.5, Outcome.BETTER, "more throughput"),
+        ("throughput", 0.5, Outcome.WORSE, "less throughput"),
+    ],
+)
+def test_the_word_is_that_of_the_metric_and_its_direction(
+    metric: str, factor: float, outcome: Outcome, word: str
+) -> None:
+    row = held(metric, BASE, slower(BASE, factor))
+    assert (row.outcome, row.word) == (outcome, word)
+    assert row.change == pytest.approx(factor - 1)
+
+
+def test_the_change_is_a_ratio_with_the_exact_interval_and_p() -> None:
+    other = (0.525, 0.535, 0.565, 0.575, 0.585, 0.605)
+    row = held("total_time", BASE, other)
+    ratios = sorted(after / before for before in BASE for after in other)
+    assert row.change == pytest.approx(math.sqrt(ratios[17] * ratios[18]) - 1)
+    # Of the C(12, 6) = 924 orders, 1 + 1 + 2 + 3 + 5 + 7 have 5 or fewer of the 36 ratios below 1, as here; that is
+    # 2.1 % at one end, and with 6 it would be more than 2.5 %: the interval runs from the 6th ratio to the 6th last.
+    assert sum(ratio < 1 for ratio in ratios) == 5
+    assert row.p == pytest.approx(2 * 19 / 924)
+    assert row.low == pytest.approx(ratios[5] - 1)
+    assert row.high == pytest.approx(ratios[-6] - 1)
+
+
+def test_noise_is_never_called_equal() -> None:
+    row = held("total_time", BASE, slower(BASE, 1.001))
+    assert row.outcome is Outcome.NO_DETECTABLE_DIFFERENCE
+    assert row.word == "no detectable difference"
+
+
+def test_equal_figures_are_no_difference_exactly() -> None:
+    row = held("total_time", BASE, BASE)
+    assert (row.outcome, row.change, row.p) == (Outcome.NO_DIFFERENCE, 0.0, None)
+    assert held("peak_memory", (5.0,) * 4, (5.0,) * 9).outcome is Outcome.NO_DIFFERENCE
+    assert held("total_time", BASE, tuple(reversed(BASE))).outcome is Outcome.NO_DETECTABLE_DIFFERENCE
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "detail"),
+    [
+        ((1.0, 1.1), (2.0, 2.1), "n=2; 4 needed on each side for a 95 % interval"),
+        ((1.0, 1.1), (2.0, 2.1, 2.2), "n=2 and 3; 4 needed on each side for a 95 % interval"),
+        ((1.0,), (), "n=1 and 0; nothing to compare with"),
+    ],
+)
+def test_too_few_runs_say_how_many_are_needed(first: tuple[float, ...], second: tuple[float, ...], detail: str) -> None:
+    row = held("total_time", first, second)
+    assert (row.outcome, row.word, row.detail) == (Outcome.TOO_FEW, "too few runs", detail)
+    assert row.low is row.high is row.p is None
+
+
+def test_four_runs_on_each_side_are_enough_for_one_row() -> None:
+    assert held("total_time", BASE[:4], slower(BASE[:4], 1.5)).outcome is Outcome.WORSE
+    assert held("total_time", BASE[:3], slower(BASE[:4], 1.5)).outcome is Outcome.TOO_FEW
+
+
+def test_among_many_rows_four_runs_are_too_few_and_it_says_so() -> None:
+    metric = METRICS_BY_NAME["total_time"]
+    still = [hold(SUBJECT, metric, figures(1.0, 3.0, 2.0, 4.0), figures(1.5, 3.5, 2.5, 0.5))] * 19
+    clear = hold(SUBJECT, metric, figures(*BASE[:4]), figures(*slower(BASE[:4], 1.5)))
+    row = judged([*still, clear])[-1]
+    assert row.outcome is Outcome.TOO_FEW
+    assert row.detail == "n=4; 6 needed on each side to tell among 20 rows"
+    assert row.p_adjusted == pytest.approx(20 * 2 / math.comb(8, 4))
+
+
+def test_a_metric_without_a_better_way_is_shown_and_not_judged() -> None:
+    row = held("max_cpu", BASE, slower(BASE, 2))
+    assert (row.outcome, row.detail) == (Outcome.NOT_JUDGED, "neither more nor less of it is better")
+    assert row.change == pytest.approx(1.0)
+    assert row.low is None
+
+
+def test_figures_of_zero_have_medians_and_no_ratio() -> None:
+    row = held("harness.sampler_cpu_time", (0.0, 0.1, 0.2, 0.3), (0.1, 0.2, 0.3, 0.4))
+    assert (row.outcome, row.detail) == (Outcome.NOT_JUDGED, "figures of 0 have no ratio")
+    assert row.change == pytest.approx(2 / 3)
+    assert held("major_faults", (0.0, 0.0), (1.0, 2.0)).change is None
+
+
+def test_counts_are_compared_exactly() -> None:
+    assert held("wire.requests", (5.0,) * 6, (5.0,) * 6).outcome is Outcome.EQUAL
+    row = held("wire.requests", (5.0,) * 10, (6.0,) * 10)
+    assert (row.outcome, row.word, row.detail, row.p) == (Outcome.DIFFERS, "differs", "", None)
+    assert held("wire.requests", (5.0,) * 3, (6.0,) * 3).detail == "n=3; 10 confirm it"
+
+
+def test_counts_that_vary_over_a_common_range_prove_nothing() -> None:
+    assert held("wire.retries", (0.0, 1.0, 0.0), (0.0, 0.0, 2.0)).outcome is Outcome.VARIES
+    assert held("wire.retries", (0.0, 1.0, 0.0), (2.0, 3.0, 2.0)).outcome is Outcome.DIFFERS
+    assert held("wire.retries", (2.0, 3.0, 2.0), (0.0, 1.0, 0.0)).outcome is Outcome.DIFFERS
+
+
+def test_large_changes_matter_most_and_halving_as_much_as_doubling() -> None:
+    slow, half, double = (held("total_time", BASE, slower(BASE, factor)) for factor in (1.3, 0.5, 2.0))
+    assert sorted((half, slow, double), key=lambda row: row.importance) == [double, slow, half]
+    assert half.importance[1] == pytest.approx(double.importance[1])

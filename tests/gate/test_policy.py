@@ -1,0 +1,76 @@
+"""The rules of a gate, declared before it runs."""
+
+import pytest
+
+from s3bench.errors import BadInput
+from s3bench.gate.indifference_zone import MEMORY_ZONE, TIME_ZONE, Zone
+from s3bench.gate.policy import GATING_METRICS, Policy, check_gating
+from s3bench.results.metrics import METRICS_BY_NAME
+
+
+def test_wall_time_and_peak_memory_decide_by_default() -> None:
+    assert Policy().metrics == GATING_METRICS == ("total_time", "peak_memory")
+
+
+def test_one_false_alarm_in_a_hundred_gates_is_the_default() -> None:
+    assert (Policy().false_alarm, Policy().miss) == (0.01, 0.05)
+
+
+def test_a_declared_zone_goes_before_the_units_own() -> None:
+    mine = Zone(d0=0.1, d1=0.2, floor=0.0)
+    policy = Policy(zones={"total_time": mine})
+    assert policy.zone("total_time") == mine
+    assert policy.zone("cpu_time") == TIME_ZONE
+    assert policy.zone("peak_memory") == MEMORY_ZONE
+    assert policy.zone("wire.requests") is None
+
+
+def test_every_other_metric_of_a_size_informs_but_never_the_harness() -> None:
+    policy = Policy(metrics=("cpu_time",))
+    assert "total_time" in policy.informing
+    assert "throughput" in policy.informing
+    assert "cpu_time" not in policy.informing
+    assert "wire.requests" not in policy.informing
+    assert not any(name.startswith("harness.") for name in policy.informing)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "shows"),
+    [
+        (("peak_memory", "total_time"), True),
+        (("throughput",), True),
+        (("milestones.first_request",), True),
+        (("peak_memory", "cpu_time"), False),
+        ((), False),
+    ],
+)
+def test_a_delay_before_the_program_shows_in_times_from_its_spawn_alone(
+    metrics: tuple[str, ...], *, shows: bool
+) -> None:
+    assert Policy(metrics=metrics).shows_delay is shows
+
+
+def test_gating_metrics_are_kept_in_their_order_and_once_each() -> None:
+    assert check_gating(("throughput", "total_time", "throughput")) == ("throughput", "total_time")
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        ("total_tme", "did you mean total_time?"),
+        ("wire.requests", "use one of"),
+        ("harness.turnaround_time", "use one of"),
+        ("zzz", "use one of"),
+    ],
+)
+def test_a_metric_that_cannot_gate_is_told_with_the_nearest_that_can(name: str, fix: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        check_gating(("total_time", name))
+    assert repr(name) in caught.value.what
+    assert fix in caught.value.fix or "did you mean" in caught.value.fix
+
+
+def test_every_metric_that_informs_may_gate() -> None:
+    informing = Policy(metrics=()).informing
+    assert check_gating(informing) == informing
+    assert set(informing) < set(METRICS_BY_NAME)

@@ -1,0 +1,362 @@
+"""Exchanges with servers that behave well, badly and not at all: what each is counted as."""
+
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from s3bench.load.operation import Fault, Kind
+from s3bench.load.profile.profile import Arrivals, Manner, Rate
+from s3bench.load.profile.sizes import fixed
+from tests.load.phases import LIMIT_S, Script, Scripted, answers, request_on, response
+
+
+def reset(sock: socket.socket) -> None:
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def chunked(body: bytes) -> bytes:
+    return b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+
+
+@pytest.mark.parametrize("size_bytes", [0, 1, 1000, 70_000, 3_000_000])
+def test_bodies_of_any_framing_are_read_whole(size_bytes: int) -> None:
+    body = bytes(size_bytes)
+    with Scripted(answers(response(body), chunked(body or b"1"), response(body))) as server:
+        outcome = server.runner.run(server.runner.job(Kind.GET, operations=3))
+        assert (outcome.operations(), server.accepted) == (3, 1)
+        assert outcome.bytes_down() == 2 * size_bytes + (size_bytes or 1)
+
+
+def test_a_body_until_the_end_of_the_connection_is_whole() -> None:
+    def script(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        sock.sendall(b"HTTP/1.1 200 OK\r\n\r\nabc")
+        sock.sendall(b"def")
+
+    with Scripted(script) as server:
+        outcome = server.runner.run(server.runner.job(Kind.GET, operations=2))
+        assert (outcome.operations(), outcome.bytes_down(), outcome.losses) == (2, 12, {})
+
+
+def test_an_answer_in_single_bytes_is_read_like_any_other() -> None:
+    def script(sock: socket.socket, number: int) -> None:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while True:
+            request_on(sock)
+            for byte in b"HTTP/1.1 100 Continue\r\n\r\n" + response(b"abc"):
+                sock.sendall(bytes((byte,)))
+
+    with Scripted(script) as server:
+        outcome = server.runner.run(server.runner.job(Kind.GET, operations=3))
+        assert (outcome.operations(), outcome.bytes_down()) == (3, 9)
+
+
+def test_large_bodies_are_sent_whole() -> None:
+    seen = []
+
+    def script(sock: socket.socket, number: int) -> None:
+        while True:
+            seen.append(request_on(sock).partition(b"\r\n\r\n")[2])
+            sock.sendall(response())
+
+    with Scripted(script) as server:
+        runner = server.runner
+        sizes = fixed(3_000_001)
+        outcome = runner.run(runner.job(Kind.PUT, sizes=sizes, operations=2), first_number=0)
+        assert outcome.operations() == 2
+        contents = next(iter(runner._contents.values())).of(runner.job(Kind.PUT, sizes=sizes))[0]
+        assert seen == [b"".join(contents.body(number).pieces) for number in range(2)]
+
+
+def swallow(sock: socket.socket, number: int) -> None:
+    request_on(sock)
+
+
+def fault_of(script: Script, *, kind: Kind = Kind.GET, manner: Manner | None = None) -> tuple[str, int]:
+    with Scripted(script) as server:
+        runner = server.runner
+        outcome = runner.run(
+            runner.job(kind, sizes=fixed(4_000_000 if kind is Kind.PUT else 1000), operations=1), manner=manner
+        )
+        assert outcome.operations() == 0
+        ((label, loss),) = outcome.losses.items()
+        assert (loss.count, loss.retried) == (1, 0)
+        return label, loss.body_bytes
+
+
+def test_a_body_cut_short_is_truncated() -> None:
+    def script(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        sock.sendall(response(b"x" * 1000)[:-1])
+
+    assert fault_of(script) == (Fault.TRUNCATED, 999)
+
+
+def test_a_close_instead_of_an_answer_is_closed() -> None:
+    assert fault_of(swallow) == (Fault.CLOSED, 0)
+
+
+def test_a_reset_is_a_reset() -> None:
+    def script(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        reset(sock)
+
+    assert fault_of(script) == (Fault.RESET, 0)
+
+
+def test_what_is_no_http_is_no_answer() -> None:
+    def script(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        sock.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+        request_on(sock)
+
+    assert fault_of(script) == (Fault.PROTOCOL, 0)
+
+
+def test_silence_is_a_timeout() -> None:
+    silent = threading.Event()
+
+    def script(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        silent.wait(1)
+
+    label, _ = fault_of(script, manner=Manner(verify=False, timeout_s=0.1))
+    silent.set()
+    assert label == Fault.TIMEOUT
+
+
+def test_an_error_has_its_status_and_code() -> None:
+    body = b"<Error><Code>SlowDown</Code></Error>"
+    with Scripted(answers(response(body, "503 Slow Down"), response(b"ok"))) as server:
+        outcome = server.runner.run(server.runner.job(Kind.GET, operations=3))
+        assert outcome.operations() == 2
+        assert [(loss.label, loss.count, loss.body_bytes) for loss in outcome.losses.values()] == [
+            ("503 SlowDown", 1, len(body))
+        ]
+        assert outcome.bytes_down() == 4, "bytes of errors do not count"
+
+
+def test_an_answer_before_the_whole_body_was_sent_is_heard() -> None:
+    def script(sock: socket.socket, number: int) -> None:
+        sock.recv(1000)
+        sock.sendall(response(b"<Error><Code>EntityTooLarge</Code></Error>", "400 Bad Request", "Connection: close"))
+        sock.shutdown(socket.SHUT_WR)
+        while sock.recv(65536):
+            pass
+
+    label, _ = fault_of(script, kind=Kind.PUT)
+    assert label == "400 EntityTooLarge"
+
+
+@pytest.mark.parametrize("end", [lambda _: None, reset])
+def test_a_connection_that_ends_just_as_it_is_used_again_costs_nothing_but_is_counted(
+    end: Callable[[socket.socket], None],
+) -> None:
+    """The server closes after each answer without a word, so that the next request meets the end."""
+    turn = threading.Semaphore(0)
+
+    def script(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        sock.sendall(response(b"abc"))
+        request_on(sock)  # is never answered
+        end(sock)
+        turn.release()
+
+    with Scripted(script) as server:
+        outcome = server.runner.run(server.runner.job(Kind.GET, operations=3))
+        assert outcome.operations() == 3
+        assert outcome.failed == 0
+        ((label, loss),) = outcome.losses.items()
+        assert label in {Fault.CLOSED, Fault.RESET}
+        assert (loss.count, loss.retried) == (2, 2)
+        assert turn.acquire(timeout=LIMIT_S)
+
+
+def test_a_first_request_that_meets_the_end_is_not_repeated() -> None:
+    label, _ = fault_of(lambda *_: None)
+    assert label in {Fault.CLOSED, Fault.RESET}
+    with Scripted(lambda *_: None) as server:
+        server.runner.run(server.runner.job(Kind.GET, operations=1))
+        assert server.accepted == 1
+
+
+def test_bodies_need_not_be_read() -> None:
+    with Scripted(answers(response(bytes(3_000_000)))) as server:
+        runner = server.runner
+        outcome = runner.run(runner.job(Kind.GET, operations=2, reads_bodies=False))
+        assert outcome.operations() == 2
+        assert server.accepted == 2
+        assert outcome.bytes_down() < 3_000_000
+
+
+STRAY = b"bytes that belong to no answer"
+HEAD_OF_1000 = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
+
+SURPLUS_CASES = pytest.mark.parametrize(
+    ("kind", "answer"),
+    [
+        (Kind.GET, response(b"x" * 1000)),
+        (Kind.GET, response(b"x" * 3_000_000)),
+        (Kind.GET, chunked(b"x" * 1000)),
+        (Kind.HEAD, HEAD_OF_1000),
+        (Kind.PUT, response()),
+        (Kind.DELETE, b"HTTP/1.1 204 No Content\r\n\r\n"),
+    ],
+    ids=["get", "large", "chunked", "head", "put", "delete"],
+)
+
+
+def misbehaving_once(first: Script, answer: bytes) -> Script:
+    """Runs `first` on the first connection, and answers well on all others."""
+    return lambda sock, number: (first if number == 0 else answers(answer))(sock, number)
+
+
+@SURPLUS_CASES
+def test_bytes_behind_an_answer_are_the_fault_of_its_request_alone(kind: Kind, answer: bytes) -> None:
+    with Scripted(misbehaving_once(answers(answer + STRAY), answer)) as server:
+        outcome = server.runner.run(server.runner.job(kind, operations=5, objects=5))
+        assert server.accepted == 2
+    assert (outcome.operations(), outcome.failed) == (4, 1)
+    assert {label: (loss.count, loss.retried) for label, loss in outcome.losses.items()} == {Fault.SURPLUS: (1, 0)}
+
+
+@SURPLUS_CASES
+def test_an_answer_that_comes_twice_is_not_taken_for_the_next_one(kind: Kind, answer: bytes) -> None:
+    def first(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        sock.sendall(answer[:-10])
+        sock.sendall(answer[-10:] + response(b"x"))  # small enough for one segment
+        request_on(sock)
+
+    with Scripted(misbehaving_once(first, answer)) as server:
+        outcome = server.runner.run(server.runner.job(kind, operations=3, objects=3))
+        assert server.accepted == 2
+    assert {label: loss.count for label, loss in outcome.losses.items()} == {Fault.SURPLUS: 1}
+
+
+@SURPLUS_CASES
+def test_bytes_that_come_later_on_an_idle_connection_are_the_fault_of_the_request_before(
+    kind: Kind, answer: bytes
+) -> None:
+    def first(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        sock.sendall(answer)
+        threading.Event().wait(0.02)  # the answer has been read by then
+        sock.sendall(STRAY)
+        request_on(sock)
+
+    with Scripted(misbehaving_once(first, answer)) as server:
+        rate = Rate(per_s=5, arrivals=Arrivals.CONSTANT)
+        outcome = server.runner.run(server.runner.job(kind, operations=4, objects=4, rate=rate), duration_s=3)
+        assert server.accepted == 2
+    assert (outcome.operations(), outcome.failed) == (3, 1)
+    assert {label: (loss.count, loss.retried) for label, loss in outcome.losses.items()} == {Fault.SURPLUS: (1, 0)}
+    assert outcome.bytes_down() % 3 == 0, "the bytes of the failed operation do not count"
+    assert outcome.law == pytest.approx(1, abs=0.05)
+
+
+@SURPLUS_CASES
+@pytest.mark.parametrize("wait_s", [0.0, 0.02])
+def test_bytes_that_meet_the_next_request_do_not_fail_it(kind: Kind, answer: bytes, wait_s: float) -> None:
+    """Its own answer follows them: so they belonged to the one before."""
+
+    def first(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        sock.sendall(answer)
+        request_on(sock)
+        sock.sendall(STRAY[: len(STRAY) if wait_s else 9])
+        threading.Event().wait(wait_s)
+        sock.sendall(STRAY + answer)
+        request_on(sock)
+
+    with Scripted(misbehaving_once(first, answer)) as server:
+        outcome = server.runner.run(server.runner.job(kind, operations=5, objects=5))
+        assert server.accepted == 2
+    assert (outcome.operations(), outcome.failed) == (4, 1)
+    assert {label: (loss.count, loss.retried) for label, loss in outcome.losses.items()} == {Fault.SURPLUS: (1, 0)}
+    assert outcome.law == pytest.approx(1, abs=0.05)
+
+
+def test_bytes_that_no_answer_follows_are_the_answer() -> None:
+    """Nothing tells them from a wrong answer to the request that was on."""
+
+    def first(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        sock.sendall(response(b"yes"))
+        request_on(sock)
+        sock.sendall(STRAY)
+
+    with Scripted(misbehaving_once(first, response(b"yes"))) as server:
+        outcome = server.runner.run(server.runner.job(Kind.GET, operations=3))
+    assert (outcome.operations(), {label: loss.count for label, loss in outcome.losses.items()}) == (
+        2,
+        {Fault.PROTOCOL: 1},
+    )
+
+
+def test_bytes_behind_an_error_are_no_second_failure() -> None:
+    def first(sock: socket.socket, number: int) -> None:
+        request_on(sock)
+        sock.sendall(response(b"yes"))
+        request_on(sock)
+        sock.sendall(response(b"no", "503 Slow Down"))
+        request_on(sock)
+        sock.sendall(STRAY + response(b"yes"))
+        request_on(sock)
+
+    with Scripted(misbehaving_once(first, response(b"yes"))) as server:
+        outcome = server.runner.run(server.runner.job(Kind.GET, operations=4))
+        assert server.accepted == 2
+    assert (outcome.operations(), outcome.failed, outcome.losses["503"].count) == (3, 1, 1)
+
+
+def test_a_wrong_body_ends_its_connection() -> None:
+    """What follows on it may be the rest of that answer, or the answer to another request."""
+    with Scripted(answers(response(b"wrong"))) as server:
+        outcome = server.runner.run(server.runner.job(Kind.GET, operations=3), manner=Manner(timeout_s=LIMIT_S))
+        assert server.accepted == 3
+    assert outcome.losses[Fault.CORRUPT].count == 3
+
+
+def dripping(sock: socket.socket, number: int) -> None:
+    request_on(sock)
+    for byte in response(b"x" * 1000):
+        sock.sendall(bytes((byte,)))
+        threading.Event().wait(0.02)
+
+
+def test_an_answer_that_drips_takes_too_long_as_a_whole() -> None:
+    label, _ = fault_of(dripping, manner=Manner(verify=False, timeout_s=0.3))
+    assert label == Fault.TIMEOUT
+
+
+def test_what_still_drips_at_the_end_tells_its_age() -> None:
+    with Scripted(dripping) as server:
+        outcome = server.runner.run(
+            server.runner.job(Kind.GET), duration_s=0.5, manner=Manner(verify=False, idle_timeout_s=0.3)
+        )
+    assert (outcome.operations(), outcome.losses, outcome.ended.unfinished) == (0, {}, 1)
+    assert outcome.ended.oldest_attempt_ns == outcome.ended.oldest_ns == pytest.approx(500_000_000, rel=0.1)
+
+
+def test_a_large_body_that_comes_slowly_after_a_fast_beginning_comes_whole() -> None:
+    """The kernel is asked to wake us for half a megabyte, which must not keep the last bytes from us."""
+    body = bytes(1_000_000)
+
+    def script(sock: socket.socket, number: int) -> None:
+        while True:
+            request_on(sock)
+            whole = response(body)
+            sock.sendall(whole[:-70_000])
+            for at in range(len(whole) - 70_000, len(whole), 35_000):
+                time.sleep(0.3)
+                sock.sendall(whole[at : at + 35_000])
+
+    with Scripted(script) as server:
+        runner = server.runner
+        outcome = runner.run(runner.job(Kind.GET, operations=2), manner=Manner(verify=False, timeout_s=3))
+        assert (outcome.operations(), outcome.losses, outcome.bytes_down()) == (2, {}, 2 * len(body))

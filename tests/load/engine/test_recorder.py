@@ -1,0 +1,151 @@
+"""Counting: what is appended is what is told, second by second, and nothing twice."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from s3bench.load.engine.interval_record import Loss
+from s3bench.load.engine.loop import Loop
+from s3bench.load.engine.message import Target
+from s3bench.load.engine.recorder import (
+    SECOND_NS,
+    SLOT_NS,
+    Lane,
+    Recorder,
+)
+from s3bench.load.operation import Kind
+from s3bench.load.profile.profile import Manner
+from s3bench.results.histogram import Histogram
+
+TARGET = Target(addresses=(("127.0.0.1", 1),), hosts=("127.0.0.1:1",), bucket="bucket")
+LATENCIES = st.lists(st.integers(1, 10**11), max_size=50)
+
+
+@given(LATENCIES, LATENCIES)
+def test_what_is_appended_is_what_is_told(quick: list[int], slow: list[int]) -> None:
+    lane = Lane(0, Kind.GET)
+    lane.quick.extend(quick)
+    lane.service.extend(slow)
+    lane.first_byte.extend([1] * len(slow))
+    lane.response.extend([2 * latency for latency in slow])
+    stream = lane.take()
+    if stream is None:
+        assert not quick + slow
+        return
+    expected = Histogram()
+    expected.add(quick + slow)
+    assert stream.operations == len(quick + slow)
+    assert stream.service == expected.bins()
+    assert stream.response.sum_ns == sum(quick) + 2 * sum(slow)
+    assert stream.first_byte.sum_ns == sum(quick) + len(slow)
+
+
+def test_what_was_told_is_forgotten() -> None:
+    lane = Lane(2, Kind.PUT)
+    append = lane.quick.append
+    append(5)
+    lane.bytes_up += 7
+    lane.lose("503", retried=True, lost_ns=3, body_bytes=4)
+    first = lane.take()
+    assert first is not None
+    assert (first.job, first.kind, first.bytes_up, first.losses) == (2, Kind.PUT, 7, (Loss("503", 1, 1, 3, 4),))
+    assert lane.take() is None
+    append(6)
+    second = lane.take()
+    assert second is not None
+    assert (second.operations, second.service.sum_ns, second.bytes_up, second.losses) == (1, 6, 0, ())
+
+
+def test_time_lost_later_is_added_without_another_attempt() -> None:
+    lane = Lane(0, Kind.GET)
+    lane.lose("503", retried=True, lost_ns=3, body_bytes=0)
+    lane.lose_time("503", 10)
+    lane.lose("timeout", retried=False, lost_ns=1, body_bytes=0)
+    stream = lane.take()
+    assert stream is not None
+    assert stream.losses == (Loss("503", 1, 1, 13, 0), Loss("timeout", 1, 0, 1, 0))
+
+
+def test_a_success_that_turns_out_to_have_failed_is_taken_back_though_it_was_told() -> None:
+    lane = Lane(0, Kind.GET)
+    lane.quick.append(5)
+    lane.bytes_down += 7
+    told = lane.take()
+    lane.withdraw("surplus bytes", 7)
+    later = lane.take()
+    assert told is not None
+    assert later is not None
+    assert (told.operations + later.operations, told.bytes_down + later.bytes_down) == (0, 0)
+    assert later.losses == (Loss("surplus bytes", 1, 0, 0, 7),)
+    assert later.service.counts == (), "its latency was told"
+
+
+def test_a_second_has_what_its_tenths_showed_as_far_as_they_were_looked_at_in_time() -> None:
+    with Loop(TARGET, Manner(), None) as loop:
+        recorder = Recorder(loop, worker=0, start_ns=0)
+        lane = recorder.lane(0, Kind.GET)
+        lane.quick.append(5)
+        recorder.mark(SLOT_NS, is_wanted=True)
+        lane.lose("503", retried=False, lost_ns=0, body_bytes=0)
+        recorder.mark(2 * SLOT_NS, is_wanted=False)
+        recorder.mark(6 * SLOT_NS, is_wanted=True)  # the worker did not run for four tenths
+        recorder.mark(7 * SLOT_NS, is_wanted=True)
+        recorder.mark(12 * SLOT_NS, is_wanted=True)
+        loop.now_ns = 12 * SLOT_NS
+        first = recorder.flush()
+        lane.quick.append(5)
+        rest = recorder.end(12 * SLOT_NS + 1, is_wanted=True)
+    assert rest is not None
+    assert (first.served, first.failed, first.wanted) == (0b1, 0b10, 0b1000001)
+    assert (rest.served, rest.failed, rest.wanted) == (0b100, 0, 0b100)
+
+
+def test_seconds_begin_at_the_start_of_the_phase() -> None:
+    with Loop(TARGET, Manner(), None) as loop:
+        start_ns = loop.now_ns
+        cpu = iter(range(0, 10_000, 100))
+        recorder = Recorder(loop, worker=3, start_ns=start_ns, cpu_ns=lambda: next(cpu))
+        recorder.lane(0, Kind.GET).quick.append(5)
+        loop.in_flight = 2
+        loop.flight_ns += 2 * SECOND_NS  # as a wait of 2.5 s from the start does, up to half of the third second
+        loop.flight_ns += 2 * SECOND_NS + SECOND_NS
+        loop.now_ns = start_ns + 2 * SECOND_NS + SECOND_NS // 2
+        first, second = recorder.flush(), recorder.flush()
+        rest = recorder.end(start_ns + 2 * SECOND_NS + SECOND_NS // 2)
+    assert rest is not None
+    assert [tally.second for tally in (first, second, rest)] == [0, 1, 2]
+    assert [tally.length_ns for tally in (first, second, rest)] == [SECOND_NS, SECOND_NS, SECOND_NS // 2]
+    assert [tally.in_flight_ns for tally in (first, second, rest)] == [2 * SECOND_NS, 2 * SECOND_NS, SECOND_NS]
+    assert [tally.cpu_ns for tally in (first, second, rest)] == [100, 100, 100]
+    assert [len(tally.streams) for tally in (first, second, rest)] == [1, 0, 0]
+    assert first.worker == 3
+
+
+def test_a_phase_that_ends_with_a_second_has_no_rest() -> None:
+    with Loop(TARGET, Manner(), None) as loop:
+        recorder = Recorder(loop, worker=0, start_ns=loop.now_ns)
+        loop.now_ns += SECOND_NS
+        end_ns = recorder.due_ns
+        recorder.flush()
+        assert recorder.end(end_ns) is None
+
+
+def test_operations_that_begin_within_a_batch_are_in_flight_from_their_own_start() -> None:
+    with Loop(TARGET, Manner(), None) as loop:
+        before_ns = loop.integral_ns(loop.now_ns)
+        loop.enter()
+        loop.gap_ns += 400  # it started so much later than the batch was known
+        loop.flight_ns += 1000
+        loop.now_ns += 1000
+        loop.leave(loop.now_ns + 300)  # and its end was known so much later than the next batch
+        assert loop.integral_ns(loop.now_ns) - before_ns == 1000 - 400 + 300
+        assert loop.in_flight == 0
+
+
+@pytest.mark.parametrize("kind", [Kind.GET, Kind.PUT])
+def test_lanes_are_kept_apart_by_job_and_kind(kind: Kind) -> None:
+    with Loop(TARGET, Manner(), None) as loop:
+        recorder = Recorder(loop, worker=0, start_ns=loop.now_ns)
+        assert recorder.lane(0, kind) is recorder.lane(0, kind)
+        assert recorder.lane(0, kind) is not recorder.lane(1, kind)
+        assert recorder.lane(0, kind) is not recorder.lane(0, Kind.HEAD)

@@ -1,0 +1,116 @@
+from itertools import chain, islice, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats  # type: ignore[import-untyped]
+
+from s3bench.load.engine.schedule import planned_batches, share_of
+from s3bench.load.profile.profile import Arrivals
+
+S = 1_000_000_000
+
+
+def starts(
+    count: int,
+    rate_per_s: float,
+    arrivals: Arrivals,
+    *,
+    seed: int,
+    worker: int = 0,
+    workers: int = 1,
+    ramp_s: float = 0.0,
+) -> list[int]:
+    batches = planned_batches(rate_per_s, arrivals, seed=seed, worker=worker, workers=workers, ramp_s=ramp_s)
+    return list(islice(chain.from_iterable(batches), count))
+
+
+def test_a_constant_rate_has_equal_gaps_from_the_start_on() -> None:
+    assert starts(5, 4.0, Arrivals.CONSTANT, seed=1) == [0, S // 4, S // 2, 3 * S // 4, S]
+
+
+@settings(deadline=None)
+@given(st.integers(1, 7), st.sampled_from([0.0, 2.5]))
+def test_workers_of_a_constant_rate_interleave_to_the_whole_rate(workers: int, ramp_s: float) -> None:
+    together = sorted(
+        start
+        for worker in range(workers)
+        for start in starts(300, 1000.0, Arrivals.CONSTANT, seed=1, worker=worker, workers=workers, ramp_s=ramp_s)
+    )
+    assert together == starts(300 * workers, 1000.0, Arrivals.CONSTANT, seed=9, ramp_s=ramp_s)
+
+
+def test_a_constant_rate_does_not_drift_in_a_day() -> None:
+    rate_per_s = 700.0
+    last = next(islice(chain.from_iterable(planned_batches(rate_per_s, Arrivals.CONSTANT, seed=1)), 3_000_000, None))
+    assert last == int(3_000_000 / rate_per_s * S)
+
+
+def test_poisson_arrivals_have_exponential_gaps_of_the_workers_share() -> None:
+    found = starts(20_000, 900.0, Arrivals.POISSON, seed=5, worker=1, workers=3)
+    gaps_s = np.diff([0, *found]) / S
+    assert stats.kstest(gaps_s, stats.expon(scale=1 / 300).cdf).pvalue > 0.001
+    assert abs(stats.pearsonr(gaps_s[1:], gaps_s[:-1])[0]) < 0.03
+
+
+def test_poisson_workers_together_are_poisson_arrivals_of_the_whole_rate() -> None:
+    seconds = 40
+    together = [
+        start
+        for worker in range(4)
+        for start in starts(12_000, 1000.0, Arrivals.POISSON, seed=11, worker=worker, workers=4)
+        if start < seconds * S
+    ]
+    counts = np.bincount(np.array(together) * 10 // S, minlength=seconds * 10)  # in tenths of a second: mean 100
+    dispersion = ((counts - 100) ** 2 / 100).sum()
+    assert 0.0005 < stats.chi2(len(counts)).cdf(dispersion) < 0.9995
+
+
+@settings(deadline=None)
+@given(st.sampled_from(Arrivals), st.floats(0.1, 1e6), st.floats(0, 100), st.integers(0, 2**64 - 1))
+def test_starts_ascend(arrivals: Arrivals, rate_per_s: float, ramp_s: float, seed: int) -> None:
+    found = starts(1500, rate_per_s, arrivals, seed=seed, worker=1, workers=2, ramp_s=ramp_s)
+    assert found[0] >= 0
+    assert all(earlier <= later for earlier, later in pairwise(found))
+
+
+def test_the_same_seed_gives_the_same_starts_and_another_worker_or_seed_others() -> None:
+    def poisson(seed: int, worker: int) -> tuple[int, ...]:
+        return tuple(starts(2000, 50.0, Arrivals.POISSON, seed=seed, worker=worker, workers=2))
+
+    assert poisson(1, 0) == poisson(1, 0)
+    assert len({poisson(1, 0), poisson(1, 1), poisson(2, 0)}) == 3
+
+
+def test_during_a_ramp_the_rate_rises_linearly_and_half_is_missing_afterwards() -> None:
+    found = np.array(starts(4000, 100.0, Arrivals.CONSTANT, seed=1, ramp_s=10.0))
+    for second in range(1, 11):  # the integral of 10 t is 5 t**2
+        assert np.count_nonzero(found < second * S) == pytest.approx(5 * second**2, abs=1)
+    assert np.count_nonzero(found < 20 * S) == pytest.approx(500 + 1000, abs=1)
+    assert np.diff(found[600:]).tolist() == pytest.approx([S / 100] * 3399, abs=1)
+
+
+def test_a_poisson_ramp_has_uniform_squares_of_its_times() -> None:
+    found = np.array(starts(50_000, 2000.0, Arrivals.POISSON, seed=3, ramp_s=20.0)) / S
+    within = found[found < 20]
+    assert len(within) == pytest.approx(20_000, rel=0.03)
+    assert stats.kstest((within / 20) ** 2, stats.uniform.cdf).pvalue > 0.001
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**12), st.integers(1, 100))
+def test_shares_are_even_and_add_up(total: int, count: int) -> None:
+    shares = [share_of(total, index, count) for index in range(count)]
+    assert sum(shares) == total
+    assert max(shares) - min(shares) <= 1
+
+
+@pytest.mark.parametrize("rate_per_s", [1e-12, 1e-300, 5e-324])
+@pytest.mark.parametrize("ramp_s", [0.0, 10.0])
+def test_starts_that_no_clock_reaches_lie_far_in_the_future(rate_per_s: float, ramp_s: float) -> None:
+    for arrivals in Arrivals:
+        planned = starts(5000, rate_per_s, arrivals, seed=1, ramp_s=ramp_s)
+        assert planned == sorted(planned)
+        assert planned[0] >= 0
+        assert planned[1] > 10**17

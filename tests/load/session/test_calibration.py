@@ -1,0 +1,116 @@
+"""The ceiling of this machine: which phase is run against the null server, and what that answers."""
+
+import http.client
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from s3bench.load.aggregation.phase_result import Findings
+from s3bench.load.engine.message import Target
+from s3bench.load.operation import MIXABLE, Kind
+from s3bench.load.profile.profile import (
+    DataSet,
+    Job,
+    Manner,
+    Phase,
+    Rate,
+    Share,
+)
+from s3bench.load.profile.sizes import fixed, parse_sizes
+from s3bench.load.session.calibration import (
+    CALIBRATION_S,
+    WARMUP_S,
+    calibrate,
+    calibrated,
+    lone,
+    null_server,
+)
+from s3bench.load.session.running import Rules
+
+RUN = "0123456789ab"
+
+
+def job(*kinds: Kind, **more: object) -> Job:
+    mix = tuple(Share(kind=kind) for kind in kinds)
+    return msgspec.structs.replace(Job(mix=mix, sizes=fixed(1000), threads=4), **more)
+
+
+def test_a_phase_is_calibrated_in_a_short_closed_loop() -> None:
+    phase = Phase(
+        jobs=(job(Kind.GET, rate=Rate(per_s=5.0), operations=3), job(Kind.PUT, threads=40)),
+        duration_s=600.0,
+        ramp_s=60.0,
+        stable=True,
+    )
+    short = calibrated(phase)
+    assert short is not None
+    assert [(each.rate, each.operations, each.threads) for each in short.jobs] == [(None, None, 16), (None, None, 40)]
+    assert (short.duration_s, short.warmup_s) == (CALIBRATION_S + WARMUP_S, WARMUP_S)
+    assert (short.ramp_s, short.stable) == (0.0, False)
+    one = lone(short)
+    assert [(each.kinds, each.threads) for each in one.jobs] == [((Kind.GET,), 1)]
+
+
+def test_deleting_alone_says_nothing_against_a_server_without_objects() -> None:
+    assert calibrated(Phase(jobs=(job(Kind.DELETE),))) is None
+    assert calibrated(Phase(jobs=(job(Kind.GET), job(Kind.DELETE)))) is None
+    assert calibrated(Phase(jobs=(job(Kind.PUT, Kind.DELETE),))) is not None
+
+
+@pytest.fixture(scope="module")
+def null(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    phase = Phase(jobs=(job(Kind.GET, sizes=fixed(1000)), job(Kind.GET, sizes=parse_sizes("1000:1,5000:1"))))
+    with null_server(phase, tmp_path_factory.mktemp("null"), tls=False) as target:
+        yield target
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "length"),
+    [
+        ("GET", "/key", 200, 2000),
+        ("HEAD", "/key", 200, 0),
+        ("PUT", "/a/b/key", 200, None),
+        ("DELETE", "/key", 204, 0),
+        ("GET", "?list-type=2&prefix=a", 200, None),
+        ("POST", "/key?uploads", 200, None),
+        ("PUT", "/key?partNumber=1&uploadId=null", 200, None),
+        ("POST", "/key?uploadId=null", 200, None),
+    ],
+)
+def test_the_null_server_answers_every_request_alike(
+    null: Target, method: str, path: str, status: int, length: int | None
+) -> None:
+    (address,) = null.addresses
+    connection = http.client.HTTPConnection(*address, timeout=10)
+    try:
+        for _ in range(3):
+            connection.request(method, f"/{null.bucket}{path}")
+            response = connection.getresponse()
+            body = response.read()
+            assert response.status == status
+            assert len(body) == length if length is not None else len(body) > 0
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_every_kind_of_operation_reaches_a_ceiling_without_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, tls: bool
+) -> None:
+    monkeypatch.setattr("s3bench.load.session.calibration.CALIBRATION_S", 1.0)
+    monkeypatch.setattr("s3bench.load.session.calibration.WARMUP_S", 0.0)
+    mixed = calibrated(Phase(jobs=(job(*MIXABLE, range_bytes=100, objects=10, name="all"),)))
+    assert mixed is not None
+    rules = Rules(manner=Manner(), data=DataSet(run=RUN, root=f"s3bench/{RUN}/"))
+    calibration = calibrate(mixed, rules, tls=tls, workers=1, directory=tmp_path)
+    findings: Findings | None = None
+    while findings is None:
+        try:
+            next(calibration)
+        except StopIteration as end:
+            findings = end.value.measure()
+    assert findings.whole.failures == ()
+    assert findings.whole.operations_rate > 50
+    assert {each.kind for each in findings.parts} >= set(map(str, MIXABLE))

@@ -1,0 +1,158 @@
+"""A run on its workers: what is written before a phase, what a phase leaves, and how it is stopped."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import cast
+
+import msgspec
+import pytest
+
+from s3bench.errors import S3BenchError
+from s3bench.load.engine.message import Begin, Target
+from s3bench.load.operation import Kind
+from s3bench.load.profile.profile import (
+    DataSet,
+    Job,
+    Manner,
+    Phase,
+    Share,
+)
+from s3bench.load.profile.sizes import fixed
+from s3bench.load.session.inventory import FAR, Inventory
+from s3bench.load.session.running import LoadRun, Rules
+from s3bench.load.session.worker_pool import Crew
+from tests.load.fakecrew import FakeCrew, Told, doing
+
+RUN = "0123456789ab"
+TARGET = Target(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
+SIZES, LARGE, HUGE = fixed(1000), fixed(2000), fixed(2 * 1024**3)
+
+
+def job(kind: Kind, **more: object) -> Job:
+    return msgspec.structs.replace(Job(mix=(Share(kind=kind),), sizes=SIZES, operations=10), **more)
+
+
+def run_on(
+    crew: FakeCrew,
+    *,
+    inventory: Inventory | None = None,
+    trace: Path | None = None,
+    is_over: Callable[[], bool] = lambda: False,
+) -> LoadRun:
+    rules = Rules(manner=Manner(), data=DataSet(run=RUN, root=f"s3bench/{RUN}/"), trace=trace, is_over=is_over)
+    return LoadRun(cast("Crew", crew), TARGET, rules, inventory or Inventory())
+
+
+def answering(crew: FakeCrew, answer: Callable[[Begin], Iterable[Told]]) -> FakeCrew:
+    crew.answer = answer
+    return crew
+
+
+def test_every_worker_is_told_who_it_is_and_has_a_trace_of_its_own() -> None:
+    crew = FakeCrew(3)
+    run_on(crew, trace=Path("trace.csv"))
+    assert [(each.worker, each.workers, each.trace) for each in crew.prepared] == [
+        (0, 3, "trace.csv.0"),
+        (1, 3, "trace.csv.1"),
+        (2, 3, "trace.csv.2"),
+    ]
+    run_on(crew)
+    assert [each.trace for each in crew.prepared] == [None] * 3
+
+
+def test_what_is_missing_is_the_largest_data_set_of_each_choice_of_sizes() -> None:
+    run = run_on(FakeCrew(), inventory=Inventory({LARGE: 50}))
+    phase = Phase(
+        jobs=(
+            job(Kind.GET, objects=20),
+            job(Kind.HEAD, objects=70),
+            job(Kind.GET, sizes=LARGE, objects=50),
+            job(Kind.PUT),
+        )
+    )
+    assert run.missing(phase) == ((SIZES, 70),)
+
+
+def test_only_what_is_missing_of_a_data_set_is_written() -> None:
+    crew, inventory = FakeCrew(), Inventory({SIZES: 30})
+    accounts = list(run_on(crew, inventory=inventory).write_data_set(SIZES, 40))
+    assert accounts != []
+    [order] = crew.begun
+    [written] = order.phase.jobs
+    assert (written.kinds, written.operations, order.first_numbers) == ((Kind.PUT,), 10, (30,))
+    assert order.retries_min > 0, "what is not measured need not succeed at once"
+    assert inventory.available(SIZES) == 40
+
+
+def test_objects_too_large_for_one_put_are_uploaded_in_parts() -> None:
+    crew = FakeCrew()
+    list(run_on(crew).write_data_set(HUGE, 2))
+    assert crew.begun[0].phase.jobs[0].kinds == (Kind.MULTIPART,)
+
+
+def test_a_data_set_of_which_some_failed_is_written_again_and_given_up_after_three_times() -> None:
+    tries: list[Begin] = []
+
+    def failing_once(order: Begin) -> Iterable[Told]:
+        tries.append(order)
+        return doing(order, failing=1 if len(tries) == 1 else 0)
+
+    inventory = Inventory()
+    list(run_on(answering(FakeCrew(), failing_once), inventory=inventory).write_data_set(SIZES, 10))
+    assert len(tries) == 2
+    assert inventory.available(SIZES) == 10
+
+    never = answering(FakeCrew(), lambda order: doing(order, failing=4))
+    with pytest.raises(S3BenchError, match="could not be written") as raised:
+        list(run_on(never, inventory=(left := Inventory())).write_data_set(SIZES, 10))
+    assert len(never.begun) == 3
+    assert "4 times 503 SlowDown" in str(raised.value.why)
+    assert left.available(SIZES) == 0
+
+
+def test_a_data_set_that_was_interrupted_is_none() -> None:
+    inventory = Inventory()
+    crew = FakeCrew()
+    list(run_on(crew, inventory=inventory, is_over=lambda: True).write_data_set(SIZES, 10))
+    assert inventory.available(SIZES) == 0
+    assert crew.stops == 1
+
+
+def test_what_a_phase_puts_is_what_the_next_one_reads() -> None:
+    crew = FakeCrew()
+    run = run_on(crew)
+    list(run.measure(Phase(name="put", jobs=(job(Kind.PUT),))))
+    reading = Phase(name="get", jobs=(job(Kind.GET),))
+    assert run.missing(reading) == ()
+    list(run.measure(reading))
+    put, get = crew.begun
+    assert put.first_numbers == (0,)
+    assert get.phase.jobs[0].objects == 10
+    assert get.first_numbers[0] >= FAR
+    assert put.turn != get.turn, "no phase draws as another one did"
+
+
+def test_an_account_comes_once_for_every_second() -> None:
+    crew = answering(FakeCrew(), lambda order: doing(order, seconds=2.5))
+    accounts = [account.standing().second for account in run_on(crew).measure(Phase(jobs=(job(Kind.PUT),)))]
+    assert accounts == [1, 2, 3]
+
+
+def test_workers_are_told_once_that_it_is_over() -> None:
+    crew = answering(FakeCrew(), lambda order: doing(order, seconds=5))
+    over = iter([False, True, True, True, True, True, True])
+    [account, *_] = run_on(crew, is_over=lambda: next(over)).measure(Phase(jobs=(job(Kind.PUT),)))
+    assert crew.stops == 1
+    assert account.measure().whole.operations == 10
+
+
+def test_a_phase_that_may_is_stopped_when_its_throughput_has_settled() -> None:
+    steady = job(Kind.PUT, operations=400)
+
+    def seconds_of(phase: Phase) -> int:
+        crew = answering(FakeCrew(), lambda order: doing(order, seconds=20))
+        list(run_on(crew).measure(phase))
+        return crew.stops
+
+    assert seconds_of(Phase(jobs=(steady,), duration_s=20.0, stable=True)) == 1
+    assert seconds_of(Phase(jobs=(steady,), duration_s=20.0)) == 0

@@ -1,0 +1,345 @@
+"""A session's order of events: data sets, phases, loops, calibration, the search for a knee, and the end."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from s3bench.errors import BadInput, MachineError
+from s3bench.load.aggregation.phase_aggregation import Account
+from s3bench.load.aggregation.slo import parse_slo
+from s3bench.load.engine.message import Begin, Lost, Target
+from s3bench.load.operation import Kind
+from s3bench.load.profile.profile import (
+    Job,
+    Phase,
+    Profile,
+    Rate,
+    Share,
+)
+from s3bench.load.profile.sizes import fixed
+from s3bench.load.session.bucket import Bucket, Removed
+from s3bench.load.session.inventory import FAR
+from s3bench.load.session.session import (
+    Beginning,
+    Event,
+    Measured,
+    Session,
+    Terms,
+)
+from s3bench.load.session.site import Site
+from s3bench.load.session.slo_search import Found
+from tests.load.fakecrew import FakeCrew, Told, doing
+
+RUN = "0123456789ab"
+TARGET = Target(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
+SIZES = fixed(1000)
+
+
+class FakeBucket:
+    """A bucket that has `there` objects wherever one looks."""
+
+    name = "data"
+
+    def __init__(self, there: int = 0) -> None:
+        self.there = there
+        self.removed: list[tuple[str, int]] = []
+
+    def gapless(self, root: str) -> int:
+        assert root.startswith(f"s3bench/{RUN}/")
+        return self.there
+
+    def write_key_file(self, prefix: str, path: Path, *, keys_max: int) -> int:
+        assert self.there <= keys_max
+        path.write_text("".join(f"{prefix}{number}\t1000\n" for number in range(self.there)), encoding="utf-8")
+        return self.there
+
+    def remove_run(self, run: str, *, first_number: int = 0) -> Removed:
+        self.removed.append((run, first_number))
+        return Removed(objects=3)
+
+
+@pytest.fixture
+def crews(monkeypatch: pytest.MonkeyPatch) -> list[FakeCrew]:
+    """The crews that sessions and calibrations started."""
+    started: list[FakeCrew] = []
+
+    def start(workers: int, *, directory: Path) -> FakeCrew:
+        started.append(FakeCrew(workers, directory=directory))
+        return started[-1]
+
+    monkeypatch.setattr("s3bench.load.session.session.Crew", start)
+    monkeypatch.setattr("s3bench.load.session.calibration.Crew", start)
+    return started
+
+
+def job(*kinds: Kind, **more: object) -> Job:
+    mix = tuple(Share(kind=kind) for kind in kinds)
+    return msgspec.structs.replace(Job(mix=mix, sizes=SIZES, operations=10, objects=20), **more)
+
+
+def phase(name: str, *kinds: Kind, **more: object) -> Phase:
+    return Phase(name=name, jobs=(job(*kinds, **more),))
+
+
+def session_of(
+    directory: Path, *phases: Phase, bucket: FakeBucket | None = None, loops: int = 1, **terms: Any
+) -> Session:
+    site = Site(
+        urls=("http://127.0.0.1:9",), target=TARGET, bucket=cast("Bucket", bucket or FakeBucket()), is_emulated=True
+    )
+    profile = Profile(phases=phases, loops=loops)
+    return Session(site, profile, Terms(workers=1, run=RUN, **terms), directory=directory)
+
+
+def told(events: Iterable[Event]) -> Iterator[str]:
+    """The events in words, the seconds left out."""
+    for event in events:
+        match event:
+            case Beginning():
+                yield f"{event.number}/{event.count}: {event.name}" if event.number else event.name
+            case Measured():
+                yield f"measured {event.phase.name} in loop {event.loop}"
+            case Found():
+                yield "found"
+
+
+def test_the_data_set_is_written_once_and_every_loop_has_every_phase(crews: list[FakeCrew], tmp_path: Path) -> None:
+    phases = (phase("read", Kind.GET), phase("", Kind.HEAD, Kind.GET))
+    with session_of(tmp_path, *phases, loops=2) as session:
+        assert list(told(session.events())) == [
+            "writing 20 objects of 1000",
+            "1/4: read",
+            "measured read in loop 0",
+            "2/4: mixed",
+            "measured mixed in loop 0",
+            "3/4: read",
+            "measured read in loop 1",
+            "4/4: mixed",
+            "measured mixed in loop 1",
+        ]
+        [crew] = crews
+        assert crew.is_open
+        assert crew.directory == tmp_path / "crew"
+    assert not crew.is_open
+
+
+def test_phases_that_nothing_else_tells_apart_have_their_names_as_dimension(
+    crews: list[FakeCrew], tmp_path: Path
+) -> None:
+    phases = (phase("one", Kind.PUT), msgspec.structs.replace(phase("two", Kind.PUT), dimensions=({"size": "1 KiB"},)))
+    with session_of(tmp_path, *phases) as session:
+        measured = [event.phase.dimensions for event in session.events() if isinstance(event, Measured)]
+    assert measured == [({"phase": "one"},), ({"size": "1 KiB"},)]
+    (tmp_path / "alone").mkdir()
+    with session_of(tmp_path / "alone", phase("one", Kind.PUT)) as session:
+        assert [event.phase.dimensions for event in session.events() if isinstance(event, Measured)] == [()]
+    assert len(crews) == 2
+
+
+def test_what_the_user_ends_ends_with_what_was_measured(crews: list[FakeCrew], tmp_path: Path) -> None:
+    asked = iter([*[False] * 4, *[True] * 99])
+    phases = (phase("one", Kind.PUT), phase("two", Kind.PUT))
+    with session_of(tmp_path, *phases, is_over=lambda: next(asked)) as session:
+        assert list(told(session.events())) == ["1/2: one", "measured one in loop 0"]
+    assert crews[0].names == ["one"]
+
+
+def test_an_end_while_the_data_set_is_written_begins_no_phase(crews: list[FakeCrew], tmp_path: Path) -> None:
+    asked = iter([False, *[True] * 99])
+    with session_of(tmp_path, phase("read", Kind.GET), is_over=lambda: next(asked)) as session:
+        assert list(told(session.events())) == ["writing 20 objects of 1000"]
+    assert crews[0].stops == 1
+
+
+def losing(order: Begin) -> Iterator[Told]:
+    """Does its part, and is lost before it says how it ended."""
+    *seconds, _ = doing(order)
+    yield from seconds
+    yield Lost(node=0, why="its machine burnt")
+
+
+def test_a_loss_ends_the_run_with_what_was_measured_and_what_was_written_is_removed(
+    crews: list[FakeCrew], tmp_path: Path
+) -> None:
+    bucket = FakeBucket()
+    phases = (phase("one", Kind.PUT), phase("two", Kind.PUT))
+    with session_of(tmp_path, *phases, bucket=bucket, loops=2) as session:
+        crews[0].answer = losing
+        events = list(session.events())
+    assert list(told(events)) == ["1/4: one", "measured one in loop 0"]
+    [measured] = [event for event in events if isinstance(event, Measured)]
+    assert measured.findings.losses == (
+        "node-1 was lost: its machine burnt; from second 1 on the figures are without it",
+    )
+    assert measured.findings.whole.operations == 10
+    session.clean_up()
+    assert bucket.removed == [(RUN, 0)]
+
+
+def test_a_loss_ends_the_search_without_an_answer(crews: list[FakeCrew], tmp_path: Path) -> None:
+    putting = phase("write", Kind.PUT, rate=Rate(per_s=10.0))
+    with session_of(tmp_path, putting, slo=parse_slo("errors<1%")) as session:
+        crews[0].answer = losing
+        assert list(told(session.events())) == ["1/None: 10.0 operations/s", "measured 10.0 operations/s in loop 0"]
+
+
+def test_a_loss_while_the_data_set_is_written_ends_the_run(crews: list[FakeCrew], tmp_path: Path) -> None:
+    with session_of(tmp_path, phase("read", Kind.GET)) as session:
+        crews[0].answer = losing
+        with pytest.raises(MachineError, match="the objects to be read could not be written") as raised:
+            list(session.events())
+    assert "its machine burnt" in raised.value.why
+
+
+def test_the_site_has_its_turn_every_second(crews: list[FakeCrew], tmp_path: Path) -> None:
+    turns: list[int] = []
+    site = Site(
+        urls=(), target=TARGET, bucket=cast("Bucket", FakeBucket()), every_second=lambda: turns.append(len(turns))
+    )
+    with Session(
+        site, Profile(phases=(phase("w", Kind.PUT),)), Terms(workers=1, run=RUN), directory=tmp_path
+    ) as session:
+        crews[0].answer = lambda order: doing(order, seconds=3)
+        assert sum(isinstance(event, Account) for event in session.events()) == 3
+    assert turns == [0, 1, 2]
+
+
+# Objects that are there.
+
+
+def test_a_run_that_is_used_again_is_read_and_only_what_is_new_removed(crews: list[FakeCrew], tmp_path: Path) -> None:
+    bucket = FakeBucket(there=20)
+    with session_of(tmp_path, phase("write", Kind.GET, Kind.PUT), bucket=bucket, reused=True) as session:
+        assert list(told(session.events())) == ["1/1: write", "measured write in loop 0"]
+    assert crews[0].names == ["write"]
+    assert str(session.clean_up()) == "removed 3 objects"
+    assert bucket.removed == [(RUN, FAR)]
+
+
+@pytest.mark.usefixtures("crews")
+def test_a_run_of_our_own_is_removed_whole(tmp_path: Path) -> None:
+    bucket = FakeBucket()
+    with session_of(tmp_path, phase("read", Kind.GET), bucket=bucket) as session:
+        list(session.events())
+    session.clean_up()
+    assert bucket.removed == [(RUN, 0)]
+
+
+@pytest.mark.usefixtures("crews")
+def test_where_nothing_was_written_the_server_is_not_asked_to_remove_anything(tmp_path: Path) -> None:
+    bucket = FakeBucket(there=20)
+    with session_of(tmp_path, phase("read", Kind.GET), bucket=bucket, reused=True) as session:
+        list(session.events())
+    assert str(session.clean_up()) == "removed 0 objects"
+    assert bucket.removed == []
+
+
+def test_a_run_without_such_objects_cannot_be_used_again(crews: list[FakeCrew], tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="has no objects of these sizes in bucket 'data'"):  # noqa: SIM117 (the raising)
+        with session_of(tmp_path, phase("read", Kind.GET), reused=True):
+            pass
+    assert not crews[0].is_open
+
+
+def test_what_is_no_name_of_a_run_is_refused_before_workers_start(crews: list[FakeCrew], tmp_path: Path) -> None:
+    site = Site(urls=(), target=TARGET, bucket=cast("Bucket", FakeBucket()))
+    terms = Terms(workers=1, run="../..", reused=True)
+    with pytest.raises(BadInput, match="is no run"):
+        Session(site, Profile(phases=()), terms, directory=tmp_path).__enter__()
+    assert crews == []
+
+
+def test_listed_objects_are_read_instead_of_our_own(crews: list[FakeCrew], tmp_path: Path) -> None:
+    listed = phase("read", Kind.GET, objects=None)
+    with session_of(tmp_path, listed, bucket=FakeBucket(there=7), existing="data/") as session:
+        assert list(told(session.events())) == ["1/1: read", "measured read in loop 0"]
+    [prepared] = crews[0].prepared
+    assert prepared.data.key_file == str(tmp_path / "keys")
+    assert crews[0].begun[0].phase.jobs[0].objects == 7
+    (tmp_path / "none").mkdir()
+    with pytest.raises(BadInput, match="there are no objects under 'data/'"):
+        session_of(tmp_path / "none", listed, existing="data/").__enter__()
+
+
+def test_a_key_file_is_read_instead_of_our_own(crews: list[FakeCrew], tmp_path: Path) -> None:
+    keys = tmp_path / "named"
+    keys.write_text("a\nb\nc\n", encoding="utf-8")
+    with session_of(tmp_path, phase("read", Kind.GET, objects=None), key_file=keys) as session:
+        list(session.events())
+    assert crews[0].prepared[0].data.key_file == str(keys)
+    assert crews[0].begun[0].phase.jobs[0].objects == 3
+
+
+# Calibration, and the search for a knee.
+
+
+def test_a_phase_is_calibrated_once_however_often_it_runs(crews: list[FakeCrew], tmp_path: Path) -> None:
+    with session_of(tmp_path, phase("read", Kind.GET), loops=2, calibrates=True) as session:
+        events = list(session.events())
+    assert list(told(events)) == [
+        "calibrating: this machine against a server that does nothing",
+        "writing 20 objects of 1000",
+        "calibrating: one request at a time",
+        "1/2: read",
+        "measured read in loop 0",
+        "2/2: read",
+        "measured read in loop 1",
+    ]
+    measured = [event for event in events if isinstance(event, Measured)]
+    assert all(event.findings.whole.ceiling for event in measured)
+    assert len(crews) == 2
+    assert not any(crew.is_open for crew in crews)
+
+
+def serving(limit_per_s: float) -> Callable[[Begin], Iterable[Told]]:
+    """Does what is planned, up to a rate beyond which half of it fails."""
+
+    def answer(order: Begin) -> Iterable[Told]:
+        [job] = order.phase.jobs
+        rate = job.rate.per_s if job.rate else 400.0
+        seconds = order.phase.duration_s or 1.0
+        count = round(rate * seconds)
+        planned = msgspec.structs.replace(job, operations=count)
+        failing = count // 2 if job.rate and rate > limit_per_s else 0
+        return doing(
+            msgspec.structs.replace(order, phase=msgspec.structs.replace(order.phase, jobs=(planned,))),
+            seconds=seconds,
+            failing=failing,
+        )
+
+    return answer
+
+
+def test_the_search_does_not_go_beyond_what_the_workers_can_start(
+    crews: list[FakeCrew], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("s3bench.load.session.session.RATE_PER_WORKER_MAX", 900.0)
+    reading = msgspec.structs.replace(phase("read", Kind.GET, operations=None), duration_s=2.0)
+    with session_of(tmp_path, reading, slo=parse_slo("errors<1%")) as session:
+        crews[0].answer = serving(1e12)
+        found = list(session.events())[-1]
+    assert isinstance(found, Found)
+    assert found.rate_per_s == 900.0
+
+
+def test_the_search_begins_below_what_a_closed_loop_reaches_and_ends_at_the_limit(
+    crews: list[FakeCrew], tmp_path: Path
+) -> None:
+    reading = msgspec.structs.replace(phase("read", Kind.GET, operations=None), duration_s=2.0)
+    with session_of(tmp_path, reading, slo=parse_slo("errors<1%")) as session:
+        crews[0].answer = serving(300.0)
+        events = list(session.events())
+    words = list(told(events))
+    assert words[:3] == [
+        "writing 20 objects of 1000",
+        "a closed loop, to know where to start",
+        "1/None: 100.0 operations/s",
+    ]
+    assert [each.phase.dimensions[0]["step"] for each in events if isinstance(each, Measured)][:2] == ["1", "2"]
+    found = events[-1]
+    assert isinstance(found, Found)
+    assert found.rate_per_s == pytest.approx(300.0, rel=0.06)
+    assert found.is_limit

@@ -1,0 +1,120 @@
+"""The worker processes: started, listened to, and never left behind."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from s3bench.clients.environment import FAKE_CREDENTIALS
+from s3bench.errors import MachineError
+from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.message import (
+    Begin,
+    Ended,
+    Keys,
+    Prepare,
+    Target,
+)
+from s3bench.load.operation import Kind
+from s3bench.load.profile.profile import (
+    DataSet,
+    Job,
+    Manner,
+    Phase,
+    Share,
+)
+from s3bench.load.profile.sizes import fixed
+from s3bench.load.session.bucket import new_run, root_of
+from s3bench.load.session.worker_pool import Crew
+from s3bench.s3.emulator.settings import EmulatorSettings
+from s3bench.s3.endpoint import EmulatorEndpoint
+
+RUN = new_run()
+WAIT_S = 20.0
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    with EmulatorEndpoint(directory=tmp_path_factory.mktemp("server")) as server:
+        server.arm(EmulatorSettings(buckets=("data",)))
+        keys = Keys(access_key=FAKE_CREDENTIALS.access_key, secret_key=FAKE_CREDENTIALS.secret_key)
+        yield Target(
+            addresses=((server.host, server.port),), hosts=(f"{server.host}:{server.port}",), bucket="data", keys=keys
+        )
+
+
+def orders(target: Target, workers: int, *, trace: str | None = None) -> tuple[Prepare, ...]:
+    data = DataSet(run=RUN, root=root_of(RUN))
+    return tuple(
+        Prepare(worker=worker, workers=workers, target=target, manner=Manner(), data=data, trace=trace)
+        for worker in range(workers)
+    )
+
+
+def begin(*, operations: int | None = None, duration_s: float | None = None) -> Begin:
+    job = Job(mix=(Share(kind=Kind.PUT),), sizes=fixed(1000), threads=4, operations=operations, objects=0)
+    return Begin(phase=Phase(name="put", jobs=(job,), duration_s=duration_s), first_numbers=(0,))
+
+
+def children() -> list[psutil.Process]:
+    return psutil.Process().children()
+
+
+def test_workers_share_a_phase_and_end_by_themselves_with_the_context(
+    target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed: list[object] = []
+    monkeypatch.setattr("subprocess.Popen.kill", killed.append)
+    before = {each.pid for each in children()}
+    with Crew(2, directory=tmp_path) as crew:
+        crew.prepare(orders(target, 2))
+        workers = [each for each in children() if each.pid not in before]
+        assert len(workers) == 2
+        reports = [report for report in crew.perform((begin(operations=101),) * 2) if report is not None]
+        memory_bytes = crew.memory_bytes_max()
+    _, alive = psutil.wait_procs(workers, timeout=0)
+    assert (alive, killed) == ([], [])
+    ended = sorted((each.worker, each.written) for each in reports if isinstance(each, Ended))
+    assert ended == [(0, (51,)), (1, (50,))]
+    streams = [stream for each in reports if isinstance(each, Tally) for stream in each.streams]
+    assert sum(stream.operations for stream in streams) == 101
+    assert memory_bytes is None or 2 * 10 * 1024**2 < memory_bytes < 300 * 1024**2
+
+
+def test_stopped_workers_tell_what_they_did_until_then(target: Target, tmp_path: Path) -> None:
+    with Crew(1, directory=tmp_path) as crew:
+        crew.prepare(orders(target, 1))
+        crew.stop()  # too early, which does no harm
+        ended = None
+        for report in crew.perform((begin(duration_s=60.0),)):
+            if isinstance(report, Tally) and report.second == 0:
+                crew.stop()
+            if isinstance(report, Ended):
+                ended = report
+    assert ended is not None
+    assert ended.elapsed_ns < 30e9
+
+
+def test_a_worker_that_dies_is_an_error_with_what_it_said_and_the_others_end(target: Target, tmp_path: Path) -> None:
+    before = {each.pid for each in children()}
+    with Crew(2, directory=tmp_path) as crew:
+        crew.prepare(orders(target, 2))
+        workers = [each for each in children() if each.pid not in before]
+        reports = crew.perform((begin(duration_s=60.0),) * 2)
+        assert isinstance(next(filter(None, reports)), Tally)
+        os.kill(workers[0].pid, signal.SIGKILL)
+        with pytest.raises(MachineError, match=r"load worker \d ended with exit code -9") as raised:
+            list(reports)
+        assert "nothing to stderr" in str(raised.value.why)
+    _, alive = psutil.wait_procs(workers, timeout=WAIT_S)
+    assert alive == []
+
+
+def test_what_a_worker_cannot_do_is_told_by_its_own_words(target: Target, tmp_path: Path) -> None:
+    there = tmp_path / "trace"
+    there.touch()
+    with Crew(1, directory=tmp_path) as crew, pytest.raises(MachineError, match=r"the trace .* cannot be written"):
+        crew.prepare(orders(target, 1, trace=str(there)))

@@ -1,0 +1,129 @@
+"""A comparison in the terminal: the summary first, aligned, readable without color, fitted to the width."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from s3bench.compare.comparison import Comparison, compare
+from s3bench.report.comparison.table import render_comparison
+from tests.compare.documents import (
+    BASE,
+    client,
+    result,
+    slower,
+    source,
+)
+
+GOLDEN = Path(__file__).parents[1] / "comparison_table.txt"
+OLD = client("cli-crt", "2.36.0")
+
+
+def comparison() -> Comparison:
+    return compare(
+        [
+            source(
+                "before.json",
+                result(dimensions={"FileSize": "4KB"}, of=OLD),
+                result(dimensions={"FileSize": "32MB"}, of=OLD),
+                result(name="s3.rm", of=client("s5cmd", "2.3.0")),
+                result(name="s3.ls", of=OLD),
+            ),
+            source(
+                "after.json",
+                result(slower(BASE, 1.2), dimensions={"FileSize": "4KB"}, peak=60 << 20),
+                result(
+                    (*BASE, 5.0), dimensions={"FileSize": "32MB"}, kinds={"HEAD": 2, "GET ranged": 4}, sent=33 << 20
+                ),
+                result(slower(BASE[:2], 1.5), name="s3.rm", of=client("s5cmd", "2.3.0")),
+                result(name="\x1b[31mred", of=client("cli|odd")),
+            ),
+        ]
+    )
+
+
+def test_the_comparison_is_the_golden_one() -> None:
+    assert render_comparison(comparison(), width=150, color=False) == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_color_adds_nothing_but_color() -> None:
+    colored = render_comparison(comparison(), width=150, color=True)
+    assert "\x1b[31m" in colored
+    assert re.sub(r"\x1b\[[0-9]+m", "", colored) == render_comparison(comparison(), width=150, color=False)
+
+
+def test_what_a_name_holds_does_not_reach_the_terminal() -> None:
+    assert "\x1b" not in render_comparison(comparison(), width=150, color=False, show_all=True)
+
+
+def test_all_shows_every_row() -> None:
+    by_default, every = (
+        render_comparison(comparison(), width=150, color=False, show_all=flag) for flag in (False, True)
+    )
+    assert "no detectable difference" not in by_default.partition("\n")[2].partition("not shown")[0]
+    assert "not shown: 2 without detectable difference" in by_default
+    assert "not shown" not in every
+    assert sum(line.rstrip().endswith("no detectable difference") for line in every.splitlines()) == 2
+
+
+@pytest.mark.parametrize("width", [40, 80, 100, 120, 150])
+def test_columns_go_before_figures_are_cut(width: int) -> None:
+    text = render_comparison(comparison(), width=width, color=False)
+    rows = [line for line in text.splitlines() if line.startswith("  ") and "differs: " not in line]
+    assert all(len(line) <= max(width, 64) for line in rows)
+    assert ("+13.5% to +26.9%" in text) is (width >= 80)
+    assert ("0.004" in text) is (width >= 100)
+    for figure in ("525 ms", "630 ms", "+20.0%", "33,554,432 B → 34,603,008 B", "slower"):
+        assert figure in text
+
+
+def test_details_left_out_of_a_narrow_table_stand_below_it() -> None:
+    detail = "n=6 and 2; 4 needed on each side for a 95 % interval"
+    assert f"too few runs ({detail})" in render_comparison(comparison(), width=200, color=False)
+    narrow = render_comparison(comparison(), width=80, color=False)
+    assert f"too few runs: {detail}" in narrow.splitlines()
+
+
+def test_a_document_against_itself_has_nothing_but_that_to_show() -> None:
+    one = source("a.json", result())
+    text = render_comparison(compare([one, one]), width=80, color=False)
+    assert text.splitlines()[0] == "no difference: the same measurements on both sides (a.json against a.json)"
+    assert "not shown" not in text
+    assert "gate" not in text
+
+
+def test_several_others_have_their_summaries_first_and_a_section_each() -> None:
+    three = [source("a", result()), source("b", result(slower(BASE, 2))), source("c", result(slower(BASE, 3)))]
+    lines = render_comparison(compare(three), width=120, color=False).splitlines()
+    assert lines[0].endswith("(b against a)")
+    assert lines[1].endswith("(c against a)")
+    assert lines.index("b against a") < lines.index("c against a")
+
+
+def test_a_doubt_about_a_figure_is_told_even_where_the_row_is_not_shown() -> None:
+    text = render_comparison(comparison(), width=120, color=False)
+    assert "FileSize=32MB, total_time of after.json (cli-crt@2.38.5) has outliers, kept: iteration 6 (5.00 s)" in text
+
+
+def test_many_doubts_are_cut_and_counted() -> None:
+    wild = [result((*BASE, 5.0 + size), dimensions={"FileSize": f"{size}KB"}) for size in range(13)]
+    still = [result(dimensions={"FileSize": f"{size}KB"}) for size in range(13)]
+    comparison = compare([source("a", *still), source("b", *wild)], metrics=("total_time",))
+    cut, whole = (render_comparison(comparison, width=80, color=False, show_all=flag) for flag in (False, True))
+    assert (cut.count("has outliers"), whole.count("has outliers")) == (10, 13)
+    assert "doubt: 3 more; --all shows them" in cut
+
+
+def test_many_missing_are_counted_and_all_of_them_named_on_request() -> None:
+    more = [result(dimensions={"FileSize": f"{size}KB"}) for size in range(5)]
+    comparison = compare([source("a", result(), *more), source("b", result(BASE[::-1]))])
+    assert "FileSize=2KB on cli-crt@2.38.5 and 2 more (--all names them)" in render_comparison(
+        comparison, width=80, color=False
+    )
+    assert "FileSize=4KB" in render_comparison(comparison, width=80, color=False, show_all=True)
+
+
+def test_a_comparison_read_back_from_json_renders_the_same() -> None:
+    again = msgspec.json.decode(msgspec.json.encode(comparison()), type=Comparison)
+    assert render_comparison(again, width=120, color=False) == render_comparison(comparison(), width=120, color=False)

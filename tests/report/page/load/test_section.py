@@ -1,0 +1,151 @@
+"""A whole load run on the page: lines, tables, phases, limits, hostile names, documents of other tools."""
+
+import pytest
+from msgspec.structs import replace
+
+from s3bench.report.load.cells import load_rows
+from s3bench.report.page.load import section
+from s3bench.report.page.load.overview import LINES_MAX, note_lines
+from s3bench.report.page.load.section import load_sections
+from s3bench.report.page.section import Mood, Table
+from s3bench.results.load import Latency
+from tests.report.loads import EMPTY, document, everything, failures, latency, load, result, second
+from tests.report.page.chart_reader import assert_is_drawn, figures, labels, texts
+
+HOSTILE = "a.b[0]\\ <script>alert(1)</script> =cmd|x \x1b[31m \u202e\n"
+UNKNOWN = Latency(
+    count=0, mean=None, min=None, p25=None, p50=None, p75=None, p90=None, p99=None, p999=None, max=None
+)  # fmt: skip
+
+
+def column(table: Table, title: str) -> list[str]:
+    """The texts of a column."""
+    place = [each.title for each in table.columns].index(title)
+    return [row[place].text for row in table.rows]
+
+
+def test_the_summary_comes_first() -> None:
+    (section,) = load_sections(document(result("load.get", load(failed=3))))
+    assert section.lines[0].text == (
+        "get: 1,000/s; 3.91 MiB/s; latency p50 1.00 ms, p90 1.50 ms, p99 2.00 ms, p99.9 4.00 ms, max 10.0 ms; 3 failed"
+    )
+    assert section.lines[0].mood is Mood.BAD
+
+
+def test_the_table_is_the_terminal_s() -> None:
+    (section,) = load_sections(everything())
+    (table,) = section.tables
+    assert column(table, "ops") == ["1,236,567", "1,234,567", "2,000", "9,000", "3,630"]
+    assert column(table, "errors") == ["12", "12", "0", "0", "0"]
+    assert column(table, "latency p50")[3:] == ["500 ms", "2.00 ms"]
+    assert column(table, "service p50")[3] == "1.00 ms"
+
+
+def test_what_has_to_be_said_stands_with_its_phase() -> None:
+    (section,) = load_sections(everything())
+    lines = {line.text: line.mood for part in section.parts for line in part.lines}
+    assert lines["failed: get: 12 of 1,234,579 operations (0.000972 %)"] is Mood.BAD
+    assert lines["stalled: all: no operation succeeded in seconds 7-9, 15"] is Mood.DOUBT
+    assert lines["not complete"] is Mood.DOUBT
+    assert any(text.startswith("bottleneck: the client") for text in lines)
+
+
+def test_failures_have_their_time_lost() -> None:
+    (section,) = load_sections(everything())
+    (table,) = section.parts[0].tables
+    assert [cell.text for cell in table.rows[0]] == ["get", "503 SlowDown", "120", "110", "12.0 s", "39.1 KiB"]
+    assert column(table, "bytes for nothing") == ["39.1 KiB", "-", "-"]
+
+
+def test_loops_sum_their_failures() -> None:
+    loops = [load(failures=(failures("timeout", count),)) for count in (2, 3)]
+    (section,) = load_sections(document(result("load.get", *loops)))
+    assert column(section.parts[0].tables[0], "attempts") == ["5"]
+
+
+def test_latency_by_planned_rate_tells_where_a_server_gives_out() -> None:
+    steps = [
+        result(
+            "load.get",
+            load(rate_planned=rate, response=latency(p50_s)),
+            dimensions=[{"rate": f"{rate}/s"}, {"step": f"{number}"}],
+        )
+        for number, (rate, p50_s) in enumerate(((100.0, 0.01), (200.0, 0.5)), 1)
+    ]
+    found = {"rate_per_s": 100.0, "is_limit": True, "words": "100/s holds"}
+    (section,) = load_sections(replace(document(*steps), options={"found": found, "slo": "p99<50ms"}))
+    (made,) = section.figures
+    assert section.lines[0].text == "p99<50ms: 100/s holds"
+    assert labels(made.chart)[1] == "rate=200.0/s step=2: 200/s planned, 1,000/s reached, p50 500 ms"
+    assert_is_drawn(made)
+
+
+def test_a_document_of_another_tool_has_what_it_told() -> None:
+    told = load(
+        attempts=None, retried=None, repeated=None, in_flight=None, in_flight_by_littles_law=None,
+        client_cpu_share=None, latency=UNKNOWN, first_byte=UNKNOWN,
+    )  # fmt: skip
+    (section,) = load_sections(document(result("load.get", told, dimensions=[{"phase": "get"}])))
+    assert section.lines == ()
+    assert [column.title for column in section.tables[0].columns] == [
+        "operation", "phase", "ops", "rate/s", "throughput", "errors",
+    ]  # fmt: skip
+    assert not list(figures(section))
+
+
+def test_a_document_without_results_says_so() -> None:
+    (section,) = load_sections(EMPTY)
+    assert [line.text for line in section.lines] == ["no results"]
+
+
+def test_hostile_names_do_no_harm() -> None:
+    seconds = tuple(second(number) for number in range(2))
+    told = load(HOSTILE, job=HOSTILE, seconds=seconds, failures=(failures(HOSTILE * 50_000, 1),))
+    (section,) = load_sections(
+        document(result(HOSTILE, told, dimensions=[{HOSTILE: HOSTILE}], warnings=[HOSTILE * 50_000]))
+    )
+    for text in texts(section):
+        assert text.isprintable()
+        assert len(text) <= 2000
+    for each in figures(section):
+        assert_is_drawn(each)
+
+
+def test_what_a_large_document_leaves_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(section, "PHASES_MAX", 2)
+    monkeypatch.setattr(section, "ROWS_MAX", 4)
+    told = document(*(result("load.get", load(), dimensions=[{"phase": f"{number}"}]) for number in range(5)))
+    (section,) = load_sections(told)
+    assert [line.text for line in section.lines[-2:]] == [
+        "the first 4 of 5 results; all are in the results document",
+        "charts of the first 2 of 5 phases",
+    ]
+    assert (len(section.parts), len(section.tables[0].rows)) == (2, 4)
+
+
+def test_of_many_notes_the_rest_is_counted() -> None:
+    lines = list(note_lines(("warning", f"{number}") for number in range(LINES_MAX + 3)))
+    assert len(lines) == LINES_MAX + 1
+    assert lines[-1].text == "and 3 more, in the results document"
+
+
+def test_seconds_are_drawn_of_whole_phases_alone() -> None:
+    seconds = (second(0), second(1))
+    whole, part = load("all", seconds=seconds), load("get", in_flight=None)
+    told = document(result("load.all", whole), result("load.get", part))
+    assert len(load_rows(told)) == 2
+    (section,) = load_sections(told)
+    assert [each.name for each in figures(section)] == ["over-time-1"]
+
+
+def test_a_matrix_has_a_section_of_its_own() -> None:
+    reads = [
+        result("load.get", load(operations=1000 * threads), dimensions=[{"size": "4 KiB"}, {"threads": f"{threads}"}])
+        for threads in (1, 8)
+    ]
+    overview, matrix = load_sections(document(*reads))
+    assert (overview.parts, overview.tables) == ((), ())
+    assert matrix.lines[0].text == (
+        "get: highest throughput 3.12 MiB/s with 4 KiB on 8 threads; highest operations/s 800 with 4 KiB on 8 threads; "
+        "none failed"
+    )
