@@ -15,8 +15,8 @@ from s3bench.cli.unexpected import Defect, explained
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.results.redaction import without_url_credentials
 
-# Command, where it lives in `s3bench.cli`, and its line in `s3bench --help`. Modules are imported only when their command is asked for,
-# so that `--help` and a mistyped command answer at once.
+# Command, where it lives in `s3bench.cli`, and its line in `s3bench --help`. Modules are imported only when their
+# command is asked for, so that `--help` and a mistyped command answer at once.
 COMMANDS = {
     "run": ("run.command:run_command", "Run benchmarks and write a results document."),
     "compare": ("compare:compare_command", "Hold results documents side by side."),
@@ -24,7 +24,7 @@ COMMANDS = {
     "tune": ("tune.command:tune_command", "Find the settings and the client that move your files fastest."),
     "bisect": ("bisect:bisect_command", "Find the first version that changed a metric."),
     "history": (
-        "s3bench.cli.history.command:history_group",
+        "history.command:history_group",
         "Keep results documents in a database, and find them again.",
     ),
     "report": (
@@ -32,11 +32,11 @@ COMMANDS = {
         "Show results as tables, as a page, or in other tools' formats.",
     ),
     "load": (
-        "s3bench.cli.load.command:load_command",
+        "load.command:load_command",
         "Measure what an S3 endpoint delivers: throughput, latency, errors.",
     ),
     "serve": (
-        "s3bench.cli.serve.command:serve_command",
+        "serve.command:serve_command",
         "Serve an S3 in memory, or scripted responses, to any client.",
     ),
     "validate": ("validate:validate_command", "Check definition files; run nothing."),

@@ -109,7 +109,8 @@ class TestBodies:
 
     def test_contents_and_slots_are_the_same_in_every_process(self) -> None:
         script = (
-            "import hashlib; from s3bench.load.engine.objects import *; from s3bench.load.profile.profile import DataSet;"
+            "import hashlib; from s3bench.load.engine.objects import *;"
+            "from s3bench.load.profile.profile import DataSet;"
             "from s3bench.load.profile.sizes import parse_sizes;"
             f"made = Objects(DataSet(run={RUN!r}, root={ROOT!r}), parse_sizes('lognormal:4KiB,1'), bucket='b',"
             "workers=2, signs_payload=False);"

@@ -194,7 +194,7 @@ def test_an_error_in_our_own_code_is_answered_500_and_reported(
         assert [request.status for request in log.requests] == [500]
         assert "KeyError('a bug')" in log.requests[0].error
         assert len(log.failures) == 1
-        assert "KeyError('a bug') in test_server_robustness.py, line" in log.failures[0]
+        assert "KeyError('a bug') in test_robustness.py, line" in log.failures[0]
         while server.turn(0.05):
             pass
         assert server.loop.busy == 0

@@ -4,7 +4,6 @@ import pytest
 from msgspec.structs import replace
 
 from s3bench.report.load.cells import load_rows
-from s3bench.report.page.load import section
 from s3bench.report.page.load.overview import LINES_MAX, note_lines
 from s3bench.report.page.load.section import load_sections
 from s3bench.report.page.section import Mood, Table
@@ -112,8 +111,8 @@ def test_hostile_names_do_no_harm() -> None:
 
 
 def test_what_a_large_document_leaves_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(section, "PHASES_MAX", 2)
-    monkeypatch.setattr(section, "ROWS_MAX", 4)
+    monkeypatch.setattr("s3bench.report.page.load.section.PHASES_MAX", 2)
+    monkeypatch.setattr("s3bench.report.page.load.section.ROWS_MAX", 4)
     told = document(*(result("load.get", load(), dimensions=[{"phase": f"{number}"}]) for number in range(5)))
     (section,) = load_sections(told)
     assert [line.text for line in section.lines[-2:]] == [
