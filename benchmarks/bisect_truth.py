@@ -28,18 +28,18 @@ from s3bench.bench import Conditions, Settings
 from s3bench.bisect.live import measurer, run_bisection
 from s3bench.bisect.search import (
     LOOKS,
-    Answer,
     Bisection,
+    ComparisonResult,
     Ending,
-    Found,
+    SearchResult,
 )
 from s3bench.cli.definitions import read_suite
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.gate.policy import Policy
 from s3bench.gate.self_test import calibrate, open_bench
-from s3bench.run.inspection import Dial, inspection_variables
+from s3bench.run.inspection import FaultInjection, inspection_variables
 from s3bench.run.owner import workspace_parent
 from s3bench.spec.definition import Definition
 from s3bench.spec.plan import parse_client_spec, plan_runs
@@ -75,7 +75,7 @@ def run_campaign(name: str, client: str, runs: int) -> None:
     file = DATA / f"{name}.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
     spec = parse_client_spec(client)
-    found = find_client(spec, Store.from_environment(os.environ))
+    found = find_client(spec, ClientStore.from_environment(os.environ))
     plan = plan_runs(read_suite(()), clients=(spec,), select=SELECT, num_chunks=1, chunk_id=0, iterations=1, warmup=1)
     definition = plan.cells[0].definition
     for number in range(len(told_in(file)), runs):
@@ -93,8 +93,10 @@ def one_run(condition: Condition, found: FoundClient, definition: Definition) ->
     started_s = time.monotonic()
     with open_bench(workspace_parent(os.environ), found.engine, tls=False) as bench:
         usual = calibrate(bench, definition, found, SETTINGS)
-        dial = Dial(spin_s=condition.time * usual.total_s, hold_bytes=round(condition.memory * (usual.peak_bytes or 0)))
-        idle, faulty = (Conditions(env=inspection_variables(dial=each)) for each in (Dial(), dial))
+        dial = FaultInjection(
+            spin_s=condition.time * usual.total_s, hold_bytes=round(condition.memory * (usual.peak_bytes or 0))
+        )
+        idle, faulty = (Conditions(env=inspection_variables(dial=each)) for each in (FaultInjection(), dial))
         measure = measurer(
             bench,
             (definition,),
@@ -111,7 +113,7 @@ def one_run(condition: Condition, found: FoundClient, definition: Definition) ->
         steps = run_bisection(bisection, (), measure, seed=seed, now=time.monotonic)
         answers = [step.answer for step in steps if step.answer is not None]
         ended = bisection.next(answers)
-    assert isinstance(ended, Found)
+    assert isinstance(ended, SearchResult)
     return {
         "seed": seed,
         "planted": first,
@@ -126,7 +128,7 @@ def one_run(condition: Condition, found: FoundClient, definition: Definition) ->
     }
 
 
-def in_short(answer: Answer) -> dict[str, Any]:
+def in_short(answer: ComparisonResult) -> dict[str, Any]:
     """One comparison: what was asked, what was said, of how many pairs, and how noisy they were."""
     row = answer.row
     return {

@@ -22,17 +22,17 @@ import s3bench
 from s3bench.cli.load.view import standing_line
 from s3bench.cluster.message import PROTOCOL
 from s3bench.cluster.preflight import muster
-from s3bench.cluster.worker_pool import ClusterCrew
+from s3bench.cluster.worker_pool import ClusterWorkerPool
 from s3bench.load.aggregation.measurements import results
-from s3bench.load.aggregation.phase_aggregation import Account
+from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
 from s3bench.load.engine.interval_record import Stream
 from s3bench.load.engine.message import (
-    Ended,
-    Prepared,
-    Ready,
-    Target,
+    PhaseEnded,
+    PhasePrepared,
+    PhaseReady,
+    RequestTarget,
 )
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import (
     DataSet,
     Job,
@@ -42,7 +42,7 @@ from s3bench.load.profile.profile import (
 )
 from s3bench.load.profile.sizes import fixed
 from s3bench.load.session.inventory import Inventory
-from s3bench.load.session.running import LoadRun, Rules
+from s3bench.load.session.running import LoadRun, RunRules
 from s3bench.results.histogram import Histogram
 
 CORES_MAX = 0.5
@@ -72,7 +72,7 @@ class SimulatedTally(msgspec.Struct, frozen=True, tag="Tally"):
 class SimulatedReports(msgspec.Struct, frozen=True):
     """`Reports`, in their fields' order."""
 
-    reports: tuple[SimulatedTally | Ended | Prepared | Ready, ...]
+    reports: tuple[SimulatedTally | PhaseEnded | PhasePrepared | PhaseReady, ...]
     dropped: int = 0
 
 
@@ -110,11 +110,11 @@ class Fleet:
                 return msgspec.msgpack.encode(SimulatedReports(reports=self._since(node, words[0])))
         return None
 
-    def _since(self, node: int, number: int) -> tuple[SimulatedTally | Ended | Prepared | Ready, ...]:
+    def _since(self, node: int, number: int) -> tuple[SimulatedTally | PhaseEnded | PhasePrepared | PhaseReady, ...]:
         if number == 0:
-            return (Prepared(pid=1),)
+            return (PhasePrepared(pid=1),)
         if number == 1:
-            return (Ready(worker=0),)
+            return (PhaseReady(worker=0),)
         if self._start_ns is None:
             return ()
         passed = min(self._seconds, (time.monotonic_ns() - self._start_ns) // NS)
@@ -139,7 +139,7 @@ class Fleet:
 def _streams(generator: np.random.Generator, samples: int) -> msgspec.Raw:
     """A second of GETs and PUTs with log-normal latencies, whose sigma of 0.5 is usual of object stores."""
     streams = []
-    for kind in (Kind.GET, Kind.PUT):
+    for kind in (OperationKind.GET, OperationKind.PUT):
         histogram = Histogram()
         histogram.add((generator.lognormal(math.log(10e6), 0.5, samples // 2)).astype(np.int64))
         bins = histogram.bins()
@@ -147,8 +147,8 @@ def _streams(generator: np.random.Generator, samples: int) -> msgspec.Raw:
     return msgspec.Raw(msgspec.msgpack.encode(tuple(streams)))
 
 
-def _ended(node: int, seconds: int) -> Ended:
-    return Ended(worker=node, elapsed_ns=seconds * NS, unfinished=0, late=0, open_ns=0, written=(0,))
+def _ended(node: int, seconds: int) -> PhaseEnded:
+    return PhaseEnded(worker=node, elapsed_ns=seconds * NS, unfinished=0, late=0, open_ns=0, written=(0,))
 
 
 def memory_bytes(name: str) -> int:
@@ -160,14 +160,14 @@ def memory_bytes(name: str) -> int:
 def measure(nodes: int, *, seconds: int, samples: int) -> bool:
     """Run a phase on so many nodes, print a line, and tell whether it is within the bars."""
     fleet = Fleet(nodes, seconds=seconds, samples=samples)
-    crew = ClusterCrew(fleet, muster(fleet, workers_per_node=1, threads=nodes))
-    mix = (Share(kind=Kind.GET), Share(kind=Kind.PUT))
+    crew = ClusterWorkerPool(fleet, muster(fleet, workers_per_node=1, threads=nodes))
+    mix = (Share(kind=OperationKind.GET), Share(kind=OperationKind.PUT))
     phase = Phase(name="mixed", jobs=(Job(mix=mix, sizes=fixed(4096), threads=nodes, objects=1),), duration_s=seconds)
-    rules = Rules(manner=Manner(), data=DataSet(run=_RUN, root=f"s3bench/{_RUN}/"))
-    target = Target(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
+    rules = RunRules(manner=Manner(), data=DataSet(run=_RUN, root=f"s3bench/{_RUN}/"))
+    target = RequestTarget(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
     load = LoadRun(crew, target, rules, Inventory({fixed(4096): 1}))
     fleet.cpu_s, begun_cpu_s, begun_s = 0.0, time.process_time(), time.monotonic()
-    account: Account | None = None
+    account: PhaseAggregation | None = None
     for account in load.measure(phase):
         standing_line(account.standing())
     assert account is not None

@@ -33,12 +33,12 @@ from pathlib import Path
 from statistics import median, quantiles, stdev
 from typing import Any
 
-from s3bench.bench import Bench, Bout, Conditions, Settings
+from s3bench.bench import Bench, ClientRunner, Conditions, Settings
 from s3bench.cli.definitions import read_suite
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
 from s3bench.clients.staging import stage
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.gate.conclusion import conclude
 from s3bench.gate.evidence import CellEvidence, Inspection, Side
 from s3bench.gate.exact_metric import DEFAULT_EXACT
@@ -46,14 +46,14 @@ from s3bench.gate.inspection import find_inspector
 from s3bench.gate.live import (
     DELAY,
     INSPECTIONS,
-    Rules,
+    GateRules,
     run_gate,
 )
 from s3bench.gate.paired_series import series_of
 from s3bench.gate.policy import Policy
 from s3bench.results.measurement import Measurement
 from s3bench.run.endpoint import Stubbed
-from s3bench.run.inspection import Dial, inspection_variables
+from s3bench.run.inspection import FaultInjection, inspection_variables
 from s3bench.run.owner import workspace_parent
 from s3bench.run.process import Spawner
 from s3bench.run.workspace import Workspaces
@@ -128,7 +128,7 @@ def calibrate(bench: Bench, definition: Definition, client: FoundClient) -> Meas
     """The run with the median time of some, in which planted shares are counted."""
     runs = []
     with bench.workspaces.open(definition.environment) as workspace:
-        bout = Bout(bench=bench, definition=definition, found=client, workspace=workspace)
+        bout = ClientRunner(bench=bench, definition=definition, found=client, workspace=workspace)
         for number in range(CALIBRATING_RUNS):
             run = bout.once(number, SETTINGS, "calibration")
             assert isinstance(run, Measurement), run
@@ -149,7 +149,7 @@ def planted(condition: Condition, definition: Definition, found: FoundClient, us
         assert not more_bytes, "s5cmd has no dial for memory"
         faults = [Conditions(prefix=(*DELAY, f"{seconds:.4f}")) for seconds in (later_s, 0.0)]
     else:
-        dials = (Dial(spin_s=later_s, hold_bytes=more_bytes), Dial())
+        dials = (FaultInjection(spin_s=later_s, hold_bytes=more_bytes), FaultInjection())
         faults = [Conditions(env=inspection_variables(dial=dial)) for dial in dials]
     return {name: {definition: fault} for name, fault in zip(("planted", "sham"), faults, strict=True)}
 
@@ -172,7 +172,7 @@ def run_campaign(name: str, client_text: str, gates: int, *, delay_s: float, tim
         outcome["client"].startswith(client_text) and outcome["delay_s"] == delay_s for outcome in outcomes(file)
     )
     spec = parse_client_spec(client_text)
-    found = find_client(spec, Store.from_environment(os.environ))
+    found = find_client(spec, ClientStore.from_environment(os.environ))
     plan = plan_runs(read_suite(()), clients=(spec,), select=SELECT, num_chunks=1, chunk_id=0, iterations=1, warmup=1)
     definitions = tuple(delayed(cell.definition, delay_s) for cell in plan.cells)
     end_s = time.monotonic() + time_limit_s
@@ -187,7 +187,7 @@ def run_campaign(name: str, client_text: str, gates: int, *, delay_s: float, tim
             victim = definitions[number % len(definitions)]
             seed = random.SystemRandom().randrange(2**32)
             faults = planted(condition, victim, found, usual[victim])
-            rules = Rules(policy=condition.policy, settings=SETTINGS, seed=seed, **faults)
+            rules = GateRules(policy=condition.policy, settings=SETTINGS, seed=seed, **faults)
             started_s = time.monotonic()
             with competing(seed) if condition.noise else nullcontext():
                 *_, standing = run_gate(bench, definitions, clients, rules, inspector, now=time.monotonic)
@@ -211,7 +211,7 @@ def run_instructions(client_text: str, gates: int) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     policy = Policy(metrics=(), exact=("instructions",))
     spec = parse_client_spec(client_text)
-    found = find_client(spec, Store.from_environment(os.environ))
+    found = find_client(spec, ClientStore.from_environment(os.environ))
     plan = plan_runs(
         read_suite(()),
         clients=(spec,),
@@ -225,10 +225,10 @@ def run_instructions(client_text: str, gates: int) -> None:
     with bench_on_stub() as bench, bench.workspaces.open(definition.environment) as workspace:
         inspector = find_inspector(bench.workspaces.root / "inspection", policy)
         assert inspector is not None
-        bout = Bout(bench=bench, definition=definition, found=found, workspace=workspace)
+        bout = ClientRunner(bench=bench, definition=definition, found=found, workspace=workspace)
 
         def count(turns: int) -> Inspection:
-            conditions = Conditions(env=inspection_variables(dial=Dial(instructions=turns)))
+            conditions = Conditions(env=inspection_variables(dial=FaultInjection(instructions=turns)))
             seen = inspector.inspect(bout, SETTINGS, conditions)
             assert isinstance(seen, Inspection), seen
             return seen

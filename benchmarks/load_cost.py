@@ -30,10 +30,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from s3bench.clients.environment import Credentials
-from s3bench.load.engine.interval_record import Tally
-from s3bench.load.engine.message import Begin, Prepare, Target
+from s3bench.load.engine.interval_record import IntervalRecord
+from s3bench.load.engine.message import BeginPhase, PreparePhase, RequestTarget
 from s3bench.load.engine.objects import Objects
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import (
     DataSet,
     Job,
@@ -43,10 +43,10 @@ from s3bench.load.profile.profile import (
 )
 from s3bench.load.profile.sizes import Sizes, fixed
 from s3bench.load.session.target import find_target
-from s3bench.load.session.worker_pool import Crew
+from s3bench.load.session.worker_pool import WorkerPool
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint, StubEndpoint
-from s3bench.spec.definition import Match, Response
+from s3bench.spec.definition import RequestMatch, Response
 
 CONNECTIONS = 16
 BUCKET = "bucket"
@@ -94,17 +94,17 @@ class Ours:
 
     def __init__(self, server: Server, directory: Path, stack: contextlib.ExitStack) -> None:
         directory.mkdir()
-        self._target: Target = find_target(
+        self._target: RequestTarget = find_target(
             [server.url], bucket=BUCKET, credentials=KEYS, ca_bundle=str(server.ca_bundle) if server.ca_bundle else None
         )
-        self._crew = stack.enter_context(Crew(1, directory=directory))
+        self._crew = stack.enter_context(WorkerPool(1, directory=directory))
         self._first = 1 << 30
 
     def fill(self, sizes: Sizes) -> None:
         """Write the data set."""
-        self._do(Kind.PUT, sizes, Manner(), operations=OBJECTS[sizes], first=0)
+        self._do(OperationKind.PUT, sizes, Manner(), operations=OBJECTS[sizes], first=0)
 
-    def run(self, kind: Kind, sizes: Sizes, manner: Manner) -> Run:
+    def run(self, kind: OperationKind, sizes: Sizes, manner: Manner) -> Run:
         """Give what runs one kind of operation."""
 
         def run(seconds: float) -> Cost:
@@ -114,18 +114,18 @@ class Ours:
         return run
 
     def _do(
-        self, kind: Kind, sizes: Sizes, manner: Manner, *, first: int, seconds: float | None = None,
+        self, kind: OperationKind, sizes: Sizes, manner: Manner, *, first: int, seconds: float | None = None,
         operations: int | None = None,
     ) -> Cost:  # fmt: skip
-        self._crew.prepare((Prepare(worker=0, workers=1, target=self._target, manner=manner, data=DATA),))
-        overwrites = kind is Kind.PUT and operations is None
+        self._crew.prepare((PreparePhase(worker=0, workers=1, target=self._target, manner=manner, data=DATA),))
+        overwrites = kind is OperationKind.PUT and operations is None
         job = Job(
             mix=(Share(kind=kind),), sizes=sizes, threads=CONNECTIONS, operations=operations, objects=OBJECTS[sizes],
             overwrite=overwrites,
         )  # fmt: skip
         phase = Phase(jobs=(job,), duration_s=seconds)
-        order = Begin(phase=phase, first_numbers=(first,))
-        tallies = [report for report in self._crew.perform((order,)) if isinstance(report, Tally)]
+        order = BeginPhase(phase=phase, first_numbers=(first,))
+        tallies = [report for report in self._crew.perform((order,)) if isinstance(report, IntervalRecord)]
         streams = [stream for tally in tallies for stream in tally.streams]
         if any(stream.losses for stream in streams):
             raise SystemExit(f"{kind}: {[stream.losses for stream in streams]}")
@@ -184,8 +184,8 @@ def _cases(directory: Path, stack: contextlib.ExitStack, options: argparse.Names
         Case(
             name="4 KiB GET",
             runs={
-                "s3bench": ours.run(Kind.GET, SMALL, unverified),
-                "s3bench, verified": ours.run(Kind.GET, SMALL, verified),
+                "s3bench": ours.run(OperationKind.GET, SMALL, unverified),
+                "s3bench, verified": ours.run(OperationKind.GET, SMALL, verified),
                 **peers.wrk(SMALL),
                 **peers.scripted("get", small, ("obstore", "boto3"), SMALL),
             },
@@ -194,8 +194,8 @@ def _cases(directory: Path, stack: contextlib.ExitStack, options: argparse.Names
         Case(
             name="4 KiB PUT",
             runs={
-                "s3bench": ours_sink.run(Kind.PUT, SMALL, unverified),
-                "s3bench, SHA-256 signed": ours_sink.run(Kind.PUT, SMALL, Manner(signs_payload=True)),
+                "s3bench": ours_sink.run(OperationKind.PUT, SMALL, unverified),
+                "s3bench, SHA-256 signed": ours_sink.run(OperationKind.PUT, SMALL, Manner(signs_payload=True)),
                 **peers_sink.c_client("put", "/bucket/put", SMALL),
                 **peers_sink.scripted("put", "put", ("obstore", "boto3"), SMALL),
             },
@@ -204,8 +204,8 @@ def _cases(directory: Path, stack: contextlib.ExitStack, options: argparse.Names
         Case(
             name="8 MiB GET",
             runs={
-                "s3bench": ours.run(Kind.GET, LARGE, unverified),
-                "s3bench, verified": ours.run(Kind.GET, LARGE, verified),
+                "s3bench": ours.run(OperationKind.GET, LARGE, unverified),
+                "s3bench, verified": ours.run(OperationKind.GET, LARGE, verified),
                 **peers.c_client("get", f"/{BUCKET}/{large}", LARGE),
                 **peers.scripted("get", large, ("awscrt",), LARGE),
             },
@@ -215,8 +215,8 @@ def _cases(directory: Path, stack: contextlib.ExitStack, options: argparse.Names
         Case(
             name="8 MiB PUT",
             runs={
-                "s3bench": ours_sink.run(Kind.PUT, LARGE, unverified),
-                "s3bench, with CRC-32": ours_sink.run(Kind.PUT, LARGE, Manner(checksum=True)),
+                "s3bench": ours_sink.run(OperationKind.PUT, LARGE, unverified),
+                "s3bench, with CRC-32": ours_sink.run(OperationKind.PUT, LARGE, Manner(checksum=True)),
                 **peers_sink.c_client("put", f"/{BUCKET}/put", LARGE),
                 **peers_sink.scripted("put", "put", ("awscrt",), LARGE),
             },
@@ -225,14 +225,14 @@ def _cases(directory: Path, stack: contextlib.ExitStack, options: argparse.Names
         ),
         Case(
             name="4 KiB GET over TLS",
-            runs={"s3bench": ours_secure.run(Kind.GET, SMALL, unverified), **peers_secure.wrk(SMALL)},
+            runs={"s3bench": ours_secure.run(OperationKind.GET, SMALL, unverified), **peers_secure.wrk(SMALL)},
             bars={"wrk": 1.6},
         ),
         Case(
             name="8 MiB GET over TLS",
             runs={
-                "s3bench": ours_secure.run(Kind.GET, LARGE, unverified),
-                "s3bench, verified": ours_secure.run(Kind.GET, LARGE, verified),
+                "s3bench": ours_secure.run(OperationKind.GET, LARGE, unverified),
+                "s3bench, verified": ours_secure.run(OperationKind.GET, LARGE, verified),
                 **peers_secure.wrk(LARGE),
             },
             bars={"wrk": 1.6},
@@ -363,7 +363,7 @@ def _stub(directory: Path) -> Iterator[Server]:
     """Takes every PUT."""
     directory.mkdir()
     with StubEndpoint(directory=directory) as endpoint:
-        taken = Response(headers=(("ETag", '"taken"'),), instances=None, match=Match(method="PUT"))
+        taken = Response(headers=(("ETag", '"taken"'),), instances=None, match=RequestMatch(method="PUT"))
         endpoint.arm((taken,), workspace=directory, verify=False)
         yield Server(url=endpoint.url, pid=endpoint.pid, ca_bundle=None)
 

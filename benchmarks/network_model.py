@@ -41,8 +41,8 @@ from s3bench.s3.network.accuracy import accuracy
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.s3.network.networked import Networked
 from s3bench.s3.protocol.exchange import (
-    Body,
     Reply,
+    RequestBody,
     Segment,
     Sink,
 )
@@ -108,7 +108,7 @@ class Store:
     def begin(self, head: RequestHead) -> Sink | None:
         """Discard bodies."""
 
-    def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
+    def finish(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
         """Give what the path asks for."""
         del body
         size = int(head.path.rpartition("/")[2]) if head.method == "GET" else 0

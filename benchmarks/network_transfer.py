@@ -25,7 +25,7 @@ from s3bench.clients.client import FoundClient
 from s3bench.clients.environment import EndpointFacts, Sandbox
 from s3bench.clients.finding import find_client
 from s3bench.clients.invocation import invocation
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.errors import S3BenchError
 from s3bench.run.wire_checks import first_difference, moves_object_data
 from s3bench.s3.control import StoredFile
@@ -57,7 +57,7 @@ def main() -> int:
     """Run all clients both ways and print a row each."""
     options = _options()
     model = parse_network(options.network)
-    store = Store.from_environment(os.environ)
+    store = ClientStore.from_environment(os.environ)
     try:
         clients = [find_client(parse_client_spec(name), store) for name in options.client or ("s5cmd", "cli-crt")]
     except S3BenchError as error:

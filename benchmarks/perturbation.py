@@ -20,7 +20,7 @@ from statistics import median
 from s3bench.clients.environment import EndpointFacts, Sandbox
 from s3bench.clients.finding import find_client
 from s3bench.clients.invocation import invocation
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.results.audit import Ratio, paired_ratio
 from s3bench.run.process import Launch, ProcessRecord, Spawner
 from s3bench.run.workspace import Workspaces
@@ -50,7 +50,7 @@ Run = Callable[[How], ProcessRecord]
 @contextmanager
 def real_client(client: str, definition: Definition) -> Iterator[Run]:
     """Give a function that runs `definition` on `client` once."""
-    found = find_client(parse_client_spec(client), Store.from_environment(os.environ))
+    found = find_client(parse_client_spec(client), ClientStore.from_environment(os.environ))
     transfer = parse_transfer(definition.command)
     with (
         tempfile.TemporaryDirectory() as directory,

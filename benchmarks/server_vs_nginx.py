@@ -29,12 +29,12 @@ from pathlib import Path
 from peers import LARGE_BYTES, SMALL_BYTES, Load, Rate, Target, large_puts, measure, median, need, nginx, pin, wrk
 
 from s3bench.s3.endpoint import StubEndpoint
-from s3bench.spec.definition import FileBody, Match, Response
+from s3bench.spec.definition import FileBody, RequestMatch, Response
 
 STUB_RESPONSES = (
-    Response(match=Match(method="GET", path="/bucket/small"), body=FileBody(file="small"), instances=None),
-    Response(match=Match(method="GET", path="/bucket/large"), body=FileBody(file="large"), instances=None),
-    Response(match=Match(method="PUT", path="/put/*"), instances=None),
+    Response(match=RequestMatch(method="GET", path="/bucket/small"), body=FileBody(file="small"), instances=None),
+    Response(match=RequestMatch(method="GET", path="/bucket/large"), body=FileBody(file="large"), instances=None),
+    Response(match=RequestMatch(method="PUT", path="/put/*"), instances=None),
 )
 
 

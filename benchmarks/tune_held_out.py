@@ -29,7 +29,7 @@ from s3bench.tune.conclusion import conclude
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Study
 from s3bench.tune.tuner import Tuner
-from s3bench.tune.verification import Change, Verdict
+from s3bench.tune.verification import Change, TuneVerdict
 from s3bench.tune.workload import Action, Workload
 from s3bench.units import render_bytes, render_seconds
 
@@ -57,7 +57,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 
     network: str
     workload: Workload
-    verdict: Verdict
+    verdict: TuneVerdict
     gain: Change | None
     spent_s: float
     runs: int
@@ -175,7 +175,7 @@ def _cells(link: Link) -> Iterator[str]:
     yield _figures(recommended)
     best = min(others, key=lambda row: median(row.times_s))
     yield f"{_figures(best)}: `{best.setting}`"
-    yield change_words(link.gain, "time") if link.verdict is Verdict.BETTER else str(link.verdict)
+    yield change_words(link.gain, "time") if link.verdict is TuneVerdict.BETTER else str(link.verdict)
     yield "; ".join(f"`{each.setting}` ({each.time:.0%}, {each.memory:.0%})" for each in dominators(link)) or "none"
 
 

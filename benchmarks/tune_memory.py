@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from tune_regret import MIB, Listed, Scenario, Stand, workload
 
 from s3bench.errors import S3BenchError
-from s3bench.tune.answer import Answer
+from s3bench.tune.answer import StudyResult
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.study import Study, Trial
 from s3bench.tune.tuner import Tuner
@@ -45,7 +45,7 @@ def peaks(trials: Sequence[Trial]) -> list[float]:
     return [trial.measurement.max_memory or 0.0 for trial in trials if trial.measurement]
 
 
-def tuned(stand: Stand, seed: int, limit_bytes: int) -> Answer:
+def tuned(stand: Stand, seed: int, limit_bytes: int) -> StudyResult:
     """One tuning under the limit."""
     header = replace(stand.header(seed=seed, budget_s=BUDGET_S), max_memory_bytes=limit_bytes)
     trials = tuple(stand.trials(Tuner(header=header, space=stand.space)))

@@ -39,7 +39,7 @@ import msgspec
 from s3bench.bench import Bench, Settings
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.results.measurement import Measurement
 from s3bench.run.endpoint import Emulated
 from s3bench.run.owner import workspace_parent
@@ -52,12 +52,12 @@ from s3bench.stats.signed_rank import hodges_lehmann
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.live import run_study
 from s3bench.tune.objective import Objective
-from s3bench.tune.parameter import Knob
+from s3bench.tune.parameter import Parameter
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Search, Stage, Study, Trial
-from s3bench.tune.tuner import Block, PlannedRun, Planner, Tuner
-from s3bench.tune.verification import Change, Verdict
+from s3bench.tune.tuner import PlannedRun, Planner, RunBlock, Tuner
+from s3bench.tune.verification import Change, TuneVerdict
 from s3bench.tune.workload import Action, Workload
 
 DATA = Path(__file__).parent / "data" / "tune_regret"
@@ -163,7 +163,7 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     budget_s: float
     spent_s: float
     runs: int
-    verdict: Verdict
+    verdict: TuneVerdict
     recommended: Setting
     gain: Change | None
     pace: float = 1.0
@@ -181,14 +181,14 @@ class Listed:
     first: int
     rounds: int
 
-    def next_block(self, trials: Sequence[Trial]) -> Block | None:
+    def next_block(self, trials: Sequence[Trial]) -> RunBlock | None:
         """The next round."""
         number = self.first + len(trials) // len(self.settings)
         if number >= self.rounds:
             return None
         order = list(self.settings)
         random.Random(f"{self.header.seed} {number}").shuffle(order)
-        return Block(stage=Stage.SEARCH, number=number, runs=tuple(PlannedRun(setting=setting) for setting in order))
+        return RunBlock(stage=Stage.SEARCH, number=number, runs=tuple(PlannedRun(setting=setting) for setting in order))
 
     def left_s(self, trials: Sequence[Trial]) -> float:
         """Rounds have all the time that they take."""
@@ -201,7 +201,7 @@ class Stand:
 
     def __init__(self, name: str, scenario: Scenario) -> None:
         self.name, self.scenario = name, scenario
-        store = Store.from_environment(environ)
+        store = ClientStore.from_environment(environ)
         found = [find_client(parse_client_spec(text), store) for text in scenario.clients]
         self.clients: Mapping[str, FoundClient] = {client.label: client for client in found}
         self.space = Space.of(tuple(self.clients), scenario.workload)
@@ -228,7 +228,7 @@ class Stand:
         main = self._combinations(lambda knob: knob.is_main and not knob.is_doubtful)
         return main if len(main) >= SETTINGS_MIN else self._combinations(lambda _: True)
 
-    def _combinations(self, wanted: Callable[[Knob], bool]) -> tuple[Setting, ...]:
+    def _combinations(self, wanted: Callable[[Parameter], bool]) -> tuple[Setting, ...]:
         return tuple(
             dict.fromkeys(
                 self.space.setting(client, dict(zip((knob.name for knob in knobs), values, strict=True)))
@@ -371,7 +371,7 @@ def tune(stand: Stand, seed: int, budget_s: float, pace: float) -> Tuning:
         default_s=answer.default.time,
         recommended_s=answer.recommended.time,
         later=tuple(later_pairs(stand, header, answer.default.setting, recommended))
-        if answer.verdict is Verdict.BETTER
+        if answer.verdict is TuneVerdict.BETTER
         else (),
     )
     tell(f"{stand.name} seed {seed}: {tuning.verdict}: {tuning.recommended}, {tuning.spent_s:.0f} s of {budget_s:.0f}")
@@ -409,7 +409,7 @@ def summarise(name: str) -> Summary | None:
     if not tunings:
         return None
     if SCENARIOS[name].flat_budget_s is not None:
-        as_good = sum(tuning.verdict is Verdict.AS_GOOD for tuning in tunings)
+        as_good = sum(tuning.verdict is TuneVerdict.AS_GOOD for tuning in tunings)
         return Summary(
             said=f"the defaults are as good: {as_good} of {len(tunings)}", is_met=as_good >= SHARE_BAR * len(tunings)
         )
@@ -425,7 +425,7 @@ def held(tunings: Sequence[Tuning], grid: Sequence[Run], finals: Sequence[Run], 
     regrets = sorted(ratio(finals, tuning.recommended, best) - 1 for tuning in tunings)
     shares = sorted(tuning.spent_s / (grid_s * tuning.pace) for tuning in tunings)
     (default,) = (setting for setting in final if setting.is_default and setting.kind == first)
-    gains = [tuning for tuning in tunings if tuning.verdict is Verdict.BETTER]
+    gains = [tuning for tuning in tunings if tuning.verdict is TuneVerdict.BETTER]
     contained = sum(contains(tuning.gain, math.exp(log_ratio(tuning.later)) - 1) for tuning in gains if tuning.later)
     later = [run for run in finals if run.round < LATER_ROUNDS]
     in_finals = sum(contains(tuning.gain, ratio(later, tuning.recommended, default) - 1) for tuning in gains)

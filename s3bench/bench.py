@@ -25,7 +25,7 @@ from s3bench.results.audit import compare_observed
 from s3bench.results.document import Client, Result
 from s3bench.results.measurement import Failure, Measurement, measure
 from s3bench.results.redaction import mask_file
-from s3bench.run.download_check import Landing
+from s3bench.run.download_check import DownloadCheck
 from s3bench.run.endpoint import Endpoint
 from s3bench.run.facts import gather_facts, read_milestones
 from s3bench.run.process import Launch, ProcessRecord, Spawner
@@ -36,7 +36,7 @@ from s3bench.run.wire_checks import (
     upload_errors,
 )
 from s3bench.run.workspace import Workspace, Workspaces
-from s3bench.s3.wirelog import Engine, WireLog
+from s3bench.s3.wirelog import TransferEngine, WireLog
 from s3bench.spec.command import Transfer, parse_transfer
 from s3bench.spec.definition import DEFAULT_RESPONSES, Definition, Response
 from s3bench.spec.listing import expand_listings
@@ -52,7 +52,7 @@ FAILURES_MAX = 3
 """A client that failed this often, and never once succeeded, is not run again: the reason is known by then."""
 
 TRANSFER_CLIENT = "S3TransferClient"
-TRANSFER_CLIENTS = {Engine.PYTHON: "Classic", Engine.CRT: "CRT"}
+TRANSFER_CLIENTS = {TransferEngine.PYTHON: "Classic", TransferEngine.CRT: "CRT"}
 """The dimension that tells Classic from CRT, added where a definition leaves it to the client."""
 
 
@@ -164,7 +164,7 @@ def _run_cell(bench: Bench, cell: Cell, found: FoundClient, steps: tuple[_Step, 
     debug_name = re.sub(r"[^\w.-]+", "_", f"{number:03d}-{cell.definition.name}-{found.label}")
     try:
         with bench.workspaces.open(cell.definition.environment) as workspace:
-            bout = Bout(bench=bench, definition=cell.definition, found=found, workspace=workspace)
+            bout = ClientRunner(bench=bench, definition=cell.definition, found=found, workspace=workspace)
             for step in steps:
                 outcome = bout.once(step.number or 0, step.settings, debug_name)
                 if isinstance(outcome, Failure):
@@ -183,7 +183,7 @@ def _run_cell(bench: Bench, cell: Cell, found: FoundClient, steps: tuple[_Step, 
     yield result.completed()
 
 
-def new_result(cell: Cell, client: Client, engine: Engine | None) -> Result:
+def new_result(cell: Cell, client: Client, engine: TransferEngine | None) -> Result:
     """The result of a cell before anything was measured; `engine` is the one that its client must show."""
     definition = cell.definition
     dimensions = [{name: value} for name, value in definition.dimensions]
@@ -203,7 +203,7 @@ def _failure_of(error: S3BenchError) -> Failure:
 
 
 @dataclass(slots=True, kw_only=True)
-class Bout:
+class ClientRunner:
     """One client running one benchmark again and again; remembers when it last stopped."""
 
     bench: Bench
@@ -212,7 +212,7 @@ class Bout:
     workspace: Workspace
     transfer: Transfer | None = field(init=False)
     responses: tuple[Response, ...] = field(init=False)
-    landing: Landing = field(init=False)
+    landing: DownloadCheck = field(init=False)
     last_ended_ns: int | None = None
 
     def __post_init__(self) -> None:
@@ -223,7 +223,7 @@ class Bout:
             prepare_confinement(self.found)
             self.bench.prepared.add(self.found)
         self.transfer = parse_transfer(self.definition.command)
-        self.landing = Landing(
+        self.landing = DownloadCheck(
             self.transfer,
             self.definition.environment,
             work=self.workspace.work,

@@ -21,14 +21,14 @@ from s3bench.cli.load.options import (
 from s3bench.cli.load.plan import (
     REFERENCE_BUCKET,
     REFERENCE_THREADS,
-    Plan,
+    LoadPlan,
     profile_of,
 )
 from s3bench.clients.pointing import SECRET_VARIABLE
 from s3bench.errors import ExitCode
 from s3bench.gate.policy import LOAD_GATING_METRICS
 from s3bench.load.aggregation import bottleneck, outage, stability
-from s3bench.load.aggregation.bottleneck import Limit
+from s3bench.load.aggregation.bottleneck import PhaseLimit
 from s3bench.load.aggregation.slo import ERRORS_IMPLIED
 from s3bench.load.engine import operation_mix
 from s3bench.load.engine.engine import LATE_S_MAX
@@ -37,7 +37,7 @@ from s3bench.load.engine.pool import POOL_BYTES_MAX
 from s3bench.load.engine.request import DATE_S
 from s3bench.load.engine.trace import COLUMNS
 from s3bench.load.engine.virtual_user import BACKOFF_NS_MAX, PAUSE_NS, PAUSE_NS_MAX
-from s3bench.load.operation import MIXABLE, Fault
+from s3bench.load.operation import MIXABLE, AttemptFailure
 from s3bench.load.profile.defaults import (
     DURATION_S,
     MAX_ERROR_RATE,
@@ -73,7 +73,7 @@ def words(line: str) -> list[str]:
     return shlex.split(line)[2:]
 
 
-def plan_of(arguments: list[str]) -> Plan:
+def plan_of(arguments: list[str]) -> LoadPlan:
     taken: list[LoadOptions] = []
 
     @click.command("load", cls=LoadCommand)
@@ -256,12 +256,12 @@ def test_every_operation_has_its_row() -> None:
 
 
 def test_every_way_to_fail_is_named() -> None:
-    assert [fault for fault in Fault if f"`{fault}`" not in " ".join(PAGE.split())] == []
+    assert [fault for fault in AttemptFailure if f"`{fault}`" not in " ".join(PAGE.split())] == []
 
 
 def test_every_bottleneck_is_explained() -> None:
     named = re.findall(r"^\| `([\w ]+)` \|", section("What was the limit"), flags=re.MULTILINE)
-    assert sorted(named) == sorted(filter(None, Limit))
+    assert sorted(named) == sorted(filter(None, PhaseLimit))
 
 
 def test_the_exit_codes_are_all_but_that_of_a_verdict() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 _INNER = """
 import os
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 
 
 def test_a_fact_is_remembered():

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from s3bench.bench import Bench, Conditions, Settings
 from s3bench.bisect.search import (
-    Answer,
     Bisection,
-    Comparison,
-    Purpose,
+    ComparisonPurpose,
+    ComparisonResult,
+    VersionComparison,
     answer_of,
     failed_answer,
 )
@@ -24,7 +24,7 @@ from s3bench.clients.client import FoundClient
 from s3bench.clients.staging import stage
 from s3bench.errors import ClientNotFound, S3BenchError
 from s3bench.gate.evidence import CellEvidence, Side
-from s3bench.gate.live import Rules, Standing, run_gate
+from s3bench.gate.live import GateRules, GateStatus, run_gate
 from s3bench.spec.definition import Definition
 
 _SEEDS = 2**32
@@ -32,7 +32,7 @@ _SEEDS = 2**32
 Provider = Callable[[int], FoundClient]
 """Finds or installs the version at a place in the order of versions; raises `ClientNotFound`."""
 
-Measurer = Callable[[Comparison, int], Iterator[Standing]]
+Measurer = Callable[[VersionComparison, int], Iterator[GateStatus]]
 """Runs the pairs of one comparison, under a seed; raises `VersionFailed`."""
 
 
@@ -45,34 +45,34 @@ class VersionFailed(S3BenchError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class BisectStatus:
     """Where a search stands: a comparison is about to begin, has a `standing`, or has its `answer`."""
 
-    comparison: Comparison
-    standing: Standing | None = None
-    answer: Answer | None = None
+    comparison: VersionComparison
+    standing: GateStatus | None = None
+    answer: ComparisonResult | None = None
 
 
 def run_bisection(
     bisection: Bisection,
-    answers: Sequence[Answer],
+    answers: Sequence[ComparisonResult],
     measure: Measurer,
     *,
     seed: int,
     now: Callable[[], float],
-) -> Iterator[Step]:
+) -> Iterator[BisectStatus]:
     """Make one comparison after the other, after those of `answers`, until there is nothing more to ask.
 
     It ends without the answer to a comparison that was out of time.
     """
     made = tuple(answers)
-    while isinstance(comparison := bisection.next(made), Comparison):
-        yield Step(comparison=comparison)
+    while isinstance(comparison := bisection.next(made), VersionComparison):
+        yield BisectStatus(comparison=comparison)
         started_s = now()
         try:
             standing = None
             for standing in measure(comparison, _seed_of(seed, made)):
-                yield Step(comparison=comparison, standing=standing)
+                yield BisectStatus(comparison=comparison, standing=standing)
         except VersionFailed as error:
             answer = failed_answer(comparison, error.place, "; ".join(part for part in (error.what, error.why) if part))
         else:
@@ -81,10 +81,10 @@ def run_bisection(
                 return
             answer = answer_of(comparison, standing.cells, took_s=round(now() - started_s, 3))
         made = (*made, answer)
-        yield Step(comparison=comparison, answer=answer)
+        yield BisectStatus(comparison=comparison, answer=answer)
 
 
-def _seed_of(seed: int, answers: Sequence[Answer]) -> int:
+def _seed_of(seed: int, answers: Sequence[ComparisonResult]) -> int:
     """Another seed for each comparison, and the same for one that is made again after an interruption."""
     return random.Random(f"{seed} {len(answers)}").randrange(_SEEDS)  # noqa: S311 (an order, not a secret)
 
@@ -105,15 +105,15 @@ def measurer(
     not there, and a search is not believed without both. The steps between them would cost three times as much.
     """
 
-    def measure(comparison: Comparison, seed: int) -> Iterator[Standing]:
+    def measure(comparison: VersionComparison, seed: int) -> Iterator[GateStatus]:
         chosen = [each for each in definitions if comparison.benchmark in {None, "", title_of(each)}]
         assert chosen, "what changed is one of the benchmarks"
-        rules = Rules(
+        rules = GateRules(
             policy=comparison.policy,
             settings=settings,
             seed=seed,
             deadline_s=deadline_s,
-            has_controls=comparison.purpose is not Purpose.STEP,
+            has_controls=comparison.purpose is not ComparisonPurpose.STEP,
         )
         if conditions is not None:
             sides = {side: conditions(comparison.version(side)) for side in Side}

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec.structs import replace
 
-from s3bench.bisect.search import Answer, Bisection, Found
+from s3bench.bisect.search import Bisection, ComparisonResult, SearchResult
 from s3bench.errors import BadInput
 from s3bench.gate.evidence import CellEvidence
 from s3bench.gate.looks import check_looks
@@ -48,10 +48,10 @@ class BisectRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     error: _Error
     seed: int
     warnings: tuple[str, ...] = ()
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[ComparisonResult, ...] = ()
     unfinished: tuple[CellEvidence, ...] = ()
     stopped: str = ""
-    found: Found | None = None
+    found: SearchResult | None = None
 
     @property
     def bisection(self) -> Bisection:
@@ -73,7 +73,7 @@ class BisectRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def concluded(self) -> "BisectRecord":
         """The same with what its answers come to, if that is anything yet."""
         following = self.bisection.next(self.answers)
-        return replace(self, found=following if isinstance(following, Found) else None)
+        return replace(self, found=following if isinstance(following, SearchResult) else None)
 
 
 def encode_bisect(record: BisectRecord) -> bytes:

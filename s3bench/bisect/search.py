@@ -34,7 +34,7 @@ from s3bench.gate.conclusion import conclude
 from s3bench.gate.evidence import CellEvidence, Role, Side
 from s3bench.gate.looks import Looks
 from s3bench.gate.policy import Policy
-from s3bench.gate.row import Kind, Row, Verdict
+from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.results.metrics import METRICS_BY_NAME, Direction
 
 LOOKS = Looks(pairs=(20, 40, 80))
@@ -50,7 +50,7 @@ TRIES = 2
 _ABOVE = frozenset({Verdict.FAIL, Verdict.SMALL})
 
 
-class Purpose(StrEnum):
+class ComparisonPurpose(StrEnum):
     """What a comparison is for: whether there is anything to find, where it is, and how large it is by itself."""
 
     ENDS = "ends"
@@ -58,7 +58,7 @@ class Purpose(StrEnum):
     CONFIRMATION = "confirmation"
 
 
-class Outcome(StrEnum):
+class ComparisonOutcome(StrEnum):
     """What a comparison showed. WITHDRAWN: a control failed, or the older version did, which had run before.
 
     FAILED: the newer version could not be installed or did not run; of the ends either of them.
@@ -81,7 +81,7 @@ class Ending(StrEnum):
     FAILED = "failed"
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class VersionComparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Two versions to be compared, by their places in the order of versions, under `policy`.
 
     `benchmark` is the title of the only one to run, empty for the mean over all of them, `None` for each by itself.
@@ -89,7 +89,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     whether the newer one is better.
     """
 
-    purpose: Purpose
+    purpose: ComparisonPurpose
     older: int
     newer: int
     is_swapped: bool = False
@@ -111,22 +111,22 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         return self.baseline if side is Side.BASELINE else self.candidate
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ComparisonResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A comparison that was made: its outcome, why, and the raw pairs that it was judged by.
 
     `row` is the one that decided, `others` those that changed too, of the ends. `took_s` is what it cost.
     """
 
-    comparison: Comparison
-    outcome: Outcome
+    comparison: VersionComparison
+    outcome: ComparisonOutcome
     reasons: tuple[str, ...] = ()
-    row: Row | None = None
-    others: tuple[Row, ...] = ()
+    row: GateRow | None = None
+    others: tuple[GateRow, ...] = ()
     cells: tuple[CellEvidence, ...] = ()
     took_s: float = 0.0
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SearchResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a search came to.
 
     `first` is the first version that changed, `last` the last one before it that did not, by their places; all between
@@ -141,7 +141,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     metric: str = ""
     last: int | None = None
     first: int | None = None
-    size: Row | None = None
+    size: GateRow | None = None
     sized_from: int = 0
     error: float
     skipped: tuple[int, ...] = ()
@@ -187,62 +187,68 @@ class Bisection:
                 "ask for more pairs at the last look",
             )
 
-    def next(self, answers: Sequence[Answer]) -> Comparison | Found:
+    def next(self, answers: Sequence[ComparisonResult]) -> VersionComparison | SearchResult:
         """What to compare after `answers`, or what they come to."""
         return _Course(bisection=self, answers=tuple(answers)).next()
 
 
-def answer_of(comparison: Comparison, cells: Sequence[CellEvidence], *, took_s: float = 0.0) -> Answer:
+def answer_of(comparison: VersionComparison, cells: Sequence[CellEvidence], *, took_s: float = 0.0) -> ComparisonResult:
     """Judge what a comparison has measured."""
-    answer = Answer(comparison=comparison, outcome=Outcome.FAILED, cells=tuple(cells), took_s=took_s)
+    answer = ComparisonResult(
+        comparison=comparison, outcome=ComparisonOutcome.FAILED, cells=tuple(cells), took_s=took_s
+    )
     failures = [(cell, each) for cell in cells for each in cell.failures]
     if failures:
         cell, each = failures[0]
         why = f": {each.failure.why}" if each.failure.why else ""
         is_ours = cell.role is Role.BENCHMARK and comparison.version(each.side) == comparison.newer
-        is_at_end = comparison.purpose is Purpose.ENDS
-        outcome = Outcome.FAILED if is_ours or is_at_end else Outcome.WITHDRAWN
+        is_at_end = comparison.purpose is ComparisonPurpose.ENDS
+        outcome = ComparisonOutcome.FAILED if is_ours or is_at_end else ComparisonOutcome.WITHDRAWN
         return replace(answer, outcome=outcome, reasons=(f"{cell.title}, {each.side}: {each.failure.what}{why}",))
     conclusion = conclude(cells, comparison.policy, today=dt.date.min)
     if conclusion.verdict is Verdict.INVALID:
-        return replace(answer, outcome=Outcome.WITHDRAWN, reasons=conclusion.reasons)
+        return replace(answer, outcome=ComparisonOutcome.WITHDRAWN, reasons=conclusion.reasons)
     rows = [row for row in conclusion.rows if row.decides and comparison.benchmark in {None, row.benchmark}]
     return _judged(answer, rows)
 
 
-def failed_answer(comparison: Comparison, version: int, reason: str) -> Answer:
+def failed_answer(comparison: VersionComparison, version: int, reason: str) -> ComparisonResult:
     """The answer where `version` could not be had."""
-    is_lost = version == comparison.newer or comparison.purpose is Purpose.ENDS
-    return Answer(comparison=comparison, outcome=Outcome.FAILED if is_lost else Outcome.WITHDRAWN, reasons=(reason,))
+    is_lost = version == comparison.newer or comparison.purpose is ComparisonPurpose.ENDS
+    return ComparisonResult(
+        comparison=comparison,
+        outcome=ComparisonOutcome.FAILED if is_lost else ComparisonOutcome.WITHDRAWN,
+        reasons=(reason,),
+    )
 
 
-def _judged(answer: Answer, rows: Sequence[Row]) -> Answer:
+def _judged(answer: ComparisonResult, rows: Sequence[GateRow]) -> ComparisonResult:
     """The surest change decides; without any all rows have to be without one."""
     changed = sorted((row for row in rows if row.verdict in _ABOVE), key=_sureness)
     if changed:
-        return replace(answer, outcome=Outcome.CHANGED, row=changed[0], others=tuple(changed[1:]))
-    is_sized = any(row.kind is Kind.SIZE for row in rows)
-    shown = [row for row in rows if row.kind is Kind.SIZE or not is_sized]
+        return replace(answer, outcome=ComparisonOutcome.CHANGED, row=changed[0], others=tuple(changed[1:]))
+    is_sized = any(row.kind is RowKind.SIZE for row in rows)
+    shown = [row for row in rows if row.kind is RowKind.SIZE or not is_sized]
     nearest = max(shown, key=lambda row: math.inf if row.at_most is None else row.at_most, default=None)
-    answer = replace(answer, outcome=Outcome.UNDECIDED, row=nearest)
+    answer = replace(answer, outcome=ComparisonOutcome.UNDECIDED, row=nearest)
     open_rows = [row for row in shown if not _is_unchanged(row, answer.comparison.purpose)]
     if shown and not open_rows:
-        return replace(answer, outcome=Outcome.UNCHANGED)
+        return replace(answer, outcome=ComparisonOutcome.UNCHANGED)
     return replace(answer, reasons=tuple(f"{row.subject}: {row.reason}" for row in open_rows) or ("not measured",))
 
 
-def _sureness(row: Row) -> tuple[float, float]:
+def _sureness(row: GateRow) -> tuple[float, float]:
     return (1.0 if row.p is None else row.p, -(row.at_least or 0.0))
 
 
-def _is_unchanged(row: Row, purpose: Purpose) -> bool:
+def _is_unchanged(row: GateRow, purpose: ComparisonPurpose) -> bool:
     """Of a step a PASS is none whose estimate is nearer to the change that is searched for than to no change."""
     if row.verdict is not Verdict.PASS or row.d0 is None or row.d1 is None:
         return False
-    return purpose is Purpose.ENDS or worsening(row) <= max(row.d0, row.d1 / 2)
+    return purpose is ComparisonPurpose.ENDS or worsening(row) <= max(row.d0, row.d1 / 2)
 
 
-def worsening(row: Row) -> float:
+def worsening(row: GateRow) -> float:
     """The estimate of how much worse the gate's candidate is, as a share of the baseline: negative when better."""
     if row.change is None:
         return 0.0
@@ -255,31 +261,33 @@ class _Course:
     """Where a search stands, after `answers`."""
 
     bisection: Bisection
-    answers: tuple[Answer, ...]
+    answers: tuple[ComparisonResult, ...]
 
-    def next(self) -> Comparison | Found:
+    def next(self) -> VersionComparison | SearchResult:
         ends = self._ends(is_swapped=False)
-        if isinstance(ends, Comparison):
+        if isinstance(ends, VersionComparison):
             return ends
-        if ends.outcome is Outcome.UNCHANGED and _may_be_better(ends):
+        if ends.outcome is ComparisonOutcome.UNCHANGED and _may_be_better(ends):
             ends = self._ends(is_swapped=True)
-            if isinstance(ends, Comparison):
+            if isinstance(ends, VersionComparison):
                 return ends
-        if ends.outcome is not Outcome.CHANGED:
+        if ends.outcome is not ComparisonOutcome.CHANGED:
             return self._nothing(ends)
         return self._step(ends) or self._confirmation(ends) or self._found(ends)
 
-    def _ends(self, *, is_swapped: bool) -> Answer | Comparison:
+    def _ends(self, *, is_swapped: bool) -> ComparisonResult | VersionComparison:
         policy = self._policy(self.bisection.policy)
-        asked = Comparison(purpose=Purpose.ENDS, older=0, newer=self._last, is_swapped=is_swapped, policy=policy)
+        asked = VersionComparison(
+            purpose=ComparisonPurpose.ENDS, older=0, newer=self._last, is_swapped=is_swapped, policy=policy
+        )
         return self._answered(asked) or asked
 
-    def _nothing(self, ends: Answer) -> Found:
-        ending = {Outcome.UNCHANGED: Ending.NO_CHANGE, Outcome.FAILED: Ending.FAILED}.get(
+    def _nothing(self, ends: ComparisonResult) -> SearchResult:
+        ending = {ComparisonOutcome.UNCHANGED: Ending.NO_CHANGE, ComparisonOutcome.FAILED: Ending.FAILED}.get(
             ends.outcome, Ending.UNSETTLED
         )
         metric = "" if ends.row is None else ends.row.metric
-        return Found(
+        return SearchResult(
             ending=ending,
             is_better=ends.comparison.is_swapped,
             metric=metric,
@@ -288,16 +296,16 @@ class _Course:
             reasons=ends.reasons,
         )
 
-    def _step(self, ends: Answer) -> Comparison | None:
+    def _step(self, ends: ComparisonResult) -> VersionComparison | None:
         """The middle one of the versions still open; none when none is, or too many gave no answer."""
         low, high = self._range
         left_out = self._unknown
         opened = [place for place in range(low + 1, high) if place not in left_out]
         if not opened or self._unanswered > UNANSWERED_MAX:
             return None
-        return self._asked(ends, Purpose.STEP, 0, opened[len(opened) // 2])
+        return self._asked(ends, ComparisonPurpose.STEP, 0, opened[len(opened) // 2])
 
-    def _confirmation(self, ends: Answer) -> Comparison | None:
+    def _confirmation(self, ends: ComparisonResult) -> VersionComparison | None:
         """The first that changed against the last that did not. Where that is the older end it was made before.
 
         It can only take back what the steps said, so that it has no share in the error.
@@ -305,13 +313,13 @@ class _Course:
         low, high = self._range
         if not low:
             return None
-        asked = self._asked(ends, Purpose.CONFIRMATION, low, high)
+        asked = self._asked(ends, ComparisonPurpose.CONFIRMATION, low, high)
         return None if self._answered(asked) else asked
 
-    def _asked(self, ends: Answer, purpose: Purpose, older: int, newer: int) -> Comparison:
+    def _asked(self, ends: ComparisonResult, purpose: ComparisonPurpose, older: int, newer: int) -> VersionComparison:
         row = ends.row
         assert row is not None, "what changed is a row"
-        return Comparison(
+        return VersionComparison(
             purpose=purpose,
             older=older,
             newer=newer,
@@ -320,14 +328,17 @@ class _Course:
             policy=self._narrowed(row),
         )
 
-    def _narrowed(self, row: Row) -> Policy:
+    def _narrowed(self, row: GateRow) -> Policy:
         """The rules for a change at least as large as shown so far; a mean is held against half the zone."""
         policy = self._policy(self.bisection.policy)
         zone = policy.zone(row.metric)
         assert zone is not None
-        shown = [row, *(each.row for each in self._steps if each.outcome is Outcome.CHANGED and each.row is not None)]
+        shown = [
+            row,
+            *(each.row for each in self._steps if each.outcome is ComparisonOutcome.CHANGED and each.row is not None),
+        ]
         at_least = max(each.at_least for each in shown if each.at_least is not None)
-        scale = 2 if row.kind is Kind.CREEP else 1
+        scale = 2 if row.kind is RowKind.CREEP else 1
         narrowed = replace(zone, d1=max(zone.d0, scale * at_least))
         return replace(policy, metrics=(row.metric,), zones={**policy.zones, row.metric: narrowed})
 
@@ -335,10 +346,10 @@ class _Course:
         level = self.bisection.level
         return replace(policy, exact=(), false_alarm=level, miss=level)
 
-    def _answered(self, asked: Comparison) -> Answer | None:
+    def _answered(self, asked: VersionComparison) -> ComparisonResult | None:
         """The answer to a comparison; `None` where there is none, or one that was withdrawn and may be tried again."""
         made = [answer for answer in self.answers if _is_same(answer.comparison, asked)]
-        if not made or (made[-1].outcome is Outcome.WITHDRAWN and len(made) < TRIES):
+        if not made or (made[-1].outcome is ComparisonOutcome.WITHDRAWN and len(made) < TRIES):
             return None
         return made[-1]
 
@@ -347,14 +358,14 @@ class _Course:
         return len(self.bisection.versions) - 1
 
     @cached_property
-    def _steps(self) -> tuple[Answer, ...]:
-        return tuple(answer for answer in self.answers if answer.comparison.purpose is Purpose.STEP)
+    def _steps(self) -> tuple[ComparisonResult, ...]:
+        return tuple(answer for answer in self.answers if answer.comparison.purpose is ComparisonPurpose.STEP)
 
     @cached_property
     def _range(self) -> tuple[int, int]:
         """The last version that has not changed, and the first that has."""
-        unchanged = [each.comparison.newer for each in self._steps if each.outcome is Outcome.UNCHANGED]
-        changed = [each.comparison.newer for each in self._steps if each.outcome is Outcome.CHANGED]
+        unchanged = [each.comparison.newer for each in self._steps if each.outcome is ComparisonOutcome.UNCHANGED]
+        changed = [each.comparison.newer for each in self._steps if each.outcome is ComparisonOutcome.CHANGED]
         return max(unchanged, default=0), min(changed, default=self._last)
 
     @cached_property
@@ -363,21 +374,25 @@ class _Course:
         counts: dict[int, int] = {}
         for each in self._steps:
             place = each.comparison.newer
-            tries = {Outcome.WITHDRAWN: 1, Outcome.UNDECIDED: TRIES, Outcome.FAILED: TRIES}.get(each.outcome, 0)
+            tries = {
+                ComparisonOutcome.WITHDRAWN: 1,
+                ComparisonOutcome.UNDECIDED: TRIES,
+                ComparisonOutcome.FAILED: TRIES,
+            }.get(each.outcome, 0)
             counts[place] = counts.get(place, 0) + tries
         return frozenset(place for place, tries in counts.items() if tries >= TRIES)
 
     @property
     def _unanswered(self) -> int:
-        silent = {Outcome.WITHDRAWN, Outcome.UNDECIDED}
-        counted = [each for each in self.answers if each.comparison.purpose is not Purpose.CONFIRMATION]
+        silent = {ComparisonOutcome.WITHDRAWN, ComparisonOutcome.UNDECIDED}
+        counted = [each for each in self.answers if each.comparison.purpose is not ComparisonPurpose.CONFIRMATION]
         return sum(each.outcome in silent for each in counted)
 
-    def _found(self, ends: Answer) -> Found:
+    def _found(self, ends: ComparisonResult) -> SearchResult:
         low, high = self._range
         assert ends.row is not None
         sized = self._sized(ends)
-        found = Found(
+        found = SearchResult(
             ending=Ending.FOUND if high - low == 1 else Ending.SUSPECTS,
             is_better=ends.comparison.is_swapped,
             benchmark=ends.row.benchmark,
@@ -392,25 +407,25 @@ class _Course:
         )
         if self._unanswered > UNANSWERED_MAX:
             found = replace(found, reasons=(f"{self._unanswered} comparisons gave no answer",))
-        if self._confirmed is not None and self._confirmed.outcome is Outcome.UNCHANGED:
+        if self._confirmed is not None and self._confirmed.outcome is ComparisonOutcome.UNCHANGED:
             reason = f"{self._name(high)} does not differ from {self._name(low)} by as much as the ends do"
             why = "it came in several smaller changes, or one of the comparisons is wrong"
             found = replace(found, ending=Ending.UNSETTLED, reasons=(reason, why))
         return found
 
     @cached_property
-    def _confirmed(self) -> Answer | None:
-        made = [each for each in self.answers if each.comparison.purpose is Purpose.CONFIRMATION]
+    def _confirmed(self) -> ComparisonResult | None:
+        made = [each for each in self.answers if each.comparison.purpose is ComparisonPurpose.CONFIRMATION]
         return made[-1] if made else None
 
-    def _sized(self, ends: Answer) -> Answer:
+    def _sized(self, ends: ComparisonResult) -> ComparisonResult:
         """The answer that shows the change with the least else: against the version before, or the older end."""
         if self._confirmed is not None and self._confirmed.row is not None:
             return self._confirmed
         _, high = self._range
         return next((each for each in self._steps if each.comparison.newer == high and each.row is not None), ends)
 
-    def _notes(self, ends: Answer) -> Iterator[str]:
+    def _notes(self, ends: ComparisonResult) -> Iterator[str]:
         """What does not fit a change that came at once and stayed, as far as answers show; and what else changed."""
         assert ends.row is not None
         for answer in self._steps:
@@ -420,12 +435,12 @@ class _Course:
         for row in ends.others:
             yield f"{row.subject} changed between the ends too, and was not searched for"
 
-    def _doubts_of_confirmation(self, whole: Row) -> Iterator[str]:
+    def _doubts_of_confirmation(self, whole: GateRow) -> Iterator[str]:
         confirmed = self._confirmed
         if confirmed is None:
             return
         older, newer = self._name(confirmed.comparison.older), self._name(confirmed.comparison.newer)
-        if confirmed.outcome not in {Outcome.CHANGED, Outcome.UNCHANGED}:
+        if confirmed.outcome not in {ComparisonOutcome.CHANGED, ComparisonOutcome.UNCHANGED}:
             yield f"{newer} against {older} by itself is {confirmed.outcome}: {'; '.join(confirmed.reasons)}"
         elif confirmed.row is not None and (part := _compared(confirmed.row, whole)):
             yield f"the change from {older} to {newer} is {part} that of the ends: it is not the only one"
@@ -434,7 +449,7 @@ class _Course:
         return self.bisection.versions[place]
 
 
-def _is_same(one: Comparison, other: Comparison) -> bool:
+def _is_same(one: VersionComparison, other: VersionComparison) -> bool:
     return (one.purpose, one.older, one.newer, one.is_swapped) == (
         other.purpose,
         other.older,
@@ -443,26 +458,26 @@ def _is_same(one: Comparison, other: Comparison) -> bool:
     )
 
 
-def _may_be_better(ends: Answer) -> bool:
+def _may_be_better(ends: ComparisonResult) -> bool:
     """Whether the newer end may be better than the older one, which it would take another comparison to show."""
     rows = [] if ends.row is None else conclude(ends.cells, ends.comparison.policy, today=dt.date.min).rows
-    sized = [row for row in rows if row.decides and row.kind is Kind.SIZE and row.d0 is not None]
+    sized = [row for row in rows if row.decides and row.kind is RowKind.SIZE and row.d0 is not None]
     return any(worsening(row) < -(row.d0 or 0.0) for row in sized)
 
 
-def _misfit(answer: Answer, whole: Row) -> str:
+def _misfit(answer: ComparisonResult, whole: GateRow) -> str:
     """How a version is neither like the older end nor like the newer one; empty when it is."""
     row = answer.row
     assert row is not None
-    if answer.outcome is Outcome.CHANGED and (part := _compared(row, whole)):
+    if answer.outcome is ComparisonOutcome.CHANGED and (part := _compared(row, whole)):
         tail = "a part of it was taken back later" if part == "larger than" else "a further change came later"
         return f"changed by an amount {part} that of the newer end: {tail}"
-    if answer.outcome is Outcome.UNCHANGED and row.at_most is not None and row.at_most < -(row.d0 or 0.0):
+    if answer.outcome is ComparisonOutcome.UNCHANGED and row.at_most is not None and row.at_most < -(row.d0 or 0.0):
         return "changed in the other direction: there is more than one change"
     return ""
 
 
-def _compared(row: Row, whole: Row) -> str:
+def _compared(row: GateRow, whole: GateRow) -> str:
     """Whether the bounds of two changes, at the levels that decide, leave no doubt which is the larger."""
     if row.at_least is not None and whole.at_most is not None and row.at_least > whole.at_most:
         return "larger than"

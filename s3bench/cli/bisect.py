@@ -19,14 +19,14 @@ from msgspec.structs import replace
 import s3bench
 from s3bench.bench import Bench, Settings
 from s3bench.bisect.live import (
+    BisectStatus,
     Provider,
-    Step,
     measurer,
     run_bisection,
     title_of,
 )
 from s3bench.bisect.record import BisectRecord, encode_bisect, parse_bisect
-from s3bench.bisect.search import LOOKS, Comparison, Ending
+from s3bench.bisect.search import LOOKS, Ending, VersionComparison
 from s3bench.cli.definitions import read_suite
 from s3bench.cli.gate.options import parse_duration
 from s3bench.cli.progress import Ticker, ticker_for
@@ -41,7 +41,7 @@ from s3bench.clients.releases import (
     published_between,
     releases_between,
 )
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ExitCode
 from s3bench.gate.indifference_zone import parse_zone
 from s3bench.gate.looks import parse_looks
@@ -283,7 +283,7 @@ def _with_versions(record: BisectRecord, options: _Options, spec: ClientSpec, pr
     """Add the versions between the ends."""
     assert options.good
     assert options.bad
-    store, note = Store.from_environment(environ), by_line(progress.say)
+    store, note = ClientStore.from_environment(environ), by_line(progress.say)
     if spec.path or (spec.version and not options.dependency):
         raise BadInput(
             f"--client {spec}: the versions are those of --good and --bad",
@@ -348,7 +348,7 @@ def _definitions(
 
 
 def _provider(record: BisectRecord, progress: Ticker) -> Provider:
-    store, note, kind = Store.from_environment(environ), by_line(progress.say), ClientKind(record.client)
+    store, note, kind = ClientStore.from_environment(environ), by_line(progress.say), ClientKind(record.client)
     if not record.dependency:
         return lambda place: installed_release(kind, record.versions[place], store, note)
     base = base_of(kind, record.base, record.dependency, store, note)
@@ -390,7 +390,7 @@ def _measured(
             yield record
 
 
-def _show(record: BisectRecord, step: Step, progress: Ticker) -> None:
+def _show(record: BisectRecord, step: BisectStatus, progress: Ticker) -> None:
     standing = step.standing
     assert standing is not None
     doing = f"{_words(record, step.comparison)}, look {standing.look} at {standing.goal} pairs"
@@ -400,7 +400,7 @@ def _show(record: BisectRecord, step: Step, progress: Ticker) -> None:
         progress.stands(f"{_words(record, step.comparison)}, warming up", done=0, total=None)
 
 
-def _words(record: BisectRecord, comparison: Comparison) -> str:
+def _words(record: BisectRecord, comparison: VersionComparison) -> str:
     return f"{record.versions[comparison.newer]} with {record.versions[comparison.older]}"
 
 

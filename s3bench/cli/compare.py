@@ -10,7 +10,7 @@ import msgspec
 
 from s3bench.cli.streams import print_styled, print_whole
 from s3bench.compare.comparison import DEFAULT_METRICS, Comparison, compare
-from s3bench.compare.matching import Source
+from s3bench.compare.matching import DocumentSource
 from s3bench.errors import BadInput
 from s3bench.report.comparison.markdown import render_markdown
 from s3bench.report.comparison.table import render_comparison
@@ -65,7 +65,7 @@ def compare_command(
     if not files:
         raise BadInput("no results document was named", fix="name two: s3bench compare before.json after.json")
     with without_collection():
-        sources = tuple(Source(name=str(file), document=_read(file)) for file in files)
+        sources = tuple(DocumentSource(name=str(file), document=_read(file)) for file in files)
         comparison = compare(sources, metrics=metrics or DEFAULT_METRICS, by=by, baseline=baseline)
         if as_json:
             print_whole(msgspec.json.format(msgspec.json.encode(comparison), indent=_INDENT) + b"\n")

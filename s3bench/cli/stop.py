@@ -14,7 +14,7 @@ from typing import Self
 _IMPATIENCE_S = 1.0
 
 
-class Stop:
+class StopSignal:
     """Set by SIGINT and SIGTERM while the context lasts; another one a second later interrupts whatever hangs.
 
     Not sooner: who stops a whole process group, as timeout(1) does, often signals each process twice.

@@ -6,17 +6,17 @@ Owns the facts that the other modules of this folder share. What a client really
 from dataclasses import dataclass
 from pathlib import Path
 
-from s3bench.s3.wirelog import Engine
+from s3bench.s3.wirelog import TransferEngine
 from s3bench.spec.definition import AWS_CLI_KINDS, ClientKind
 
 ENGINES = {
     ClientKind.CLI: None,
-    ClientKind.CLI_CLASSIC: Engine.PYTHON,
-    ClientKind.CLI_CRT: Engine.CRT,
-    ClientKind.BOTO3_CLASSIC: Engine.PYTHON,
-    ClientKind.BOTO3_CRT: Engine.CRT,
-    ClientKind.CRT_PYTHON: Engine.CRT,
-    ClientKind.S5CMD: Engine.GO,
+    ClientKind.CLI_CLASSIC: TransferEngine.PYTHON,
+    ClientKind.CLI_CRT: TransferEngine.CRT,
+    ClientKind.BOTO3_CLASSIC: TransferEngine.PYTHON,
+    ClientKind.BOTO3_CRT: TransferEngine.CRT,
+    ClientKind.CRT_PYTHON: TransferEngine.CRT,
+    ClientKind.S5CMD: TransferEngine.GO,
 }
 """The engine each client must show on the wire when it moves object data; `None` where its own config chooses."""
 
@@ -56,7 +56,7 @@ class FoundClient:
     asked_path: str | None = None
 
     @property
-    def engine(self) -> Engine | None:
+    def engine(self) -> TransferEngine | None:
         """The engine that the wire has to show; `None` where the client's own config chooses."""
         return ENGINES[self.kind]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from s3bench.clients.client import FoundClient
 from s3bench.clients.environment import EndpointFacts
 from s3bench.errors import BadInput
-from s3bench.spec.command import S3, Direction, Local, Transfer
+from s3bench.spec.command import S3, Local, Transfer, TransferDirection
 
 DRIVER = Path(__file__).parent / "probes" / "s3bench_driver.py"
 """The program that runs boto3 and awscrt."""
@@ -141,7 +141,7 @@ def s5cmd_command(
     if workers:
         argv += ["--numworkers", str(workers)]
     argv.append(str(transfer.verb))
-    if transfer.direction in {Direction.UPLOAD, Direction.DOWNLOAD}:
+    if transfer.direction in {TransferDirection.UPLOAD, TransferDirection.DOWNLOAD}:
         argv += _part_options(transfer, settings, own)
     if transfer.delete:
         argv.append("--delete")
@@ -158,7 +158,7 @@ def _part_options(transfer: Transfer, settings: dict[str, int | str], own: S5cmd
     part, chunk = own.part_size_mib, settings.get("multipart_chunksize")
     if part is None and isinstance(chunk, int):
         part = max(_S5CMD_PART_MIB_MIN, -(-chunk // _MIB))
-    if part is not None and part < _S5CMD_PART_MIB_MIN and transfer.direction is Direction.UPLOAD:
+    if part is not None and part < _S5CMD_PART_MIB_MIN and transfer.direction is TransferDirection.UPLOAD:
         raise BadInput(
             f"config: s5cmd uploads no parts of {part} MiB",
             f"S3 takes {_S5CMD_PART_MIB_MIN} MiB at the least",

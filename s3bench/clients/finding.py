@@ -16,7 +16,7 @@ from pathlib import Path
 
 from s3bench.clients.client import DRIVEN_KINDS, PACKAGES, FoundClient, release_of
 from s3bench.clients.interpreter import import_path, is_python
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.errors import ClientNotFound
 from s3bench.spec.definition import AWS_CLI_KINDS, ClientKind
 from s3bench.spec.plan import ClientSpec
@@ -29,7 +29,7 @@ CRT_AWS_CLI = (2, 26)
 CRT_AWSCRT = (0, 19, 18)
 
 
-def find_client(spec: ClientSpec, store: Store, *, environment: Mapping[str, str] | None = None) -> FoundClient:
+def find_client(spec: ClientSpec, store: ClientStore, *, environment: Mapping[str, str] | None = None) -> FoundClient:
     """Find the client that `spec` asks for; raises `ClientNotFound` with the command that installs it.
 
     Without version or path: the newest aws-cli v2 of the store, then an `aws` of version 2 on PATH; boto3 and awscrt of
@@ -45,7 +45,7 @@ def find_client(spec: ClientSpec, store: Store, *, environment: Mapping[str, str
     return _find_s5cmd(spec, store, path)
 
 
-def _find_aws_cli(spec: ClientSpec, store: Store, path: str) -> FoundClient:
+def _find_aws_cli(spec: ClientSpec, store: ClientStore, path: str) -> FoundClient:
     if spec.path:
         return _packaged_aws_cli(spec) or _aws_cli_at(_executable(Path(spec.path), spec, "aws"), spec, store)
     if spec.version:
@@ -99,7 +99,7 @@ def _packaged_aws_cli(spec: ClientSpec) -> FoundClient | None:
     )
 
 
-def _aws_cli_at(executable: Path, spec: ClientSpec, store: Store) -> FoundClient:
+def _aws_cli_at(executable: Path, spec: ClientSpec, store: ClientStore) -> FoundClient:
     said = _version_of(executable, ["--version"], store)
     found = _AWS_VERSION.search(said)
     if found is None:
@@ -127,7 +127,7 @@ def _check_engine(found: FoundClient) -> None:
     )
 
 
-def _find_python(spec: ClientSpec, store: Store) -> FoundClient:
+def _find_python(spec: ClientSpec, store: ClientStore) -> FoundClient:
     """Find a Python environment, or a directory of packages to be put before our own interpreter's."""
     if spec.path:
         return _python_at(_given(spec), spec)
@@ -185,7 +185,7 @@ def _python_client(spec: ClientSpec, python: Path, site: Path | None, sites: tup
     )
 
 
-def _find_s5cmd(spec: ClientSpec, store: Store, path: str) -> FoundClient:
+def _find_s5cmd(spec: ClientSpec, store: ClientStore, path: str) -> FoundClient:
     if spec.path:
         python = _environment_at(_given(spec))
         packaged = _packaged_s5cmd(import_path(python) if python else (_given(spec),), spec)
@@ -214,7 +214,7 @@ def _packaged_s5cmd(sites: tuple[Path, ...], spec: ClientSpec) -> FoundClient | 
     return None
 
 
-def _s5cmd_at(executable: Path, spec: ClientSpec, store: Store) -> FoundClient:
+def _s5cmd_at(executable: Path, spec: ClientSpec, store: ClientStore) -> FoundClient:
     said = _version_of(executable, ["version"], store)
     found = _S5CMD_VERSION.search(said)
     if found is None:
@@ -261,7 +261,7 @@ def _python_detail(site: Path) -> str:
     return f"botocore {botocore}" if botocore else ""
 
 
-def _version_of(executable: Path, arguments: list[str], store: Store) -> str:
+def _version_of(executable: Path, arguments: list[str], store: ClientStore) -> str:
     facts = executable.stat()
     stamp: list[int | str] = [facts.st_mtime_ns, facts.st_size, facts.st_ino]
     return store.remembered(f"version {executable}", stamp, lambda: _ask(executable, arguments), file=executable)

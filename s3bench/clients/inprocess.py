@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from s3bench.errors import BadInput
-from s3bench.s3.wirelog import Engine, WireLog, WireRequest
-from s3bench.spec.definition import ClientKind, FileBody, Match, Response
+from s3bench.s3.wirelog import TransferEngine, WireLog, WireRequest
+from s3bench.spec.definition import ClientKind, FileBody, RequestMatch, Response
 
 URL = "http://127.0.0.1:9"
 """Where a client is pointed that never opens a socket: the discard port (RFC 863), should it do so after all."""
@@ -59,7 +59,7 @@ def _response(response: Response) -> dict[str, Any]:
     }
 
 
-def _match(match: Match | None) -> dict[str, Any] | None:
+def _match(match: RequestMatch | None) -> dict[str, Any] | None:
     return None if match is None else {"method": match.method, "path": match.path, "query": list(match.query)}
 
 
@@ -92,7 +92,7 @@ def _request(record: dict[str, Any]) -> WireRequest:
         byte_range=record["byte_range"],
         connection=0,
         attempt=int(attempt[1]) if attempt else 1,
-        engine=Engine.PYTHON,
+        engine=TransferEngine.PYTHON,
         started_ns=record["started_ns"],
         body_ended_ns=record["body_ended_ns"],
         response_started_ns=record["ended_ns"],

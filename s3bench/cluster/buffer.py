@@ -7,7 +7,7 @@ import threading
 from collections import deque
 
 from s3bench.cluster.message import NodeReport, Reports
-from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.interval_record import IntervalRecord
 
 BUFFERED_MAX = 4096
 """Tallies that wait at most; a node of 64 workers fills it in a minute, and its driver asks several times a second."""
@@ -26,7 +26,7 @@ class Buffer:
     def add(self, report: NodeReport) -> None:
         """Keep a report, or count a tally for which there is no room."""
         with self._lock:
-            if isinstance(report, Tally) and len(self._reports) >= self._most:
+            if isinstance(report, IntervalRecord) and len(self._reports) >= self._most:
                 self._dropped += 1
             else:
                 self._reports.append(report)

@@ -7,7 +7,7 @@ half of that way (RFC 5905, sections 8 and 10: the clock filter of NTP). Pure, b
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from s3bench.cluster.node_group import Fleet, Gone
+from s3bench.cluster.node_group import NodeGone, NodeGroup
 from s3bench.errors import BadInput
 from s3bench.load.aggregation.nodes import node_name
 
@@ -25,7 +25,7 @@ _ANSWER_S = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class ClockSample:
     """One message there and back: when it left and came back by the driver's clock, and the node's clock meanwhile."""
 
     sent_ns: int
@@ -52,7 +52,7 @@ class ClockOffset:
     wall_offset_s: float
 
 
-def offset_of(samples: Iterable[Sample]) -> ClockOffset:
+def offset_of(samples: Iterable[ClockSample]) -> ClockOffset:
     """The offset that the best of the samples tells."""
     best = min(samples, key=lambda sample: sample.way_ns)
     return ClockOffset(
@@ -63,7 +63,7 @@ def offset_of(samples: Iterable[Sample]) -> ClockOffset:
 
 
 def measure_clocks(
-    fleet: Fleet, *, now_ns: Callable[[], int], wall_ns: Callable[[], int], samples: int = SAMPLES
+    fleet: NodeGroup, *, now_ns: Callable[[], int], wall_ns: Callable[[], int], samples: int = SAMPLES
 ) -> tuple[ClockOffset, ...]:
     """Measure the clock of every node, one after the other so that none waits for another's answer.
 
@@ -73,9 +73,9 @@ def measure_clocks(
 
 
 def _measured(
-    fleet: Fleet, node: int, samples: int, now_ns: Callable[[], int], wall_ns: Callable[[], int]
+    fleet: NodeGroup, node: int, samples: int, now_ns: Callable[[], int], wall_ns: Callable[[], int]
 ) -> ClockOffset:
-    taken: list[Sample] = []
+    taken: list[ClockSample] = []
     while True:
         taken += [_sample(fleet, node, now_ns, wall_ns) for _ in range(samples)]
         offset = offset_of(taken)
@@ -97,11 +97,13 @@ def _measured(
     return offset
 
 
-def _sample(fleet: Fleet, node: int, now_ns: Callable[[], int], wall_ns: Callable[[], int]) -> Sample:
+def _sample(fleet: NodeGroup, node: int, now_ns: Callable[[], int], wall_ns: Callable[[], int]) -> ClockSample:
     sent_ns = now_ns()
-    answer = fleet.ask("clock", {node: ()}, limit_s=_ANSWER_S).get(node, Gone(f"no answer for {_ANSWER_S:g} s"))
+    answer = fleet.ask("clock", {node: ()}, limit_s=_ANSWER_S).get(node, NodeGone(f"no answer for {_ANSWER_S:g} s"))
     received_ns, at_ns = now_ns(), wall_ns()
-    if isinstance(answer, Gone):
+    if isinstance(answer, NodeGone):
         raise BadInput(f"{node_name(node)} does not tell its clock", answer.why)
     node_ns, node_wall_ns = answer
-    return Sample(sent_ns=sent_ns, received_ns=received_ns, node_ns=node_ns, node_wall_ns=node_wall_ns, wall_ns=at_ns)
+    return ClockSample(
+        sent_ns=sent_ns, received_ns=received_ns, node_ns=node_ns, node_wall_ns=node_wall_ns, wall_ns=at_ns
+    )

@@ -43,7 +43,7 @@ _QUESTIONS = msgspec.msgpack.Decoder(Ask)
 _ANSWERS: msgspec.msgpack.Decoder[Answer] = msgspec.msgpack.Decoder(Answer)
 
 
-class Channel:
+class EngineChannel:
     """One end of a socket pair. Raises `ChannelClosed` when the other side is gone, or mute for too long."""
 
     def __init__(self, sock: socket.socket) -> None:

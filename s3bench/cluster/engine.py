@@ -13,8 +13,8 @@ from enum import StrEnum
 from types import ModuleType
 from typing import Any
 
-from s3bench.cluster.node import Node
-from s3bench.cluster.node_group import Gone
+from s3bench.cluster.node import WorkerNode
+from s3bench.cluster.node_group import NodeGone
 from s3bench.cluster.suite.node import SuiteNode
 from s3bench.errors import BadInput
 
@@ -35,17 +35,17 @@ IDLE_COST = (
 )
 
 
-class Purpose(StrEnum):
+class NodePurpose(StrEnum):
     """What nodes are wanted for: to make a load together, or to share a suite."""
 
     LOAD = "load"
     SUITE = "suite"
 
 
-_ACTORS: Mapping[Purpose, type] = {Purpose.LOAD: Node, Purpose.SUITE: SuiteNode}
+_ACTORS: Mapping[NodePurpose, type] = {NodePurpose.LOAD: WorkerNode, NodePurpose.SUITE: SuiteNode}
 
 
-class RayFleet:
+class RayNodeGroup:
     """One actor on each node of a Ray cluster; see `fleet.Fleet`. `actors` are handles, in the nodes' order.
 
     `hosts` are the nodes' addresses, for whoever looks after them.
@@ -63,7 +63,7 @@ class RayFleet:
         }
 
     def ask(self, question: str, told: Mapping[int, tuple[object, ...]], *, limit_s: float) -> Mapping[int, Any]:
-        """Ask several nodes the same at once; their answers, or `Gone`."""
+        """Ask several nodes the same at once; their answers, or `NodeGone`."""
         if not told:
             return {}
         try:
@@ -72,11 +72,11 @@ class RayFleet:
             done, _ = concurrent.futures.wait(answers, timeout=limit_s)
             return {answers[each]: _taken(each) for each in done}
         except Exception as error:  # noqa: BLE001 (whatever Ray raises here, no node can be asked any more)
-            return dict.fromkeys(told, Gone(f"the cluster cannot be asked: {_words(error)}"))
+            return dict.fromkeys(told, NodeGone(f"the cluster cannot be asked: {_words(error)}"))
 
 
 @contextlib.contextmanager
-def connect(address: str, *, nodes: int | None, purpose: Purpose = Purpose.LOAD) -> Iterator[RayFleet]:
+def connect(address: str, *, nodes: int | None, purpose: NodePurpose = NodePurpose.LOAD) -> Iterator[RayNodeGroup]:
     """Place a process on each of `nodes` machines of the cluster at `address`, on all of them without a number.
 
     For a suite, which takes all machines, Ray runs nothing else on them meanwhile. They are ended with the context.
@@ -98,13 +98,13 @@ def connect(address: str, *, nodes: int | None, purpose: Purpose = Purpose.LOAD)
                 f"Ray lost {_counted(lost, 'other ')}" if lost else "",
                 fix="start Ray on more machines (docs/cluster.md), or ask for fewer",
             )
-        is_alone = purpose is Purpose.SUITE
+        is_alone = purpose is NodePurpose.SUITE
         assert nodes is None or not is_alone
         group = _reserved(ray, [node["Resources"]["CPU"] if is_alone else 1 for node in there[:wanted]], stack)
         bundles = ray.util.placement_group_table(group)["bundles_to_node_id"]
         addresses = {node["NodeID"]: node["NodeManagerAddress"] for node in there}
         hosts = tuple(addresses.get(bundles[node], "") for node in range(wanted))
-        yield RayFleet(ray, _placed(ray, group, _ACTORS[purpose], wanted, stack), address=address, hosts=hosts)
+        yield RayNodeGroup(ray, _placed(ray, group, _ACTORS[purpose], wanted, stack), address=address, hosts=hosts)
 
 
 def _counted(nodes: int, which: str = "") -> str:
@@ -174,7 +174,7 @@ def _placed(ray: ModuleType, group: Any, actor: type, nodes: int, stack: context
 
 def _taken(answer: concurrent.futures.Future[Any]) -> Any:
     error = answer.exception()
-    return answer.result() if error is None else Gone(_words(error))
+    return answer.result() if error is None else NodeGone(_words(error))
 
 
 def _words(error: BaseException) -> str:

@@ -18,10 +18,10 @@ from typing import IO, Any
 import msgspec
 
 import s3bench
-from s3bench.cluster.control import Answer, Answers, Ask, Channel, Connected
-from s3bench.cluster.engine import Purpose
+from s3bench.cluster.control import Answer, Answers, Ask, Connected, EngineChannel
+from s3bench.cluster.engine import NodePurpose
 from s3bench.cluster.host import END_S
-from s3bench.cluster.node_group import Gone
+from s3bench.cluster.node_group import NodeGone
 from s3bench.errors import BadInput
 from s3bench.s3.control import Refused
 from s3bench.s3.frames import ChannelClosed
@@ -39,7 +39,7 @@ _START = (
 )
 
 
-class EngineFleet:
+class EngineNodeGroup:
     """The nodes behind an engine's process; see `fleet.Fleet`. `hosts` are their addresses, in the nodes' order.
 
     When the process ends all nodes are gone, and when it hangs they are silent.
@@ -48,7 +48,7 @@ class EngineFleet:
     def __init__(self, process: subprocess.Popen[bytes], control: socket.socket, stderr: IO[bytes]) -> None:
         self._process = process
         self._stderr = stderr
-        self._channel = Channel(control)
+        self._channel = EngineChannel(control)
         self._readable = select.poll()
         self._readable.register(control, select.POLLIN)
         self._is_owed = False  # an answer, to a question that was given up
@@ -58,7 +58,7 @@ class EngineFleet:
         self.facts: Mapping[str, object] = connected.facts
 
     def ask(self, question: str, told: Mapping[int, tuple[object, ...]], *, limit_s: float) -> Mapping[int, Any]:
-        """Ask several nodes the same at once; their answers, or `Gone`."""
+        """Ask several nodes the same at once; their answers, or `NodeGone`."""
         if not told:
             return {}
         until_s = time.monotonic() + limit_s + _SLACK_S
@@ -68,11 +68,11 @@ class EngineFleet:
             self._channel.send(Ask(question=question, told=dict(told), limit_s=limit_s), limit_s=_TALK_S)
             answer = self._answer(until_s)
         except ChannelClosed:
-            return dict.fromkeys(told, Gone(self._last_words()))
+            return dict.fromkeys(told, NodeGone(self._last_words()))
         if answer is None:
             return {}
         assert isinstance(answer, Answers), answer
-        return {**answer.answers, **{node: Gone(why) for node, why in answer.gone.items()}}
+        return {**answer.answers, **{node: NodeGone(why) for node, why in answer.gone.items()}}
 
     def _connected(self) -> Connected:
         """Wait for the engine to have placed its processes. Raises `BadInput`."""
@@ -105,7 +105,7 @@ class EngineFleet:
 
 
 @contextlib.contextmanager
-def connect(address: str, *, nodes: int | None, purpose: Purpose = Purpose.LOAD) -> Iterator[EngineFleet]:
+def connect(address: str, *, nodes: int | None, purpose: NodePurpose = NodePurpose.LOAD) -> Iterator[EngineNodeGroup]:
     """Place a process on each of `nodes` machines of the cluster at `address`, as `engine.connect` does.
 
     They are ended with the context, within a bounded time. Raises `BadInput` where there is no cluster to be used.
@@ -126,7 +126,7 @@ def connect(address: str, *, nodes: int | None, purpose: Purpose = Purpose.LOAD)
                 start_new_session=True,  # Ctrl-C is the driver's
             )
         stack.callback(_end, process, ours)
-        yield EngineFleet(process, ours, stderr)
+        yield EngineNodeGroup(process, ours, stderr)
 
 
 def _end(process: subprocess.Popen[bytes], ours: socket.socket) -> None:

@@ -12,9 +12,9 @@ import time
 
 import msgspec
 
-from s3bench.cluster.control import Answers, Channel, Connected
-from s3bench.cluster.engine import Purpose, connect
-from s3bench.cluster.node_group import Gone
+from s3bench.cluster.control import Answers, Connected, EngineChannel
+from s3bench.cluster.engine import NodePurpose, connect
+from s3bench.cluster.node_group import NodeGone
 from s3bench.errors import S3BenchError
 from s3bench.s3.control import Refused
 from s3bench.s3.frames import ChannelClosed
@@ -28,20 +28,20 @@ _TALK_S = 30.0
 _IDLE_S = 86_400.0  # the driver may be busy for long; its end closes the channel
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class HostArguments(msgspec.Struct, frozen=True, kw_only=True):
     """What the process is told on its command line, as JSON; see `engine.connect`."""
 
     control: int
     address: str
     nodes: int | None
-    purpose: Purpose
+    purpose: NodePurpose
 
 
-def main(told: Told) -> None:
+def main(told: HostArguments) -> None:
     """Connect to the cluster, and answer until the channel behind `told.control` closes."""
     with socket.socket(fileno=told.control) as control:
         threading.Thread(target=_end_with_driver, args=(told.control,), daemon=True).start()
-        channel = Channel(control)
+        channel = EngineChannel(control)
         try:
             _serve(channel, told)
         except S3BenchError as error:
@@ -50,14 +50,14 @@ def main(told: Told) -> None:
             pass
 
 
-def _serve(channel: Channel, told: Told) -> None:
+def _serve(channel: EngineChannel, told: HostArguments) -> None:
     with connect(told.address, nodes=told.nodes, purpose=told.purpose) as fleet:
         channel.send(Connected(hosts=fleet.hosts, facts=dict(fleet.facts)), limit_s=_TALK_S)
         try:
             while True:
                 ask = channel.receive_question(limit_s=_IDLE_S)
                 answers = fleet.ask(ask.question, ask.told, limit_s=ask.limit_s)
-                gone = {node: answer.why for node, answer in answers.items() if isinstance(answer, Gone)}
+                gone = {node: answer.why for node, answer in answers.items() if isinstance(answer, NodeGone)}
                 there = {node: answer for node, answer in answers.items() if node not in gone}
                 channel.send(Answers(answers=there, gone=gone), limit_s=_TALK_S)
         finally:
@@ -74,4 +74,4 @@ def _end_with_driver(control: int) -> None:
 
 
 if __name__ == "__main__":
-    main(msgspec.json.decode(sys.argv[1], type=Told))
+    main(msgspec.json.decode(sys.argv[1], type=HostArguments))

@@ -8,10 +8,10 @@ import threading
 from collections.abc import Iterator
 from typing import Self
 
-from s3bench.cluster.node_rpc import Conversation
+from s3bench.cluster.node_rpc import NodeRpc
 from s3bench.errors import MachineError
-from s3bench.load.engine.interval_record import Tally
-from s3bench.load.engine.message import Ended, Lost
+from s3bench.load.engine.interval_record import IntervalRecord
+from s3bench.load.engine.message import PhaseEnded, WorkerLost
 from s3bench.load.session.workers import Told
 
 BEHIND_S = 30
@@ -28,12 +28,12 @@ class Listener:
     other things.
     """
 
-    def __init__(self, conversation: Conversation, *, turn: int, workers: int, nodes: int, poll_s: float) -> None:
+    def __init__(self, conversation: NodeRpc, *, turn: int, workers: int, nodes: int, poll_s: float) -> None:
         self._talk = conversation
         self._turn = turn
         self._poll_s = poll_s
         self._open = {node: set(range(node, workers, nodes)) for node in range(nodes)}
-        self._queue: queue.Queue[Tally | Ended | Lost] = queue.Queue(workers * BEHIND_S)
+        self._queue: queue.Queue[IntervalRecord | PhaseEnded | WorkerLost] = queue.Queue(workers * BEHIND_S)
         self._error: BaseException | None = None
         self._stopped: set[int] = set()
         self._is_stopped = threading.Event()
@@ -85,18 +85,18 @@ class Listener:
     def _ask(self) -> None:
         """Ask once, and pass on what comes."""
         for node, report in self._talk.poll(self._open):
-            assert isinstance(report, Tally | Ended), report
+            assert isinstance(report, IntervalRecord | PhaseEnded), report
             self._pass_on(report)
-            if isinstance(report, Ended):
+            if isinstance(report, PhaseEnded):
                 self._open[node].discard(report.worker)
         for node in tuple(self._open):
             if node in self._talk.lost:
-                self._pass_on(Lost(node=node, why=self._talk.lost[node]))
+                self._pass_on(WorkerLost(node=node, why=self._talk.lost[node]))
                 del self._open[node]
             elif not self._open[node]:
                 del self._open[node]
 
-    def _pass_on(self, told: Tally | Ended | Lost) -> None:
+    def _pass_on(self, told: IntervalRecord | PhaseEnded | WorkerLost) -> None:
         try:
             self._queue.put_nowait(told)
         except queue.Full:

@@ -5,21 +5,21 @@ Owns the messages that are not `s3bench.load.engine.message`'s, and the version 
 
 import msgspec
 
-from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import (
-    Begin,
-    Ended,
-    Failed,
-    Prepare,
-    Prepared,
-    Ready,
+    BeginPhase,
+    PhaseEnded,
+    PhasePrepared,
+    PhaseReady,
+    PreparePhase,
+    WorkerFailed,
 )
 from s3bench.load.session.capacity import Capacity
 
 PROTOCOL = 4
 """Counted up with every change of what nodes are told or tell."""
 
-NodeReport = Prepared | Ready | Tally | Ended | Failed
+NodeReport = PhasePrepared | PhaseReady | IntervalRecord | PhaseEnded | WorkerFailed
 """What a node tells: of itself that it is prepared or ready, of each of its workers what that did."""
 
 
@@ -47,22 +47,22 @@ class Reports(msgspec.Struct, frozen=True, kw_only=True):
     dropped: int = 0
 
 
-_PREPARES = msgspec.msgpack.Decoder(tuple[Prepare, ...])
-_BEGINS = msgspec.msgpack.Decoder(tuple[Begin, ...])
+_PREPARES = msgspec.msgpack.Decoder(tuple[PreparePhase, ...])
+_BEGINS = msgspec.msgpack.Decoder(tuple[BeginPhase, ...])
 _REPORTS = msgspec.msgpack.Decoder(Reports)
 
 
-def encode(message: tuple[Prepare, ...] | tuple[Begin, ...] | Reports) -> bytes:
+def encode(message: tuple[PreparePhase, ...] | tuple[BeginPhase, ...] | Reports) -> bytes:
     """Write a message."""
     return msgspec.msgpack.encode(message)
 
 
-def decode_prepares(data: bytes) -> tuple[Prepare, ...]:
+def decode_prepares(data: bytes) -> tuple[PreparePhase, ...]:
     """Read the orders of a node's workers to get ready."""
     return _PREPARES.decode(data)
 
 
-def decode_begins(data: bytes) -> tuple[Begin, ...]:
+def decode_begins(data: bytes) -> tuple[BeginPhase, ...]:
     """Read the orders of a node's workers for a phase."""
     return _BEGINS.decode(data)
 

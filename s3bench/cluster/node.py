@@ -23,14 +23,14 @@ from s3bench.cluster.message import PROTOCOL, NodeFacts, decode_begins, decode_p
 from s3bench.cluster.priority import lower_niceness
 from s3bench.errors import MachineError, S3BenchError
 from s3bench.load.engine.message import (
-    Begin,
-    Failed,
-    Prepare,
-    Prepared,
-    Ready,
+    BeginPhase,
+    PhasePrepared,
+    PhaseReady,
+    PreparePhase,
+    WorkerFailed,
 )
 from s3bench.load.session.capacity import capacity_of
-from s3bench.load.session.worker_pool import Crew
+from s3bench.load.session.worker_pool import WorkerPool
 from s3bench.run.machine import MachineFacts, machine_facts, machine_warnings
 
 LEASE_S = 0.9
@@ -41,7 +41,7 @@ _START_S = 60.0
 _JOIN_S = 2.0
 
 
-class Node:
+class WorkerNode:
     """The workers of one machine. Methods may be called by several threads; those that give orders come one by one."""
 
     def __init__(self, *, lease_s: float = LEASE_S) -> None:
@@ -51,7 +51,7 @@ class Node:
         self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._starts: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         self._turn = 0
-        self._crew: Crew | None = None
+        self._crew: WorkerPool | None = None
         self._heard_s = time.monotonic()
         self._is_loading = False
         self._is_stopping = False
@@ -135,13 +135,13 @@ class Node:
         if self._crew is not None:
             self._crew.__exit__()
 
-    def _prepare(self, orders: tuple[Prepare, ...]) -> None:
+    def _prepare(self, orders: tuple[PreparePhase, ...]) -> None:
         if self._crew is None:
-            self._crew = Crew(len(orders), directory=self._directory).__enter__()
+            self._crew = WorkerPool(len(orders), directory=self._directory).__enter__()
         self._crew.prepare(orders)
-        self._buffer.add(Prepared(pid=os.getpid()))
+        self._buffer.add(PhasePrepared(pid=os.getpid()))
 
-    def _perform(self, orders: tuple[Begin, ...]) -> None:
+    def _perform(self, orders: tuple[BeginPhase, ...]) -> None:
         assert self._crew is not None, "a node is prepared first"
         self._is_loading = True  # here, lest the end of the phase before come behind it
         try:
@@ -155,7 +155,7 @@ class Node:
 
     def _started(self) -> int:
         """Say that all workers are ready, and wait for the moment to start at."""
-        self._buffer.add(Ready(worker=0))
+        self._buffer.add(PhaseReady(worker=0))
         try:
             start_ns = self._starts.get(timeout=_START_S)
         except queue.Empty:
@@ -170,7 +170,7 @@ class Node:
             self._crew.kill()
         if self._is_orphan:
             error = MachineError(f"the driver was not heard of for {self._lease_s:g} s, and its load was ended")
-        self._buffer.add(Failed(what=error.what, why=error.why, fix=error.fix))
+        self._buffer.add(WorkerFailed(what=error.what, why=error.why, fix=error.fix))
 
     def _watch(self) -> None:
         """End the load of a driver that is gone."""
@@ -209,7 +209,7 @@ def _cores(machine: MachineFacts) -> int:
     return allowed if machine.cpu_quota_cores is None else max(1, min(allowed, int(machine.cpu_quota_cores)))
 
 
-def _localized(order: Prepare, local: Mapping[str, str]) -> Prepare:
+def _localized(order: PreparePhase, local: Mapping[str, str]) -> PreparePhase:
     """The order with the files that it names as they are called here."""
     target, data = order.target, order.data
     if target.ca_bundle is not None:

@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class NodeGone:
     """A node's answer that will never come: it is not there any more, or could not do it; `why` in words."""
 
     why: str
 
 
-class Fleet(Protocol):
+class NodeGroup(Protocol):
     """`nodes` nodes, numbered from 0. `facts` are what the results keep of the engine."""
 
     @property
@@ -27,7 +27,7 @@ class Fleet(Protocol):
         """The engine, its version, and what it costs."""
 
     def ask(self, question: str, told: Mapping[int, tuple[object, ...]], *, limit_s: float) -> Mapping[int, Any]:
-        """Ask several nodes the same, each with what it is told; their answers, or `Gone`.
+        """Ask several nodes the same, each with what it is told; their answers, or `NodeGone`.
 
         A node that does not answer within `limit_s` is missing, and may have been asked all the same.
         """

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Collection, Mapping
 
 from s3bench.cluster.message import NodeReport, decode_reports
-from s3bench.cluster.node_group import Fleet, Gone
+from s3bench.cluster.node_group import NodeGone, NodeGroup
 from s3bench.errors import MachineError
 from s3bench.load.aggregation.nodes import node_name
-from s3bench.load.engine.message import Failed
+from s3bench.load.engine.message import WorkerFailed
 
 POLL_S = 0.3
 """How often nodes are asked: with a silent one among them, whose answer is waited for, still within their lease."""
@@ -25,11 +25,11 @@ _TELL_S = 30.0
 _PAUSE_S = 0.02
 
 
-class Conversation:
+class NodeRpc:
     """With all nodes of `fleet`. `lost` has those that are gone, and why."""
 
     def __init__(
-        self, fleet: Fleet, *, now_ns: Callable[[], int], sleep: Callable[[float], object] = time.sleep
+        self, fleet: NodeGroup, *, now_ns: Callable[[], int], sleep: Callable[[float], object] = time.sleep
     ) -> None:
         self._fleet = fleet
         self._sleep = sleep
@@ -52,8 +52,8 @@ class Conversation:
     ) -> frozenset[int]:
         """Give an order to nodes, not waiting long for a silent one, since the others must hear of us; who took it."""
         answers = self._fleet.ask(order, told, limit_s=limit_s)
-        self.lost.update({node: answer.why for node, answer in answers.items() if isinstance(answer, Gone)})
-        return frozenset(node for node, answer in answers.items() if not isinstance(answer, Gone))
+        self.lost.update({node: answer.why for node, answer in answers.items() if isinstance(answer, NodeGone)})
+        return frozenset(node for node, answer in answers.items() if not isinstance(answer, NodeGone))
 
     def poll(self, nodes: Collection[int], *, limit_s: float = ANSWER_S) -> list[tuple[int, NodeReport]]:
         """What nodes have told since; those that are gone, failed or have been silent for too long are lost by it."""
@@ -63,7 +63,7 @@ class Conversation:
         now_ns = self._now_ns()
         for node in asked:
             answer = answers.get(node)
-            if isinstance(answer, Gone):
+            if isinstance(answer, NodeGone):
                 self.lost[node] = answer.why
             elif answer is not None:
                 self._heard_ns[node] = now_ns
@@ -97,6 +97,6 @@ class Conversation:
             self._dropped[node] = said.dropped
             self.lost[node] = f"{said.dropped:,} of its tallies found no room before they were fetched"
         for report in said.reports:
-            if isinstance(report, Failed):
+            if isinstance(report, WorkerFailed):
                 self.lost[node] = "; ".join(filter(None, (report.what, report.why)))
-        return [report for report in said.reports if not isinstance(report, Failed)]
+        return [report for report in said.reports if not isinstance(report, WorkerFailed)]

@@ -12,7 +12,7 @@ import msgspec
 import s3bench
 from s3bench.cluster.clock import ClockOffset, measure_clocks
 from s3bench.cluster.message import PROTOCOL, NodeFacts
-from s3bench.cluster.node_group import Fleet, Gone
+from s3bench.cluster.node_group import NodeGone, NodeGroup
 from s3bench.errors import BadInput
 from s3bench.load.aggregation.nodes import node_name
 
@@ -20,7 +20,7 @@ _FACTS_S = 120.0  # the first question, which waits for the node's process to st
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Muster:
+class Preflight:
     """The nodes as they are: what each is, its clock, and how many workers it gets."""
 
     nodes: tuple[NodeFacts, ...]
@@ -45,31 +45,32 @@ def doubts(node: int, facts: NodeFacts) -> Iterator[str]:
 
 
 def muster(
-    fleet: Fleet,
+    fleet: NodeGroup,
     *,
     workers_per_node: int | None,
     threads: int,
     now_ns: Callable[[], int] = time.monotonic_ns,
     wall_ns: Callable[[], int] = time.time_ns,
-) -> Muster:
+) -> Preflight:
     """Look at all nodes. Without `workers_per_node` each gets one for each core, and none that would have no thread.
 
     Raises `BadInput` for nodes that cannot work together.
     """
     nodes = node_facts(fleet)
     cores = min(each.cores for each in nodes)
-    return Muster(
+    return Preflight(
         nodes=nodes,
         clocks=measure_clocks(fleet, now_ns=now_ns, wall_ns=wall_ns),
         workers_per_node=workers_per_node or min(cores, -(-threads // fleet.nodes)),
     )
 
 
-def node_facts(fleet: Fleet) -> tuple[NodeFacts, ...]:
+def node_facts(fleet: NodeGroup) -> tuple[NodeFacts, ...]:
     """What each node is. Raises `BadInput` unless all have the same program."""
     answers = fleet.ask("facts", dict.fromkeys(range(fleet.nodes), ()), limit_s=_FACTS_S)
     nodes = tuple(
-        _facts(node, answers.get(node, Gone(f"it did not answer within {_FACTS_S:g} s"))) for node in range(fleet.nodes)
+        _facts(node, answers.get(node, NodeGone(f"it did not answer within {_FACTS_S:g} s")))
+        for node in range(fleet.nodes)
     )
     _check_python(nodes)
     return nodes
@@ -77,7 +78,7 @@ def node_facts(fleet: Fleet) -> tuple[NodeFacts, ...]:
 
 def _facts(node: int, answer: object) -> NodeFacts:
     name = node_name(node)
-    if isinstance(answer, Gone):
+    if isinstance(answer, NodeGone):
         raise BadInput(
             f"{name} could not start", answer.why, "install this s3bench with its extra `cluster` on every node"
         )

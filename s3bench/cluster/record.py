@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from s3bench.cluster.clock import ClockOffset
-from s3bench.cluster.preflight import Muster
+from s3bench.cluster.preflight import Preflight
 from s3bench.load.aggregation.nodes import node_name
-from s3bench.load.engine.message import Ended
+from s3bench.load.engine.message import PhaseEnded
 
 _NS = 1e9
 
@@ -20,7 +20,7 @@ class PhaseRecord:
 
     phase: str
     clocks: tuple[ClockOffset, ...]
-    ended: tuple[Ended, ...]
+    ended: tuple[PhaseEnded, ...]
     lost: Mapping[int, str]
 
     def begun_ns(self, node: int) -> int | None:
@@ -44,11 +44,11 @@ class PhaseRecord:
             return None
         return max(each.elapsed_ns for each in self.ended) - min(each.begun_ns for each in self.ended)
 
-    def _of(self, node: int) -> Iterable[Ended]:
+    def _of(self, node: int) -> Iterable[PhaseEnded]:
         return (each for each in self.ended if each.worker % len(self.clocks) == node)
 
 
-def recorded(engine: Mapping[str, object], muster: Muster, phases: Sequence[PhaseRecord]) -> dict[str, object]:
+def recorded(engine: Mapping[str, object], muster: Preflight, phases: Sequence[PhaseRecord]) -> dict[str, object]:
     """All of it, in seconds."""
     return {
         **engine,

@@ -12,16 +12,16 @@ from typing import Self
 from s3bench.cluster.clock import ClockOffset, measure_clocks
 from s3bench.cluster.listener import Listener
 from s3bench.cluster.message import encode
-from s3bench.cluster.node_group import Fleet, Gone
-from s3bench.cluster.node_rpc import POLL_S, Conversation
-from s3bench.cluster.preflight import Muster
+from s3bench.cluster.node_group import NodeGone, NodeGroup
+from s3bench.cluster.node_rpc import POLL_S, NodeRpc
+from s3bench.cluster.preflight import Preflight
 from s3bench.cluster.record import PhaseRecord, recorded
 from s3bench.load.engine.message import (
-    Begin,
-    Ended,
-    Prepare,
-    Prepared,
-    Ready,
+    BeginPhase,
+    PhaseEnded,
+    PhasePrepared,
+    PhaseReady,
+    PreparePhase,
 )
 from s3bench.load.session.workers import Told
 
@@ -34,7 +34,7 @@ _CLOSE_S = 5.0
 _MEMORY_S = 5.0
 
 
-class ClusterCrew:
+class ClusterWorkerPool:
     """The workers on all nodes of `fleet`, as `muster` found them; see `s3bench.load.session.workers.Workers`.
 
     While they make load they are asked every `poll_s`.
@@ -42,8 +42,8 @@ class ClusterCrew:
 
     def __init__(
         self,
-        fleet: Fleet,
-        muster: Muster,
+        fleet: NodeGroup,
+        muster: Preflight,
         *,
         now_ns: Callable[[], int] = time.monotonic_ns,
         wall_ns: Callable[[], int] = time.time_ns,
@@ -56,7 +56,7 @@ class ClusterCrew:
         self._now_ns = now_ns
         self._wall_ns = wall_ns
         self._poll_s = poll_s
-        self._conversation = Conversation(fleet, now_ns=now_ns)
+        self._conversation = NodeRpc(fleet, now_ns=now_ns)
         self._listener: Listener | None = None
         self._phases: list[PhaseRecord] = []
 
@@ -77,14 +77,14 @@ class ClusterCrew:
         """The nodes, their clocks and how each phase began, as the results keep them."""
         return recorded(self._fleet.facts, self._muster, self._phases)
 
-    def prepare(self, orders: tuple[Prepare, ...]) -> None:
+    def prepare(self, orders: tuple[PreparePhase, ...]) -> None:
         """Let each worker get ready for its order; the files that orders name go with them."""
         files = {path: Path(path).read_bytes() for path in _files_of(orders[0])}
         told = {node: (encode(orders[node :: self.nodes]), files) for node in range(self.nodes)}
         self._conversation.tell("prepare", told)
-        self._conversation.wait_for(Prepared, limit_s=_READY_S)
+        self._conversation.wait_for(PhasePrepared, limit_s=_READY_S)
 
-    def perform(self, orders: tuple[Begin, ...]) -> Iterator[Told]:
+    def perform(self, orders: tuple[BeginPhase, ...]) -> Iterator[Told]:
         """Let each worker do its part, on all nodes from the same moment on; gives what they tell.
 
         A node that is lost in the middle is told as `Lost`, and the others go on. Raises `MachineError` when one is
@@ -94,16 +94,16 @@ class ClusterCrew:
         talk.refuse_losses()
         clocks = measure_clocks(self._fleet, now_ns=self._now_ns, wall_ns=self._wall_ns, samples=_SAMPLES)
         talk.tell("begin", {node: (encode(orders[node :: self.nodes]),) for node in range(self.nodes)})
-        talk.wait_for(Ready, limit_s=_READY_S)
+        talk.wait_for(PhaseReady, limit_s=_READY_S)
         turn = orders[0].turn
         self._start(turn, clocks)
-        ended: list[Ended] = []
+        ended: list[PhaseEnded] = []
         try:
             with Listener(
                 talk, turn=turn, workers=self.workers, nodes=self.nodes, poll_s=self._poll_s
             ) as self._listener:
                 for told in self._listener:
-                    if isinstance(told, Ended):
+                    if isinstance(told, PhaseEnded):
                         ended.append(told)
                     yield told
         finally:
@@ -119,7 +119,7 @@ class ClusterCrew:
     def memory_bytes_max(self) -> int | None:
         """The most memory that each worker on the nodes that are left has had, added up."""
         answers = self._fleet.ask("memory", dict.fromkeys(self._there, ()), limit_s=_MEMORY_S)
-        highs = [answer for answer in answers.values() if answer is not None and not isinstance(answer, Gone)]
+        highs = [answer for answer in answers.values() if answer is not None and not isinstance(answer, NodeGone)]
         return sum(highs) if len(highs) == len(self._there) else None
 
     def _start(self, turn: int, clocks: tuple[ClockOffset, ...]) -> None:
@@ -133,5 +133,5 @@ class ClusterCrew:
         return tuple(node for node in range(self.nodes) if node not in self._conversation.lost)
 
 
-def _files_of(order: Prepare) -> tuple[str, ...]:
+def _files_of(order: PreparePhase) -> tuple[str, ...]:
     return tuple(path for path in (order.target.ca_bundle, order.data.key_file) if path is not None)

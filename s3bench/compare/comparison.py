@@ -18,9 +18,9 @@ import s3bench
 from s3bench.compare.difference import (
     CONFIDENCE,
     REQUESTS_BY_KIND,
-    Outcome,
-    Row,
-    Subject,
+    ChangeOutcome,
+    ComparedMetric,
+    ComparisonRow,
     hold,
     is_measured,
     judged,
@@ -28,23 +28,23 @@ from s3bench.compare.difference import (
 from s3bench.compare.document_warnings import objections, subject
 from s3bench.compare.matching import (
     BY_CLIENT,
-    Cell,
+    DocumentSource,
     Group,
     Grouping,
-    Match,
+    GroupResult,
+    MatchedBenchmark,
     Matching,
-    Source,
     group_by_document,
     group_by_value,
     match,
 )
 from s3bench.compare.sample import (
-    Figures,
+    MetricFigures,
     figures_of,
     request_figures,
     request_kinds,
 )
-from s3bench.compare.sample_warning import Reservation, reservations
+from s3bench.compare.sample_warning import SampleWarning, reservations
 from s3bench.compare.similarity import differences_between
 from s3bench.errors import BadInput
 from s3bench.results.document import NODE, Client, Result
@@ -74,13 +74,13 @@ ORDER_WARNING = (
 )
 
 _SUMMARY = {  # of one row, of several
-    Outcome.DIFFERS: ("{} count differs", "{} counts differ"),
-    Outcome.NO_DETECTABLE_DIFFERENCE: ("{} without detectable difference",) * 2,
-    Outcome.TOO_FEW: ("{} with too few runs",) * 2,
-    Outcome.VARIES: ("{} count varies from run to run", "{} counts vary from run to run"),
-    Outcome.NOT_JUDGED: ("{} not judged",) * 2,
-    Outcome.NO_DIFFERENCE: ("{} without any difference",) * 2,
-    Outcome.EQUAL: ("{} count equal", "{} counts equal"),
+    ChangeOutcome.DIFFERS: ("{} count differs", "{} counts differ"),
+    ChangeOutcome.NO_DETECTABLE_DIFFERENCE: ("{} without detectable difference",) * 2,
+    ChangeOutcome.TOO_FEW: ("{} with too few runs",) * 2,
+    ChangeOutcome.VARIES: ("{} count varies from run to run", "{} counts vary from run to run"),
+    ChangeOutcome.NOT_JUDGED: ("{} not judged",) * 2,
+    ChangeOutcome.NO_DIFFERENCE: ("{} without any difference",) * 2,
+    ChangeOutcome.EQUAL: ("{} count equal", "{} counts equal"),
 }
 
 
@@ -94,7 +94,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     measurements: int
 
 
-class Missing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class MissingResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A result without partner: it is missing in the group named `missing_in`."""
 
     benchmark: str
@@ -122,8 +122,8 @@ class Against(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     summary: str
     counts: dict[str, int]
     same_measurements: bool
-    rows: tuple[Row, ...]
-    missing: tuple[Missing, ...]
+    rows: tuple[ComparisonRow, ...]
+    missing: tuple[MissingResult, ...]
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -141,7 +141,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 def compare(
-    sources: Sequence[Source],
+    sources: Sequence[DocumentSource],
     *,
     metrics: Sequence[str] = DEFAULT_METRICS,
     by: str | None = None,
@@ -198,12 +198,12 @@ class _Rows:
     def __init__(self, metrics: Sequence[str], groups: Sequence[Group]) -> None:
         self._metrics = metrics
         self._names = {id(cell): group.name for group in groups for cell in group.cells}
-        self._figures: dict[tuple[int, str], tuple[Figures, tuple[Reservation, ...]]] = {}
+        self._figures: dict[tuple[int, str], tuple[MetricFigures, tuple[SampleWarning, ...]]] = {}
 
-    def of(self, each: Match) -> Iterator[Row]:
+    def of(self, each: MatchedBenchmark) -> Iterator[ComparisonRow]:
         """All rows of one match: a metric that neither side has is left out."""
         baseline, other = each.baseline.result, each.other.result
-        about = Subject(
+        about = ComparedMetric(
             benchmark=baseline.name,
             dimensions=_objects(each.baseline),
             baseline_client=baseline.client.label,
@@ -218,7 +218,7 @@ class _Rows:
                 row = hold(about, METRICS_BY_NAME[name], first, second)
                 yield msgspec.structs.replace(row, doubts=first_doubts + second_doubts)
 
-    def _of(self, cell: Cell, name: str) -> tuple[Figures, tuple[Reservation, ...]]:
+    def _of(self, cell: GroupResult, name: str) -> tuple[MetricFigures, tuple[SampleWarning, ...]]:
         key = id(cell), name
         if key not in self._figures:
             metric, figures = METRICS_BY_NAME[name], figures_of(cell.result, name)
@@ -228,14 +228,14 @@ class _Rows:
         return self._figures[key]
 
 
-def _request_rows(about: Subject, baseline: Result, other: Result) -> Iterator[Row]:
+def _request_rows(about: ComparedMetric, baseline: Result, other: Result) -> Iterator[ComparisonRow]:
     kinds = request_kinds(baseline) | request_kinds(other)
     before, after = request_figures(baseline, kinds), request_figures(other, kinds)
     for kind in kinds:
         yield hold(about, METRICS_BY_NAME["wire.requests"], before[kind], after[kind], kind=kind)
 
 
-def _grouping(sources: Sequence[Source], *, by: str | None, baseline: str | None) -> Grouping:
+def _grouping(sources: Sequence[DocumentSource], *, by: str | None, baseline: str | None) -> Grouping:
     if by is not None:
         return group_by_value(sources, by, baseline=baseline)
     if baseline is not None:
@@ -271,7 +271,7 @@ def _clients(group: Group) -> str:
     return ", ".join(client.label for client in group.clients)
 
 
-def _against(first: Group, other: Group, matching: Matching, rows: tuple[Row, ...]) -> Against:
+def _against(first: Group, other: Group, matching: Matching, rows: tuple[ComparisonRow, ...]) -> Against:
     missing = [(other.name, cell) for cell in matching.only_baseline]
     missing += [(first.name, cell) for cell in matching.only_other]
     same = not missing and all(
@@ -285,7 +285,7 @@ def _against(first: Group, other: Group, matching: Matching, rows: tuple[Row, ..
         same_measurements=same,
         rows=tuple(sorted(rows, key=lambda row: row.importance)),
         missing=tuple(
-            Missing(
+            MissingResult(
                 benchmark=cell.result.name,
                 dimensions=_objects(cell),
                 client=cell.result.client.label,
@@ -296,17 +296,17 @@ def _against(first: Group, other: Group, matching: Matching, rows: tuple[Row, ..
     )
 
 
-def _outcomes(rows: Sequence[Row]) -> Counter[Outcome]:
+def _outcomes(rows: Sequence[ComparisonRow]) -> Counter[ChangeOutcome]:
     found = Counter(row.outcome for row in rows)
-    return Counter({outcome: found[outcome] for outcome in Outcome if found[outcome]})
+    return Counter({outcome: found[outcome] for outcome in ChangeOutcome if found[outcome]})
 
 
-def summary(rows: Sequence[Row]) -> str:
+def summary(rows: Sequence[ComparisonRow]) -> str:
     """Say in a line how many rows say what, the gravest first."""
     counts = _outcomes(rows)
     words = [
         f"{count} {'' if word in {'slower', 'faster'} else 'with '}{word}"
-        for outcome in (Outcome.WORSE, Outcome.BETTER)
+        for outcome in (ChangeOutcome.WORSE, ChangeOutcome.BETTER)
         for word, count in Counter(row.word for row in rows if row.outcome is outcome).most_common()
     ]
     words += [
@@ -315,7 +315,7 @@ def summary(rows: Sequence[Row]) -> str:
     return ", ".join(words) or "no metric was measured on both sides"
 
 
-def _origin(source: Source) -> Origin:
+def _origin(source: DocumentSource) -> Origin:
     document = source.document
     return Origin(
         name=source.name,
@@ -326,12 +326,12 @@ def _origin(source: Source) -> Origin:
     )
 
 
-def _objects(cell: Cell) -> tuple[dict[str, str], ...]:
+def _objects(cell: GroupResult) -> tuple[dict[str, str], ...]:
     return tuple({name: value} for name, value in cell.dimensions)
 
 
 def _warnings(
-    sources: Sequence[Source], grouping: Grouping, matchings: Sequence[Matching], against: Sequence[Against]
+    sources: Sequence[DocumentSource], grouping: Grouping, matchings: Sequence[Matching], against: Sequence[Against]
 ) -> Iterator[str]:
     if not all(other.same_measurements for other in against):
         yield ORDER_WARNING
@@ -342,7 +342,7 @@ def _warnings(
     yield from objections([source for index, source in enumerate(sources) if source not in sources[:index]])
 
 
-def _engines(baseline: str, other: str, matches: Sequence[Match]) -> Iterator[str]:
+def _engines(baseline: str, other: str, matches: Sequence[MatchedBenchmark]) -> Iterator[str]:
     """Tell where one client ran on another engine: its version or its settings chose differently."""
     changed: dict[tuple[str, str], list[Result]] = {}
     for each in matches:

@@ -5,14 +5,14 @@ Owns gathering these from the documents, so that whoever reads a comparison need
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from s3bench.compare.matching import Source, dimensions_of
+from s3bench.compare.matching import DocumentSource, dimensions_of
 from s3bench.results.document import Result, Status
 from s3bench.results.warnings import gather_doubts
 
 _NAMED_MAX = 3
 
 
-def objections(sources: Iterable[Source]) -> tuple[str, ...]:
+def objections(sources: Iterable[DocumentSource]) -> tuple[str, ...]:
     """Say what speaks against the figures of each document, its name in front."""
     return tuple(f"{source.name}: {words}" for source in sources for words in _objections(source))
 
@@ -23,7 +23,7 @@ def subject(result: Result) -> str:
     return f"{' '.join((result.name, *dimensions))} on {result.client.label}"
 
 
-def _objections(source: Source) -> Iterator[str]:
+def _objections(source: DocumentSource) -> Iterator[str]:
     document = source.document
     yield from document.warnings
     unfinished = [result for result in document.results if result.status is Status.RUNNING]

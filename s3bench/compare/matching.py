@@ -23,7 +23,7 @@ TRANSFER_CLIENT = "S3TransferClient"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class DocumentSource:
     """A document and the name that the user gave to it."""
 
     name: str
@@ -31,7 +31,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class GroupResult:
     """A result in a group. `dimensions` lack what the groups differ by; `stem` is the client's name without that."""
 
     dimensions: tuple[tuple[str, str], ...]
@@ -55,7 +55,7 @@ class Group:
     """What is held against another group: the results of a document, or those of one value."""
 
     name: str
-    cells: tuple[Cell, ...]
+    cells: tuple[GroupResult, ...]
 
     @property
     def clients(self) -> tuple[Client, ...]:
@@ -64,20 +64,20 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class MatchedBenchmark:
     """One benchmark in both groups."""
 
-    baseline: Cell
-    other: Cell
+    baseline: GroupResult
+    other: GroupResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matching:
     """All matches in the baseline's order, and what has no partner in the other group."""
 
-    matches: tuple[Match, ...]
-    only_baseline: tuple[Cell, ...]
-    only_other: tuple[Cell, ...]
+    matches: tuple[MatchedBenchmark, ...]
+    only_baseline: tuple[GroupResult, ...]
+    only_other: tuple[GroupResult, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,13 +88,13 @@ class Grouping:
     notes: tuple[str, ...] = ()
 
 
-def group_by_document(sources: Sequence[Source]) -> Grouping:
+def group_by_document(sources: Sequence[DocumentSource]) -> Grouping:
     """One group for each document."""
     groups = (Group(name=source.name, cells=tuple(map(_cell, source.document.results))) for source in sources)
     return Grouping(groups=tuple(groups))
 
 
-def group_by_value(sources: Sequence[Source], by: str, *, baseline: str | None = None) -> Grouping:
+def group_by_value(sources: Sequence[DocumentSource], by: str, *, baseline: str | None = None) -> Grouping:
     """One group for each value of the dimension `by`, or for each client, over all documents together.
 
     Values stand in order of appearance, the one named `baseline` first. Raises `BadInput` for a dimension or value
@@ -132,7 +132,7 @@ def match(baseline: Group, other: Group) -> Matching:
     Clients match by name where each group has the name once for that benchmark, since two versions of one client are
     what people compare; otherwise by label.
     """
-    partners: dict[tuple[object, ...], list[Cell]] = defaultdict(list)
+    partners: dict[tuple[object, ...], list[GroupResult]] = defaultdict(list)
     for cell in other.cells:
         partners[cell.benchmark, cell.stem].append(cell)
     rivals: dict[tuple[object, ...], int] = defaultdict(int)
@@ -146,7 +146,7 @@ def match(baseline: Group, other: Group) -> Matching:
             found = [candidate for candidate in found if candidate.label == cell.label]
         if found:
             taken.add(id(found[0]))
-            matches.append(Match(baseline=cell, other=found[0]))
+            matches.append(MatchedBenchmark(baseline=cell, other=found[0]))
         else:
             alone.append(cell)
     return Matching(
@@ -161,11 +161,11 @@ def dimensions_of(result: Result) -> tuple[tuple[str, str], ...]:
     return tuple(item for dimension in result.dimensions for item in dimension.items())
 
 
-def _cell(result: Result) -> Cell:
-    return Cell(dimensions=dimensions_of(result), stem=result.client.name, result=result)
+def _cell(result: Result) -> GroupResult:
+    return GroupResult(dimensions=dimensions_of(result), stem=result.client.name, result=result)
 
 
-def _joined(sources: Sequence[Source]) -> tuple[list[Result], list[str]]:
+def _joined(sources: Sequence[DocumentSource]) -> tuple[list[Result], list[str]]:
     """All results; those of one identity from several documents become one, since a run may be split into chunks."""
     joined: dict[tuple[object, ...], Result] = {}
     shared = 0
@@ -186,9 +186,9 @@ def _together(first: Result, second: Result) -> Result:
     )
 
 
-def _dimension_cells(results: Iterable[Result], by: str) -> dict[str, list[Cell]]:
+def _dimension_cells(results: Iterable[Result], by: str) -> dict[str, list[GroupResult]]:
     """The cells of each value. A client named after the value (`cli-crt` of `CRT`) matches its sibling."""
-    valued: dict[str, list[Cell]] = defaultdict(list)
+    valued: dict[str, list[GroupResult]] = defaultdict(list)
     for result in results:
         dimensions = dimensions_of(result)
         value = dict(dimensions).get(by)
@@ -196,25 +196,25 @@ def _dimension_cells(results: Iterable[Result], by: str) -> dict[str, list[Cell]
             rest = tuple(item for item in dimensions if item[0] != by)
             name = result.client.name
             stem = name[: -len(value) - 1] if name.casefold().endswith(f"-{value.casefold()}") else name
-            valued[value].append(Cell(dimensions=rest, stem=stem, result=result))
+            valued[value].append(GroupResult(dimensions=rest, stem=stem, result=result))
     return valued
 
 
-def _client_cells(results: Sequence[Result]) -> dict[str, list[Cell]]:
+def _client_cells(results: Sequence[Result]) -> dict[str, list[GroupResult]]:
     """The cells of each client, by name or, where several have the name, by label."""
     labels: dict[str, set[str]] = defaultdict(set)
     for result in results:
         labels[result.client.name].add(result.client.label)
-    valued: dict[str, list[Cell]] = defaultdict(list)
+    valued: dict[str, list[GroupResult]] = defaultdict(list)
     for result in results:
         client = result.client
         value = client.name if len(labels[client.name]) == 1 else client.label
         dimensions = tuple(item for item in dimensions_of(result) if item[0] != TRANSFER_CLIENT)
-        valued[value].append(Cell(dimensions=dimensions, stem="", result=result))
+        valued[value].append(GroupResult(dimensions=dimensions, stem="", result=result))
     return {value: _told_apart(cells) for value, cells in valued.items()}
 
 
-def _told_apart(cells: Sequence[Cell]) -> list[Cell]:
+def _told_apart(cells: Sequence[GroupResult]) -> list[GroupResult]:
     """Give the client's dimension back to cells of one client that nothing else tells apart."""
     counts: dict[object, int] = defaultdict(int)
     for cell in cells:
@@ -222,7 +222,7 @@ def _told_apart(cells: Sequence[Cell]) -> list[Cell]:
     return [
         cell
         if counts[cell.benchmark] == 1
-        else Cell(dimensions=dimensions_of(cell.result), stem=cell.stem, result=cell.result)
+        else GroupResult(dimensions=dimensions_of(cell.result), stem=cell.stem, result=cell.result)
         for cell in cells
     ]
 

@@ -9,7 +9,7 @@ from s3bench.results.document import Result
 from s3bench.results.measurement import figure
 
 
-class Sample(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SampleSummary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How many figures there are, and where they lie in the metric's unit; null without any."""
 
     n: int
@@ -18,34 +18,36 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     maximum: float | None
 
 
-class Figures(msgspec.Struct, frozen=True, kw_only=True):
+class MetricFigures(msgspec.Struct, frozen=True, kw_only=True):
     """The values and the iterations that they come from, in the order of measurement."""
 
     values: tuple[float, ...]
     iterations: tuple[int, ...]
 
     @property
-    def sample(self) -> Sample:
+    def sample(self) -> SampleSummary:
         """How many there are, and where they lie."""
         if not self.values:
-            return Sample(n=0, median=None, minimum=None, maximum=None)
+            return SampleSummary(n=0, median=None, minimum=None, maximum=None)
         ordered = sorted(self.values)
-        return Sample(n=len(ordered), median=median(ordered), minimum=ordered[0], maximum=ordered[-1])
+        return SampleSummary(n=len(ordered), median=median(ordered), minimum=ordered[0], maximum=ordered[-1])
 
 
-_NONE = Figures(values=(), iterations=())
+_NONE = MetricFigures(values=(), iterations=())
 
 
-def figures_of(result: Result, metric: str) -> Figures:
+def figures_of(result: Result, metric: str) -> MetricFigures:
     """Gather the figures of a metric; iterations that lack it are left out."""
     part, _, rest = metric.partition(".")
     if rest and all(getattr(each, part) is None for each in result.measurements):
         return _NONE  # most metrics of load runs, in documents without any
     found = [(value, each.iteration) for each in result.measurements if (value := figure(each, metric)) is not None]
-    return Figures(values=tuple(value for value, _ in found), iterations=tuple(iteration for _, iteration in found))
+    return MetricFigures(
+        values=tuple(value for value, _ in found), iterations=tuple(iteration for _, iteration in found)
+    )
 
 
-def request_figures(result: Result, kinds: Mapping[str, object]) -> dict[str, Figures]:
+def request_figures(result: Result, kinds: Mapping[str, object]) -> dict[str, MetricFigures]:
     """Gather the number of requests of each of `kinds`; one that an iteration lacks counts 0.
 
     Iterations without a server's log are left out.
@@ -53,7 +55,7 @@ def request_figures(result: Result, kinds: Mapping[str, object]) -> dict[str, Fi
     seen = [each for each in result.measurements if each.wire is not None]
     iterations = tuple(each.iteration for each in seen)
     return {
-        kind: Figures(values=tuple(each.requests_by_kind.get(kind, 0) for each in seen), iterations=iterations)
+        kind: MetricFigures(values=tuple(each.requests_by_kind.get(kind, 0) for each in seen), iterations=iterations)
         for kind in kinds
     }
 

@@ -8,14 +8,14 @@ from enum import StrEnum
 
 import msgspec
 
-from s3bench.compare.sample import Figures
+from s3bench.compare.sample import MetricFigures
 from s3bench.results.metrics import Unit, render_figure
 from s3bench.stats.diagnostics import drift, outliers, two_modes
 
 _NAMED_MAX = 5
 
 
-class Kind(StrEnum):
+class SampleWarningKind(StrEnum):
     """What was found."""
 
     DRIFT = "drift"
@@ -23,33 +23,33 @@ class Kind(StrEnum):
     OUTLIERS = "outliers"
 
 
-class Reservation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SampleWarning(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One doubt about the figures of a client (its label) in a group; outliers with their iterations and figures."""
 
     group: str
     client: str
-    kind: Kind
+    kind: SampleWarningKind
     words: str
     iterations: tuple[int, ...] = ()
     values: tuple[float, ...] = ()
 
 
-def reservations(group: str, client: str, figures: Figures, unit: Unit) -> tuple[Reservation, ...]:
+def reservations(group: str, client: str, figures: MetricFigures, unit: Unit) -> tuple[SampleWarning, ...]:
     """Look for all three in the order of measurement."""
     return tuple(_reservations(group, client, figures, unit)) if figures.values else ()
 
 
-def _reservations(group: str, client: str, figures: Figures, unit: Unit) -> Iterator[Reservation]:
+def _reservations(group: str, client: str, figures: MetricFigures, unit: Unit) -> Iterator[SampleWarning]:
     trend = drift(figures.values)
     if trend is not None:
         way = "up" if trend.change > 0 else "down"
         words = f"drifts {way} by {abs(trend.change):.1%} from the first iteration to the last"
-        yield Reservation(group=group, client=client, kind=Kind.DRIFT, words=words)
+        yield SampleWarning(group=group, client=client, kind=SampleWarningKind.DRIFT, words=words)
     modes = two_modes(figures.values)
     if modes is not None:
         low, high = render_figure(modes.low, unit), render_figure(modes.high, unit)
         words = f"has two modes: {1 - modes.high_share:.0%} of the runs near {low}, {modes.high_share:.0%} near {high}"
-        yield Reservation(group=group, client=client, kind=Kind.TWO_MODES, words=words)
+        yield SampleWarning(group=group, client=client, kind=SampleWarningKind.TWO_MODES, words=words)
     strays = outliers(figures.values)
     if strays is not None:
         iterations = tuple(figures.iterations[position] for position in strays.positions)
@@ -59,10 +59,10 @@ def _reservations(group: str, client: str, figures: Figures, unit: Unit) -> Iter
         ]
         more = f" and {len(iterations) - _NAMED_MAX} more" if len(iterations) > _NAMED_MAX else ""
         words = f"has outliers, kept: {', '.join(named)}{more}"
-        yield Reservation(
+        yield SampleWarning(
             group=group,
             client=client,
-            kind=Kind.OUTLIERS,
+            kind=SampleWarningKind.OUTLIERS,
             words=words,
             iterations=iterations,
             values=tuple(strays.values),

@@ -7,7 +7,7 @@ people compare.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from s3bench.compare.matching import Source
+from s3bench.compare.matching import DocumentSource
 from s3bench.results.document import Document
 from s3bench.units import render_bytes
 
@@ -39,7 +39,7 @@ _MEMORY_TOLERANCE = 0.02  # kernels reserve a little more or less of the same me
 _CHANGES_NO_FIGURE = frozenset({"num_iterations", "timeout", "run", "loops", "seed"})
 
 
-def differences_between(sources: Sequence[Source]) -> tuple[str, ...]:
+def differences_between(sources: Sequence[DocumentSource]) -> tuple[str, ...]:
     """Say what is other about each document than about the first."""
     first = sources[0]
     return tuple(

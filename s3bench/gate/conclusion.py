@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from s3bench.gate.evidence import CellEvidence, Role
 from s3bench.gate.multiple_testing import judge
 from s3bench.gate.policy import Policy
-from s3bench.gate.row import Kind, Row, Verdict
+from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.gate.waiver import Waiver
 
 _SHOWN = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.SMALL, Verdict.PASS)
@@ -21,7 +21,7 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     verdict: Verdict
     reasons: tuple[str, ...]
     warnings: tuple[str, ...] = ()
-    rows: tuple[Row, ...] = ()
+    rows: tuple[GateRow, ...] = ()
 
 
 def conclude(
@@ -47,7 +47,7 @@ def conclude(
 
 
 def _decided(
-    rows: Sequence[Row], cells: Sequence[CellEvidence], *, same_program: bool
+    rows: Sequence[GateRow], cells: Sequence[CellEvidence], *, same_program: bool
 ) -> tuple[Verdict, tuple[str, ...]]:
     deciding = [row for row in rows if row.decides]
     failing = [row for row in deciding if row.verdict is Verdict.FAIL and not row.waived_by]
@@ -61,7 +61,7 @@ def _decided(
         return Verdict.INVALID, errors
     if not any(row.pairs for row in deciding):
         return Verdict.INCONCLUSIVE, ("nothing was measured on both sides",)
-    open_rows = [row for row in deciding if row.verdict is Verdict.INCONCLUSIVE and row.kind is not Kind.CREEP]
+    open_rows = [row for row in deciding if row.verdict is Verdict.INCONCLUSIVE and row.kind is not RowKind.CREEP]
     if open_rows:
         return Verdict.INCONCLUSIVE, tuple(f"{row.subject}: {row.reason}" for row in open_rows)
     if same_program:
@@ -76,7 +76,7 @@ def _decided(
     return Verdict.PASS, (f"every change is below its limit: {words}",)
 
 
-def _control_faults(rows: Sequence[Row]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _control_faults(rows: Sequence[GateRow]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What controls show to be broken, and which of them could not be finished."""
     broken: list[str] = []
     unfinished: list[str] = []
@@ -102,7 +102,7 @@ def _failures(cells: Sequence[CellEvidence]) -> Iterator[str]:
             )
 
 
-def _waived(row: Row, waivers: Sequence[Waiver], today: dt.date) -> Row:
+def _waived(row: GateRow, waivers: Sequence[Waiver], today: dt.date) -> GateRow:
     if row.verdict is not Verdict.FAIL or not row.decides:
         return row
     for waiver in waivers:
@@ -111,7 +111,7 @@ def _waived(row: Row, waivers: Sequence[Waiver], today: dt.date) -> Row:
     return row
 
 
-def _waiver_warnings(waivers: Sequence[Waiver], rows: Sequence[Row], today: dt.date) -> Iterator[str]:
+def _waiver_warnings(waivers: Sequence[Waiver], rows: Sequence[GateRow], today: dt.date) -> Iterator[str]:
     for waiver in waivers:
         subject = f"waiver for {waiver.metric} of {waiver.benchmark or 'all benchmarks'}"
         covered = [row for row in rows if row.decides and waiver.covers(row)]
@@ -125,8 +125,8 @@ def _waiver_warnings(waivers: Sequence[Waiver], rows: Sequence[Row], today: dt.d
             yield f"{subject} has a ceiling of {waiver.ceiling}, and the change is larger"
 
 
-def _order(row: Row) -> tuple[object, ...]:
+def _order(row: GateRow) -> tuple[object, ...]:
     """What decided first: FAIL, then what is open, then the rest; the larger change first."""
     rank = _SHOWN.index(row.verdict) if row.verdict in _SHOWN else len(_SHOWN)
     late = bool(row.waived_by) or not row.decides
-    return late, row.kind is Kind.INFORMING, rank, -(row.at_least if row.at_least is not None else -1.0)
+    return late, row.kind is RowKind.INFORMING, rank, -(row.at_least if row.at_least is not None else -1.0)

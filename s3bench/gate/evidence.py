@@ -26,7 +26,7 @@ class Role(StrEnum):
     POSITIVE_CONTROL = "positive control"
 
 
-class Pair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RunPair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Two neighbouring runs. `order` is `AB` when the baseline ran first, `BA` otherwise; `started_s` since the start.
 
     `hash_seed` is the PYTHONHASHSEED of both.
@@ -69,7 +69,7 @@ class CellEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     name: str
     dimensions: tuple[dict[str, str], ...] = ()
     role: Role = Role.BENCHMARK
-    pairs: tuple[Pair, ...] = ()
+    pairs: tuple[RunPair, ...] = ()
     baseline: tuple[Measurement, ...] = ()
     candidate: tuple[Measurement, ...] = ()
     baseline_inspections: tuple[Inspection, ...] = ()

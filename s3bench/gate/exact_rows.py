@@ -17,19 +17,19 @@ from s3bench.gate.exact_metric import (
     counts_of,
 )
 from s3bench.gate.policy import Policy
-from s3bench.gate.row import Kind, Row, Verdict
+from s3bench.gate.row import GateRow, RowKind, Verdict
 
 _NAMES_MAX = 5
 
 
-def exact_rows(cell: CellEvidence, policy: Policy) -> Iterator[Row]:
+def exact_rows(cell: CellEvidence, policy: Policy) -> Iterator[GateRow]:
     """Judge every exact metric of the policy that was observed on either side."""
     for name in policy.exact:
         metric = EXACT_BY_NAME[name]
         baseline, candidate = (counts_of(cell, metric, side) for side in Side)
         if not baseline and not candidate:
             continue
-        row = Row(benchmark=cell.title, metric=name, kind=Kind.EXACT, pairs=min(len(baseline), len(candidate)))
+        row = GateRow(benchmark=cell.title, metric=name, kind=RowKind.EXACT, pairs=min(len(baseline), len(candidate)))
         if not baseline or not candidate:
             side = Side.CANDIDATE if baseline else Side.BASELINE
             yield replace(row, verdict=Verdict.INCONCLUSIVE, reason=f"not observed in the {side}")
@@ -55,7 +55,7 @@ def _changes(cell: CellEvidence, metric: ExactMetric) -> tuple[CountChange, ...]
     return compare_counts(baseline, candidate, tolerance=metric.tolerance, confirming_runs=metric.confirming_runs)
 
 
-def _judged(row: Row, metric: ExactMetric, changes: tuple[CountChange, ...]) -> Row:
+def _judged(row: GateRow, metric: ExactMetric, changes: tuple[CountChange, ...]) -> GateRow:
     more = [change for change in changes if change.difference is Difference.MORE]
     unconfirmed = [change for change in changes if change.difference is Difference.UNCONFIRMED]
     if more:

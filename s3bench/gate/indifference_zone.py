@@ -13,7 +13,7 @@ from s3bench.results.metrics import METRICS_BY_NAME, Direction, Metric, Unit
 from s3bench.units import parse_bytes, render_bytes, render_seconds
 
 
-class Zone(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class IndifferenceZone(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`d0` and `d1` are relative changes (0.02 is 2 %); `floor` is an absolute one in the metric's own unit.
 
     A change up to `d0` is of no interest to anybody, one of `d1` or more must not pass. One below `floor` is of no
@@ -29,9 +29,9 @@ class Zone(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         least = self.floor / baseline if baseline > 0 else 0.0
         return Limits(d0=math.log1p(max(self.d0, least)), d1=math.log1p(max(self.d1, least)))
 
-    def halved(self) -> "Zone":
+    def halved(self) -> "IndifferenceZone":
         """The zone for a mean over many benchmarks, where a smaller change matters since all of them share it."""
-        return Zone(d0=self.d0 / 2, d1=self.d1 / 2, floor=self.floor / 2)
+        return IndifferenceZone(d0=self.d0 / 2, d1=self.d1 / 2, floor=self.floor / 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +42,9 @@ class Limits:
     d1: float
 
 
-TIME_ZONE = Zone(d0=0.02, d1=0.06, floor=0.002)
-MEMORY_ZONE = Zone(d0=0.01, d1=0.03, floor=256 * 1024.0)
-_NO_FLOOR = Zone(d0=0.02, d1=0.06, floor=0.0)
+TIME_ZONE = IndifferenceZone(d0=0.02, d1=0.06, floor=0.002)
+MEMORY_ZONE = IndifferenceZone(d0=0.01, d1=0.03, floor=256 * 1024.0)
+_NO_FLOOR = IndifferenceZone(d0=0.02, d1=0.06, floor=0.0)
 _ZONES = {
     Unit.SECONDS: TIME_ZONE,
     Unit.BYTES: MEMORY_ZONE,
@@ -53,7 +53,7 @@ _ZONES = {
 }
 
 
-def default_zone(metric: Metric) -> Zone | None:
+def default_zone(metric: Metric) -> IndifferenceZone | None:
     """The zone of a metric; `None` where no change of it is better or worse, or where it is a count."""
     if metric.direction is Direction.NEUTRAL:
         return None
@@ -62,7 +62,7 @@ def default_zone(metric: Metric) -> Zone | None:
     return _ZONES.get(metric.unit)
 
 
-def parse_zone(text: str) -> tuple[str, Zone]:
+def parse_zone(text: str) -> tuple[str, IndifferenceZone]:
     """Parse `METRIC=D0,D1[,FLOOR]`, as `total_time=2%,6%,2ms` or `peak_memory=1%,3%,256KiB`. Raises `BadInput`."""
     name, _, limits = text.partition("=")
     metric = METRICS_BY_NAME.get(name.strip())
@@ -76,17 +76,17 @@ def parse_zone(text: str) -> tuple[str, Zone]:
         raise BadInput(f"--zone {text}", str(error), f"write {metric.name}={render_zone(default, metric)}") from error
 
 
-def _zone(words: list[str], metric: Metric, default: Zone) -> Zone:
+def _zone(words: list[str], metric: Metric, default: IndifferenceZone) -> IndifferenceZone:
     if len(words) not in {2, 3}:
         raise ValueError("a zone has two limits, and perhaps a floor")
     d0, d1 = _share(words[0].strip()), _share(words[1].strip())
     floor = default.floor if len(words) == 2 else _amount(words[2].strip(), metric.unit)  # noqa: PLR2004 (as above)
     if not 0 <= d0 < d1 < math.inf or not 0 <= floor < math.inf:
         raise ValueError("the first limit must be below the second, and none negative or infinite")
-    return Zone(d0=d0, d1=d1, floor=floor)
+    return IndifferenceZone(d0=d0, d1=d1, floor=floor)
 
 
-def render_zone(zone: Zone, metric: Metric) -> str:
+def render_zone(zone: IndifferenceZone, metric: Metric) -> str:
     """Render a zone as `parse_zone` reads it."""
     floor = render_seconds(zone.floor) if metric.unit is Unit.SECONDS else render_bytes(zone.floor)
     return f"{zone.d0 * 100:g}%,{zone.d1 * 100:g}%,{floor.replace(' ', '')}"

@@ -7,13 +7,13 @@ from statistics import median
 from s3bench.gate.evidence import CellEvidence
 from s3bench.gate.paired_series import series_of
 from s3bench.gate.policy import Policy
-from s3bench.gate.row import Kind, Row
+from s3bench.gate.row import GateRow, RowKind
 from s3bench.stats.multiplicity import benjamini_hochberg
 
 FALSE_DISCOVERY_RATE = 0.05
 
 
-def informing_rows(cells: Sequence[CellEvidence], policy: Policy) -> list[Row]:
+def informing_rows(cells: Sequence[CellEvidence], policy: Policy) -> list[GateRow]:
     """The other metrics that changed by more than their d0, false discoveries among them bounded to 5 %."""
     found = [
         (cell, metric, series)
@@ -31,10 +31,10 @@ def informing_rows(cells: Sequence[CellEvidence], policy: Policy) -> list[Row]:
             continue
         low, high = series.interval()
         rows.append(
-            Row(
+            GateRow(
                 benchmark=cell.title,
                 metric=metric,
-                kind=Kind.INFORMING,
+                kind=RowKind.INFORMING,
                 reason="worse" if series.estimate() > 0 else "better",
                 pairs=series.count,
                 baseline=median(series.baseline),

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import msgspec
 
-from s3bench.bench import Bout, Conditions, Settings
+from s3bench.bench import ClientRunner, Conditions, Settings
 from s3bench.errors import MachineError
 from s3bench.gate.evidence import Inspection
 from s3bench.gate.exact_metric import EXACT_BY_NAME, INSTRUCTIONS
 from s3bench.gate.policy import Policy
 from s3bench.results.measurement import Failure
-from s3bench.run.inspection import STEADY_VARIABLES, Missing, inspection_variables, read_modules, read_output
+from s3bench.run.inspection import STEADY_VARIABLES, Unavailable, inspection_variables, read_modules, read_output
 from s3bench.run.instructions import PerfCounter, ValgrindCounter, instruction_counter
 from s3bench.run.tracing import TIMING_DEPENDENT, Traced, Tracer, find_tracer, parse_strace
 
@@ -42,7 +42,7 @@ class Inspector:
     counts_alone: bool = False
     warnings: tuple[str, ...] = ()
 
-    def inspect(self, bout: Bout, settings: Settings, conditions: Conditions) -> Inspection | Failure:
+    def inspect(self, bout: ClientRunner, settings: Settings, conditions: Conditions) -> Inspection | Failure:
         """Run it as often as that takes; a run that failed is a `Failure`."""
         seen = Inspection() if self.counts_alone else self._look(bout, settings, conditions)
         if self.counter is None or isinstance(seen, Failure):
@@ -50,7 +50,7 @@ class Inspector:
         counted = self._count(self.counter, bout, settings, conditions)
         return counted if isinstance(counted, Failure) else msgspec.structs.replace(seen, instructions=counted)
 
-    def _look(self, bout: Bout, settings: Settings, conditions: Conditions) -> Inspection | Failure:
+    def _look(self, bout: ClientRunner, settings: Settings, conditions: Conditions) -> Inspection | Failure:
         modules_file = bout.workspace.output / "modules"
         variables = {**conditions.env, **STEADY_VARIABLES, **inspection_variables(modules_file=modules_file)}
         trace = self.directory / "trace"
@@ -66,7 +66,7 @@ class Inspector:
             system_calls=_steady(traced) if traced else None,
         )
 
-    def _count(self, counter: Counter, bout: Bout, settings: Settings, conditions: Conditions) -> int | Failure:
+    def _count(self, counter: Counter, bout: ClientRunner, settings: Settings, conditions: Conditions) -> int | Failure:
         place = self.directory / "counts"
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
@@ -89,10 +89,10 @@ def find_inspector(directory: Path, policy: Policy) -> Inspector | None:
     directory.mkdir(mode=0o700)
     tracer = find_tracer() if asked & _TRACED else None
     counter = instruction_counter() if INSTRUCTIONS in asked else None
-    if isinstance(counter, Missing):
+    if isinstance(counter, Unavailable):
         raise MachineError("instructions cannot be counted here", counter.reason, counter.fix)
-    missing = (f"system calls and opened files are not compared: {tracer}",) if isinstance(tracer, Missing) else ()
-    found = None if isinstance(tracer, Missing) else tracer
+    missing = (f"system calls and opened files are not compared: {tracer}",) if isinstance(tracer, Unavailable) else ()
+    found = None if isinstance(tracer, Unavailable) else tracer
     return Inspector(
         directory=directory,
         tracer=found,
@@ -102,7 +102,7 @@ def find_inspector(directory: Path, policy: Policy) -> Inspector | None:
     )
 
 
-def _run(bout: Bout, settings: Settings, conditions: Conditions) -> Failure | None:
+def _run(bout: ClientRunner, settings: Settings, conditions: Conditions) -> Failure | None:
     patient = replace(settings, interval_s=None, timeout_s=settings.timeout_s * _SLOWER)
     outcome = bout.once(0, patient, "inspection", conditions)
     return outcome if isinstance(outcome, Failure) else None
@@ -112,7 +112,7 @@ def _steady(traced: Traced) -> dict[str, int]:
     return {name: count for name, count in traced.system_calls.items() if name not in TIMING_DEPENDENT}
 
 
-def _roots(bout: Bout) -> dict[str, str]:
+def _roots(bout: ClientRunner) -> dict[str, str]:
     """Directories that have other names on the other side, or in another gate."""
     workspace, found = bout.workspace, bout.found
     program = found.site or found.executable.resolve().parent

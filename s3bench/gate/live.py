@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
-from s3bench.bench import PLAIN, Bench, Bout, Conditions, Settings, StackSize
+from s3bench.bench import PLAIN, Bench, ClientRunner, Conditions, Settings, StackSize
 from s3bench.clients.client import FoundClient
 from s3bench.clients.identity import program_files
 from s3bench.clients.padding import common_size
@@ -20,8 +20,8 @@ from s3bench.clients.pagecache import reread
 from s3bench.gate.evidence import (
     CellEvidence,
     Inspection,
-    Pair,
     Role,
+    RunPair,
     Side,
     SideFailure,
 )
@@ -50,7 +50,7 @@ _HASH_SEEDS = range(1_000_000_000, 2**32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class GateRules:
     """How a live gate runs. `deadline_s`, on the clock given, ends it before its time.
 
     Without controls it is for a caller who runs other gates with them beside it.
@@ -72,7 +72,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class GateStatus:
     """Where a gate stands.
 
     The look numbered `look` (from 1; 0 while benchmarks are warmed and inspected) is at `goal` pairs of each benchmark;
@@ -93,11 +93,11 @@ def run_gate(
     bench: Bench,
     definitions: Sequence[Definition],
     clients: Mapping[Side, FoundClient],
-    rules: Rules,
+    rules: GateRules,
     inspector: Inspector | None,
     *,
     now: Callable[[], float],
-) -> Iterator[Standing]:
+) -> Iterator[GateStatus]:
     """Run both clients on every definition; yield the standing after every quad. The last one is the end.
 
     A benchmark that fails on either side is not run again: its failure stands in the evidence. Before the first run
@@ -132,8 +132,8 @@ def run_gate(
 
 
 def _look_by_look(
-    contests: Sequence["_Contest"], rules: Rules, randomness: random.Random, now: Callable[[], float]
-) -> Iterator[Standing]:
+    contests: Sequence["_Contest"], rules: GateRules, randomness: random.Random, now: Callable[[], float]
+) -> Iterator[GateStatus]:
     """Run what is undecided up to the next look, until nothing is."""
     started_s = now()
     for look, goal in enumerate(rules.policy.looks.pairs, start=1):
@@ -164,9 +164,9 @@ class _Tally:
     def _pairs(self) -> int:
         return sum(len(contest.pairs) for contest in self._going)
 
-    def standing(self, *, is_out_of_time: bool = False) -> Standing:
+    def standing(self, *, is_out_of_time: bool = False) -> GateStatus:
         """Where the gate stands now."""
-        return Standing(
+        return GateStatus(
             cells=tuple(contest.evidence for contest in self._contests),
             look=self._look,
             goal=self._goal,
@@ -178,10 +178,13 @@ class _Tally:
 
 
 def _contest(
-    bench: Bench, definition: Definition, clients: Mapping[Side, FoundClient], rules: Rules, stack: ExitStack
+    bench: Bench, definition: Definition, clients: Mapping[Side, FoundClient], rules: GateRules, stack: ExitStack
 ) -> "_Contest":
     workspace = stack.enter_context(bench.workspaces.open(definition.environment))
-    bouts = {side: Bout(bench=bench, definition=definition, found=clients[side], workspace=workspace) for side in Side}
+    bouts = {
+        side: ClientRunner(bench=bench, definition=definition, found=clients[side], workspace=workspace)
+        for side in Side
+    }
     planted, sham = rules.planted.get(definition, PLAIN), rules.sham.get(definition, PLAIN)
     sizes = [bout.stack_size(rules.settings) for bout in bouts.values()]
     room = sum(len(f"{name}={value}") + 1 for name, value in planted.env.items())
@@ -205,12 +208,12 @@ class _Contest:
     """One benchmark on both sides, or a control: runs quads and keeps what they showed."""
 
     definition: Definition
-    bouts: Mapping[Side, Bout]
+    bouts: Mapping[Side, ClientRunner]
     conditions: Mapping[Side, Conditions]
     settings: Settings
     role: Role = Role.BENCHMARK
     planted_s: float = 0.0
-    pairs: list[Pair] = field(default_factory=list)
+    pairs: list[RunPair] = field(default_factory=list)
     inspections: dict[Side, list[Inspection]] = field(default_factory=lambda: {side: [] for side in Side})
     failures: list[SideFailure] = field(default_factory=list)
     warm_s: float = 0.0
@@ -255,7 +258,7 @@ class _Contest:
             if baseline is None or candidate is None:
                 return
             self.pairs.append(
-                Pair(
+                RunPair(
                     order="AB" if order[0] is Side.BASELINE else "BA",
                     hash_seed=hash_seed,
                     started_s=round(at_s, 3),
@@ -297,7 +300,7 @@ class _Contest:
         return outcome
 
 
-def _controls(contests: Sequence[_Contest], rules: Rules) -> list[_Contest]:
+def _controls(contests: Sequence[_Contest], rules: GateRules) -> list[_Contest]:
     """The controls, on the quickest benchmark: without the planted delay where nothing that decides would show it."""
     able = [contest for contest in contests if not contest.failures]
     if not able:

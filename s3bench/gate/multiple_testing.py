@@ -18,8 +18,8 @@ from s3bench.gate.exact_metric import EXACT_BY_NAME
 from s3bench.gate.exact_rows import exact_rows
 from s3bench.gate.informational_rows import informing_rows
 from s3bench.gate.policy import Policy
-from s3bench.gate.row import Kind, Row
-from s3bench.gate.sequential_test import Trial
+from s3bench.gate.row import GateRow, RowKind
+from s3bench.gate.sequential_test import SequentialTest
 
 _CONTROL_METRIC = "total_time"
 
@@ -28,7 +28,7 @@ _CONTROL_METRIC = "total_time"
 class Judged:
     """All rows, and the cells (by identity) of which something that decides, or a control, needs further pairs."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[GateRow, ...]
     undecided: frozenset[tuple[object, ...]]
 
 
@@ -56,7 +56,7 @@ def _uncounted(benchmarks: Iterable[CellEvidence], policy: Policy) -> Iterator[t
         yield from (cell.identity for cell in benchmarks if len(cell.pairs) < policy.looks.pairs[0])
 
 
-def _families(cells: Sequence[CellEvidence], policy: Policy) -> Iterator[list[Trial]]:
+def _families(cells: Sequence[CellEvidence], policy: Policy) -> Iterator[list[SequentialTest]]:
     """Tests whose false alarms are bounded together: all of the benchmarks', and those of each control."""
     benchmarks = [cell for cell in cells if cell.role is Role.BENCHMARK]
     yield [*_sized(benchmarks, policy.metrics, policy), *_creeping(benchmarks, policy)]
@@ -71,25 +71,25 @@ def _families(cells: Sequence[CellEvidence], policy: Policy) -> Iterator[list[Tr
 
 def _sized(
     cells: Iterable[CellEvidence], metrics: Iterable[str], policy: Policy, *, is_mirrored: bool = False
-) -> Iterator[Trial]:
+) -> Iterator[SequentialTest]:
     for cell in cells:
         for metric in metrics:
             zone = policy.zone(metric)
             assert zone is not None
-            yield Trial(cells=[cell], metric=metric, kind=Kind.SIZE, zone=zone, is_mirrored=is_mirrored)
+            yield SequentialTest(cells=[cell], metric=metric, kind=RowKind.SIZE, zone=zone, is_mirrored=is_mirrored)
 
 
-def _creeping(cells: Sequence[CellEvidence], policy: Policy) -> Iterator[Trial]:
+def _creeping(cells: Sequence[CellEvidence], policy: Policy) -> Iterator[SequentialTest]:
     """A mean over all benchmarks shows what is too small to be seen in any of them."""
     if len(cells) < 2 or not all(cell.pairs for cell in cells):  # noqa: PLR2004 (of one there is no mean)
         return
     for metric in policy.metrics:
         zone = policy.zone(metric)
         assert zone is not None
-        yield Trial(cells=cells, metric=metric, kind=Kind.CREEP, zone=zone.halved())
+        yield SequentialTest(cells=cells, metric=metric, kind=RowKind.CREEP, zone=zone.halved())
 
 
-def _judge_family(trials: list[Trial], policy: Policy) -> list[Trial]:
+def _judge_family(trials: list[SequentialTest], policy: Policy) -> list[SequentialTest]:
     for number, pairs in enumerate(policy.looks.pairs):
         for trial in trials:
             if trial.pairs >= pairs and not trial.is_settled:
@@ -106,7 +106,7 @@ def _judge_family(trials: list[Trial], policy: Policy) -> list[Trial]:
     return trials
 
 
-def _reject(family: Sequence[Trial], false_alarm: float) -> None:
+def _reject(family: Sequence[SequentialTest], false_alarm: float) -> None:
     """Holm's steps. P-values only fall from look to look, so that what was rejected once is rejected again."""
     left = len(family)
     for trial in sorted(family, key=lambda trial: trial.p):

@@ -19,7 +19,7 @@ CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, kw_only=True)  # without slots: what every test asks for is worked out once
-class Series:
+class PairedSeries:
     """The figures of both sides in the metric's unit, positive all; of equal length and order when `is_paired`."""
 
     baseline: tuple[float, ...]
@@ -83,9 +83,9 @@ class Series:
             math.expm1(high) if math.isfinite(high) else None,
         )
 
-    def mirrored(self) -> "Series":
+    def mirrored(self) -> "PairedSeries":
         """The same with the sides changed over."""
-        return Series(baseline=self.candidate, candidate=self.baseline, is_paired=self.is_paired, sign=self.sign)
+        return PairedSeries(baseline=self.candidate, candidate=self.baseline, is_paired=self.is_paired, sign=self.sign)
 
     @cached_property
     def sigma(self) -> float | None:
@@ -111,7 +111,7 @@ def _deviation(values: Sequence[float]) -> float:
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
-def series_of(cell: CellEvidence, metric: str, *, pairs_max: int | None = None) -> Series:
+def series_of(cell: CellEvidence, metric: str, *, pairs_max: int | None = None) -> PairedSeries:
     """The figures of `metric`, of the first `pairs_max` pairs. What was not measured, or is 0, is left out."""
     sign = -1 if METRICS_BY_NAME[metric].direction is Direction.HIGHER else 1
     if not cell.pairs:
@@ -119,13 +119,13 @@ def series_of(cell: CellEvidence, metric: str, *, pairs_max: int | None = None) 
             tuple(value for run in cell.runs(side) if (value := figure(run, metric)) is not None and value > 0)
             for side in Side
         ]
-        return Series(baseline=sides[0], candidate=sides[1], is_paired=False, sign=sign)
+        return PairedSeries(baseline=sides[0], candidate=sides[1], is_paired=False, sign=sign)
     both = [
         (before, after)
         for pair in cell.pairs[:pairs_max]
         if (before := figure(pair.baseline, metric) or 0) > 0 and (after := figure(pair.candidate, metric) or 0) > 0
     ]
-    return Series(
+    return PairedSeries(
         baseline=tuple(before for before, _ in both),
         candidate=tuple(after for _, after in both),
         is_paired=True,
@@ -133,11 +133,11 @@ def series_of(cell: CellEvidence, metric: str, *, pairs_max: int | None = None) 
     )
 
 
-def pooled(series: Sequence[Series]) -> Series:
+def pooled(series: Sequence[PairedSeries]) -> PairedSeries:
     """The geometric mean of several paired series, pair by pair, over as many pairs as all of them have."""
     count = min(each.count for each in series)
     sides = [
         tuple(math.exp(fmean(math.log(values[number]) for values in side)) for number in range(count))
         for side in ([each.baseline for each in series], [each.candidate for each in series])
     ]
-    return Series(baseline=sides[0], candidate=sides[1], is_paired=True, sign=series[0].sign)
+    return PairedSeries(baseline=sides[0], candidate=sides[1], is_paired=True, sign=series[0].sign)

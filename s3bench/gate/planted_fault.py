@@ -17,8 +17,8 @@ import msgspec
 from s3bench.gate.conclusion import Conclusion
 from s3bench.gate.evidence import CellEvidence, Role
 from s3bench.gate.policy import Policy
-from s3bench.gate.record import Program
-from s3bench.gate.row import Row, Verdict
+from s3bench.gate.record import ProgramIdentity
+from s3bench.gate.row import GateRow, Verdict
 from s3bench.results.metrics import METRICS_BY_NAME, Unit
 from s3bench.stats.proportion import wilson
 
@@ -41,7 +41,7 @@ _UNITS = {FaultKind.WORK: Unit.SECONDS, FaultKind.MEMORY: Unit.BYTES}
 _EXACT = {FaultKind.REQUEST: "requests", FaultKind.IMPORT: "modules"}
 
 
-class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PlantedFault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A fault to plant: `amount` is in seconds of CPU time, in bytes held, or a number of requests or imports.
 
     `share` is `amount` over what the client usually takes (0.03: 3 % more), 0 where the fault is a number.
@@ -70,7 +70,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return tuple(name for name in policy.metrics if METRICS_BY_NAME[name].unit is _UNITS[self.kind])
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FaultVerdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one gate said of a fault.
 
     `round` counts from 1. `found_in` names the metrics that FAILed for the planted fault; where nothing is planted, all
@@ -93,14 +93,14 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return self.verdict is Verdict.FAIL and bool(self.found_in)
 
 
-class Tally(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FaultCounts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All answers to one fault, counted.
 
     `low` and `high` are Wilson's 95 % interval of the share of gates that catch it. `passed` counts gates that said
     PASS. `others` counts the verdicts of the rest. `pairs` and `sigma` are medians.
     """
 
-    fault: Fault
+    fault: PlantedFault
     gates: int
     caught: int
     low: float
@@ -110,7 +110,7 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     found_in: tuple[str, ...]
     pairs: float | None
     sigma: float | None
-    answers: tuple[Answer, ...]
+    answers: tuple[FaultVerdict, ...]
 
     @property
     def is_always_caught(self) -> bool:
@@ -134,7 +134,7 @@ class SelfTest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     machine: dict[str, Any] = {}
     options: dict[str, Any] = {}
     policy: Policy
-    client: Program
+    client: ProgramIdentity
     benchmarks: tuple[str, ...]
     calibrating_runs: int
     usual_s: float
@@ -143,7 +143,7 @@ class SelfTest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     left_out: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     stopped: str = ""
-    tallies: tuple[Tally, ...] = ()
+    tallies: tuple[FaultCounts, ...] = ()
     is_believed: bool | None = None
     reasons: tuple[str, ...] = ()
 
@@ -167,11 +167,11 @@ def encode_self_test(test: SelfTest) -> bytes:
 
 def faults_for(
     policy: Policy, *, usual_s: float, usual_bytes: float | None
-) -> tuple[tuple[Fault, ...], tuple[str, ...]]:
+) -> tuple[tuple[PlantedFault, ...], tuple[str, ...]]:
     """The faults that `policy` could show in a client that usually takes so much, and why others are left out."""
     work = [_sized(FaultKind.WORK, share, usual_s, WORK_SHARES) for share in WORK_SHARES]
     memory = [_sized(FaultKind.MEMORY, share, usual_bytes or 0.0, MEMORY_SHARES) for share in MEMORY_SHARES]
-    counted = [Fault(kind=kind, amount=1, is_required=True) for kind in (FaultKind.REQUEST, FaultKind.IMPORT)]
+    counted = [PlantedFault(kind=kind, amount=1, is_required=True) for kind in (FaultKind.REQUEST, FaultKind.IMPORT)]
     left_out = {
         fault.kind: f"{fault.kind}: no metric that decides would show it"
         for fault in (*work, *memory, *counted)
@@ -184,16 +184,18 @@ def faults_for(
     return kept, tuple(left_out.values())
 
 
-def _sized(kind: FaultKind, share: float, usual: float, shares: Sequence[float]) -> Fault:
-    return Fault(kind=kind, share=share, amount=share * usual, is_required=share == max(shares))
+def _sized(kind: FaultKind, share: float, usual: float, shares: Sequence[float]) -> PlantedFault:
+    return PlantedFault(kind=kind, share=share, amount=share * usual, is_required=share == max(shares))
 
 
-def answer_of(fault: Fault, cell: CellEvidence, conclusion: Conclusion, policy: Policy, **run: Any) -> Answer:
+def answer_of(
+    fault: PlantedFault, cell: CellEvidence, conclusion: Conclusion, policy: Policy, **run: Any
+) -> FaultVerdict:
     """Read a gate's answer to `fault`, planted into the benchmark of `cell`; `run` has the round, seed and duration."""
     deciding = [row for row in conclusion.rows if row.decides and row.verdict is Verdict.FAIL]
     watchers = fault.watchers(policy)
     found = [row for row in deciding if fault.is_nothing or (row.metric in watchers and row.benchmark == cell.title)]
-    return Answer(
+    return FaultVerdict(
         verdict=conclusion.verdict,
         reasons=conclusion.reasons,
         found_in=tuple(dict.fromkeys(row.metric for row in found)),
@@ -203,21 +205,21 @@ def answer_of(fault: Fault, cell: CellEvidence, conclusion: Conclusion, policy: 
     )
 
 
-def _sigma(rows: Iterable[Row], benchmark: str, metrics: Sequence[str]) -> float | None:
+def _sigma(rows: Iterable[GateRow], benchmark: str, metrics: Sequence[str]) -> float | None:
     of_metric = {
         row.metric: row.sigma for row in rows if row.role is Role.BENCHMARK and row.benchmark == benchmark and row.sigma
     }
     return next((of_metric[name] for name in metrics if name in of_metric), None)
 
 
-def tally(fault: Fault, answers: Sequence[Answer]) -> Tally:
+def tally(fault: PlantedFault, answers: Sequence[FaultVerdict]) -> FaultCounts:
     """Count the answers to `fault`."""
     caught = sum(answer.is_caught for answer in answers)
     low, high = wilson(caught, len(answers))
     others = Counter(_word(answer) for answer in answers if not answer.is_caught and answer.verdict != Verdict.PASS)
     found_in = Counter(name for answer in answers if answer.is_caught for name in answer.found_in)
     sigmas = [answer.sigma for answer in answers if answer.sigma is not None]
-    return Tally(
+    return FaultCounts(
         fault=fault,
         gates=len(answers),
         caught=caught,
@@ -232,11 +234,11 @@ def tally(fault: Fault, answers: Sequence[Answer]) -> Tally:
     )
 
 
-def _word(answer: Answer) -> str:
+def _word(answer: FaultVerdict) -> str:
     return "FAIL elsewhere" if answer.verdict is Verdict.FAIL else str(answer.verdict)
 
 
-def disappointments(tallies: Sequence[Tally]) -> tuple[str, ...]:
+def disappointments(tallies: Sequence[FaultCounts]) -> tuple[str, ...]:
     """Why gates cannot be believed here; empty when they can."""
     reasons = []
     for each in tallies:
@@ -249,7 +251,7 @@ def disappointments(tallies: Sequence[Tally]) -> tuple[str, ...]:
     return tuple(reasons)
 
 
-def smallest_caught(tallies: Sequence[Tally], kind: FaultKind) -> Tally | None:
+def smallest_caught(tallies: Sequence[FaultCounts], kind: FaultKind) -> FaultCounts | None:
     """The smallest fault of `kind` from which on every one was caught in every gate; `None` when there is none."""
     smallest = None
     sized = [each for each in tallies if each.fault.kind is kind and not each.fault.is_nothing]

@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 
 from s3bench.errors import BadInput
-from s3bench.gate.indifference_zone import Zone, default_zone
+from s3bench.gate.indifference_zone import IndifferenceZone, default_zone
 from s3bench.gate.looks import Looks
 from s3bench.results.metrics import METRICS, METRICS_BY_NAME
 
@@ -32,12 +32,12 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     metrics: tuple[str, ...] = GATING_METRICS
     exact: tuple[str, ...] = ()
-    zones: dict[str, Zone] = {}
+    zones: dict[str, IndifferenceZone] = {}
     looks: Looks = Looks()
     false_alarm: _Chance = 0.01
     miss: _Chance = 0.05
 
-    def zone(self, metric: str) -> Zone | None:
+    def zone(self, metric: str) -> IndifferenceZone | None:
         """The zone of `metric`: the declared one, else its unit's."""
         return self.zones.get(metric) or default_zone(METRICS_BY_NAME[metric])
 

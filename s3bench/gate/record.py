@@ -23,7 +23,7 @@ from s3bench.results.versioned import decode_versioned
 RECORD_VERSION = 1
 
 
-class Program(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ProgramIdentity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One side: the client's label (`cli-crt@2.38.5`), its name and version, and a digest of what was executed."""
 
     label: str
@@ -49,8 +49,8 @@ class GateRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     options: dict[str, Any] = {}
     is_paired: bool = True
     policy: Policy
-    baseline: Program
-    candidate: Program
+    baseline: ProgramIdentity
+    candidate: ProgramIdentity
     same_program: bool = False
     today: dt.date
     waivers: tuple[Waiver, ...] = ()

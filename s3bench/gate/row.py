@@ -22,7 +22,7 @@ class Verdict(StrEnum):
     PASS = "PASS"  # noqa: S105 (a verdict)
 
 
-class Kind(StrEnum):
+class RowKind(StrEnum):
     """How a row was judged: by its size, over all benchmarks together, by exact counts, or not at all."""
 
     SIZE = "size"
@@ -31,7 +31,7 @@ class Kind(StrEnum):
     INFORMING = "informing"
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class GateRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One metric of one benchmark.
 
     `benchmark` is the benchmark's title, empty for a row over all of them. `baseline` and `candidate` are medians in
@@ -46,7 +46,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     benchmark: str
     metric: str
-    kind: Kind
+    kind: RowKind
     role: Role = Role.BENCHMARK
     verdict: Verdict | None = None
     reason: str = ""
@@ -77,4 +77,4 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     @property
     def decides(self) -> bool:
         """Whether the verdict of the gate depends on this row."""
-        return self.role is Role.BENCHMARK and self.kind is not Kind.INFORMING
+        return self.role is Role.BENCHMARK and self.kind is not RowKind.INFORMING

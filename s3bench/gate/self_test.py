@@ -14,39 +14,39 @@ from statistics import median
 
 import msgspec
 
-from s3bench.bench import Bench, Bout, Conditions, Settings
+from s3bench.bench import Bench, ClientRunner, Conditions, Settings
 from s3bench.clients.client import FoundClient
 from s3bench.errors import BadInput, S3BenchError
 from s3bench.gate.conclusion import conclude
 from s3bench.gate.evidence import Role, Side
 from s3bench.gate.inspection import Inspector
-from s3bench.gate.live import Rules, Standing, run_gate
+from s3bench.gate.live import GateRules, GateStatus, run_gate
 from s3bench.gate.planted_fault import (
-    Answer,
-    Fault,
     FaultKind,
+    FaultVerdict,
+    PlantedFault,
     answer_of,
 )
 from s3bench.gate.policy import Policy
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.run.endpoint import Stubbed
-from s3bench.run.inspection import Dial, inspection_variables, read_modules
+from s3bench.run.inspection import FaultInjection, inspection_variables, read_modules
 from s3bench.run.process import Spawner
 from s3bench.run.workspace import Workspaces
 from s3bench.s3.endpoint import StubEndpoint
-from s3bench.s3.wirelog import Engine, WireLog
-from s3bench.spec.definition import Definition, Match, Response
+from s3bench.s3.wirelog import TransferEngine, WireLog
+from s3bench.spec.definition import Definition, RequestMatch, Response
 from s3bench.spec.plan import title
 
 CALIBRATING_RUNS = 15
 """Runs of the client as it is; the medians are what planted shares are taken of."""
 
 _DIAL_PATH = "/s3bench-dial/"
-_ANSWER = Response(match=Match(method="GET", path=f"{_DIAL_PATH}*"), instances=None)
-_IDLE = Conditions(env=inspection_variables(dial=Dial()))
+_ANSWER = Response(match=RequestMatch(method="GET", path=f"{_DIAL_PATH}*"), instances=None)
+_IDLE = Conditions(env=inspection_variables(dial=FaultInjection()))
 _SEEDS = 2**32
 
-GateRunner = Callable[[Fault, int], Iterator[Standing]]
+GateRunner = Callable[[PlantedFault, int], Iterator[GateStatus]]
 """Runs one gate with a fault planted, under a seed."""
 
 
@@ -59,16 +59,16 @@ class Usual:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class SelfTestStep:
     """A gate of the self-test: about to run while `answer` is `None`, then concluded. `round` counts from 1."""
 
-    fault: Fault
+    fault: PlantedFault
     round: int
-    answer: Answer | None = None
+    answer: FaultVerdict | None = None
 
 
 @contextmanager
-def open_bench(parent: Path, engine: Engine | None, *, tls: bool) -> Iterator[Bench]:
+def open_bench(parent: Path, engine: TransferEngine | None, *, tls: bool) -> Iterator[Bench]:
     """Everything that runs take, for a client of this engine that carries a dial."""
     with Workspaces(parent=parent) as workspaces:
         directory = workspaces.root / "server"
@@ -82,7 +82,7 @@ def calibrate(
 ) -> Usual:
     """Find out what a run takes, once warm. Raises `BadInput` where the dial cannot be planted."""
     with bench.workspaces.open(definition.environment) as workspace:
-        bout = Bout(bench=bench, definition=definition, found=found, workspace=workspace)
+        bout = ClientRunner(bench=bench, definition=definition, found=found, workspace=workspace)
         # A client that ends before the probe is loaded would carry no fault, and the gate be blamed for not seeing it.
         modules_file = workspace.output / "modules"
         _measured(bout, settings, Conditions(env={**_IDLE.env, **inspection_variables(modules_file=modules_file)}))
@@ -97,7 +97,7 @@ def calibrate(
     return Usual(total_s=median(run.total_time for run in measured), peak_bytes=median(peaks) if peaks else None)
 
 
-def _measured(bout: Bout, settings: Settings, conditions: Conditions) -> Measurement:
+def _measured(bout: ClientRunner, settings: Settings, conditions: Conditions) -> Measurement:
     run = bout.once(0, settings, "calibration", conditions)
     if isinstance(run, Failure):
         raise S3BenchError(
@@ -108,31 +108,31 @@ def _measured(bout: Bout, settings: Settings, conditions: Conditions) -> Measure
     return run
 
 
-def dial_of(fault: Fault) -> Dial:
+def dial_of(fault: PlantedFault) -> FaultInjection:
     """The dial that plants `fault`."""
     match fault.kind:
         case FaultKind.WORK:
-            return Dial(spin_s=fault.amount)
+            return FaultInjection(spin_s=fault.amount)
         case FaultKind.MEMORY:
-            return Dial(hold_bytes=round(fault.amount))
+            return FaultInjection(hold_bytes=round(fault.amount))
         case FaultKind.REQUEST:
-            return Dial(requests=round(fault.amount))
+            return FaultInjection(requests=round(fault.amount))
         case FaultKind.IMPORT:
-            return Dial(imports=round(fault.amount))
+            return FaultInjection(imports=round(fault.amount))
 
 
 def gate_runner(
     bench: Bench,
     definitions: Sequence[Definition],
     clients: Mapping[Side, FoundClient],
-    rules: Rules,
+    rules: GateRules,
     inspector: Inspector | None,
     *,
     now: Callable[[], float],
 ) -> GateRunner:
     """Run the real gate, the fault in the first of `definitions`."""
 
-    def run(fault: Fault, seed: int) -> Iterator[Standing]:
+    def run(fault: PlantedFault, seed: int) -> Iterator[GateStatus]:
         victim, dial = definitions[0], inspection_variables(dial=dial_of(fault))
         faulty = replace(rules, seed=seed, planted={victim: Conditions(env=dial)}, sham={victim: _IDLE})
         return run_gate(bench, definitions, clients, faulty, inspector, now=now)
@@ -142,7 +142,7 @@ def gate_runner(
 
 def run_self_test(
     run: GateRunner,
-    faults: Sequence[Fault],
+    faults: Sequence[PlantedFault],
     policy: Policy,
     *,
     rounds: int,
@@ -150,7 +150,7 @@ def run_self_test(
     deadline_s: float | None,
     today: dt.date,
     now: Callable[[], float],
-) -> Iterator[Step]:
+) -> Iterator[SelfTestStep]:
     """Run a gate on each fault, `rounds` times; yield every gate before it runs, and with its answer.
 
     All faults have their turn in each round, in an order of its own, so that whenever it is stopped it tells of all of
@@ -164,7 +164,7 @@ def run_self_test(
             started_s = now()
             if deadline_s is not None and started_s >= deadline_s:
                 return
-            yield Step(fault=fault, round=number)
+            yield SelfTestStep(fault=fault, round=number)
             standing = None
             for standing in run(fault, gate_seed):  # noqa: B007 (the last one counts)
                 pass
@@ -181,7 +181,7 @@ def run_self_test(
                 seed=gate_seed,
                 elapsed_s=round(now() - started_s, 3),
             )
-            yield Step(fault=fault, round=number, answer=answer)
+            yield SelfTestStep(fault=fault, round=number, answer=answer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +192,7 @@ class _DialStub(Stubbed):
     prove the fault rather than leave it to the gate.
     """
 
-    engine: Engine | None = None
+    engine: TransferEngine | None = None
 
     def arm(self, responses: tuple[Response, ...], *, workspace: Path, verify: bool) -> None:
         """Hand the script to the server, the dial's response first: one that fits any request comes after it."""

@@ -13,10 +13,10 @@ from statistics import NormalDist, median
 from msgspec.structs import replace
 
 from s3bench.gate.evidence import CellEvidence, Role, Side
-from s3bench.gate.indifference_zone import Limits, Zone
-from s3bench.gate.paired_series import Series, pooled, series_of
+from s3bench.gate.indifference_zone import IndifferenceZone, Limits
+from s3bench.gate.paired_series import PairedSeries, pooled, series_of
 from s3bench.gate.policy import Policy
-from s3bench.gate.row import Kind, Row, Verdict
+from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.stats.diagnostics import drift, outliers, two_modes
 
 POWER = 0.95
@@ -24,7 +24,7 @@ _DOUBTS_FROM = 10
 
 
 @dataclass(slots=True, kw_only=True)
-class Trial:
+class SequentialTest:
     """`at_least` and `at_most` bound the worsening, as log-ratios; infinite until a look could tell.
 
     A mirrored trial holds the candidate as the baseline: it shows an improvement. `p` is the least p-value of "the
@@ -34,16 +34,16 @@ class Trial:
 
     cells: Sequence[CellEvidence]
     metric: str
-    kind: Kind
-    zone: Zone
+    kind: RowKind
+    zone: IndifferenceZone
     is_mirrored: bool = False
-    series: Series = field(init=False)
+    series: PairedSeries = field(init=False)
     limits: Limits | None = None
     level: float = math.nan
     share: float = 1.0
     p: float = 1.0
     at_most: float = math.inf
-    looks: list[tuple[Series, float]] = field(default_factory=list)
+    looks: list[tuple[PairedSeries, float]] = field(default_factory=list)
 
     @property
     def is_above(self) -> bool:
@@ -90,7 +90,7 @@ class Trial:
         all over by less than any benchmark's d1 may have decided everything else by then. A mirrored trial has to for
         the same reason: its counterpart PASSes at once. Once above d0 creep goes on as all do, for it may be SMALL.
         """
-        if self.kind is Kind.SIZE and not self.is_mirrored:
+        if self.kind is RowKind.SIZE and not self.is_mirrored:
             return not self.is_settled
         shows = self.limits is not None and self.series.count > 0 and self.series.estimate() > self.limits.d0
         return shows and not self.is_below and not self.is_settled
@@ -108,7 +108,7 @@ class Trial:
     def view(self, pairs_max: int | None = None) -> None:
         """Take the first `pairs_max` pairs, or everything, into view. The first view fixes the zone in log-ratios."""
         each = [series_of(cell, self.metric, pairs_max=pairs_max) for cell in self.cells]
-        series = pooled(each) if self.kind is Kind.CREEP else each[0]
+        series = pooled(each) if self.kind is RowKind.CREEP else each[0]
         self.series = series.mirrored() if self.is_mirrored else series
         if self.limits is None and self.series.baseline:
             self.limits = self.zone.limits(median(self.series.baseline))
@@ -122,11 +122,11 @@ class Trial:
         self.p = min(self.p, self.series.p_above(self.limits.d0) / share)
         self.at_most = min(self.at_most, self.series.upper_bound(miss * share))
 
-    def row(self, policy: Policy) -> Row:
+    def row(self, policy: Policy) -> GateRow:
         """What there is to say about it."""
         series, cell = self.series, self.cells[0]
-        row = Row(
-            benchmark=cell.title if self.kind is Kind.SIZE else "",
+        row = GateRow(
+            benchmark=cell.title if self.kind is RowKind.SIZE else "",
             metric=self.metric,
             kind=self.kind,
             role=cell.role,
@@ -158,7 +158,7 @@ class Trial:
         )
         return replace(row, reason=self._reason(row, policy))
 
-    def _reason(self, row: Row, policy: Policy) -> str:
+    def _reason(self, row: GateRow, policy: Policy) -> str:
         first, worse = policy.looks.pairs[0], "better" if self.is_mirrored else "worse"
         if row.verdict is Verdict.INCONCLUSIVE and self.series.count < first:
             unit = "pairs, and the first look takes" if self.series.is_paired else "runs of each side, and it takes"
@@ -182,7 +182,7 @@ def _relative(log_ratio: float) -> float | None:
     return math.expm1(log_ratio) if math.isfinite(log_ratio) else None
 
 
-def _detectable(series: Series, limits: Limits, level: float) -> float | None:
+def _detectable(series: PairedSeries, limits: Limits, level: float) -> float | None:
     """The smallest worsening FAILed with a probability of 95 %: d0 + (z of the level + z of 95 %) * standard error.
 
     The signed-rank test needs pi/3 times the pairs of the t test on normal noise (Hollander & Wolfe, section 3.11).
@@ -192,7 +192,7 @@ def _detectable(series: Series, limits: Limits, level: float) -> float | None:
     return _relative(limits.d0 + (normal.inv_cdf(1 - level) + normal.inv_cdf(POWER)) * error)
 
 
-def _doubts(series: Series) -> Iterator[str]:
+def _doubts(series: PairedSeries) -> Iterator[str]:
     values = series.worsenings if series.is_paired else ()
     if len(values) < _DOUBTS_FROM:
         return

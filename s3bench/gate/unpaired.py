@@ -8,15 +8,15 @@ from collections.abc import Iterator
 
 from s3bench.compare.document_warnings import objections
 from s3bench.compare.matching import (
-    Cell,
+    DocumentSource,
     Group,
-    Source,
+    GroupResult,
     group_by_document,
     match,
 )
 from s3bench.compare.similarity import differences_between
 from s3bench.gate.evidence import CellEvidence, unpaired_cell
-from s3bench.gate.record import Program
+from s3bench.gate.record import ProgramIdentity
 from s3bench.results.document import Document
 
 NOT_INTERLEAVED = (
@@ -28,7 +28,7 @@ NOT_INTERLEAVED = (
 def unpaired_cells(baseline: Document, candidate: Document) -> tuple[CellEvidence, ...]:
     """Hold the results of two documents against each other; what only one of them has is a cell with one side."""
     groups = group_by_document(
-        (Source(name="baseline", document=baseline), Source(name="candidate", document=candidate))
+        (DocumentSource(name="baseline", document=baseline), DocumentSource(name="candidate", document=candidate))
     )
     first, second = groups.groups
     several = len({cell.stem for group in groups.groups for cell in group.cells}) > 1
@@ -37,7 +37,9 @@ def unpaired_cells(baseline: Document, candidate: Document) -> tuple[CellEvidenc
 
 def _cells(first: Group, second: Group, *, names_client: bool) -> Iterator[CellEvidence]:
     matching = match(first, second)
-    sides: list[tuple[Cell | None, Cell | None]] = [(each.baseline, each.other) for each in matching.matches]
+    sides: list[tuple[GroupResult | None, GroupResult | None]] = [
+        (each.baseline, each.other) for each in matching.matches
+    ]
     sides += [(cell, None) for cell in matching.only_baseline]
     sides += [(None, cell) for cell in matching.only_other]
     for before, after in sides:
@@ -47,10 +49,10 @@ def _cells(first: Group, second: Group, *, names_client: bool) -> Iterator[CellE
         yield unpaired_cell(before.result if before else None, after.result if after else None, dimensions=client)
 
 
-def program_of(document: Document) -> Program:
+def program_of(document: Document) -> ProgramIdentity:
     """The clients of a document as one side of a gate."""
     clients = {result.client.label: result.client for result in document.results}
-    return Program(
+    return ProgramIdentity(
         label=", ".join(clients) or "no client",
         name=", ".join(dict.fromkeys(client.name for client in clients.values())),
         version=", ".join(dict.fromkeys(client.version for client in clients.values())),
@@ -59,5 +61,5 @@ def program_of(document: Document) -> Program:
 
 def doubts(baseline: tuple[str, Document], candidate: tuple[str, Document]) -> tuple[str, ...]:
     """What speaks against holding these documents, each with its name, against each other."""
-    sources = [Source(name=name, document=document) for name, document in (baseline, candidate)]
+    sources = [DocumentSource(name=name, document=document) for name, document in (baseline, candidate)]
     return (NOT_INTERLEAVED, *differences_between(sources), *objections(sources))

@@ -10,7 +10,7 @@ import msgspec
 
 from s3bench.errors import BadInput
 from s3bench.gate.exact_metric import EXACT_BY_NAME, Difference
-from s3bench.gate.row import Row
+from s3bench.gate.row import GateRow
 from s3bench.results.decoding import decode
 
 _CEILING = re.compile(r"([0-9]+(?:\.[0-9]+)?)(%?)")
@@ -31,7 +31,7 @@ class Waiver(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     link: str
     expires: dt.date
 
-    def covers(self, row: Row) -> bool:
+    def covers(self, row: GateRow) -> bool:
         """Whether it is about this row."""
         return (self.benchmark, self.metric) == (row.benchmark, row.metric)
 
@@ -39,7 +39,7 @@ class Waiver(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """Whether its last day is over."""
         return today > self.expires
 
-    def allows(self, row: Row) -> bool:
+    def allows(self, row: GateRow) -> bool:
         """Whether what was measured is at most the ceiling."""
         number, percent = _parse_ceiling(self.ceiling)
         if percent:

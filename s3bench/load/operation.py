@@ -6,7 +6,7 @@ Owns the words. How a request looks is `request`'s, what its answer means `excha
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class OperationKind(StrEnum):
     """One kind of work. `MULTIPART` is a whole upload; the requests it consists of have kinds of their own."""
 
     PUT = "put"
@@ -23,17 +23,26 @@ class Kind(StrEnum):
     MULTIPART_ABORT = "multipart.abort"
 
 
-MIXABLE = (Kind.PUT, Kind.GET, Kind.RANGE, Kind.HEAD, Kind.DELETE, Kind.LIST, Kind.COPY, Kind.MULTIPART)
+MIXABLE = (
+    OperationKind.PUT,
+    OperationKind.GET,
+    OperationKind.RANGE,
+    OperationKind.HEAD,
+    OperationKind.DELETE,
+    OperationKind.LIST,
+    OperationKind.COPY,
+    OperationKind.MULTIPART,
+)
 """What a mix can be made of."""
 
-READING = frozenset({Kind.GET, Kind.RANGE, Kind.HEAD, Kind.COPY})
+READING = frozenset({OperationKind.GET, OperationKind.RANGE, OperationKind.HEAD, OperationKind.COPY})
 """What needs objects that are there already."""
 
-WRITING = frozenset({Kind.PUT, Kind.COPY, Kind.MULTIPART})
+WRITING = frozenset({OperationKind.PUT, OperationKind.COPY, OperationKind.MULTIPART})
 """What leaves objects behind."""
 
 
-class Fault(StrEnum):
+class AttemptFailure(StrEnum):
     """Why an attempt failed that got no answer of S3's, or a wrong one.
 
     `SURPLUS`: more bytes followed the answer than its framing allows. `NO_THREAD`: a planned operation waited for a

@@ -13,14 +13,14 @@ from rich.text import Text
 
 from s3bench.bisect.record import BisectRecord
 from s3bench.bisect.search import (
-    Answer,
+    ComparisonOutcome,
+    ComparisonPurpose,
+    ComparisonResult,
     Ending,
-    Found,
-    Outcome,
-    Purpose,
+    SearchResult,
 )
-from s3bench.gate.row import Row
-from s3bench.report.columns import Column, fitted, heading_lines, row_lines
+from s3bench.gate.row import GateRow
+from s3bench.report.columns import TextColumn, fitted, heading_lines, row_lines
 from s3bench.report.gate import digest as words
 from s3bench.report.terminal import printable, rendered, terminal_console
 from s3bench.units import render_seconds
@@ -52,12 +52,12 @@ def render_bisection(record: BisectRecord, *, width: int, color: bool, kept: Pat
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def answer_line(record: BisectRecord, answer: Answer) -> str:
+def answer_line(record: BisectRecord, answer: ComparisonResult) -> str:
     """One comparison and what it showed, as a line: `2.36.1 against 2.34.0: changed, +10.2% slower (20 pairs)`."""
     comparison, row = answer.comparison, answer.row
     older, newer = record.versions[comparison.older], record.versions[comparison.newer]
     told = "" if row is None else f", {_change(answer, has_word=True)} ({row.pairs} pairs)"
-    why = f": {answer.reasons[0]}" if answer.reasons and answer.outcome is not Outcome.CHANGED else ""
+    why = f": {answer.reasons[0]}" if answer.reasons and answer.outcome is not ComparisonOutcome.CHANGED else ""
     return printable(f"{newer} against {older}: {answer.outcome}{told}{why}")
 
 
@@ -79,20 +79,20 @@ def _headline(record: BisectRecord) -> str:
     return f"{found.ending}: {subject} from {_name(record, 0)} to {_name(record, -1)}"
 
 
-def _changed(record: BisectRecord, found: Found) -> str:
+def _changed(record: BisectRecord, found: SearchResult) -> str:
     where = f" of {printable(found.benchmark)}" if found.benchmark else " over all benchmarks"
     size = "" if found.size is None else f": {_size(found.size, is_turned=found.is_better)}"
     against = f", against {_name(record, found.sized_from)}"
     return f"changed {found.metric}{where}{size}{against if size else ''}"
 
 
-def _size(row: Row, *, is_turned: bool) -> str:
+def _size(row: GateRow, *, is_turned: bool) -> str:
     """The change of the newer version with its 95 % interval."""
     turned = _turned(row) if is_turned else row
     return f"{words.change(turned)} (95 % interval {words.interval(turned)})"
 
 
-def _turned(row: Row) -> Row:
+def _turned(row: GateRow) -> GateRow:
     """The same with the sides changed over: the gate was asked whether the older version is worse."""
     ends = [None if end is None else _inverse(end) for end in (row.high, row.low)]
     return replace(
@@ -137,7 +137,7 @@ def _sentences(record: BisectRecord) -> Iterator[str]:
 def _bounds(record: BisectRecord) -> Iterator[str]:
     for answer in record.answers:
         row = answer.row
-        if row is not None and row.at_most is not None and answer.outcome is Outcome.UNCHANGED:
+        if row is not None and row.at_most is not None and answer.outcome is ComparisonOutcome.UNCHANGED:
             how = "better" if answer.comparison.is_swapped else "worse"
             yield f"{row.subject} is at most {row.at_most:+.1%} {how}"
 
@@ -149,15 +149,15 @@ def _table(record: BisectRecord, width: int) -> Iterator[str]:
     made = record.answers
     columns = fitted(
         [
-            Column(heading="compared", cells=tuple(_name(record, each.comparison.newer) for each in made)),
-            Column(heading="against", cells=tuple(_name(record, each.comparison.older) for each in made)),
-            Column(heading="answer", cells=tuple(str(each.outcome) for each in made)),
-            Column(heading="change", cells=tuple(_change(each, has_word=True) for each in made), rank=1),
-            Column(heading="interval", cells=tuple(_interval(each) for each in made), rank=1),
-            Column(heading="limits", cells=tuple(_limits(each) for each in made), rank=3),
-            Column(heading="pairs", cells=tuple(_pairs(each) for each in made), rank=2),
-            Column(heading="took", cells=tuple(render_seconds(each.took_s) for each in made), rank=4),
-            Column(heading="for", cells=tuple(str(each.comparison.purpose) for each in made), rank=5),
+            TextColumn(heading="compared", cells=tuple(_name(record, each.comparison.newer) for each in made)),
+            TextColumn(heading="against", cells=tuple(_name(record, each.comparison.older) for each in made)),
+            TextColumn(heading="answer", cells=tuple(str(each.outcome) for each in made)),
+            TextColumn(heading="change", cells=tuple(_change(each, has_word=True) for each in made), rank=1),
+            TextColumn(heading="interval", cells=tuple(_interval(each) for each in made), rank=1),
+            TextColumn(heading="limits", cells=tuple(_limits(each) for each in made), rank=3),
+            TextColumn(heading="pairs", cells=tuple(_pairs(each) for each in made), rank=2),
+            TextColumn(heading="took", cells=tuple(render_seconds(each.took_s) for each in made), rank=4),
+            TextColumn(heading="for", cells=tuple(str(each.comparison.purpose) for each in made), rank=5),
         ],
         width=width,
     )
@@ -165,25 +165,25 @@ def _table(record: BisectRecord, width: int) -> Iterator[str]:
     yield from row_lines(columns)
 
 
-def _row(answer: Answer) -> Row | None:
+def _row(answer: ComparisonResult) -> GateRow | None:
     return _turned(answer.row) if answer.row is not None and answer.comparison.is_swapped else answer.row
 
 
-def _change(answer: Answer, *, has_word: bool) -> str:
+def _change(answer: ComparisonResult, *, has_word: bool) -> str:
     row = _row(answer)
     return _NOTHING if row is None else words.change(row, has_word=has_word)
 
 
-def _interval(answer: Answer) -> str:
+def _interval(answer: ComparisonResult) -> str:
     row = _row(answer)
     return _NOTHING if row is None else words.interval(row)
 
 
-def _limits(answer: Answer) -> str:
+def _limits(answer: ComparisonResult) -> str:
     return _NOTHING if answer.row is None else words.limits(answer.row)
 
 
-def _pairs(answer: Answer) -> str:
+def _pairs(answer: ComparisonResult) -> str:
     return _NOTHING if answer.row is None else str(answer.row.pairs)
 
 
@@ -191,9 +191,12 @@ def _more(record: BisectRecord) -> Iterator[tuple[str, str]]:
     """What stands below the table: answers that are none, versions left out, doubts."""
     for answer in record.answers:
         is_said = record.found is not None and answer.reasons == record.found.reasons
-        if answer.outcome in {Outcome.FAILED, Outcome.WITHDRAWN, Outcome.UNDECIDED} and not is_said:
+        if (
+            answer.outcome in {ComparisonOutcome.FAILED, ComparisonOutcome.WITHDRAWN, ComparisonOutcome.UNDECIDED}
+            and not is_said
+        ):
             yield str(answer.outcome), f"{_name(record, answer.comparison.newer)}: {'; '.join(answer.reasons)}"
-    ends = [answer for answer in record.answers if answer.comparison.purpose is Purpose.ENDS]
+    ends = [answer for answer in record.answers if answer.comparison.purpose is ComparisonPurpose.ENDS]
     doubts = [f"{row.subject}: {warning}" for answer in ends if (row := answer.row) for warning in row.warnings]
     for text in record.left_out:
         yield "left out", text

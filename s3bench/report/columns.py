@@ -9,7 +9,7 @@ from itertools import groupby
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class TextColumn:
     """One column: its heading, a cell for each row, and the group whose name stands above it.
 
     `rank` 0 is never left out; of the others those of the highest rank go first, and all of one rank together.
@@ -26,7 +26,7 @@ class Column:
         return max(len(self.heading), *(len(cell) for cell in self.cells), 0)
 
 
-def fitted(columns: Sequence[Column], *, width: int, gap: int = 2) -> tuple[Column, ...]:
+def fitted(columns: Sequence[TextColumn], *, width: int, gap: int = 2) -> tuple[TextColumn, ...]:
     """Leave columns out until the others fit into `width` characters, or only those of rank 0 are left.
 
     `gap` spaces stand between two.
@@ -37,7 +37,7 @@ def fitted(columns: Sequence[Column], *, width: int, gap: int = 2) -> tuple[Colu
     return left
 
 
-def heading_lines(columns: Sequence[Column], *, gap: int = 2) -> tuple[str, ...]:
+def heading_lines(columns: Sequence[TextColumn], *, gap: int = 2) -> tuple[str, ...]:
     """The headings, below the names of their groups where there are any."""
     headings = _line(columns, [column.heading for column in columns], gap)
     if not any(column.group for column in columns):
@@ -45,24 +45,24 @@ def heading_lines(columns: Sequence[Column], *, gap: int = 2) -> tuple[str, ...]
     return ((" " * gap).join(_group_names(columns, gap)).rstrip(), headings)
 
 
-def row_lines(columns: Sequence[Column], *, gap: int = 2) -> tuple[str, ...]:
+def row_lines(columns: Sequence[TextColumn], *, gap: int = 2) -> tuple[str, ...]:
     """One line a row: the first column set to the left, the others, figures, to the right."""
     return tuple(_line(columns, cells, gap) for cells in zip(*(column.cells for column in columns), strict=True))
 
 
-def _group_names(columns: Sequence[Column], gap: int) -> Iterator[str]:
+def _group_names(columns: Sequence[TextColumn], gap: int) -> Iterator[str]:
     for group, members in groupby(columns, key=lambda column: column.group):
         span = _width(tuple(members), gap)
         has_room = bool(group) and len(group) + 2 <= span
         yield f" {group} ".center(span, "─") if has_room else group[:span].ljust(span)
 
 
-def _width(columns: Sequence[Column], gap: int) -> int:
+def _width(columns: Sequence[TextColumn], gap: int) -> int:
     """How wide a line is, gaps included."""
     return sum(column.width for column in columns) + gap * (len(columns) - 1)
 
 
-def _line(columns: Sequence[Column], cells: Sequence[str], gap: int) -> str:
+def _line(columns: Sequence[TextColumn], cells: Sequence[str], gap: int) -> str:
     first, *others = zip(columns, cells, strict=True)
     aligned = (first[1].ljust(first[0].width), *(cell.rjust(column.width) for column, cell in others))
     return (" " * gap).join(aligned).rstrip()

@@ -13,7 +13,7 @@ import msgspec
 
 from s3bench.results.load import Load
 from s3bench.results.metrics import METRICS_BY_NAME
-from s3bench.results.timeline import RequestSpan, Series, SeriesFacts, Timeline, cores_in_use
+from s3bench.results.timeline import RequestSpan, SeriesFacts, Timeline, UsageSeries, cores_in_use
 
 _SERVER_BOUND_SHARE = 0.5
 _CHOSEN_BY_LOAD = frozenset({"total_time", "cpu_time"})
@@ -157,7 +157,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     harness: Harness
     network: tuple[NetworkFigure, ...] = ()
     load: Load | None = None
-    series: Series | None = None
+    series: UsageSeries | None = None
     requests: tuple[RequestSpan, ...] = ()
     requests_left_out: int = 0
     warnings: tuple[str, ...]

@@ -38,7 +38,7 @@ class SeriesFacts:
     cores: int
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
+class UsageSeries(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """Memory and CPU of the whole process tree over time; the three are equally long, and never empty.
 
     `at` is in seconds since the spawn, from the first sample to the last. `memory` is the largest sample since the
@@ -78,12 +78,12 @@ class RequestSpan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class Timeline:
     """What is kept of one iteration for charts. `requests_left_out` counts those beyond `REQUESTS_MAX`."""
 
-    series: Series | None = None
+    series: UsageSeries | None = None
     requests: tuple[RequestSpan, ...] = ()
     requests_left_out: int = 0
 
 
-def thinned(series: SeriesFacts) -> Series | None:
+def thinned(series: SeriesFacts) -> UsageSeries | None:
     """Keep `POINTS_MAX` points at the most, the first sample and the last among them; `None` of no samples.
 
     The time is cut into equal parts, of a millisecond at least, and each gives one point where a window of
@@ -96,7 +96,7 @@ def thinned(series: SeriesFacts) -> Series | None:
     points = _points(series)
     stretches = tuple(pairwise(points))
     peaks = (max(series.rss_bytes[start + 1 : end + 1]) for start, end in stretches)
-    return Series(
+    return UsageSeries(
         at=tuple(round(series.at_s[point], _AT_DIGITS) for point in points),
         memory=tuple(int(peak) for peak in (series.rss_bytes[0], *peaks)),
         cores=(None, *(_cores(series, start, end) for start, end in stretches)),

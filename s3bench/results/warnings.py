@@ -13,7 +13,7 @@ _NUMBER = re.compile(r"[0-9][0-9.]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doubt:
+class MeasurementWarning:
     """One kind of warning: the first of them as an `example`, in how many iterations, and of which results.
 
     It `varies` where others have other figures.
@@ -30,7 +30,7 @@ class Doubt:
         return f"such as: {self.example}" if self.varies else self.example
 
 
-def gather_doubts(results: Iterable[Result]) -> tuple[Doubt, ...]:
+def gather_doubts(results: Iterable[Result]) -> tuple[MeasurementWarning, ...]:
     """Gather the warnings of all measurements, in the order in which each kind first came."""
     counts: dict[str, int] = {}
     texts: dict[str, dict[str, None]] = {}
@@ -42,7 +42,7 @@ def gather_doubts(results: Iterable[Result]) -> tuple[Doubt, ...]:
             texts.setdefault(kind, {})[warning] = None
             where.setdefault(kind, {})[id(result)] = result
     return tuple(
-        Doubt(
+        MeasurementWarning(
             example=next(iter(texts[kind])),
             varies=len(texts[kind]) > 1,
             iterations=count,

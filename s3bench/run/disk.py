@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 
 from s3bench.errors import MachineError
-from s3bench.run.fixture import Content, content_chunks
+from s3bench.run.fixture import FixtureContent, content_chunks
 from s3bench.spec.definition import Fill
 from s3bench.units import render_bytes
 
@@ -59,7 +59,9 @@ def measure_disk(directory: Path, *, size_bytes: int, limit_s: float = LIMIT_S, 
     when nothing can be written.
     """
     kind = file_system_of(directory)
-    noise = memoryview(b"".join(content_chunks(Content(seed="disk", generated_bytes=_NOISE_BYTES, fill=Fill.RANDOM))))
+    noise = memoryview(
+        b"".join(content_chunks(FixtureContent(seed="disk", generated_bytes=_NOISE_BYTES, fill=Fill.RANDOM)))
+    )
     try:
         with tempfile.TemporaryFile(dir=directory, buffering=0) as file:
             size_bytes = min(size_bytes, SIZE_BYTES_MAX, _free_bytes(directory) // _FREE_SHARE)

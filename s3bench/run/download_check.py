@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from s3bench.spec.command import Direction, Transfer, expected_local
+from s3bench.spec.command import Transfer, TransferDirection, expected_local
 from s3bench.spec.definition import Environment
 
 _COMPARE_BYTES = 1 << 20
@@ -19,7 +19,7 @@ _REMEMBERED_BYTES_MAX = 64 << 20
 _OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class Landing:
+class DownloadCheck:
     """The files that one transfer has to leave in `work`, iteration after iteration; `served_from` has the originals.
 
     The originals are whole whenever this looks: the workspace is restored before every iteration, and what a command
@@ -27,7 +27,7 @@ class Landing:
     """
 
     def __init__(self, transfer: Transfer | None, environment: Environment, *, work: Path, served_from: Path) -> None:
-        self._transfer = transfer if transfer is not None and transfer.direction is Direction.DOWNLOAD else None
+        self._transfer = transfer if transfer is not None and transfer.direction is TransferDirection.DOWNLOAD else None
         self._directories = {directory.name for directory in environment.file_dirs}
         self._work = os.fspath(work)
         self._served_from = os.fspath(served_from)

@@ -17,7 +17,7 @@ from s3bench.s3.emulator.settings import MEMORY_LIMIT_BYTES, EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint, StubEndpoint
 from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog
-from s3bench.spec.command import Direction, parse_transfer
+from s3bench.spec.command import TransferDirection, parse_transfer
 from s3bench.spec.definition import Definition, Response
 from s3bench.spec.stored import StoredObject, buckets_of, stored_objects
 
@@ -134,7 +134,7 @@ class Emulated:
                 "run it against the stub",
             )
         transfer = parse_transfer(definition.command)
-        self._is_upload = transfer is not None and transfer.direction is Direction.UPLOAD
+        self._is_upload = transfer is not None and transfer.direction is TransferDirection.UPLOAD
         self._buckets = buckets_of(definition)
         self._objects = stored_objects(definition)
         return replace(definition, responses=None)

@@ -26,7 +26,7 @@ _BLOCK_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Content:
+class FixtureContent:
     """The bytes of one fixture: `generated_bytes` of `fill`, then `literal`. `seed` makes the noise its own."""
 
     seed: str
@@ -41,15 +41,15 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tree:
+class FixtureTree:
     """A directory of fixtures: names to files and to further directories."""
 
-    entries: "dict[str, Tree | Content]"
+    entries: "dict[str, FixtureTree | FixtureContent]"
 
-    def files(self, prefix: str = "") -> Iterator[tuple[str, Content]]:
+    def files(self, prefix: str = "") -> Iterator[tuple[str, FixtureContent]]:
         """Every file below, by its path with `/`."""
         for name, entry in self.entries.items():
-            if isinstance(entry, Tree):
+            if isinstance(entry, FixtureTree):
                 yield from entry.files(f"{prefix}{name}/")
             else:
                 yield prefix + name, entry
@@ -59,31 +59,33 @@ class Tree:
         return sum(-(-content.size_bytes // _BLOCK_BYTES) * _BLOCK_BYTES for _, content in self.files())
 
 
-def plan_tree(environment: Environment) -> Tree:
+def plan_tree(environment: Environment) -> FixtureTree:
     """Plan the tree as it is after `files`, then `file_dirs`, then `file_literals` were made in their order.
 
     Raises `BadInput` for a name that leaves the workspace or is both file and directory, and for mode `x` on a file
     that is there already.
     """
-    root = Tree(entries={})
+    root = FixtureTree(entries={})
     for file in environment.files:
-        _place(root, file.name, Content(seed=file.name, generated_bytes=file.size_bytes, fill=file.fill))
+        _place(root, file.name, FixtureContent(seed=file.name, generated_bytes=file.size_bytes, fill=file.fill))
     for directory in environment.file_dirs:
         _directory(root, _parts(directory.name), directory.name)
         for file_name in directory.file_names():
             name = f"{directory.name.rstrip('/')}/{file_name}"
-            _place(root, name, Content(seed=name, generated_bytes=directory.file_size_bytes, fill=directory.fill))
+            _place(
+                root, name, FixtureContent(seed=name, generated_bytes=directory.file_size_bytes, fill=directory.fill)
+            )
     for literal in environment.file_literals:
         _place_literal(root, literal)
     return root
 
 
-def _place_literal(root: Tree, literal: FileLiteral) -> None:
+def _place_literal(root: FixtureTree, literal: FileLiteral) -> None:
     *parents, last = _parts(literal.name)
     existing = _directory(root, parents, literal.name).entries.get(last)
     text = literal.content.encode()
     match literal.mode[0]:
-        case "a" if isinstance(existing, Content):
+        case "a" if isinstance(existing, FixtureContent):
             _place(root, literal.name, replace(existing, literal=existing.literal + text))
         case "x" if existing is not None:
             raise BadInput(
@@ -91,22 +93,22 @@ def _place_literal(root: Tree, literal: FileLiteral) -> None:
                 fix="use mode 'w' to replace or 'a' to append",
             )
         case _:
-            _place(root, literal.name, Content(seed=literal.name, literal=text))
+            _place(root, literal.name, FixtureContent(seed=literal.name, literal=text))
 
 
-def _place(root: Tree, name: str, content: Content) -> None:
+def _place(root: FixtureTree, name: str, content: FixtureContent) -> None:
     *parents, last = _parts(name)
     entries = _directory(root, parents, name).entries
-    if isinstance(entries.get(last), Tree):
+    if isinstance(entries.get(last), FixtureTree):
         raise _clash(name)
     entries[last] = content
 
 
-def _directory(root: Tree, parts: list[str], name: str) -> Tree:
+def _directory(root: FixtureTree, parts: list[str], name: str) -> FixtureTree:
     tree = root
     for part in parts:
-        entry = tree.entries.setdefault(part, Tree(entries={}))
-        if not isinstance(entry, Tree):
+        entry = tree.entries.setdefault(part, FixtureTree(entries={}))
+        if not isinstance(entry, FixtureTree):
             raise _clash(name)
         tree = entry
     return tree
@@ -123,7 +125,7 @@ def _parts(name: str) -> list[str]:
     return parts
 
 
-def content_chunks(content: Content) -> Iterator[memoryview]:
+def content_chunks(content: FixtureContent) -> Iterator[memoryview]:
     """Generate the bytes of the file, in order, in chunks of at most 4 MiB.
 
     Noise is SFC64 seeded by the SHA-256 of the seed: the same on every machine and for every numpy (the raw streams of
@@ -142,7 +144,7 @@ def content_chunks(content: Content) -> Iterator[memoryview]:
         yield memoryview(content.literal)
 
 
-def write_content(name: str, dir_fd: int, content: Content) -> None:
+def write_content(name: str, dir_fd: int, content: FixtureContent) -> None:
     """Write the file `name` in the directory `dir_fd` anew, every byte for real, with the fixed time and mode.
 
     A sparse file would be read without touching the disk and make uploads look faster than they are. Large files are

@@ -24,7 +24,7 @@ _COMPLAINT_CHARACTERS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
+class Unavailable:
     """Something this machine cannot observe: why, and what would mend it (empty: nothing we know of)."""
 
     reason: str
@@ -36,7 +36,7 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dial:
+class FaultInjection:
     """A fault of known size for a client to carry, so that a gate shows whether it sees it; zero plants nothing.
 
     `spin_s`: seconds of CPU time. `hold_bytes`: memory touched and held until the end. `requests`: GET requests more,
@@ -52,12 +52,12 @@ class Dial:
     instructions: int = 0
 
 
-def inspection_variables(*, modules_file: Path | None = None, dial: Dial | None = None) -> dict[str, str]:
+def inspection_variables(*, modules_file: Path | None = None, dial: FaultInjection | None = None) -> dict[str, str]:
     """Make the variables that tell the probe what to do; they take effect where the probe is loaded alone.
 
     `modules_file` is an absolute path in a directory that exists; `read_modules` reads it. A dial that plants nothing
-    is loaded all the same: give `Dial()` to the other side of a comparison, and both pay for reading its source (6
-    million instructions in a frozen aws-cli, a quarter of a percent), so that the fault is all they differ by.
+    is loaded all the same: give `FaultInjection()` to the other side of a comparison, and both pay for reading its source
+    (6 million instructions in a frozen aws-cli, a quarter of a percent), so that the fault is all they differ by.
     """
     variables = {}
     if modules_file is not None:
@@ -79,18 +79,18 @@ def read_modules(modules_file: Path) -> tuple[str, ...] | None:
     return tuple(text.splitlines()) or None
 
 
-def fixed_addresses() -> tuple[str, ...] | Missing:
+def fixed_addresses() -> tuple[str, ...] | Unavailable:
     """Make the prefix of a command line that switches address randomisation off, personality(2), if that works here.
 
     Some containers forbid it.
     """
     setarch = shutil.which("setarch")
     if setarch is None:
-        return Missing(reason="setarch is not installed", fix="install util-linux")
+        return Unavailable(reason="setarch is not installed", fix="install util-linux")
     complaint = try_out((setarch, "-R", "true"))
     if complaint is None:
         return setarch, "-R"
-    return Missing(
+    return Unavailable(
         reason=f"address randomisation cannot be switched off ({complaint})",
         fix="in a container, allow the system call personality",
     )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from s3bench.errors import MachineError
-from s3bench.run.inspection import STEADY_VARIABLES, Missing, fixed_addresses, read_output, try_out
+from s3bench.run.inspection import STEADY_VARIABLES, Unavailable, fixed_addresses, read_output, try_out
 
 _TURNS = 100_000
 """Of a loop in Python that a counter must have counted no fewer instructions than."""
@@ -106,29 +106,29 @@ class PerfCounter:
     def read(self, output_directory: Path) -> int:
         """Instructions of the client and all its children; raises `MachineError` when the counter was shared."""
         count = parse_perf(read_output(output_directory / _PERF_FILE, of="perf"))
-        if isinstance(count, Missing):
+        if isinstance(count, Unavailable):
             raise MachineError("perf could not count instructions", count.reason, count.fix)
         return count
 
 
-def instruction_counter() -> ValgrindCounter | PerfCounter | Missing:
+def instruction_counter() -> ValgrindCounter | PerfCounter | Unavailable:
     """Find out how instructions can be counted here: perf where the processor counts, else valgrind."""
     addresses = fixed_addresses()
-    warnings = (str(addresses),) if isinstance(addresses, Missing) else ()
-    fixed = () if isinstance(addresses, Missing) else addresses
+    warnings = (str(addresses),) if isinstance(addresses, Unavailable) else ()
+    fixed = () if isinstance(addresses, Unavailable) else addresses
     perf = _perf(fixed, warnings)
     if isinstance(perf, PerfCounter):
         return perf
     valgrind = _valgrind(fixed, warnings)
     if isinstance(valgrind, ValgrindCounter):
         return valgrind
-    return Missing(
+    return Unavailable(
         reason=f"instructions cannot be counted here: {perf.reason}; {valgrind.reason}",
         fix=valgrind.fix,
     )
 
 
-def parse_perf(text: str) -> int | Missing:
+def parse_perf(text: str) -> int | Unavailable:
     """Read the output of `perf stat -e instructions:u -x ,`: the sum, as processors with two kinds of cores have two.
 
     A count that is not supported, or 0, is absent, as virtual machines often have it. One that had to share its counter
@@ -144,31 +144,31 @@ def parse_perf(text: str) -> int | Missing:
             refusals.append(fields[0].strip("<>"))
             continue
         if int(fields[0]) and float(fields[4] or _WHOLE_PERCENT) < _WHOLE_PERCENT:
-            return Missing(
+            return Unavailable(
                 reason=f"the counter was shared: it ran {fields[4]} % of the time", fix="stop other profilers"
             )
         total += int(fields[0])
     if total:
         return total
-    return Missing(reason=f"the processor's counter of instructions is {refusals[0] if refusals else '0'}")
+    return Unavailable(reason=f"the processor's counter of instructions is {refusals[0] if refusals else '0'}")
 
 
-def _perf(addresses: tuple[str, ...], warnings: tuple[str, ...]) -> PerfCounter | Missing:
+def _perf(addresses: tuple[str, ...], warnings: tuple[str, ...]) -> PerfCounter | Unavailable:
     perf = shutil.which("perf")
     if perf is None:
-        return Missing(reason="perf is not installed")
+        return Unavailable(reason="perf is not installed")
     counter = PerfCounter(executable=perf, addresses=addresses, warnings=warnings)
     doubt = _doubt(counter)
-    return Missing(reason=doubt) if doubt else counter
+    return Unavailable(reason=doubt) if doubt else counter
 
 
-def _valgrind(addresses: tuple[str, ...], warnings: tuple[str, ...]) -> ValgrindCounter | Missing:
+def _valgrind(addresses: tuple[str, ...], warnings: tuple[str, ...]) -> ValgrindCounter | Unavailable:
     valgrind = shutil.which("valgrind")
     if valgrind is None:
-        return Missing(reason="valgrind is not installed", fix=_VALGRIND_FIX)
+        return Unavailable(reason="valgrind is not installed", fix=_VALGRIND_FIX)
     counter = ValgrindCounter(executable=valgrind, addresses=addresses, warnings=warnings)
     doubt = _doubt(counter)
-    return Missing(reason=doubt) if doubt else counter
+    return Unavailable(reason=doubt) if doubt else counter
 
 
 def _doubt(counter: ValgrindCounter | PerfCounter) -> str | None:

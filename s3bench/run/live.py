@@ -16,7 +16,7 @@ from s3bench.errors import BadInput
 from s3bench.run.prefix import Prefix
 from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog
-from s3bench.spec.command import Direction, Verb, parse_transfer
+from s3bench.spec.command import TransferDirection, Verb, parse_transfer
 from s3bench.spec.definition import Definition, Response
 from s3bench.spec.remote import RemoteObject, moved_under, remote_objects
 
@@ -101,7 +101,7 @@ class LiveEndpoint:
                 "run it against the stub",
             )
         self._objects = remote_objects(definition)
-        self._only_reads = transfer.direction is Direction.DOWNLOAD and transfer.verb in _READING
+        self._only_reads = transfer.direction is TransferDirection.DOWNLOAD and transfer.verb in _READING
         return moved_under(definition, bucket=self._bucket, prefix=self.prefix)
 
     def arm(self, responses: tuple[Response, ...], *, workspace: Path, verify: bool) -> None:

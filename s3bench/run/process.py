@@ -59,7 +59,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class SampleSeries:
     """Samples of the whole process tree, in the order they were taken; the three are equally long.
 
     `at_s`: seconds since the start. `rss_bytes`: resident memory. `cpu_s`: CPU time used since the start, of processes
@@ -119,7 +119,7 @@ class ProcessRecord:
     process_count: int
     sampler_cpu_s: float
     samples_missed: int
-    series: Series
+    series: SampleSeries
     warnings: tuple[str, ...]
 
 
@@ -279,10 +279,10 @@ def _record(launch: Launch, reply: dict[str, Any]) -> ProcessRecord:
     )
 
 
-def _series(reply: dict[str, Any]) -> Series:
+def _series(reply: dict[str, Any]) -> SampleSeries:
     at_ns, rss_bytes, cpu_ns = (_numbers(reply[name]) for name in ("at_ns", "rss_bytes", "cpu_ns"))
     started_ns = reply["started_ns"]
-    return Series(
+    return SampleSeries(
         at_s=tuple((at - started_ns) / _SECOND_NS for at in at_ns),
         rss_bytes=tuple(rss_bytes),
         cpu_s=tuple(used / _SECOND_NS for used in cpu_ns),
@@ -304,7 +304,7 @@ def _peak(reply: dict[str, Any], samples: int) -> tuple[PeakSource, int]:
     return PeakSource.KERNEL, max(kernel_bytes, sampled_bytes)
 
 
-def _doubts(launch: Launch, reply: dict[str, Any], series: Series, source: PeakSource) -> Iterator[str]:
+def _doubts(launch: Launch, reply: dict[str, Any], series: SampleSeries, source: PeakSource) -> Iterator[str]:
     if reply["alive"] and not reply["timed_out"]:
         yield f"{_processes(reply['alive'])} of the client's outlived it and had to be killed"
     if reply["immortal"]:

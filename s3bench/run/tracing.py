@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from s3bench.run.inspection import Missing, fixed_addresses, try_out
+from s3bench.run.inspection import Unavailable, fixed_addresses, try_out
 
 TIMING_DEPENDENT = frozenset(
     {
@@ -103,16 +103,16 @@ class Traced:
     files_opened: tuple[str, ...]
 
 
-def find_tracer() -> Tracer | Missing:
+def find_tracer() -> Tracer | Unavailable:
     """Find out whether programs can be traced here, by tracing one."""
     strace = shutil.which("strace")
     if strace is None:
-        return Missing(
+        return Unavailable(
             reason="strace is not installed",
             fix="`apt-get install strace` (Debian, Ubuntu) or `dnf install strace` (Fedora, Amazon Linux)",
         )
     addresses = fixed_addresses()
-    if isinstance(addresses, Missing):
+    if isinstance(addresses, Unavailable):
         tracer = Tracer(executable=strace, warnings=(str(addresses),))
     else:
         tracer = Tracer(executable=strace, addresses=addresses)
@@ -121,7 +121,7 @@ def find_tracer() -> Tracer | Missing:
         complaint = try_out((*tracer.prefix(output), "true"))
         if complaint is None and output.is_file() and parse_strace(output.read_text("utf-8"), roots={}).files_opened:
             return tracer
-    return Missing(
+    return Unavailable(
         reason=f"strace does not work here ({complaint or 'it saw nothing'})",
         fix="allow the system call ptrace: in a container, `--cap-add SYS_PTRACE`",
     )

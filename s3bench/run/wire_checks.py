@@ -6,8 +6,8 @@ the requests that moved object data. What a download left on the disk is `landin
 
 from collections.abc import Iterable
 
-from s3bench.s3.wirelog import Engine, WireLog, WireRequest
-from s3bench.spec.command import Direction, Local, Transfer, Verb
+from s3bench.s3.wirelog import TransferEngine, WireLog, WireRequest
+from s3bench.spec.command import Local, Transfer, TransferDirection, Verb
 from s3bench.spec.definition import Environment
 
 
@@ -19,18 +19,18 @@ def moves_object_data(request: WireRequest) -> bool:
     return request.method in {"GET", "PUT"} and "/" in request.path.strip("/")
 
 
-def engines(requests: Iterable[WireRequest]) -> frozenset[Engine]:
+def engines(requests: Iterable[WireRequest]) -> frozenset[TransferEngine]:
     """The engines that sent `requests`."""
     return frozenset(request.engine for request in requests)
 
 
-def engine_errors(log: WireLog, transfer: Transfer | None, expected: Engine | None) -> tuple[str, ...]:
+def engine_errors(log: WireLog, transfer: Transfer | None, expected: TransferEngine | None) -> tuple[str, ...]:
     """What contradicts `expected`, the engine that the client under test claims to be; empty when nothing does.
 
     Only requests that move object data count: every engine lists and looks up objects through the SDK around it, and
     copies within S3 too, where no data passes through the client.
     """
-    if transfer is None or transfer.direction is Direction.COPY or expected is None:
+    if transfer is None or transfer.direction is TransferDirection.COPY or expected is None:
         return ()
     wrong = [request for request in log.requests if moves_object_data(request) and request.engine is not expected]
     if not wrong:
@@ -55,7 +55,7 @@ def request_errors(log: WireLog) -> tuple[str, ...]:
 
 def upload_errors(log: WireLog, transfer: Transfer | None, environment: Environment) -> tuple[str, ...]:
     """Whether every byte of an uploaded fixture reached the server."""
-    if transfer is None or transfer.direction is not Direction.UPLOAD or not isinstance(transfer.source, Local):
+    if transfer is None or transfer.direction is not TransferDirection.UPLOAD or not isinstance(transfer.source, Local):
         return ()
     asked = _fixture_bytes(transfer, transfer.source.path.rstrip("/"), environment)
     received = sum(request.body_bytes for request in log.requests if request.method == "PUT" and request.complete)

@@ -19,7 +19,7 @@ from typing import Self
 
 from s3bench.errors import MachineError
 from s3bench.run import directory
-from s3bench.run.fixture import DIRECTORY_MODE, FIXTURE_MTIME_S, Content, Tree, plan_tree, write_content
+from s3bench.run.fixture import DIRECTORY_MODE, FIXTURE_MTIME_S, FixtureContent, FixtureTree, plan_tree, write_content
 from s3bench.run.owner import owned_directory, sweep
 from s3bench.spec.definition import Environment
 from s3bench.units import render_bytes
@@ -98,7 +98,7 @@ class Workspace:
     while the command moves or replaces its own: serve response bodies from there. The client may write to `writable`.
     """
 
-    def __init__(self, *, root: Path, tree: Tree) -> None:
+    def __init__(self, *, root: Path, tree: FixtureTree) -> None:
         self.root = root
         self.work = root / "work"
         self.pristine = root / "pristine"
@@ -164,16 +164,16 @@ def _stamp(status: os.stat_result) -> _Stamp:
 class _Shelf:
     """One directory of fixtures in `work` and in `pristine`, and how each file looked when it was last right."""
 
-    files: dict[str, Content]
+    files: dict[str, FixtureContent]
     shelves: "dict[str, _Shelf]"
     stamps: dict[str, _Stamp] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, tree: Tree) -> "_Shelf":
+    def of(cls, tree: FixtureTree) -> "_Shelf":
         return cls(
-            files={name: entry for name, entry in tree.entries.items() if isinstance(entry, Content)},
-            shelves={name: cls.of(entry) for name, entry in tree.entries.items() if isinstance(entry, Tree)},
+            files={name: entry for name, entry in tree.entries.items() if isinstance(entry, FixtureContent)},
+            shelves={name: cls.of(entry) for name, entry in tree.entries.items() if isinstance(entry, FixtureTree)},
         )
 
     def clear(self, work_fd: int, pristine_fd: int, tally: _Tally) -> None:
@@ -247,7 +247,7 @@ class _Shelf:
         self.stamps[name] = _stamp(os.stat(name, dir_fd=work_fd, follow_symlinks=False))
 
 
-def _check_room(root: Path, tree: Tree) -> None:
+def _check_room(root: Path, tree: FixtureTree) -> None:
     room = os.statvfs(root)
     needed, free = tree.needed_bytes() + _SPARE_BYTES, room.f_bavail * room.f_frsize
     if needed > free:

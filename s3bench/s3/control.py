@@ -12,7 +12,7 @@ from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.frames import read_frame, write_frame
 from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog, WireRequest
-from s3bench.spec.definition import FileBody, Match, Response
+from s3bench.spec.definition import FileBody, RequestMatch, Response
 
 
 class Scripted(msgspec.Struct, frozen=True, array_like=True):
@@ -23,7 +23,7 @@ class Scripted(msgspec.Struct, frozen=True, array_like=True):
     text: str
     file: str | None
     instances: int | None
-    match: Match | None
+    match: RequestMatch | None
     delay_s: float
 
     @classmethod
@@ -85,7 +85,7 @@ class Drain(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     requests_max: int
 
 
-class Ready(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class ServerReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The server listens on `port`; said once, unasked."""
 
     port: int
@@ -157,13 +157,13 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 Question = Arm | Emulate | Collect | Drain
-Answer = Ready | Armed | Collected | Drained | Refused
+Answer = ServerReady | Armed | Collected | Drained | Refused
 
 _QUESTIONS: msgspec.msgpack.Decoder[Question] = msgspec.msgpack.Decoder(Question)
 _ANSWERS: msgspec.msgpack.Decoder[Answer] = msgspec.msgpack.Decoder(Answer)
 
 
-class Channel:
+class ServerChannel:
     """One end of the socket pair; blocking, within the limits given."""
 
     def __init__(self, sock: socket.socket) -> None:

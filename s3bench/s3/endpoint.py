@@ -20,16 +20,16 @@ from s3bench.s3.control import (
     Answer,
     Arm,
     Armed,
-    Channel,
     Collect,
     Collected,
     Drain,
     Drained,
     Emulate,
     Question,
-    Ready,
     Refused,
     Scripted,
+    ServerChannel,
+    ServerReady,
     StoredFile,
 )
 from s3bench.s3.emulator.settings import EmulatorSettings
@@ -47,7 +47,7 @@ _COLLECT_S = 120.0
 _STOP_S = 5.0
 _STDERR_BYTES = 2000
 
-_AnswerT = TypeVar("_AnswerT", Ready, Armed, Collected, Drained)
+_AnswerT = TypeVar("_AnswerT", ServerReady, Armed, Collected, Drained)
 
 # Isolated mode hides the current directory, so a source tree that is not installed is added, last.
 _START = (
@@ -78,7 +78,7 @@ class ServerProcess:
         self._directory = directory
         self._names = names
         self._stack = contextlib.ExitStack()
-        self._channel: Channel | None = None
+        self._channel: ServerChannel | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self.host = host
         self.port = port
@@ -140,8 +140,8 @@ class ServerProcess:
                 start_new_session=True,  # Ctrl-C is the harness's: the log of what ran is still wanted then
             )
         self._stack.callback(self._stop, ours)
-        self._channel = Channel(ours)
-        self.port = self._answer(Ready, limit_s=_START_S).port
+        self._channel = ServerChannel(ours)
+        self.port = self._answer(ServerReady, limit_s=_START_S).port
         self.pid = self._process.pid
         self.url = f"{'https' if self._tls else 'http'}://{reachable(self.host)}:{self.port}"
 

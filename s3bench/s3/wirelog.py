@@ -8,7 +8,7 @@ from enum import StrEnum
 import msgspec
 
 
-class Engine(StrEnum):
+class TransferEngine(StrEnum):
     """The S3 transfer engine that sent a request, told from the bytes on the wire, never from a configuration.
 
     `CRT`: aws-c-s3, whose C code puts `CRTS3NativeClient/` into User-Agent itself. `PYTHON`: botocore's own HTTP
@@ -21,7 +21,7 @@ class Engine(StrEnum):
     OTHER = "other"
 
 
-class Fault(StrEnum):
+class InjectedFault(StrEnum):
     """What the network model did to a request, beside delaying it.
 
     `SLOW_DOWN`: answered 503, since its prefix had too many. `ERROR`: answered 500. `RESET`: its reply cut by a TCP
@@ -57,7 +57,7 @@ class WireRequest(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc
     byte_range: str
     connection: int
     attempt: int
-    engine: Engine
+    engine: TransferEngine
     started_ns: int
     body_ended_ns: int
     response_started_ns: int
@@ -73,7 +73,7 @@ class WireRequest(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc
     complete: bool
     error: str
     asked_ttfb_s: float = 0.0
-    fault: Fault = Fault.NONE
+    fault: InjectedFault = InjectedFault.NONE
 
 
 class WireLog(msgspec.Struct, frozen=True, kw_only=True):

@@ -27,7 +27,7 @@ class Verb(StrEnum):
     RM = "rm"
 
 
-class Direction(StrEnum):
+class TransferDirection(StrEnum):
     """Which way the bytes go."""
 
     UPLOAD = "upload"
@@ -84,13 +84,13 @@ class Transfer:
     obstacles: tuple[str, ...] = ()
 
     @property
-    def direction(self) -> Direction:
+    def direction(self) -> TransferDirection:
         """Upload, download, copy or delete."""
         if self.destination is None:
-            return Direction.DELETE
+            return TransferDirection.DELETE
         if isinstance(self.source, Local):
-            return Direction.UPLOAD
-        return Direction.DOWNLOAD if isinstance(self.destination, Local) else Direction.COPY
+            return TransferDirection.UPLOAD
+        return TransferDirection.DOWNLOAD if isinstance(self.destination, Local) else TransferDirection.COPY
 
     @property
     def portable(self) -> bool:

@@ -94,7 +94,7 @@ NOTHING = _Nothing.NOTHING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
+class RecordKey:
     """One key of a record: its name in JSON, the parameter it becomes, its shape and its meaning in a sentence.
 
     `default` is what an absent key means, in JSON; it repeats the parameter's default (a test holds them together).
@@ -124,11 +124,11 @@ class Record(Generic[T]):
     """
 
     make: Callable[..., T]
-    keys: tuple[Key, ...]
+    keys: tuple[RecordKey, ...]
     noun: str
     wrong_kind_fix: str = ""
     outdated: Callable[[JsonObject], Complaint | None] | None = None
-    _by_name: dict[str, Key] = field(init=False, repr=False, compare=False)
+    _by_name: dict[str, RecordKey] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_by_name", {key.name: key for key in self.keys})
@@ -180,7 +180,7 @@ class Record(Generic[T]):
         }
 
 
-def _all_of(words: dict[str, Key]) -> str:
+def _all_of(words: dict[str, RecordKey]) -> str:
     """`` `a`, `b` and `c` ``."""
     return one_of(words).replace(" or ", " and ")
 

@@ -13,13 +13,22 @@ from enum import StrEnum
 from xml.sax.saxutils import escape
 
 from s3bench.errors import BadDefinitions, Problem
-from s3bench.spec.compound import Either, Key, ListOf, Record
-from s3bench.spec.definition import ClientKind, Definition, Environment, FileBody, Fill, FixtureFile, Match, Response
+from s3bench.spec.compound import Either, ListOf, Record, RecordKey
+from s3bench.spec.definition import (
+    ClientKind,
+    Definition,
+    Environment,
+    FileBody,
+    Fill,
+    FixtureFile,
+    RequestMatch,
+    Response,
+)
 from s3bench.spec.environment_table import OBJECT_BYTES_MAX
 from s3bench.spec.listing import LISTED_AT, PAGE_KEYS_MAX
 from s3bench.spec.names import FIXTURE_NAME
 from s3bench.spec.reader import Complaint, Report, Steps, decode_json, quoted, render_path
-from s3bench.spec.shape import Shape, Text, Whole, Word, wrong_kind
+from s3bench.spec.shape import Shape, Text, WholeNumber, Word, wrong_kind
 from s3bench.units import exact_bytes
 
 SUFFIX = ".run.json"
@@ -96,8 +105,8 @@ class _Null:
         return {"type": "null"}
 
 
-def _key(name: str, becomes: str, shape: Shape[object], meaning: str) -> Key:
-    return Key(name=name, becomes=becomes, shape=shape, required=True, meaning=meaning)
+def _key(name: str, becomes: str, shape: Shape[object], meaning: str) -> RecordKey:
+    return RecordKey(name=name, becomes=becomes, shape=shape, required=True, meaning=meaning)
 
 
 _TASK = Record(
@@ -106,7 +115,9 @@ _TASK = Record(
     keys=(
         _key("action", "action", Word(words=_Action, noun="an action"), "`upload` or `download`."),
         _key("key", "key", Text(rule=FIXTURE_NAME), "The object's key, and the file's path."),
-        _key("size", "size_bytes", Whole(minimum=0, maximum=OBJECT_BYTES_MAX, unit="bytes"), "Its size in bytes."),
+        _key(
+            "size", "size_bytes", WholeNumber(minimum=0, maximum=OBJECT_BYTES_MAX, unit="bytes"), "Its size in bytes."
+        ),
     ),
 )
 
@@ -114,7 +125,7 @@ _WORKLOAD = Record(
     make=_Written,
     noun="a workload",
     keys=(
-        _key("version", "version", Whole(minimum=0, maximum=_COUNT_MAX), "Version of the format."),
+        _key("version", "version", WholeNumber(minimum=0, maximum=_COUNT_MAX), "Version of the format."),
         _key("comment", "comment", Text(), "Why there is this workload."),
         _key("filesOnDisk", "files_on_disk", _Flag(), "Whether data comes from files, or from memory."),
         _key(
@@ -123,8 +134,10 @@ _WORKLOAD = Record(
             Either(usual=Word(words=_Checksum, noun="a checksum or null"), special=_Null(), special_type=type(None)),
             "Checksum that uploads carry and downloads verify.",
         ),
-        _key("maxRepeatCount", "repeat_count_max", Whole(minimum=0, maximum=_COUNT_MAX), "Most repetitions."),
-        _key("maxRepeatSecs", "repeat_s_max", Whole(minimum=0, maximum=_COUNT_MAX, unit="seconds"), "Most seconds."),
+        _key("maxRepeatCount", "repeat_count_max", WholeNumber(minimum=0, maximum=_COUNT_MAX), "Most repetitions."),
+        _key(
+            "maxRepeatSecs", "repeat_s_max", WholeNumber(minimum=0, maximum=_COUNT_MAX, unit="seconds"), "Most seconds."
+        ),
         _key("tasks", "tasks", ListOf(item=_TASK, least=1), "What is transferred."),
     ),
 )
@@ -243,15 +256,15 @@ def _dimensions(tasks: Sequence[_Task]) -> Iterator[tuple[str, str]]:
 
 
 _UPLOAD_RESPONSES = (
-    Response(match=Match(method="PUT", path=f"/{_BUCKET}/*"), instances=None),
+    Response(match=RequestMatch(method="PUT", path=f"/{_BUCKET}/*"), instances=None),
     Response(
-        match=Match(method="POST", path=f"/{_BUCKET}/*", query=(("uploads", ""),)),
+        match=RequestMatch(method="POST", path=f"/{_BUCKET}/*", query=(("uploads", ""),)),
         body=f"<InitiateMultipartUploadResult><Bucket>{_BUCKET}</Bucket><Key>object</Key><UploadId>upload</UploadId>"
         "</InitiateMultipartUploadResult>",
         instances=None,
     ),
     Response(
-        match=Match(method="POST", path=f"/{_BUCKET}/*", query=(("uploadId", ""),)),
+        match=RequestMatch(method="POST", path=f"/{_BUCKET}/*", query=(("uploadId", ""),)),
         body=f"<CompleteMultipartUploadResult><Location>/{_BUCKET}/object</Location><Bucket>{_BUCKET}</Bucket>"
         '<Key>object</Key><ETag>"00000000000000000000000000000000-1"</ETag></CompleteMultipartUploadResult>',
         instances=None,
@@ -267,7 +280,7 @@ def _download_responses(tasks: Sequence[_Task]) -> Iterator[Response]:
     if len(tasks) > 1:
         yield from _listings(sorted(tasks, key=lambda task: task.key.encode()))
     for method in ("HEAD", "GET"):
-        yield Response(match=Match(method=method, path=f"/{_BUCKET}/{place}"), body=body, instances=None)
+        yield Response(match=RequestMatch(method=method, path=f"/{_BUCKET}/{place}"), body=body, instances=None)
 
 
 def _listings(tasks: Sequence[_Task]) -> Iterator[Response]:
@@ -278,7 +291,7 @@ def _listings(tasks: Sequence[_Task]) -> Iterator[Response]:
         following = f"page-{number + 1}" if number + 1 < len(starts) else ""
         token = (("continuation-token", f"page-{number}"),) if number else ()
         yield Response(
-            match=Match(method="GET", path=f"/{_BUCKET}", query=(("list-type", ""), *token)),
+            match=RequestMatch(method="GET", path=f"/{_BUCKET}", query=(("list-type", ""), *token)),
             headers=(("Content-Type", "application/xml"),),
             body=_page_xml(page, following),
             instances=None,

@@ -88,7 +88,7 @@ class Environment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class RequestMatch:
     """Which requests a response fits: all that is given must hold.
 
     `path` compares the decoded URL path (path-style, so `/bucket/key`), `*` standing for any run of characters.
@@ -133,7 +133,7 @@ class Response:
     headers: tuple[tuple[str, str], ...] = ()
     body: str | FileBody | ListingBody = ""
     instances: int | None = 1
-    match: Match | None = None
+    match: RequestMatch | None = None
     delay_s: float = 0.0
 
 

@@ -6,10 +6,10 @@ Owns their types, limits, defaults and meanings; what must agree between fixture
 from enum import StrEnum
 
 from s3bench.spec.awsconfig import check_config
-from s3bench.spec.compound import Key, ListOf, Record
+from s3bench.spec.compound import ListOf, Record, RecordKey
 from s3bench.spec.definition import Environment, FileLiteral, Fill, FixtureDir, FixtureFile
 from s3bench.spec.names import FIXTURE_NAME
-from s3bench.spec.shape import Text, TextRule, Whole, Word
+from s3bench.spec.shape import Text, TextRule, WholeNumber, Word
 
 OBJECT_BYTES_MAX = 10_000 * 5 * 1024**3
 """The largest object S3 can hold: 10,000 parts of 5 GiB, the limits of a multipart upload
@@ -29,12 +29,12 @@ class WriteMode(StrEnum):
     XB = "xb"
 
 
-_SIZE = Whole(
+_SIZE = WholeNumber(
     minimum=0, maximum=OBJECT_BYTES_MAX, unit="bytes", why_maximum="10,000 parts of 5 GiB, S3's largest object"
 )
 
 
-_FILL = Key(
+_FILL = RecordKey(
     name="fill",
     becomes="fill",
     shape=Word(words=Fill, noun="a fill"),
@@ -47,7 +47,7 @@ FILE = Record(
     make=FixtureFile,
     noun="a file",
     keys=(
-        Key(
+        RecordKey(
             name="name",
             becomes="name",
             shape=Text(rule=FIXTURE_NAME),
@@ -55,7 +55,7 @@ FILE = Record(
             meaning="Name of the file to create, relative to the workspace in which the command runs.",
             examples=("test_file",),
         ),
-        Key(
+        RecordKey(
             name="size",
             becomes="size_bytes",
             shape=_SIZE,
@@ -72,7 +72,7 @@ FILE_DIR = Record(
     make=FixtureDir,
     noun="a directory of files",
     keys=(
-        Key(
+        RecordKey(
             name="name",
             becomes="name",
             shape=Text(rule=FIXTURE_NAME),
@@ -81,10 +81,10 @@ FILE_DIR = Record(
             "`file-000001`, ...",
             examples=("test_dir",),
         ),
-        Key(
+        RecordKey(
             name="file_count",
             becomes="file_count",
-            shape=Whole(
+            shape=WholeNumber(
                 minimum=0,
                 maximum=FILE_COUNT_MAX,
                 unit="files",
@@ -94,7 +94,7 @@ FILE_DIR = Record(
             meaning="Number of files to create in the directory.",
             examples=(5000,),
         ),
-        Key(
+        RecordKey(
             name="file_size",
             becomes="file_size_bytes",
             shape=_SIZE,
@@ -111,7 +111,7 @@ FILE_LITERAL = Record(
     make=FileLiteral,
     noun="a file literal",
     keys=(
-        Key(
+        RecordKey(
             name="name",
             becomes="name",
             shape=Text(rule=FIXTURE_NAME),
@@ -119,7 +119,7 @@ FILE_LITERAL = Record(
             meaning="Name of the file to create, relative to the workspace.",
             examples=("policy.json",),
         ),
-        Key(
+        RecordKey(
             name="content",
             becomes="content",
             shape=Text(),
@@ -127,7 +127,7 @@ FILE_LITERAL = Record(
             meaning="The contents of the file, written as UTF-8.",
             examples=('{"Version": "2012-10-17"}',),
         ),
-        Key(
+        RecordKey(
             name="mode",
             becomes="mode",
             shape=Word(words=WriteMode, noun="a write mode"),
@@ -143,28 +143,28 @@ ENVIRONMENT = Record(
     make=Environment,
     noun="an environment",
     keys=(
-        Key(
+        RecordKey(
             name="file_literals",
             becomes="file_literals",
             shape=ListOf(item=FILE_LITERAL),
             meaning="Files with the given contents, created before each iteration, after `files` and `file_dirs`.",
             default=[],
         ),
-        Key(
+        RecordKey(
             name="files",
             becomes="files",
             shape=ListOf(item=FILE),
             meaning="Files of a given size, created before each iteration.",
             default=[],
         ),
-        Key(
+        RecordKey(
             name="file_dirs",
             becomes="file_dirs",
             shape=ListOf(item=FILE_DIR),
             meaning="Directories of many equal files, created before each iteration.",
             default=[],
         ),
-        Key(
+        RecordKey(
             name="config",
             becomes="config",
             shape=Text(rule=TextRule(check=check_config, pattern=r"^\s*($|[\[#;])")),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from xml.sax.saxutils import escape
 
-from s3bench.spec.definition import Environment, ListingBody, Match, Response
+from s3bench.spec.definition import Environment, ListingBody, RequestMatch, Response
 
 PAGE_KEYS_MAX = 1000
 """ListObjectsV2 returns at most this many keys
@@ -33,7 +33,7 @@ def _pages(response: Response, listing: ListingBody, environment: Environment) -
     directory = next(item for item in environment.file_dirs if item.name == listing.directory)
     keys = [f"{listing.prefix}{name}" for name in directory.file_names()]
     pages = [keys[start : start + PAGE_KEYS_MAX] for start in range(0, len(keys), PAGE_KEYS_MAX)] or [[]]
-    match = response.match or Match()
+    match = response.match or RequestMatch()
     headers = (*response.headers, ("Content-Type", "application/xml"))
     # A request for a later page also fits the first page's match, so later pages stand before it.
     for number in reversed(range(len(pages))):

@@ -3,12 +3,12 @@
 Owns their types, limits, defaults and meanings; what must agree between them is `s3bench.spec.response_rules`'.
 """
 
-from s3bench.spec.compound import ByKey, Either, Key, Pairs, Record
-from s3bench.spec.definition import FileBody, ListingBody, Match, Response
+from s3bench.spec.compound import ByKey, Either, Pairs, Record, RecordKey
+from s3bench.spec.definition import FileBody, ListingBody, RequestMatch, Response
 from s3bench.spec.header import FIELD_NAME, FIELD_VALUE, METHOD, PATH, QUERY_NAME, QUERY_VALUE
 from s3bench.spec.names import BODY_NAME, FIXTURE_NAME
 from s3bench.spec.reader import Complaint, JsonObject, quoted
-from s3bench.spec.shape import Seconds, Standing, Text, TextRule, Whole
+from s3bench.spec.shape import FixedWord, Seconds, Text, TextRule, WholeNumber
 
 INSTANCES_MAX = 1_000_000_000
 DELAY_S_MAX = 86_400
@@ -29,7 +29,7 @@ FILE_BODY = Record(
     noun="an object with `file`",
     wrong_kind_fix='write the body as a string, or {"file": "NAME"}',
     keys=(
-        Key(
+        RecordKey(
             name="file",
             becomes="file",
             shape=Text(rule=BODY_NAME),
@@ -45,7 +45,7 @@ LISTING_BODY = Record(
     make=ListingBody,
     noun="an object with `listing`",
     keys=(
-        Key(
+        RecordKey(
             name="listing",
             becomes="directory",
             shape=Text(rule=FIXTURE_NAME),
@@ -54,7 +54,7 @@ LISTING_BODY = Record(
             "1,000 to a page.",
             examples=("test_dir",),
         ),
-        Key(
+        RecordKey(
             name="prefix",
             becomes="prefix",
             shape=Text(rule=KEY_PREFIX),
@@ -67,17 +67,17 @@ LISTING_BODY = Record(
 
 
 MATCH = Record(
-    make=Match,
+    make=RequestMatch,
     noun="a match",
     keys=(
-        Key(
+        RecordKey(
             name="method",
             becomes="method",
             shape=Text(rule=METHOD),
             meaning="The request's method, in upper case. Left out: any.",
             examples=("GET",),
         ),
-        Key(
+        RecordKey(
             name="path",
             becomes="path",
             shape=Text(rule=PATH),
@@ -85,7 +85,7 @@ MATCH = Record(
             "characters. Left out: any.",
             examples=("/bucket/test_file", "/bucket/*"),
         ),
-        Key(
+        RecordKey(
             name="query",
             becomes="query",
             shape=Pairs(name_rule=QUERY_NAME, value_rule=QUERY_VALUE),
@@ -101,14 +101,14 @@ RESPONSE = Record(
     make=Response,
     noun="a response",
     keys=(
-        Key(
+        RecordKey(
             name="status_code",
             becomes="status_code",
-            shape=Whole(minimum=100, maximum=599, why_maximum="RFC 9110, section 15"),
+            shape=WholeNumber(minimum=100, maximum=599, why_maximum="RFC 9110, section 15"),
             meaning="The status code of the response.",
             default=200,
         ),
-        Key(
+        RecordKey(
             name="headers",
             becomes="headers",
             shape=Pairs(name_rule=FIELD_NAME, value_rule=FIELD_VALUE),
@@ -116,7 +116,7 @@ RESPONSE = Record(
             default={},
             examples=({"ETag": '"etag"'},),
         ),
-        Key(
+        RecordKey(
             name="body",
             becomes="body",
             shape=Either(
@@ -128,18 +128,18 @@ RESPONSE = Record(
             "its directories.",
             default="",
         ),
-        Key(
+        RecordKey(
             name="instances",
             becomes="instances",
             shape=Either(
-                usual=Whole(minimum=1, maximum=INSTANCES_MAX),
-                special=Standing(word="any", means=None),
+                usual=WholeNumber(minimum=1, maximum=INSTANCES_MAX),
+                special=FixedWord(word="any", means=None),
                 special_type=str,
             ),
             meaning='How many requests get this response. `"any"`, with `match` only: as many as come, none included.',
             default=1,
         ),
-        Key(
+        RecordKey(
             name="match",
             becomes="match",
             shape=MATCH,
@@ -147,7 +147,7 @@ RESPONSE = Record(
             "it. Left out: any request.",
             examples=({"method": "GET", "path": "/bucket/*"},),
         ),
-        Key(
+        RecordKey(
             name="delay",
             becomes="delay_s",
             shape=Seconds(maximum=DELAY_S_MAX),

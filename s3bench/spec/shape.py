@@ -78,7 +78,7 @@ def unencodable(text: str) -> Complaint | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whole:
+class WholeNumber:
     """A whole number between two limits. `3.2e7` is one, `true` is none; `why_maximum` says where the limit is from."""
 
     minimum: int
@@ -188,7 +188,7 @@ class Word(Generic[WordT]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing(Generic[T]):
+class FixedWord(Generic[T]):
     """The one string `word`, which stands for the value `means`."""
 
     word: str

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from s3bench.spec.command import S3, Direction, parse_transfer
+from s3bench.spec.command import S3, TransferDirection, parse_transfer
 from s3bench.spec.definition import Definition
 from s3bench.spec.remote import fixture_names, remote_objects
 
@@ -77,7 +77,7 @@ def _read_from(definition: Definition) -> str | None:
     transfer = parse_transfer(definition.command)
     if transfer is None:
         return next(iter(buckets_of(definition)), None)
-    if transfer.direction is Direction.UPLOAD:
+    if transfer.direction is TransferDirection.UPLOAD:
         return None
     assert isinstance(transfer.source, S3)
     return transfer.source.bucket

@@ -5,7 +5,7 @@ drift apart; docs/definitions.md is held to it by a test. The keys of `environme
 their own.
 """
 
-from s3bench.spec.compound import Key, ListOf, Record
+from s3bench.spec.compound import ListOf, Record, RecordKey
 from s3bench.spec.definition import ClientKind, Definition
 from s3bench.spec.environment_table import ENVIRONMENT
 from s3bench.spec.reader import Complaint, JsonObject, nearest, quoted
@@ -59,7 +59,7 @@ DIMENSION = Record(
     outdated=_former_dimension,
     wrong_kind_fix='write {"name": "FileSize", "value": "32MB"}',
     keys=(
-        Key(
+        RecordKey(
             name="name",
             becomes="name",
             shape=Text(rule=LABEL),
@@ -67,7 +67,7 @@ DIMENSION = Record(
             meaning="Name of the dimension.",
             examples=("FileSize",),
         ),
-        Key(
+        RecordKey(
             name="value",
             becomes="value",
             shape=Text(rule=LABEL),
@@ -83,7 +83,7 @@ DEFINITION = Record(
     make=Definition,
     noun="a benchmark",
     keys=(
-        Key(
+        RecordKey(
             name="name",
             becomes="name",
             shape=Text(rule=LABEL),
@@ -91,7 +91,7 @@ DEFINITION = Record(
             meaning="The name of the benchmark. Names may repeat where the dimensions differ.",
             examples=("s3.cp.upload",),
         ),
-        Key(
+        RecordKey(
             name="command",
             becomes="command",
             shape=ListOf(item=Text(rule=ARGUMENT), least=1, noun="a list of strings"),
@@ -99,42 +99,42 @@ DEFINITION = Record(
             meaning="The AWS CLI command to benchmark, without `aws`: each element is one argument.",
             examples=(["s3", "cp", "test_file", "s3://bucket/test_file", "--quiet"],),
         ),
-        Key(
+        RecordKey(
             name="dimensions",
             becomes="dimensions",
             shape=ListOf(item=DIMENSION),
             meaning="Further facts by which results are told apart.",
             default=[],
         ),
-        Key(
+        RecordKey(
             name="environment",
             becomes="environment",
             shape=ENVIRONMENT,
             meaning="The files and the AWS config that the command runs with.",
             default={},
         ),
-        Key(
+        RecordKey(
             name="responses",
             becomes="responses",
             shape=ListOf(item=RESPONSE),
             meaning='The HTTP responses that the stub gives, in order. Left out: [{"headers": {}, "body": ""}]. An '
             "emulator or a live endpoint needs none.",
         ),
-        Key(
+        RecordKey(
             name="clients",
             becomes="clients",
             shape=ListOf(item=Word(words=ClientKind, noun="a client"), least=1, distinct=True),
             meaning="Which clients run it. Left out: the aws-cli, with the transfer client of its `config`.",
             examples=(["cli-classic", "cli-crt", "boto3-crt", "s5cmd"],),
         ),
-        Key(
+        RecordKey(
             name="timeout",
             becomes="timeout_s",
             shape=Seconds(maximum=TIMEOUT_S_MAX, above_zero=True),
             meaning="Seconds after which an iteration is stopped and counts as failed. Left out: as `--timeout` says.",
             examples=(120,),
         ),
-        Key(
+        RecordKey(
             name="tags",
             becomes="tags",
             shape=ListOf(item=Text(rule=LABEL), distinct=True),

@@ -29,7 +29,7 @@ Segments = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wandering:
+class Autocorrelation:
     """The share of the variance that remembers, 0 to 1, and the correlation of that part between neighbours."""
 
     share: float
@@ -44,7 +44,7 @@ def residuals_of(series: NDArray[np.float64], segments: Segments) -> NDArray[np.
     return clipped
 
 
-def wandering_of(series: NDArray[np.float64], segments: Segments, *, seed: int) -> Wandering | None:
+def wandering_of(series: NDArray[np.float64], segments: Segments, *, seed: int) -> Autocorrelation | None:
     """How the series wanders around its levels; `None` where that could be chance (5 %), or of fewer than 20 values.
 
     The test holds the differences of neighbours against those of values further apart (von Neumann, Annals of
@@ -87,7 +87,7 @@ def _nearness(variogram: NDArray[np.float64]) -> NDArray[np.float64]:
     return variogram[:, 0] / further
 
 
-def _fitted(lags: NDArray[np.intp], variogram: NDArray[np.float64], counts: NDArray[np.intp]) -> Wandering | None:
+def _fitted(lags: NDArray[np.intp], variogram: NDArray[np.float64], counts: NDArray[np.intp]) -> Autocorrelation | None:
     """The model with the least squares, each lag weighing as it has pairs."""
     found, least = None, np.inf
     for persistence in _PERSISTENCES:
@@ -100,5 +100,5 @@ def _fitted(lags: NDArray[np.intp], variogram: NDArray[np.float64], counts: NDAr
         squares = float((counts * (fresh + remembered * grown - variogram) ** 2).sum())
         if remembered > 0 and squares < least:
             share = float(remembered / (fresh + remembered))
-            found, least = Wandering(share=share, persistence=persistence), squares
+            found, least = Autocorrelation(share=share, persistence=persistence), squares
     return found

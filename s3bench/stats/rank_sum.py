@@ -45,7 +45,7 @@ def shift_bounds(first: Sequence[float], second: Sequence[float], *, alpha: floa
     return _bounds(PairwiseSums.differences(sorted_sample(first), sorted_sample(second)), first, second, alpha)
 
 
-class Estimate(NamedTuple):
+class ShiftEstimate(NamedTuple):
     """How far two samples lie apart, as of `shift`; `low` and `high` as of `shift_bounds`, `p` as of `p_two_sided`."""
 
     shift: float
@@ -54,12 +54,12 @@ class Estimate(NamedTuple):
     p: float
 
 
-def compared(first: Sequence[float], second: Sequence[float], *, alpha: float) -> Estimate:
+def compared(first: Sequence[float], second: Sequence[float], *, alpha: float) -> ShiftEstimate:
     """All that is asked of two samples, from differences taken once. Needs at least one value on each side."""
     ordered = sorted_sample(first), sorted_sample(second)
     sums = PairwiseSums.differences(*ordered)
     low, high = _bounds(sums, first, second, alpha)
-    return Estimate(shift=sums.median(), low=low, high=high, p=_p_two_sided(*ordered))
+    return ShiftEstimate(shift=sums.median(), low=low, high=high, p=_p_two_sided(*ordered))
 
 
 def _bounds(sums: PairwiseSums, first: Sequence[float], second: Sequence[float], alpha: float) -> tuple[float, float]:

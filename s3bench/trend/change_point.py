@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from s3bench.stats import rank_sum
-from s3bench.stats.autocorrelation import Wandering, wandering_of
+from s3bench.stats.autocorrelation import Autocorrelation, wandering_of
 from s3bench.stats.pairwise import finite_sample
 from s3bench.stats.segmentation import NORMAL, OUTLIER, proposed_changes
 from s3bench.trend.step_test import SIDE_MIN, StepTest
@@ -65,7 +65,7 @@ class Changes:
     """The change points of a series in order, and how it wanders between them (`None`: not detectably)."""
 
     points: tuple[ChangePoint, ...]
-    wandering: Wandering | None
+    wandering: Autocorrelation | None
 
 
 def release_value(runs: Sequence[float]) -> float:
@@ -111,8 +111,8 @@ class _Search:
         self._level = level
         self._seed = seed
         self._changes: list[int] = []
-        self._known: dict[tuple[int, int, Wandering | None], float] = {}
-        self.wandering: Wandering | None = None
+        self._known: dict[tuple[int, int, Autocorrelation | None], float] = {}
+        self.wandering: Autocorrelation | None = None
 
     def prune(self, proposed: list[int]) -> None:
         """Keep what stands if values have no memory, then what stands beside the memory that these leave over.
@@ -132,7 +132,7 @@ class _Search:
         """The changes that stand with their p-values, in order."""
         return [(stretch, self._p_value(stretch)) for stretch in self._stretches()]
 
-    def _wandering(self) -> Wandering | None:
+    def _wandering(self) -> Autocorrelation | None:
         edges = [0, *self._changes, self._series.size]
         return wandering_of(self._series, list(pairwise(edges)), seed=self._seed)
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from s3bench.stats.autocorrelation import Wandering
+from s3bench.stats.autocorrelation import Autocorrelation
 from s3bench.stats.segmentation import NORMAL, OUTLIER
 
 SIDE_MIN = 2
@@ -34,7 +34,7 @@ class StepTest:
         self._permutations = permutations
         self._seed = seed
 
-    def p_value(self, wandering: Wandering | None = None) -> float:
+    def p_value(self, wandering: Autocorrelation | None = None) -> float:
         """The chance of a step as clear as the clearest in the stretch, without any; 1 where it is too short."""
         count = self._scores.size
         if count < 2 * SIDE_MIN or not self._scores.any():
@@ -74,7 +74,7 @@ def _scan(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=256)
-def _inflation(count: int, wandering: Wandering | None) -> NDArray[np.float64]:
+def _inflation(count: int, wandering: Autocorrelation | None) -> NDArray[np.float64]:
     """How much larger the statistic's standard deviation is at each place when neighbours are alike: 1 if they are not.
 
     The variance of `S_k - k/m S_m` follows from those of sums of neighbours, A(k) = k + 2 sum (k - j) r_j over lags j,

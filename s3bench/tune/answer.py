@@ -6,20 +6,20 @@ Owns the shape that reports render and `--json` prints. Pure.
 import msgspec
 
 from s3bench.tune.bottleneck import Bottleneck
-from s3bench.tune.effective_settings import KnobNote
+from s3bench.tune.effective_settings import ParameterNote
 from s3bench.tune.prediction import Prediction
 from s3bench.tune.recipe import Recipe
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import DiskSpeed
-from s3bench.tune.verification import Change, Verdict
+from s3bench.tune.verification import Change, TuneVerdict
 from s3bench.tune.workload import Workload
 
 
-class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SettingFigures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the runs of one setting showed: `runs` whole ones of search and verification, `verified` of the latter.
 
-    `value` is the objective's, in `Answer.unit`, and `time` the seconds of the whole command (`real` of time(1)): both
-    as in an average round of the verification, by least squares over the rounds of all settings, so that the figures of
+    `value` is the objective's, in `StudyResult.unit`, and `time` the seconds of the whole command (`real` of time(1)):
+    both as in an average round of the verification, by least squares over the rounds of all settings, so that the figures of
     all settings can be compared whenever they ran. `time_low` and `time_high` are the 95 % interval of the time, null
     where the runs are too few. `gigabits_per_s` is all object data over the time, 10^9 bits. `user`, `system` (seconds)
     and `requests` are medians over the runs of the verification, else of the search. `peak_memory` is the most of all
@@ -47,15 +47,15 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class ClientBest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One client at its defaults and at the best that the search found for it. Only `Answer.recommended` is proven."""
+    """One client at its defaults and at its best setting of the search. Only `StudyResult.recommended` is proven."""
 
     client: str
-    default: Figures
-    best: Figures
+    default: SettingFigures
+    best: SettingFigures
     recipes: tuple[Recipe, ...]
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class StudyResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The conclusion of a study.
 
     `recommended` is the default's when that is as good, or when nothing is proven. `candidate` is what was chosen of
@@ -71,19 +71,19 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     endpoint: str
     objective: str
     unit: str
-    verdict: Verdict
-    recommended: Figures
-    candidate: Figures
-    default: Figures
-    runner_up: Figures | None
+    verdict: TuneVerdict
+    recommended: SettingFigures
+    candidate: SettingFigures
+    default: SettingFigures
+    runner_up: SettingFigures | None
     gain: Change | None
     lead: Change | None
     recipes: tuple[Recipe, ...]
     clients: tuple[ClientBest, ...]
-    table: tuple[Figures, ...]
+    table: tuple[SettingFigures, ...]
     pareto: tuple[Setting, ...]
     bottleneck: Bottleneck
-    knobs: tuple[KnobNote, ...]
+    knobs: tuple[ParameterNote, ...]
     predictions: tuple[Prediction, ...]
     disk: DiskSpeed | None
     max_memory_bytes: int | None

@@ -50,7 +50,7 @@ _PYTHON_KINDS = frozenset({ClientKind.CLI, ClientKind.CLI_CLASSIC, ClientKind.BO
 """Clients whose transfer is Python code, which the interpreter lock keeps on one core but for hashing and sockets."""
 
 
-class Limit(StrEnum):
+class TransferLimit(StrEnum):
     """What bounds a transfer."""
 
     NIC = "network bandwidth"
@@ -70,7 +70,7 @@ class Bottleneck(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     Where no limit was reached, the evidence begins with the nearest one, and `remedies` are for that.
     """
 
-    limit: Limit
+    limit: TransferLimit
     evidence: tuple[str, ...]
     remedies: tuple[str, ...]
 
@@ -79,7 +79,7 @@ class Bottleneck(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class _Sign:
     """How near the run came to one limit: `share` of it, of which `threshold` counts as reached."""
 
-    limit: Limit
+    limit: TransferLimit
     share: float
     threshold: float
     said: str
@@ -126,20 +126,20 @@ def find_bottleneck(
     disk: DiskSpeed | None,
     cores: int,
 ) -> Bottleneck:
-    """The limit that the runs of one setting came nearest to; `Limit.NONE` where they reached none of those known.
+    """The limit that the runs of one setting came nearest to; `TransferLimit.NONE` where they reached no known one.
 
     `network` is the model that was imposed, `disk` the speed of the workspaces' file system, `cores` how many the
     client might use. All figures are told, the nearest limit first.
     """
     if not measurements:
-        return Bottleneck(limit=Limit.UNKNOWN, evidence=("no run to read it from",), remedies=())
+        return Bottleneck(limit=TransferLimit.UNKNOWN, evidence=("no run to read it from",), remedies=())
     run = _medians(measurements, setting, workload)
     signs = sorted(_signs(run, network, disk, cores), key=lambda sign: -sign.nearness)
     evidence = (*(sign.said for sign in signs), *_warnings(run, cores))
     if not signs:
-        return Bottleneck(limit=Limit.UNKNOWN, evidence=evidence, remedies=())
+        return Bottleneck(limit=TransferLimit.UNKNOWN, evidence=evidence, remedies=())
     nearest = signs[0]
-    limit = nearest.limit if nearest.nearness >= 1 else Limit.NONE
+    limit = nearest.limit if nearest.nearness >= 1 else TransferLimit.NONE
     return Bottleneck(limit=limit, evidence=evidence, remedies=tuple(dict.fromkeys(nearest.remedies)))
 
 
@@ -177,7 +177,7 @@ def _signs(run: _Run, network: NetworkModel | None, disk: DiskSpeed | None, core
 def _start_up(run: _Run) -> _Sign:
     share = run.start_up_s / run.total_s
     return _Sign(
-        limit=Limit.START_UP,
+        limit=TransferLimit.START_UP,
         share=share,
         threshold=START_UP_SHARE,
         said=f"start-up and end of the client: {run.start_up_s:.2f} s of {run.total_s:.2f} s ({share:.0%})",
@@ -193,7 +193,7 @@ def _network_signs(run: _Run, network: NetworkModel) -> Iterator[_Sign]:
     if nic is not None:
         share = run.bytes_per_s / nic
         yield _Sign(
-            limit=Limit.NIC,
+            limit=TransferLimit.NIC,
             share=share,
             threshold=NIC_SHARE,
             said=f"network: {_rate(run.bytes_per_s)} of {_rate(nic)} in the transfer ({share:.0%})",
@@ -210,7 +210,7 @@ def _connections(run: _Run, in_flight: float, connection_bytes_per_s: float) -> 
     share = run.bytes_per_s / allowed
     each = f"{in_flight:.0f} in flight x {_rate(connection_bytes_per_s)}"
     return _Sign(
-        limit=Limit.CONNECTIONS,
+        limit=TransferLimit.CONNECTIONS,
         share=share,
         threshold=CONNECTION_SHARE,
         said=f"connections: {_rate(run.bytes_per_s)} of {_rate(allowed)}, {each} ({share:.0%})",
@@ -239,7 +239,7 @@ def _latency(run: _Run, in_flight: float, ttfb_s: float) -> _Sign:
     waited = f"{each:.1f} requests on each connection x {ttfb_s * 1e3:.0f} ms"
     is_split = run.requests > run.workload.files
     return _Sign(
-        limit=Limit.LATENCY,
+        limit=TransferLimit.LATENCY,
         share=share,
         threshold=LATENCY_SHARE,
         said=f"latency: {waited} of {run.transfer_s:.2f} s ({share:.0%})",
@@ -255,7 +255,7 @@ def _cpu_signs(run: _Run, client_cores: float, cores: int) -> Iterator[_Sign]:
     used = f"{client_cores:.2f} in the transfer, beside a start-up on one core ({run.cpu_s:.2f} s of CPU time in all)"
     if run.setting.kind in _PYTHON_KINDS:
         yield _Sign(
-            limit=Limit.CORE,
+            limit=TransferLimit.CORE,
             share=client_cores,
             threshold=CORE_SHARE,
             said=f"cores: {used}; Python code runs on one at a time",
@@ -266,7 +266,7 @@ def _cpu_signs(run: _Run, client_cores: float, cores: int) -> Iterator[_Sign]:
     server = f" and {server_cores:.2f} by the server, which runs on this machine too" if run.server_s else ""
     own = ("the same against S3 itself: here the server takes a part of this machine",) if run.server_s else ()
     yield _Sign(
-        limit=Limit.CPU,
+        limit=TransferLimit.CPU,
         share=share,
         threshold=CPU_SHARE,
         said=f"CPU: {client_cores:.2f} cores by the client{server}, of {cores} ({share:.0%})",
@@ -278,7 +278,7 @@ def _disk(run: _Run, disk_bytes_per_s: float) -> _Sign:
     share = run.bytes_per_s / disk_bytes_per_s
     does = "read" if run.workload.is_upload else "write"
     return _Sign(
-        limit=Limit.DISK,
+        limit=TransferLimit.DISK,
         share=share,
         threshold=DISK_SHARE,
         said=f"disk: {_rate(run.bytes_per_s)} in the transfer, of the {_rate(disk_bytes_per_s)} that it can {does} "

@@ -11,10 +11,10 @@ from functools import cached_property
 from statistics import NormalDist
 
 from s3bench.s3.network.model import parse_network
-from s3bench.tune.evidence import Estimate, Evidence
+from s3bench.tune.evidence import SettingEstimate, TrialEvidence
 from s3bench.tune.preference import TIE_RISK, TOLERANCE
 from s3bench.tune.race import IMPROVEMENT, MEMORY_MARGIN, leader
-from s3bench.tune.search_model import Sketch, sketch
+from s3bench.tune.search_model import SearchModel, sketch
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Trial
@@ -31,10 +31,10 @@ class Candidates:
 
     header: Header
     space: Space
-    evidence: Evidence
+    evidence: TrialEvidence
 
     @cached_property
-    def known(self) -> tuple[Estimate, ...]:
+    def known(self) -> tuple[SettingEstimate, ...]:
         """What the search showed of settings of clients that work, best first."""
         return tuple(
             each
@@ -105,7 +105,7 @@ class Candidates:
         )
 
 
-def sketch_of(header: Header, trials: Sequence[Trial], client: str) -> Sketch | None:
+def sketch_of(header: Header, trials: Sequence[Trial], client: str) -> SearchModel | None:
     """What the `trials` of a client let expect of its settings; `None` without a whole run."""
     own = [trial for trial in trials if trial.setting.client == client]
     network = None if header.network is None else parse_network(header.network)

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.results.measurement import Measurement
 from s3bench.s3.network.model import NetworkModel, parse_network
-from s3bench.tune.answer import Answer, ClientBest, Figures
+from s3bench.tune.answer import ClientBest, SettingFigures, StudyResult
 from s3bench.tune.bottleneck import find_bottleneck
 from s3bench.tune.effective_settings import knob_notes
-from s3bench.tune.evidence import Evidence
+from s3bench.tune.evidence import TrialEvidence
 from s3bench.tune.objective import Objective
 from s3bench.tune.pareto import pareto_front
 from s3bench.tune.prediction import Prediction, predict, predict_others
@@ -28,7 +28,7 @@ from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Search, Stage, Study
 from s3bench.tune.transfer_model import fit
 from s3bench.tune.tuner import Course, Tuner
-from s3bench.tune.verification import Change, Verdict, median_interval, verdict_on
+from s3bench.tune.verification import Change, TuneVerdict, median_interval, verdict_on
 from s3bench.tune.workload import Workload
 from s3bench.units import render_bytes, render_seconds
 
@@ -37,7 +37,7 @@ _RUNS_MIN = 30  # of each client, for a tuning of some use: probes, a small sear
 _GIGA = 1e9
 
 
-def conclude(study: Study, others: Sequence[tuple[Workload, NetworkModel | None]] = ()) -> Answer:
+def conclude(study: Study, others: Sequence[tuple[Workload, NetworkModel | None]] = ()) -> StudyResult:
     """Draw the answer; with `others`, predictions for these too. Raises `S3BenchError` when no client works."""
     return _Conclusion(study).answer(others)
 
@@ -56,7 +56,7 @@ class _Conclusion:
         self._course = Course(tuner=tuner, trials=study.trials)
         self._network = None if study.header.network is None else parse_network(study.header.network)
 
-    def answer(self, others: Sequence[tuple[Workload, NetworkModel | None]]) -> Answer:
+    def answer(self, others: Sequence[tuple[Workload, NetworkModel | None]]) -> StudyResult:
         reference, finalists = self._course.reference, self._course.finalists if self._course.reference else None
         if reference is None or finalists is None:
             raise self._nothing_found()
@@ -66,10 +66,10 @@ class _Conclusion:
         gain = None if held_against is None else self._change(held_against, reference)
         shown, default = self.figures(candidate), self.figures(reference)
         found = self._verdict(gain)
-        best = shown if found in {Verdict.BETTER, Verdict.FITS} else default
+        best = shown if found in {TuneVerdict.BETTER, TuneVerdict.FITS} else default
         recommended = best.setting
         table = tuple(self.figures(estimate.setting) for estimate in self._course.measured.estimates())
-        return Answer(
+        return StudyResult(
             workload=header.workload,
             network=header.network,
             endpoint=header.endpoint,
@@ -103,14 +103,14 @@ class _Conclusion:
             warnings=tuple(dict.fromkeys((*header.warnings, *self._doubts(recommended), *_unproven(table, best)))),
         )
 
-    def figures(self, setting: Setting) -> Figures:
+    def figures(self, setting: Setting) -> SettingFigures:
         """The figures of a setting."""
         header = self._header
         own = [trial for trial in self._trials if trial.setting == setting]
         failures = [trial.failure for trial in own if trial.failure is not None]
         peaks = self._peaks_bytes(setting)
         peak = round(max(peaks)) if peaks else None
-        known = Figures(
+        known = SettingFigures(
             setting=setting,
             runs=sum(trial.measurement is not None for trial in own if trial.stage is not Stage.PROBE),
             verified=sum(trial.measurement is not None for trial in own if trial.stage is Stage.VERIFICATION),
@@ -128,7 +128,7 @@ class _Conclusion:
             return known
         return replace(known, value=estimate.value, time=estimate.value, was_capped=True)
 
-    def _with_times(self, known: Figures, runs: Sequence[Measurement]) -> Figures:
+    def _with_times(self, known: SettingFigures, runs: Sequence[Measurement]) -> SettingFigures:
         """The same with the setting's time in an average round of the verification, and what goes with it."""
         median_s, low_s, high_s = median_interval([run.total_time for run in runs])
         value, time = self._course.measured.estimate(known.setting), self._times.estimate(known.setting)
@@ -146,9 +146,9 @@ class _Conclusion:
         )
 
     @cached_property
-    def _times(self) -> Evidence:
+    def _times(self) -> TrialEvidence:
         """As `Course.measured`, of the time whatever the objective is."""
-        return Evidence.of(self._course.measured.trials, Objective())
+        return TrialEvidence.of(self._course.measured.trials, Objective())
 
     def _peaks_bytes(self, setting: Setting) -> tuple[float, ...]:
         """The peak memory of every whole run of a setting that told it, whatever its stage."""
@@ -170,7 +170,7 @@ class _Conclusion:
         change = self._course.change(setting, other)
         return change if change.pairs else None
 
-    def _verdict(self, gain: Change | None) -> Verdict:
+    def _verdict(self, gain: Change | None) -> TuneVerdict:
         """The verdict on the candidate, which keeps within the memory; defaults without any rival are as good.
 
         A rival that was left out for its memory alone, or that has no pair with the defaults, leaves that open.
@@ -178,12 +178,12 @@ class _Conclusion:
         reference = self._course.reference
         assert reference is not None
         if not self._course.keeps_memory(reference):
-            return Verdict.FITS
+            return TuneVerdict.FITS
         if gain is not None:
             return verdict_on(gain)
         found = find_leaders(self._course.evidence, reference, keeps=lambda _: True)
         has_rival = found is not None and (found.winner != reference or found.runner_up is not None)
-        return Verdict.UNSETTLED if has_rival else Verdict.AS_GOOD
+        return TuneVerdict.UNSETTLED if has_rival else TuneVerdict.AS_GOOD
 
     def _nothing_found(self) -> S3BenchError:
         limit_bytes = self._header.max_memory_bytes
@@ -218,7 +218,7 @@ class _Conclusion:
             f"give more time, such as --budget {math.ceil(enough_s)}s, or name fewer --clients",
         )
 
-    def _clients(self, table: Sequence[Figures]) -> Iterator[ClientBest]:
+    def _clients(self, table: Sequence[SettingFigures]) -> Iterator[ClientBest]:
         for client in self._header.clients:
             default = self.figures(Setting(client=client))
             own = [figures for figures in table if figures.setting.client == client and figures.runs]
@@ -254,7 +254,7 @@ class _Conclusion:
             yield f"{len(alike)} of the {len(runs)} runs of {recommended}: {alike[0]}"
 
 
-def _unproven(table: Sequence[Figures], recommended: Figures) -> Iterator[str]:
+def _unproven(table: Sequence[SettingFigures], recommended: SettingFigures) -> Iterator[str]:
     """What the search alone saw to be better than the recommended setting in both time and memory."""
     value, memory = recommended.value, recommended.peak_memory
     if value is None or memory is None:

@@ -30,7 +30,7 @@ _FAR_FEWER = 0.75
 _RUNS_NAMED_MAX = 3
 
 
-class Obedience(StrEnum):
+class EffectiveSettings(StrEnum):
     """What the wire says of a knob: followed, adjusted to another value, ignored, or not to be seen there."""
 
     FOLLOWED = "followed"
@@ -39,12 +39,12 @@ class Obedience(StrEnum):
     UNSEEN = "not visible on the wire"
 
 
-class KnobNote(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ParameterNote(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One knob of one client: what was asked in the runs that tell, what the wire showed, in words."""
 
     client: str
     knob: str
-    obedience: Obedience
+    obedience: EffectiveSettings
     said: str
 
 
@@ -67,12 +67,12 @@ class _Run:
         return self.kinds.get("PUT partNumber", 0) > 0 or self.kinds.get("GET ranged", 0) > self.workload.files
 
 
-def observe(setting: Setting, measurement: Measurement, workload: Workload) -> tuple[KnobNote, ...]:
+def observe(setting: Setting, measurement: Measurement, workload: Workload) -> tuple[ParameterNote, ...]:
     """What one run tells of each knob that was set in it."""
     return tuple(_note(setting, name, value, measurement, workload) for name, value in setting.values)
 
 
-def knob_notes(trials: Sequence[Trial], workload: Workload) -> tuple[KnobNote, ...]:
+def knob_notes(trials: Sequence[Trial], workload: Workload) -> tuple[ParameterNote, ...]:
     """What all runs together tell: one note for each client and knob that was set in a whole run.
 
     A knob that one run shows to be ignored is ignored. So is a size of parts where runs with different values, and
@@ -85,12 +85,12 @@ def knob_notes(trials: Sequence[Trial], workload: Workload) -> tuple[KnobNote, .
 def ignored_knobs(trials: Sequence[Trial], workload: Workload) -> frozenset[tuple[str, str]]:
     """The clients and knobs of which the wire shows that the client ignores them: no value of them is worth a run."""
     notes = knob_notes(trials, workload)
-    return frozenset((note.client, note.knob) for note in notes if note.obedience is Obedience.IGNORED)
+    return frozenset((note.client, note.knob) for note in notes if note.obedience is EffectiveSettings.IGNORED)
 
 
-def _merged(client: str, name: str, trials: Sequence[Trial], workload: Workload) -> KnobNote | None:
+def _merged(client: str, name: str, trials: Sequence[Trial], workload: Workload) -> ParameterNote | None:
     own = [trial for trial in trials if trial.setting.client == client and trial.measurement is not None]
-    notes: list[KnobNote] = []
+    notes: list[ParameterNote] = []
     for trial in own:
         value = trial.setting.get(name)
         if value is not None and trial.measurement is not None:
@@ -98,15 +98,20 @@ def _merged(client: str, name: str, trials: Sequence[Trial], workload: Workload)
     if not notes:
         return None
     found = {note.obedience for note in notes}
-    if Obedience.IGNORED not in found and _makes_no_difference(name, own, workload):
-        telling = [note for note in notes if note.obedience is not Obedience.UNSEEN]
-        return _note_of(client, name, Obedience.IGNORED, f"{_named(telling)}; so do runs that leave it alone")
-    order = (Obedience.IGNORED, Obedience.ADJUSTED, Obedience.FOLLOWED, Obedience.UNSEEN)
+    if EffectiveSettings.IGNORED not in found and _makes_no_difference(name, own, workload):
+        telling = [note for note in notes if note.obedience is not EffectiveSettings.UNSEEN]
+        return _note_of(client, name, EffectiveSettings.IGNORED, f"{_named(telling)}; so do runs that leave it alone")
+    order = (
+        EffectiveSettings.IGNORED,
+        EffectiveSettings.ADJUSTED,
+        EffectiveSettings.FOLLOWED,
+        EffectiveSettings.UNSEEN,
+    )
     worst = next(obedience for obedience in order if obedience in found)
     return _note_of(client, name, worst, _named(note for note in notes if note.obedience is worst))
 
 
-def _named(notes: Iterable[KnobNote]) -> str:
+def _named(notes: Iterable[ParameterNote]) -> str:
     said = tuple(dict.fromkeys(note.said for note in notes))
     more = len(said) - _RUNS_NAMED_MAX
     return "; ".join((*said[:_RUNS_NAMED_MAX], *((f"and {more} more",) if more > 0 else ())))
@@ -142,18 +147,18 @@ def _shown(name: str, value: int | None, run: _Run) -> int | None:
     return run.wire.part_size_max if value is None or value < run.workload.size_bytes else None
 
 
-def _note_of(client: str, name: str, obedience: Obedience, said: str) -> KnobNote:
-    return KnobNote(client=client, knob=name, obedience=obedience, said=said)
+def _note_of(client: str, name: str, obedience: EffectiveSettings, said: str) -> ParameterNote:
+    return ParameterNote(client=client, knob=name, obedience=obedience, said=said)
 
 
 def _run(setting: Setting, measurement: Measurement, wire: Wire, workload: Workload) -> _Run:
     return _Run(setting=setting, wire=wire, kinds=measurement.requests_by_kind, workload=workload)
 
 
-def _note(setting: Setting, name: str, value: int, measurement: Measurement, workload: Workload) -> KnobNote:
+def _note(setting: Setting, name: str, value: int, measurement: Measurement, workload: Workload) -> ParameterNote:
     asked = render_value(name, value)
     if measurement.wire is None:
-        return _note_of(setting.client, name, Obedience.UNSEEN, f"asked {asked}, no server of ours looked on")
+        return _note_of(setting.client, name, EffectiveSettings.UNSEEN, f"asked {asked}, no server of ours looked on")
     run = _run(setting, measurement, measurement.wire, workload)
     if name in PART:
         obedience, said = _part(value, run, name)
@@ -162,34 +167,39 @@ def _note(setting: Setting, name: str, value: int, measurement: Measurement, wor
     elif name == "multipart_threshold":
         obedience, said = _threshold(value, run)
     elif name == "target_bandwidth":
-        obedience, said = Obedience.UNSEEN, f"at most {run.wire.requests_in_flight_max} requests were in flight"
+        obedience, said = EffectiveSettings.UNSEEN, f"at most {run.wire.requests_in_flight_max} requests were in flight"
     else:
-        obedience, said = Obedience.UNSEEN, "it concerns the client's inside"
+        obedience, said = EffectiveSettings.UNSEEN, "it concerns the client's inside"
     return _note_of(setting.client, name, obedience, f"asked {asked}, {said}")
 
 
-def _part(asked: int, run: _Run, name: str) -> tuple[Obedience, str]:
+def _part(asked: int, run: _Run, name: str) -> tuple[EffectiveSettings, str]:
     if asked >= run.workload.size_bytes:
-        return Obedience.UNSEEN, "a file is no larger than one such part"
+        return EffectiveSettings.UNSEEN, "a file is no larger than one such part"
     if not run.is_in_parts:
         threshold = run.setting.get("multipart_threshold") or 0
         is_asked = threshold > run.workload.size_bytes
-        return Obedience.UNSEEN if is_asked else Obedience.IGNORED, "the wire showed no parts"
+        return EffectiveSettings.UNSEEN if is_asked else EffectiveSettings.IGNORED, "the wire showed no parts"
     seen = run.wire.part_size_max
     said = f"the wire showed parts of {render_bytes(seen)}"
     if seen == asked:
-        return Obedience.FOLLOWED, said
-    return Obedience.IGNORED if seen == defaults_of(run.setting.kind).get(name) else Obedience.ADJUSTED, said
+        return EffectiveSettings.FOLLOWED, said
+    return EffectiveSettings.IGNORED if seen == defaults_of(run.setting.kind).get(
+        name
+    ) else EffectiveSettings.ADJUSTED, said
 
 
-def _concurrency(asked: int, run: _Run, name: str) -> tuple[Obedience, str]:
+def _concurrency(asked: int, run: _Run, name: str) -> tuple[EffectiveSettings, str]:
     seen, allowed, requests = run.wire.requests_in_flight_max, _allowed(asked, run, name), run.data_requests
     if seen > allowed + CONTROL_REQUESTS_MAX:
-        return Obedience.IGNORED, f"the wire showed {seen} requests in flight"
+        return EffectiveSettings.IGNORED, f"the wire showed {seen} requests in flight"
     if requests <= allowed:
-        return Obedience.UNSEEN, f"there were only {requests} requests with object data, at most {seen} in flight"
+        return (
+            EffectiveSettings.UNSEEN,
+            f"there were only {requests} requests with object data, at most {seen} in flight",
+        )
     never = ": the client never got there" if seen < _FAR_FEWER * allowed else ""
-    return Obedience.FOLLOWED, f"at most {seen} of {allowed} in flight{never}"
+    return EffectiveSettings.FOLLOWED, f"at most {seen} of {allowed} in flight{never}"
 
 
 def _allowed(asked: int, run: _Run, name: str) -> int:
@@ -205,12 +215,12 @@ def _value(setting: Setting, name: str) -> int:
     return setting.get(name) or defaults_of(setting.kind)[name] or 1
 
 
-def _threshold(asked: int, run: _Run) -> tuple[Obedience, str]:
+def _threshold(asked: int, run: _Run) -> tuple[EffectiveSettings, str]:
     is_expected = run.workload.size_bytes >= asked
     size = render_bytes(run.workload.size_bytes)
     part = next((value for name, value in run.setting.values if name in PART), 0)
     if is_expected and part >= run.workload.size_bytes:
-        return Obedience.UNSEEN, f"a file of {size} is no larger than one part"
+        return EffectiveSettings.UNSEEN, f"a file of {size} is no larger than one part"
     seen = "in parts" if run.is_in_parts else "in one request"
-    obedience = Obedience.FOLLOWED if run.is_in_parts is is_expected else Obedience.IGNORED
+    obedience = EffectiveSettings.FOLLOWED if run.is_in_parts is is_expected else EffectiveSettings.IGNORED
     return obedience, f"a file of {size} went {seen}"

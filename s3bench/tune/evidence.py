@@ -31,7 +31,7 @@ Block = tuple[Stage, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class SettingEstimate:
     """What is known of one setting: `value` in the objective's unit, `runs` whole runs behind it.
 
     `value` is the geometric mean in an average block of the verification, where common blocks join the setting to it;
@@ -61,14 +61,14 @@ class Contrast:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evidence:
-    """All trials of a search under one objective. Made by `Evidence.of`."""
+class TrialEvidence:
+    """All trials of a search under one objective. Made by `TrialEvidence.of`."""
 
     objective: Objective
     trials: tuple[Trial, ...]
 
     @classmethod
-    def of(cls, trials: Sequence[Trial], objective: Objective) -> "Evidence":
+    def of(cls, trials: Sequence[Trial], objective: Objective) -> "TrialEvidence":
         """The evidence of `trials`, in the order in which they ran. Caps are times, so only `Aim.TIME` allows them."""
         assert objective.aim is Aim.TIME or not any(trial.was_capped for trial in trials), "a cap bounds times alone"
         return cls(objective=objective, trials=tuple(trials))
@@ -78,11 +78,11 @@ class Evidence:
         """Every setting that was run, in the order in which they joined."""
         return tuple(self._runs)
 
-    def estimates(self) -> tuple[Estimate, ...]:
+    def estimates(self) -> tuple[SettingEstimate, ...]:
         """What is known of every setting: by whole runs best first, then those only capped, then those that failed."""
         return tuple(sorted(self._estimates.values(), key=lambda each: (each.runs == 0, each.value)))
 
-    def estimate(self, setting: Setting) -> Estimate | None:
+    def estimate(self, setting: Setting) -> SettingEstimate | None:
         """What is known of `setting`; `None` where it was not run."""
         return self._estimates.get(setting)
 
@@ -120,10 +120,10 @@ class Evidence:
         return runs
 
     @cached_property
-    def _estimates(self) -> Mapping[Setting, Estimate]:
+    def _estimates(self) -> Mapping[Setting, SettingEstimate]:
         return {setting: self._estimated(setting) for setting in self._runs}
 
-    def _estimated(self, setting: Setting) -> Estimate:
+    def _estimated(self, setting: Setting) -> SettingEstimate:
         runs = self._runs[setting]
         whole = sum(trial.measurement is not None for trial in runs)
         capped = [trial for trial in runs if trial.was_capped]
@@ -132,7 +132,7 @@ class Evidence:
         else:
             value = max((self._bound(trial) for trial in capped), default=math.inf)
         peak = max(self.peaks_bytes(setting), default=None)
-        return Estimate(
+        return SettingEstimate(
             setting=setting,
             value=value,
             runs=whole,

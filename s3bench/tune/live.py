@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from s3bench.bench import Bench, Bout, Settings
+from s3bench.bench import Bench, ClientRunner, Settings
 from s3bench.clients.client import FoundClient
 from s3bench.results.measurement import Failure
 from s3bench.run.workspace import Workspace
 from s3bench.tune.setting import Setting, config_of
 from s3bench.tune.study import Trial
-from s3bench.tune.tuner import Block, PlannedRun, Planner
+from s3bench.tune.tuner import PlannedRun, Planner, RunBlock
 from s3bench.tune.workload import definition_of
 
 FIRST_RUN_S = 10.0
@@ -22,11 +22,11 @@ FIRST_RUN_S = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class TuneStatus:
     """A trial that was just made, the block it belongs to, and how many runs of that block are left."""
 
     trial: Trial
-    block: Block
+    block: RunBlock
     left: int
 
 
@@ -39,7 +39,7 @@ def run_study(
     *,
     began_s: float | None = None,
     now: Callable[[], float],
-) -> Iterator[Standing]:
+) -> Iterator[TuneStatus]:
     """Run the study on from `trials` to its end; yield after every run. A run that fails is a trial that tells why.
 
     What passed since `began_s` counts as set-up of the first run. A run that is not over when the time of the study is
@@ -58,7 +58,7 @@ def run_study(
                     return
                 known.append(msgspec.structs.replace(trial, set_up_s=set_up_s))
                 set_up_s = 0.0
-                yield Standing(trial=known[-1], block=block, left=len(block.runs) - position)
+                yield TuneStatus(trial=known[-1], block=block, left=len(block.runs) - position)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,9 +69,9 @@ class _Stand:
     workspace: Workspace
     settings: Settings
     now: Callable[[], float]
-    bouts: dict[Setting, Bout] = field(default_factory=dict)
+    bouts: dict[Setting, ClientRunner] = field(default_factory=dict)
 
-    def once(self, run: PlannedRun, block: Block, *, number: int, left_s: float) -> Trial | None:
+    def once(self, run: PlannedRun, block: RunBlock, *, number: int, left_s: float) -> Trial | None:
         """Make one run; `None` when it is not over after `left_s` seconds."""
         started_s = self.now()
         cap_s = None if run.cap_s is None else min(run.cap_s, self.settings.timeout_s)
@@ -94,13 +94,13 @@ class _Stand:
             failure=outcome if isinstance(outcome, Failure) and not was_capped else None,
         )
 
-    def _bout(self, setting: Setting) -> Bout:
+    def _bout(self, setting: Setting) -> ClientRunner:
         if setting not in self.bouts:
             self.bouts[setting] = self._new_bout(setting)
         return self.bouts[setting]
 
-    def _new_bout(self, setting: Setting) -> Bout:
+    def _new_bout(self, setting: Setting) -> ClientRunner:
         definition = definition_of(self.planner.header.workload, config=config_of(setting))
-        return Bout(
+        return ClientRunner(
             bench=self.bench, definition=definition, found=self.clients[setting.client], workspace=self.workspace
         )

@@ -24,7 +24,7 @@ PUT_BYTES_MAX = 5 * GIB
 """The largest object that one PutObject takes."""
 
 
-class Quantity(StrEnum):
+class ParameterQuantity(StrEnum):
     """What a knob's value counts: bytes, bytes per second, or things."""
 
     SIZE = "size"
@@ -33,15 +33,15 @@ class Quantity(StrEnum):
 
 
 QUANTITIES = {
-    "max_concurrent_requests": Quantity.COUNT,
-    "multipart_chunksize": Quantity.SIZE,
-    "multipart_threshold": Quantity.SIZE,
-    "io_chunksize": Quantity.SIZE,
-    "max_queue_size": Quantity.COUNT,
-    "target_bandwidth": Quantity.RATE,
-    "numworkers": Quantity.COUNT,
-    "concurrency": Quantity.COUNT,
-    "part_size": Quantity.SIZE,
+    "max_concurrent_requests": ParameterQuantity.COUNT,
+    "multipart_chunksize": ParameterQuantity.SIZE,
+    "multipart_threshold": ParameterQuantity.SIZE,
+    "io_chunksize": ParameterQuantity.SIZE,
+    "max_queue_size": ParameterQuantity.COUNT,
+    "target_bandwidth": ParameterQuantity.RATE,
+    "numworkers": ParameterQuantity.COUNT,
+    "concurrency": ParameterQuantity.COUNT,
+    "part_size": ParameterQuantity.SIZE,
 }
 """Every knob, by the name its client gives it (s5cmd's `--part-size` with an underscore)."""
 
@@ -50,7 +50,7 @@ PART = frozenset({"multipart_chunksize", "part_size"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Knob:
+class Parameter:
     """One knob of one client for one workload.
 
     `default` is the client's own value, `None` where it chooses by itself. `choices` are the values to try in rising
@@ -65,7 +65,7 @@ class Knob:
     is_doubtful: bool = False
 
     @property
-    def quantity(self) -> Quantity:
+    def quantity(self) -> ParameterQuantity:
         """What its values count."""
         return QUANTITIES[self.name]
 
@@ -85,7 +85,7 @@ _ANYTHING = Workload(action=Action.DOWNLOAD, size_bytes=GIB, files=1000)
 """A workload to which every knob matters: a download, since uploads lack `io_chunksize`."""
 
 
-def knobs_of(kind: ClientKind, workload: Workload) -> tuple[Knob, ...]:
+def knobs_of(kind: ClientKind, workload: Workload) -> tuple[Parameter, ...]:
     """The knobs that can make a difference to `workload` on `kind`, main ones first.
 
     What the workload leaves without meaning is left out: parts of a file below the threshold, workers for one file,
@@ -100,7 +100,7 @@ def defaults_of(kind: ClientKind) -> dict[str, int | None]:
     return {knob.name: knob.default for knob in knobs_of(kind, _ANYTHING)}
 
 
-def _knobs(kind: ClientKind, workload: Workload) -> Iterator[Knob]:
+def _knobs(kind: ClientKind, workload: Workload) -> Iterator[Parameter]:
     if kind is ClientKind.S5CMD:
         yield from _s5cmd_knobs(workload)
     elif kind in CRT_KINDS:
@@ -109,46 +109,48 @@ def _knobs(kind: ClientKind, workload: Workload) -> Iterator[Knob]:
         yield from _classic_knobs(kind, workload)
 
 
-def _classic_knobs(kind: ClientKind, workload: Workload) -> Iterator[Knob]:
-    yield Knob(name="max_concurrent_requests", default=10, choices=_concurrencies(workload, default=10))
-    yield Knob(name="multipart_chunksize", default=_DEFAULT_CHUNK, choices=_chunks(workload, _DEFAULT_CHUNK))
-    yield Knob(
+def _classic_knobs(kind: ClientKind, workload: Workload) -> Iterator[Parameter]:
+    yield Parameter(name="max_concurrent_requests", default=10, choices=_concurrencies(workload, default=10))
+    yield Parameter(name="multipart_chunksize", default=_DEFAULT_CHUNK, choices=_chunks(workload, _DEFAULT_CHUNK))
+    yield Parameter(
         name="multipart_threshold",
         default=_DEFAULT_CHUNK,
         choices=_thresholds(workload, _DEFAULT_CHUNK),
         is_main=False,
     )
     if not workload.is_upload:
-        yield Knob(name="io_chunksize", default=256 * KIB, choices=_IO_CHUNKS, is_main=False)
+        yield Parameter(name="io_chunksize", default=256 * KIB, choices=_IO_CHUNKS, is_main=False)
     if kind in {ClientKind.CLI, ClientKind.CLI_CLASSIC} and _requests_max(workload) > _QUEUES[0]:
-        yield Knob(name="max_queue_size", default=1000, choices=_QUEUES, is_main=False)
+        yield Parameter(name="max_queue_size", default=1000, choices=_QUEUES, is_main=False)
 
 
-def _crt_knobs(kind: ClientKind, workload: Workload) -> Iterator[Knob]:
-    yield Knob(name="target_bandwidth", default=None, choices=(None, *_BANDWIDTHS))
-    yield Knob(name="multipart_chunksize", default=None, choices=(None, *_chunks(workload, None)))
-    yield Knob(
+def _crt_knobs(kind: ClientKind, workload: Workload) -> Iterator[Parameter]:
+    yield Parameter(name="target_bandwidth", default=None, choices=(None, *_BANDWIDTHS))
+    yield Parameter(name="multipart_chunksize", default=None, choices=(None, *_chunks(workload, None)))
+    yield Parameter(
         name="max_concurrent_requests",
         default=None,
         choices=(None, *_concurrencies(workload, default=None)),
         is_doubtful=kind is not ClientKind.CRT_PYTHON,
     )
-    yield Knob(name="multipart_threshold", default=None, choices=(None, *_thresholds(workload, None)), is_main=False)
+    yield Parameter(
+        name="multipart_threshold", default=None, choices=(None, *_thresholds(workload, None)), is_main=False
+    )
 
 
-def _s5cmd_knobs(workload: Workload) -> Iterator[Knob]:
+def _s5cmd_knobs(workload: Workload) -> Iterator[Parameter]:
     if workload.files > 1:
         choices = {value for value in _WORKERS if value < 2 * workload.files} | {_S5CMD_WORKERS}
-        yield Knob(name="numworkers", default=_S5CMD_WORKERS, choices=tuple(sorted(choices)))
+        yield Parameter(name="numworkers", default=_S5CMD_WORKERS, choices=tuple(sorted(choices)))
     if workload.size_bytes > PART_BYTES_MIN:
         choices = {value for value in _CONCURRENCIES if value < 2 * _parts(workload, PART_BYTES_MIN)}
-        yield Knob(
+        yield Parameter(
             name="concurrency",
             default=_S5CMD_CONCURRENCY,
             choices=tuple(sorted(choices | {_S5CMD_CONCURRENCY})),
         )
         parts = {size for size in _PARTS if _is_part(workload, size)} | {_S5CMD_PART}
-        yield Knob(name="part_size", default=_S5CMD_PART, choices=tuple(sorted(parts)))
+        yield Parameter(name="part_size", default=_S5CMD_PART, choices=tuple(sorted(parts)))
 
 
 def _concurrencies(workload: Workload, *, default: int | None) -> tuple[int, ...]:

@@ -5,10 +5,10 @@ Owns what it means to be beaten. Pure.
 
 from collections.abc import Sequence
 
-from s3bench.tune.answer import Figures
+from s3bench.tune.answer import SettingFigures
 
 
-def pareto_front(figures: Sequence[Figures], recommended: Figures) -> tuple[Figures, ...]:
+def pareto_front(figures: Sequence[SettingFigures], recommended: SettingFigures) -> tuple[SettingFigures, ...]:
     """Those of which no other is better in `value` or `peak_memory` and at least as good in the other one.
 
     By rising value, and so by falling memory; of equals all are kept. What was capped, what failed, and what has no
@@ -24,14 +24,14 @@ def pareto_front(figures: Sequence[Figures], recommended: Figures) -> tuple[Figu
         and (not each.failures or each.setting == recommended.setting)
         and not _beats(each, recommended)
     ]
-    front: list[tuple[float, int, Figures]] = []
+    front: list[tuple[float, int, SettingFigures]] = []
     for value, memory, each in sorted(known, key=lambda item: item[:2]):
         if not front or memory < front[-1][1] or (value, memory) == front[-1][:2]:
             front.append((value, memory, each))
     return tuple(each for *_, each in front)
 
 
-def _beats(one: Figures, other: Figures) -> bool:
+def _beats(one: SettingFigures, other: SettingFigures) -> bool:
     if one.value is None or one.peak_memory is None or other.value is None or other.peak_memory is None:
         return False
     is_as_good = one.value <= other.value and one.peak_memory <= other.peak_memory

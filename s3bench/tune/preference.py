@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 from s3bench.stats.t_distribution import upper_quantile
-from s3bench.tune.evidence import Estimate, Evidence
+from s3bench.tune.evidence import SettingEstimate, TrialEvidence
 from s3bench.tune.setting import Setting
 
 TOLERANCE = 0.02
@@ -20,7 +20,7 @@ TIE_RISK = 0.1
 """The one-sided level at which a setting is no longer believed to be as fast as another one."""
 
 
-def preferred(estimates: Sequence[Estimate], reference: Setting) -> Estimate:
+def preferred(estimates: Sequence[SettingEstimate], reference: Setting) -> SettingEstimate:
     """The setting to recommend. `reference` is the default, from which changes are counted.
 
     Of settings that are alike in all this the one with the most runs: a verification goes on with what it began with.
@@ -32,14 +32,14 @@ def preferred(estimates: Sequence[Estimate], reference: Setting) -> Estimate:
     return min(small, key=lambda each: (changes(each.setting, reference), -each.runs, each.value))
 
 
-def is_preferable(one: Estimate, other: Estimate, reference: Setting) -> bool:
+def is_preferable(one: SettingEstimate, other: SettingEstimate, reference: Setting) -> bool:
     """Whether `one` would be recommended rather than `other` if it is as fast: by less memory, or fewer settings."""
     peak, limit = _peak_bytes(one) * (1 + MEMORY_TOLERANCE), _peak_bytes(other)
     is_as_small = _peak_bytes(one) <= limit * (1 + MEMORY_TOLERANCE)
     return peak < limit or (is_as_small and changes(one.setting, reference) < changes(other.setting, reference))
 
 
-def may_tie(evidence: Evidence, setting: Setting, fastest: Setting) -> bool:
+def may_tie(evidence: TrialEvidence, setting: Setting, fastest: Setting) -> bool:
     """Whether `setting` may be as fast as `fastest`: the lower bound of their ratio does not exceed `TOLERANCE`."""
     contrast = evidence.contrast(setting, fastest)
     reach = upper_quantile(TIE_RISK, contrast.degrees_of_freedom) * contrast.standard_error
@@ -59,5 +59,5 @@ def simplifications(setting: Setting) -> tuple[Setting, ...]:
     )
 
 
-def _peak_bytes(estimate: Estimate) -> float:
+def _peak_bytes(estimate: SettingEstimate) -> float:
     return math.inf if estimate.peak_memory_bytes is None else float(estimate.peak_memory_bytes)

@@ -11,8 +11,8 @@ import optuna
 from optuna.distributions import IntDistribution
 from optuna.trial import FrozenTrial, create_trial
 
-from s3bench.tune.evidence import Estimate
-from s3bench.tune.parameter import Knob
+from s3bench.tune.evidence import SettingEstimate
+from s3bench.tune.parameter import Parameter
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 
@@ -23,7 +23,7 @@ _ATTEMPTS_MAX = 16
 
 
 def propose(
-    space: Space, client: str, known: Sequence[Estimate], tried: Collection[Setting], *, seed: int
+    space: Space, client: str, known: Sequence[SettingEstimate], tried: Collection[Setting], *, seed: int
 ) -> Setting | None:
     """Propose a setting of `client` that is not among `tried`; `None` when none comes up.
 
@@ -44,11 +44,11 @@ def propose(
     return None
 
 
-def _distribution(knob: Knob) -> IntDistribution:
+def _distribution(knob: Parameter) -> IntDistribution:
     return IntDistribution(0, len(knob.choices) - 1)
 
 
-def _told(space: Space, client: str, estimate: Estimate) -> FrozenTrial | None:
+def _told(space: Space, client: str, estimate: SettingEstimate) -> FrozenTrial | None:
     """What Optuna is told: the position of each main knob's value, so that near means near, and the value."""
     if estimate.setting.client != client:
         return None

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from s3bench.stats.t_distribution import upper_quantile, upper_tail
-from s3bench.tune.evidence import Estimate, Evidence
+from s3bench.tune.evidence import SettingEstimate, TrialEvidence
 from s3bench.tune.objective import Aim
 from s3bench.tune.preference import TOLERANCE
 from s3bench.tune.setting import Setting
@@ -90,7 +90,7 @@ class Leaders:
     runner_up: Setting | None
 
 
-def dropped(evidence: Evidence, default: Setting, *, max_memory_bytes: int | None) -> frozenset[Setting]:
+def dropped(evidence: TrialEvidence, default: Setting, *, max_memory_bytes: int | None) -> frozenset[Setting]:
     """The settings that need no further run. `default` is never among them: everything is held against it.
 
     Those that failed twice, were ended as too slow, or need more memory than a winner may; and those that are worse
@@ -106,14 +106,14 @@ def dropped(evidence: Evidence, default: Setting, *, max_memory_bytes: int | Non
 
 
 def still_racing(
-    evidence: Evidence, default: Setting, *, max_memory_bytes: int | None, most: int
+    evidence: TrialEvidence, default: Setting, *, max_memory_bytes: int | None, most: int
 ) -> tuple[Setting, ...]:
     """The settings to run again beside `default`, best first: the `most` best that are not dropped."""
     out = dropped(evidence, default, max_memory_bytes=max_memory_bytes) | {default}
     return tuple(each.setting for each in evidence.estimates() if each.setting not in out)[:most]
 
 
-def cap_s(evidence: Evidence, *, max_memory_bytes: int | None = None) -> float | None:
+def cap_s(evidence: TrialEvidence, *, max_memory_bytes: int | None = None) -> float | None:
     """After how many seconds a run of a new setting may be ended: then it is no rival of the best one.
 
     `None` where nothing is known yet, and where the objective is not the time: then a slow run may still be a good one.
@@ -124,17 +124,17 @@ def cap_s(evidence: Evidence, *, max_memory_bytes: int | None = None) -> float |
     return max(CAP_RATIO * best.value, best.value + CAP_EXTRA_S)
 
 
-def leader(evidence: Evidence, *, max_memory_bytes: int | None = None) -> Estimate | None:
+def leader(evidence: TrialEvidence, *, max_memory_bytes: int | None = None) -> SettingEstimate | None:
     """The best setting that is in the running; `None` while there is none."""
     return next(_contenders(evidence, max_memory_bytes), None)
 
 
-def contenders(evidence: Evidence, *, keeps: Callable[[Setting], bool]) -> tuple[Estimate, ...]:
+def contenders(evidence: TrialEvidence, *, keeps: Callable[[Setting], bool]) -> tuple[SettingEstimate, ...]:
     """The settings in the running for first place that `keeps` says to keep within the memory limit, best first."""
     return tuple(each for each in _contenders(evidence, None) if keeps(each.setting))
 
 
-def is_settled(evidence: Evidence, *, are_new: bool, max_memory_bytes: int | None = None) -> bool:
+def is_settled(evidence: TrialEvidence, *, are_new: bool, max_memory_bytes: int | None = None) -> bool:
     """Whether the search may stop: no new setting is worth a run.
 
     The leader must have `RUNS_MIN` whole runs, so that no lucky one ends the search.
@@ -143,7 +143,7 @@ def is_settled(evidence: Evidence, *, are_new: bool, max_memory_bytes: int | Non
     return not are_new and (best is None or best.runs >= RUNS_MIN)
 
 
-def is_gain_plain(evidence: Evidence, default: Setting, *, max_memory_bytes: int | None = None) -> bool:
+def is_gain_plain(evidence: TrialEvidence, default: Setting, *, max_memory_bytes: int | None = None) -> bool:
     """Whether a verification will show at its first look that the best setting is better than the default."""
     best, held_against = leader(evidence, max_memory_bytes=max_memory_bytes), evidence.estimate(default)
     if best is None or held_against is None or best.setting == default:
@@ -154,7 +154,9 @@ def is_gain_plain(evidence: Evidence, default: Setting, *, max_memory_bytes: int
     return contrast.log_ratio >= PLAIN_SIGMAS * math.sqrt(2) * evidence.noise
 
 
-def rivals(evidence: Evidence, default: Setting, *, max_memory_bytes: int | None, most: int) -> tuple[Setting, ...]:
+def rivals(
+    evidence: TrialEvidence, default: Setting, *, max_memory_bytes: int | None, most: int
+) -> tuple[Setting, ...]:
     """The `most` best of the best setting and those that may be better than it by more than `TOLERANCE`.
 
     By the lower bound of each contrast, one-sided, at `RIVAL_RISK`; those that the race has dropped count too. Without
@@ -172,7 +174,7 @@ def rivals(evidence: Evidence, default: Setting, *, max_memory_bytes: int | None
     return (best.setting, *near[: most - 1]) if near or best.runs < WINNER_RUNS_MIN else ()
 
 
-def find_leaders(evidence: Evidence, default: Setting, *, keeps: Callable[[Setting], bool]) -> Leaders | None:
+def find_leaders(evidence: TrialEvidence, default: Setting, *, keeps: Callable[[Setting], bool]) -> Leaders | None:
     """The winner and the runner-up of the search; `None` while no setting is in the running.
 
     Settings with `WINNER_RUNS_MIN` whole runs come before those with fewer. Only those count that `keeps` says to keep
@@ -186,7 +188,7 @@ def find_leaders(evidence: Evidence, default: Setting, *, keeps: Callable[[Setti
     return Leaders(winner=ranked[0], runner_up=next(others, None))
 
 
-def peak_bound_bytes(evidence: Evidence, setting: Setting, *, prior_sigma: float) -> float:
+def peak_bound_bytes(evidence: TrialEvidence, setting: Setting, *, prior_sigma: float) -> float:
     """The memory that `MEMORY_RUNS` further runs stay below, all of them, but with `MEMORY_RISK`; infinite if untold.
 
     The larger of the largest peak and `MEMORY_MARGIN`, and the upper prediction bound of the peaks' logarithms for all
@@ -204,14 +206,14 @@ def peak_bound_bytes(evidence: Evidence, setting: Setting, *, prior_sigma: float
     return max(float(peaks.max()) * (1 + MEMORY_MARGIN), math.exp(float(logs.mean()) + reach))
 
 
-def _contenders(evidence: Evidence, max_memory_bytes: int | None) -> Iterator[Estimate]:
+def _contenders(evidence: TrialEvidence, max_memory_bytes: int | None) -> Iterator[SettingEstimate]:
     """The settings in the running for first place, best first."""
     for each in evidence.estimates():
         if each.runs and not _is_out(evidence, each, max_memory_bytes):
             yield each
 
 
-def _is_out(evidence: Evidence, estimate: Estimate, max_memory_bytes: int | None) -> bool:
+def _is_out(evidence: TrialEvidence, estimate: SettingEstimate, max_memory_bytes: int | None) -> bool:
     """Whether a setting can win no more, however fast it is.
 
     Of memory, `MEMORY_MARGIN` alone counts here: the rest of the margin shrinks with further runs.
@@ -221,14 +223,14 @@ def _is_out(evidence: Evidence, estimate: Estimate, max_memory_bytes: int | None
     return is_too_large or estimate.failures >= FAILURES_MAX or evidence.caps(estimate.setting) > 0
 
 
-def _is_worse(evidence: Evidence, estimate: Estimate, best: Estimate) -> bool:
+def _is_worse(evidence: TrialEvidence, estimate: SettingEstimate, best: SettingEstimate) -> bool:
     if not estimate.runs or estimate.setting == best.setting:
         return False
     contrast = evidence.contrast(estimate.setting, best.setting)
     return upper_tail(contrast.log_ratio / contrast.standard_error, contrast.degrees_of_freedom) < LEVEL
 
 
-def _may_lead(evidence: Evidence, setting: Setting, best: Setting) -> bool:
+def _may_lead(evidence: TrialEvidence, setting: Setting, best: Setting) -> bool:
     contrast = evidence.contrast(setting, best)
     reach = upper_quantile(RIVAL_RISK, contrast.degrees_of_freedom) * contrast.standard_error
     return contrast.log_ratio - reach < math.log1p(-TOLERANCE)

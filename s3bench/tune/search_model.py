@@ -13,19 +13,19 @@ from s3bench.s3.network.model import NetworkModel
 from s3bench.tune.request_plan import Habits, habits_of, plan_requests
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Trial
-from s3bench.tune.transfer_fit import Fitted, Points, covariance_of, fit_points, slopes_of, whole_runs
-from s3bench.tune.transfer_time import Array, Link, Plans, link_of
+from s3bench.tune.transfer_fit import FittedModel, Points, covariance_of, fit_points, slopes_of, whole_runs
+from s3bench.tune.transfer_time import Array, LinkModel, Plans, link_of
 from s3bench.tune.workload import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sketch:
+class SearchModel:
     """What was fitted to the runs of one client; `covariance` is that of the parameters' logarithms."""
 
     workload: Workload
     habits: Habits
-    link: Link
-    fitted: Fitted
+    link: LinkModel
+    fitted: FittedModel
     covariance: Array
 
     @property
@@ -47,7 +47,7 @@ class Sketch:
         return log_s(here), np.sqrt(variances)
 
 
-def sketch(trials: Sequence[Trial], workload: Workload, network: NetworkModel | None) -> Sketch | None:
+def sketch(trials: Sequence[Trial], workload: Workload, network: NetworkModel | None) -> SearchModel | None:
     """What the search can make of one client's trials; `None` where there is no whole run.
 
     Runs that were ended as too slow count as what they are: lower bounds (Tobin, Econometrica 26, 1958, without the
@@ -66,4 +66,6 @@ def sketch(trials: Sequence[Trial], workload: Workload, network: NetworkModel | 
         slower_than_s=np.array(tuple(capped.values()), dtype=np.float64),
     )
     fitted = fit_points(points)
-    return Sketch(workload=workload, habits=habits, link=link, fitted=fitted, covariance=covariance_of(points, fitted))
+    return SearchModel(
+        workload=workload, habits=habits, link=link, fitted=fitted, covariance=covariance_of(points, fitted)
+    )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from s3bench.spec.definition import ClientKind
-from s3bench.tune.parameter import QUANTITIES, Quantity
+from s3bench.tune.parameter import QUANTITIES, ParameterQuantity
 
 _PREFIXES = ("", "K", "M", "G")
 _BITS = 8
@@ -61,16 +61,16 @@ def config_of(setting: Setting) -> str:
 def render_value(name: str, value: int) -> str:
     """`value` of the knob `name` for people: `16MB` (powers of 1,024, as in aws-cli), `5Gb/s` (10^9 bits), `20`."""
     quantity = QUANTITIES[name]
-    if quantity is Quantity.COUNT:
+    if quantity is ParameterQuantity.COUNT:
         return str(value)
-    if quantity is Quantity.RATE:
+    if quantity is ParameterQuantity.RATE:
         return f"{_scaled(value * _BITS, 1000)}b/s"
     return f"{_scaled(value, 1024)}B"
 
 
 def config_value(name: str, value: int) -> str:
     """`value` of the knob `name` as the AWS config takes it: rates as bytes, since `Gb` is 2^30 bits to aws-cli."""
-    return f"{value}B/s" if QUANTITIES[name] is Quantity.RATE else render_value(name, value)
+    return f"{value}B/s" if QUANTITIES[name] is ParameterQuantity.RATE else render_value(name, value)
 
 
 def _scaled(value: int, step: int) -> str:

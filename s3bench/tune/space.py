@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from s3bench.spec.definition import ClientKind
-from s3bench.tune.parameter import Knob, knobs_of
+from s3bench.tune.parameter import Parameter, knobs_of
 from s3bench.tune.setting import Setting
 from s3bench.tune.workload import Workload
 
@@ -21,7 +21,7 @@ _STARTS = ((0.6, 0.2), (0.6, 0.6), (1.0, 0.3), (0.35, 0.8))
 class Space:
     """The knobs of each client, by its label, in the order in which clients were asked for."""
 
-    knobs: Mapping[str, tuple[Knob, ...]]
+    knobs: Mapping[str, tuple[Parameter, ...]]
 
     @classmethod
     def of(cls, clients: Sequence[str], workload: Workload) -> "Space":
@@ -48,12 +48,12 @@ class Space:
         choices = {knob.name: knob.choices for knob in self.knobs.get(setting.client, ())}
         return all(value in choices.get(name, ()) for name, value in setting.values)
 
-    def value(self, setting: Setting, knob: Knob) -> int | None:
+    def value(self, setting: Setting, knob: Parameter) -> int | None:
         """What `knob` stands at under `setting`."""
         given = setting.get(knob.name)
         return knob.default if given is None else given
 
-    def main(self, client: str) -> tuple[Knob, ...]:
+    def main(self, client: str) -> tuple[Parameter, ...]:
         """The main knobs of a client."""
         return tuple(knob for knob in self.knobs[client] if knob.is_main)
 
@@ -98,7 +98,7 @@ class Space:
         )
 
 
-def _near(knob: Knob, at: int) -> tuple[int | None, ...]:
+def _near(knob: Parameter, at: int) -> tuple[int | None, ...]:
     if knob.is_main:
         return tuple(knob.choices[position] for position in (at - 1, at + 1) if 0 <= position < len(knob.choices))
     return knob.choices[:at] + knob.choices[at + 1 :]

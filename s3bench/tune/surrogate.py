@@ -16,8 +16,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from s3bench.tune.evidence import Estimate
-from s3bench.tune.search_model import Sketch
+from s3bench.tune.evidence import SettingEstimate
+from s3bench.tune.search_model import SearchModel
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.transfer_time import Array
@@ -63,8 +63,8 @@ class Belief:
 
 def beliefs(
     space: Space,
-    known: Sequence[Estimate],
-    sketch: Sketch,
+    known: Sequence[SettingEstimate],
+    sketch: SearchModel,
     settings: Sequence[Setting],
     *,
     noise: float,
@@ -101,7 +101,7 @@ def _misfit(left_over: Array) -> float:
     return math.sqrt((MISFIT_DEGREES_OF_FREEDOM * MISFIT_SIGMA**2 + squares) / free)
 
 
-def _fits(whole: Sequence[Estimate], tried: Array, new: Array, limit_bytes: float | None) -> Array:
+def _fits(whole: Sequence[SettingEstimate], tried: Array, new: Array, limit_bytes: float | None) -> Array:
     """The chance of each new setting to keep the memory limit, by the peaks of those tried."""
     told = [row for row, each in enumerate(whole) if each.peak_memory_bytes]
     if limit_bytes is None or not told:

@@ -14,7 +14,7 @@ from s3bench.tune.objective import transfer_s
 from s3bench.tune.request_plan import Habits, RequestPlan, plan_requests
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Trial
-from s3bench.tune.transfer_time import Array, Cpu, Link, Plans, plan_s
+from s3bench.tune.transfer_time import Array, Cpu, LinkModel, Plans, plan_s
 from s3bench.tune.workload import Workload
 
 _NOISE = 0.05
@@ -64,7 +64,7 @@ class Points:
     plans: Plans
     each: tuple[RequestPlan, ...]
     habits: Habits
-    link: Link
+    link: LinkModel
     total_s: Array
     transfer_s: Array
     start_up_s: Array
@@ -73,7 +73,9 @@ class Points:
     slower_than_s: Array
 
     @classmethod
-    def of(cls, runs: dict[Setting, list[Measurement]], workload: Workload, habits: Habits, link: Link) -> "Points":
+    def of(
+        cls, runs: dict[Setting, list[Measurement]], workload: Workload, habits: Habits, link: LinkModel
+    ) -> "Points":
         """The points of whole runs, with no bounds."""
         each = tuple(plan_requests(setting, workload, habits) for setting in runs)
         medians = [
@@ -113,24 +115,24 @@ class Points:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fitted:
+class FittedModel:
     """What was found: the start-up, the CPU time of bytes and requests, the logarithms of `PARAMETERS` in order."""
 
     start_up_s: float
     cpu: Cpu
     logarithms: Array
 
-    def total_s(self, plans: Plans, link: Link) -> Array:
+    def total_s(self, plans: Plans, link: LinkModel) -> Array:
         """The seconds of the whole run of each plan."""
         return self.start_up_s + plan_s(self.logarithms, plans, link, self.cpu)
 
 
-def fit_points(points: Points, start: Array | None = None) -> Fitted:
+def fit_points(points: Points, start: Array | None = None) -> FittedModel:
     """Fit all parameters, from `start` or from their centres."""
     start_up_s = float(np.median(points.start_up_s))
     cpu = _cpu(points, start_up_s)
     found = _least_squares(points, cpu, _CENTRES if start is None else start)
-    return Fitted(start_up_s=start_up_s, cpu=cpu, logarithms=found)
+    return FittedModel(start_up_s=start_up_s, cpu=cpu, logarithms=found)
 
 
 _TYPICAL_CPU_S = np.array((3e-9, 3e-3))
@@ -160,7 +162,7 @@ def _cpu(points: Points, start_up_s: float) -> Cpu:
     return Cpu(s_per_byte=float(alone[0]) * is_bytes, s_per_request=float(alone[1]) * (not is_bytes))
 
 
-def covariance_of(points: Points, fitted: Fitted) -> Array:
+def covariance_of(points: Points, fitted: FittedModel) -> Array:
     """The covariance of the parameters' logarithms, by Laplace's approximation at the fit."""
     slopes = slopes_of(lambda logarithms: misses_of(logarithms, points, fitted.cpu), fitted.logarithms)
     return np.linalg.inv(slopes.T @ slopes).astype(np.float64)

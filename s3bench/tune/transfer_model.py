@@ -13,7 +13,7 @@ from s3bench.s3.network.model import NetworkModel
 from s3bench.tune.request_plan import Habits, habits_of, plan_requests
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Trial
-from s3bench.tune.transfer_fit import PARAMETERS, Fitted, Points, fit_points, logarithms_of, whole_runs
+from s3bench.tune.transfer_fit import PARAMETERS, FittedModel, Points, fit_points, logarithms_of, whole_runs
 from s3bench.tune.transfer_time import Array, Cpu, Plans, link_of, plan_s
 from s3bench.tune.workload import Workload
 
@@ -82,7 +82,7 @@ def fit(trials: Sequence[Trial], workload: Workload, network: NetworkModel | Non
     return _model(client, workload, network, points, fitted, _left_out(points, fitted))
 
 
-def _left_out(points: Points, fitted: Fitted) -> Error:
+def _left_out(points: Points, fitted: FittedModel) -> Error:
     """The error for each setting by a fit of all others."""
     errors = []
     for number in range(points.total_s.size):
@@ -93,7 +93,7 @@ def _left_out(points: Points, fitted: Fitted) -> Error:
 
 
 def _model(
-    client: str, workload: Workload, network: NetworkModel | None, points: Points, fitted: Fitted, error: Error
+    client: str, workload: Workload, network: NetworkModel | None, points: Points, fitted: FittedModel, error: Error
 ) -> TransferModel:
     values = dict(zip((item.name for item in PARAMETERS), map(float, np.exp(fitted.logarithms)), strict=True))
     return TransferModel(

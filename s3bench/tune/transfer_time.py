@@ -39,7 +39,7 @@ _Z90 = 1.2815515655446004  # standard normal quantile of 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class LinkModel:
     """The link of a network model in the direction of the data.
 
     Rates are those of a connection and of all together, infinite where the model has no limit; they are `None`, and
@@ -50,13 +50,13 @@ class Link:
     rates: tuple[float | None, float | None]
 
 
-def link_of(network: NetworkModel | None, workload: Workload) -> Link:
+def link_of(network: NetworkModel | None, workload: Workload) -> LinkModel:
     """The link that `network` makes for a workload; without a model, rates are to be fitted."""
     if network is None:
-        return Link(ttfb_s=0.0, rates=(None, None))
+        return LinkModel(ttfb_s=0.0, rates=(None, None))
     nic = network.nic_up_bytes_per_s if workload.is_upload else network.nic_down_bytes_per_s
     rates = (network.connection_bytes_per_s or math.inf, nic or math.inf)
-    return Link(ttfb_s=mean_ttfb_s(network), rates=rates)
+    return LinkModel(ttfb_s=mean_ttfb_s(network), rates=rates)
 
 
 def mean_ttfb_s(network: NetworkModel) -> float:
@@ -113,7 +113,7 @@ class Plans:
         return Plans(**{name: np.delete(getattr(self, name), number) for name in self.__slots__})
 
 
-def plan_s(logarithms: Array, plans: Plans, link: Link, cpu: Cpu) -> Array:
+def plan_s(logarithms: Array, plans: Plans, link: LinkModel, cpu: Cpu) -> Array:
     """The formula of the module, without the start-up; the logarithms of parameters in the order of `transfer_fit`."""
     overhead_s, surplus_s, serial, cores, connection, nic = np.exp(logarithms)
     own = connection if link.rates[0] is None else link.rates[0]

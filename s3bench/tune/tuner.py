@@ -15,7 +15,7 @@ from typing import Protocol
 
 from s3bench.tune.candidates import Candidates, sketch_of
 from s3bench.tune.effective_settings import ignored_knobs
-from s3bench.tune.evidence import Estimate, Evidence
+from s3bench.tune.evidence import SettingEstimate, TrialEvidence
 from s3bench.tune.objective import Aim
 from s3bench.tune.preference import is_preferable, may_tie, preferred, simplifications
 from s3bench.tune.proposer import propose
@@ -44,7 +44,7 @@ from s3bench.tune.verification import (
     PAIRS_MIN,
     PLAIN_LOOKS,
     Change,
-    Looks,
+    VerificationLooks,
     verify,
     wants_more,
     wants_size,
@@ -75,7 +75,7 @@ class PlannedRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class RunBlock:
     """Runs to be made next to each other, in this order; `number` counts from 0 in each stage."""
 
     stage: Stage
@@ -91,7 +91,7 @@ class Planner(Protocol):
         """What the study is about."""
         ...
 
-    def next_block(self, trials: Sequence[Trial]) -> Block | None:
+    def next_block(self, trials: Sequence[Trial]) -> RunBlock | None:
         """What to run after `trials`; `None` at the end."""
         ...
 
@@ -107,14 +107,14 @@ class Rounds:
     header: Header
     rounds: int
 
-    def next_block(self, trials: Sequence[Trial]) -> Block | None:
+    def next_block(self, trials: Sequence[Trial]) -> RunBlock | None:
         """The next round, after one that warms caches."""
         number = 1 + max((trial.block for trial in trials), default=-1)
         if number > self.rounds:
             return None
         runs = [PlannedRun(setting=Setting(client=client)) for client in self.header.clients]
         random.Random(f"{self.header.seed} {number}").shuffle(runs)  # noqa: S311 (an order, not a secret)
-        return Block(stage=Stage.SEARCH if number else Stage.PROBE, number=number, runs=tuple(runs))
+        return RunBlock(stage=Stage.SEARCH if number else Stage.PROBE, number=number, runs=tuple(runs))
 
     def left_s(self, trials: Sequence[Trial]) -> float:  # noqa: ARG002 (it is the same after any trials)
         """As many rounds as were asked for have all the time that they take."""
@@ -128,7 +128,7 @@ class Tuner:
     header: Header
     space: Space
 
-    def next_block(self, trials: Sequence[Trial]) -> Block | None:
+    def next_block(self, trials: Sequence[Trial]) -> RunBlock | None:
         """What is left of the block in which `trials` end, or the one after it; `None` when all is known."""
         if trials and self.left_s(trials) <= 0:
             return None
@@ -163,7 +163,7 @@ class Course:
     tuner: Tuner
     trials: tuple[Trial, ...]
 
-    def plan(self) -> Block | None:
+    def plan(self) -> RunBlock | None:
         """The next block."""
         if self.reference is None and self._of(Stage.PROBE):
             return None
@@ -182,9 +182,9 @@ class Course:
         return next((Setting(client=client) for client in self.space.knobs), None)
 
     @cached_property
-    def evidence(self) -> Evidence:
+    def evidence(self) -> TrialEvidence:
         """What the search showed."""
-        return Evidence.of(self._of(Stage.SEARCH), self.tuner.header.objective)
+        return TrialEvidence.of(self._of(Stage.SEARCH), self.tuner.header.objective)
 
     @cached_property
     def leaders(self) -> Leaders | None:
@@ -237,7 +237,7 @@ class Course:
         return Finalists(winner=ranked[0], others=ranked[1:])
 
     @cached_property
-    def _verified(self) -> tuple[Estimate, ...]:
+    def _verified(self) -> tuple[SettingEstimate, ...]:
         """The settings that may be recommended by the pairs that they have, and what their runs showed."""
         every = self._contenders(self.measured)
         return tuple(each for each in every if self._blocks_of(each.setting) >= PAIRS_MIN)
@@ -268,21 +268,21 @@ class Course:
         still = (each for each in every if each is not None and each != winner and self._blocks_of(each) < PAIRS_MIN)
         return tuple(islice(still, CHALLENGERS_MAX))
 
-    def _contenders(self, evidence: Evidence) -> Iterator[Estimate]:
+    def _contenders(self, evidence: TrialEvidence) -> Iterator[SettingEstimate]:
         """The settings that may be recommended rather than the default, the fastest first."""
         for each in contenders(evidence, keeps=self.keeps_memory):
             if each.setting != self.reference:
                 peak = max(self.everything.peaks_bytes(each.setting), default=None)
                 yield replace(each, peak_memory_bytes=None if peak is None else math.ceil(peak))
 
-    def _estimate(self, setting: Setting) -> Estimate | None:
+    def _estimate(self, setting: Setting) -> SettingEstimate | None:
         return next((each for each in self._contenders(self.measured) if each.setting == setting), None)
 
     @cached_property
-    def measured(self) -> Evidence:
+    def measured(self) -> TrialEvidence:
         """What the runs of the search and of the verification showed together."""
         runs = [trial for trial in self.trials if trial.stage is not Stage.PROBE]
-        return Evidence.of(runs, self.tuner.header.objective)
+        return TrialEvidence.of(runs, self.tuner.header.objective)
 
     @property
     def _default(self) -> Setting:
@@ -306,14 +306,14 @@ class Course:
         return peak_bound_bytes(self.everything, setting, prior_sigma=prior_sigma)
 
     @cached_property
-    def looks(self) -> Looks:
+    def looks(self) -> VerificationLooks:
         """When the verification looks at its pairs."""
         return PLAIN_LOOKS if self._is_gain_plain else DOUBT_LOOKS
 
     @cached_property
-    def everything(self) -> Evidence:
+    def everything(self) -> TrialEvidence:
         """What all trials showed, those of probes and of the verification, too."""
-        return Evidence.of(self.trials, self.tuner.header.objective)
+        return TrialEvidence.of(self.trials, self.tuner.header.objective)
 
     def _of(self, stage: Stage) -> tuple[Trial, ...]:
         return tuple(trial for trial in self.trials if trial.stage is stage)
@@ -321,18 +321,18 @@ class Course:
     def _number(self, stage: Stage) -> int:
         return 1 + max((trial.block for trial in self._of(stage)), default=-1)
 
-    def _block(self, stage: Stage, runs: Sequence[PlannedRun]) -> Block | None:
+    def _block(self, stage: Stage, runs: Sequence[PlannedRun]) -> RunBlock | None:
         """A block of `runs` in random order."""
         number = self._number(stage)
         shuffled = list(runs)
         self._randomness(stage).shuffle(shuffled)
-        return Block(stage=stage, number=number, runs=tuple(shuffled)) if shuffled else None
+        return RunBlock(stage=stage, number=number, runs=tuple(shuffled)) if shuffled else None
 
     def _randomness(self, purpose: str) -> random.Random:
         """The same for the same trials: a study that is gone on with takes the same course."""
         return random.Random(f"{self.tuner.header.seed} {purpose} {len(self.trials)}")  # noqa: S311 (no secret)
 
-    def _probes(self) -> Block | None:
+    def _probes(self) -> RunBlock | None:
         """First every client as it is: that warms caches and shows who works. Then knobs that may be ignored."""
         match self._number(Stage.PROBE):
             case 0:
@@ -347,7 +347,7 @@ class Course:
                 if knob.is_doubtful:
                     yield self.space.setting(client, {knob.name: next(value for value in knob.choices if value)})
 
-    def _search(self) -> Block | None:
+    def _search(self) -> RunBlock | None:
         """The next block of the search, which is gone back to where the verification left nothing within the memory."""
         if self._of(Stage.VERIFICATION) and self.leaders is not None:
             return None
@@ -355,16 +355,16 @@ class Course:
             return self._grid()
         return self._trim() or self._race() or self._play_off() if self._of(Stage.SEARCH) else self._first()
 
-    def _grid(self) -> Block | None:
+    def _grid(self) -> RunBlock | None:
         """Every setting once more; the first time however long it takes."""
         done, grid = self._number(Stage.SEARCH), self.space.grid()
         if done == _GRID_ROUNDS or (done and not self._has_time(sum(self._took_s(setting) for setting in grid))):
             return None
         return self._block(Stage.SEARCH, [PlannedRun(setting=setting) for setting in grid])
 
-    def _first(self) -> Block | None:
+    def _first(self) -> RunBlock | None:
         """The defaults of every client, and as time allows a few settings of each that the probes do not rule out."""
-        probed = Evidence.of(self._of(Stage.PROBE), self.tuner.header.objective)
+        probed = TrialEvidence.of(self._of(Stage.PROBE), self.tuner.header.objective)
         cap = cap_s(probed, max_memory_bytes=self.tuner.header.max_memory_bytes)
         hopeful = frozenset(self._hopeful(probed))
         settings = [each for each in self.space.starts() if each.is_default or each.client in hopeful]
@@ -376,7 +376,7 @@ class Course:
                 runs.append(PlannedRun(setting=setting, cap_s=None if setting.is_default else cap))
         return self._block(Stage.SEARCH, runs)
 
-    def _hopeful(self, probed: Evidence) -> Iterator[str]:
+    def _hopeful(self, probed: TrialEvidence) -> Iterator[str]:
         """The clients that may beat the best probe: not those whose start-up and bytes alone take longer than it."""
         best = leader(probed, max_memory_bytes=self.tuner.header.max_memory_bytes)
         for client in self.space.knobs:
@@ -385,7 +385,7 @@ class Course:
             if best is None or least_s <= best.value:
                 yield client
 
-    def _race(self) -> Block | None:
+    def _race(self) -> RunBlock | None:
         """The best settings so far and new ones, while there is time for them; the default while it is in doubt."""
         assert self.reference is not None
         if not self._has_time(self._block_s()):
@@ -418,7 +418,7 @@ class Course:
         }
         return tuple(sorted(bounds, key=lambda setting: bounds[setting])[:1])
 
-    def _trim(self) -> Block | None:
+    def _trim(self) -> RunBlock | None:
         """The best setting beside smaller and simpler ones that were not tried, as long as they are as fast."""
         best = leader(self.evidence, max_memory_bytes=self.tuner.header.max_memory_bytes)
         if self.leaders is None or self.leaders.winner == self.reference or best is None or best.runs < RUNS_MIN:
@@ -439,7 +439,7 @@ class Course:
     def _smaller(self, setting: Setting) -> tuple[Setting, ...]:
         return self.space.smaller(setting) if self.space.holds(setting) else ()
 
-    def _play_off(self) -> Block | None:
+    def _play_off(self) -> RunBlock | None:
         """The best settings among themselves, until one leads or the time that the verification leaves is over.
 
         Only where the gain over the default is plain: one in doubt needs all the time there is for its proof.
@@ -540,7 +540,7 @@ class Course:
             return ()
         return tuple(dict.fromkeys((self.reference, self.finalists.winner, *self.finalists.others)))
 
-    def _verification(self) -> Block | None:
+    def _verification(self) -> RunBlock | None:
         """The default and the winner in turn, and beside them the others where there is time for `PAIRS_MIN` pairs.
 
         After that the better one goes on alone with the default, for more pairs in the time that is left. For the

@@ -43,7 +43,7 @@ _PER_TAIL = 40  # the reciprocal of `_TAIL`, a whole number: powers of two beyon
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class VerificationLooks:
     """The numbers of pairs at which one looks, ascending, at least two; the first is `PAIRS_MIN` or more."""
 
     pairs: tuple[int, ...]
@@ -72,10 +72,10 @@ class Looks:
         return (least, *(per_pair * (look - before) for before, look in pairwise(self.pairs)))
 
 
-PLAIN_LOOKS = Looks((6, 10, 16, 24, 40))
+PLAIN_LOOKS = VerificationLooks((6, 10, 16, 24, 40))
 """For a gain that the search showed beyond doubt."""
 
-DOUBT_LOOKS = Looks((10, 16, 24, 40, 64))
+DOUBT_LOOKS = VerificationLooks((10, 16, 24, 40, 64))
 """For a gain in doubt, which takes the more pairs the noisier the runs are.
 
 With noise of 4 % a run, a default that is as good is found so in 97 % of 1,000 simulated verifications, and in 75 %
@@ -83,7 +83,7 @@ when they look as at a plain gain; with 3 % in 99 % and 94 %.
 """
 
 
-class Verdict(StrEnum):
+class TuneVerdict(StrEnum):
     """`BETTER`: faster than the default, by more than chance. `AS_GOOD`: at most a gain of no interest.
 
     `UNSETTLED`: too few runs to tell. `FITS`: the default may need more memory than was allowed, and this does not.
@@ -107,7 +107,9 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     pairs: int
 
 
-def verify(trials: Sequence[Trial], *, winner: Setting, other: Setting, objective: Objective, looks: Looks) -> Change:
+def verify(
+    trials: Sequence[Trial], *, winner: Setting, other: Setting, objective: Objective, looks: VerificationLooks
+) -> Change:
     """How the values of `winner` lie to those of `other`, by the blocks of a verification in which both have a run."""
     first, second = _logs(trials, winner, objective), _logs(trials, other, objective)
     pairs = [(first[block], second[block]) for block in first if block in second]
@@ -123,16 +125,16 @@ def verify(trials: Sequence[Trial], *, winner: Setting, other: Setting, objectiv
     )
 
 
-def verdict_on(change: Change) -> Verdict:
+def verdict_on(change: Change) -> TuneVerdict:
     """The verdict on a setting by how its value lies to the default's."""
     if change.high is not None and change.high < 0 and change.estimate <= -GAIN_MIN:
-        return Verdict.BETTER
+        return TuneVerdict.BETTER
     if change.low is not None and change.low > -GAIN_OF_INTEREST:
-        return Verdict.AS_GOOD
-    return Verdict.UNSETTLED
+        return TuneVerdict.AS_GOOD
+    return TuneVerdict.UNSETTLED
 
 
-def wants_more(changes: Sequence[Change], blocks: int, looks: Looks) -> bool:
+def wants_more(changes: Sequence[Change], blocks: int, looks: VerificationLooks) -> bool:
     """Whether a verification goes on after `blocks` blocks; `changes` lie to the default, the winner's first.
 
     It decides at its `looks` alone, by the winner. One that never ran to its end beside the default is not tried again.
@@ -141,7 +143,7 @@ def wants_more(changes: Sequence[Change], blocks: int, looks: Looks) -> bool:
         return False
     if blocks not in looks.pairs:
         return True
-    return changes[0].pairs > 0 and verdict_on(changes[0]) is Verdict.UNSETTLED
+    return changes[0].pairs > 0 and verdict_on(changes[0]) is TuneVerdict.UNSETTLED
 
 
 def wants_size(changes: Sequence[Change], blocks: int) -> bool:
@@ -152,7 +154,7 @@ def wants_size(changes: Sequence[Change], blocks: int) -> bool:
     (`benchmarks/tune_regret.py`). Simulated on such a machine, the interval of the first look holds the gain of the
     next 20 pairs in 84 of 100 verifications, and that of the second, which spends less error on ten pairs, in 94.
     """
-    return blocks == PLAIN_LOOKS.first and bool(changes) and verdict_on(changes[0]) is Verdict.BETTER
+    return blocks == PLAIN_LOOKS.first and bool(changes) and verdict_on(changes[0]) is TuneVerdict.BETTER
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float | None, float | None]:

@@ -15,7 +15,7 @@ from s3bench.spec.definition import (
     FixtureDir,
     FixtureFile,
     ListingBody,
-    Match,
+    RequestMatch,
     Response,
 )
 
@@ -90,11 +90,11 @@ def _responses(workload: Workload) -> tuple[Response, ...]:
         return (_served(f"/{BUCKET}/{_FILE}", _FILE),)
     listing = Response(
         body=ListingBody(directory=_DIRECTORY, prefix=f"{_DIRECTORY}/"),
-        match=Match(method="GET", path=f"/{BUCKET}", query=(("list-type", "2"),)),
+        match=RequestMatch(method="GET", path=f"/{BUCKET}", query=(("list-type", "2"),)),
         instances=None,
     )
     return listing, _served(f"/{BUCKET}/{_DIRECTORY}/*", f"{_DIRECTORY}/*")
 
 
 def _served(path: str, file: str) -> Response:
-    return Response(body=FileBody(file=file), match=Match(method="GET", path=path), instances=None)
+    return Response(body=FileBody(file=file), match=RequestMatch(method="GET", path=path), instances=None)

@@ -11,7 +11,7 @@ import pytest
 import s3bench.bisect.live
 from s3bench.bench import PLAIN, Bench, Settings
 from s3bench.bisect.live import (
-    Step,
+    BisectStatus,
     VersionFailed,
     measurer,
     run_bisection,
@@ -19,16 +19,16 @@ from s3bench.bisect.live import (
 )
 from s3bench.bisect.search import (
     Bisection,
-    Comparison,
+    ComparisonOutcome,
+    ComparisonPurpose,
     Ending,
-    Found,
-    Outcome,
-    Purpose,
+    SearchResult,
+    VersionComparison,
 )
 from s3bench.clients.client import FoundClient
 from s3bench.errors import ClientNotFound
 from s3bench.gate.evidence import CellEvidence, Side
-from s3bench.gate.live import Rules, Standing
+from s3bench.gate.live import GateRules, GateStatus
 from s3bench.gate.policy import Policy
 from s3bench.spec.definition import ClientKind, Definition
 from tests.gate.evidence_maker import paired, ratios
@@ -41,8 +41,8 @@ SMALL = Definition(name="s3.cp.upload", dimensions=(("FileSize", "4KB"),), comma
 LARGE = changed(SMALL, dimensions=(("FileSize", "32MB"),))
 
 
-def standing(*cells: CellEvidence, is_out_of_time: bool = False) -> Standing:
-    return Standing(
+def standing(*cells: CellEvidence, is_out_of_time: bool = False) -> GateStatus:
+    return GateStatus(
         cells=cells, look=1, goal=10, undecided=0, pairs_planned=1, pairs_done=1, is_out_of_time=is_out_of_time
     )
 
@@ -57,7 +57,7 @@ class Gates:
         self.lost: tuple[int, ...] = ()
         self.gates_max = 99
 
-    def __call__(self, comparison: Comparison, seed: int) -> Iterator[Standing]:
+    def __call__(self, comparison: VersionComparison, seed: int) -> Iterator[GateStatus]:
         self.ran.append((comparison.older, comparison.newer, seed))
         self.now_s += 1.0
         if comparison.newer in self.lost:
@@ -66,13 +66,13 @@ class Gates:
         yield standing(cell)
         yield standing(cell, is_out_of_time=len(self.ran) > self.gates_max)
 
-    def steps(self, answers: Any = (), *, seed: int = 1) -> Iterator[Step]:
+    def steps(self, answers: Any = (), *, seed: int = 1) -> Iterator[BisectStatus]:
         return run_bisection(BISECTION, answers, self, seed=seed, now=lambda: self.now_s)
 
 
-def outcome(steps: Sequence[Step]) -> Found:
+def outcome(steps: Sequence[BisectStatus]) -> SearchResult:
     found = BISECTION.next([step.answer for step in steps if step.answer])
-    assert isinstance(found, Found)
+    assert isinstance(found, SearchResult)
     return found
 
 
@@ -91,7 +91,7 @@ def test_a_version_that_is_gone_is_skipped_with_its_reason() -> None:
     gates.lost = (8, 6)
     steps = list(gates.steps())
     assert (outcome(steps).ending, outcome(steps).last, outcome(steps).first) == (Ending.SUSPECTS, 5, 7)
-    answers = [step.answer for step in steps if step.answer and step.answer.outcome is Outcome.FAILED]
+    answers = [step.answer for step in steps if step.answer and step.answer.outcome is ComparisonOutcome.FAILED]
     assert answers[0].reasons == ("it is gone; yanked",)
 
 
@@ -115,7 +115,7 @@ def test_a_comparison_that_was_out_of_time_has_no_answer() -> None:
 
 
 def test_an_interruption_comes_through_at_once() -> None:
-    def interrupted(_comparison: Comparison, _seed: int) -> Iterator[Standing]:
+    def interrupted(_comparison: VersionComparison, _seed: int) -> Iterator[GateStatus]:
         yield standing(CLEAN)
         raise KeyboardInterrupt
 
@@ -135,11 +135,11 @@ def gated(monkeypatch: pytest.MonkeyPatch) -> list[SimpleNamespace]:
         _bench: Bench,
         definitions: Sequence[Definition],
         clients: Mapping[Side, FoundClient],
-        rules: Rules,
+        rules: GateRules,
         inspector: object,
         *,
         now: Callable[[], float],
-    ) -> Iterator[Standing]:
+    ) -> Iterator[GateStatus]:
         del now
         places = {side: clients[side].executable for side in Side}
         content = {side: places[side].read_text() for side in Side}
@@ -171,11 +171,11 @@ def provide(tmp_path: Path) -> Callable[[int], FoundClient]:
     return make
 
 
-def comparison(**changes: Any) -> Comparison:
+def comparison(**changes: Any) -> VersionComparison:
     asked = BISECTION.next(())
-    assert isinstance(asked, Comparison)
+    assert isinstance(asked, VersionComparison)
     fields = {name: getattr(asked, name) for name in asked.__struct_fields__}
-    return Comparison(**{**fields, **changes})
+    return VersionComparison(**{**fields, **changes})
 
 
 def test_both_versions_run_from_paths_of_equal_length_that_are_removed_again(
@@ -213,10 +213,14 @@ def test_the_steps_between_the_ends_and_the_confirmation_have_no_controls_of_the
     bench: Bench, provide: Callable[[int], FoundClient], gated: list[SimpleNamespace]
 ) -> None:
     measure = measurer(bench, (SMALL,), provide, Settings(interval_s=None), now=lambda: 0.0)
-    for purpose in Purpose:
+    for purpose in ComparisonPurpose:
         list(measure(comparison(purpose=purpose), 7))
-    controlled = {purpose: gate.rules.has_controls for purpose, gate in zip(Purpose, gated, strict=True)}
-    assert controlled == {Purpose.ENDS: True, Purpose.STEP: False, Purpose.CONFIRMATION: True}
+    controlled = {purpose: gate.rules.has_controls for purpose, gate in zip(ComparisonPurpose, gated, strict=True)}
+    assert controlled == {
+        ComparisonPurpose.ENDS: True,
+        ComparisonPurpose.STEP: False,
+        ComparisonPurpose.CONFIRMATION: True,
+    }
 
 
 def test_each_pretended_version_runs_under_its_own_conditions(

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from s3bench.bisect.record import BisectRecord, encode_bisect, parse_bisect
-from s3bench.bisect.search import Comparison, Ending, answer_of
+from s3bench.bisect.search import Ending, VersionComparison, answer_of
 from s3bench.errors import BadInput
 from s3bench.gate.policy import Policy
 from tests.gate.evidence_maker import paired, ratios
@@ -30,7 +30,7 @@ def done(count: int) -> BisectRecord:
     record = RECORD
     for _ in range(count):
         following = record.bisection.next(record.answers)
-        assert isinstance(following, Comparison)
+        assert isinstance(following, VersionComparison)
         worsening = 0.2 if following.older < 2 <= following.newer else 0.0
         cell = paired(ratios(worsening, 0.002), memories=[1] * 40)
         record = replace(record, answers=(*record.answers, answer_of(following, (cell,))))
@@ -49,7 +49,7 @@ def test_a_record_of_some_answers_comes_to_nothing_yet_and_asks_for_the_next() -
     record = parse_bisect(encode_bisect(done(1)), source="here").concluded()
     assert record.found is None
     following = record.bisection.next(record.answers)
-    assert isinstance(following, Comparison)
+    assert isinstance(following, VersionComparison)
     assert following.newer == 2
 
 

@@ -16,19 +16,19 @@ from msgspec.structs import replace
 from s3bench.bisect.search import (
     LOOKS,
     UNANSWERED_MAX,
-    Answer,
     Bisection,
-    Comparison,
+    ComparisonOutcome,
+    ComparisonPurpose,
+    ComparisonResult,
     Ending,
-    Found,
-    Outcome,
-    Purpose,
+    SearchResult,
+    VersionComparison,
     answer_of,
     failed_answer,
 )
 from s3bench.errors import BadInput
 from s3bench.gate.evidence import CellEvidence, Role, Side
-from s3bench.gate.indifference_zone import Zone
+from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.looks import Looks
 from s3bench.gate.policy import Policy
 from tests.gate.evidence_maker import failed, paired, ratios
@@ -41,11 +41,11 @@ from tests.gate.simulated_gate import (
     run_gate,
 )
 
-ZONES = {TIME: Zone(d0=0.02, d1=0.06, floor=0.0), MEMORY: Zone(d0=0.01, d1=0.03, floor=0.0)}
+ZONES = {TIME: IndifferenceZone(d0=0.02, d1=0.06, floor=0.0), MEMORY: IndifferenceZone(d0=0.01, d1=0.03, floor=0.0)}
 POLICY = SizePolicy(metrics=(TIME,), zones=ZONES)
 PATIENT = replace(POLICY, looks=LOOKS)
 
-Oracle = Callable[[Comparison], Answer]
+Oracle = Callable[[VersionComparison], ComparisonResult]
 
 
 def bisection(count: int = 32, *, error: float = 0.05, policy: Policy = POLICY) -> Bisection:
@@ -66,12 +66,12 @@ class Machine:
     broken: frozenset[int] = frozenset()
     noise: str = "normal"
     seed: int = 1
-    asked: list[Comparison] = field(default_factory=list)
+    asked: list[VersionComparison] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng([self.seed, 7])
 
-    def __call__(self, comparison: Comparison) -> Answer:
+    def __call__(self, comparison: VersionComparison) -> ComparisonResult:
         self.asked.append(comparison)
         for place in (comparison.older, comparison.newer):
             if place in self.broken:
@@ -83,11 +83,11 @@ class Machine:
         return answer_of(comparison, run_gate(whole, comparison.policy).cells)
 
 
-def search(asked: Bisection, oracle: Oracle) -> tuple[Found, tuple[Answer, ...]]:
-    answers: tuple[Answer, ...] = ()
+def search(asked: Bisection, oracle: Oracle) -> tuple[SearchResult, tuple[ComparisonResult, ...]]:
+    answers: tuple[ComparisonResult, ...] = ()
     for _ in range(100):
         following = asked.next(answers)
-        if isinstance(following, Found):
+        if isinstance(following, SearchResult):
             return following, answers
         answers = (*answers, oracle(following))
     raise AssertionError("a search has to come to an end")
@@ -101,7 +101,7 @@ def test_a_change_that_came_at_once_is_found_wherever_it_is(count: int, data: st
     found, answers = search(bisection(count, error=0.2), machine)
     assert (found.ending, found.last, found.first) == (Ending.FOUND, first - 1, first)
     assert found.notes == ()
-    steps = [each for each in answers if each.comparison.purpose is Purpose.STEP]
+    steps = [each for each in answers if each.comparison.purpose is ComparisonPurpose.STEP]
     assert len(steps) <= bisection(count).steps_max
     assert len({each.comparison.newer for each in steps}) == len(steps)
 
@@ -194,17 +194,17 @@ def test_a_change_that_came_little_by_little_is_no_find() -> None:
     takes = tuple(1.0 + 0.005 * place for place in range(32))
     found, answers = search(bisection(), Machine(takes, sigma=0.001))
     assert found.ending in {Ending.UNSETTLED, Ending.SUSPECTS}
-    assert answers[-1].comparison.purpose is Purpose.CONFIRMATION
+    assert answers[-1].comparison.purpose is ComparisonPurpose.CONFIRMATION
     assert found.reasons
 
 
 def test_noise_widens_the_suspects_and_gives_no_guess() -> None:
     exact = Machine(step_at(20))
 
-    def noisy_there(comparison: Comparison) -> Answer:
+    def noisy_there(comparison: VersionComparison) -> ComparisonResult:
         answer = exact(comparison)
-        is_noisy = comparison.purpose is Purpose.STEP and comparison.newer in {19, 20, 21}
-        return replace(answer, outcome=Outcome.UNDECIDED, reasons=("noise",)) if is_noisy else answer
+        is_noisy = comparison.purpose is ComparisonPurpose.STEP and comparison.newer in {19, 20, 21}
+        return replace(answer, outcome=ComparisonOutcome.UNDECIDED, reasons=("noise",)) if is_noisy else answer
 
     found, _ = search(bisection(), noisy_there)
     assert (found.ending, found.last, found.first, found.skipped) == (Ending.SUSPECTS, 18, 22, (19, 20, 21))
@@ -213,9 +213,13 @@ def test_noise_widens_the_suspects_and_gives_no_guess() -> None:
 def test_a_search_among_noise_alone_ends_after_few_comparisons() -> None:
     exact = Machine(step_at(20))
 
-    def hopeless(comparison: Comparison) -> Answer:
+    def hopeless(comparison: VersionComparison) -> ComparisonResult:
         answer = exact(comparison)
-        return answer if comparison.purpose is Purpose.ENDS else replace(answer, outcome=Outcome.UNDECIDED)
+        return (
+            answer
+            if comparison.purpose is ComparisonPurpose.ENDS
+            else replace(answer, outcome=ComparisonOutcome.UNDECIDED)
+        )
 
     found, answers = search(bisection(), hopeless)
     assert found.ending is Ending.SUSPECTS
@@ -240,31 +244,37 @@ def test_a_comparison_whose_controls_fail_is_made_once_more() -> None:
     exact = Machine(step_at(20))
     withdrawn: list[int] = []
 
-    def disturbed(comparison: Comparison) -> Answer:
+    def disturbed(comparison: VersionComparison) -> ComparisonResult:
         answer = exact(comparison)
-        if comparison.newer == 16 and comparison.purpose is Purpose.STEP and len(withdrawn) < 1:
+        if comparison.newer == 16 and comparison.purpose is ComparisonPurpose.STEP and len(withdrawn) < 1:
             withdrawn.append(comparison.newer)
-            return replace(answer, outcome=Outcome.WITHDRAWN)
+            return replace(answer, outcome=ComparisonOutcome.WITHDRAWN)
         return answer
 
     found, answers = search(bisection(), disturbed)
     assert (found.ending, found.first) == (Ending.FOUND, 20)
-    assert sum(each.comparison.newer == 16 for each in answers if each.comparison.purpose is Purpose.STEP) == 2
+    assert (
+        sum(each.comparison.newer == 16 for each in answers if each.comparison.purpose is ComparisonPurpose.STEP) == 2
+    )
 
 
 def test_ends_whose_controls_fail_are_compared_once_more_and_then_no_more() -> None:
     exact = Machine(step_at(20))
 
-    def disturbed(comparison: Comparison) -> Answer:
+    def disturbed(comparison: VersionComparison) -> ComparisonResult:
         is_first = not exact.asked
         answer = exact(comparison)
-        return replace(answer, outcome=Outcome.WITHDRAWN, reasons=("loud",)) if is_first else answer
+        return replace(answer, outcome=ComparisonOutcome.WITHDRAWN, reasons=("loud",)) if is_first else answer
 
     found, answers = search(bisection(), disturbed)
     assert (found.ending, found.first) == (Ending.FOUND, 20)
-    assert [each.comparison.purpose for each in answers[:3]] == [Purpose.ENDS, Purpose.ENDS, Purpose.STEP]
+    assert [each.comparison.purpose for each in answers[:3]] == [
+        ComparisonPurpose.ENDS,
+        ComparisonPurpose.ENDS,
+        ComparisonPurpose.STEP,
+    ]
     found, answers = search(
-        bisection(), lambda asked: replace(exact(asked), outcome=Outcome.WITHDRAWN, reasons=("loud",))
+        bisection(), lambda asked: replace(exact(asked), outcome=ComparisonOutcome.WITHDRAWN, reasons=("loud",))
     )
     assert (found.ending, found.reasons, len(answers)) == (Ending.UNSETTLED, ("loud",), 2)
 
@@ -274,9 +284,9 @@ def test_an_interrupted_search_goes_on_as_if_it_had_not_been() -> None:
     for done in range(len(answers)):
         assert bisection().next(answers[:done]) == answers[done].comparison
     light = tuple(replace(answer, cells=()) for answer in answers[:3])
-    kept = msgspec.json.decode(msgspec.json.encode(light), type=tuple[Answer, ...])
+    kept = msgspec.json.decode(msgspec.json.encode(light), type=tuple[ComparisonResult, ...])
     following = bisection(policy=Policy(metrics=(TIME,), zones=ZONES)).next(kept)
-    assert isinstance(following, Comparison)
+    assert isinstance(following, VersionComparison)
     assert following.newer == answers[3].comparison.newer
 
 
@@ -304,53 +314,53 @@ def test_steps_are_held_against_what_the_ends_show_at_least(size: float) -> None
 def test_the_surest_change_of_the_ends_alone_is_searched_for() -> None:
     policy = Policy(metrics=(TIME, MEMORY), zones=ZONES)
     ends = bisection(policy=policy).next(())
-    assert isinstance(ends, Comparison)
+    assert isinstance(ends, VersionComparison)
     assert (ends.benchmark, ends.policy.metrics) == (None, (TIME, MEMORY))
     cells = (
         paired(ratios(0.0, 0.001), name="quiet"),
         paired(ratios(0.1, 0.2), ratios(0.2, 0.001), name="loud"),
     )
     answer = answer_of(ends, cells)
-    assert answer.outcome is Outcome.CHANGED
+    assert answer.outcome is ComparisonOutcome.CHANGED
     step = bisection(policy=policy).next((answer,))
-    assert isinstance(step, Comparison)
+    assert isinstance(step, VersionComparison)
     assert (step.benchmark, step.policy.metrics, step.newer) == ("loud", (MEMORY,), 16)
 
 
 def test_a_benchmark_that_fails_tells_whose_fault_it_is() -> None:
     ends = bisection().next(())
-    assert isinstance(ends, Comparison)
-    step = replace(ends, purpose=Purpose.STEP, newer=16, benchmark="s3.cp.upload")
+    assert isinstance(ends, VersionComparison)
+    step = replace(ends, purpose=ComparisonPurpose.STEP, newer=16, benchmark="s3.cp.upload")
     cell = paired(ratios(0.1, 0.001))
-    assert answer_of(step, (failed(cell),)).outcome is Outcome.FAILED
-    assert answer_of(step, (failed(cell, Side.BASELINE),)).outcome is Outcome.WITHDRAWN
-    assert answer_of(replace(step, is_swapped=True), (failed(cell, Side.BASELINE),)).outcome is Outcome.FAILED
-    assert answer_of(ends, (failed(cell, Side.BASELINE),)).outcome is Outcome.FAILED
+    assert answer_of(step, (failed(cell),)).outcome is ComparisonOutcome.FAILED
+    assert answer_of(step, (failed(cell, Side.BASELINE),)).outcome is ComparisonOutcome.WITHDRAWN
+    assert answer_of(replace(step, is_swapped=True), (failed(cell, Side.BASELINE),)).outcome is ComparisonOutcome.FAILED
+    assert answer_of(ends, (failed(cell, Side.BASELINE),)).outcome is ComparisonOutcome.FAILED
 
 
 def test_a_control_that_fails_withdraws_the_answer() -> None:
     ends = bisection().next(())
-    assert isinstance(ends, Comparison)
+    assert isinstance(ends, VersionComparison)
     cells: tuple[CellEvidence, ...] = (
         paired(ratios(0.2, 0.001)),
         paired(ratios(0.2, 0.001), role=Role.NEGATIVE_CONTROL),
         paired(ratios(0.2, 0.001), role=Role.POSITIVE_CONTROL),
     )
     answer = answer_of(ends, cells)
-    assert answer.outcome is Outcome.WITHDRAWN
+    assert answer.outcome is ComparisonOutcome.WITHDRAWN
     assert "differs from itself" in answer.reasons[0]
 
 
 def test_a_step_that_is_nearer_to_the_change_than_to_none_is_no_unchanged() -> None:
     ends = bisection().next(())
-    assert isinstance(ends, Comparison)
-    wide = replace(ends.policy, zones={TIME: Zone(d0=0.05, d1=0.1, floor=0.0)})
-    step = replace(ends, purpose=Purpose.STEP, newer=16, benchmark="s3.cp.upload", policy=wide)
+    assert isinstance(ends, VersionComparison)
+    wide = replace(ends.policy, zones={TIME: IndifferenceZone(d0=0.05, d1=0.1, floor=0.0)})
+    step = replace(ends, purpose=ComparisonPurpose.STEP, newer=16, benchmark="s3.cp.upload", policy=wide)
     nearer = (paired(ratios(0.06, 0.05)),)
-    assert answer_of(step, nearer).outcome is Outcome.UNDECIDED
-    assert answer_of(replace(step, purpose=Purpose.ENDS), nearer).outcome is Outcome.UNCHANGED
-    assert answer_of(step, (paired(ratios(0.04, 0.05)),)).outcome is Outcome.UNCHANGED
-    assert answer_of(step, (paired(ratios(0.06, 0.001)),)).outcome is Outcome.CHANGED
+    assert answer_of(step, nearer).outcome is ComparisonOutcome.UNDECIDED
+    assert answer_of(replace(step, purpose=ComparisonPurpose.ENDS), nearer).outcome is ComparisonOutcome.UNCHANGED
+    assert answer_of(step, (paired(ratios(0.04, 0.05)),)).outcome is ComparisonOutcome.UNCHANGED
+    assert answer_of(step, (paired(ratios(0.06, 0.001)),)).outcome is ComparisonOutcome.CHANGED
 
 
 def test_bad_searches_are_refused_before_anything_runs() -> None:

@@ -11,11 +11,11 @@ from typing import Any
 import click
 import pytest
 
-from s3bench.bisect.live import Step
+from s3bench.bisect.live import BisectStatus
 from s3bench.bisect.search import (
-    Answer,
     Bisection,
-    Comparison,
+    ComparisonResult,
+    VersionComparison,
     answer_of,
     failed_answer,
 )
@@ -23,7 +23,7 @@ from s3bench.cli import bisect
 from s3bench.cli.bisect import bisect_command
 from s3bench.clients.releases import Base, Combinable
 from s3bench.errors import BadInput, MachineError
-from s3bench.gate.live import Standing
+from s3bench.gate.live import GateStatus
 from s3bench.spec.definition import ClientKind
 from tests.gate.evidence_maker import paired, ratios
 
@@ -42,18 +42,18 @@ class Machine:
     sigma: float = 0.002
 
     def __call__(
-        self, bisection: Bisection, answers: tuple[Answer, ...], _measure: object, *, seed: int, now: object
-    ) -> Iterator[Step]:
+        self, bisection: Bisection, answers: tuple[ComparisonResult, ...], _measure: object, *, seed: int, now: object
+    ) -> Iterator[BisectStatus]:
         del seed, now
         made = tuple(answers)
-        while isinstance(comparison := bisection.next(made), Comparison):
-            yield Step(comparison=comparison)
+        while isinstance(comparison := bisection.next(made), VersionComparison):
+            yield BisectStatus(comparison=comparison)
             worsening = 0.2 if comparison.older < self.first <= comparison.newer else 0.0
             cell = paired(ratios(worsening, self.sigma), memories=[1] * 40)
             is_over = len(made) == self.stops_at
-            yield Step(
+            yield BisectStatus(
                 comparison=comparison,
-                standing=Standing(
+                standing=GateStatus(
                     cells=(cell,), look=1, goal=10, undecided=1, pairs_planned=10, pairs_done=4, is_out_of_time=is_over
                 ),
             )
@@ -66,7 +66,7 @@ class Machine:
                 failed_answer(comparison, comparison.newer, "gone") if is_broken else answer_of(comparison, (cell,))
             )
             made = (*made, answer)
-            yield Step(comparison=comparison, answer=answer)
+            yield BisectStatus(comparison=comparison, answer=answer)
 
 
 @dataclass

@@ -9,8 +9,8 @@ from click.testing import CliRunner, Result
 from s3bench.cli import clients as clients_module
 from s3bench.cli.clients import clients_group
 from s3bench.clients.client import FoundClient
-from s3bench.clients.installing import Progress
-from s3bench.clients.store import Store
+from s3bench.clients.installing import InstallProgress
+from s3bench.clients.store import ClientStore
 from s3bench.spec.definition import ClientKind
 
 
@@ -60,7 +60,7 @@ def test_a_missing_aws_cli_is_said_with_its_remedy_beside_the_data(
 def test_installing_tells_its_steps_on_stderr_and_the_client_on_stdout(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def install(wanted: str, store: Store, progress: Progress) -> FoundClient:
+    def install(wanted: str, store: ClientStore, progress: InstallProgress) -> FoundClient:
         assert store.root == home
         progress(f"fetching {wanted}", 1, 2)
         progress(f"fetching {wanted}", 2, 2)

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store")
+def store(tmp_path: Path) -> ClientStore:
+    return ClientStore(tmp_path / "store")
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def with_distribution() -> Callable[[Path, str, str], None]:
 
 
 @pytest.fixture
-def with_aws_cli(store: Store) -> Callable[[str], Path]:
+def with_aws_cli(store: ClientStore) -> Callable[[str], Path]:
     """An aws-cli v2 of the given version in the store."""
 
     def add(version: str) -> Path:

@@ -18,19 +18,22 @@ from s3bench.clients.inprocess import URL, read_log, write_script
 from s3bench.clients.invocation import invocation
 from s3bench.clients.probes.s3bench_probe.boto3_backend import Boto3Backend
 from s3bench.clients.probes.s3bench_probe.milestones import Milestones
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.s3.endpoint import StubEndpoint
-from s3bench.s3.wirelog import Engine, WireLog
+from s3bench.s3.wirelog import TransferEngine, WireLog
 from s3bench.spec.command import parse_transfer
-from s3bench.spec.definition import ClientKind, Definition, Environment, FileBody, Match, Response
+from s3bench.spec.definition import ClientKind, Definition, Environment, FileBody, RequestMatch, Response
 from s3bench.spec.plan import ClientSpec
 from tests.crt import crt_alone
 
 DRIVEN = ["boto3-classic", "boto3-crt", "crt-python"]
 ALL = [*DRIVEN, "s5cmd"]
 ENGINES = {
-    "boto3-classic": Engine.PYTHON, "boto3-crt": Engine.CRT, "crt-python": Engine.CRT, "s5cmd": Engine.GO
-}  # fmt: skip
+    "boto3-classic": TransferEngine.PYTHON,
+    "boto3-crt": TransferEngine.CRT,
+    "crt-python": TransferEngine.CRT,
+    "s5cmd": TransferEngine.GO,
+}
 LISTING = (
     '<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><IsTruncated>false</IsTruncated><Contents>'
     "<Key>p/a</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>&quot;e&quot;</ETag><Size>4096</Size>"
@@ -39,22 +42,22 @@ LISTING = (
 # s5cmd waits for ever for an answer that names no deleted key.
 DELETED = "<DeleteResult><Deleted><Key>k</Key></Deleted></DeleteResult>"
 UPLOAD = (
-    Response(match=Match(method="PUT"), instances=None),
+    Response(match=RequestMatch(method="PUT"), instances=None),
     Response(
-        match=Match(method="POST", query=(("uploads", ""),)), instances=None,
+        match=RequestMatch(method="POST", query=(("uploads", ""),)), instances=None,
         body="<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>",
     ),
     Response(
-        match=Match(method="POST", query=(("uploadId", ""),)), instances=None,
+        match=RequestMatch(method="POST", query=(("uploadId", ""),)), instances=None,
         body='<CompleteMultipartUploadResult><ETag>"e-1"</ETag></CompleteMultipartUploadResult>',
     ),
 )  # fmt: skip
 OBJECT = (
-    Response(match=Match(method="GET", path="/b", query=(("list-type", ""),)), instances=None, body=LISTING),
-    Response(match=Match(method="HEAD"), instances=None, body=FileBody(file="object")),
-    Response(match=Match(method="GET"), instances=None, body=FileBody(file="object")),
-    Response(match=Match(method="DELETE"), instances=None, status_code=204),
-    Response(match=Match(method="POST", query=(("delete", ""),)), instances=None, body=DELETED),
+    Response(match=RequestMatch(method="GET", path="/b", query=(("list-type", ""),)), instances=None, body=LISTING),
+    Response(match=RequestMatch(method="HEAD"), instances=None, body=FileBody(file="object")),
+    Response(match=RequestMatch(method="GET"), instances=None, body=FileBody(file="object")),
+    Response(match=RequestMatch(method="DELETE"), instances=None, status_code=204),
+    Response(match=RequestMatch(method="POST", query=(("delete", ""),)), instances=None, body=DELETED),
 )
 
 
@@ -70,7 +73,7 @@ class Run:
         return Counter(request.method for request in self.log.requests)
 
     @property
-    def engines(self) -> set[Engine]:
+    def engines(self) -> set[TransferEngine]:
         return {
             request.engine for request in self.log.requests if request.method in {"PUT", "GET"} and not request.query
         }
@@ -103,7 +106,7 @@ def perform(
     kind: str, command: str, sandbox: Sandbox, endpoint: EndpointFacts, *, config: str = "[default]"
 ) -> tuple[list[str], int, str]:
     words = ("s3", *command.split())
-    found = find_client(ClientSpec(kind=ClientKind(kind)), Store(sandbox.home))
+    found = find_client(ClientSpec(kind=ClientKind(kind)), ClientStore(sandbox.home))
     definition = Definition(name="x", command=words, environment=Environment(config=config))
     call = invocation(found, definition, parse_transfer(words), endpoint, sandbox)
     sandbox.config_file.write_text(call.config_text)
@@ -211,7 +214,9 @@ def test_every_setting_that_boto3_has_reaches_its_transfer_config(monkeypatch: p
 
 @pytest.mark.parametrize("kind", DRIVEN)
 def test_a_failed_transfer_exits_1_with_the_reason(kind: str, stub: StubEndpoint, sandbox: Sandbox) -> None:
-    done = run(stub, kind, "cp s3://b/k file", sandbox, (Response(match=Match(), instances=None, status_code=403),))
+    done = run(
+        stub, kind, "cp s3://b/k file", sandbox, (Response(match=RequestMatch(), instances=None, status_code=403),)
+    )
     assert done.exit_code == 1
     assert done.stderr.strip()
     assert "Traceback" not in done.stderr
@@ -221,7 +226,7 @@ def test_boto3_crt_that_silently_ran_classic_shows_on_the_wire(stub: StubEndpoin
     (sandbox.work / "file").write_bytes(b"x" * 4096)
     with lock_held("boto3"):
         done = run(stub, "boto3-crt", "cp file s3://b/k", sandbox, UPLOAD)
-    assert done.engines == {Engine.PYTHON}
+    assert done.engines == {TransferEngine.PYTHON}
 
 
 @contextmanager

@@ -10,9 +10,9 @@ import pytest
 
 from s3bench.clients.client import release_of
 from s3bench.clients.finding import find_client
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.errors import ClientNotFound
-from s3bench.s3.wirelog import Engine
+from s3bench.s3.wirelog import TransferEngine
 from s3bench.spec.definition import ClientKind
 from s3bench.spec.plan import ClientSpec
 
@@ -26,7 +26,7 @@ def cli(kind: str = "cli-classic", version: str | None = None, path: Path | None
 
 
 def test_the_newest_v2_of_the_store_comes_first(
-    store: Store, with_aws_cli: Callable[[str], Path], make_program: Callable[..., Path]
+    store: ClientStore, with_aws_cli: Callable[[str], Path], make_program: Callable[..., Path]
 ) -> None:
     for version in ("2.9.1", "2.38.5", "2.10.0"):
         with_aws_cli(version)
@@ -36,14 +36,16 @@ def test_the_newest_v2_of_the_store_comes_first(
 
 
 def test_an_aws_of_version_2_on_path_is_taken_when_the_store_has_none(
-    store: Store, make_program: Callable[..., Path]
+    store: ClientStore, make_program: Callable[..., Path]
 ) -> None:
     old, new = make_program("aws", V1, folder="old"), make_program("aws", V2, folder="new")
     found = find_client(cli(), store, environment={"PATH": f"{old.parent}:{new.parent}"})
     assert (found.executable, found.version) == (new, "2.38.5")
 
 
-def test_a_missing_aws_cli_names_the_command_that_installs_it(store: Store, make_program: Callable[..., Path]) -> None:
+def test_a_missing_aws_cli_names_the_command_that_installs_it(
+    store: ClientStore, make_program: Callable[..., Path]
+) -> None:
     v1 = make_program("aws", V1)
     with pytest.raises(ClientNotFound) as caught:
         find_client(cli(), store, environment={"PATH": str(v1.parent)})
@@ -53,14 +55,14 @@ def test_a_missing_aws_cli_names_the_command_that_installs_it(store: Store, make
     assert "s3bench clients install aws-cli@2.36.1" in caught.value.fix
 
 
-def test_a_broken_aws_on_path_is_passed_over(store: Store, make_program: Callable[..., Path]) -> None:
+def test_a_broken_aws_on_path_is_passed_over(store: ClientStore, make_program: Callable[..., Path]) -> None:
     broken, good = make_program("aws", "no", folder="broken", code=1), make_program("aws", V2, folder="good")
     found = find_client(cli(), store, environment={"PATH": f"{broken.parent}:{good.parent}"})
     assert found.executable == good
 
 
 def test_a_version_is_asked_once_and_again_when_the_program_changed(
-    store: Store, make_program: Callable[..., Path]
+    store: ClientStore, make_program: Callable[..., Path]
 ) -> None:
     program = make_program("aws", V2)
     runs = Path(f"{program}.runs")
@@ -72,12 +74,12 @@ def test_a_version_is_asked_once_and_again_when_the_program_changed(
     assert len(runs.read_text().splitlines()) == 2
 
 
-def test_a_client_found_by_path_is_labelled_by_it(store: Store, make_program: Callable[..., Path]) -> None:
+def test_a_client_found_by_path_is_labelled_by_it(store: ClientStore, make_program: Callable[..., Path]) -> None:
     program = make_program("aws", V2)
     assert find_client(cli(path=program), store).label == f"cli-classic@{program}"
 
 
-def test_a_directory_stands_for_the_program_in_it(store: Store, make_program: Callable[..., Path]) -> None:
+def test_a_directory_stands_for_the_program_in_it(store: ClientStore, make_program: Callable[..., Path]) -> None:
     program = make_program("aws", V2)
     assert find_client(cli(path=program.parent), store).executable == program
 
@@ -86,7 +88,7 @@ def test_a_directory_stands_for_the_program_in_it(store: Store, make_program: Ca
     ("version", "reason"), [("1.46.2", "v1 has no CRT"), ("2.17.56", "does not honour the port"), ("2.25.0", "port")]
 )
 def test_a_crt_that_is_missing_or_cannot_be_pointed_at_a_local_server_is_refused(
-    version: str, reason: str, store: Store, make_program: Callable[..., Path]
+    version: str, reason: str, store: ClientStore, make_program: Callable[..., Path]
 ) -> None:
     program = make_program("aws", V2.replace("2.38.5", version))
     with pytest.raises(ClientNotFound) as caught:
@@ -96,28 +98,28 @@ def test_a_crt_that_is_missing_or_cannot_be_pointed_at_a_local_server_is_refused
 
 
 def test_a_crt_that_can_be_pointed_at_a_local_server_is_found(
-    store: Store, with_aws_cli: Callable[[str], Path]
+    store: ClientStore, with_aws_cli: Callable[[str], Path]
 ) -> None:
     with_aws_cli("2.26.0")
     found = find_client(cli("cli-crt"), store, environment=NO_PATH)
-    assert found.engine is Engine.CRT
+    assert found.engine is TransferEngine.CRT
     assert find_client(cli("cli"), store, environment=NO_PATH).engine is None
 
 
-def test_what_is_no_aws_cli_is_refused_with_what_it_said(store: Store, make_program: Callable[..., Path]) -> None:
+def test_what_is_no_aws_cli_is_refused_with_what_it_said(store: ClientStore, make_program: Callable[..., Path]) -> None:
     program = make_program("aws", "hello")
     with pytest.raises(ClientNotFound) as caught:
         find_client(cli(path=program), store)
     assert "hello" in caught.value.why
 
 
-def test_boto3_and_awscrt_come_from_our_own_environment(store: Store) -> None:
+def test_boto3_and_awscrt_come_from_our_own_environment(store: ClientStore) -> None:
     for kind in ("boto3-classic", "boto3-crt", "crt-python"):
         found = find_client(ClientSpec(kind=ClientKind(kind)), store)
         assert (found.executable, found.site) == (Path(sys.executable), None)
 
 
-def test_a_version_of_boto3_comes_from_the_store(store: Store, with_distribution: Callable[..., None]) -> None:
+def test_a_version_of_boto3_comes_from_the_store(store: ClientStore, with_distribution: Callable[..., None]) -> None:
     place = store.place("boto3", "1.40.0")
     with_distribution(place, "boto3", "1.40.0")
     with_distribution(place, "awscrt", "0.28.4")
@@ -155,7 +157,7 @@ def environment(tmp_path: Path, with_distribution: Callable[..., None]) -> Path:
     ],
 )
 def test_a_python_environment_stands_for_every_client_in_it(
-    kind: str, version: str, executable: str, inside: str, store: Store, environment: Path
+    kind: str, version: str, executable: str, inside: str, store: ClientStore, environment: Path
 ) -> None:
     found = find_client(ClientSpec(kind=ClientKind(kind), path=str(environment / inside)), store)
     assert (found.version, found.executable) == (version, next(environment.glob(executable)))
@@ -163,7 +165,7 @@ def test_a_python_environment_stands_for_every_client_in_it(
 
 
 def test_what_an_environment_imports_from_elsewhere_counts_too(
-    store: Store, environment: Path, tmp_path: Path, with_distribution: Callable[..., None]
+    store: ClientStore, environment: Path, tmp_path: Path, with_distribution: Callable[..., None]
 ) -> None:
     """As an editable installation does it."""
     with_distribution(tmp_path / "checkout", "boto3", "1.99.0")
@@ -176,7 +178,7 @@ def test_what_an_environment_imports_from_elsewhere_counts_too(
 
 
 @pytest.mark.parametrize("kind", ["cli-classic", "s5cmd", "boto3-classic"])
-def test_an_environment_without_the_client_is_refused_by_name(kind: str, store: Store, environment: Path) -> None:
+def test_an_environment_without_the_client_is_refused_by_name(kind: str, store: ClientStore, environment: Path) -> None:
     shutil.rmtree(environment / "lib")
     (environment / "bin" / "aws").unlink()
     with pytest.raises(ClientNotFound) as caught:
@@ -185,7 +187,7 @@ def test_an_environment_without_the_client_is_refused_by_name(kind: str, store: 
     assert caught.value.fix.startswith(("install it there", "name another environment"))
 
 
-def test_an_interpreter_that_does_not_run_is_refused(store: Store, environment: Path) -> None:
+def test_an_interpreter_that_does_not_run_is_refused(store: ClientStore, environment: Path) -> None:
     (environment / "bin" / "python").unlink()
     (environment / "bin" / "python").write_text("no program")
     with pytest.raises(ClientNotFound, match="does not run"):
@@ -194,7 +196,7 @@ def test_an_interpreter_that_does_not_run_is_refused(store: Store, environment: 
 
 @pytest.mark.parametrize("inside", ["", "bin/aws"])
 def test_a_directory_of_packages_with_aws_cli_is_put_on_the_path(
-    inside: str, store: Store, tmp_path: Path, with_distribution: Callable[..., None]
+    inside: str, store: ClientStore, tmp_path: Path, with_distribution: Callable[..., None]
 ) -> None:
     site = tmp_path / "site"
     with_distribution(site, "awscli", "1.46.2")
@@ -207,7 +209,7 @@ def test_a_directory_of_packages_with_aws_cli_is_put_on_the_path(
 
 
 def test_a_directory_of_packages_with_s5cmd_gives_the_binary_and_not_the_wrapper(
-    store: Store, tmp_path: Path, with_distribution: Callable[..., None]
+    store: ClientStore, tmp_path: Path, with_distribution: Callable[..., None]
 ) -> None:
     site = tmp_path / "site"
     with_distribution(site, "s5cmd", "0.0.1")
@@ -220,7 +222,7 @@ def test_a_directory_of_packages_with_s5cmd_gives_the_binary_and_not_the_wrapper
 
 @pytest.mark.parametrize("crt", [None, "0.19.17"])
 def test_boto3_without_a_usable_crt_is_no_boto3_crt(
-    crt: str | None, store: Store, tmp_path: Path, with_distribution: Callable[..., None]
+    crt: str | None, store: ClientStore, tmp_path: Path, with_distribution: Callable[..., None]
 ) -> None:
     with_distribution(tmp_path / "site", "boto3", "1.38.0")
     if crt:
@@ -230,12 +232,12 @@ def test_boto3_without_a_usable_crt_is_no_boto3_crt(
     assert "0.19.18" in caught.value.why
 
 
-def test_s5cmd_is_the_binary_inside_its_package(store: Store) -> None:
+def test_s5cmd_is_the_binary_inside_its_package(store: ClientStore) -> None:
     found = find_client(ClientSpec(kind=ClientKind.S5CMD), store, environment=NO_PATH)
     assert found.executable.read_bytes()[:4] == b"\x7fELF"
 
 
-def test_a_version_of_s5cmd_comes_from_the_store(store: Store, with_distribution: Callable[..., None]) -> None:
+def test_a_version_of_s5cmd_comes_from_the_store(store: ClientStore, with_distribution: Callable[..., None]) -> None:
     place = store.place("s5cmd", "0.0.1")
     with_distribution(place, "s5cmd", "0.0.1")
     (place / "s5cmd" / "bin").mkdir(parents=True)
@@ -244,7 +246,7 @@ def test_a_version_of_s5cmd_comes_from_the_store(store: Store, with_distribution
     assert found.executable == place / "s5cmd" / "bin" / "s5cmd"
 
 
-def test_an_s5cmd_by_path_is_asked_for_its_version(store: Store, make_program: Callable[..., Path]) -> None:
+def test_an_s5cmd_by_path_is_asked_for_its_version(store: ClientStore, make_program: Callable[..., Path]) -> None:
     program = make_program("s5cmd", "v2.3.0-991c9fb")
     assert find_client(ClientSpec(kind=ClientKind.S5CMD, path=str(program)), store).version == "2.3.0"
 

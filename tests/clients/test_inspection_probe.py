@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from s3bench.clients.driving import DRIVER
-from s3bench.run.inspection import Dial, inspection_variables, read_modules
+from s3bench.run.inspection import FaultInjection, inspection_variables, read_modules
 
 PROBES = DRIVER.parent
 # Loads the plug-in as aws-cli does, goes on to work, and tells at its end what it has imported, peak memory and CPU.
@@ -96,17 +96,17 @@ def test_a_client_that_was_killed_tells_of_no_modules(tmp_path: Path) -> None:
     assert read_modules(tmp_path / "m") is None
 
 
-def planted(dial: Dial, **more: str) -> dict[str, Any]:
+def planted(dial: FaultInjection, **more: str) -> dict[str, Any]:
     return plugged({**inspection_variables(dial=dial), **more})
 
 
 def test_the_dial_at_zero_plants_nothing() -> None:
-    assert planted(Dial())["new"] == ["s3bench_probe.dial"]
+    assert planted(FaultInjection())["new"] == ["s3bench_probe.dial"]
 
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_the_dial_imports_as_many_modules_more(count: int, tmp_path: Path) -> None:
-    variables = inspection_variables(modules_file=tmp_path / "m", dial=Dial(imports=count))
+    variables = inspection_variables(modules_file=tmp_path / "m", dial=FaultInjection(imports=count))
     told = plugged(variables)
     new = [name for name in told["new"] if not name.startswith("s3bench_probe")]
     assert len(new) == count
@@ -115,12 +115,12 @@ def test_the_dial_imports_as_many_modules_more(count: int, tmp_path: Path) -> No
 
 def test_the_dial_holds_memory_to_the_end() -> None:
     size = 64 << 20
-    grown = planted(Dial(hold_bytes=size))["peak_bytes"] - planted(Dial())["peak_bytes"]
+    grown = planted(FaultInjection(hold_bytes=size))["peak_bytes"] - planted(FaultInjection())["peak_bytes"]
     assert grown == pytest.approx(size, rel=0.05)
 
 
 def test_the_dial_burns_cpu_and_not_time_alone() -> None:
-    assert planted(Dial(spin_s=0.2))["cpu_s"] >= 0.2
+    assert planted(FaultInjection(spin_s=0.2))["cpu_s"] >= 0.2
 
 
 @contextmanager
@@ -152,19 +152,21 @@ def counting() -> Iterator[tuple[str, list[str]]]:
 
 def test_the_dial_sends_requests_whatever_the_answer() -> None:
     with counting() as (url, asked):
-        planted(Dial(requests=2), AWS_ENDPOINT_URL=url)
+        planted(FaultInjection(requests=2), AWS_ENDPOINT_URL=url)
     assert asked == ["/s3bench-dial/0", "/s3bench-dial/1"]
 
 
 @pytest.mark.parametrize(
     ("dial", "variables", "complaint"),
     [
-        (Dial(requests=1), {"AWS_ENDPOINT_URL": "https://127.0.0.1:1"}, "http:// alone"),
-        (Dial(requests=1), {}, "http:// alone"),
-        (Dial(imports=10_000), {}, "of 10000 modules are not here"),
+        (FaultInjection(requests=1), {"AWS_ENDPOINT_URL": "https://127.0.0.1:1"}, "http:// alone"),
+        (FaultInjection(requests=1), {}, "http:// alone"),
+        (FaultInjection(imports=10_000), {}, "of 10000 modules are not here"),
     ],
 )
-def test_a_fault_that_cannot_be_planted_ends_the_client(dial: Dial, variables: dict[str, str], complaint: str) -> None:
+def test_a_fault_that_cannot_be_planted_ends_the_client(
+    dial: FaultInjection, variables: dict[str, str], complaint: str
+) -> None:
     done = attempt({**inspection_variables(dial=dial), **variables})
     assert done.returncode != 0
     assert complaint in done.stderr
@@ -204,7 +206,7 @@ def drive(variables: dict[str, str], directory: Path) -> subprocess.CompletedPro
 def test_the_driver_tells_its_modules_and_plants_after_the_sdks_imports(tmp_path: Path) -> None:
     plain, more = (
         (drive(inspection_variables(modules_file=tmp_path / name, dial=dial), tmp_path), read_modules(tmp_path / name))
-        for name, dial in (("plain", None), ("more", Dial(imports=1)))
+        for name, dial in (("plain", None), ("more", FaultInjection(imports=1)))
     )
     for done, names in (plain, more):
         assert "absent" in done.stderr

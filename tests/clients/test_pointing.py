@@ -5,12 +5,12 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from s3bench.clients.pointing import Target, pointing_lines
+from s3bench.clients.pointing import ServerAddress, pointing_lines
 
 URL = "http://127.0.0.1:9000"
 
 
-def exported(target: Target, **environment: str) -> dict[str, str]:
+def exported(target: ServerAddress, **environment: str) -> dict[str, str]:
     """What a shell exports by the first line."""
     line = dict(pointing_lines(target))["environment"]
     finished = subprocess.run(
@@ -20,7 +20,7 @@ def exported(target: Target, **environment: str) -> dict[str, str]:
 
 
 def test_a_shell_takes_url_region_and_any_keys_from_the_first_line() -> None:
-    variables = exported(Target(url=URL))
+    variables = exported(ServerAddress(url=URL))
     assert variables["AWS_ENDPOINT_URL"] == URL
     assert variables["AWS_REGION"] == "us-east-1"
     assert variables["AWS_ACCESS_KEY_ID"]
@@ -29,7 +29,7 @@ def test_a_shell_takes_url_region_and_any_keys_from_the_first_line() -> None:
 
 
 def test_the_secret_key_stays_in_its_variable() -> None:
-    target = Target(url=URL, access_key="AK IA")
+    target = ServerAddress(url=URL, access_key="AK IA")
     assert "hush" not in str(pointing_lines(target))
     variables = exported(target, S3BENCH_SECRET_KEY="hush hush")
     assert variables["AWS_ACCESS_KEY_ID"] == "AK IA"
@@ -38,19 +38,19 @@ def test_the_secret_key_stays_in_its_variable() -> None:
 
 def test_every_client_is_told_which_authority_to_trust() -> None:
     bundle = Path("/tmp/a directory/ca.pem")
-    lines = dict(pointing_lines(Target(url="https://127.0.0.1:1", ca_bundle=bundle)))
+    lines = dict(pointing_lines(ServerAddress(url="https://127.0.0.1:1", ca_bundle=bundle)))
     for client, line in lines.items():
         assert any(str(bundle) in word for word in shlex.split(line.replace("('", "(")) or [line]), client
-    variables = exported(Target(url=URL, ca_bundle=bundle))
+    variables = exported(ServerAddress(url=URL, ca_bundle=bundle))
     assert variables["AWS_CA_BUNDLE"] == variables["SSL_CERT_FILE"] == str(bundle)
 
 
 def test_each_client_stands_there_once() -> None:
-    assert [name for name, _ in pointing_lines(Target(url=URL))] == [
+    assert [name for name, _ in pointing_lines(ServerAddress(url=URL))] == [
         "environment",
         "aws-cli",
         "boto3",
         "s5cmd",
         "rclone",
     ]
-    assert all(URL in line for _, line in pointing_lines(Target(url=URL)))
+    assert all(URL in line for _, line in pointing_lines(ServerAddress(url=URL)))

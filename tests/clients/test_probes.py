@@ -22,7 +22,7 @@ from s3bench.clients.probes.s3bench_probe.milestones import Milestones
 from s3bench.clients.probes.s3bench_probe.stubbing import Raw, Stub, fits, slice_of
 from s3bench.errors import BadInput
 from s3bench.s3.protocol.ranges import Unsatisfiable, parse_range
-from s3bench.spec.definition import ClientKind, FileBody, Match, Response
+from s3bench.spec.definition import ClientKind, FileBody, RequestMatch, Response
 
 
 def lines(path: Path) -> dict[str, int]:
@@ -77,12 +77,12 @@ def test_the_probes_import_nothing_of_s3bench_and_little_else() -> None:
 METHODS = st.sampled_from(["GET", "PUT", "HEAD"])
 PATHS = st.text("ab/*.", max_size=6).map(lambda text: f"/{text}")
 QUERIES = st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from(["", "1", "2"])), max_size=2)
-MATCHES = st.builds(Match, method=st.none() | METHODS, path=st.none() | PATHS, query=QUERIES.map(tuple))
+MATCHES = st.builds(RequestMatch, method=st.none() | METHODS, path=st.none() | PATHS, query=QUERIES.map(tuple))
 
 
 @given(match=MATCHES, method=METHODS, path=PATHS.map(lambda text: text.replace("*", "q")), query=QUERIES)
 def test_a_match_fits_inside_the_process_as_it_does_at_the_server(
-    match: Match, method: str, path: str, query: Any
+    match: RequestMatch, method: str, path: str, query: Any
 ) -> None:
     raw = "&".join(f"{name}={value}" for name, value in query)
     told = {"method": match.method, "path": match.path, "query": list(match.query)}
@@ -140,7 +140,7 @@ def test_a_request_without_a_response_is_an_error_that_names_it(tmp_path: Path) 
 
 def test_ranges_of_a_file_are_served_by_match(tmp_path: Path) -> None:
     (tmp_path / "body").write_bytes(bytes(range(100)))
-    box = Box(tmp_path, Response(match=Match(path="/b/*"), body=FileBody(file="body"), instances=None))
+    box = Box(tmp_path, Response(match=RequestMatch(path="/b/*"), body=FileBody(file="body"), instances=None))
     part = box.send("GET", "/b/k", Range="bytes=10-19")
     assert (part.status_code, part.headers["Content-Range"]) == (206, "bytes 10-19/100")
     assert part.raw.read(4) + part.content == bytes(range(10, 20))
@@ -153,7 +153,7 @@ def test_ranges_of_a_file_are_served_by_match(tmp_path: Path) -> None:
 def test_a_star_in_a_file_name_is_what_it_stands_for_in_the_path(tmp_path: Path) -> None:
     (tmp_path / "dir").mkdir()
     (tmp_path / "dir" / "a").write_bytes(b"aaa")
-    box = Box(tmp_path, Response(match=Match(path="/b/p/*"), body=FileBody(file="dir/*"), instances=None))
+    box = Box(tmp_path, Response(match=RequestMatch(path="/b/p/*"), body=FileBody(file="dir/*"), instances=None))
     assert box.send("GET", "/b/p/a").content == b"aaa"
 
 

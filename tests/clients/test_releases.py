@@ -18,7 +18,7 @@ from s3bench.clients.releases import (
     published_between,
     releases_between,
 )
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ClientNotFound
 from s3bench.spec.definition import ClientKind
 from s3bench.spec.plan import parse_client_spec
@@ -65,7 +65,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         for name, version in (pins or VERSIONS).items():
             write_package(into, name, version, REQUIRES[name])
 
-    def look(asset: str, _store: Store, _progress: object) -> str:
+    def look(asset: str, _store: ClientStore, _progress: object) -> str:
         asked.append(asset)
         return CARRIED[asset]
 
@@ -75,7 +75,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
-def base(store: Store, dependency: str = "botocore") -> Base:
+def base(store: ClientStore, dependency: str = "botocore") -> Base:
     return base_of(ClientKind.BOTO3_CLASSIC, "1.44.5", dependency, store, silent)
 
 
@@ -84,13 +84,13 @@ def test_versions_are_ordered_as_numbers_and_pre_releases_come_first() -> None:
 
 
 @pytest.mark.usefixtures("asked")
-def test_both_ends_are_among_the_versions(store: Store) -> None:
+def test_both_ends_are_among_the_versions(store: ClientStore) -> None:
     assert releases_between(ClientKind.S5CMD, "0.2.0", "0.3.3", store, silent) == ("0.2.0", "0.3.2", "0.3.3")
     assert releases_between(ClientKind.CLI_CLASSIC, "1.46.1", "1.46.2", store, silent) == ("1.46.1", "1.46.2")
     assert published_between("botocore", "1.44.5", "1.44.10") == ("1.44.5", "1.44.9", "1.44.10")
 
 
-def test_of_aws_cli_v2_those_are_listed_that_packages_carry_each_once(store: Store, asked: list[str]) -> None:
+def test_of_aws_cli_v2_those_are_listed_that_packages_carry_each_once(store: ClientStore, asked: list[str]) -> None:
     found = releases_between(ClientKind.CLI_CRT, "2.12.7", "2.38.5", store, silent)
     assert found == ("2.12.7", "2.36.1", "2.38.5")
     assert len(asked) == len(set(asked))
@@ -113,7 +113,7 @@ def test_of_aws_cli_v2_those_are_listed_that_packages_carry_each_once(store: Sto
 )
 @pytest.mark.usefixtures("asked")
 def test_ends_that_are_none_are_refused_in_words(
-    kind: ClientKind, older: str, newer: str, said: str, store: Store
+    kind: ClientKind, older: str, newer: str, said: str, store: ClientStore
 ) -> None:
     with pytest.raises(BadInput) as caught:
         releases_between(kind, older, newer, store, silent)
@@ -121,13 +121,13 @@ def test_ends_that_are_none_are_refused_in_words(
 
 
 @pytest.mark.usefixtures("asked")
-def test_a_release_comes_from_the_store_even_where_our_own_environment_has_it(store: Store) -> None:
+def test_a_release_comes_from_the_store_even_where_our_own_environment_has_it(store: ClientStore) -> None:
     found = installed_release(ClientKind.BOTO3_CLASSIC, "1.44.5", store, silent)
     assert found.site == store.place("boto3", "1.44.5")
 
 
 @pytest.mark.usefixtures("asked")
-def test_packages_say_what_they_can_be_combined_with(store: Store) -> None:
+def test_packages_say_what_they_can_be_combined_with(store: ClientStore) -> None:
     found = combinable(base(store), "botocore", ("1.37.0", "1.40.0", "1.43.127", "1.44.5", "1.44.9", "1.45.0"))
     assert found.versions == ("1.44.5", "1.44.9")
     assert found.left_out == (
@@ -137,13 +137,13 @@ def test_packages_say_what_they_can_be_combined_with(store: Store) -> None:
 
 
 @pytest.mark.usefixtures("asked")
-def test_what_an_extra_asks_for_is_said_and_forbids_nothing(store: Store) -> None:
+def test_what_an_extra_asks_for_is_said_and_forbids_nothing(store: ClientStore) -> None:
     found = combinable(base(store, "awscrt"), "awscrt", ("0.37.0", "0.38.0"))
     assert (found.versions, found.left_out) == (("0.37.0", "0.38.0"), ())
     assert "botocore 1.44.9 asks for awscrt==0.38.0 in an extra" in found.notes[0]
 
 
-def test_a_combination_pins_everything_else_and_is_installed_once(store: Store, asked: list[str]) -> None:
+def test_a_combination_pins_everything_else_and_is_installed_once(store: ClientStore, asked: list[str]) -> None:
     ours = base(store)
     asked.clear()
     found = installed_combination(ours, "botocore", "1.44.5", store, silent)
@@ -156,7 +156,7 @@ def test_a_combination_pins_everything_else_and_is_installed_once(store: Store, 
 
 
 @pytest.mark.usefixtures("asked")
-def test_what_pip_refuses_is_told_and_leaves_nothing(store: Store) -> None:
+def test_what_pip_refuses_is_told_and_leaves_nothing(store: ClientStore) -> None:
     with pytest.raises(ClientNotFound) as caught:
         installed_combination(base(store), "botocore", "1.44.10", store, silent)
     assert caught.value.what == "boto3 1.44.5 with botocore 1.44.10 could not be installed"
@@ -176,7 +176,7 @@ def test_what_pip_refuses_is_told_and_leaves_nothing(store: Store) -> None:
 )
 @pytest.mark.usefixtures("asked")
 def test_a_dependency_that_cannot_be_exchanged_is_refused(
-    kind: ClientKind, version: str | None, dependency: str, said: str, store: Store
+    kind: ClientKind, version: str | None, dependency: str, said: str, store: ClientStore
 ) -> None:
     with pytest.raises(BadInput) as caught:
         base_of(kind, version, dependency, store, silent)
@@ -185,7 +185,7 @@ def test_a_dependency_that_cannot_be_exchanged_is_refused(
 
 @pytest.mark.usefixtures("asked")
 def test_the_version_is_found_again_by_the_name_that_the_store_gives_it(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: ClientStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed_combination(base(store), "botocore", "1.44.5", store, silent)
     monkeypatch.setenv("PATH", "")

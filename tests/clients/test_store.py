@@ -9,25 +9,25 @@ from typing import NoReturn
 
 import pytest
 
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.errors import MachineError
 
 
 def test_its_place_follows_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert Store.from_environment({"S3BENCH_HOME": "/a", "XDG_DATA_HOME": "/b"}).root == Path("/a")
-    assert Store.from_environment({"XDG_DATA_HOME": "/b"}).root == Path("/b/s3bench")
-    assert Store.from_environment({}).root == tmp_path / ".local" / "share" / "s3bench"
+    assert ClientStore.from_environment({"S3BENCH_HOME": "/a", "XDG_DATA_HOME": "/b"}).root == Path("/a")
+    assert ClientStore.from_environment({"XDG_DATA_HOME": "/b"}).root == Path("/b/s3bench")
+    assert ClientStore.from_environment({}).root == tmp_path / ".local" / "share" / "s3bench"
 
 
-def build(store: Store, text: str) -> Path:
+def build(store: ClientStore, text: str) -> Path:
     with store.building("aws-cli") as building:
         (building / "dist").mkdir()
         (building / "dist" / "aws").write_text(text)
         return store.adopt(building / "dist", "aws-cli", "2.38.5")
 
 
-def test_of_two_installations_the_first_stays(store: Store) -> None:
+def test_of_two_installations_the_first_stays(store: ClientStore) -> None:
     first, second = build(store, "first"), build(store, "second")
     assert first == second
     assert (first / "aws").read_text() == "first"
@@ -39,14 +39,14 @@ def touch_and_be_interrupted(path: Path) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def test_an_interrupted_installation_leaves_nothing(store: Store) -> None:
+def test_an_interrupted_installation_leaves_nothing(store: ClientStore) -> None:
     with pytest.raises(KeyboardInterrupt), store.building("aws-cli") as building:
         touch_and_be_interrupted(building / "half")
     assert store.versions("aws-cli") == ()
     assert list((store.root / "clients" / "aws-cli").iterdir()) == []
 
 
-def test_what_a_killed_process_was_building_goes_and_a_living_one_keeps_its_own(store: Store) -> None:
+def test_what_a_killed_process_was_building_goes_and_a_living_one_keeps_its_own(store: ClientStore) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     folder = store.root / "clients" / "aws-cli"
@@ -59,21 +59,21 @@ def test_what_a_killed_process_was_building_goes_and_a_living_one_keeps_its_own(
         assert busy.exists()
 
 
-def test_versions_are_listed_newest_first(store: Store) -> None:
+def test_versions_are_listed_newest_first(store: ClientStore) -> None:
     for version in ("2.9.0", "2.38.5", "1.46.2", "2.10.1"):
         store.place("aws-cli", version).mkdir(parents=True)
     assert store.versions("aws-cli") == ("2.38.5", "2.10.1", "2.9.0", "1.46.2")
     assert store.versions("boto3") == ()
 
 
-def test_a_fact_is_found_again_only_when_its_stamp_changed(store: Store) -> None:
+def test_a_fact_is_found_again_only_when_its_stamp_changed(store: ClientStore) -> None:
     answers = iter("abc")
     assert store.remembered("key", [1], lambda: next(answers)) == "a"
     assert store.remembered("key", [1], lambda: next(answers)) == "a"
     assert store.remembered("key", [2], lambda: next(answers)) == "b"
 
 
-def test_facts_about_files_that_are_gone_are_forgotten_and_others_are_kept(store: Store, tmp_path: Path) -> None:
+def test_facts_about_files_that_are_gone_are_forgotten_and_others_are_kept(store: ClientStore, tmp_path: Path) -> None:
     gone, there = tmp_path / "gone", tmp_path / "there"
     for file in (gone, there):
         file.touch()
@@ -85,7 +85,7 @@ def test_facts_about_files_that_are_gone_are_forgotten_and_others_are_kept(store
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{broken", "null", '{"key": 1}', '{"key": {}}', "[" * 100_000])
-def test_a_damaged_memory_is_begun_anew(content: str, store: Store) -> None:
+def test_a_damaged_memory_is_begun_anew(content: str, store: ClientStore) -> None:
     store.root.mkdir(parents=True)
     (store.root / "facts.json").write_text(content)
     assert store.remembered("key", [1], lambda: "fact") == "fact"
@@ -94,6 +94,6 @@ def test_a_damaged_memory_is_begun_anew(content: str, store: Store) -> None:
 
 def test_a_store_that_cannot_be_written_to_says_how_to_move_it(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(MachineError) as caught, Store(tmp_path / "file" / "store").building("aws-cli"):
+    with pytest.raises(MachineError) as caught, ClientStore(tmp_path / "file" / "store").building("aws-cli"):
         pass
     assert "S3BENCH_HOME" in caught.value.fix

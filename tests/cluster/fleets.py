@@ -1,6 +1,6 @@
 """Fleets without an engine: nodes in this process, real ones (`LocalFleet`) or simulated ones.
 
-Both keep the promises of `s3bench.cluster.node_group.Fleet`; the same is asked of Ray's in `test_ray`.
+Both keep the promises of `s3bench.cluster.node_group.NodeGroup`; the same is asked of Ray's in `test_ray`.
 """
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -9,11 +9,11 @@ from typing import Any
 
 import s3bench
 from s3bench.cluster.message import PROTOCOL, NodeReport, Reports, decode_begins, decode_prepares, encode
-from s3bench.cluster.node import Node
-from s3bench.cluster.node_group import Gone
+from s3bench.cluster.node import WorkerNode
+from s3bench.cluster.node_group import NodeGone
 from s3bench.cluster.suite.node import SuiteNode
-from s3bench.load.aggregation.phase_aggregation import Account
-from s3bench.load.engine.message import Prepare, Prepared, Ready
+from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
+from s3bench.load.engine.message import PhasePrepared, PhaseReady, PreparePhase
 
 
 class LocalFleet:
@@ -21,7 +21,7 @@ class LocalFleet:
 
     hosts = ("127.0.0.1",)
 
-    def __init__(self, nodes: Sequence[Node] | Sequence[SuiteNode]) -> None:
+    def __init__(self, nodes: Sequence[WorkerNode] | Sequence[SuiteNode]) -> None:
         self._nodes = nodes
         self.nodes = len(nodes)
         self.facts: Mapping[str, object] = {"engine": "none"}
@@ -33,7 +33,7 @@ class LocalFleet:
         answers: dict[int, Any] = {}
         for node, words in told.items():
             if node in self.gone:
-                answers[node] = Gone("it was ended")
+                answers[node] = NodeGone("it was ended")
             elif node not in self.silent:
                 answers[node] = getattr(self._nodes[node], question)(*words)
         return answers
@@ -73,7 +73,7 @@ class SimulatedNode:
     dropped: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
-    prepared: tuple[Prepare, ...] = ()
+    prepared: tuple[PreparePhase, ...] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
     start_ns: int | None = None
     stopped: bool = False
@@ -93,10 +93,10 @@ class SimulatedNode:
                 return told
             case "prepare":
                 self.prepared, self.files = decode_prepares(words[0]), words[1]
-                self._told.append(Prepared(pid=1))
+                self._told.append(PhasePrepared(pid=1))
             case "begin":
                 assert len(decode_begins(words[0])) == len(self.prepared)
-                self._told.append(Ready(worker=0))
+                self._told.append(PhaseReady(worker=0))
             case "start":
                 [_, self.start_ns] = words
             case "stop":
@@ -111,7 +111,7 @@ class SimulatedNode:
         if self.start_ns is not None:
             told = max(0, len(self._told) - 2)
             if self.gone_after is not None and told >= self.gone_after:
-                return Gone("its process died")
+                return NodeGone("its process died")
             most = len(self.reports) if self.gone_after is None else self.gone_after
             until = min(told + self.a_turn, most - (0 if self.stopped else self.held))
             self._told += self.reports[told:until]
@@ -143,11 +143,11 @@ def shared_out(reports: Iterable[Any], *, nodes: int) -> list[list[Any]]:
     return parts
 
 
-def finished(accounts: Generator[Account, None, Account]) -> Account:
+def finished(accounts: Generator[PhaseAggregation, None, PhaseAggregation]) -> PhaseAggregation:
     """The account of a phase at its end."""
     while True:
         try:
             next(accounts)
         except StopIteration as end:
-            account: Account = end.value
+            account: PhaseAggregation = end.value
             return account

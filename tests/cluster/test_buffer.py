@@ -1,16 +1,16 @@
 """A node's reports: kept until they have arrived, bounded in number, and nobody waits."""
 
 from s3bench.cluster.buffer import Buffer
-from s3bench.load.engine.interval_record import Tally
-from s3bench.load.engine.message import Prepared
+from s3bench.load.engine.interval_record import IntervalRecord
+from s3bench.load.engine.message import PhasePrepared
 
 
-def tally(second: int) -> Tally:
-    return Tally(worker=0, second=second, length_ns=1)
+def tally(second: int) -> IntervalRecord:
+    return IntervalRecord(worker=0, second=second, length_ns=1)
 
 
 def seconds(buffer: Buffer, number: int) -> list[int]:
-    return [report.second for report in buffer.since(number).reports if isinstance(report, Tally)]
+    return [report.second for report in buffer.since(number).reports if isinstance(report, IntervalRecord)]
 
 
 def test_reports_are_told_again_until_they_have_arrived() -> None:
@@ -28,11 +28,11 @@ def test_tallies_without_room_are_counted_and_all_else_is_kept() -> None:
     buffer = Buffer(most=2)
     for second in range(5):
         buffer.add(tally(second))
-    buffer.add(Prepared(pid=1))
+    buffer.add(PhasePrepared(pid=1))
     told = buffer.since(0)
     assert seconds(buffer, 0) == [0, 1]
     assert told.dropped == 3
-    assert told.reports[-1] == Prepared(pid=1)
+    assert told.reports[-1] == PhasePrepared(pid=1)
     buffer.since(3)
     buffer.add(tally(9))
     assert seconds(buffer, 3) == [9], "there is room again"

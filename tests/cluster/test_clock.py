@@ -2,7 +2,7 @@
 
 import pytest
 
-from s3bench.cluster.clock import Sample, measure_clocks, offset_of
+from s3bench.cluster.clock import ClockSample, measure_clocks, offset_of
 from s3bench.errors import BadInput
 from tests.cluster.fleets import Clock, SimulatedFleet, SimulatedNode
 
@@ -10,8 +10,8 @@ MS = 1_000_000
 
 
 def test_the_shortest_way_there_and_back_tells_the_offset_and_half_of_it_the_uncertainty() -> None:
-    slow = Sample(sent_ns=0, received_ns=10 * MS, node_ns=109 * MS)
-    quick = Sample(sent_ns=20 * MS, received_ns=21 * MS, node_ns=120_600_000)
+    slow = ClockSample(sent_ns=0, received_ns=10 * MS, node_ns=109 * MS)
+    quick = ClockSample(sent_ns=20 * MS, received_ns=21 * MS, node_ns=120_600_000)
     offset = offset_of((slow, quick))
     assert offset.offset_ns == 100_100_000
     assert offset.uncertainty_ns == 500_000

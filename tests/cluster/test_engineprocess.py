@@ -11,16 +11,16 @@ from contextlib import ExitStack
 
 import pytest
 
-from s3bench.cluster.engineprocess import EngineFleet, _end, connect
-from s3bench.cluster.node_group import Gone
+from s3bench.cluster.engineprocess import EngineNodeGroup, _end, connect
+from s3bench.cluster.node_group import NodeGone
 from s3bench.errors import BadInput, ExitCode
 
 TOLD = {0: (1, {"path": b"data"}), 1: ()}
-ANSWERS = {0: "here", 1: Gone("it was ended")}
+ANSWERS = {0: "here", 1: NodeGone("it was ended")}
 
 ENGINE = """
 import socket, sys
-from s3bench.cluster.control import Answers, Channel, Connected
+from s3bench.cluster.control import Answers, EngineChannel, Connected
 from s3bench.s3.control import Refused
 from s3bench.s3.frames import ChannelClosed
 channel = Channel(socket.socket(fileno=int(sys.argv[1])))
@@ -50,8 +50,8 @@ class Engine:
         stack.callback(_end, self.process, self.ours)
 
     @property
-    def fleet(self) -> EngineFleet:
-        return EngineFleet(self.process, self.ours, self.stderr)
+    def fleet(self) -> EngineNodeGroup:
+        return EngineNodeGroup(self.process, self.ours, self.stderr)
 
 
 @pytest.fixture

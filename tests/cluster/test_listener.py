@@ -3,10 +3,10 @@
 import pytest
 
 from s3bench.cluster.listener import BEHIND_S, Listener
-from s3bench.cluster.node_rpc import Conversation
+from s3bench.cluster.node_rpc import NodeRpc
 from s3bench.errors import MachineError
-from s3bench.load.engine.interval_record import Tally
-from s3bench.load.engine.message import Ended
+from s3bench.load.engine.interval_record import IntervalRecord
+from s3bench.load.engine.message import PhaseEnded
 from tests.cluster.fleets import Clock, SimulatedFleet, SimulatedNode
 from tests.load.simulated import NS, endings, tallies
 
@@ -16,8 +16,8 @@ def listener(seconds: int) -> Listener:
     end_ns = seconds * NS
     clock = Clock()
     node = SimulatedNode(reports=[*tallies([], end_ns=end_ns), *endings([], end_ns=end_ns)], start_ns=0)
-    node._told += [Ended(worker=0, elapsed_ns=0, unfinished=0, late=0, open_ns=0, written=())] * 2
-    talk = Conversation(SimulatedFleet([node], clock), now_ns=clock)
+    node._told += [PhaseEnded(worker=0, elapsed_ns=0, unfinished=0, late=0, open_ns=0, written=())] * 2
+    talk = NodeRpc(SimulatedFleet([node], clock), now_ns=clock)
     talk._told = [2]  # that it was prepared and ready
     return Listener(talk, turn=1, workers=1, nodes=1, poll_s=0.001)
 
@@ -26,8 +26,8 @@ def test_what_is_told_before_anybody_reads_waits() -> None:
     with listener(BEHIND_S - 1) as listening:
         listening._thread.join()
         told = list(listening)
-    assert [each.second for each in told if isinstance(each, Tally)] == list(range(BEHIND_S - 1))
-    assert isinstance(told[-1], Ended)
+    assert [each.second for each in told if isinstance(each, IntervalRecord)] == list(range(BEHIND_S - 1))
+    assert isinstance(told[-1], PhaseEnded)
 
 
 def test_a_driver_that_is_too_far_behind_gives_up_however_late_it_reads_on() -> None:

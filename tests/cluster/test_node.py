@@ -10,20 +10,20 @@ import pytest
 
 from s3bench.clients.environment import FAKE_CREDENTIALS
 from s3bench.cluster.message import decode_reports, encode
-from s3bench.cluster.node import LEASE_S, Node
+from s3bench.cluster.node import LEASE_S, WorkerNode
 from s3bench.cluster.preflight import muster
-from s3bench.cluster.worker_pool import ClusterCrew
-from s3bench.load.engine.interval_record import Tally
+from s3bench.cluster.worker_pool import ClusterWorkerPool
+from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import (
-    Begin,
-    Ended,
-    Failed,
-    Prepare,
-    Prepared,
-    Ready,
-    Target,
+    BeginPhase,
+    PhaseEnded,
+    PhasePrepared,
+    PhaseReady,
+    PreparePhase,
+    RequestTarget,
+    WorkerFailed,
 )
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import (
     DataSet,
     Job,
@@ -34,7 +34,7 @@ from s3bench.load.profile.profile import (
 from s3bench.load.profile.sizes import fixed
 from s3bench.load.session.bucket import new_run, root_of
 from s3bench.load.session.inventory import Inventory
-from s3bench.load.session.running import LoadRun, Rules
+from s3bench.load.session.running import LoadRun, RunRules
 from s3bench.load.session.target import find_target
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
@@ -53,22 +53,22 @@ def server(tmp_path: Path) -> Iterator[EmulatorEndpoint]:
 
 
 @pytest.fixture
-def start() -> Iterator[Callable[[], Node]]:
+def start() -> Iterator[Callable[[], WorkerNode]]:
     with ExitStack() as stack:
 
-        def started() -> Node:
-            node = Node()
+        def started() -> WorkerNode:
+            node = WorkerNode()
             stack.callback(node.close)
             return node
 
         yield started
 
 
-def target_of(server: EmulatorEndpoint) -> Target:
+def target_of(server: EmulatorEndpoint) -> RequestTarget:
     return find_target((server.url,), bucket=BUCKET, credentials=FAKE_CREDENTIALS)
 
 
-def job(*kinds: Kind, operations: int | None, objects: int = 50) -> Job:
+def job(*kinds: OperationKind, operations: int | None, objects: int = 50) -> Job:
     return Job(
         mix=tuple(Share(kind=kind) for kind in kinds),
         sizes=fixed(SIZE_BYTES),
@@ -79,14 +79,14 @@ def job(*kinds: Kind, operations: int | None, objects: int = 50) -> Job:
 
 
 def test_totals_are_those_of_the_servers_own_log_to_the_byte_and_the_operation(
-    server: EmulatorEndpoint, start: Callable[[], Node]
+    server: EmulatorEndpoint, start: Callable[[], WorkerNode]
 ) -> None:
     fleet = LocalFleet([start(), start()])
     run = new_run()
-    with ClusterCrew(fleet, muster(fleet, workers_per_node=2, threads=8)) as crew:
-        rules = Rules(manner=Manner(), data=DataSet(run=run, root=root_of(run)))
+    with ClusterWorkerPool(fleet, muster(fleet, workers_per_node=2, threads=8)) as crew:
+        rules = RunRules(manner=Manner(), data=DataSet(run=run, root=root_of(run)))
         load = LoadRun(crew, target_of(server), rules, Inventory())
-        phase = Phase(name="mixed", jobs=(job(Kind.GET, Kind.PUT, operations=1001),))
+        phase = Phase(name="mixed", jobs=(job(OperationKind.GET, OperationKind.PUT, operations=1001),))
         for sizes, objects in load.missing(phase):
             list(load.write_data_set(sizes, objects))
         written = server.drain(requests_max=1000)
@@ -94,7 +94,7 @@ def test_totals_are_those_of_the_servers_own_log_to_the_byte_and_the_operation(
         assert (crew.memory_bytes_max() or 0) > 0
     assert len(written.requests) == 50
     findings, requests = account.measure(), server.collect().requests
-    for method, kind in (("GET", Kind.GET), ("PUT", Kind.PUT)):
+    for method, kind in (("GET", OperationKind.GET), ("PUT", OperationKind.PUT)):
         seen = [each for each in requests if each.method == method]
         [part] = [part for part in findings.parts if part.kind == kind]
         assert part.operations == len(seen) > 100
@@ -106,7 +106,7 @@ def test_totals_are_those_of_the_servers_own_log_to_the_byte_and_the_operation(
     assert len(keys) == len(set(keys)), "no key is written by two nodes"
 
 
-def loading(node: Node, target: Target) -> list[psutil.Process]:
+def loading(node: WorkerNode, target: RequestTarget) -> list[psutil.Process]:
     """Let a node of one worker put objects for a minute; its processes."""
     before = set(psutil.Process().children())
     make_ready(node, target)
@@ -114,18 +114,20 @@ def loading(node: Node, target: Target) -> list[psutil.Process]:
     return [each for each in psutil.Process().children() if each not in before]
 
 
-def make_ready(node: Node, target: Target) -> None:
+def make_ready(node: WorkerNode, target: RequestTarget) -> None:
     """Let a node of one worker be ready to put objects for a minute."""
     run = new_run()
-    prepare = Prepare(worker=0, workers=1, target=target, manner=Manner(), data=DataSet(run=run, root=root_of(run)))
+    prepare = PreparePhase(
+        worker=0, workers=1, target=target, manner=Manner(), data=DataSet(run=run, root=root_of(run))
+    )
     node.prepare(encode((prepare,)), {})
-    heard(node, 0, Prepared)
-    phase = Phase(name="put", jobs=(job(Kind.PUT, operations=None),), duration_s=60.0)
-    node.begin(encode((Begin(phase=phase, first_numbers=(0,)),)))
-    heard(node, 1, Ready)
+    heard(node, 0, PhasePrepared)
+    phase = Phase(name="put", jobs=(job(OperationKind.PUT, operations=None),), duration_s=60.0)
+    node.begin(encode((BeginPhase(phase=phase, first_numbers=(0,)),)))
+    heard(node, 1, PhaseReady)
 
 
-def heard(node: Node, number: int, kind: type) -> object:
+def heard(node: WorkerNode, number: int, kind: type) -> object:
     """Wait for a node's next report."""
     until_s = time.monotonic() + WAIT_S
     while time.monotonic() < until_s:
@@ -138,7 +140,7 @@ def heard(node: Node, number: int, kind: type) -> object:
 
 
 def test_the_load_of_a_driver_that_is_gone_ends_within_about_a_second(
-    server: EmulatorEndpoint, start: Callable[[], Node]
+    server: EmulatorEndpoint, start: Callable[[], WorkerNode]
 ) -> None:
     node = start()
     workers = loading(node, target_of(server))
@@ -150,12 +152,12 @@ def test_the_load_of_a_driver_that_is_gone_ends_within_about_a_second(
     begun_ns = [each.started_ns for each in server.collect().requests]
     assert max(begun_ns) - min(begun_ns) < 1.5e9, "no load a second later"
     reports = decode_reports(node.reports(2)).reports
-    assert isinstance(reports[-1], Failed)
+    assert isinstance(reports[-1], WorkerFailed)
     assert "the driver was not heard of for 0.9 s" in reports[-1].what
 
 
 def test_a_driver_that_asks_now_and_then_keeps_the_load_going(
-    server: EmulatorEndpoint, start: Callable[[], Node]
+    server: EmulatorEndpoint, start: Callable[[], WorkerNode]
 ) -> None:
     node = start()
     [worker] = loading(node, target_of(server))
@@ -173,52 +175,54 @@ def test_a_driver_that_asks_now_and_then_keeps_the_load_going(
 
 
 def test_a_stop_that_comes_before_the_start_is_obeyed_all_the_same(
-    server: EmulatorEndpoint, start: Callable[[], Node]
+    server: EmulatorEndpoint, start: Callable[[], WorkerNode]
 ) -> None:
     node = start()
     make_ready(node, target_of(server))
     node.stop(0)
     node.start(0, node.clock()[0])
     number = 2
-    while not isinstance(report := heard(node, number, object), Ended):
+    while not isinstance(report := heard(node, number, object), PhaseEnded):
         number += 1
     assert report.elapsed_ns < 10e9, "of a minute"
 
 
-def test_what_is_meant_for_another_phase_is_not_obeyed(server: EmulatorEndpoint, start: Callable[[], Node]) -> None:
+def test_what_is_meant_for_another_phase_is_not_obeyed(
+    server: EmulatorEndpoint, start: Callable[[], WorkerNode]
+) -> None:
     node = start()
     make_ready(node, target_of(server))
     node.start(1, node.clock()[0] - 3600 * 10**9)
     node.stop(1)
     node.start(0, node.clock()[0])
     for second in range(2):
-        tally = heard(node, 2 + second, Tally)
-        assert isinstance(tally, Tally)
+        tally = heard(node, 2 + second, IntervalRecord)
+        assert isinstance(tally, IntervalRecord)
         assert tally.second == second
 
 
 def test_a_worker_that_dies_ends_the_nodes_load_and_is_told(
-    server: EmulatorEndpoint, start: Callable[[], Node]
+    server: EmulatorEndpoint, start: Callable[[], WorkerNode]
 ) -> None:
     node = start()
     [worker] = loading(node, target_of(server))
     worker.kill()
     number = 2
-    while not isinstance(report := heard(node, number, object), Failed):
+    while not isinstance(report := heard(node, number, object), WorkerFailed):
         number += 1
     assert "load worker 0 ended with exit code -9" in report.what
 
 
 def test_files_that_orders_name_are_there_under_names_of_the_nodes_own(
-    server: EmulatorEndpoint, start: Callable[[], Node], tmp_path: Path
+    server: EmulatorEndpoint, start: Callable[[], WorkerNode], tmp_path: Path
 ) -> None:
     fleet = LocalFleet([start(), start()])
     keys = tmp_path / "keys"
     keys.write_text("nowhere\t1\n", encoding="utf-8")
     run = new_run()
-    with ClusterCrew(fleet, muster(fleet, workers_per_node=1, threads=8)) as crew:
+    with ClusterWorkerPool(fleet, muster(fleet, workers_per_node=1, threads=8)) as crew:
         data = DataSet(run=run, root=root_of(run), key_file=str(keys))
-        load = LoadRun(crew, target_of(server), Rules(manner=Manner(), data=data), Inventory({fixed(SIZE_BYTES): 1}))
+        load = LoadRun(crew, target_of(server), RunRules(manner=Manner(), data=data), Inventory({fixed(SIZE_BYTES): 1}))
         keys.unlink()
-        account = finished(load.measure(Phase(name="get", jobs=(job(Kind.GET, operations=20, objects=1),))))
+        account = finished(load.measure(Phase(name="get", jobs=(job(OperationKind.GET, operations=20, objects=1),))))
     assert (account.losses, account.failures) == ((), {"404 NoSuchKey": 20})

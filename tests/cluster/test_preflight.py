@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from s3bench.cluster.message import PROTOCOL
-from s3bench.cluster.node_group import Gone
-from s3bench.cluster.preflight import Muster, muster
+from s3bench.cluster.node_group import NodeGone
+from s3bench.cluster.preflight import Preflight, muster
 from s3bench.errors import BadInput
 from tests.cluster.fleets import Clock, SimulatedFleet, SimulatedNode
 
 
-def mustered(*facts: dict[str, Any], workers_per_node: int | None = None, threads: int = 64) -> Muster:
+def mustered(*facts: dict[str, Any], workers_per_node: int | None = None, threads: int = 64) -> Preflight:
     clock = Clock()
     fleet = SimulatedFleet([SimulatedNode(facts=each) for each in facts], clock)
     return muster(fleet, workers_per_node=workers_per_node, threads=threads, now_ns=clock, wall_ns=lambda: clock.now_ns)
@@ -49,7 +49,7 @@ def test_interpreters_of_different_versions_are_refused_and_patches_are_not() ->
 
 
 def test_a_node_whose_process_did_not_start_is_told_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SimulatedNode, "answer", lambda *_: Gone("No module named 's3bench'"))
+    monkeypatch.setattr(SimulatedNode, "answer", lambda *_: NodeGone("No module named 's3bench'"))
     with pytest.raises(BadInput, match="node-1 could not start") as raised:
         mustered({})
     assert "No module named 's3bench'" in raised.value.why

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from s3bench.cluster.preflight import muster
-from s3bench.cluster.worker_pool import ClusterCrew
+from s3bench.cluster.worker_pool import ClusterWorkerPool
 from s3bench.errors import MachineError
-from s3bench.load.aggregation.phase_aggregation import Account
-from s3bench.load.aggregation.phase_result import Findings
-from s3bench.load.engine.interval_record import Tally
-from s3bench.load.engine.message import Ended, Failed, Target
-from s3bench.load.operation import Kind
+from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
+from s3bench.load.aggregation.phase_result import PhaseResult
+from s3bench.load.engine.interval_record import IntervalRecord
+from s3bench.load.engine.message import PhaseEnded, RequestTarget, WorkerFailed
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import (
     DataSet,
     Job,
@@ -24,15 +24,17 @@ from s3bench.load.profile.profile import (
 )
 from s3bench.load.profile.sizes import fixed
 from s3bench.load.session.inventory import Inventory
-from s3bench.load.session.running import LoadRun, Rules
+from s3bench.load.session.running import LoadRun, RunRules
 from s3bench.results.histogram import Histogram
 from tests.cluster.fleets import Clock, SimulatedFleet, SimulatedNode, finished, shared_out
 from tests.load.simulated import NS, Operation, endings, tallies
 
 NODES, A_NODE, SECONDS = 3, 2, 6
 WORKERS = NODES * A_NODE
-PHASE = Phase(name="get", jobs=(Job(mix=(Share(kind=Kind.GET),), sizes=fixed(1000), objects=10),), duration_s=SECONDS)
-TARGET = Target(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
+PHASE = Phase(
+    name="get", jobs=(Job(mix=(Share(kind=OperationKind.GET),), sizes=fixed(1000), objects=10),), duration_s=SECONDS
+)
+TARGET = RequestTarget(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
 
 
 def load(seed: int = 1, *, slow: int | None = None) -> list[Operation]:
@@ -52,7 +54,7 @@ def load(seed: int = 1, *, slow: int | None = None) -> list[Operation]:
 def fleet_of(operations: Sequence[Operation], clock: Clock, **of_second: object) -> SimulatedFleet:
     """Three nodes that did that; the second one is also as told."""
     end_ns = SECONDS * NS
-    reports: list[Tally | Ended] = [
+    reports: list[IntervalRecord | PhaseEnded] = [
         *tallies(operations, end_ns=end_ns, workers=WORKERS),
         *endings(operations, end_ns=end_ns, workers=WORKERS),
     ]
@@ -62,18 +64,20 @@ def fleet_of(operations: Sequence[Operation], clock: Clock, **of_second: object)
     return SimulatedFleet(nodes, clock)
 
 
-def crew_of(fleet: SimulatedFleet, clock: Clock) -> ClusterCrew:
+def crew_of(fleet: SimulatedFleet, clock: Clock) -> ClusterWorkerPool:
     found = muster(fleet, workers_per_node=A_NODE, threads=64, now_ns=clock, wall_ns=lambda: clock.now_ns)
-    return ClusterCrew(fleet, found, now_ns=clock, wall_ns=lambda: clock.now_ns, poll_s=0.001)
+    return ClusterWorkerPool(fleet, found, now_ns=clock, wall_ns=lambda: clock.now_ns, poll_s=0.001)
 
 
-def run_on(crew: ClusterCrew, phase: Phase = PHASE) -> Account:
+def run_on(crew: ClusterWorkerPool, phase: Phase = PHASE) -> PhaseAggregation:
     data = DataSet(run="0123456789ab", root="s3bench/0123456789ab/")
-    run = LoadRun(crew, TARGET, Rules(manner=Manner(), data=data), Inventory({fixed(1000): 10}))
+    run = LoadRun(crew, TARGET, RunRules(manner=Manner(), data=data), Inventory({fixed(1000): 10}))
     return finished(run.measure(phase))
 
 
-def measured(operations: Sequence[Operation], clock: Clock, **of_second: object) -> tuple[Findings, ClusterCrew]:
+def measured(
+    operations: Sequence[Operation], clock: Clock, **of_second: object
+) -> tuple[PhaseResult, ClusterWorkerPool]:
     crew = crew_of(fleet_of(operations, clock, **of_second), clock)
     return run_on(crew).measure(), crew
 
@@ -106,7 +110,7 @@ def test_workers_are_numbered_through_all_nodes_in_turn_and_files_go_with_their_
     keys = tmp_path / "keys"
     keys.write_text("a\t1\n", encoding="utf-8")
     data = DataSet(run="0123456789ab", root="s3bench/0123456789ab/", key_file=str(keys))
-    LoadRun(crew, TARGET, Rules(manner=Manner(), data=data), Inventory())
+    LoadRun(crew, TARGET, RunRules(manner=Manner(), data=data), Inventory())
     told = [[(order.worker, order.workers) for order in node.prepared] for node in fleet.each]
     assert told == [[(0, 6), (3, 6)], [(1, 6), (4, 6)], [(2, 6), (5, 6)]]
     assert [dict(node.files) for node in fleet.each] == [{str(keys): b"a\t1\n"}] * NODES
@@ -163,7 +167,7 @@ def test_a_node_that_falls_silent_is_lost_after_a_while_and_nothing_hangs() -> N
     crew = crew_of(fleet, clock)
     account = None
     data = DataSet(run="0123456789ab", root="s3bench/0123456789ab/")
-    run = LoadRun(crew, TARGET, Rules(manner=Manner(), data=data), Inventory({fixed(1000): 10}))
+    run = LoadRun(crew, TARGET, RunRules(manner=Manner(), data=data), Inventory({fixed(1000): 10}))
     for account in run.measure(PHASE):  # noqa: B007 (the same one, every second)
         fleet.each[1].is_silent = True
     assert account is not None
@@ -176,7 +180,7 @@ def test_what_a_node_says_of_its_failure_is_told() -> None:
     fleet = fleet_of(operations, clock)
     fleet.each[1].reports = [
         *fleet.each[1].reports[:4],
-        Failed(what="load worker 0 ended with exit code -9", why="why"),
+        WorkerFailed(what="load worker 0 ended with exit code -9", why="why"),
     ]
     findings = run_on(crew_of(fleet, clock)).measure()
     assert "load worker 0 ended with exit code -9; why" in findings.losses[0]
@@ -199,7 +203,7 @@ def test_a_stop_reaches_every_node_though_one_is_silent() -> None:
     crew = crew_of(fleet, clock)
     data = DataSet(run="0123456789ab", root="s3bench/0123456789ab/")
     over = False
-    rules = Rules(manner=Manner(), data=data, is_over=lambda: over)
+    rules = RunRules(manner=Manner(), data=data, is_over=lambda: over)
     for _ in LoadRun(crew, TARGET, rules, Inventory({fixed(1000): 10})).measure(PHASE):
         fleet.each[1].is_silent = over = True
     assert [node.stopped for node in fleet.each] == [True, False, True]

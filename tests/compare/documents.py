@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from s3bench.compare.matching import Source
+from s3bench.compare.matching import DocumentSource
 from s3bench.results.document import Client, Document, Result, Status
 from s3bench.results.measurement import Facts, Measurement, UsageFacts, WireFacts, measure
 
@@ -78,8 +78,8 @@ def document(*results: Result, machine: Mapping[str, object] | None = None, **op
     )
 
 
-def source(name: str, *results: Result) -> Source:
-    return Source(name=name, document=document(*results))
+def source(name: str, *results: Result) -> DocumentSource:
+    return DocumentSource(name=name, document=document(*results))
 
 
 def slower(times_s: Sequence[float], factor: float) -> tuple[float, ...]:

@@ -12,15 +12,15 @@ from s3bench.compare.comparison import (
     Against,
     Baseline,
     Comparison,
-    Missing,
+    MissingResult,
     Origin,
     choose_metrics,
     compare,
 )
-from s3bench.compare.difference import Outcome, Row
-from s3bench.compare.matching import Source
-from s3bench.compare.sample import Sample
-from s3bench.compare.sample_warning import Reservation
+from s3bench.compare.difference import ChangeOutcome, ComparisonRow
+from s3bench.compare.matching import DocumentSource
+from s3bench.compare.sample import SampleSummary
+from s3bench.compare.sample_warning import SampleWarning
 from s3bench.errors import BadInput
 from s3bench.results.measurement import Failure
 from s3bench.results.metrics import METRICS_BY_NAME
@@ -37,7 +37,7 @@ from tests.compare.documents import (
 SIZES = tuple({"FileSize": f"{size}KB"} for size in (4, 32, 256))
 
 
-def outcomes(comparison: Comparison, metric: str) -> list[Outcome]:
+def outcomes(comparison: Comparison, metric: str) -> list[ChangeOutcome]:
     return [row.outcome for row in comparison.others[0].rows if row.metric == metric]
 
 
@@ -47,7 +47,7 @@ def test_a_document_against_itself_shows_exactly_no_difference() -> None:
     (other,) = comparison.others
     assert other.same_measurements
     assert other.summary == "no difference: the same measurements on both sides"
-    assert {row.outcome for row in other.rows} == {Outcome.NO_DIFFERENCE, Outcome.EQUAL}
+    assert {row.outcome for row in other.rows} == {ChangeOutcome.NO_DIFFERENCE, ChangeOutcome.EQUAL}
     assert not other.missing
     assert ORDER_WARNING not in comparison.warnings
 
@@ -61,7 +61,7 @@ def test_other_measurements_of_like_figures_are_not_the_same() -> None:
 def test_a_part_of_a_document_is_not_the_same_measurements() -> None:
     (other,) = compare([source("a", result(), result(name="s3.rm")), source("b", result())]).others
     assert not other.same_measurements
-    assert {row.outcome for row in other.rows} == {Outcome.NO_DIFFERENCE, Outcome.EQUAL}
+    assert {row.outcome for row in other.rows} == {ChangeOutcome.NO_DIFFERENCE, ChangeOutcome.EQUAL}
 
 
 def test_regressions_come_first_by_size_then_counts_improvements_and_doubt() -> None:
@@ -102,7 +102,7 @@ def test_p_values_are_adjusted_over_everything_that_is_compared() -> None:
 def test_noise_alone_seldom_tells_of_a_difference() -> None:
     draws = random.Random(5)
 
-    def run(name: str) -> Source:
+    def run(name: str) -> DocumentSource:
         cells = ({"Number": str(number)} for number in range(60))
         return source(
             name, *(result([draws.lognormvariate(0, 0.05) for _ in range(10)], dimensions=cell) for cell in cells)
@@ -112,7 +112,7 @@ def test_noise_alone_seldom_tells_of_a_difference() -> None:
         row.word
         for number in range(10)
         for row in compare([run("a"), run("b")], metrics=("total_time",)).others[0].rows
-        if row.outcome in {Outcome.WORSE, Outcome.BETTER}
+        if row.outcome in {ChangeOutcome.WORSE, ChangeOutcome.BETTER}
     ]
     assert len(detected) <= 3  # of 600 rows; unadjusted it would be about 27
 
@@ -145,7 +145,7 @@ def test_a_metric_that_neither_side_measured_gives_no_row_and_one_side_alone_say
         for row in compare([source("a", result()), source("b", bare)]).others[0].rows
         if row.metric == "wire.requests"
     )
-    assert (row.outcome, row.detail) == (Outcome.TOO_FEW, "n=6 and 0; nothing to compare with")
+    assert (row.outcome, row.detail) == (ChangeOutcome.TOO_FEW, "n=6 and 0; nothing to compare with")
 
 
 def test_doubts_about_figures_are_named_with_their_iterations_and_nothing_is_left_out() -> None:
@@ -186,8 +186,8 @@ def test_drift_and_two_modes_are_told() -> None:
 
 
 def test_other_machines_and_options_are_warned_of_and_other_clients_are_not() -> None:
-    first = Source(name="a", document=document(result(of=client(version="1"))))
-    second = Source(
+    first = DocumentSource(name="a", document=document(result(of=client(version="1"))))
+    second = DocumentSource(
         name="b",
         document=document(
             result(BASE[::-1], of=client(version="2")),
@@ -204,11 +204,15 @@ def test_other_machines_and_options_are_warned_of_and_other_clients_are_not() ->
 
 
 def test_what_changes_no_figure_is_not_warned_of() -> None:
-    first = Source(name="a", document=document(result()))
+    first = DocumentSource(name="a", document=document(result()))
     like = {"memory_total": (8 << 30) - (64 << 20), "load_1min": 0.3, "frequency_mhz": 1234.5}
-    second = Source(name="b", document=document(result(BASE[::-1]), machine=like, num_iterations=7, timeout=5.0))
+    second = DocumentSource(
+        name="b", document=document(result(BASE[::-1]), machine=like, num_iterations=7, timeout=5.0)
+    )
     assert compare([first, second]).warnings == (ORDER_WARNING,)
-    other = Source(name="b", document=document(result(BASE[::-1]), machine={"memory_total": 4 << 30}, data_interval=1))
+    other = DocumentSource(
+        name="b", document=document(result(BASE[::-1]), machine={"memory_total": 4 << 30}, data_interval=1)
+    )
     assert compare([first, other]).warnings[1:] == (
         "other amount of memory: 8.00 GiB in a, 4.00 GiB in b",
         "other data interval: 0.001 in a, 1 in b",
@@ -221,7 +225,7 @@ def test_of_a_cluster_its_engine_and_the_parts_of_its_load_are_warned_of_and_not
 
     def warnings(before: object, after: object) -> tuple[str, ...]:
         sources = [
-            Source(name=name, document=document(result(runs), **({"cluster": cluster} if cluster else {})))
+            DocumentSource(name=name, document=document(result(runs), **({"cluster": cluster} if cluster else {})))
             for name, runs, cluster in (("a", BASE, before), ("b", BASE[::-1], after))
         ]
         return compare(sources).warnings[1:]
@@ -243,7 +247,7 @@ def test_warnings_failures_and_unfinished_runs_of_either_document_are_told() -> 
     doubtful = result(warnings=("stub-bound: busy for 62% of it",))
     failed = doubtful.with_failure(Failure(iteration=6, what="the client failed")).completed()
     second = msgspec.structs.replace(document(failed), ended_at=None, warnings=("the machine is busy",))
-    assert compare([source("a", result()), Source(name="b", document=second)]).warnings[1:] == (
+    assert compare([source("a", result()), DocumentSource(name="b", document=second)]).warnings[1:] == (
         "b: the machine is busy",
         "b: the run did not come to its end",
         "b: 1 failure in s3.cp.download on cli-crt@2.38.5 (the client failed)",
@@ -269,7 +273,7 @@ def test_groups_within_a_document() -> None:
     one = source("a", result(), result(slower(BASE, 2), of=client("cli-classic")))
     comparison = compare([one], by="client", baseline="cli-classic")
     assert (comparison.by, comparison.baseline.name) == ("client", "client=cli-classic")
-    assert outcomes(comparison, "total_time") == [Outcome.BETTER]
+    assert outcomes(comparison, "total_time") == [ChangeOutcome.BETTER]
 
 
 @pytest.mark.parametrize(
@@ -281,7 +285,7 @@ def test_groups_within_a_document() -> None:
         ([source("a", result()), source("b", result(of=client("s5cmd")))], "--by client"),
     ],
 )
-def test_nothing_to_compare_is_refused_with_a_way_out(sources: list[Source], said: str) -> None:
+def test_nothing_to_compare_is_refused_with_a_way_out(sources: list[DocumentSource], said: str) -> None:
     with pytest.raises(BadInput) as caught:
         compare(sources)
     assert said in str(caught.value)
@@ -308,6 +312,6 @@ def test_the_json_form_reads_back() -> None:
 
 def test_the_documentation_names_every_key_and_every_outcome() -> None:
     text = (Path(__file__).parents[2] / "docs" / "compare.md").read_text(encoding="utf-8")
-    structs = (Comparison, Origin, Missing, Baseline, Against, Row, Sample, Reservation)
+    structs = (Comparison, Origin, MissingResult, Baseline, Against, ComparisonRow, SampleSummary, SampleWarning)
     keys = {field for struct in structs for field in struct.__struct_fields__}
-    assert {name for name in (*keys, *Outcome, *DEFAULT_METRICS) if f"`{name}`" not in text} == set()
+    assert {name for name in (*keys, *ChangeOutcome, *DEFAULT_METRICS) if f"`{name}`" not in text} == set()

@@ -5,43 +5,43 @@ import math
 import pytest
 
 from s3bench.compare.difference import (
-    Outcome,
-    Row,
-    Subject,
+    ChangeOutcome,
+    ComparedMetric,
+    ComparisonRow,
     hold,
     judged,
 )
-from s3bench.compare.sample import Figures
+from s3bench.compare.sample import MetricFigures
 from s3bench.results.metrics import METRICS_BY_NAME
 from tests.compare.documents import BASE, slower
 
-SUBJECT = Subject(benchmark="s3.rm", dimensions=(), baseline_client="a", other_client="b")
+SUBJECT = ComparedMetric(benchmark="s3.rm", dimensions=(), baseline_client="a", other_client="b")
 
 
-def figures(*values: float) -> Figures:
-    return Figures(values=values, iterations=tuple(range(len(values))))
+def figures(*values: float) -> MetricFigures:
+    return MetricFigures(values=values, iterations=tuple(range(len(values))))
 
 
-def held(metric: str, first: tuple[float, ...], second: tuple[float, ...], *, kind: str = "") -> Row:
+def held(metric: str, first: tuple[float, ...], second: tuple[float, ...], *, kind: str = "") -> ComparisonRow:
     return judged([hold(SUBJECT, METRICS_BY_NAME[metric], figures(*first), figures(*second), kind=kind)])[0]
 
 
 @pytest.mark.parametrize(
     ("metric", "factor", "outcome", "word"),
     [
-        ("total_time", 1.5, Outcome.WORSE, "slower"),
-        ("total_time", 0.5, Outcome.BETTER, "faster"),
-        ("milestones.imports_done", 1.5, Outcome.WORSE, "slower"),
-        ("cpu_time", 1.5, Outcome.WORSE, "more CPU time"),
-        ("user_cpu_time", 0.5, Outcome.BETTER, "less CPU time"),
-        ("peak_memory", 1.5, Outcome.WORSE, "more memory"),
-        ("p50_memory", 0.5, Outcome.BETTER, "less memory"),
-        ("throughput", 1.5, Outcome.BETTER, "more throughput"),
-        ("throughput", 0.5, Outcome.WORSE, "less throughput"),
+        ("total_time", 1.5, ChangeOutcome.WORSE, "slower"),
+        ("total_time", 0.5, ChangeOutcome.BETTER, "faster"),
+        ("milestones.imports_done", 1.5, ChangeOutcome.WORSE, "slower"),
+        ("cpu_time", 1.5, ChangeOutcome.WORSE, "more CPU time"),
+        ("user_cpu_time", 0.5, ChangeOutcome.BETTER, "less CPU time"),
+        ("peak_memory", 1.5, ChangeOutcome.WORSE, "more memory"),
+        ("p50_memory", 0.5, ChangeOutcome.BETTER, "less memory"),
+        ("throughput", 1.5, ChangeOutcome.BETTER, "more throughput"),
+        ("throughput", 0.5, ChangeOutcome.WORSE, "less throughput"),
     ],
 )
 def test_the_word_is_that_of_the_metric_and_its_direction(
-    metric: str, factor: float, outcome: Outcome, word: str
+    metric: str, factor: float, outcome: ChangeOutcome, word: str
 ) -> None:
     row = held(metric, BASE, slower(BASE, factor))
     assert (row.outcome, row.word) == (outcome, word)
@@ -63,15 +63,15 @@ def test_the_change_is_a_ratio_with_the_exact_interval_and_p() -> None:
 
 def test_noise_is_never_called_equal() -> None:
     row = held("total_time", BASE, slower(BASE, 1.001))
-    assert row.outcome is Outcome.NO_DETECTABLE_DIFFERENCE
+    assert row.outcome is ChangeOutcome.NO_DETECTABLE_DIFFERENCE
     assert row.word == "no detectable difference"
 
 
 def test_equal_figures_are_no_difference_exactly() -> None:
     row = held("total_time", BASE, BASE)
-    assert (row.outcome, row.change, row.p) == (Outcome.NO_DIFFERENCE, 0.0, None)
-    assert held("peak_memory", (5.0,) * 4, (5.0,) * 9).outcome is Outcome.NO_DIFFERENCE
-    assert held("total_time", BASE, tuple(reversed(BASE))).outcome is Outcome.NO_DETECTABLE_DIFFERENCE
+    assert (row.outcome, row.change, row.p) == (ChangeOutcome.NO_DIFFERENCE, 0.0, None)
+    assert held("peak_memory", (5.0,) * 4, (5.0,) * 9).outcome is ChangeOutcome.NO_DIFFERENCE
+    assert held("total_time", BASE, tuple(reversed(BASE))).outcome is ChangeOutcome.NO_DETECTABLE_DIFFERENCE
 
 
 @pytest.mark.parametrize(
@@ -84,13 +84,13 @@ def test_equal_figures_are_no_difference_exactly() -> None:
 )
 def test_too_few_runs_say_how_many_are_needed(first: tuple[float, ...], second: tuple[float, ...], detail: str) -> None:
     row = held("total_time", first, second)
-    assert (row.outcome, row.word, row.detail) == (Outcome.TOO_FEW, "too few runs", detail)
+    assert (row.outcome, row.word, row.detail) == (ChangeOutcome.TOO_FEW, "too few runs", detail)
     assert row.low is row.high is row.p is None
 
 
 def test_four_runs_on_each_side_are_enough_for_one_row() -> None:
-    assert held("total_time", BASE[:4], slower(BASE[:4], 1.5)).outcome is Outcome.WORSE
-    assert held("total_time", BASE[:3], slower(BASE[:4], 1.5)).outcome is Outcome.TOO_FEW
+    assert held("total_time", BASE[:4], slower(BASE[:4], 1.5)).outcome is ChangeOutcome.WORSE
+    assert held("total_time", BASE[:3], slower(BASE[:4], 1.5)).outcome is ChangeOutcome.TOO_FEW
 
 
 def test_among_many_rows_four_runs_are_too_few_and_it_says_so() -> None:
@@ -98,36 +98,36 @@ def test_among_many_rows_four_runs_are_too_few_and_it_says_so() -> None:
     still = [hold(SUBJECT, metric, figures(1.0, 3.0, 2.0, 4.0), figures(1.5, 3.5, 2.5, 0.5))] * 19
     clear = hold(SUBJECT, metric, figures(*BASE[:4]), figures(*slower(BASE[:4], 1.5)))
     row = judged([*still, clear])[-1]
-    assert row.outcome is Outcome.TOO_FEW
+    assert row.outcome is ChangeOutcome.TOO_FEW
     assert row.detail == "n=4; 6 needed on each side to tell among 20 rows"
     assert row.p_adjusted == pytest.approx(20 * 2 / math.comb(8, 4))
 
 
 def test_a_metric_without_a_better_way_is_shown_and_not_judged() -> None:
     row = held("max_cpu", BASE, slower(BASE, 2))
-    assert (row.outcome, row.detail) == (Outcome.NOT_JUDGED, "neither more nor less of it is better")
+    assert (row.outcome, row.detail) == (ChangeOutcome.NOT_JUDGED, "neither more nor less of it is better")
     assert row.change == pytest.approx(1.0)
     assert row.low is None
 
 
 def test_figures_of_zero_have_medians_and_no_ratio() -> None:
     row = held("harness.sampler_cpu_time", (0.0, 0.1, 0.2, 0.3), (0.1, 0.2, 0.3, 0.4))
-    assert (row.outcome, row.detail) == (Outcome.NOT_JUDGED, "figures of 0 have no ratio")
+    assert (row.outcome, row.detail) == (ChangeOutcome.NOT_JUDGED, "figures of 0 have no ratio")
     assert row.change == pytest.approx(2 / 3)
     assert held("major_faults", (0.0, 0.0), (1.0, 2.0)).change is None
 
 
 def test_counts_are_compared_exactly() -> None:
-    assert held("wire.requests", (5.0,) * 6, (5.0,) * 6).outcome is Outcome.EQUAL
+    assert held("wire.requests", (5.0,) * 6, (5.0,) * 6).outcome is ChangeOutcome.EQUAL
     row = held("wire.requests", (5.0,) * 10, (6.0,) * 10)
-    assert (row.outcome, row.word, row.detail, row.p) == (Outcome.DIFFERS, "differs", "", None)
+    assert (row.outcome, row.word, row.detail, row.p) == (ChangeOutcome.DIFFERS, "differs", "", None)
     assert held("wire.requests", (5.0,) * 3, (6.0,) * 3).detail == "n=3; 10 confirm it"
 
 
 def test_counts_that_vary_over_a_common_range_prove_nothing() -> None:
-    assert held("wire.retries", (0.0, 1.0, 0.0), (0.0, 0.0, 2.0)).outcome is Outcome.VARIES
-    assert held("wire.retries", (0.0, 1.0, 0.0), (2.0, 3.0, 2.0)).outcome is Outcome.DIFFERS
-    assert held("wire.retries", (2.0, 3.0, 2.0), (0.0, 1.0, 0.0)).outcome is Outcome.DIFFERS
+    assert held("wire.retries", (0.0, 1.0, 0.0), (0.0, 0.0, 2.0)).outcome is ChangeOutcome.VARIES
+    assert held("wire.retries", (0.0, 1.0, 0.0), (2.0, 3.0, 2.0)).outcome is ChangeOutcome.DIFFERS
+    assert held("wire.retries", (2.0, 3.0, 2.0), (0.0, 1.0, 0.0)).outcome is ChangeOutcome.DIFFERS
 
 
 def test_large_changes_matter_most_and_halving_as_much_as_doubling() -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from s3bench.compare.comparison import Against, compare
-from s3bench.compare.difference import Outcome, Row
+from s3bench.compare.difference import ChangeOutcome, ComparisonRow
 from s3bench.gate.indifference_zone import default_zone, parse_zone
 from s3bench.results.document import Client, Result, Status
 from s3bench.results.load import Latency, Load
@@ -63,7 +63,7 @@ def held(before: Result, after: Result) -> Against:
     return other
 
 
-def rows(before: Result, after: Result) -> dict[str, Row]:
+def rows(before: Result, after: Result) -> dict[str, ComparisonRow]:
     return {row.metric: row for row in held(before, after).rows}
 
 
@@ -76,13 +76,13 @@ def test_a_slower_endpoint_is_told_by_its_rate_and_its_latencies() -> None:
         "load.latency.p99": "slower",
         "load.first_byte.p50": "slower",
     }
-    assert found["load.latency.p50"].outcome is Outcome.WORSE
+    assert found["load.latency.p50"].outcome is ChangeOutcome.WORSE
     assert found["load.latency.p50"].change == pytest.approx(0.3, abs=1e-6)
 
 
 def test_more_operations_are_better() -> None:
     row = rows(result(), result([p50 / 1.3 for p50 in P50S]))["load.operations_rate"]
-    assert (row.outcome, row.word) == (Outcome.BETTER, "more operations")
+    assert (row.outcome, row.word) == (ChangeOutcome.BETTER, "more operations")
 
 
 def test_errors_are_told() -> None:
@@ -111,12 +111,12 @@ def test_a_document_of_a_load_run_shows_no_difference_to_itself() -> None:
     other = held(result(), result())
     assert other.same_measurements
     assert other.summary == "no difference: the same measurements on both sides"
-    assert {row.outcome for row in other.rows} == {Outcome.NO_DIFFERENCE}
+    assert {row.outcome for row in other.rows} == {ChangeOutcome.NO_DIFFERENCE}
 
 
 def test_one_loop_each_is_too_few_to_tell_but_shows_what_changed() -> None:
     row = rows(result(P50S[:1]), result((0.02,)))["load.latency.p50"]
-    assert row.outcome is Outcome.TOO_FEW
+    assert row.outcome is ChangeOutcome.TOO_FEW
     assert row.change == pytest.approx(1.0)
     assert "4 needed on each side" in row.detail
 

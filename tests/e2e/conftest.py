@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from s3bench.cli.main import s3bench_command
 from s3bench.clients.finding import find_client
 from s3bench.clients.installing import by_line, install
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.errors import S3BenchError
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
@@ -51,7 +51,7 @@ class Finished:
 @pytest.fixture(scope="session")
 def aws_cli() -> str:
     """An aws-cli v2 in the store, fetched on first use; the tests that need one are skipped where it cannot be had."""
-    store = Store.from_environment(os.environ)
+    store = ClientStore.from_environment(os.environ)
     try:
         return find_client(parse_client_spec("cli-crt"), store).label
     except S3BenchError:

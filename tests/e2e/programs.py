@@ -23,7 +23,7 @@ from s3bench.clients.client import FoundClient
 from s3bench.clients.driving import driver_command
 from s3bench.clients.environment import FAKE_CREDENTIALS, Credentials, EndpointFacts, Sandbox, sealed_environment
 from s3bench.clients.finding import find_client, programs_on_path
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.errors import S3BenchError
 from s3bench.s3.endpoint import ServerProcess
 from s3bench.spec.command import parse_transfer
@@ -48,14 +48,14 @@ class Done:
 def found(spec: str) -> FoundClient:
     """Find a client by its spec; the test is skipped where it is missing."""
     try:
-        return find_client(parse_client_spec(spec), Store.from_environment(os.environ))
+        return find_client(parse_client_spec(spec), ClientStore.from_environment(os.environ))
     except S3BenchError as error:
         pytest.skip(f"needs {spec}: {error}")
 
 
 def found_aws_v1() -> FoundClient:
     """Find an aws-cli v1 in the store or on PATH; the test is skipped where there is none."""
-    store = Store.from_environment(os.environ)
+    store = ClientStore.from_environment(os.environ)
     specs = [f"cli-classic@{version}" for version in store.versions("aws-cli") if version.startswith("1.")]
     specs += [f"cli-classic@{path}" for path in programs_on_path("aws", os.environ.get("PATH", ""))]
     for spec in specs:

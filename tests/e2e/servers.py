@@ -21,7 +21,7 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.s3.certificates import write_certificates
 from tests.e2e.programs import rclones
 
@@ -98,7 +98,7 @@ class LiveServer:
 @functools.cache
 def begin_building() -> subprocess.Popen[str] | None:
     """Begin to build versitygw into the store, once, beside the tests that do not need it; `None` where it is not."""
-    built = Store.from_environment(os.environ).root / "servers"
+    built = ClientStore.from_environment(os.environ).root / "servers"
     go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
     if go is None or _found("versitygw", str(built)):
         return None
@@ -113,7 +113,7 @@ def versitygw_program() -> str:
     """The binary: found, or built where there is Go."""
     building = begin_building()
     said = building.communicate(timeout=BUILD_S)[1] if building else ""
-    if found := _found("versitygw", str(Store.from_environment(os.environ).root / "servers")):
+    if found := _found("versitygw", str(ClientStore.from_environment(os.environ).root / "servers")):
         return found
     if building is None:
         pytest.skip(f"needs versitygw, and there is no Go to build it: go install {MODULE}")

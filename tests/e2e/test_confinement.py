@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from s3bench.bench import PLAIN, Bench, Bout, Settings
+from s3bench.bench import PLAIN, Bench, ClientRunner, Settings
 from s3bench.clients.confinement import CRT_LOCKS
 from s3bench.gate.evidence import Inspection
 from s3bench.gate.inspection import Inspector
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.run.endpoint import InProcess, Stubbed
-from s3bench.run.inspection import Missing
+from s3bench.run.inspection import Unavailable
 from s3bench.run.instructions import instruction_counter
 from s3bench.run.landlock import abi_version
 from s3bench.run.process import Spawner
 from s3bench.run.tracing import find_tracer
 from s3bench.run.workspace import Workspaces
 from s3bench.s3.endpoint import StubEndpoint
-from s3bench.spec.definition import Definition, Environment, FileBody, FileLiteral, FixtureFile, Match, Response
+from s3bench.spec.definition import Definition, Environment, FileBody, FileLiteral, FixtureFile, RequestMatch, Response
 from tests.e2e.conftest import COMMAND, Finished, Place, download, upload
 from tests.e2e.programs import found
 from tests.run.without_landlock import forget_landlock
@@ -32,9 +32,9 @@ Define = Callable[..., Path]
 
 needs_landlock = pytest.mark.skipif(not abi_version(), reason="this kernel has no Landlock")
 TRANSFERRING = ["cli-classic", "cli-crt", "boto3-classic", "boto3-crt", "crt-python", "s5cmd"]
-KEY = Match(method="GET", path="/bucket/*")
+KEY = RequestMatch(method="GET", path="/bucket/*")
 OBJECTS = (
-    Response(match=Match(method="HEAD", path="/bucket/*"), body=FileBody(file="remote"), instances=None),
+    Response(match=RequestMatch(method="HEAD", path="/bucket/*"), body=FileBody(file="remote"), instances=None),
     Response(match=KEY, body=FileBody(file="remote"), instances=None),
 )
 REMOTE = Environment(files=(FixtureFile(name="remote", size_bytes=1000),))
@@ -80,7 +80,7 @@ def once(
 ) -> tuple[Measurement | Failure, set[str]]:
     """Run `definition` once: what came of it, and the files it left in its directory."""
     with bench.workspaces.open(definition.environment) as workspace:
-        outcome = Bout(bench=bench, definition=definition, found=found(client), workspace=workspace).once(
+        outcome = ClientRunner(bench=bench, definition=definition, found=found(client), workspace=workspace).once(
             0, settings, ""
         )
         return outcome, {path.name for path in workspace.work.iterdir()}
@@ -110,12 +110,14 @@ def test_no_client_follows_a_listed_key_that_leads_outside(bench: Bench, tmp_pat
         for key in keys
     )
     listing = Response(
-        match=Match(method="GET", path="/bucket", query=(("list-type", "2"),)),
+        match=RequestMatch(method="GET", path="/bucket", query=(("list-type", "2"),)),
         body=f"<ListBucketResult>{contents}</ListBucketResult>",
         instances=None,
     )
     slash = Response(
-        match=Match(method="GET", path="/bucket/", query=(("list-type", "2"),)), body=listing.body, instances=None
+        match=RequestMatch(method="GET", path="/bucket/", query=(("list-type", "2"),)),
+        body=listing.body,
+        instances=None,
     )
     definition = Definition(
         name="a",
@@ -211,7 +213,7 @@ def test_without_landlock_no_client_gets_real_keys_unless_that_is_allowed(place:
 @pytest.mark.parametrize("client", ["s5cmd", "boto3-classic"])
 def test_system_calls_and_instructions_are_counted_behind_the_wall(bench: Bench, tmp_path: Path, client: str) -> None:
     tracer, counter = find_tracer(), instruction_counter()
-    if isinstance(tracer, Missing) or isinstance(counter, Missing):
+    if isinstance(tracer, Unavailable) or isinstance(counter, Unavailable):
         pytest.skip(f"needs strace and valgrind: {tracer} {counter}")
     (tmp_path / "observed").mkdir()
     inspector = Inspector(directory=tmp_path / "observed", tracer=tracer, counter=counter)
@@ -219,10 +221,10 @@ def test_system_calls_and_instructions_are_counted_behind_the_wall(bench: Bench,
         name="a",
         command=("s3", "cp", "remote", "s3://bucket/key"),
         environment=REMOTE,
-        responses=(Response(match=Match(method="PUT", path="/bucket/key"), instances=None),),
+        responses=(Response(match=RequestMatch(method="PUT", path="/bucket/key"), instances=None),),
     )
     with bench.workspaces.open(definition.environment) as workspace:
-        bout = Bout(bench=bench, definition=definition, found=found(client), workspace=workspace)
+        bout = ClientRunner(bench=bench, definition=definition, found=found(client), workspace=workspace)
         seen = inspector.inspect(bout, Settings(timeout_s=30), PLAIN)
     assert isinstance(seen, Inspection), seen
     assert seen.instructions is not None
@@ -238,7 +240,7 @@ def test_the_crt_keeps_its_lock_file_behind_the_wall(bench: Bench) -> None:
         name="a",
         command=("s3", "cp", "remote", "s3://bucket/key"),
         environment=REMOTE,
-        responses=(Response(match=Match(method="PUT", path="/bucket/key"), instances=None),),
+        responses=(Response(match=RequestMatch(method="PUT", path="/bucket/key"), instances=None),),
     )
     outcome, _ = once(bench, definition, "boto3-crt", Settings(timeout_s=30))
     assert isinstance(outcome, Measurement), outcome

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from s3bench.clients.finding import find_client
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.spec.plan import parse_client_spec
 from tests.e2e.conftest import COMMAND, Finished
 
@@ -46,7 +46,7 @@ PATIENT = ("--pairs", "10,20,40", *QUICK[2:])
 @pytest.fixture
 def worse(tmp_path: Path) -> Callable[[str], str]:
     """A client that does what the shell is told, and then is s5cmd."""
-    real = find_client(parse_client_spec("s5cmd"), Store.from_environment(os.environ)).executable
+    real = find_client(parse_client_spec("s5cmd"), ClientStore.from_environment(os.environ)).executable
 
     def make(first: str) -> str:
         program = tmp_path / "s5cmd-worse"

@@ -17,7 +17,7 @@ import pytest
 from click.testing import Result
 
 from s3bench.clients.environment import FAKE_CREDENTIALS
-from s3bench.load.session.bucket import Bucket
+from s3bench.load.session.bucket import LiveBucket
 from s3bench.results.document import parse_document
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
@@ -53,7 +53,7 @@ def test_too_few_descriptors_are_told_before_anything_is_sent(environment: dict[
 def keys_in(endpoint: EmulatorEndpoint, directory: Path) -> str:
     """The bucket's keys, a line each."""
     listing = directory / "listing"
-    Bucket.at(endpoint.url, BUCKET, credentials=FAKE_CREDENTIALS).write_key_file("", listing, keys_max=10)
+    LiveBucket.at(endpoint.url, BUCKET, credentials=FAKE_CREDENTIALS).write_key_file("", listing, keys_max=10)
     return listing.read_text(encoding="utf-8")
 
 

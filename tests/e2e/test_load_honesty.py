@@ -14,7 +14,7 @@ from typing import Self, TypeVar
 import msgspec
 import pytest
 
-from s3bench.load.operation import Fault, Kind
+from s3bench.load.operation import AttemptFailure, OperationKind
 from s3bench.load.profile.profile import (
     Arrivals,
     Job,
@@ -56,8 +56,8 @@ from tests.load.misbehaving import (
 from tests.load.trial import BUCKET, Attempt, Trial, attempt, read_trace
 
 KIB = 1024
-GET = (Share(kind=Kind.GET),)
-PUT = (Share(kind=Kind.PUT),)
+GET = (Share(kind=OperationKind.GET),)
+PUT = (Share(kind=OperationKind.PUT),)
 
 REFUSALS = (
     (0.5, Refuse(status=500, code="InternalError")),
@@ -79,8 +79,12 @@ SPOILERS: tuple[tuple[float, Order], ...] = (
     (0.05, Garble()),
 )
 LABELS: dict[type[Order], str] = {
-    Cut: Fault.TRUNCATED, Flip: Fault.CORRUPT, Swap: Fault.CORRUPT, Shorten: Fault.CORRUPT, Garble: Fault.PROTOCOL,
-}  # fmt: skip
+    Cut: AttemptFailure.TRUNCATED,
+    Flip: AttemptFailure.CORRUPT,
+    Swap: AttemptFailure.CORRUPT,
+    Shorten: AttemptFailure.CORRUPT,
+    Garble: AttemptFailure.PROTOCOL,
+}
 
 
 @pytest.fixture
@@ -179,7 +183,7 @@ def test_whatever_goes_wrong_on_the_way_retries_bring_the_right_bytes(
     assert 0 <= unseen <= len(ledger.of("GET", HangUp))
     expected = Counter(label_of(each.order) for each in asked if not each.was_right and type(each.order) is not Ignore)
     found = counted(load)
-    broken = found.pop(Fault.CLOSED, 0) + found.pop(Fault.RESET, 0)
+    broken = found.pop(AttemptFailure.CLOSED, 0) + found.pop(AttemptFailure.RESET, 0)
     assert found == expected
     assert broken == len(ledger.of("GET", Ignore)) + unseen
     joined = tuple(read_trace(tmp_path / "trace", phase="get"))
@@ -241,18 +245,18 @@ def by(each_of: Iterable[_T], key: Callable[[_T], object]) -> dict[object, list[
 @pytest.mark.parametrize(
     ("tls", "kind", "size_bytes"),
     [
-        (False, Kind.GET, 2 * KIB),
-        (False, Kind.GET, 300 * KIB),
-        (False, Kind.RANGE, 300 * KIB),
-        (True, Kind.GET, 2 * KIB),
-        (True, Kind.GET, 300 * KIB),
+        (False, OperationKind.GET, 2 * KIB),
+        (False, OperationKind.GET, 300 * KIB),
+        (False, OperationKind.RANGE, 300 * KIB),
+        (True, OperationKind.GET, 2 * KIB),
+        (True, OperationKind.GET, 300 * KIB),
     ],
 )
 def test_no_wrong_body_passes(
-    emulator: EmulatorEndpoint, tmp_path: Path, tls: bool, kind: Kind, size_bytes: int
+    emulator: EmulatorEndpoint, tmp_path: Path, tls: bool, kind: OperationKind, size_bytes: int
 ) -> None:
     certificate = write_certificates(tmp_path).server if tls else None
-    ranged = {"mix": (Share(kind=kind),), "range_bytes": 100 * KIB} if kind is Kind.RANGE else {}
+    ranged = {"mix": (Share(kind=kind),), "range_bytes": 100 * KIB} if kind is OperationKind.RANGE else {}
     with FaultyProxy(emulator.host, emulator.port, certificate=certificate) as proxy:
         books = Books(proxy, sharing(SPOILERS))
         trial = attempt(proxy.url, reading(size_bytes, operations=300, **ranged), tmp_path, before=books)
@@ -272,7 +276,7 @@ def test_a_reset_in_the_middle_of_a_body_is_told_apart_from_its_end(proxy: Fault
     books = Books(proxy, sharing([(0.3, Cut(share=0.5, by_reset=True))]))
     load = attempt(proxy.url, reading(64 * KIB, operations=300), tmp_path, before=books).findings.whole
     cut = books.ledger.of("GET", Cut)
-    assert counted(load) == {Fault.RESET: len(cut)}
+    assert counted(load) == {AttemptFailure.RESET: len(cut)}
     assert load.bytes_down == sum(each.bytes_down for each in books.ledger.right("GET"))
 
 
@@ -290,7 +294,7 @@ def test_refused_writes_count_as_nothing_but_their_bytes_crossed(proxy: FaultyPr
 
 def test_an_error_inside_of_a_success_is_an_error(proxy: FaultyProxy, tmp_path: Path) -> None:
     books = Books(proxy, sharing([(0.3, Refuse(status=200, code="InternalError"))], method="PUT"))
-    job = reading(4 * KIB, mix=(Share(kind=Kind.COPY),), operations=200)
+    job = reading(4 * KIB, mix=(Share(kind=OperationKind.COPY),), operations=200)
     load = attempt(proxy.url, job, tmp_path, before=books).findings.whole
     assert counted(load) == {"200 InternalError": len(books.ledger.of("PUT", Refuse))}
     assert load.operations == len(books.ledger.right("PUT"))
@@ -305,7 +309,7 @@ def test_closed_connections_hide_no_request(proxy: FaultyProxy, tmp_path: Path, 
     assert load.attempts == 1000 + load.retried
     # A request may have gone into a connection that was closed already: the server never saw it, and we count it.
     unseen = load.attempts - len(asked)
-    assert set(counted(load)) <= {Fault.CLOSED, Fault.RESET}
+    assert set(counted(load)) <= {AttemptFailure.CLOSED, AttemptFailure.RESET}
     assert sum(counted(load).values()) == unseen + len(books.ledger.of("GET", Ignore))
     assert unseen == 0 if isinstance(order, Ignore) else 0 <= unseen <= len(books.ledger.of("GET", HangUp))
     assert load.connects == books.ledger.connections
@@ -328,7 +332,7 @@ def test_a_server_that_does_not_answer_any_more_does_not_hold_up_the_end(proxy: 
     job = reading(4 * KIB, threads=4)
     trial = attempt(proxy.url, job, tmp_path, manner=Manner(timeout_s=0.2), before=books, duration_s=0.7)
     load, (ended,) = trial.findings.whole, trial.ended
-    assert (load.operations, counted(load)) == (0, {Fault.TIMEOUT: 8})
+    assert (load.operations, counted(load)) == (0, {AttemptFailure.TIMEOUT: 8})
     assert (load.unfinished, load.late, load.bytes_down) == (4, 0, 0)
     assert len(books.ledger.of("GET")) == 12
     assert ended.elapsed_ns == 0.7 * NS
@@ -526,8 +530,14 @@ def test_an_outage_shows_in_seconds_and_counts_and_the_run_ends_on_time(tmp_path
     assert outage.operations < 0.3 * before.operations
     assert outage.failures > 0
     assert after.operations > 0
-    assert Fault.REFUSED in counted(load)
-    assert set(counted(load)) <= {Fault.REFUSED, Fault.RESET, Fault.CLOSED, Fault.TRUNCATED, "404 NoSuchBucket"}
+    assert AttemptFailure.REFUSED in counted(load)
+    assert set(counted(load)) <= {
+        AttemptFailure.REFUSED,
+        AttemptFailure.RESET,
+        AttemptFailure.CLOSED,
+        AttemptFailure.TRUNCATED,
+        "404 NoSuchBucket",
+    }
     assert load.failed == sum(each.failures for each in load.seconds) - load.retried
     assert load.operations == sum(each.operations for each in load.seconds)
     assert trial.findings.refusal == ""

@@ -15,7 +15,7 @@ import yaml
 from click.testing import Result
 
 from s3bench.errors import BadInput
-from s3bench.load.operation import MIXABLE, Kind
+from s3bench.load.operation import MIXABLE, OperationKind
 from s3bench.load.session.bucket import ROOT
 from tests.e2e.conftest import COMMAND, Finished
 from tests.e2e.servers import BUCKET, BUILD_S, KEYS, SERVERS, LiveServer, Servers
@@ -48,8 +48,10 @@ def environment(environment: dict[str, str]) -> dict[str, str]:
     return {**environment, **KEYS}
 
 
-def job(*kinds: Kind, size: str = "16KiB", operations: int = 40, threads: int = 4, **more: Any) -> dict[str, Any]:
-    ranged = {"range": 1000} if Kind.RANGE in kinds else {}
+def job(
+    *kinds: OperationKind, size: str = "16KiB", operations: int = 40, threads: int = 4, **more: Any
+) -> dict[str, Any]:
+    ranged = {"range": 1000} if OperationKind.RANGE in kinds else {}
     mix = {str(kind): 1 for kind in kinds}
     return {"mix": mix, "sizes": size, "operations": operations, "threads": threads, **ranged, **more}
 
@@ -57,17 +59,21 @@ def job(*kinds: Kind, size: str = "16KiB", operations: int = 40, threads: int = 
 def every_operation(**manner: Any) -> dict[str, Any]:
     """A profile of a phase for each kind of operation, alone, in multi-MiB objects, and of all together."""
     phases = [
-        *({"name": str(kind), "jobs": [job(kind)]} for kind in MIXABLE if kind not in {Kind.MULTIPART, Kind.DELETE}),
-        {"name": "multipart", "jobs": [job(Kind.MULTIPART, size="11MiB", part_size="5MiB", operations=3)]},
-        {"name": "large", "jobs": [job(Kind.GET, Kind.PUT, size="3MiB", objects=4, operations=12)]},
+        *(
+            {"name": str(kind), "jobs": [job(kind)]}
+            for kind in MIXABLE
+            if kind not in {OperationKind.MULTIPART, OperationKind.DELETE}
+        ),
+        {"name": "multipart", "jobs": [job(OperationKind.MULTIPART, size="11MiB", part_size="5MiB", operations=3)]},
+        {"name": "large", "jobs": [job(OperationKind.GET, OperationKind.PUT, size="3MiB", objects=4, operations=12)]},
         {
             "name": "mixed",
             "jobs": [
                 job(*MIXABLE, operations=80, name="all"),
-                job(Kind.GET, size="4KiB:1,64KiB:1", name="beside", objects=10, threads=2),
+                job(OperationKind.GET, size="4KiB:1,64KiB:1", name="beside", objects=10, threads=2),
             ],
         },
-        {"name": "delete", "jobs": [job(Kind.DELETE, operations=20)]},
+        {"name": "delete", "jobs": [job(OperationKind.DELETE, operations=20)]},
     ]
     return {**manner, "max_error_rate": 1.0, "phases": phases}
 

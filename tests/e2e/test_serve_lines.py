@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from s3bench.clients.finding import find_client
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.spec.plan import parse_client_spec
 from tests.e2e.conftest import COMMAND
 
@@ -70,7 +70,7 @@ def run(lines: dict[str, str], line: str, home: Path, *path: Path) -> str:
 
 @pytest.mark.usefixtures("aws_cli")
 def test_aws_cli(lines: dict[str, str], tmp_path: Path) -> None:
-    client = find_client(parse_client_spec("cli-crt"), Store.from_environment(os.environ))
+    client = find_client(parse_client_spec("cli-crt"), ClientStore.from_environment(os.environ))
     assert "copied-lines" in run(lines, lines["aws-cli"], tmp_path, Path(client.executable).parent)
 
 
@@ -81,7 +81,7 @@ def test_boto3(lines: dict[str, str], tmp_path: Path) -> None:
 
 
 def test_s5cmd(lines: dict[str, str], tmp_path: Path) -> None:
-    client = find_client(parse_client_spec("s5cmd"), Store.from_environment(os.environ))
+    client = find_client(parse_client_spec("s5cmd"), ClientStore.from_environment(os.environ))
     assert "copied-lines" in run(lines, lines["s5cmd"], tmp_path, Path(client.executable).parent)
 
 

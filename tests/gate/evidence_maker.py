@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from s3bench.gate.evidence import (
     CellEvidence,
     Inspection,
-    Pair,
     Role,
+    RunPair,
     Side,
     SideFailure,
 )
 from s3bench.gate.multiple_testing import Judged
-from s3bench.gate.row import Kind, Row
+from s3bench.gate.row import GateRow, RowKind
 from s3bench.results.measurement import Facts, Failure, Measurement, WireFacts, measure
 
 MEMORY_BYTES = 100 * 1024 * 1024
@@ -60,10 +60,10 @@ def ratios(worsening: float, sigma: float = 0.0, count: int = 40, *, turn: int =
     )
 
 
-def pair(baseline: Measurement, candidate: Measurement, number: int = 0) -> Pair:
+def pair(baseline: Measurement, candidate: Measurement, number: int = 0) -> RunPair:
     """The pair numbered `number`, in ABBA order."""
     order = "AB" if number % 4 in {0, 3} else "BA"
-    return Pair(order=order, hash_seed=number, started_s=float(number), baseline=baseline, candidate=candidate)
+    return RunPair(order=order, hash_seed=number, started_s=float(number), baseline=baseline, candidate=candidate)
 
 
 def paired(
@@ -107,7 +107,7 @@ def of_pairs(figures: Sequence[tuple[Measurement, Measurement]], name: str = "x"
     return CellEvidence(name=name, pairs=tuple(pair(*each, number=number) for number, each in enumerate(figures)))
 
 
-def only(judged: Judged, metric: str = "total_time", kind: Kind = Kind.SIZE) -> Row:
+def only(judged: Judged, metric: str = "total_time", kind: RowKind = RowKind.SIZE) -> GateRow:
     """The one row of its metric and kind."""
     (row,) = (row for row in judged.rows if (row.metric, row.kind) == (metric, kind))
     return row

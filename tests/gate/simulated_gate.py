@@ -10,19 +10,19 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from s3bench.gate.evidence import CellEvidence, Pair
-from s3bench.gate.indifference_zone import Zone
+from s3bench.gate.evidence import CellEvidence, RunPair
+from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.looks import Looks
 from s3bench.gate.multiple_testing import judge
 from s3bench.gate.policy import Policy
-from s3bench.gate.row import Kind, Row, Verdict
+from s3bench.gate.row import GateRow, RowKind, Verdict
 from tests.gate.evidence_maker import MEMORY_BYTES, run
 
 Array = NDArray[np.float64]
 
 TIME = "total_time"
 MEMORY = "peak_memory"
-ZONES = {TIME: Zone(d0=0.02, d1=0.06, floor=0.0), MEMORY: Zone(d0=0.01, d1=0.03, floor=0.0)}
+ZONES = {TIME: IndifferenceZone(d0=0.02, d1=0.06, floor=0.0), MEMORY: IndifferenceZone(d0=0.01, d1=0.03, floor=0.0)}
 MEMORY_SIGMA_SHARE = 0.5
 """Peak memory varies half as much as time here, and its zone is half as wide: both kinds of row are equally hard."""
 
@@ -117,7 +117,7 @@ def all_pairs(
         yield CellEvidence(
             name=f"benchmark-{cell}",
             pairs=tuple(
-                Pair(
+                RunPair(
                     order="AB",
                     hash_seed=0,
                     started_s=0.0,
@@ -138,11 +138,11 @@ def _shifted(log_values: Array, worsenings: Sequence[float]) -> Array:
 class Outcome:
     """How a gate ended: its rows, the cells with the pairs that they were given, and the rows after each look."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[GateRow, ...]
     cells: tuple[CellEvidence, ...]
-    after_looks: tuple[tuple[Row, ...], ...]
+    after_looks: tuple[tuple[GateRow, ...], ...]
 
-    def failed(self, kind: Kind) -> list[Row]:
+    def failed(self, kind: RowKind) -> list[GateRow]:
         """The rows of this kind whose worsening was shown to be above d0."""
         return [row for row in self.rows if row.kind is kind and row.verdict in {Verdict.FAIL, Verdict.SMALL}]
 

@@ -10,7 +10,7 @@ from s3bench.gate.conclusion import Conclusion, conclude
 from s3bench.gate.evidence import CellEvidence, Role, Side
 from s3bench.gate.looks import Looks
 from s3bench.gate.policy import Policy
-from s3bench.gate.row import Kind, Verdict
+from s3bench.gate.row import RowKind, Verdict
 from s3bench.gate.waiver import Waiver
 from tests.gate.evidence_maker import (
     failed,
@@ -206,7 +206,7 @@ def test_a_suite_that_is_slower_all_over_fails_the_gate() -> None:
 def test_creep_that_cannot_be_told_leaves_nothing_open() -> None:
     cells = [paired(ratios(0.0, 0.05, 10), name=f"b{number}") for number in range(4)]
     conclusion = concluded(*cells)
-    assert {row.verdict for row in conclusion.rows if row.kind is Kind.CREEP} == {Verdict.INCONCLUSIVE}
+    assert {row.verdict for row in conclusion.rows if row.kind is RowKind.CREEP} == {Verdict.INCONCLUSIVE}
     assert conclusion.verdict is Verdict.PASS
 
 
@@ -231,7 +231,7 @@ def test_what_decided_comes_first_and_what_only_informs_last() -> None:
     )
     worse = paired(ratios(0.4, 0.01), name="worse")
     rows = concluded(QUIET, informing, SLIGHT, NOISY, SLOW, worse, *CONTROLS, policy=ONE_LOOK).rows
-    told = [(row.benchmark, row.verdict) for row in rows if row.kind is not Kind.CREEP]
+    told = [(row.benchmark, row.verdict) for row in rows if row.kind is not RowKind.CREEP]
     assert told[:4] == [
         ("worse", Verdict.FAIL),
         ("slow", Verdict.FAIL),
@@ -248,7 +248,7 @@ def test_a_waived_row_does_not_fail_and_is_counted() -> None:
     assert conclusion.reasons == ("every change is below its limit: 3 rows, 2 of them waived",)
     slow = next(row for row in conclusion.rows if row.benchmark == "slow")
     assert slow.waived_by == "bytes are hashed now (https://example.org/1, until 2026-11-21)"
-    assert [bool(row.waived_by) for row in conclusion.rows if row.kind is Kind.CREEP] == [True]
+    assert [bool(row.waived_by) for row in conclusion.rows if row.kind is RowKind.CREEP] == [True]
     assert conclusion.warnings == ()
 
 

@@ -6,7 +6,7 @@ from s3bench.gate.evidence import CellEvidence, Inspection
 from s3bench.gate.exact_metric import DEFAULT_EXACT
 from s3bench.gate.multiple_testing import judge
 from s3bench.gate.policy import Policy
-from s3bench.gate.row import Kind, Row, Verdict
+from s3bench.gate.row import GateRow, RowKind, Verdict
 from tests.gate.evidence_maker import (
     inspected,
     of_pairs,
@@ -18,8 +18,8 @@ from tests.gate.evidence_maker import (
 )
 
 
-def exact_row(cell: CellEvidence, name: str) -> Row:
-    return only(judge([cell], Policy(metrics=(), exact=(name,))), name, Kind.EXACT)
+def exact_row(cell: CellEvidence, name: str) -> GateRow:
+    return only(judge([cell], Policy(metrics=(), exact=(name,))), name, RowKind.EXACT)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from s3bench.errors import BadInput
 from s3bench.gate.indifference_zone import (
     MEMORY_ZONE,
     TIME_ZONE,
-    Zone,
+    IndifferenceZone,
     default_zone,
     parse_zone,
     render_zone,
@@ -42,21 +42,21 @@ def test_no_baseline_to_speak_of_leaves_the_relative_limits(baseline: float) -> 
 
 
 def test_half_a_zone_is_half_in_every_limit() -> None:
-    assert Zone(d0=0.02, d1=0.06, floor=0.002).halved() == Zone(d0=0.01, d1=0.03, floor=0.001)
+    assert IndifferenceZone(d0=0.02, d1=0.06, floor=0.002).halved() == IndifferenceZone(d0=0.01, d1=0.03, floor=0.001)
 
 
 def test_times_memory_and_throughput_have_zones_and_counts_and_neutral_ones_have_not() -> None:
-    assert default_zone(METRICS_BY_NAME["total_time"]) == Zone(d0=0.02, d1=0.06, floor=0.002)
-    assert default_zone(METRICS_BY_NAME["peak_memory"]) == Zone(d0=0.01, d1=0.03, floor=262144)
-    assert default_zone(METRICS_BY_NAME["throughput"]) == Zone(d0=0.02, d1=0.06, floor=0)
+    assert default_zone(METRICS_BY_NAME["total_time"]) == IndifferenceZone(d0=0.02, d1=0.06, floor=0.002)
+    assert default_zone(METRICS_BY_NAME["peak_memory"]) == IndifferenceZone(d0=0.01, d1=0.03, floor=262144)
+    assert default_zone(METRICS_BY_NAME["throughput"]) == IndifferenceZone(d0=0.02, d1=0.06, floor=0)
     assert default_zone(METRICS_BY_NAME["wire.requests"]) is None
     assert default_zone(METRICS_BY_NAME["wire.bytes_sent"]) is None
 
 
 def test_an_option_sets_a_zone_and_its_floor() -> None:
-    assert parse_zone("total_time=1%,4.5%,500us") == ("total_time", Zone(d0=0.01, d1=0.045, floor=0.0005))
-    assert parse_zone(" cpu_time = 0%, 5%, 2s") == ("cpu_time", Zone(d0=0.0, d1=0.05, floor=2.0))
-    assert parse_zone("peak_memory=2%,5%,1MiB") == ("peak_memory", Zone(d0=0.02, d1=0.05, floor=1048576.0))
+    assert parse_zone("total_time=1%,4.5%,500us") == ("total_time", IndifferenceZone(d0=0.01, d1=0.045, floor=0.0005))
+    assert parse_zone(" cpu_time = 0%, 5%, 2s") == ("cpu_time", IndifferenceZone(d0=0.0, d1=0.05, floor=2.0))
+    assert parse_zone("peak_memory=2%,5%,1MiB") == ("peak_memory", IndifferenceZone(d0=0.02, d1=0.05, floor=1048576.0))
 
 
 def test_an_option_without_floor_keeps_the_metrics_own() -> None:
@@ -110,7 +110,7 @@ def test_every_default_is_read_as_it_is_rendered(name: str) -> None:
 def test_limits_never_fall_below_the_relative_ones_and_never_cross(
     baseline: float, d0: float, more: float, floor: float
 ) -> None:
-    zone = Zone(d0=d0, d1=d0 + more, floor=floor)
+    zone = IndifferenceZone(d0=d0, d1=d0 + more, floor=floor)
     limits = zone.limits(baseline)
     assert math.log1p(d0) <= limits.d0 <= limits.d1
     assert math.expm1(limits.d0) * baseline >= floor * (1 - 1e-9)

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from s3bench.gate.evidence import CellEvidence, Role
 from s3bench.gate.exact_metric import DEFAULT_EXACT
-from s3bench.gate.indifference_zone import Zone
+from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.looks import Looks
 from s3bench.gate.multiple_testing import Judged, judge
 from s3bench.gate.policy import Policy
-from s3bench.gate.row import Kind, Row, Verdict
+from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.results.measurement import Measurement
 from tests.gate.evidence_maker import (
     of_pairs,
@@ -167,7 +167,7 @@ def test_a_slowdown_below_the_floor_passes_however_large_it_is_relatively() -> N
     row = only(judge([milliseconds], TIME_ALONE))
     assert row.verdict is Verdict.PASS
     assert row.d0 == row.d1 == pytest.approx(0.2)
-    no_floor = replace(TIME_ALONE, zones={"total_time": Zone(d0=0.02, d1=0.06, floor=0.0)})
+    no_floor = replace(TIME_ALONE, zones={"total_time": IndifferenceZone(d0=0.02, d1=0.06, floor=0.0)})
     assert only(judge([milliseconds], no_floor)).verdict is Verdict.FAIL
 
 
@@ -217,10 +217,10 @@ def test_a_second_rejection_is_easier_than_the_first() -> None:
     assert 0 < p < 0.01
     # Four tests, creep being one: `bad` alone has to reach a quarter of the level, and half after `worse` and creep.
     policy = replace(
-        TIME_ALONE, looks=ONE_LOOK, false_alarm=3.5 * p, zones={"total_time": Zone(d0=0.02, d1=9, floor=0)}
+        TIME_ALONE, looks=ONE_LOOK, false_alarm=3.5 * p, zones={"total_time": IndifferenceZone(d0=0.02, d1=9, floor=0)}
     )
-    after = {row.benchmark: row for row in judge([worse, bad, quiet], policy).rows if row.kind is Kind.SIZE}
-    alone = {row.benchmark: row for row in judge([quiet, bad, quiet], policy).rows if row.kind is Kind.SIZE}
+    after = {row.benchmark: row for row in judge([worse, bad, quiet], policy).rows if row.kind is RowKind.SIZE}
+    alone = {row.benchmark: row for row in judge([quiet, bad, quiet], policy).rows if row.kind is RowKind.SIZE}
     assert (after["worse"].level, after["bad"].level) == (policy.false_alarm / 4, policy.false_alarm / 2)
     assert after["bad"].verdict is Verdict.SMALL
     assert alone["bad"].verdict is Verdict.PASS  # not rejected, and d1 is far away here
@@ -229,7 +229,7 @@ def test_a_second_rejection_is_easier_than_the_first() -> None:
 def test_what_was_rejected_at_an_earlier_look_is_out_of_the_count() -> None:
     bad, open_one = paired(ratios(0.5, 0.01, 10), name="bad"), paired(ratios(0.04, 0.2, 40), name="open")
     policy = replace(TIME_ALONE, false_alarm=0.05)
-    rows = {row.benchmark: row for row in judge([bad, open_one], policy).rows if row.kind is Kind.SIZE}
+    rows = {row.benchmark: row for row in judge([bad, open_one], policy).rows if row.kind is RowKind.SIZE}
     assert rows["bad"].verdict is Verdict.FAIL
     assert rows["bad"].level == 0.05 / 3  # three tests with creep, at the first look
     assert rows["open"].level == 0.05  # the mean was above with `bad`, which leaves one test
@@ -238,7 +238,7 @@ def test_what_was_rejected_at_an_earlier_look_is_out_of_the_count() -> None:
 def test_what_an_early_look_saw_counts_when_others_are_rejected_later() -> None:
     short, long = paired(ratios(0.1, 0.01, 10), name="short"), paired(ratios(0.5, 0.3, 40), name="long")
     alone = {row.benchmark: row for row in judge([short, paired(ratios(0.0, 0.01), name="quiet")], TIME_ALONE).rows}
-    rows = {row.benchmark: row for row in judge([short, long], TIME_ALONE).rows if row.kind is Kind.SIZE}
+    rows = {row.benchmark: row for row in judge([short, long], TIME_ALONE).rows if row.kind is RowKind.SIZE}
     assert alone["short"].verdict is Verdict.INCONCLUSIVE
     assert (alone["short"].p, alone["short"].level) == (0.5**10 / 0.25, 0.01 / 3)
     assert (rows["short"].verdict, rows["short"].pairs) == (Verdict.FAIL, 10)
@@ -248,29 +248,29 @@ def test_what_an_early_look_saw_counts_when_others_are_rejected_later() -> None:
 def test_a_suite_that_is_slower_all_over_fails_though_no_benchmark_does() -> None:
     cells = [paired(ratios(0.035, 0.03, 20, turn=number), name=f"b{number}") for number in range(4)]
     judged = judge(cells, TIME_ALONE)
-    creep = only(judged, kind=Kind.CREEP)
+    creep = only(judged, kind=RowKind.CREEP)
     assert (creep.verdict, creep.benchmark) == (Verdict.FAIL, "")
     assert creep.d0 == pytest.approx(0.01)
     assert creep.d1 == pytest.approx(0.03)
-    assert Verdict.FAIL not in {row.verdict for row in judged.rows if row.kind is Kind.SIZE}
+    assert Verdict.FAIL not in {row.verdict for row in judged.rows if row.kind is RowKind.SIZE}
 
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_creep_takes_two_benchmarks(count: int) -> None:
     judged = judge([paired(ratios(0.0, 0.01), name=f"b{number}") for number in range(count)], TIME_ALONE)
-    assert Kind.CREEP not in {row.kind for row in judged.rows}
+    assert RowKind.CREEP not in {row.kind for row in judged.rows}
 
 
 def test_creep_takes_pairs_of_every_benchmark() -> None:
     cells = [paired(ratios(0.0, 0.01), name="a"), paired(ratios(0.0, 0.01), name="b"), unpaired([1.0], [1.0])]
-    assert Kind.CREEP not in {row.kind for row in judge(cells, TIME_ALONE).rows}
+    assert RowKind.CREEP not in {row.kind for row in judge(cells, TIME_ALONE).rows}
 
 
 def test_creep_asks_for_pairs_of_all_while_it_shows() -> None:
     slower = [paired(ratios(0.035, 0.01, 10), name=f"b{number}") for number in range(4)]
     judged = judge(slower, TIME_ALONE)
-    assert only(judged, kind=Kind.CREEP).verdict is Verdict.INCONCLUSIVE
-    assert {row.verdict for row in judged.rows if row.kind is Kind.SIZE} == {Verdict.PASS}
+    assert only(judged, kind=RowKind.CREEP).verdict is Verdict.INCONCLUSIVE
+    assert {row.verdict for row in judged.rows if row.kind is RowKind.SIZE} == {Verdict.PASS}
     assert judged.undecided == {cell.identity for cell in slower}
 
 
@@ -278,18 +278,18 @@ def test_creep_that_fails_and_may_be_small_asks_for_pairs() -> None:
     policy = replace(TIME_ALONE, false_alarm=0.5, miss=0.001)
     short = [paired(ratios(0.019, 0.014, 20), name=f"b{number}") for number in range(4)]
     judged = judge(short, policy)
-    assert {row.verdict for row in judged.rows if row.kind is Kind.SIZE} == {Verdict.PASS}
-    assert only(judged, kind=Kind.CREEP).verdict is Verdict.FAIL
+    assert {row.verdict for row in judged.rows if row.kind is RowKind.SIZE} == {Verdict.PASS}
+    assert only(judged, kind=RowKind.CREEP).verdict is Verdict.FAIL
     assert judged.undecided == {cell.identity for cell in short}
     long = [paired((*ratios(0.019, 0.014, 20), *ratios(0.019, 0.002, 20)), name=f"b{number}") for number in range(4)]
-    assert only(judge(long, policy), kind=Kind.CREEP).verdict is Verdict.SMALL
+    assert only(judge(long, policy), kind=RowKind.CREEP).verdict is Verdict.SMALL
 
 
 def test_creep_that_does_not_show_asks_for_no_pairs() -> None:
     # All slow in the same pairs: the mean varies as much as each, and its zone is half as wide.
     cells = [paired(ratios(0.0, 0.05, 10), name=f"b{number}") for number in range(4)]
     judged = judge(cells, TIME_ALONE)
-    assert only(judged, kind=Kind.CREEP).verdict is Verdict.INCONCLUSIVE
+    assert only(judged, kind=RowKind.CREEP).verdict is Verdict.INCONCLUSIVE
     assert judged.undecided == frozenset()
 
 
@@ -337,7 +337,7 @@ def test_controls_are_judged_for_themselves_and_cost_the_benchmarks_nothing() ->
     }
 
 
-def control_rows(worsening: float, pairs: int) -> tuple[list[Row], Judged]:
+def control_rows(worsening: float, pairs: int) -> tuple[list[GateRow], Judged]:
     cell = paired(ratios(worsening, 0.01, pairs), name="control", role=Role.NEGATIVE_CONTROL)
     judged = judge([cell], Policy())
     return [row for row in judged.rows if row.metric == "total_time"], judged
@@ -410,7 +410,10 @@ CELLS = st.lists(
     max_size=3,
 )
 NO_FLOORS = Policy(
-    metrics=("total_time",), zones={"total_time": Zone(d0=0.02, d1=0.06, floor=0.0)}, false_alarm=0.1, miss=0.1
+    metrics=("total_time",),
+    zones={"total_time": IndifferenceZone(d0=0.02, d1=0.06, floor=0.0)},
+    false_alarm=0.1,
+    miss=0.1,
 )
 
 
@@ -451,8 +454,8 @@ def test_a_faster_clock_changes_no_verdict(drawn: list[tuple[float, list[float]]
     cells = made(drawn)
     plain = judge(cells, NO_FLOORS)
     other = judge([scaled(cell, 2.0**power) for cell in cells], NO_FLOORS)
-    assert [(row.verdict, row.change) for row in plain.rows if row.kind is Kind.SIZE] == [
-        (row.verdict, row.change) for row in other.rows if row.kind is Kind.SIZE
+    assert [(row.verdict, row.change) for row in plain.rows if row.kind is RowKind.SIZE] == [
+        (row.verdict, row.change) for row in other.rows if row.kind is RowKind.SIZE
     ]
     assert [row.verdict for row in plain.rows] == [row.verdict for row in other.rows]
     assert plain.undecided == other.undecided
@@ -500,7 +503,7 @@ LONG_CELLS = st.lists(
 @given(LONG_CELLS, st.floats(-0.06, 0.06))
 def test_what_is_shown_stays_shown_as_pairs_come_in(drawn: list[tuple[float, list[float]]], later: float) -> None:
     cells = made([(shift, [*values[:10], *(value + later for value in values[10:])]) for shift, values in drawn])
-    told: dict[tuple[str, Kind], Verdict] = {}
+    told: dict[tuple[str, RowKind], Verdict] = {}
     for pairs in (10, 14, 20, 40):
         rows = judge([replace(cell, pairs=cell.pairs[:pairs]) for cell in cells], NO_FLOORS).rows
         for row in rows:

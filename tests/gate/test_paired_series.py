@@ -6,7 +6,7 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
 from s3bench.gate.evidence import CellEvidence
-from s3bench.gate.paired_series import Series, pooled, series_of
+from s3bench.gate.paired_series import PairedSeries, pooled, series_of
 from tests.gate.evidence_maker import (
     pair,
     paired,
@@ -87,14 +87,14 @@ def test_one_pair_has_no_spread_and_unpaired_runs_have_none_of_pairs() -> None:
 
 def test_no_figures_reject_nothing_and_bound_nothing() -> None:
     for is_paired in (True, False):
-        nothing = Series(baseline=(), candidate=(), is_paired=is_paired)
+        nothing = PairedSeries(baseline=(), candidate=(), is_paired=is_paired)
         assert nothing.p_above(0.0) == 1.0
         assert (nothing.lower_bound(0.1), nothing.upper_bound(0.1)) == (-math.inf, math.inf)
 
 
 def test_series_pool_to_their_geometric_mean_pair_by_pair() -> None:
-    first = Series(baseline=(1.0, 1.0, 1.0), candidate=(4.0, 9.0, 5.0), is_paired=True)
-    second = Series(baseline=(4.0, 1.0), candidate=(16.0, 1.0), is_paired=True)
+    first = PairedSeries(baseline=(1.0, 1.0, 1.0), candidate=(4.0, 9.0, 5.0), is_paired=True)
+    second = PairedSeries(baseline=(4.0, 1.0), candidate=(16.0, 1.0), is_paired=True)
     mean = pooled([first, second])
     assert mean.baseline == pytest.approx((2.0, 1.0))
     assert mean.candidate == pytest.approx((8.0, 3.0))
@@ -102,5 +102,5 @@ def test_series_pool_to_their_geometric_mean_pair_by_pair() -> None:
 
 
 def test_a_pooled_series_keeps_the_direction() -> None:
-    one = Series(baseline=(1.0,), candidate=(2.0,), is_paired=True, sign=-1)
+    one = PairedSeries(baseline=(1.0,), candidate=(2.0,), is_paired=True, sign=-1)
     assert pooled([one, one]).worsenings == pytest.approx((-math.log(2),))

@@ -12,11 +12,11 @@ from s3bench.gate.exact_metric import DEFAULT_EXACT
 from s3bench.gate.planted_fault import (
     MEMORY_SHARES,
     WORK_SHARES,
-    Answer,
-    Fault,
+    FaultCounts,
     FaultKind,
+    FaultVerdict,
+    PlantedFault,
     SelfTest,
-    Tally,
     answer_of,
     disappointments,
     encode_self_test,
@@ -25,7 +25,7 @@ from s3bench.gate.planted_fault import (
     tally,
 )
 from s3bench.gate.policy import Policy
-from s3bench.gate.record import Program
+from s3bench.gate.record import ProgramIdentity
 from s3bench.gate.row import Verdict
 from tests.gate.evidence_maker import (
     pair,
@@ -36,10 +36,10 @@ from tests.gate.evidence_maker import (
 
 POLICY = Policy(exact=DEFAULT_EXACT)
 MIB = 1 << 20
-NOTHING = Fault(kind=FaultKind.WORK, amount=0.0)
-MORE_WORK = Fault(kind=FaultKind.WORK, amount=0.2, share=0.20, is_required=True)
-MORE_MEMORY = Fault(kind=FaultKind.MEMORY, amount=10.0 * MIB, share=0.10, is_required=True)
-ONE_REQUEST = Fault(kind=FaultKind.REQUEST, amount=1, is_required=True)
+NOTHING = PlantedFault(kind=FaultKind.WORK, amount=0.0)
+MORE_WORK = PlantedFault(kind=FaultKind.WORK, amount=0.2, share=0.20, is_required=True)
+MORE_MEMORY = PlantedFault(kind=FaultKind.MEMORY, amount=10.0 * MIB, share=0.10, is_required=True)
+ONE_REQUEST = PlantedFault(kind=FaultKind.REQUEST, amount=1, is_required=True)
 
 
 def answer(
@@ -48,8 +48,8 @@ def answer(
     *,
     pairs: int = 20,
     sigma: float | None = 0.05,
-) -> Answer:
-    return Answer(
+) -> FaultVerdict:
+    return FaultVerdict(
         round=1,
         seed=1,
         verdict=verdict,
@@ -61,7 +61,7 @@ def answer(
     )
 
 
-def read(fault: Fault, *cells: CellEvidence) -> Answer:
+def read(fault: PlantedFault, *cells: CellEvidence) -> FaultVerdict:
     """What a gate with these cells says, the fault in the first of them."""
     conclusion = conclude(cells, POLICY, today=dt.date(2026, 11, 21))
     return answer_of(fault, cells[0], conclusion, POLICY, round=3, seed=7, elapsed_s=1.5)
@@ -173,9 +173,9 @@ class TestTally:
         assert not told.is_always_caught
 
 
-def work(share: float, caught: int, gates: int = 2) -> Tally:
+def work(share: float, caught: int, gates: int = 2) -> FaultCounts:
     answers = [answer()] * caught + [answer(Verdict.PASS, ())] * (gates - caught)
-    return tally(Fault(kind=FaultKind.WORK, share=share, amount=share, is_required=share == 0.20), answers)
+    return tally(PlantedFault(kind=FaultKind.WORK, share=share, amount=share, is_required=share == 0.20), answers)
 
 
 class TestWhatFollows:
@@ -218,12 +218,12 @@ class TestWhatFollows:
         )
 
 
-def made(*tallies: Tally) -> SelfTest:
+def made(*tallies: FaultCounts) -> SelfTest:
     return SelfTest(
         s3bench="0.1.0",
         started_at="2026-11-21T00:00:00.000Z",
         policy=POLICY,
-        client=Program(label="crt-python@1", name="crt-python", version="1"),
+        client=ProgramIdentity(label="crt-python@1", name="crt-python", version="1"),
         benchmarks=("s3.cp.upload",),
         calibrating_runs=15,
         usual_s=0.1,

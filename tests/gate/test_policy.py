@@ -3,7 +3,7 @@
 import pytest
 
 from s3bench.errors import BadInput
-from s3bench.gate.indifference_zone import MEMORY_ZONE, TIME_ZONE, Zone
+from s3bench.gate.indifference_zone import MEMORY_ZONE, TIME_ZONE, IndifferenceZone
 from s3bench.gate.policy import GATING_METRICS, Policy, check_gating
 from s3bench.results.metrics import METRICS_BY_NAME
 
@@ -17,7 +17,7 @@ def test_one_false_alarm_in_a_hundred_gates_is_the_default() -> None:
 
 
 def test_a_declared_zone_goes_before_the_units_own() -> None:
-    mine = Zone(d0=0.1, d1=0.2, floor=0.0)
+    mine = IndifferenceZone(d0=0.1, d1=0.2, floor=0.0)
     policy = Policy(zones={"total_time": mine})
     assert policy.zone("total_time") == mine
     assert policy.zone("cpu_time") == TIME_ZONE

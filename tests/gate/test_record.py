@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from s3bench.errors import BadInput
 from s3bench.gate.evidence import CellEvidence, Inspection, Role
 from s3bench.gate.exact_metric import DEFAULT_EXACT
-from s3bench.gate.indifference_zone import Zone
+from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.looks import Looks
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import (
     RECORD_VERSION,
     GateRecord,
-    Program,
+    ProgramIdentity,
     encode_record,
     parse_record,
 )
@@ -36,7 +36,7 @@ from tests.gate.evidence_maker import (
     wired,
 )
 
-PROGRAM = Program(label="cli-crt@2.38.5", name="cli-crt", version="2.38.5", digest="abc")
+PROGRAM = ProgramIdentity(label="cli-crt@2.38.5", name="cli-crt", version="2.38.5", digest="abc")
 EMPTY = GateRecord(
     s3bench="0.4.0",
     started_at="2026-11-21T00:00:00.000Z",
@@ -58,7 +58,9 @@ WHOLE = replace(
     machine={"cores": 2, "model": "x", "load": [0.5]},
     options={"max_time_s": None},
     policy=Policy(
-        exact=DEFAULT_EXACT, zones={"total_time": Zone(d0=0.01, d1=0.05, floor=0.001)}, looks=Looks(pairs=(10, 40))
+        exact=DEFAULT_EXACT,
+        zones={"total_time": IndifferenceZone(d0=0.01, d1=0.05, floor=0.001)},
+        looks=Looks(pairs=(10, 40)),
     ),
     waivers=(WAIVER,),
     warnings=("odd",),

@@ -13,19 +13,19 @@ import s3bench.gate.self_test
 from s3bench.bench import Bench, Settings
 from s3bench.clients.client import FoundClient
 from s3bench.gate.evidence import Role, Side
-from s3bench.gate.live import Rules, Standing
-from s3bench.gate.planted_fault import Fault, FaultKind, faults_for
+from s3bench.gate.live import GateRules, GateStatus
+from s3bench.gate.planted_fault import FaultKind, PlantedFault, faults_for
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import Verdict
 from s3bench.gate.self_test import (
-    Step,
+    SelfTestStep,
     _DialStub,
     dial_of,
     gate_runner,
     run_self_test,
 )
-from s3bench.run.inspection import Dial
-from s3bench.s3.wirelog import Engine, WireLog, WireRequest
+from s3bench.run.inspection import FaultInjection
+from s3bench.s3.wirelog import TransferEngine, WireLog, WireRequest
 from s3bench.spec.definition import DEFAULT_RESPONSES, ClientKind, Definition
 from tests.gate.evidence_maker import paired, ratios
 
@@ -46,25 +46,25 @@ class Gates:
     """Makes up a gate for each fault, of which 20 % more work alone shows. Each takes a second of its clock."""
 
     def __init__(self) -> None:
-        self.ran: list[tuple[Fault, int]] = []
+        self.ran: list[tuple[PlantedFault, int]] = []
         self.now_s = 0.0
         self.deadline_s = float("inf")
 
     def now(self) -> float:
         return self.now_s
 
-    def __call__(self, fault: Fault, seed: int) -> Iterator[Standing]:
+    def __call__(self, fault: PlantedFault, seed: int) -> Iterator[GateStatus]:
         self.ran.append((fault, seed))
         self.now_s += 1.0
         cells = CELLS[0.2 if fault.share == 0.2 and fault.kind is FaultKind.WORK else 0.0]
-        standing = Standing(cells=cells, look=1, goal=40, undecided=0, pairs_planned=0, pairs_done=0)
+        standing = GateStatus(cells=cells, look=1, goal=40, undecided=0, pairs_planned=0, pairs_done=0)
         yield standing
         if self.now_s > self.deadline_s:
-            yield Standing(
+            yield GateStatus(
                 cells=cells, look=1, goal=40, undecided=1, pairs_planned=9, pairs_done=1, is_out_of_time=True
             )
 
-    def steps(self, *, rounds: int = 2, seed: int = 1) -> Iterator[Step]:
+    def steps(self, *, rounds: int = 2, seed: int = 1) -> Iterator[SelfTestStep]:
         deadline_s = None if self.deadline_s == float("inf") else self.deadline_s
         return run_self_test(
             self, FAULTS, POLICY, rounds=rounds, seed=seed, deadline_s=deadline_s, today=TODAY, now=self.now
@@ -116,7 +116,7 @@ def test_a_gate_that_was_cut_short_is_no_answer() -> None:
 def test_an_interruption_comes_through_at_once() -> None:
     gates = Gates()
 
-    def interrupted(fault: Fault, seed: int) -> Iterator[Standing]:
+    def interrupted(fault: PlantedFault, seed: int) -> Iterator[GateStatus]:
         yield from gates(fault, seed)
         if len(gates.ran) == 2:
             raise KeyboardInterrupt
@@ -130,31 +130,31 @@ def test_an_interruption_comes_through_at_once() -> None:
 @pytest.mark.parametrize(
     ("fault", "dial"),
     [
-        (Fault(kind=FaultKind.WORK, amount=0.005, share=0.06), Dial(spin_s=0.005)),
-        (Fault(kind=FaultKind.MEMORY, amount=1000.4, share=0.06), Dial(hold_bytes=1000)),
-        (Fault(kind=FaultKind.REQUEST, amount=1), Dial(requests=1)),
-        (Fault(kind=FaultKind.IMPORT, amount=1), Dial(imports=1)),
+        (PlantedFault(kind=FaultKind.WORK, amount=0.005, share=0.06), FaultInjection(spin_s=0.005)),
+        (PlantedFault(kind=FaultKind.MEMORY, amount=1000.4, share=0.06), FaultInjection(hold_bytes=1000)),
+        (PlantedFault(kind=FaultKind.REQUEST, amount=1), FaultInjection(requests=1)),
+        (PlantedFault(kind=FaultKind.IMPORT, amount=1), FaultInjection(imports=1)),
     ],
 )
-def test_a_fault_is_planted_by_its_dial(fault: Fault, dial: Dial) -> None:
+def test_a_fault_is_planted_by_its_dial(fault: PlantedFault, dial: FaultInjection) -> None:
     assert dial_of(fault) == dial
 
 
 def test_the_fault_is_in_the_candidate_of_the_first_benchmark_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[Rules] = []
+    given: list[GateRules] = []
 
-    def fake(*arguments: Any, now: object) -> Iterator[Standing]:
+    def fake(*arguments: Any, now: object) -> Iterator[GateStatus]:
         given.append(arguments[3])
         return iter(())
 
     monkeypatch.setattr(s3bench.gate.self_test, "run_gate", fake)
     first, second = (Definition(name=name, command=("s3",)) for name in ("first", "second"))
     client = FoundClient(kind=ClientKind.CRT_PYTHON, version="1", executable=Path("/python"))
-    rules = Rules(policy=POLICY, settings=Settings(), seed=0)
+    rules = GateRules(policy=POLICY, settings=Settings(), seed=0)
     bench = cast("Bench", None)
     run = gate_runner(bench, (first, second), dict.fromkeys(Side, client), rules, None, now=lambda: 0.0)
-    run(Fault(kind=FaultKind.IMPORT, amount=1), 7)
-    run(Fault(kind=FaultKind.WORK, amount=0.0), 8)
+    run(PlantedFault(kind=FaultKind.IMPORT, amount=1), 7)
+    run(PlantedFault(kind=FaultKind.WORK, amount=0.0), 8)
     planted, clean = given
     assert planted.seed == 7
     assert list(planted.planted) == [first]
@@ -187,24 +187,24 @@ class Stub:
         )
 
 
-ASKED = (("/s3bench-dial/0", Engine.OTHER), ("/bucket/key", Engine.GO))
+ASKED = (("/s3bench-dial/0", TransferEngine.OTHER), ("/bucket/key", TransferEngine.GO))
 
 
-def request(path: str, engine: Engine) -> WireRequest:
+def request(path: str, engine: TransferEngine) -> WireRequest:
     return msgspec.convert(
         ["GET", path, "", "", 0, 1, engine, 0, 0, 0, 0, 200, 0, 0, 0, {}, "", 0, 0, True, ""], type=WireRequest
     )
 
 
-def engines_seen(engine: Engine | None) -> list[Engine]:
+def engines_seen(engine: TransferEngine | None) -> list[TransferEngine]:
     log = _DialStub(stub=cast("Any", Stub()), engine=engine).collect(lambda: None)
     assert log
     return [each.engine for each in log.requests]
 
 
 def test_the_dials_requests_count_as_the_clients_and_all_others_as_they_are() -> None:
-    assert engines_seen(Engine.CRT) == [Engine.CRT, Engine.GO]
-    assert engines_seen(None) == [Engine.OTHER, Engine.GO]
+    assert engines_seen(TransferEngine.CRT) == [TransferEngine.CRT, TransferEngine.GO]
+    assert engines_seen(None) == [TransferEngine.OTHER, TransferEngine.GO]
 
 
 def test_the_dial_is_answered_before_a_response_that_fits_any_request() -> None:

@@ -19,9 +19,9 @@ from s3bench.gate.conclusion import conclude
 from s3bench.gate.evidence import CellEvidence, Role
 from s3bench.gate.looks import Looks
 from s3bench.gate.multiple_testing import judge
-from s3bench.gate.paired_series import Series
+from s3bench.gate.paired_series import PairedSeries
 from s3bench.gate.policy import Policy
-from s3bench.gate.row import Kind, Row, Verdict
+from s3bench.gate.row import GateRow, RowKind, Verdict
 from tests.gate.simulated_gate import (
     MEMORY,
     NOISES,
@@ -92,7 +92,9 @@ def covered(noise: str, pairs: int, intervals: int) -> int:
     hits = 0
     for _ in range(intervals // 3):  # three benchmarks take turns, as in a gate
         for baseline, candidate in np.exp(0.05 * log_runs(rng, NOISES[noise], 3, pairs)).transpose(0, 2, 1):
-            series = Series(baseline=tuple(baseline.tolist()), candidate=tuple(candidate.tolist()), is_paired=True)
+            series = PairedSeries(
+                baseline=tuple(baseline.tolist()), candidate=tuple(candidate.tolist()), is_paired=True
+            )
             hits += series.lower_bound(0.025) <= 0 <= series.upper_bound(0.025)
     return hits
 
@@ -108,22 +110,22 @@ def check_coverage(noise: str, pairs: int, intervals: int) -> None:
 def check_false_alarms(setting: Setting) -> None:
     """No change at all, and the default level: any FAIL of any kind."""
     outcomes = setting.outcomes(NO_CHANGE, SHARP)
-    alarms = sum(bool(each.failed(Kind.SIZE) or each.failed(Kind.CREEP)) for each in outcomes)
+    alarms = sum(bool(each.failed(RowKind.SIZE) or each.failed(RowKind.CREEP)) for each in outcomes)
     assert alarms <= most(setting.gates, SHARP.false_alarm), alarms
 
 
 def check_false_alarms_on_the_edge(setting: Setting) -> None:
     """Every hypothesis true by a hair: all changes equal d0, and then their mean that of creep."""
-    alarms = sum(bool(each.failed(Kind.SIZE)) for each in setting.outcomes(ON_EDGE, LOOSE))
+    alarms = sum(bool(each.failed(RowKind.SIZE)) for each in setting.outcomes(ON_EDGE, LOOSE))
     assert alarms <= most(setting.gates, LOOSE.false_alarm), alarms
     outcomes = setting.outcomes(ON_CREEP_EDGE, LOOSE)
-    alarms = sum(bool(each.failed(Kind.SIZE) or each.failed(Kind.CREEP)) for each in outcomes)
+    alarms = sum(bool(each.failed(RowKind.SIZE) or each.failed(RowKind.CREEP)) for each in outcomes)
     assert alarms <= most(setting.gates, LOOSE.false_alarm), alarms
 
 
 def check_misses(setting: Setting) -> None:
     """Changes of exactly d1 must not pass."""
-    rows = [row for each in setting.outcomes(ON_FAR_EDGE, LOOSE) for row in each.rows if row.kind is Kind.SIZE]
+    rows = [row for each in setting.outcomes(ON_FAR_EDGE, LOOSE) for row in each.rows if row.kind is RowKind.SIZE]
     missed = sum(row.verdict in BELOW for row in rows)
     assert missed <= most(len(rows), LOOSE.miss), f"{missed} of {len(rows)}"
 
@@ -132,7 +134,7 @@ def check_holm(setting: Setting) -> None:
     """Two benchmarks are far worse and rejected early, which makes it easier for the third, whose changes are d0."""
     mixture = {TIME: (0.5, 0.4, ZONES[TIME].d0), MEMORY: (0.4, 0.5, ZONES[MEMORY].d0)}
     outcomes = setting.outcomes(mixture, LOOSE)
-    rejected = [{row.benchmark for row in each.failed(Kind.SIZE)} for each in outcomes]
+    rejected = [{row.benchmark for row in each.failed(RowKind.SIZE)} for each in outcomes]
     assert sum({"benchmark-0", "benchmark-1"} <= names for names in rejected) == setting.gates
     assert sum("benchmark-2" in names for names in rejected) <= most(setting.gates, LOOSE.false_alarm)
 
@@ -181,12 +183,12 @@ def check_withdrawals(setting: Setting) -> None:
         assert count <= most(setting.gates, LOOSE.false_alarm), f"{bias}: {count}"
 
 
-def decided(rows: Iterable[Row]) -> dict[tuple[str, str], Verdict | None]:
+def decided(rows: Iterable[GateRow]) -> dict[tuple[str, str], Verdict | None]:
     """The verdicts by benchmark and metric, those left out that are not reached."""
     return {
         (row.benchmark, row.metric): row.verdict
         for row in rows
-        if row.kind is Kind.SIZE and row.verdict is not Verdict.INCONCLUSIVE
+        if row.kind is RowKind.SIZE and row.verdict is not Verdict.INCONCLUSIVE
     }
 
 
@@ -239,7 +241,7 @@ def test_a_slowdown_of_this_size_is_caught(worsening: float, sigma: float) -> No
 def test_a_suite_that_is_slower_all_over_is_caught_where_every_benchmark_passes() -> None:
     setting = Setting(noise="normal", sigma=0.02, gates=40)
     outcomes = setting.outcomes({TIME: (0.04,) * 3, MEMORY: (0.0,) * 3}, SHARP)
-    assert sum(bool(each.failed(Kind.CREEP)) for each in outcomes) >= least(setting.gates, 0.95)
+    assert sum(bool(each.failed(RowKind.CREEP)) for each in outcomes) >= least(setting.gates, 0.95)
     assert np.mean([each.mean_pairs for each in outcomes]) <= 30
 
 

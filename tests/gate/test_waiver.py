@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from s3bench.errors import BadInput
 from s3bench.gate.exact_metric import CountChange, Difference
-from s3bench.gate.row import Kind, Row
+from s3bench.gate.row import GateRow, RowKind
 from s3bench.gate.waiver import Waiver, parse_waivers
 
 TODAY = dt.date(2026, 11, 21)
@@ -21,19 +21,19 @@ ENTRY = {
     "expires": "2026-12-01",
 }
 WAIVER = Waiver(**{**ENTRY, "expires": dt.date(2026, 12, 1)})  # type: ignore[arg-type]
-ROW = Row(benchmark="s3.cp.upload FileSize=32MB", metric="total_time", kind=Kind.SIZE, change=0.05)
+ROW = GateRow(benchmark="s3.cp.upload FileSize=32MB", metric="total_time", kind=RowKind.SIZE, change=0.05)
 
 
 def file_of(**changes: object) -> bytes:
     return json.dumps({"waivers": [ENTRY, {**ENTRY, **changes}]}).encode()
 
 
-def counts(*increases: int, difference: Difference = Difference.MORE) -> Row:
+def counts(*increases: int, difference: Difference = Difference.MORE) -> GateRow:
     changes = tuple(
         CountChange(name=f"n{number}", difference=difference, baseline=(1, 2), candidate=(2 + increase, 9))
         for number, increase in enumerate(increases)
     )
-    return Row(benchmark="x", metric="requests", kind=Kind.EXACT, changes=changes)
+    return GateRow(benchmark="x", metric="requests", kind=RowKind.EXACT, changes=changes)
 
 
 def test_a_file_of_waivers_is_read() -> None:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from s3bench.load.aggregation.phase_aggregation import Account
-from s3bench.load.aggregation.phase_result import Findings
-from s3bench.load.engine.interval_record import Tally
-from s3bench.load.engine.message import Ended
-from s3bench.load.operation import Kind
+from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
+from s3bench.load.aggregation.phase_result import PhaseResult
+from s3bench.load.engine.interval_record import IntervalRecord
+from s3bench.load.engine.message import PhaseEnded
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import (
     Job,
     Phase,
@@ -21,11 +21,11 @@ MS = 1_000_000
 
 
 def job(
-    *kinds: Kind, threads: int = 4, name: str = "", rate: float | None = None, operations: int | None = None
+    *kinds: OperationKind, threads: int = 4, name: str = "", rate: float | None = None, operations: int | None = None
 ) -> Job:
     return Job(
         name=name,
-        mix=tuple(Share(kind=kind) for kind in kinds or (Kind.GET,)),
+        mix=tuple(Share(kind=kind) for kind in kinds or (OperationKind.GET,)),
         sizes=fixed(1000),
         threads=threads,
         rate=Rate(per_s=rate) if rate else None,
@@ -39,8 +39,8 @@ def phase(*jobs: Job, warmup_s: float = 0.0, stable: bool = False, duration_s: f
 
 def account(
     operations: Sequence[Operation], of: Phase, *, end_ns: int, workers: int = 1, clock: float = 1.0
-) -> Account:
-    made = Account(of, workers=workers)
+) -> PhaseAggregation:
+    made = PhaseAggregation(of, workers=workers)
     for tally in tallies(operations, end_ns=end_ns, workers=workers, clock=clock):
         made.add(tally)
     for ended in endings(operations, end_ns=end_ns, workers=workers):
@@ -48,8 +48,8 @@ def account(
     return made
 
 
-def told(of: Phase, given: Iterable[Tally], *ended: Ended, workers: int = 1) -> Findings:
-    made = Account(of, workers=workers)
+def told(of: Phase, given: Iterable[IntervalRecord], *ended: PhaseEnded, workers: int = 1) -> PhaseResult:
+    made = PhaseAggregation(of, workers=workers)
     for tally in given:
         made.add(tally)
     for each in ended:
@@ -57,8 +57,8 @@ def told(of: Phase, given: Iterable[Tally], *ended: Ended, workers: int = 1) -> 
     return made.measure()
 
 
-def ended(worker: int = 0, *, unfinished: int = 0, late: int = 0, open_ns: int = 0) -> Ended:
-    return Ended(worker=worker, elapsed_ns=0, unfinished=unfinished, late=late, open_ns=open_ns, written=(0,))
+def ended(worker: int = 0, *, unfinished: int = 0, late: int = 0, open_ns: int = 0) -> PhaseEnded:
+    return PhaseEnded(worker=worker, elapsed_ns=0, unfinished=unfinished, late=late, open_ns=open_ns, written=(0,))
 
 
 def bins(*samples_ns: int) -> Bins:

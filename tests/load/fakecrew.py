@@ -1,32 +1,32 @@
 """A crew without processes: it says what a test says, and remembers what it was told.
 
-Keeps the promises of `s3bench.load.session.worker_pool.Crew`; the same phases are run by real workers in `test_crew`.
+Keeps the promises of `s3bench.load.session.worker_pool.WorkerPool`; real workers run the same phases in `test_worker_pool`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
-from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import (
-    Begin,
-    Ended,
-    Lost,
-    Prepare,
+    BeginPhase,
+    PhaseEnded,
+    PreparePhase,
+    WorkerLost,
 )
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from tests.load.simulated import NS, Operation, endings, tallies
 
-Told = Tally | Ended | Lost | None
+Told = IntervalRecord | PhaseEnded | WorkerLost | None
 
 
-def doing(order: Begin, *, seconds: float | None = None, failing: int = 0) -> Iterator[Told]:
+def doing(order: BeginPhase, *, seconds: float | None = None, failing: int = 0) -> Iterator[Told]:
     """What one worker tells of a phase: its first job's operations, one after the other, the first ones `failing`.
 
     It takes as long as the phase wants, or else a second.
     """
     [job, *_] = order.phase.jobs
-    kind = job.kinds[0] if job.kinds[0] is not Kind.MULTIPART else Kind.PUT
+    kind = job.kinds[0] if job.kinds[0] is not OperationKind.MULTIPART else OperationKind.PUT
     count = job.operations or 10
     end_ns = round((seconds or order.phase.duration_s or 1.0) * NS)
     operations = [
@@ -40,7 +40,7 @@ def doing(order: Begin, *, seconds: float | None = None, failing: int = 0) -> It
     ]
     yield from tallies(operations, end_ns=end_ns)
     [ended] = endings(operations, end_ns=end_ns)
-    yield Ended(
+    yield PhaseEnded(
         worker=0,
         elapsed_ns=ended.elapsed_ns,
         unfinished=ended.unfinished,
@@ -51,16 +51,16 @@ def doing(order: Begin, *, seconds: float | None = None, failing: int = 0) -> It
 
 
 class FakeCrew:
-    """One worker that answers each `Begin` as `answer` says."""
+    """One worker that answers each `BeginPhase` as `answer` says."""
 
-    answer: Callable[[Begin], Iterable[Told]] = staticmethod(doing)
+    answer: Callable[[BeginPhase], Iterable[Told]] = staticmethod(doing)
 
     def __init__(self, workers: int = 1, *, directory: Path | None = None) -> None:
         self.workers = workers
         self.nodes = 1
         self.directory = directory
-        self.prepared: tuple[Prepare, ...] = ()
-        self.begun: list[Begin] = []
+        self.prepared: tuple[PreparePhase, ...] = ()
+        self.begun: list[BeginPhase] = []
         self.stops = 0
         self.is_open = False
 
@@ -71,10 +71,10 @@ class FakeCrew:
     def __exit__(self, *_: object) -> None:
         self.is_open = False
 
-    def prepare(self, orders: tuple[Prepare, ...]) -> None:
+    def prepare(self, orders: tuple[PreparePhase, ...]) -> None:
         self.prepared = orders
 
-    def perform(self, orders: tuple[Begin, ...]) -> Iterator[Told]:
+    def perform(self, orders: tuple[BeginPhase, ...]) -> Iterator[Told]:
         assert len(orders) == self.workers
         self.begun.append(orders[0])
         yield from self.answer(orders[0])

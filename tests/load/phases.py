@@ -8,19 +8,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from s3bench.load.engine.engine import Engine
-from s3bench.load.engine.interval_record import Loss, Tally
+from s3bench.load.engine.engine import WorkerEngine
+from s3bench.load.engine.interval_record import IntervalRecord, Loss
 from s3bench.load.engine.message import (
-    Begin,
-    Ended,
+    BeginPhase,
     Keys,
-    Prepare,
-    Target,
+    PhaseEnded,
+    PreparePhase,
+    RequestTarget,
 )
 from s3bench.load.engine.tls import client_context
 from s3bench.load.engine.trace import Trace
 from s3bench.load.engine.worker import Contents
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import (
     DataSet,
     Job,
@@ -41,13 +41,13 @@ LIMIT_S = 20.0
 class Outcome:
     """What a phase showed."""
 
-    tallies: list[Tally]
-    ended: Ended
+    tallies: list[IntervalRecord]
+    ended: PhaseEnded
 
-    def operations(self, kind: Kind | None = None) -> int:
+    def operations(self, kind: OperationKind | None = None) -> int:
         return sum(s.operations for t in self.tallies for s in t.streams if kind in {None, s.kind})
 
-    def bytes_up(self, kind: Kind) -> int:
+    def bytes_up(self, kind: OperationKind) -> int:
         return sum(s.bytes_up for t in self.tallies for s in t.streams if s.kind is kind)
 
     def bytes_down(self) -> int:
@@ -89,30 +89,30 @@ class Outcome:
 class Runner:
     """Runs jobs against one target, in this process."""
 
-    target: Target
+    target: RequestTarget
     manner: Manner = field(default_factory=lambda: Manner(timeout_s=LIMIT_S))
     data: DataSet = DATA
-    during: Callable[[Engine], None] = lambda _: None
+    during: Callable[[WorkerEngine], None] = lambda _: None
     _contents: dict[Manner, Contents] = field(default_factory=dict)
 
-    def job(self, *kinds: Kind, sizes: Sizes = SMALL, **more: Any) -> Job:
+    def job(self, *kinds: OperationKind, sizes: Sizes = SMALL, **more: Any) -> Job:
         return Job(**{"mix": tuple(Share(kind=kind) for kind in kinds), "sizes": sizes, "objects": 20, **more})
 
     def run(
         self, *jobs: Job, manner: Manner | None = None, worker: int = 0, workers: int = 1, trace: Trace | None = None,
-        first_number: int = 1000, during: Callable[[Engine], None] = lambda _: None, **phase: Any,
+        first_number: int = 1000, during: Callable[[WorkerEngine], None] = lambda _: None, **phase: Any,
     ) -> Outcome:  # fmt: skip
         manner = manner or self.manner
-        prepare = Prepare(worker=worker, workers=workers, target=self.target, manner=manner, data=self.data)
+        prepare = PreparePhase(worker=worker, workers=workers, target=self.target, manner=manner, data=self.data)
         contents = self._contents.setdefault(manner, Contents(prepare))
         for job in jobs:
             contents.of(job)
-        begin = Begin(
+        begin = BeginPhase(
             phase=Phase(**{"jobs": jobs, **phase}),
             first_numbers=tuple(first_number + index * 10**6 for index in range(len(jobs))),
         )
-        tallies: list[Tally] = []
-        engine = Engine(
+        tallies: list[IntervalRecord] = []
+        engine = WorkerEngine(
             prepare,
             begin,
             start_ns=time.monotonic_ns() + 5_000_000,
@@ -127,7 +127,7 @@ class Runner:
 
     def fill(self, sizes: Sizes = SMALL, objects: int = 20) -> None:
         """Write the data set."""
-        outcome = self.run(self.job(Kind.PUT, sizes=sizes, threads=4, operations=objects), first_number=0)
+        outcome = self.run(self.job(OperationKind.PUT, sizes=sizes, threads=4, operations=objects), first_number=0)
         assert outcome.ended.written == (objects,)
 
 
@@ -167,7 +167,7 @@ class Scripted:
     @property
     def runner(self) -> Runner:
         """What runs jobs against it, unsigned and unverified."""
-        target = Target(
+        target = RequestTarget(
             addresses=(("127.0.0.1", self.port),), hosts=(f"127.0.0.1:{self.port}",), bucket=BUCKET, keys=Keys()
         )
         return Runner(target=target, manner=Manner(verify=False, timeout_s=LIMIT_S))

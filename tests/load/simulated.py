@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from s3bench.load.engine.interval_record import Loss, Stream, Tally
-from s3bench.load.engine.message import Ended
-from s3bench.load.operation import Kind
+from s3bench.load.engine.interval_record import IntervalRecord, Loss, Stream
+from s3bench.load.engine.message import PhaseEnded
+from s3bench.load.operation import OperationKind
 from s3bench.results.histogram import Histogram
 
 NS = 1_000_000_000
@@ -21,7 +21,7 @@ class Operation:
     end_ns: int
     worker: int = 0
     job: int = 0
-    kind: Kind = Kind.GET
+    kind: OperationKind = OperationKind.GET
     size_bytes: int = 1000
     planned_ns: int | None = None
     label: str = ""
@@ -29,7 +29,9 @@ class Operation:
     repeated: bool = False
 
 
-def tallies(operations: Sequence[Operation], *, end_ns: int, workers: int = 1, clock: float = 1.0) -> list[Tally]:
+def tallies(
+    operations: Sequence[Operation], *, end_ns: int, workers: int = 1, clock: float = 1.0
+) -> list[IntervalRecord]:
     """What workers tell of a phase of `end_ns`, second by second; `clock` distorts their latencies."""
     seconds = math.ceil(end_ns / NS)
     return [
@@ -45,7 +47,7 @@ def tallies(operations: Sequence[Operation], *, end_ns: int, workers: int = 1, c
     ]
 
 
-def endings(operations: Sequence[Operation], *, end_ns: int, workers: int = 1) -> list[Ended]:
+def endings(operations: Sequence[Operation], *, end_ns: int, workers: int = 1) -> list[PhaseEnded]:
     """How the workers end: what was in flight ends well afterwards."""
     left = [
         [
@@ -56,17 +58,19 @@ def endings(operations: Sequence[Operation], *, end_ns: int, workers: int = 1) -
         for worker in range(workers)
     ]
     return [
-        Ended(worker=worker, elapsed_ns=end_ns, unfinished=len(ages), late=len(ages), open_ns=sum(ages), written=(0,))
+        PhaseEnded(
+            worker=worker, elapsed_ns=end_ns, unfinished=len(ages), late=len(ages), open_ns=sum(ages), written=(0,)
+        )
         for worker, ages in enumerate(left)
     ]
 
 
-def _tally(operations: Sequence[Operation], *, worker: int, second: int, until_ns: int, clock: float) -> Tally:
+def _tally(operations: Sequence[Operation], *, worker: int, second: int, until_ns: int, clock: float) -> IntervalRecord:
     from_ns = second * NS
     spans = [(max(each.start_ns, from_ns), min(each.end_ns, until_ns)) for each in operations]
     ended = [each for each in operations if from_ns <= each.end_ns < until_ns]
     keys = dict.fromkeys((each.job, each.kind) for each in ended)
-    return Tally(
+    return IntervalRecord(
         worker=worker,
         second=second,
         length_ns=until_ns - from_ns,
@@ -94,7 +98,7 @@ def _slots(spans: Iterable[tuple[int, int]]) -> int:
     return bits
 
 
-def _stream(job: int, kind: Kind, ended: Sequence[Operation], clock: float) -> Stream:
+def _stream(job: int, kind: OperationKind, ended: Sequence[Operation], clock: float) -> Stream:
     well = [each for each in ended if not each.label]
     service, response = Histogram(), Histogram()
     service.add([round((each.end_ns - each.start_ns) * clock) for each in well])
@@ -106,8 +110,8 @@ def _stream(job: int, kind: Kind, ended: Sequence[Operation], clock: float) -> S
         kind=kind,
         operations=len(well),
         repeated=sum(each.repeated for each in well),
-        bytes_up=sum(each.size_bytes for each in well if kind is Kind.PUT),
-        bytes_down=sum(each.size_bytes for each in well if kind is Kind.GET),
+        bytes_up=sum(each.size_bytes for each in well if kind is OperationKind.PUT),
+        bytes_down=sum(each.size_bytes for each in well if kind is OperationKind.GET),
         service=service.bins(),
         first_byte=service.bins(),
         response=response.bins(),
@@ -126,7 +130,13 @@ def _loss(label: str, failed: Sequence[Operation]) -> Loss:
 
 
 def closed_loop(
-    *, length_ns: int, end_ns: int, threads: int = 4, workers: int = 1, kind: Kind = Kind.GET, job: int = 0
+    *,
+    length_ns: int,
+    end_ns: int,
+    threads: int = 4,
+    workers: int = 1,
+    kind: OperationKind = OperationKind.GET,
+    job: int = 0,
 ) -> list[Operation]:
     """Threads of every worker, each with one operation after the other, beginning one after the other."""
     return [

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Self
 
 from s3bench.clients.environment import FAKE_CREDENTIALS
-from s3bench.load.aggregation.phase_result import Findings
-from s3bench.load.engine.message import Ended
+from s3bench.load.aggregation.phase_result import PhaseResult
+from s3bench.load.engine.message import PhaseEnded
 from s3bench.load.profile.profile import (
     DataSet,
     Job,
@@ -21,9 +21,9 @@ from s3bench.load.profile.profile import (
 )
 from s3bench.load.session.bucket import new_run, root_of
 from s3bench.load.session.inventory import Inventory
-from s3bench.load.session.running import LoadRun, Rules
+from s3bench.load.session.running import LoadRun, RunRules
 from s3bench.load.session.target import find_target
-from s3bench.load.session.worker_pool import Crew
+from s3bench.load.session.worker_pool import WorkerPool
 
 BUCKET = "load"
 PHASE = "measured"
@@ -66,8 +66,8 @@ class Attempt:
 class Trial:
     """What came of it; `attempts` by worker, empty without a trace."""
 
-    findings: Findings
-    ended: tuple[Ended, ...]
+    findings: PhaseResult
+    ended: tuple[PhaseEnded, ...]
     attempts: tuple[tuple[Attempt, ...], ...]
 
 
@@ -87,9 +87,9 @@ def attempt(
     target = find_target((url,), bucket=BUCKET, credentials=FAKE_CREDENTIALS, tls_verify=False)
     run = new_run()
     trace = directory / "trace"
-    rules = Rules(manner=manner, data=DataSet(run=run, root=root_of(run)), trace=trace if has_trace else None)
+    rules = RunRules(manner=manner, data=DataSet(run=run, root=root_of(run)), trace=trace if has_trace else None)
     phase = Phase(name=PHASE, jobs=(job,), duration_s=duration_s)
-    with Crew(workers, directory=directory) as crew:
+    with WorkerPool(workers, directory=directory) as crew:
         load = LoadRun(crew, target, rules, Inventory())
         for sizes, objects in load.missing(phase):
             for _ in load.write_data_set(sizes, objects):

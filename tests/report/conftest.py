@@ -14,14 +14,14 @@ from msgspec.structs import replace
 from s3bench.gate.evidence import (
     CellEvidence,
     Inspection,
-    Pair,
     Role,
+    RunPair,
     Side,
     SideFailure,
 )
 from s3bench.gate.exact_metric import DEFAULT_EXACT
 from s3bench.gate.policy import Policy
-from s3bench.gate.record import GateRecord, Program
+from s3bench.gate.record import GateRecord, ProgramIdentity
 from s3bench.gate.waiver import Waiver
 from s3bench.results.measurement import Facts, Failure, Measurement, UsageFacts, WireFacts, measure
 
@@ -78,7 +78,7 @@ def cell(
         role=role,
         planted_s=0.036 if role is Role.POSITIVE_CONTROL else 0.0,
         pairs=tuple(
-            Pair(
+            RunPair(
                 order="AB" if number % 4 in {0, 3} else "BA",
                 hash_seed=number,
                 started_s=float(number),
@@ -97,8 +97,8 @@ def controls(*, itself: float = 0.0, delay: float = 0.12) -> list[CellEvidence]:
     ]
 
 
-def program(version: str) -> Program:
-    return Program(label=f"cli-crt@{version}", name="cli-crt", version=version)
+def program(version: str) -> ProgramIdentity:
+    return ProgramIdentity(label=f"cli-crt@{version}", name="cli-crt", version=version)
 
 
 def record(cells: Sequence[CellEvidence], **changes: object) -> GateRecord:

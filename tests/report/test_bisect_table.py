@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from s3bench.bisect.record import BisectRecord
 from s3bench.bisect.search import (
-    Comparison,
-    Outcome,
+    ComparisonOutcome,
+    VersionComparison,
     answer_of,
     failed_answer,
 )
@@ -34,7 +34,9 @@ def record_of(takes: Takes, *, count: int = 8, broken: frozenset[int] = frozense
         error=0.05,
         seed=1,
     )
-    while len(record.answers) < most and isinstance(following := record.bisection.next(record.answers), Comparison):
+    while len(record.answers) < most and isinstance(
+        following := record.bisection.next(record.answers), VersionComparison
+    ):
         if following.newer in broken:
             answer = failed_answer(following, following.newer, "it was yanked")
         else:
@@ -149,4 +151,4 @@ def test_a_comparison_is_a_line_for_the_progress() -> None:
     record = record_of(slower_from(5), broken=frozenset({4}))
     assert answer_line(record, record.answers[0]) == "2.37.0 against 2.30.0: changed, +20.0% slower (10 pairs)"
     assert answer_line(record, record.answers[1]) == "2.34.0 against 2.30.0: failed: it was yanked"
-    assert record.answers[1].outcome is Outcome.FAILED
+    assert record.answers[1].outcome is ComparisonOutcome.FAILED

@@ -1,12 +1,12 @@
 """Columns are aligned, named in groups, and left out whole."""
 
-from s3bench.report.columns import Column, fitted, heading_lines, row_lines
+from s3bench.report.columns import TextColumn, fitted, heading_lines, row_lines
 
-NAMES = Column(heading="  kind", cells=("  get", "  multipart"))
-RATES = Column(heading="rate/s", cells=("1,234", "5.00"))
-P50 = Column(heading="p50", cells=("1.00 ms", "-"), group="latency", rank=1)
-P99 = Column(heading="p99", cells=("12.0 ms", "-"), group="latency", rank=1)
-EXTRA = Column(heading="±", cells=("±1%", ""), rank=2)
+NAMES = TextColumn(heading="  kind", cells=("  get", "  multipart"))
+RATES = TextColumn(heading="rate/s", cells=("1,234", "5.00"))
+P50 = TextColumn(heading="p50", cells=("1.00 ms", "-"), group="latency", rank=1)
+P99 = TextColumn(heading="p99", cells=("12.0 ms", "-"), group="latency", rank=1)
+EXTRA = TextColumn(heading="±", cells=("±1%", ""), rank=2)
 ALL = (NAMES, RATES, EXTRA, P50, P99)
 
 
@@ -23,9 +23,9 @@ def test_groups_are_named_above_their_columns() -> None:
 
 
 def test_a_group_that_is_narrower_than_its_name_keeps_its_place() -> None:
-    narrow = Column(heading="p50", cells=("-",), group="latency")
-    other = Column(heading="p50", cells=("1.00 ms",), group="first byte")
-    assert heading_lines((Column(heading="k", cells=("k",)), narrow, other), gap=1) == (
+    narrow = TextColumn(heading="p50", cells=("-",), group="latency")
+    other = TextColumn(heading="p50", cells=("1.00 ms",), group="first byte")
+    assert heading_lines((TextColumn(heading="k", cells=("k",)), narrow, other), gap=1) == (
         "  lat first b",
         "k p50     p50",
     )
@@ -46,4 +46,4 @@ def test_a_gap_counts() -> None:
 
 
 def test_columns_without_rows_have_their_headings() -> None:
-    assert heading_lines((Column(heading="a", cells=()), Column(heading="b", cells=()))) == ("a  b",)
+    assert heading_lines((TextColumn(heading="a", cells=()), TextColumn(heading="b", cells=()))) == ("a  b",)

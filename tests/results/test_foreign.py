@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from s3bench.compare.comparison import compare
-from s3bench.compare.matching import Source
+from s3bench.compare.matching import DocumentSource
 from s3bench.errors import BadInput
 from s3bench.results.document import Client, Document, Result, encode_document
 from s3bench.results.foreign import read_any
@@ -105,7 +105,9 @@ def test_two_files_of_a_tool_can_be_compared() -> None:
         runs = [{"values": [factor * (1 + number / 100)]} for number in range(10)]
         return read({"version": "1.0", "benchmarks": [{"metadata": {"name": "a"}, "runs": runs}]})
 
-    told = compare((Source(name="before", document=suite(1.0)), Source(name="after", document=suite(1.5))))
+    told = compare(
+        (DocumentSource(name="before", document=suite(1.0)), DocumentSource(name="after", document=suite(1.5)))
+    )
     (row,) = (row for row in told.others[0].rows if row.metric == "total_time")
     assert row.change == pytest.approx(0.5)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from s3bench.compare.comparison import compare
-from s3bench.compare.matching import Source
+from s3bench.compare.matching import DocumentSource
 from s3bench.errors import BadInput
 from s3bench.results.document import Document, encode_document
 from s3bench.results.foreign import read_any
@@ -238,7 +238,7 @@ def test_what_ran_too_short_is_left_out_and_told() -> None:
 def test_two_runs_can_be_compared() -> None:
     slower = aggregate(stretch(dur_median_millis=3.0))
     sources = [
-        Source(name=name, document=read(results(GET=each)))
+        DocumentSource(name=name, document=read(results(GET=each)))
         for name, each in (("before", aggregate(stretch())), ("after", slower))
     ]
     rows = {row.metric: row for row in compare(tuple(sources)).others[0].rows}

@@ -8,7 +8,7 @@ from s3bench.results.document import SCHEMA_VERSION, Client, Document, Result
 from s3bench.results.load import Failures, Latency, Load, Second
 from s3bench.results.measurement import Failure, Harness, Measurement, Milestones, Wire
 from s3bench.results.metrics import METRICS, METRICS_BY_NAME, render_metrics
-from s3bench.results.timeline import RequestSpan, Series
+from s3bench.results.timeline import RequestSpan, UsageSeries
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "results.md"
 LATENCIES = Latency.__struct_fields__
@@ -51,7 +51,7 @@ def test_every_key_of_the_document_is_documented() -> None:
         Latency,
         Failures,
         Second,
-        Series,
+        UsageSeries,
         RequestSpan,
     )
     for struct in structs:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s3bench.results.timeline import POINTS_MAX, Series, SeriesFacts, cores_in_use, thinned
+from s3bench.results.timeline import POINTS_MAX, SeriesFacts, UsageSeries, cores_in_use, thinned
 from tests.results.series import series
 
 STEPS = st.lists(
@@ -59,12 +59,12 @@ def test_no_window_shows_more_cores_than_there_are(steps: list[tuple[float, floa
 
 def test_a_short_series_is_kept_whole() -> None:
     samples = series([0.25, 1.25, 2.25], [0.1, 0.6, 2.6], [10.0, 30.0, 20.0])
-    assert thinned(samples) == Series(at=(0.25, 1.25, 2.25), memory=(10, 30, 20), cores=(None, 0.5, 2.0))
+    assert thinned(samples) == UsageSeries(at=(0.25, 1.25, 2.25), memory=(10, 30, 20), cores=(None, 0.5, 2.0))
 
 
 def test_of_no_samples_nothing_is_kept_and_of_one_its_memory() -> None:
     assert thinned(series([], [])) is None
-    assert thinned(series([0.5], [0.25], [10.0])) == Series(at=(0.5,), memory=(10,), cores=(None,))
+    assert thinned(series([0.5], [0.25], [10.0])) == UsageSeries(at=(0.5,), memory=(10,), cores=(None,))
 
 
 def test_a_long_series_has_a_point_in_each_part_of_the_time() -> None:
@@ -88,14 +88,14 @@ def test_the_peak_between_two_points_stands_at_the_later_one() -> None:
 
 def test_the_last_stretch_is_joined_until_it_shows_no_more_cores_than_there_are() -> None:
     kept = thinned(series([0.0, 1.0, 2.0, 3.0], [0.0, 0.0, 0.0, 6.0], [1.0, 5.0, 2.0, 3.0]))
-    assert kept == Series(at=(0.0, 3.0), memory=(1, 5), cores=(None, 2.0))
+    assert kept == UsageSeries(at=(0.0, 3.0), memory=(1, 5), cores=(None, 2.0))
     too_near = thinned(series([0.0, 1.0, 2.0, 2.25], [0.0, 0.0, 1.0, 1.75], [1.0, 5.0, 7.0, 3.0]))
-    assert too_near == Series(at=(0.0, 1.0, 2.25), memory=(1, 5, 7), cores=(None, 0.0, 1.4))
+    assert too_near == UsageSeries(at=(0.0, 1.0, 2.25), memory=(1, 5, 7), cores=(None, 0.0, 1.4))
 
 
 def test_where_the_clocks_contradict_each_other_to_the_end_no_cores_are_told() -> None:
     kept = thinned(series([0.0, 1.0], [0.0, 9.0], [1.0, 2.0]))
-    assert kept == Series(at=(0.0, 1.0), memory=(1, 2), cores=(None, None))
+    assert kept == UsageSeries(at=(0.0, 1.0), memory=(1, 2), cores=(None, None))
 
 
 def test_points_are_told_apart_to_the_millisecond() -> None:
@@ -106,7 +106,7 @@ def test_points_are_told_apart_to_the_millisecond() -> None:
         interval_s=0.0003,
         cores=1,
     )
-    assert thinned(samples) == Series(at=(0.0, 0.002, 0.004), memory=(1, 3, 9), cores=(None, 0.0, 0.0))
+    assert thinned(samples) == UsageSeries(at=(0.0, 0.002, 0.004), memory=(1, 3, 9), cores=(None, 0.0, 0.0))
 
 
 @given(STEPS, st.integers(1, 4))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from s3bench.run.download_check import Landing, first_difference
+from s3bench.run.download_check import DownloadCheck, first_difference
 from s3bench.spec.command import Transfer, parse_transfer
 from s3bench.spec.definition import Environment
 
@@ -28,13 +28,13 @@ def work(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def landing(work: Path) -> Landing:
+def landing(work: Path) -> DownloadCheck:
     download = transfer("cp", "s3://bucket/key", "landed")
-    return Landing(download, Environment(), work=work, served_from=work.parent / "pristine")
+    return DownloadCheck(download, Environment(), work=work, served_from=work.parent / "pristine")
 
 
 class TestLanding:
-    def test_equal_bytes_are_right(self, landing: Landing, work: Path) -> None:
+    def test_equal_bytes_are_right(self, landing: DownloadCheck, work: Path) -> None:
         (work / "landed").write_bytes(b"served bytes")
         assert landing.errors(_SERVED) == ()
 
@@ -43,7 +43,7 @@ class TestLanding:
         ("landed", "at"), [(b"served bXtes", 8), (b"served byte", 11), (b"served bytes and more", 12), (b"", 0)]
     )
     def test_wrong_bytes_are_an_error_with_their_place(
-        self, landing: Landing, work: Path, landed: bytes, at: int, seen_before: bool
+        self, landing: DownloadCheck, work: Path, landed: bytes, at: int, seen_before: bool
     ) -> None:
         if seen_before:
             (work / "landed").write_bytes(b"served bytes")
@@ -53,16 +53,16 @@ class TestLanding:
         assert "landed differs from what was served for /bucket/key" in error
         assert f"{len(landed)} bytes for 12, first difference at byte {at}" in error
 
-    def test_a_file_that_never_landed_is_an_error(self, landing: Landing) -> None:
+    def test_a_file_that_never_landed_is_an_error(self, landing: DownloadCheck) -> None:
         assert landing.errors(_SERVED) == ("/bucket/key was served, but landed is not there",)
 
-    def test_a_file_that_landed_last_time_alone_is_an_error(self, landing: Landing, work: Path) -> None:
+    def test_a_file_that_landed_last_time_alone_is_an_error(self, landing: DownloadCheck, work: Path) -> None:
         (work / "landed").write_bytes(b"served bytes")
         assert landing.errors(_SERVED) == ()
         (work / "landed").unlink()
         assert landing.errors(_SERVED) == ("/bucket/key was served, but landed is not there",)
 
-    def test_looking_ahead_tells_nothing_but_saves_the_second_look(self, landing: Landing, work: Path) -> None:
+    def test_looking_ahead_tells_nothing_but_saves_the_second_look(self, landing: DownloadCheck, work: Path) -> None:
         (work / "landed").write_bytes(b"served bytes")
         landing.look_ahead()  # nothing is known yet
         assert landing.errors(_SERVED) == ()
@@ -73,7 +73,7 @@ class TestLanding:
         assert landing.errors(_SERVED) == ("/bucket/key was served, but landed is not there",)
 
     def test_what_was_looked_at_ahead_is_looked_at_again_when_another_file_was_served(
-        self, landing: Landing, work: Path
+        self, landing: DownloadCheck, work: Path
     ) -> None:
         (work.parent / "pristine" / "other").write_bytes(b"other bytes")
         (work / "landed").write_bytes(b"served bytes")
@@ -83,13 +83,13 @@ class TestLanding:
         assert "landed differs" in error
 
     @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
-    def test_what_is_no_file_did_not_land(self, landing: Landing, work: Path, make: object) -> None:
+    def test_what_is_no_file_did_not_land(self, landing: DownloadCheck, work: Path, make: object) -> None:
         assert callable(make)
         make(work / "landed")
         assert landing.errors(_SERVED) == ("/bucket/key was served, but landed is not there",)
 
     @pytest.mark.parametrize("size_bytes", [64 << 10, (64 << 10) + 1, 3 << 20])
-    def test_large_files_are_compared_to_their_end(self, landing: Landing, work: Path, size_bytes: int) -> None:
+    def test_large_files_are_compared_to_their_end(self, landing: DownloadCheck, work: Path, size_bytes: int) -> None:
         (work.parent / "pristine" / "remote").write_bytes(b"x" * size_bytes)
         (work / "landed").write_bytes(b"x" * size_bytes)
         assert landing.errors(_SERVED) == ()
@@ -100,7 +100,7 @@ class TestLanding:
     def test_uploads_leave_nothing_to_check(self, work: Path) -> None:
         upload = transfer("cp", "file", "s3://bucket/key")
         for each in (upload, None):
-            landing = Landing(each, Environment(), work=work, served_from=work.parent / "pristine")
+            landing = DownloadCheck(each, Environment(), work=work, served_from=work.parent / "pristine")
             assert landing.errors(_SERVED) == ()
 
 

@@ -5,11 +5,11 @@ import pytest
 
 from s3bench.bench import Settings
 from s3bench.results.measurement import measure
-from s3bench.results.timeline import REQUESTS_MAX, RequestSpan, Series, Timeline
+from s3bench.results.timeline import REQUESTS_MAX, RequestSpan, Timeline, UsageSeries
 from s3bench.run.facts import gather_facts
 from s3bench.run.process import ProcessRecord
-from s3bench.run.process import Series as Samples
-from s3bench.s3.wirelog import Engine, Fault, WireLog, WireRequest
+from s3bench.run.process import SampleSeries as Samples
+from s3bench.s3.wirelog import InjectedFault, TransferEngine, WireLog, WireRequest
 
 STARTED_NS = 5_000_000_000
 RECORD = ProcessRecord(
@@ -39,7 +39,7 @@ PART = WireRequest(
     byte_range="",
     connection=3,
     attempt=2,
-    engine=Engine.CRT,
+    engine=TransferEngine.CRT,
     started_ns=STARTED_NS + 100_000_400,
     body_ended_ns=STARTED_NS + 200_000_000,
     response_started_ns=STARTED_NS + 300_000_000,
@@ -97,7 +97,7 @@ def test_a_request_counts_from_the_spawn_in_microseconds() -> None:
 
 def test_a_request_that_was_never_answered_has_neither_status_nor_first_byte() -> None:
     error = "the client closed the connection: PUT /bucket/key?X-Amz-Signature=secret, 10 bytes of its body received"
-    cut = the_span(msgspec.structs.replace(PART, status=0, fault=Fault.RESET, error=error))
+    cut = the_span(msgspec.structs.replace(PART, status=0, fault=InjectedFault.RESET, error=error))
     assert (cut.status, cut.first_byte, cut.end, cut.fault) == (None, None, 0.4, "reset")
     assert cut.error == error.replace("X-Amz-Signature=secret", "***")
     assert len(the_span(msgspec.structs.replace(PART, error="x" * 10_000)).error) == 200
@@ -116,7 +116,7 @@ def test_requests_beyond_the_bound_are_counted() -> None:
 def test_samples_are_kept_where_there_are_some() -> None:
     kept, unsampled = timeline(), timeline(interval_s=None)
     assert kept is not None
-    assert kept.series == Series(at=(0.001, 1.0), memory=(1024, 4096), cores=(None, 0.5))
+    assert kept.series == UsageSeries(at=(0.001, 1.0), memory=(1024, 4096), cores=(None, 0.5))
     assert unsampled == Timeline()
 
 

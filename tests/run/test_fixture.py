@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from s3bench.errors import BadInput
-from s3bench.run.fixture import FIXTURE_MTIME_S, Content, plan_tree, write_content
+from s3bench.run.fixture import FIXTURE_MTIME_S, FixtureContent, plan_tree, write_content
 from s3bench.run.fixture import content_chunks as chunks
 from s3bench.spec.definition import Environment, FileLiteral, Fill, FixtureDir, FixtureFile
 
 
-def whole(content: Content) -> bytes:
+def whole(content: FixtureContent) -> bytes:
     return b"".join(chunks(content))
 
 
@@ -81,16 +81,16 @@ def test_a_name_cannot_be_both_file_and_directory(names: tuple[str, ...]) -> Non
 
 
 def test_noise_is_the_same_every_time_and_differs_by_name() -> None:
-    content = Content(seed="name", generated_bytes=100_003, fill=Fill.RANDOM)
+    content = FixtureContent(seed="name", generated_bytes=100_003, fill=Fill.RANDOM)
     # The figure is frozen: results of two machines and two versions must be about the same bytes.
     assert (
         hashlib.sha256(whole(content)).hexdigest() == "8ecad51cac8fc5b9cbadbdfa9f57441568c96d26c835f7a2937d4cabf775df3d"
     )
-    assert whole(content) != whole(Content(seed="other", generated_bytes=100_003, fill=Fill.RANDOM))
+    assert whole(content) != whole(FixtureContent(seed="other", generated_bytes=100_003, fill=Fill.RANDOM))
 
 
 def test_noise_does_not_compress_and_never_repeats_itself_across_chunks() -> None:
-    data = whole(Content(seed="name", generated_bytes=(8 << 20) + 1, fill=Fill.RANDOM))
+    data = whole(FixtureContent(seed="name", generated_bytes=(8 << 20) + 1, fill=Fill.RANDOM))
     assert len(data) == (8 << 20) + 1
     assert len(zlib.compress(data[: 1 << 20])) > 1 << 20
     assert data[: 4 << 20] != data[4 << 20 : 8 << 20]
@@ -105,7 +105,7 @@ def test_files_are_written_for_real_with_a_fixed_time_and_mode(tmp_path: Path) -
     fd = os.open(tmp_path, os.O_RDONLY)
     umask = os.umask(0o077)
     try:
-        write_content("f", fd, Content(seed="f", generated_bytes=6 << 20, literal=b"end"))
+        write_content("f", fd, FixtureContent(seed="f", generated_bytes=6 << 20, literal=b"end"))
     finally:
         os.umask(umask)
         os.close(fd)

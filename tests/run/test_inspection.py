@@ -8,8 +8,8 @@ import pytest
 
 from s3bench.errors import MachineError
 from s3bench.run.inspection import (
-    Dial,
-    Missing,
+    FaultInjection,
+    Unavailable,
     fixed_addresses,
     inspection_variables,
     read_modules,
@@ -23,12 +23,12 @@ def test_nothing_asked_for_sets_no_variable() -> None:
 
 
 def test_a_dial_tells_what_it_plants_alone() -> None:
-    variables = inspection_variables(modules_file=Path("/x/modules"), dial=Dial(requests=2))
+    variables = inspection_variables(modules_file=Path("/x/modules"), dial=FaultInjection(requests=2))
     assert variables == {"S3BENCH_MODULES_FILE": "/x/modules", "S3BENCH_DIAL": '{"requests": 2}'}
 
 
 def test_a_dial_at_zero_is_loaded_all_the_same_so_that_both_sides_pay_for_it() -> None:
-    assert json.loads(inspection_variables(dial=Dial())["S3BENCH_DIAL"]) == {}
+    assert json.loads(inspection_variables(dial=FaultInjection())["S3BENCH_DIAL"]) == {}
 
 
 def test_modules_are_none_where_the_probe_told_nothing(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_modules_are_none_where_the_probe_told_nothing(tmp_path: Path) -> None:
 
 def test_fixed_addresses_are_fixed() -> None:
     prefix = fixed_addresses()
-    if isinstance(prefix, Missing):
+    if isinstance(prefix, Unavailable):
         pytest.skip(str(prefix))
     maps = {subprocess.run([*prefix, "cat", "/proc/self/maps"], capture_output=True, check=True).stdout for _ in "ab"}
     starts = {tuple(line.split(b"-")[0] for line in text.splitlines()) for text in maps}
@@ -50,7 +50,7 @@ def test_fixed_addresses_are_fixed() -> None:
 
 def test_without_setarch_the_reason_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert fixed_addresses() == Missing(reason="setarch is not installed", fix="install util-linux")
+    assert fixed_addresses() == Unavailable(reason="setarch is not installed", fix="install util-linux")
 
 
 def test_where_the_system_forbids_it_the_reason_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

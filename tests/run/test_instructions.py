@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from s3bench.errors import MachineError
-from s3bench.run.inspection import Missing
+from s3bench.run.inspection import Unavailable
 from s3bench.run.instructions import (
     PerfCounter,
     ValgrindCounter,
@@ -88,7 +88,7 @@ def test_perf_is_read(text: str, count: int) -> None:
 )
 def test_a_counter_that_counts_nothing_or_a_part_is_absent(text: str, reason: str) -> None:
     count = parse_perf(text)
-    assert isinstance(count, Missing)
+    assert isinstance(count, Unavailable)
     assert reason in count.reason
 
 
@@ -110,7 +110,7 @@ PERF = 'while [ "$1" != -o ]; do shift; done; echo "%s,,instructions:u,9,100.00,
 
 def test_a_machine_without_counters_is_told_how_to_install_valgrind(path: Path) -> None:
     found = instruction_counter()
-    assert isinstance(found, Missing)
+    assert isinstance(found, Unavailable)
     assert "perf is not installed" in found.reason
     assert "valgrind is not installed" in found.reason
     assert "apt-get install valgrind" in found.fix
@@ -136,14 +136,14 @@ def test_hardware_counters_are_taken_where_they_count(path: Path) -> None:
 def test_hardware_counters_that_do_not_count_are_named_with_the_reason(path: Path, perf: str, reason: str) -> None:
     put(path, "perf", perf)
     found = instruction_counter()
-    assert isinstance(found, Missing)
+    assert isinstance(found, Unavailable)
     assert reason in found.reason
 
 
 def test_a_valgrind_that_cannot_run_is_missing_with_what_it_said(path: Path) -> None:
     put(path, "valgrind", "echo 'valgrind: fatal: not today' >&2; exit 1")
     found = instruction_counter()
-    assert isinstance(found, Missing)
+    assert isinstance(found, Unavailable)
     assert "not today" in found.reason
 
 
@@ -157,7 +157,7 @@ os.spawnv(os.P_WAIT, "/bin/sh", ["sh", "-c", script, "sh", sys.argv[1]])
 @pytest.fixture(scope="module")
 def counter() -> ValgrindCounter:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("s3bench.run.instructions._perf", lambda *_: Missing(reason="set aside"))
+        patch.setattr("s3bench.run.instructions._perf", lambda *_: Unavailable(reason="set aside"))
         found = instruction_counter()
     if not isinstance(found, ValgrindCounter):
         pytest.skip(str(found))

@@ -13,7 +13,7 @@ from s3bench.errors import S3BenchError
 from s3bench.run.live import LiveEndpoint
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
-from s3bench.spec.definition import Definition, Environment, FileBody, FixtureFile, Match, Response
+from s3bench.spec.definition import Definition, Environment, FileBody, FixtureFile, RequestMatch, Response
 from tests.load.lyingserver import BUCKET, LyingServer, objects_page, uploads_page
 
 SIZE_BYTES = 1000
@@ -58,7 +58,7 @@ def definition(*command: str) -> Definition:
         command=("s3", *command),
         environment=Environment(files=tuple(FixtureFile(name=name, size_bytes=SIZE_BYTES) for name in ("one", "two"))),
         responses=tuple(
-            Response(body=FileBody(file=name), match=Match(method="GET", path=f"/any/p/{name}"), instances=None)
+            Response(body=FileBody(file=name), match=RequestMatch(method="GET", path=f"/any/p/{name}"), instances=None)
             for name in ("one", "two")
         ),
     )

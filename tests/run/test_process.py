@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from s3bench.errors import ClientNotFound, MachineError, S3BenchError
-from s3bench.run.process import Launch, PeakSource, Series, Spawner
+from s3bench.run.process import Launch, PeakSource, SampleSeries, Spawner
 
 MIB = 1 << 20
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc or subreaper")
@@ -453,10 +453,10 @@ class TestSeries:
 
     def test_without_an_interval_nothing_is_sampled(self, spawner: Spawner, launch: Launcher) -> None:
         record = spawner.run(launch(BURN.format(cpu_s=0.05), interval_s=None))
-        assert (record.series, record.sampler_cpu_s, record.samples_missed) == (Series(), 0.0, 0)
+        assert (record.series, record.sampler_cpu_s, record.samples_missed) == (SampleSeries(), 0.0, 0)
 
     def test_cores_are_cpu_time_over_wall_time_between_samples(self) -> None:
-        series = Series(at_s=(0.5, 1.0, 3.0), rss_bytes=(1, 2, 3), cpu_s=(0.25, 0.75, 4.75))
+        series = SampleSeries(at_s=(0.5, 1.0, 3.0), rss_bytes=(1, 2, 3), cpu_s=(0.25, 0.75, 4.75))
         assert series.cpu_cores == (0.5, 1.0, 2.0)
 
     @linux_only

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from s3bench.run.inspection import Missing
+from s3bench.run.inspection import Unavailable
 from s3bench.run.tracing import TIMING_DEPENDENT, Traced, Tracer, find_tracer, parse_strace
 
 THREADED = """\
@@ -126,7 +126,7 @@ def exact(run: Traced) -> dict[str, int]:
 @pytest.fixture(scope="module")
 def tracer() -> Tracer:
     found = find_tracer()
-    if isinstance(found, Missing):
+    if isinstance(found, Unavailable):
         assert "saw nothing" not in found.reason  # that is our command line's fault, not the machine's
         pytest.skip(str(found))
     return found
@@ -152,7 +152,7 @@ def test_one_call_more_is_one_call_more(tracer: Tracer, tmp_path: Path) -> None:
 def test_without_strace_the_command_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     found = find_tracer()
-    assert isinstance(found, Missing)
+    assert isinstance(found, Unavailable)
     assert "apt-get install strace" in found.fix
 
 
@@ -162,6 +162,6 @@ def test_a_strace_that_may_not_trace_is_missing(monkeypatch: pytest.MonkeyPatch,
     (tmp_path / "strace").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     found = find_tracer()
-    assert isinstance(found, Missing)
+    assert isinstance(found, Unavailable)
     assert ("not permitted" in found.reason) == ("ptrace" in body)
     assert "SYS_PTRACE" in found.fix

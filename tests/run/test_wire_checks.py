@@ -3,7 +3,7 @@
 import pytest
 
 from s3bench.run.wire_checks import engine_errors, request_errors, upload_errors
-from s3bench.s3.wirelog import Engine, WireLog, WireRequest
+from s3bench.s3.wirelog import TransferEngine, WireLog, WireRequest
 from s3bench.spec.command import Transfer, parse_transfer
 from s3bench.spec.definition import Environment, FixtureDir, FixtureFile
 
@@ -11,7 +11,7 @@ from s3bench.spec.definition import Environment, FixtureDir, FixtureFile
 def request(method: str = "GET", path: str = "/bucket/key", **changes: object) -> WireRequest:
     fields: dict[str, object] = {
         "method": method, "path": path, "query": "", "byte_range": "", "connection": 1, "attempt": 1,
-        "engine": Engine.PYTHON, "started_ns": 1, "body_ended_ns": 2, "response_started_ns": 3, "ended_ns": 4,
+        "engine": TransferEngine.PYTHON, "started_ns": 1, "body_ended_ns": 2, "response_started_ns": 3, "ended_ns": 4,
         "status": 200, "body_bytes": 0, "wire_bytes": 0, "response_bytes": 0, "checksums": {}, "file": "",
         "served_start": 0, "served_end": 0, "complete": True, "error": "",
     }  # fmt: skip
@@ -37,22 +37,22 @@ UPLOAD = transfer("cp", "file", "s3://bucket/key")
 
 class TestEngine:
     def test_data_moved_by_another_engine_is_an_error(self) -> None:
-        (error,) = engine_errors(log(request(engine=Engine.PYTHON)), DOWNLOAD, Engine.CRT)
+        (error,) = engine_errors(log(request(engine=TransferEngine.PYTHON)), DOWNLOAD, TransferEngine.CRT)
         assert "engine `python` where `crt` was asked for" in error
 
     def test_the_engine_that_was_asked_for_is_none(self) -> None:
-        assert engine_errors(log(request(engine=Engine.CRT)), DOWNLOAD, Engine.CRT) == ()
+        assert engine_errors(log(request(engine=TransferEngine.CRT)), DOWNLOAD, TransferEngine.CRT) == ()
 
     @pytest.mark.parametrize("other", [request("HEAD"), request("GET", "/bucket"), request("DELETE"), request("POST")])
     def test_requests_that_move_no_object_data_prove_nothing(self, other: WireRequest) -> None:
-        assert engine_errors(log(other), DOWNLOAD, Engine.CRT) == ()
+        assert engine_errors(log(other), DOWNLOAD, TransferEngine.CRT) == ()
 
     def test_copies_within_s3_move_no_data_through_the_client(self) -> None:
         copy = transfer("cp", "s3://bucket/a", "s3://bucket/b")
-        assert engine_errors(log(request("PUT")), copy, Engine.CRT) == ()
+        assert engine_errors(log(request("PUT")), copy, TransferEngine.CRT) == ()
 
     def test_commands_that_transfer_nothing_and_clients_that_may_choose_are_not_judged(self) -> None:
-        assert engine_errors(log(request()), None, Engine.CRT) == ()
+        assert engine_errors(log(request()), None, TransferEngine.CRT) == ()
         assert engine_errors(log(request()), DOWNLOAD, None) == ()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from s3bench.s3.endpoint import StubEndpoint
 from s3bench.s3.wirelog import WireLog
-from s3bench.spec.definition import FileBody, Match, Response
+from s3bench.spec.definition import FileBody, RequestMatch, Response
 
 LIMIT_S = 20.0
 
@@ -93,7 +93,7 @@ class Wire:
     @staticmethod
     def any_file(name: str) -> Response:
         """A response with the file that fits every request, without end."""
-        return Response(match=Match(), instances=None, body=FileBody(file=name))
+        return Response(match=RequestMatch(), instances=None, body=FileBody(file=name))
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,8 @@ import botocore.session
 import pytest
 
 from s3bench.s3.endpoint import StubEndpoint
-from s3bench.s3.wirelog import Engine
-from s3bench.spec.definition import FileBody, Match, Response
+from s3bench.s3.wirelog import TransferEngine
+from s3bench.spec.definition import FileBody, RequestMatch, Response
 
 BODY = bytes(range(256)) * 8000
 
@@ -39,14 +39,16 @@ def endpoint(request: pytest.FixtureRequest, stub: StubEndpoint, tls_stub: StubE
 @pytest.mark.parametrize("algorithm", ["CRC32", "CRC32C", "CRC64NVME", "SHA1", "SHA256"])
 @pytest.mark.parametrize("streamed", [False, True])
 def test_uploads_are_verified(endpoint: StubEndpoint, tmp_path: Path, algorithm: str, streamed: bool) -> None:
-    endpoint.arm((Response(match=Match(method="PUT", path="/b/k"), instances=2),), workspace=tmp_path, verify=True)
+    endpoint.arm(
+        (Response(match=RequestMatch(method="PUT", path="/b/k"), instances=2),), workspace=tmp_path, verify=True
+    )
     client = client_for(endpoint)
     client.put_object(Bucket="b", Key="k", Body=io.BytesIO(BODY) if streamed else BODY, ChecksumAlgorithm=algorithm)
     client.put_object(Bucket="b", Key="k", Body=b"", ChecksumAlgorithm=algorithm)
     log = endpoint.collect()
     assert log.faults == log.leftover == ()
     for request, size_bytes in zip(log.requests, (len(BODY), 0), strict=True):
-        assert (request.engine, request.error, request.body_bytes) == (Engine.PYTHON, "", size_bytes)
+        assert (request.engine, request.error, request.body_bytes) == (TransferEngine.PYTHON, "", size_bytes)
         assert request.checksums[algorithm.lower()]
         assert all(request.checksums.values())
     trailing = log.requests[0].wire_bytes > len(BODY)
@@ -63,7 +65,7 @@ def test_a_wrong_checksum_is_an_error_at_the_client(endpoint: StubEndpoint, tmp_
 
 def test_downloads_come_whole_and_by_range(endpoint: StubEndpoint, tmp_path: Path) -> None:
     (tmp_path / "object").write_bytes(BODY)
-    response = Response(match=Match(path="/b/*"), body=FileBody(file="*"), instances=None)
+    response = Response(match=RequestMatch(path="/b/*"), body=FileBody(file="*"), instances=None)
     endpoint.arm((response,), workspace=tmp_path, verify=True)
     client = client_for(endpoint)
     assert client.head_object(Bucket="b", Key="object")["ContentLength"] == len(BODY)

@@ -19,7 +19,7 @@ from s3bench.s3.control import StoredFile
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint, ServerProcess, StubEndpoint, reachable
 from s3bench.s3.network.model import parse_network
-from s3bench.spec.definition import FileBody, Match, Response
+from s3bench.spec.definition import FileBody, RequestMatch, Response
 
 LIMIT_S = 20.0
 
@@ -177,7 +177,7 @@ class TestListening:
 
 class TestDraining:
     def test_requests_are_given_once_in_the_order_of_their_end_while_the_connection_lives(self, wire: Any) -> None:
-        wire.arm(Response(match=Match(), instances=None, body="four"))
+        wire.arm(Response(match=RequestMatch(), instances=None, body="four"))
         with wire.connect() as client:
             for key in "abc":
                 client.send(wire.request("PUT", f"/b/{key}", b"xx"))
@@ -200,7 +200,7 @@ class TestDraining:
         assert log.connections == 1
 
     def test_requests_that_nobody_wants_are_counted_and_forgotten(self, wire: Any) -> None:
-        wire.arm(Response(match=Match(), instances=None))
+        wire.arm(Response(match=RequestMatch(), instances=None))
         with wire.connect() as client:
             for _ in range(3):
                 client.send(wire.request("GET", "/b/k"))
@@ -230,7 +230,7 @@ class TestDraining:
         assert wire.collect().faults == ()
 
     def test_draining_for_long_keeps_the_server_small(self, wire: Any, stub: StubEndpoint) -> None:
-        wire.arm(Response(match=Match(), instances=None))
+        wire.arm(Response(match=RequestMatch(), instances=None))
 
         def rss_pages() -> int:
             return int(Path(f"/proc/{stub.pid}/statm").read_text().split()[1])

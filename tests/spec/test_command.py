@@ -3,7 +3,17 @@ from typing import Any
 import pytest
 
 from s3bench.errors import BadInput
-from s3bench.spec.command import S3, Direction, Filter, Local, Transfer, Verb, expected_local, parse_transfer, selects
+from s3bench.spec.command import (
+    S3,
+    Filter,
+    Local,
+    Transfer,
+    TransferDirection,
+    Verb,
+    expected_local,
+    parse_transfer,
+    selects,
+)
 
 
 def transfer(*arguments: str) -> Transfer:
@@ -33,13 +43,13 @@ def test_a_sync_is_recursive_and_keeps_its_filters_in_order() -> None:
 @pytest.mark.parametrize(
     ("arguments", "direction"),
     [
-        (("cp", "a", "s3://b/k"), Direction.UPLOAD),
-        (("mv", "s3://b/k", "a"), Direction.DOWNLOAD),
-        (("sync", "s3://b/k", "s3://c"), Direction.COPY),
-        (("rm", "s3://b/k"), Direction.DELETE),
+        (("cp", "a", "s3://b/k"), TransferDirection.UPLOAD),
+        (("mv", "s3://b/k", "a"), TransferDirection.DOWNLOAD),
+        (("sync", "s3://b/k", "s3://c"), TransferDirection.COPY),
+        (("rm", "s3://b/k"), TransferDirection.DELETE),
     ],
 )
-def test_the_locations_tell_the_direction(arguments: tuple[str, ...], direction: Direction) -> None:
+def test_the_locations_tell_the_direction(arguments: tuple[str, ...], direction: TransferDirection) -> None:
     assert transfer(*arguments).direction is direction
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from s3bench.errors import BadInput
-from s3bench.spec.command import Direction, expected_local, parse_transfer
+from s3bench.spec.command import TransferDirection, expected_local, parse_transfer
 from s3bench.spec.crt_workload import parse_crt_workload, read_crt_workload
 from s3bench.spec.definition import ClientKind, Definition, Fill
 from s3bench.spec.definition_rules import check_definition
@@ -82,7 +82,7 @@ def test_a_single_download_copies_one_object() -> None:
     definition = parsed(workload(("download", "download/30GiB-1x/1", 30 << 30)))
     transfer = parse_transfer(definition.command)
     assert transfer is not None
-    assert transfer.direction is Direction.DOWNLOAD
+    assert transfer.direction is TransferDirection.DOWNLOAD
     assert not transfer.recursive
     (item,) = stored_objects(definition)
     assert (item.bucket, item.key, item.file) == ("bucket", "download/30GiB-1x/1", "stored/download/30GiB-1x/1")

@@ -2,7 +2,7 @@
 
 import xml.etree.ElementTree as ET
 
-from s3bench.spec.definition import Environment, FixtureDir, ListingBody, Match, Response
+from s3bench.spec.definition import Environment, FixtureDir, ListingBody, RequestMatch, Response
 from s3bench.spec.listing import PAGE_KEYS_MAX, expand_listings
 
 NAMESPACE = "{http://s3.amazonaws.com/doc/2006-03-01/}"
@@ -11,7 +11,7 @@ NAMESPACE = "{http://s3.amazonaws.com/doc/2006-03-01/}"
 def listed(count: int) -> tuple[Response, ...]:
     environment = Environment(file_dirs=(FixtureDir(name="many", file_count=count, file_size_bytes=7),))
     response = Response(
-        match=Match(method="GET", path="/bucket", query=(("list-type", ""),)),
+        match=RequestMatch(method="GET", path="/bucket", query=(("list-type", ""),)),
         body=ListingBody(directory="many", prefix="data/"),
         instances=None,
     )

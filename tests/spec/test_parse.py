@@ -14,7 +14,7 @@ from s3bench.spec.definition import (
     FixtureDir,
     FixtureFile,
     ListingBody,
-    Match,
+    RequestMatch,
     Response,
 )
 from s3bench.spec.parse import parse_definitions, read_definitions
@@ -63,11 +63,13 @@ def test_every_key_becomes_its_type() -> None:
             responses=(
                 Response(),
                 Response(status_code=503, headers=(("Retry-After", "1"),), body="<Error/>", instances=2, delay_s=0.25),
-                Response(body=FileBody(file="test_file"), match=Match(method="GET", path="/bucket/*"), instances=None),
-                Response(body=FileBody(file="test_dir/*"), match=Match(path="/bucket/dir/*")),
+                Response(
+                    body=FileBody(file="test_file"), match=RequestMatch(method="GET", path="/bucket/*"), instances=None
+                ),
+                Response(body=FileBody(file="test_dir/*"), match=RequestMatch(path="/bucket/dir/*")),
                 Response(
                     body=ListingBody(directory="test_dir", prefix="dir/"),
-                    match=Match(query=(("list-type", "2"), ("prefix", ""))),
+                    match=RequestMatch(query=(("list-type", "2"), ("prefix", ""))),
                 ),
             ),
             clients=(ClientKind.CLI_CRT, ClientKind.BOTO3_CRT),

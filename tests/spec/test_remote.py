@@ -7,7 +7,7 @@ from s3bench.spec.definition import (
     FixtureDir,
     FixtureFile,
     ListingBody,
-    Match,
+    RequestMatch,
     Response,
 )
 from s3bench.spec.remote import RemoteObject, moved_under, remote_objects
@@ -23,7 +23,7 @@ def objects(*responses: Response) -> tuple[RemoteObject, ...]:
 
 
 def get(path: str, file: str, method: str = "GET") -> Response:
-    return Response(match=Match(method=method, path=path), body=FileBody(file=file))
+    return Response(match=RequestMatch(method=method, path=path), body=FileBody(file=file))
 
 
 def test_a_get_with_a_file_body_names_an_object() -> None:
@@ -38,7 +38,9 @@ def test_a_star_stands_for_every_fixture_that_fits() -> None:
 
 
 def test_a_listing_names_the_objects_it_lists_once() -> None:
-    listing = Response(match=Match(method="GET", path="/bucket"), body=ListingBody(directory="many", prefix="data/"))
+    listing = Response(
+        match=RequestMatch(method="GET", path="/bucket"), body=ListingBody(directory="many", prefix="data/")
+    )
     assert objects(listing, get("/bucket/data/*", "many/*")) == objects(get("/bucket/data/*", "many/*"))
 
 

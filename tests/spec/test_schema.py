@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s3bench.spec.compound import NOTHING, Key, Record
+from s3bench.spec.compound import NOTHING, Record, RecordKey
 from s3bench.spec.definition import DEFAULT_RESPONSES
 from s3bench.spec.environment_table import ENVIRONMENT, FILE, FILE_DIR, FILE_LITERAL
 from s3bench.spec.header import FIELD_NAME, FIELD_VALUE, METHOD, PATH, QUERY_NAME, QUERY_VALUE
@@ -55,7 +55,7 @@ def test_the_shipped_definitions_fit_the_schema() -> None:
 
 
 @pytest.mark.parametrize(("record", "key"), KEYS)
-def test_every_default_is_the_default_of_the_type(record: Record[Any], key: Key) -> None:
+def test_every_default_is_the_default_of_the_type(record: Record[Any], key: RecordKey) -> None:
     if key.default is NOTHING:
         return
     report = Report()
@@ -72,7 +72,7 @@ def test_the_default_responses_are_those_of_the_reference() -> None:
 
 
 @pytest.mark.parametrize(("record", "key"), KEYS)
-def test_every_example_is_right_for_parser_and_schema(record: Record[Any], key: Key) -> None:
+def test_every_example_is_right_for_parser_and_schema(record: Record[Any], key: RecordKey) -> None:
     assert key.meaning.endswith(".")
     for example in key.examples:
         report = Report()

@@ -11,7 +11,7 @@ from s3bench.spec.definition import (
     FixtureDir,
     FixtureFile,
     ListingBody,
-    Match,
+    RequestMatch,
     Response,
 )
 from s3bench.spec.stored import StoredObject, buckets_of, stored_objects
@@ -70,9 +70,9 @@ class TestWithoutResponses:
 class TestWithResponses:
     def test_they_tell_what_is_there_in_the_bucket_of_their_path(self) -> None:
         responses = (
-            Response(match=Match(method="HEAD", path="/b/k"), body=FileBody(file="two")),
-            Response(match=Match(method="GET", path="/b/k"), body=FileBody(file="two")),
-            Response(match=Match(method="GET", path="/b/k"), body=FileBody(file="two")),
+            Response(match=RequestMatch(method="HEAD", path="/b/k"), body=FileBody(file="two")),
+            Response(match=RequestMatch(method="GET", path="/b/k"), body=FileBody(file="two")),
+            Response(match=RequestMatch(method="GET", path="/b/k"), body=FileBody(file="two")),
         )
         item = definition("s3", "cp", "s3://a/x", "s3://b/k", environment=FILES, responses=responses)
         assert stored_objects(item) == (StoredObject(bucket="b", key="k", file="two"),)
@@ -81,7 +81,7 @@ class TestWithResponses:
     def test_a_listing_fills_the_bucket_that_is_read_from(self) -> None:
         environment = Environment(file_dirs=(FixtureDir(name="dir", file_count=1, file_size_bytes=1),))
         responses = (
-            Response(match=Match(query=(("list-type", "2"),)), body=ListingBody(directory="dir", prefix="p/")),
+            Response(match=RequestMatch(query=(("list-type", "2"),)), body=ListingBody(directory="dir", prefix="p/")),
         )
         item = definition("s3", "sync", "s3://a/p", "to", environment=environment, responses=responses)
         assert stored_objects(item) == (StoredObject(bucket="a", key="p/file-000000", file="dir/file-000000"),)

@@ -10,7 +10,7 @@ from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped]
 
-from s3bench.stats.autocorrelation import Wandering, wandering_of
+from s3bench.stats.autocorrelation import Autocorrelation, wandering_of
 from s3bench.stats.segmentation import noise_of, proposed_changes
 from s3bench.trend.change_point import ChangePoint, find_changes, release_value
 from s3bench.trend.step_test import StepTest, _inflation
@@ -204,7 +204,7 @@ class TestWandering:
         assert wandering_of(series, [(0, 80)], seed=0) is not None
 
     def test_the_inflation_is_that_of_the_exact_covariance(self) -> None:
-        wandering, count = Wandering(share=0.6, persistence=0.8), 12
+        wandering, count = Autocorrelation(share=0.6, persistence=0.8), 12
         lags = np.abs(np.subtract.outer(np.arange(count), np.arange(count)))
         covariance = np.where(lags == 0, 1.0, 0.6 * 0.8**lags)
         for place, inflation in zip(range(2, 11), _inflation(count, wandering), strict=True):

@@ -4,8 +4,8 @@ import pytest
 
 from s3bench.results.measurement import Facts, Measurement, WireFacts, measure
 from s3bench.tune.effective_settings import (
-    KnobNote,
-    Obedience,
+    EffectiveSettings,
+    ParameterNote,
     ignored_knobs,
     knob_notes,
     observe,
@@ -47,7 +47,7 @@ def asked(client: str = "cli-classic", **values: int) -> Setting:
     return Setting.of(client, values)
 
 
-def told(of: Setting, showed: Measurement, workload: Workload = UP) -> tuple[Obedience, str]:
+def told(of: Setting, showed: Measurement, workload: Workload = UP) -> tuple[EffectiveSettings, str]:
     (note,) = observe(of, showed, workload)
     return note.obedience, note.said
 
@@ -56,7 +56,7 @@ def trial(of: Setting, showed: Measurement) -> Trial:
     return Trial(number=0, stage=Stage.SEARCH, block=0, setting=of, took_s=1.0, measurement=showed)
 
 
-def only(trials: list[Trial], workload: Workload = UP) -> KnobNote:
+def only(trials: list[Trial], workload: Workload = UP) -> ParameterNote:
     (note,) = knob_notes(trials, workload)
     return note
 
@@ -64,49 +64,52 @@ def only(trials: list[Trial], workload: Workload = UP) -> KnobNote:
 def test_parts_as_asked_are_followed_the_default_is_ignored_and_others_are_adjusted() -> None:
     of = asked(multipart_chunksize=16 * MIB)
     assert told(of, run(part_bytes=16 * MIB)) == (
-        Obedience.FOLLOWED,
+        EffectiveSettings.FOLLOWED,
         "asked 16MB, the wire showed parts of 16.0 MiB",
     )
-    assert told(of, run(part_bytes=8 * MIB)) == (Obedience.IGNORED, "asked 16MB, the wire showed parts of 8.00 MiB")
-    assert told(of, run(part_bytes=17 * MIB))[0] is Obedience.ADJUSTED
+    assert told(of, run(part_bytes=8 * MIB)) == (
+        EffectiveSettings.IGNORED,
+        "asked 16MB, the wire showed parts of 8.00 MiB",
+    )
+    assert told(of, run(part_bytes=17 * MIB))[0] is EffectiveSettings.ADJUSTED
 
 
 def test_a_size_of_parts_shows_only_where_there_are_parts() -> None:
-    assert told(asked(multipart_chunksize=64 * MIB), run())[0] is Obedience.UNSEEN
+    assert told(asked(multipart_chunksize=64 * MIB), run())[0] is EffectiveSettings.UNSEEN
     above = asked(multipart_chunksize=16 * MIB, multipart_threshold=128 * MIB)
     note = next(note for note in observe(above, WHOLE, UP) if note.knob == "multipart_chunksize")
-    assert (note.obedience, note.said) == (Obedience.UNSEEN, "asked 16MB, the wire showed no parts")
-    assert told(asked(multipart_chunksize=16 * MIB), WHOLE)[0] is Obedience.IGNORED
+    assert (note.obedience, note.said) == (EffectiveSettings.UNSEEN, "asked 16MB, the wire showed no parts")
+    assert told(asked(multipart_chunksize=16 * MIB), WHOLE)[0] is EffectiveSettings.IGNORED
 
 
 def test_one_ranged_get_of_a_whole_file_is_no_split() -> None:
     of = asked("cli-crt", multipart_threshold=128 * MIB)
-    assert told(of, run(parts=1, kind="GET ranged"), DOWN)[0] is Obedience.FOLLOWED
+    assert told(of, run(parts=1, kind="GET ranged"), DOWN)[0] is EffectiveSettings.FOLLOWED
     assert told(of, run(parts=2, kind="GET ranged"), DOWN) == (
-        Obedience.IGNORED,
+        EffectiveSettings.IGNORED,
         "asked 128MB, a file of 64.0 MiB went in parts",
     )
 
 
 def test_more_in_flight_than_asked_is_ignored_but_for_two_control_requests() -> None:
     of = asked(max_concurrent_requests=2)
-    assert told(of, run(in_flight=4))[0] is Obedience.FOLLOWED
-    assert told(of, run(in_flight=5)) == (Obedience.IGNORED, "asked 2, the wire showed 5 requests in flight")
+    assert told(of, run(in_flight=4))[0] is EffectiveSettings.FOLLOWED
+    assert told(of, run(in_flight=5)) == (EffectiveSettings.IGNORED, "asked 2, the wire showed 5 requests in flight")
 
 
 def test_a_client_that_never_gets_to_its_concurrency_is_told() -> None:
     of = asked(max_concurrent_requests=40)
     assert told(of, run(parts=52, in_flight=10)) == (
-        Obedience.FOLLOWED,
+        EffectiveSettings.FOLLOWED,
         "asked 40, at most 10 of 40 in flight: the client never got there",
     )
-    assert told(of, run(parts=52, in_flight=38)) == (Obedience.FOLLOWED, "asked 40, at most 38 of 40 in flight")
+    assert told(of, run(parts=52, in_flight=38)) == (EffectiveSettings.FOLLOWED, "asked 40, at most 38 of 40 in flight")
 
 
 def test_a_concurrency_beyond_the_number_of_requests_shows_nothing() -> None:
     of = asked(max_concurrent_requests=40)
     assert told(of, run(parts=8, in_flight=8)) == (
-        Obedience.UNSEEN,
+        EffectiveSettings.UNSEEN,
         "asked 40, there were only 8 requests with object data, at most 8 in flight",
     )
 
@@ -114,25 +117,25 @@ def test_a_concurrency_beyond_the_number_of_requests_shows_nothing() -> None:
 def test_s5cmds_workers_each_have_their_parts_at_once() -> None:
     many = Workload(action=Action.UPLOAD, size_bytes=64 * MIB, files=20)
     of = asked("s5cmd", numworkers=4)
-    assert told(of, run(parts=40, in_flight=20), many)[0] is Obedience.FOLLOWED
-    assert told(of, run(parts=40, in_flight=23), many)[0] is Obedience.IGNORED
-    assert told(asked("s5cmd", concurrency=2), run(parts=90, in_flight=40), many)[0] is Obedience.FOLLOWED
-    assert told(asked("s5cmd", concurrency=2), run(parts=90, in_flight=43), many)[0] is Obedience.IGNORED
+    assert told(of, run(parts=40, in_flight=20), many)[0] is EffectiveSettings.FOLLOWED
+    assert told(of, run(parts=40, in_flight=23), many)[0] is EffectiveSettings.IGNORED
+    assert told(asked("s5cmd", concurrency=2), run(parts=90, in_flight=40), many)[0] is EffectiveSettings.FOLLOWED
+    assert told(asked("s5cmd", concurrency=2), run(parts=90, in_flight=43), many)[0] is EffectiveSettings.IGNORED
     small = Workload(action=Action.UPLOAD, size_bytes=1000, files=300)
-    assert told(of, run(parts=300, in_flight=7, kind="PUT"), small)[0] is Obedience.IGNORED
+    assert told(of, run(parts=300, in_flight=7, kind="PUT"), small)[0] is EffectiveSettings.IGNORED
 
 
 @pytest.mark.parametrize(
     ("threshold", "showed", "obedience"),
     [
-        (128 * MIB, WHOLE, Obedience.FOLLOWED),
-        (128 * MIB, run(), Obedience.IGNORED),
-        (32 * MIB, run(), Obedience.FOLLOWED),
-        (32 * MIB, WHOLE, Obedience.IGNORED),
+        (128 * MIB, WHOLE, EffectiveSettings.FOLLOWED),
+        (128 * MIB, run(), EffectiveSettings.IGNORED),
+        (32 * MIB, run(), EffectiveSettings.FOLLOWED),
+        (32 * MIB, WHOLE, EffectiveSettings.IGNORED),
     ],
 )
 def test_a_threshold_shows_by_whether_the_file_went_in_parts(
-    threshold: int, showed: Measurement, obedience: Obedience
+    threshold: int, showed: Measurement, obedience: EffectiveSettings
 ) -> None:
     assert told(asked(multipart_threshold=threshold), showed)[0] is obedience
 
@@ -140,18 +143,18 @@ def test_a_threshold_shows_by_whether_the_file_went_in_parts(
 def test_a_threshold_is_not_seen_where_one_part_holds_the_file() -> None:
     of = asked("cli-crt", multipart_threshold=32 * MIB, multipart_chunksize=64 * MIB)
     whole = run(parts=1, kind="GET ranged")
-    assert {note.obedience for note in observe(of, whole, DOWN)} == {Obedience.UNSEEN}
+    assert {note.obedience for note in observe(of, whole, DOWN)} == {EffectiveSettings.UNSEEN}
 
 
 def test_knobs_of_the_clients_inside_and_runs_without_a_wire_log_are_not_seen() -> None:
-    assert told(asked(io_chunksize=MIB), run())[0] is Obedience.UNSEEN
+    assert told(asked(io_chunksize=MIB), run())[0] is EffectiveSettings.UNSEEN
     assert told(asked("cli-crt", target_bandwidth=10**9 // 8), run(in_flight=10)) == (
-        Obedience.UNSEEN,
+        EffectiveSettings.UNSEEN,
         "asked 1Gb/s, at most 10 requests were in flight",
     )
     live = measure(Facts(iteration=0, total_s=1.0))
     assert told(asked(max_concurrent_requests=2), live) == (
-        Obedience.UNSEEN,
+        EffectiveSettings.UNSEEN,
         "asked 2, no server of ours looked on",
     )
 
@@ -162,7 +165,11 @@ def test_one_run_that_shows_a_knob_to_be_ignored_tells_for_all() -> None:
         trial(asked(max_concurrent_requests=2), run(parts=52, in_flight=10)),
     ]
     note = only(trials)
-    assert (note.client, note.knob, note.obedience) == ("cli-classic", "max_concurrent_requests", Obedience.IGNORED)
+    assert (note.client, note.knob, note.obedience) == (
+        "cli-classic",
+        "max_concurrent_requests",
+        EffectiveSettings.IGNORED,
+    )
     assert note.said == "asked 2, the wire showed 10 requests in flight"
     assert ignored_knobs(trials, UP) == {("cli-classic", "max_concurrent_requests")}
 
@@ -173,12 +180,12 @@ def test_a_knob_that_makes_no_difference_on_the_wire_is_ignored() -> None:
         trial(Setting.of("cli-crt", {"multipart_chunksize": size and size * MIB}), run(part_bytes=9 * MIB))
         for size in values
     ]
-    assert only(parts).obedience is Obedience.IGNORED
+    assert only(parts).obedience is EffectiveSettings.IGNORED
     assert only(parts).said.endswith("parts of 9.00 MiB; so do runs that leave it alone")
     never_alone = [*parts[1:], trial(asked("cli-crt", multipart_chunksize=24 * MIB), run(part_bytes=9 * MIB))]
-    assert only(never_alone).obedience is Obedience.ADJUSTED
+    assert only(never_alone).obedience is EffectiveSettings.ADJUSTED
     other = [*parts, trial(asked("cli-crt", multipart_chunksize=24 * MIB), run(part_bytes=24 * MIB))]
-    assert only(other).obedience is Obedience.ADJUSTED
+    assert only(other).obedience is EffectiveSettings.ADJUSTED
     assert ignored_knobs(other, UP) == frozenset()
 
 
@@ -191,7 +198,7 @@ def test_other_knobs_that_differ_do_not_make_a_knob_look_ignored() -> None:
         trial(asked("cli-crt", max_concurrent_requests=40, multipart_chunksize=32 * MIB), odd),
     ]
     notes = {note.knob: note.obedience for note in knob_notes(trials, UP)}
-    assert notes["multipart_chunksize"] is Obedience.ADJUSTED
+    assert notes["multipart_chunksize"] is EffectiveSettings.ADJUSTED
 
 
 def test_a_limit_above_what_a_client_does_by_itself_is_not_ignored() -> None:
@@ -201,7 +208,7 @@ def test_a_limit_above_what_a_client_does_by_itself_is_not_ignored() -> None:
         trial(asked("cli-crt"), own),
         *(trial(asked("cli-crt", max_concurrent_requests=n), own) for n in (40, 48)),
     ]
-    assert only(trials).obedience is Obedience.FOLLOWED
+    assert only(trials).obedience is EffectiveSettings.FOLLOWED
     assert only(trials).said.startswith("asked 40, at most 25 of 40 in flight: the client never got there")
 
 

@@ -3,7 +3,7 @@
 from s3bench.spec.definition import ClientKind
 from s3bench.tune.parameter import (
     MIB,
-    Knob,
+    Parameter,
     defaults_of,
     knobs_of,
 )
@@ -16,5 +16,5 @@ def test_every_knob_has_its_clients_own_default() -> None:
     assert defaults_of(ClientKind.S5CMD) == {"numworkers": 256, "concurrency": 5, "part_size": 50 * MIB}
     assert defaults_of(ClientKind.CLI_CRT)["multipart_chunksize"] is None
     assert defaults_of(ClientKind.CLI_CLASSIC)["io_chunksize"] == 256 * 1024
-    known: tuple[Knob, ...] = knobs_of(ClientKind.CLI_CLASSIC, DOWN)
+    known: tuple[Parameter, ...] = knobs_of(ClientKind.CLI_CLASSIC, DOWN)
     assert defaults_of(ClientKind.CLI_CLASSIC).items() >= {(knob.name, knob.default) for knob in known}

@@ -3,13 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s3bench.tune.answer import Figures
+from s3bench.tune.answer import SettingFigures
 from s3bench.tune.pareto import pareto_front
 from s3bench.tune.setting import Setting
 
 
-def figures(value: float | None, memory: int | None, *, was_capped: bool = False, failures: int = 0) -> Figures:
-    return Figures(
+def figures(value: float | None, memory: int | None, *, was_capped: bool = False, failures: int = 0) -> SettingFigures:
+    return SettingFigures(
         setting=Setting(client="cli@2.38.5"), runs=1, value=value, time=value, peak_memory=memory,
         was_capped=was_capped, failures=failures,
     )  # fmt: skip
@@ -21,7 +21,7 @@ ANY = st.builds(
 )
 
 
-def beats(one: Figures, other: Figures) -> bool:
+def beats(one: SettingFigures, other: SettingFigures) -> bool:
     assert one.value is not None
     assert one.peak_memory is not None
     assert other.value is not None
@@ -30,11 +30,11 @@ def beats(one: Figures, other: Figures) -> bool:
     return at_least_as_good and (one.value, one.peak_memory) != (other.value, other.peak_memory)
 
 
-UNKNOWN = Figures(setting=Setting(client="s5cmd"), runs=0, value=None, time=None)
+UNKNOWN = SettingFigures(setting=Setting(client="s5cmd"), runs=0, value=None, time=None)
 
 
 @given(st.lists(ANY, max_size=12))
-def test_the_front_is_what_no_other_beats(tried: list[Figures]) -> None:
+def test_the_front_is_what_no_other_beats(tried: list[SettingFigures]) -> None:
     known = [
         each
         for each in tried

@@ -2,15 +2,17 @@
 
 import pytest
 
-from s3bench.tune.evidence import Estimate
+from s3bench.tune.evidence import SettingEstimate
 from s3bench.tune.preference import is_preferable, preferred, simplifications
 from s3bench.tune.setting import Setting
 
 DEFAULT = Setting(client="cli-classic")
 
 
-def known(value: float, memory: int | None, *, client: str = "cli-classic", runs: int = 9, **knobs: int) -> Estimate:
-    return Estimate(setting=Setting.of(client, knobs), value=value, runs=runs, peak_memory_bytes=memory)
+def known(
+    value: float, memory: int | None, *, client: str = "cli-classic", runs: int = 9, **knobs: int
+) -> SettingEstimate:
+    return SettingEstimate(setting=Setting.of(client, knobs), value=value, runs=runs, peak_memory_bytes=memory)
 
 
 FAST = known(1.0, 200, io_chunksize=4, max_concurrent_requests=40)
@@ -28,7 +30,7 @@ FAST = known(1.0, 200, io_chunksize=4, max_concurrent_requests=40)
     ],
     ids=["less memory", "slower", "less memory alone", "memory alike", "simpler", "simpler, but larger"],
 )
-def test_a_tie_goes_to_less_memory_and_then_to_fewer_settings(other: Estimate, *, is_chosen: bool) -> None:
+def test_a_tie_goes_to_less_memory_and_then_to_fewer_settings(other: SettingEstimate, *, is_chosen: bool) -> None:
     assert preferred((FAST, other), DEFAULT) == (other if is_chosen else FAST)
     assert preferred((other, FAST), DEFAULT) == (other if is_chosen else FAST)
 

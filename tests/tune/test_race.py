@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from s3bench.tune.evidence import Evidence
+from s3bench.tune.evidence import TrialEvidence
 from s3bench.tune.objective import Aim, Objective
 from s3bench.tune.race import (
     DOWNLOAD_PEAK_SIGMA,
@@ -32,19 +32,19 @@ TIME = Objective()
 MIB = 1 << 20
 
 
-def evidence_of(*trials: Trial) -> Evidence:
-    return Evidence.of(trials, TIME)
+def evidence_of(*trials: Trial) -> TrialEvidence:
+    return TrialEvidence.of(trials, TIME)
 
 
 def runs(of: Setting, time_s: float, blocks: int, *, peak_bytes: float | None = None) -> list[Trial]:
     return [whole(of, block, time_s, peak_bytes=peak_bytes) for block in range(blocks)]
 
 
-def bound_of(evidence: Evidence, of: Setting = DEFAULT) -> float:
+def bound_of(evidence: TrialEvidence, of: Setting = DEFAULT) -> float:
     return peak_bound_bytes(evidence, of, prior_sigma=UPLOAD_PEAK_SIGMA)
 
 
-def leaders_of(evidence: Evidence, max_memory_bytes: float = math.inf) -> Leaders | None:
+def leaders_of(evidence: TrialEvidence, max_memory_bytes: float = math.inf) -> Leaders | None:
     is_limited = math.isfinite(max_memory_bytes)
     return find_leaders(
         evidence, DEFAULT, keeps=lambda of: not is_limited or bound_of(evidence, of) <= max_memory_bytes
@@ -140,7 +140,7 @@ def test_the_default_is_never_dropped() -> None:
 def test_a_capped_setting_is_dropped_even_when_other_runs_were_quick() -> None:
     evidence = evidence_of(whole(DEFAULT, 0, 10.0), capped(setting(5), 0, 16.0), whole(setting(10), 0, 9.0))
     assert dropped(evidence, DEFAULT, max_memory_bytes=None) == {setting(5)}
-    again = Evidence.of([*evidence.trials, capped(setting(10), 1, 16.0)], TIME)
+    again = TrialEvidence.of([*evidence.trials, capped(setting(10), 1, 16.0)], TIME)
     assert dropped(again, DEFAULT, max_memory_bytes=None) == {setting(5), setting(10)}
 
 
@@ -189,7 +189,7 @@ def test_nothing_is_capped_before_a_run_or_when_the_time_is_not_the_objective() 
     assert cap_s(evidence_of()) is None
     assert cap_s(evidence_of(failed(DEFAULT, 0))) is None
     for aim in (Aim.COST, Aim.THROUGHPUT):
-        assert cap_s(Evidence.of(runs(DEFAULT, 10.0, 1), Objective(aim=aim))) is None
+        assert cap_s(TrialEvidence.of(runs(DEFAULT, 10.0, 1), Objective(aim=aim))) is None
 
 
 def test_the_search_ends_when_nothing_new_is_worth_a_run_and_the_leader_has_a_few() -> None:

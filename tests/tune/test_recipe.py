@@ -16,7 +16,7 @@ from s3bench.clients.awsconfig import block_settings
 from s3bench.clients.client import FoundClient
 from s3bench.clients.driving import transfer_settings
 from s3bench.clients.finding import find_client
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.errors import ClientNotFound
 from s3bench.spec.definition import ClientKind
 from s3bench.spec.plan import ClientSpec
@@ -43,7 +43,7 @@ def recipe(client: str, **values: int) -> Recipe:
 
 def found(kind: ClientKind) -> FoundClient:
     try:
-        return find_client(ClientSpec(kind=kind), Store.from_environment(os.environ))
+        return find_client(ClientSpec(kind=kind), ClientStore.from_environment(os.environ))
     except ClientNotFound as error:
         pytest.skip(f"needs {kind}: {error}")
 

@@ -10,7 +10,7 @@ from scipy.stats import norm  # type: ignore[import-untyped]
 
 from s3bench.s3.network.model import parse_network
 from s3bench.tune import surrogate
-from s3bench.tune.evidence import Estimate, Evidence
+from s3bench.tune.evidence import SettingEstimate, TrialEvidence
 from s3bench.tune.objective import Objective
 from s3bench.tune.search_model import sketch
 from s3bench.tune.setting import Setting
@@ -44,13 +44,13 @@ def believed(
     drawn = sketch(trials, simulated.workload, parse_network(simulated.header().network or ""))
     assert drawn is not None
     known = [
-        Estimate(
+        SettingEstimate(
             setting=each.setting,
             value=each.value * scale,
             runs=each.runs,
             peak_memory_bytes=(peaks_bytes or {}).get(each.setting),
         )
-        for each in Evidence.of(trials, Objective()).estimates()
+        for each in TrialEvidence.of(trials, Objective()).estimates()
     ]
     grid = simulated.space.grid()
     found = beliefs(simulated.space, known, drawn, grid, noise=NOISE, max_memory_bytes=max_memory_bytes)

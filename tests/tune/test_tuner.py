@@ -9,13 +9,13 @@ from msgspec.structs import replace as changed_struct
 
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.report.tune.cells import verdict_words
-from s3bench.tune.answer import Answer
+from s3bench.tune.answer import StudyResult
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.race import CAP_RATIO, MEMORY_RUNS
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Search, Stage, Study, Trial, encode_line, parse_study
 from s3bench.tune.tuner import Course, Rounds, Tuner
-from s3bench.tune.verification import DOUBT_LOOKS, PAIRS_MIN, PLAIN_LOOKS, Looks, Verdict
+from s3bench.tune.verification import DOUBT_LOOKS, PAIRS_MIN, PLAIN_LOOKS, TuneVerdict, VerificationLooks
 from s3bench.tune.workload import Action, Workload
 from tests.tune.simulated_client import MIB, OVERHEAD_S, PHYSICS, Link, Simulation, upload
 from tests.tune.trial_maker import whole
@@ -41,7 +41,7 @@ def test_it_finds_what_the_grid_finds_in_a_fifth_of_its_time(seed: int) -> None:
     study = simulation.study(budget_s=0.2 * grid_s(simulation))
     answer = conclude(study)
     best_s = min(simulation.true_s(setting) for setting in simulation.space.grid())
-    assert answer.verdict is Verdict.BETTER
+    assert answer.verdict is TuneVerdict.BETTER
     assert simulation.true_s(answer.recommended.setting) <= 1.03 * best_s
     assert answer.measured_s <= 0.2 * grid_s(simulation)
 
@@ -50,7 +50,7 @@ def test_it_finds_what_the_grid_finds_in_a_fifth_of_its_time(seed: int) -> None:
 def test_where_the_link_alone_decides_the_defaults_are_as_good(seed: int) -> None:
     study = Simulation(link=FLAT, workload=upload(256), noise=0.01, seed=seed).study(budget_s=600.0)
     answer = conclude(study)
-    assert answer.verdict is Verdict.AS_GOOD
+    assert answer.verdict is TuneVerdict.AS_GOOD
     assert answer.recommended.setting == Setting(client=CLASSIC)
     assert not any(line.startswith("aws") and "max_concurrent" in line for line in answer.recipes[0].lines)
 
@@ -59,13 +59,13 @@ def test_runs_that_vary_by_4_percent_leave_the_default_budget_time_to_say_so_in_
     studies = [
         Simulation(link=FLAT, workload=upload(64), noise=0.04, seed=seed).study(budget_s=600.0) for seed in range(10)
     ]
-    assert sum(conclude(study).verdict is Verdict.AS_GOOD for study in studies) >= 9
+    assert sum(conclude(study).verdict is TuneVerdict.AS_GOOD for study in studies) >= 9
 
 
 @pytest.mark.parametrize(("link", "size_mib", "looks"), [(FAR, 256, PLAIN_LOOKS), (FLAT, 64, DOUBT_LOOKS)])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_search_alone_decides_when_the_verification_looks(
-    link: Link, size_mib: int, looks: Looks, seed: int
+    link: Link, size_mib: int, looks: VerificationLooks, seed: int
 ) -> None:
     simulation = Simulation(link=link, workload=upload(size_mib), noise=0.04, seed=seed)
     study = simulation.study(budget_s=1e4)
@@ -78,9 +78,9 @@ def test_the_search_alone_decides_when_the_verification_looks(
     assert gain.pairs in looks.pairs
 
 
-@pytest.mark.parametrize(("link", "verdict"), [(FAR, Verdict.BETTER), (FLAT, Verdict.AS_GOOD)])
+@pytest.mark.parametrize(("link", "verdict"), [(FAR, TuneVerdict.BETTER), (FLAT, TuneVerdict.AS_GOOD)])
 def test_a_runner_up_that_is_better_side_by_side_is_looked_at_as_often_as_a_winner(
-    link: Link, verdict: Verdict
+    link: Link, verdict: TuneVerdict
 ) -> None:
     """The search's winner was lucky, and takes three times as long in the verification."""
     simulation = Simulation(link=link, workload=upload(256), noise=0.04)
@@ -173,7 +173,7 @@ def test_what_a_short_budget_leaves_unproven_is_not_recommended() -> None:
     study = Simulation(link=FAR, workload=upload(64), clients=BOTH).study(budget_s=12.0)
     answer = conclude(study)
     assert study.of(Stage.SEARCH)
-    assert answer.verdict is Verdict.UNSETTLED
+    assert answer.verdict is TuneVerdict.UNSETTLED
     assert answer.recommended.setting == Setting(client=CLASSIC)
 
 
@@ -301,7 +301,7 @@ def test_nothing_that_needs_too_much_memory_is_recommended(seed: int) -> None:
     free = conclude(simulation.study(budget_s=200.0))
     assert physics.memory_bytes(free.recommended.setting, simulation.workload) > limit
     assert physics.memory_bytes(answer.recommended.setting, simulation.workload) * math.exp(0.03) < limit
-    assert answer.verdict is Verdict.BETTER
+    assert answer.verdict is TuneVerdict.BETTER
 
 
 def test_where_the_defaults_need_too_much_memory_what_fits_is_recommended() -> None:
@@ -309,7 +309,7 @@ def test_where_the_defaults_need_too_much_memory_what_fits_is_recommended() -> N
     limit = 75 << 20
     answer = conclude(simulation.study(budget_s=200.0, max_memory_bytes=limit))
     assert answer.default.exceeds_memory
-    assert answer.verdict is Verdict.FITS
+    assert answer.verdict is TuneVerdict.FITS
     assert answer.recommended.peak_memory is not None
     assert answer.recommended.peak_memory < limit
 
@@ -339,7 +339,7 @@ def test_defaults_too_near_the_memory_limit_are_not_recommended() -> None:
     limit = round(1.04 * default_bytes)
     answer = conclude(simulation.study(budget_s=600.0, max_memory_bytes=limit))
     assert not answer.default.exceeds_memory
-    assert answer.verdict is Verdict.FITS
+    assert answer.verdict is TuneVerdict.FITS
     assert PHYSICS["cli-classic"].memory_bytes(answer.recommended.setting, simulation.workload) < default_bytes
     assert f"too near to {limit / MIB:.1f} MiB" in verdict_words(answer)
 
@@ -367,7 +367,7 @@ def test_a_winner_that_needs_too_much_memory_in_the_verification_makes_way_for_t
     assert not any(trial.setting == swollen for trials in after for trial in trials)
     answer = conclude(study)
     assert answer.recommended.setting not in {swollen, Setting(client=CLASSIC)}
-    assert answer.verdict is Verdict.BETTER
+    assert answer.verdict is TuneVerdict.BETTER
     assert answer.gain is not None
     assert answer.gain.pairs >= PAIRS_MIN
 
@@ -380,7 +380,7 @@ def test_without_time_for_the_next_winner_its_gain_is_not_claimed() -> None:
     study = with_a_winner_that_swells(again, block=last - 1, factor=3.0, budget_s=100.0, max_memory_bytes=130 * MIB)
     answer = conclude(study)
     assert answer.measured_s <= 1.05 * 100.0
-    assert answer.verdict is Verdict.UNSETTLED
+    assert answer.verdict is TuneVerdict.UNSETTLED
     assert answer.recommended.setting == Setting(client=CLASSIC)
 
 
@@ -389,7 +389,7 @@ def test_where_nothing_tried_keeps_within_the_memory_slower_settings_are_tried_o
     limit = 70 * MIB  # two requests of 8 MiB at once need 64 MiB, ten 80, and take five times as long
     study = simulation.study(budget_s=300.0, max_memory_bytes=limit)
     answer = conclude(study)
-    assert answer.verdict is Verdict.FITS
+    assert answer.verdict is TuneVerdict.FITS
     assert answer.recommended.time is not None
     assert answer.default.time is not None
     assert answer.recommended.time > CAP_RATIO * answer.default.time
@@ -470,7 +470,7 @@ def test_search_and_verification_are_told_by_one_figure_however_the_machine_chan
         assert each.value == pytest.approx(1.3 * simulation.true_s(each.setting), rel=0.05)
 
 
-def concluded_with(simple_s: float, simple_peak: int) -> Answer:
+def concluded_with(simple_s: float, simple_peak: int) -> StudyResult:
     """An answer of three settings beside each other: the defaults, one with two values, and one without the second."""
     simulation = Simulation(link=FAR, workload=Workload(action=Action.DOWNLOAD, size_bytes=5 * MIB, files=30))
     full = Setting.of(CLASSIC, {"max_concurrent_requests": 40, "io_chunksize": 4 * MIB})
@@ -489,7 +489,7 @@ def concluded_with(simple_s: float, simple_peak: int) -> Answer:
 def test_a_value_that_buys_no_time_is_dropped() -> None:
     """By 30 files of 5 MB behind a slow link: a large `io_chunksize` bought nothing and doubled the memory."""
     answer = concluded_with(1.87, 104)
-    assert answer.verdict is Verdict.BETTER
+    assert answer.verdict is TuneVerdict.BETTER
     assert answer.recommended.setting.words() == ("max_concurrent_requests=40",)
     assert answer.recommended.setting in answer.pareto
     assert answer.runner_up is not None

@@ -18,8 +18,8 @@ from s3bench.tune.verification import (
     DOUBT_LOOKS,
     PLAIN_LOOKS,
     Change,
-    Looks,
-    Verdict,
+    TuneVerdict,
+    VerificationLooks,
     median_interval,
     verdict_on,
     verify,
@@ -42,7 +42,7 @@ def paired(ratios: Sequence[float], *, mood: float = 1.0) -> list[Trial]:
     ]
 
 
-def verified(trials: Sequence[Trial], looks: Looks = PLAIN_LOOKS) -> Change:
+def verified(trials: Sequence[Trial], looks: VerificationLooks = PLAIN_LOOKS) -> Change:
     return verify(trials, winner=WINNER, other=DEFAULT, objective=TIME, looks=looks)
 
 
@@ -96,7 +96,7 @@ def test_only_blocks_in_which_both_ran_to_their_end_are_pairs() -> None:
 def test_fewer_than_six_pairs_bound_nothing() -> None:
     found = verified(paired([0.5] * 5))
     assert (found.low, found.high) == (None, None)
-    assert verdict_on(found) is Verdict.UNSETTLED
+    assert verdict_on(found) is TuneVerdict.UNSETTLED
 
 
 def test_without_a_pair_there_is_no_estimate() -> None:
@@ -105,7 +105,7 @@ def test_without_a_pair_there_is_no_estimate() -> None:
     assert (found.low, found.high, found.pairs) == (None, None, 0)
     assert msgspec.to_builtins(found)["pairs"] == 0
     assert b'"estimate":null' in msgspec.json.encode(found)
-    assert verdict_on(found) is Verdict.UNSETTLED
+    assert verdict_on(found) is TuneVerdict.UNSETTLED
 
 
 def test_values_are_the_objectives() -> None:
@@ -117,23 +117,23 @@ def test_values_are_the_objectives() -> None:
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        (change(-0.20, -0.25, -0.15), Verdict.BETTER),
-        (change(-0.011, -0.02, -0.001), Verdict.BETTER),
-        (change(-0.009, -0.02, -0.001), Verdict.AS_GOOD),
-        (change(-0.009, -0.031, -0.001), Verdict.UNSETTLED),
-        (change(-0.20, -0.40, 0.0), Verdict.UNSETTLED),
-        (change(0.0, -0.029, 0.03), Verdict.AS_GOOD),
-        (change(0.0, -0.03, 0.03), Verdict.UNSETTLED),
-        (change(0.5, 0.4, 0.6), Verdict.AS_GOOD),
-        (change(-0.5, None, None), Verdict.UNSETTLED),
+        (change(-0.20, -0.25, -0.15), TuneVerdict.BETTER),
+        (change(-0.011, -0.02, -0.001), TuneVerdict.BETTER),
+        (change(-0.009, -0.02, -0.001), TuneVerdict.AS_GOOD),
+        (change(-0.009, -0.031, -0.001), TuneVerdict.UNSETTLED),
+        (change(-0.20, -0.40, 0.0), TuneVerdict.UNSETTLED),
+        (change(0.0, -0.029, 0.03), TuneVerdict.AS_GOOD),
+        (change(0.0, -0.03, 0.03), TuneVerdict.UNSETTLED),
+        (change(0.5, 0.4, 0.6), TuneVerdict.AS_GOOD),
+        (change(-0.5, None, None), TuneVerdict.UNSETTLED),
     ],
 )
-def test_the_verdict_follows_from_the_interval(found: Change, expected: Verdict) -> None:
+def test_the_verdict_follows_from_the_interval(found: Change, expected: TuneVerdict) -> None:
     assert verdict_on(found) is expected
 
 
 @BOTH_LOOKS
-def test_a_verification_decides_at_its_looks_alone(looks: Looks) -> None:
+def test_a_verification_decides_at_its_looks_alone(looks: VerificationLooks) -> None:
     settled, unsettled = change(-0.2, -0.25, -0.15), change(-0.2, -0.25, 0.05)
     ends = [blocks for blocks in range(looks.last) if not wants_more([settled], blocks, looks)]
     assert ends == list(looks.pairs[:-1])
@@ -141,7 +141,7 @@ def test_a_verification_decides_at_its_looks_alone(looks: Looks) -> None:
 
 
 @BOTH_LOOKS
-def test_a_verification_ends_at_its_last_look_and_where_nothing_is_compared(looks: Looks) -> None:
+def test_a_verification_ends_at_its_last_look_and_where_nothing_is_compared(looks: VerificationLooks) -> None:
     unsettled = change(-0.2, -0.25, 0.05)
     assert not wants_more([unsettled], looks.last, looks)
     assert not wants_more([unsettled], looks.last + 1, looks)
@@ -168,14 +168,16 @@ class Tally:
     runs: int
     held_truth: int
     held_later: int
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[TuneVerdict, ...]
     pairs_mean: float
 
-    def count(self, verdict: Verdict) -> int:
+    def count(self, verdict: TuneVerdict) -> int:
         return self.verdicts.count(verdict)
 
 
-def simulated(gain: float, *, sigma: float, runs: int, looks: Looks = PLAIN_LOOKS, has_hiccups: bool = False) -> Tally:
+def simulated(
+    gain: float, *, sigma: float, runs: int, looks: VerificationLooks = PLAIN_LOOKS, has_hiccups: bool = False
+) -> Tally:
     """Verify a setting whose true values are `gain` off the default's, with noise `sigma` a run, until it stops.
 
     With hiccups, one run in ten is slower by an exponential time, five sigma on average.
@@ -200,7 +202,7 @@ def simulated(gain: float, *, sigma: float, runs: int, looks: Looks = PLAIN_LOOK
     )
 
 
-def _until_settled(ratios: Sequence[float], looks: Looks) -> Change:
+def _until_settled(ratios: Sequence[float], looks: VerificationLooks) -> Change:
     for blocks in looks.pairs:
         found = verified(paired(ratios[:blocks], mood=1.01), looks)
         if not wants_more([found], blocks, looks):
@@ -244,7 +246,7 @@ def least(runs: int, chance: float) -> int:
 @pytest.mark.parametrize("sigma", [0.03, 0.08])
 @pytest.mark.parametrize("gain", [0.0, -0.02, -0.05, -0.3])
 def test_the_interval_at_the_stop_holds_the_true_gain_as_often_as_it_says(
-    gain: float, sigma: float, has_hiccups: bool, looks: Looks
+    gain: float, sigma: float, has_hiccups: bool, looks: VerificationLooks
 ) -> None:
     tally = simulated(gain, sigma=sigma, runs=60, looks=looks, has_hiccups=has_hiccups)
     assert tally.held_truth >= least(tally.runs, 0.95)
@@ -256,7 +258,7 @@ def test_the_interval_at_the_stop_holds_the_true_gain_as_often_as_it_says(
 @BOTH_LOOKS
 @pytest.mark.parametrize(("gain", "sigma"), [(0.0, 0.015), (-0.05, 0.015), (-0.05, 0.03), (-0.1, 0.03), (-0.3, 0.08)])
 def test_the_interval_holds_the_gain_of_twenty_later_pairs_in_9_of_10_tunings(
-    gain: float, sigma: float, looks: Looks
+    gain: float, sigma: float, looks: VerificationLooks
 ) -> None:
     tally = simulated(gain, sigma=sigma, runs=100, looks=looks)
     assert tally.held_later >= 0.9 * tally.runs
@@ -265,23 +267,23 @@ def test_the_interval_holds_the_gain_of_twenty_later_pairs_in_9_of_10_tunings(
 @pytest.mark.parametrize("sigma", [0.01, 0.02, 0.03, 0.04])
 def test_defaults_that_are_optimal_are_found_as_good_in_9_of_10_tunings(sigma: float) -> None:
     tally = simulated(0.0, sigma=sigma, runs=100, looks=DOUBT_LOOKS)
-    assert tally.count(Verdict.AS_GOOD) >= 0.9 * tally.runs
+    assert tally.count(TuneVerdict.AS_GOOD) >= 0.9 * tally.runs
 
 
 @BOTH_LOOKS
 @pytest.mark.parametrize("sigma", [0.01, 0.03, 0.08])
-def test_a_gain_that_is_none_is_hardly_ever_found_better(sigma: float, looks: Looks) -> None:
+def test_a_gain_that_is_none_is_hardly_ever_found_better(sigma: float, looks: VerificationLooks) -> None:
     tally = simulated(0.0, sigma=sigma, runs=100, looks=looks)
-    assert tally.count(Verdict.BETTER) <= tally.runs - least(tally.runs, 0.975)
+    assert tally.count(TuneVerdict.BETTER) <= tally.runs - least(tally.runs, 0.975)
 
 
 def test_a_clear_gain_is_settled_at_the_first_look() -> None:
     tally = simulated(-0.1, sigma=0.02, runs=100)
-    assert tally.count(Verdict.BETTER) == tally.runs
+    assert tally.count(TuneVerdict.BETTER) == tally.runs
     assert tally.pairs_mean < 6.5
 
 
-def error_of(pairs: int, looks: Looks) -> float:
+def error_of(pairs: int, looks: VerificationLooks) -> float:
     """The chance that an interval from so many pairs leaves out the truth on one side, by the rank of its end."""
     logs = np.random.default_rng(pairs).normal(0, 0.05, pairs).tolist()
     found = verified(paired([math.exp(each) for each in logs]), looks)
@@ -295,7 +297,7 @@ def error_of(pairs: int, looks: Looks) -> float:
 
 
 @BOTH_LOOKS
-def test_the_looks_share_the_error_of_the_interval(looks: Looks) -> None:
+def test_the_looks_share_the_error_of_the_interval(looks: VerificationLooks) -> None:
     errors = [error_of(pairs, looks) for pairs in looks.pairs]
     assert errors[0] == 0.5**looks.first
     assert 0.8 * 0.025 <= sum(errors) <= 0.025
@@ -306,7 +308,7 @@ def test_the_looks_share_the_error_of_the_interval(looks: Looks) -> None:
     [(PLAIN_LOOKS, pairs) for pairs in (7, 8, 9, 12, 20, 39)] + [(DOUBT_LOOKS, pairs) for pairs in (7, 12, 20, 39, 63)],
 )
 def test_a_verification_that_is_broken_off_between_looks_spends_what_the_looks_have_left(
-    looks: Looks, pairs: int
+    looks: VerificationLooks, pairs: int
 ) -> None:
     spent = sum(error_of(look, looks) for look in looks.pairs if look < pairs)
     assert 0.8 * 0.025 <= spent + error_of(pairs, looks) <= 0.025

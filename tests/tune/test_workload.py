@@ -2,7 +2,7 @@
 
 import pytest
 
-from s3bench.spec.command import Direction, expected_local, parse_transfer
+from s3bench.spec.command import TransferDirection, expected_local, parse_transfer
 from s3bench.spec.stored import stored_objects
 from s3bench.tune.workload import Action, Workload, definition_of
 
@@ -14,7 +14,7 @@ def test_every_client_can_run_the_definition(action: Action, files: int) -> None
     transfer = parse_transfer(definition.command)
     assert transfer is not None
     assert transfer.portable
-    assert transfer.direction is (Direction.DOWNLOAD if action is Action.DOWNLOAD else Direction.UPLOAD)
+    assert transfer.direction is (TransferDirection.DOWNLOAD if action is Action.DOWNLOAD else TransferDirection.UPLOAD)
 
 
 def test_one_file_is_moved_as_a_file_and_several_as_a_directory() -> None:

@@ -25,14 +25,14 @@ from s3bench.cli.sandbox import wall_warnings
 from s3bench.clients.client import FoundClient
 from s3bench.clients.identity import program_digest, same_program
 from s3bench.clients.staging import stage
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ExitCode, S3BenchError
 from s3bench.gate.evidence import Side
 from s3bench.gate.exact_metric import EXACT_BY_NAME
 from s3bench.gate.inspection import find_inspector
-from s3bench.gate.live import Rules, run_gate
+from s3bench.gate.live import GateRules, run_gate
 from s3bench.gate.policy import LOAD_GATING_METRICS, Policy
-from s3bench.gate.record import GateRecord, Program, parse_record
+from s3bench.gate.record import GateRecord, ProgramIdentity, parse_record
 from s3bench.gate.row import Verdict
 from s3bench.gate.unpaired import doubts, program_of, unpaired_cells
 from s3bench.gate.waiver import Waiver, parse_waivers
@@ -174,7 +174,7 @@ def _exit_code(record: GateRecord, *, strict: bool) -> ExitCode:
 
 
 def _record(options: GateOptions, policy: Policy) -> GateRecord:
-    nobody = Program(label="", name="", version="")
+    nobody = ProgramIdentity(label="", name="", version="")
     now = datetime.now(UTC)
     return GateRecord(
         s3bench=s3bench.__version__,
@@ -258,7 +258,7 @@ def _measured(
         for line in record.warnings:
             progress.say(f"warning: {line}")
         deadline_s = None if options.max_time_s is None else monotonic() + options.max_time_s
-        rules = Rules(policy=record.policy, settings=options.settings, seed=seed, deadline_s=deadline_s)
+        rules = GateRules(policy=record.policy, settings=options.settings, seed=seed, deadline_s=deadline_s)
         look = 0
         for standing in run_gate(bench, definitions, staged, rules, inspector, now=monotonic):
             if standing.look > look and standing.undecided:
@@ -302,7 +302,7 @@ def _definitions(options: GateOptions, specs: dict[Side, ClientSpec]) -> tuple[t
 
 
 def _clients(specs: dict[Side, ClientSpec], progress: Ticker) -> dict[Side, FoundClient]:
-    store = Store.from_environment(environ)
+    store = ClientStore.from_environment(environ)
     clients = {}
     for side, spec in specs.items():
         found = find_or_install(spec, store, progress.say)
@@ -313,8 +313,8 @@ def _clients(specs: dict[Side, ClientSpec], progress: Ticker) -> dict[Side, Foun
     return clients
 
 
-def _program(found: FoundClient) -> Program:
-    return Program(label=found.label, name=found.kind, version=found.version, digest=program_digest(found))
+def _program(found: FoundClient) -> ProgramIdentity:
+    return ProgramIdentity(label=found.label, name=found.kind, version=found.version, digest=program_digest(found))
 
 
 def _staged(clients: dict[Side, FoundClient], root: Path) -> tuple[dict[Side, FoundClient], tuple[str, ...]]:

@@ -23,25 +23,25 @@ from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
 from s3bench.clients.identity import program_digest
 from s3bench.clients.staging import stage
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ClientNotFound, ExitCode
 from s3bench.gate.evidence import Side
 from s3bench.gate.inspection import find_inspector
-from s3bench.gate.live import Rules
+from s3bench.gate.live import GateRules
 from s3bench.gate.planted_fault import (
-    Answer,
-    Fault,
     FaultKind,
+    FaultVerdict,
+    PlantedFault,
     SelfTest,
     encode_self_test,
     faults_for,
     tally,
 )
 from s3bench.gate.policy import Policy
-from s3bench.gate.record import Program
+from s3bench.gate.record import ProgramIdentity
 from s3bench.gate.self_test import (
     CALIBRATING_RUNS,
-    Step,
+    SelfTestStep,
     calibrate,
     gate_runner,
     open_bench,
@@ -88,7 +88,7 @@ def self_test(options: GateOptions) -> ExitCode:
 def _check_visible(options: GateOptions, policy: Policy) -> None:
     """Refuse rules under which no fault could be seen. Raises `BadInput`."""
     kinds = [kind for kind in FaultKind if not (options.tls and kind is FaultKind.REQUEST)]
-    if not any(Fault(kind=kind, amount=1).watchers(policy) for kind in kinds):
+    if not any(PlantedFault(kind=kind, amount=1).watchers(policy) for kind in kinds):
         raise BadInput(
             "--self-test: no fault would show in the metrics that decide",
             f"these are {', '.join((*policy.metrics, *policy.exact)) or 'none'}",
@@ -128,7 +128,7 @@ def _tested(
             options={**test.options, "seed": seed},
             warnings=(*test.warnings, *(inspector.warnings if inspector else ())),
         )
-        rules = Rules(policy=policy, settings=options.settings, seed=seed, deadline_s=deadline_s)
+        rules = GateRules(policy=policy, settings=options.settings, seed=seed, deadline_s=deadline_s)
         steps = run_self_test(
             gate_runner(bench, definitions, clients, rules, inspector, now=monotonic),
             faults,
@@ -143,10 +143,14 @@ def _tested(
 
 
 def _counted(
-    test: SelfTest, faults: tuple[Fault, ...], steps: Iterator[Step], options: GateOptions, progress: Ticker
+    test: SelfTest,
+    faults: tuple[PlantedFault, ...],
+    steps: Iterator[SelfTestStep],
+    options: GateOptions,
+    progress: Ticker,
 ) -> Iterator[SelfTest]:
     """Add each answer to the test."""
-    answers: dict[Fault, list[Answer]] = {fault: [] for fault in faults}
+    answers: dict[PlantedFault, list[FaultVerdict]] = {fault: [] for fault in faults}
     for step in steps:
         if step.answer is None:
             done = sum(map(len, answers.values()))
@@ -166,7 +170,7 @@ def _prepared(
     definitions: tuple[Definition, ...],
     bench: Bench,
     staged: FoundClient,
-) -> tuple[SelfTest, tuple[Fault, ...]]:
+) -> tuple[SelfTest, tuple[PlantedFault, ...]]:
     """Measure the client as it is, and choose the faults by that."""
     started_at = render_time(datetime.now(UTC))
     usual = calibrate(bench, definitions[0], staged, options.settings)
@@ -182,7 +186,7 @@ def _prepared(
         machine=msgspec.to_builtins(facts),
         options={**options.recorded, "rounds": options.rounds},
         policy=policy,
-        client=Program(label=found.label, name=found.kind, version=found.version, digest=program_digest(found)),
+        client=ProgramIdentity(label=found.label, name=found.kind, version=found.version, digest=program_digest(found)),
         benchmarks=tuple(title(definition) for definition in definitions),
         calibrating_runs=CALIBRATING_RUNS,
         usual_s=usual.total_s,
@@ -196,7 +200,7 @@ def _prepared(
 
 def _client(options: GateOptions, progress: Ticker) -> FoundClient:
     """The client asked for, or the one found here whose runs are shortest."""
-    store = Store.from_environment(environ)
+    store = ClientStore.from_environment(environ)
     if options.baseline is not None:
         spec = parse_client_spec(options.baseline)
         if spec.kind is ClientKind.S5CMD:
@@ -214,7 +218,7 @@ def _client(options: GateOptions, progress: Ticker) -> FoundClient:
     return found
 
 
-def _usual_client(store: Store) -> FoundClient | ClientNotFound:
+def _usual_client(store: ClientStore) -> FoundClient | ClientNotFound:
     missing = None
     for kind in _USUAL_CLIENTS:
         try:

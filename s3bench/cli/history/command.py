@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from s3bench.cli.history.store import (
-    Moment,
+    TimestampParam,
     benchmarks_option,
     client_option,
     machine_option,
@@ -23,7 +23,7 @@ from s3bench.errors import BadInput
 from s3bench.history.entry import Entry, Filters
 from s3bench.history.indexing import Indexed, index_document
 from s3bench.history.store import short
-from s3bench.report.columns import Column, fitted, heading_lines, row_lines
+from s3bench.report.columns import TextColumn, fitted, heading_lines, row_lines
 from s3bench.report.load.matrix import cells, render_matrix
 from s3bench.report.load.table import render_load
 from s3bench.report.run.table import render_table
@@ -89,8 +89,8 @@ def add_command(files: tuple[Path, ...], *, store: str | None, as_json: bool) ->
 @benchmarks_option
 @client_option
 @machine_option
-@click.option("--since", type=Moment(), help="Only runs that started at this time or later; UTC.")
-@click.option("--until", type=Moment(), help="Only runs that started before this time; UTC.")
+@click.option("--since", type=TimestampParam(), help="Only runs that started at this time or later; UTC.")
+@click.option("--until", type=TimestampParam(), help="Only runs that started before this time; UTC.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON, one object for each document.")
 def list_command(
     *,
@@ -173,7 +173,7 @@ def export_command(identities: tuple[str, ...], *, folder: Path, store: str | No
 
 @history_group.command("prune")
 @store_option
-@click.option("--before", type=Moment(), help="Runs that started before this time; UTC.")
+@click.option("--before", type=TimestampParam(), help="Runs that started before this time; UTC.")
 @click.option("--keep-last", type=click.IntRange(min=1), metavar="N", help="All but the last N of each machine.")
 @click.option("--yes", "is_sure", is_flag=True, help="Remove them. Without it nothing is changed.")
 @click.option("--json", "as_json", is_flag=True, help="Print {is_done, entries} as JSON.")
@@ -210,15 +210,17 @@ def _unfinished(documents: Iterable[tuple[Path, Indexed]]) -> Iterator[str]:
 
 def _table(entries: Sequence[Entry]) -> tuple[str, ...]:
     columns = (
-        Column(heading="ID", cells=tuple(short(entry.identity) for entry in entries)),
-        Column(heading="STARTED (UTC)", cells=tuple(f"{entry.started_at:%Y-%m-%d %H:%M}" for entry in entries)),
-        Column(heading="MACHINE", cells=tuple(entry.machine[:_FINGERPRINT_SHOWN] for entry in entries)),
-        Column(heading="RESULTS", cells=tuple(str(entry.results) for entry in entries)),
-        Column(heading="FAILURES", cells=tuple(str(entry.failures) for entry in entries), rank=1),
-        Column(heading="ENDED", cells=tuple("no" if entry.ended_at is None else "yes" for entry in entries), rank=2),
-        Column(heading="S3BENCH", cells=tuple(_words(entry.s3bench) for entry in entries), rank=3),
-        Column(heading="COMMIT", cells=tuple(_words(entry.commit or "-") for entry in entries), rank=4),
-        Column(heading="CLIENTS", cells=tuple(_words(" ".join(entry.clients)) for entry in entries)),
+        TextColumn(heading="ID", cells=tuple(short(entry.identity) for entry in entries)),
+        TextColumn(heading="STARTED (UTC)", cells=tuple(f"{entry.started_at:%Y-%m-%d %H:%M}" for entry in entries)),
+        TextColumn(heading="MACHINE", cells=tuple(entry.machine[:_FINGERPRINT_SHOWN] for entry in entries)),
+        TextColumn(heading="RESULTS", cells=tuple(str(entry.results) for entry in entries)),
+        TextColumn(heading="FAILURES", cells=tuple(str(entry.failures) for entry in entries), rank=1),
+        TextColumn(
+            heading="ENDED", cells=tuple("no" if entry.ended_at is None else "yes" for entry in entries), rank=2
+        ),
+        TextColumn(heading="S3BENCH", cells=tuple(_words(entry.s3bench) for entry in entries), rank=3),
+        TextColumn(heading="COMMIT", cells=tuple(_words(entry.commit or "-") for entry in entries), rank=4),
+        TextColumn(heading="CLIENTS", cells=tuple(_words(" ".join(entry.clients)) for entry in entries)),
     )
     shown = fitted(columns, width=shutil.get_terminal_size().columns)
     return (*heading_lines(shown), *row_lines(shown))

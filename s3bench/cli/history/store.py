@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.history.address import parse_address
 from s3bench.history.store import History, open_history
 
@@ -35,7 +35,7 @@ machine_option = click.option(
 )
 
 
-class Moment(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone
+class TimestampParam(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone
     """A date or a time in ISO 8601; without a time zone it is UTC."""
 
     name = "DATE"
@@ -54,6 +54,6 @@ class Moment(click.ParamType):  # type: ignore[type-arg]  # generic in newer ver
 @contextmanager
 def opened(store: str | None, *, create: bool = False) -> Iterator[History]:
     """Open the history that `--store` names; only with `create` one may be made."""
-    data_folder = Store.from_environment(os.environ).root
+    data_folder = ClientStore.from_environment(os.environ).root
     with open_history(parse_address(store, data_folder=data_folder), create=create) as history:
         yield history

@@ -8,7 +8,7 @@ from dataclasses import fields
 
 from s3bench.cli.load.options import Form, LoadOptions, option_name
 from s3bench.errors import BadInput
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Profile
 from s3bench.load.profile.written import Wishes
 from s3bench.results.document import NODE
@@ -106,14 +106,16 @@ def check_plan(options: LoadOptions, wishes: Wishes, profile: Profile) -> None:
     else:
         _check_emulated(options, wishes)
     if (options.key_file is not None or options.list_existing is not None) and any(
-        job.kinds == (Kind.DELETE,) for phase in profile.phases for job in phase.jobs
+        job.kinds == (OperationKind.DELETE,) for phase in profile.phases for job in phase.jobs
     ):
         raise BadInput(
             "--operation delete takes objects of the run alone",
             "nothing is deleted that s3bench did not write",
             f"leave {option_name('key_file' if options.key_file else 'list_existing')} out",
         )
-    if options.reuse is not None and any(job.kinds == (Kind.DELETE,) for phase in profile.phases for job in phase.jobs):
+    if options.reuse is not None and any(
+        job.kinds == (OperationKind.DELETE,) for phase in profile.phases for job in phase.jobs
+    ):
         raise BadInput(
             "--operation delete would remove the data set of --reuse",
             "what another run kept is not changed",

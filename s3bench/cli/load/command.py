@@ -10,16 +10,16 @@ import click
 
 from s3bench.cli.load.options import LoadCommand, LoadOptions, load_options
 from s3bench.cli.load.output import LoadOutput
-from s3bench.cli.load.plan import Plan, profile_of
+from s3bench.cli.load.plan import LoadPlan, profile_of
 from s3bench.cli.load.stress_view import StressView
 from s3bench.cli.load.view import LoadView, load_view
-from s3bench.cli.stop import Stop
+from s3bench.cli.stop import StopSignal
 from s3bench.cluster.engineprocess import connect
 from s3bench.cluster.preflight import muster
-from s3bench.cluster.worker_pool import ClusterCrew
+from s3bench.cluster.worker_pool import ClusterWorkerPool
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.load.aggregation.nodes import node_name
-from s3bench.load.aggregation.phase_aggregation import Account
+from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
 from s3bench.load.profile.file import render_profile
 from s3bench.load.session.bucket import new_run, root_of
 from s3bench.load.session.capacity import check_capacity, check_ports
@@ -30,7 +30,7 @@ from s3bench.load.session.session import (
     Terms,
 )
 from s3bench.load.session.site import Site, emulated_site, live_site
-from s3bench.load.session.slo_search import Found
+from s3bench.load.session.slo_search import HighestRate
 from s3bench.run.owner import workspace_parent
 from s3bench.run.workspace import Workspaces
 
@@ -64,8 +64,8 @@ def load_command(**typed: Any) -> None:
         _load(plan)
 
 
-def _load(plan: Plan) -> None:
-    with LoadOutput(plan) as output, Stop() as stop, ExitStack() as stack:
+def _load(plan: LoadPlan) -> None:
+    with LoadOutput(plan) as output, StopSignal() as stop, ExitStack() as stack:
         if plan.options.cluster is None:
             check_capacity(
                 plan.profile, output.capacity, workers=_workers(plan), emulated=not plan.wishes.endpoint_urls
@@ -100,7 +100,7 @@ def _load(plan: Plan) -> None:
     raise click.exceptions.Exit(code)
 
 
-def _watch(session: Session, output: LoadOutput, view: LoadView, plan: Plan) -> ExitCode:
+def _watch(session: Session, output: LoadOutput, view: LoadView, plan: LoadPlan) -> ExitCode:
     """Show what happens, keep what was measured; the exit code that follows from it."""
     code, phase, shown = ExitCode.DONE, None, view
     for event in session.events():
@@ -109,7 +109,7 @@ def _watch(session: Session, output: LoadOutput, view: LoadView, plan: Plan) -> 
                 phase = event if event.number else None
                 shown = output.view(view) if phase else view
                 shown.phase(event.name, number=event.number, count=event.count or 1)
-            case Account():
+            case PhaseAggregation():
                 standing = event.standing()
                 shown.stands(standing)
                 if phase:
@@ -122,14 +122,14 @@ def _watch(session: Session, output: LoadOutput, view: LoadView, plan: Plan) -> 
                 if isinstance(shown, StressView):
                     shown.total(event.findings.whole)
                 code = max(code, _judged(event, plan, view))
-            case Found():
+            case HighestRate():
                 output.found(event)
                 view.say(event.words)
                 code = ExitCode.FAIL if event.rate_per_s is None else code
     return code
 
 
-def _judged(measured: Measured, plan: Plan, view: LoadView) -> ExitCode:
+def _judged(measured: Measured, plan: LoadPlan, view: LoadView) -> ExitCode:
     whole = measured.findings.whole
     if measured.findings.refusal:
         view.say(f"{measured.phase.name}: {measured.findings.refusal}")
@@ -145,21 +145,21 @@ def _judged(measured: Measured, plan: Plan, view: LoadView) -> ExitCode:
     return ExitCode.DONE
 
 
-def _site(plan: Plan, root: Path, stack: ExitStack) -> Site:
+def _site(plan: LoadPlan, root: Path, stack: ExitStack) -> Site:
     if plan.wishes.endpoint_urls:
         site = live_site(plan.wishes, plan.credentials)
         return replace(site, is_loaded_from_here=plan.options.cluster is None)
     return stack.enter_context(emulated_site(_made(root / "server"), network=plan.network))
 
 
-def _cluster_crew(plan: Plan, view: LoadView, stack: ExitStack, site: Site) -> ClusterCrew | None:
+def _cluster_crew(plan: LoadPlan, view: LoadView, stack: ExitStack, site: Site) -> ClusterWorkerPool | None:
     """The workers on the cluster, where there is to be one; told which node is which."""
     options = plan.options
     if options.cluster is None:
         return None
     fleet = stack.enter_context(connect(options.cluster, nodes=options.nodes))
     mustered = muster(fleet, workers_per_node=options.workers_per_node, threads=_threads(plan))
-    crew = ClusterCrew(fleet, mustered)
+    crew = ClusterWorkerPool(fleet, mustered)
     for node, facts in enumerate(mustered.nodes):
         check_capacity(plan.profile, facts.capacity, workers=crew.workers, nodes=crew.nodes, name=node_name(node))
         addresses = len(site.target.addresses)
@@ -171,18 +171,18 @@ def _cluster_crew(plan: Plan, view: LoadView, stack: ExitStack, site: Site) -> C
     return crew
 
 
-def _threads(plan: Plan) -> int:
+def _threads(plan: LoadPlan) -> int:
     return max(sum(job.threads for job in phase.jobs) for phase in plan.profile.phases)
 
 
-def _workers(plan: Plan) -> int:
+def _workers(plan: LoadPlan) -> int:
     """How many workers there are on this machine."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     usual = cores if plan.wishes.endpoint_urls else max(1, cores - 1)  # a server on this machine needs a core as well
     return plan.wishes.workers or min(usual, _threads(plan))
 
 
-def _terms(plan: Plan, stop: Stop, root: Path, crew: ClusterCrew | None) -> Terms:
+def _terms(plan: LoadPlan, stop: StopSignal, root: Path, crew: ClusterWorkerPool | None) -> Terms:
     options = plan.options
     return Terms(
         workers=crew.workers if crew else _workers(plan),
@@ -198,7 +198,7 @@ def _terms(plan: Plan, stop: Stop, root: Path, crew: ClusterCrew | None) -> Term
     )
 
 
-def _leave(plan: Plan, session: Session, site: Site, view: LoadView) -> None:
+def _leave(plan: LoadPlan, session: Session, site: Site, view: LoadView) -> None:
     """Remove what the run wrote, or say how it is used again and removed later."""
     run = session.terms.run
     if site.is_emulated:

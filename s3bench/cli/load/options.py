@@ -12,7 +12,7 @@ from typing import Any, Self
 import click
 
 from s3bench.clients.pointing import SECRET_VARIABLE
-from s3bench.load.operation import MIXABLE, Kind
+from s3bench.load.operation import MIXABLE, OperationKind
 from s3bench.load.profile.defaults import (
     DURATION_S,
     MAX_ERROR_RATE,
@@ -93,7 +93,7 @@ class LoadOptions:
     tls_no_verify: bool = False
     ca_bundle: str | None = None
     network: str | None = None
-    operation: Kind | None = None
+    operation: OperationKind | None = None
     mix: tuple[Share, ...] | None = None
     size: Sizes | None = None
     objects: int | None = None

@@ -16,18 +16,18 @@ import msgspec
 
 import s3bench
 from s3bench.cli.load.options import Form
-from s3bench.cli.load.plan import Plan
+from s3bench.cli.load.plan import LoadPlan
 from s3bench.cli.load.stress_view import StressView, reads
 from s3bench.cli.load.view import LoadView
 from s3bench.cli.streams import print_styled, print_whole
-from s3bench.cluster.worker_pool import ClusterCrew
+from s3bench.cluster.worker_pool import ClusterWorkerPool
 from s3bench.load.aggregation.measurements import client, recorded, results
-from s3bench.load.aggregation.phase_aggregation import Account
+from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
 from s3bench.load.profile.profile import Job
 from s3bench.load.session.capacity import capacity_of
 from s3bench.load.session.session import Measured, Terms
 from s3bench.load.session.site import Site
-from s3bench.load.session.slo_search import Found
+from s3bench.load.session.slo_search import HighestRate
 from s3bench.report.load.csv import matrix_csv, second_row, seconds_header
 from s3bench.report.load.lines import COMPLETED, header_lines, loop_line
 from s3bench.report.load.matrix import cells, render_matrix
@@ -47,7 +47,7 @@ class LoadOutput:
     after the first results.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: LoadPlan) -> None:
         self._plan = plan
         options = plan.options
         for path in (options.output, options.csv, options.object_log, *_traces(options.trace)):
@@ -69,7 +69,7 @@ class LoadOutput:
         )
         self._stack = ExitStack()
         self._seconds: TextIO | None = None
-        self._crew: ClusterCrew | None = None
+        self._crew: ClusterWorkerPool | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -79,7 +79,7 @@ class LoadOutput:
         if kind is None or self.document.results:
             self._end()
 
-    def begins(self, site: Site, terms: Terms, crew: ClusterCrew | None = None) -> None:
+    def begins(self, site: Site, terms: Terms, crew: ClusterWorkerPool | None = None) -> None:
         """Take note where it runs, and begin the files anew; the forms of other tools begin with that.
 
         `crew` has the nodes of a cluster.
@@ -107,7 +107,7 @@ class LoadOutput:
         elif self._plan.form is Form.S4:
             self._print(_config(self._plan, urls[0], bucket))
 
-    def stands(self, account: Account, *, phase: str, loop: int) -> None:
+    def stands(self, account: PhaseAggregation, *, phase: str, loop: int) -> None:
         """Write the seconds of a phase that are complete by now."""
         if self._seconds is not None:
             self._seconds.writelines(
@@ -148,7 +148,7 @@ class LoadOutput:
             loads = measured.findings.parts or (measured.findings.whole,)
             self._print(tuple(loop_line(load, loop=measured.loop + 1) for load in loads))
 
-    def found(self, found: Found) -> None:
+    def found(self, found: HighestRate) -> None:
         """Keep what a search found."""
         told = {"rate_per_s": found.rate_per_s, "is_limit": found.is_limit, "words": found.words}
         self.document = msgspec.structs.replace(self.document, options={**self.document.options, "found": told})
@@ -178,7 +178,7 @@ class LoadOutput:
             _echo("\n".join(lines))
 
 
-def _config(plan: Plan, url: str, bucket: str) -> tuple[str, ...]:
+def _config(plan: LoadPlan, url: str, bucket: str) -> tuple[str, ...]:
     (shown,) = redact((url,))
     jobs = tuple(job for phase in plan.profile.phases for job in phase.jobs)
     return config_lines(
@@ -212,7 +212,7 @@ def _traces(path: Path | None) -> tuple[Path, ...]:
     return path, *(each for each in others if each.suffix[1:].isdecimal())
 
 
-def _shape(plan: Plan) -> dict[str, Any]:
+def _shape(plan: LoadPlan) -> dict[str, Any]:
     phase = plan.profile.phases[0]
     job = phase.jobs[0]
     return {

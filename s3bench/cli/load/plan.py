@@ -21,7 +21,7 @@ from s3bench.clients.environment import REGION, Credentials
 from s3bench.clients.pointing import SECRET_VARIABLE
 from s3bench.errors import BadInput
 from s3bench.load.aggregation.slo import Slo, parse_slo
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.defaults import (
     DURATION_S,
     MAX_ERROR_RATE,
@@ -61,12 +61,12 @@ REFERENCE_SIZES: Sizes = parse_sizes("1M")
 REFERENCE_THREADS = 1
 """What the s3-benchmark tools take for granted; their duration, 60 s, is ours as well."""
 
-EMULATED_MIX = (Share(kind=Kind.GET, weight=70.0), Share(kind=Kind.PUT, weight=30.0))
+EMULATED_MIX = (Share(kind=OperationKind.GET, weight=70.0), Share(kind=OperationKind.PUT, weight=30.0))
 """What replaces the default mix in front of the emulator, where puts overwrite and deletes would find nothing."""
 
 DEMONSTRATION: tuple[tuple[str, tuple[Share, ...], float], ...] = (
-    ("put", (Share(kind=Kind.PUT),), 5.0),
-    ("get", (Share(kind=Kind.GET),), 6.0),
+    ("put", (Share(kind=OperationKind.PUT),), 5.0),
+    ("get", (Share(kind=OperationKind.GET),), 6.0),
     ("mixed", EMULATED_MIX, 6.0),
 )
 """Name, mix and seconds of the phases of a run that says nothing: about 20 s with start and data set."""
@@ -84,7 +84,7 @@ VISIBLE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class LoadPlan:
     """What is to run. Without `wishes.endpoint_urls` it runs against the emulator, behind `network`.
 
     `credentials` are those of -a and -s alone; `None` looks the user's own up. `options` has what needs no thought:
@@ -117,7 +117,7 @@ class Plan:
         return Written(profile=self.profile, wishes=self.wishes, warnings=self.warnings)
 
 
-def profile_of(options: LoadOptions, *, environment: Mapping[str, str]) -> Plan:
+def profile_of(options: LoadOptions, *, environment: Mapping[str, str]) -> LoadPlan:
     """Return what the options ask for; `environment` may hold the secret key. Reads the files they name.
 
     Raises `BadInput` for options that contradict each other or themselves.
@@ -131,7 +131,7 @@ def profile_of(options: LoadOptions, *, environment: Mapping[str, str]) -> Plan:
         _check_profile(written.profile)
     wishes = written.wishes
     check_plan(options, wishes, written.profile)
-    return Plan(
+    return LoadPlan(
         profile=written.profile,
         wishes=wishes,
         options=options,
@@ -174,7 +174,7 @@ def _phases(options: LoadOptions) -> tuple[Phase, ...]:
     if any((options.matrix, options.matrix_threads, options.matrix_sizes, options.matrix_samples)):
         return _matrix(options)
     if follows_reference(options):
-        kinds = (Kind.PUT, Kind.GET, Kind.DELETE)
+        kinds = (OperationKind.PUT, OperationKind.GET, OperationKind.DELETE)
         return tuple(_phase(options, str(kind), (Share(kind=kind),), DURATION_S) for kind in kinds)
     if is_emulated(options) and not selects_workload(options):
         return tuple(_phase(options, name, mix, duration_s) for name, mix, duration_s in DEMONSTRATION)
@@ -213,13 +213,13 @@ def _mix(options: LoadOptions) -> tuple[Share, ...]:
     if options.mix is not None:
         return options.mix
     if options.range_bytes is not None:
-        return (Share(kind=Kind.RANGE),)
+        return (Share(kind=OperationKind.RANGE),)
     if options.part_bytes is not None:
-        return (Share(kind=Kind.MULTIPART),)
+        return (Share(kind=OperationKind.MULTIPART),)
     if options.overwrite:
-        return (Share(kind=Kind.PUT),)
+        return (Share(kind=OperationKind.PUT),)
     if options.key_file is not None or options.list_existing is not None:
-        return (Share(kind=Kind.GET),)
+        return (Share(kind=OperationKind.GET),)
     return EMULATED_MIX if is_emulated(options) else MIX
 
 
@@ -250,7 +250,12 @@ def _emulated_objects(sizes: Sizes) -> int:
 def _is_bounded(options: LoadOptions, mix: tuple[Share, ...]) -> bool:
     """Whether puts must overwrite, since without end they would fill the emulator's memory."""
     kinds = {share.kind for share in mix}
-    return is_emulated(options) and options.operations is None and Kind.PUT in kinds and Kind.DELETE not in kinds
+    return (
+        is_emulated(options)
+        and options.operations is None
+        and OperationKind.PUT in kinds
+        and OperationKind.DELETE not in kinds
+    )
 
 
 def _profile(options: LoadOptions, phases: tuple[Phase, ...]) -> Profile:

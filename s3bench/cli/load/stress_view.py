@@ -11,14 +11,14 @@ from types import TracebackType
 from typing import Self
 
 from s3bench.cli.load.view import LoadView
-from s3bench.load.aggregation.live_status import Standing
-from s3bench.load.operation import Kind
+from s3bench.load.aggregation.live_status import LiveStatus
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Job
 from s3bench.report.load.cells import elapsed_s
 from s3bench.report.load.stress import StressProgress, second_line, total_lines
 from s3bench.results.load import Load
 
-_READS = frozenset({Kind.GET, Kind.RANGE})
+_READS = frozenset({OperationKind.GET, OperationKind.RANGE})
 
 
 def reads(job: Job) -> bool:
@@ -59,7 +59,7 @@ class StressView:
         """Say that a phase begins."""
         self._inner.phase(name, number=number, count=count)
 
-    def stands(self, standing: Standing) -> None:
+    def stands(self, standing: LiveStatus) -> None:
         """Write the line of the last second: what was done since the line before, shared out as in that second."""
         of_reads = sum(each.operations for each in standing.kinds if each.kind in _READS)
         of_all = sum(each.operations for each in standing.kinds)

@@ -17,9 +17,9 @@ from rich.live import Live
 from rich.text import Text
 
 from s3bench.cli.console import stderr_console
-from s3bench.load.aggregation.live_status import HISTORY_S, KindStanding, Standing
-from s3bench.load.aggregation.nodes import NodeStanding, node_name
-from s3bench.report.columns import Column, fitted, heading_lines, row_lines
+from s3bench.load.aggregation.live_status import HISTORY_S, KindStatus, LiveStatus
+from s3bench.load.aggregation.nodes import NodeStatus, node_name
+from s3bench.report.columns import TextColumn, fitted, heading_lines, row_lines
 from s3bench.report.load.cells import (
     bytes_rate_text,
     count_text,
@@ -42,7 +42,7 @@ class LoadView(AbstractContextManager["LoadView"], Protocol):
     def phase(self, name: str, *, number: int, count: int) -> None:
         """Say that a phase begins, the `number`th of `count`."""
 
-    def stands(self, standing: Standing) -> None:
+    def stands(self, standing: LiveStatus) -> None:
         """Show the last second."""
 
     def say(self, line: str) -> None:
@@ -67,7 +67,7 @@ class _Quiet:
     def phase(self, name: str, *, number: int, count: int) -> None:
         pass
 
-    def stands(self, standing: Standing) -> None:
+    def stands(self, standing: LiveStatus) -> None:
         pass
 
     def say(self, line: str) -> None:
@@ -84,7 +84,7 @@ class _Pipe(_Quiet):
     def phase(self, name: str, *, number: int, count: int) -> None:
         self.say(phase_line(name, number=number, count=count))
 
-    def stands(self, standing: Standing) -> None:
+    def stands(self, standing: LiveStatus) -> None:
         self._write(standing_line(standing), patience_s=0.0)
 
     def say(self, line: str) -> None:
@@ -120,7 +120,7 @@ class _Terminal(_Quiet):
     def phase(self, name: str, *, number: int, count: int) -> None:
         self._title = printable(phase_line(name, number=number, count=count))
 
-    def stands(self, standing: Standing) -> None:
+    def stands(self, standing: LiveStatus) -> None:
         draws = self._console.encoding.lower().startswith("utf")
         lines = view_lines(standing, title=self._title, width=self._console.width, draws=draws)
         text = Text("\n".join(lines), no_wrap=True, overflow="crop")
@@ -147,7 +147,7 @@ def phase_line(name: str, *, number: int, count: int) -> str:
     return f"phase {number} of {count}: {name}" if count > 1 else name
 
 
-def standing_line(standing: Standing) -> str:
+def standing_line(standing: LiveStatus) -> str:
     """A second in a line: progress, each kind of operation, what failed, what is in flight."""
     return "; ".join(
         (
@@ -159,7 +159,7 @@ def standing_line(standing: Standing) -> str:
     )
 
 
-def view_lines(standing: Standing, *, title: str, width: int, draws: bool) -> Iterator[str]:
+def view_lines(standing: LiveStatus, *, title: str, width: int, draws: bool) -> Iterator[str]:
     """A second as a few lines of at most `width` characters; `draws` with bars, for terminals that know them."""
     head = f"{title or printable(standing.phase)}  {_progress(standing)}"
     bar = _bar(standing) if draws else ""
@@ -177,14 +177,14 @@ def view_lines(standing: Standing, *, title: str, width: int, draws: bool) -> It
         yield f"  {sparkline(standing.history[-room:])}{line}" if draws and room > 0 else line
 
 
-def _progress(standing: Standing) -> str:
+def _progress(standing: LiveStatus) -> str:
     passed = f"{standing.second} of {standing.duration_s:g} s" if standing.duration_s else f"{standing.second} s"
     if standing.operations_total:
         passed += f", {count_text(standing.operations)} of {count_text(standing.operations_total)} operations"
     return passed + " (warming up)" * standing.is_warmup
 
 
-def _bar(standing: Standing) -> str:
+def _bar(standing: LiveStatus) -> str:
     """How far the phase is by what ends it first: time, or operations."""
     shares = [standing.second / standing.duration_s] if standing.duration_s else []
     shares += [standing.operations / standing.operations_total] if standing.operations_total else []
@@ -194,22 +194,22 @@ def _bar(standing: Standing) -> str:
     return _PROGRESS_DONE * done + _PROGRESS_LEFT * (_PROGRESS_WIDTH - done)
 
 
-def _columns(kinds: Sequence[KindStanding]) -> Iterator[Column]:
-    yield Column(heading="  kind", cells=tuple(f"  {printable(kind.kind)}" for kind in kinds))
-    yield Column(heading="rate/s", cells=tuple(rate_text(kind.rate) for kind in kinds))
-    yield Column(heading="throughput", rank=1, cells=tuple(bytes_rate_text(kind.bytes_rate) for kind in kinds))
-    yield Column(heading="p50", rank=2, cells=tuple(seconds_text(kind.p50_s) for kind in kinds))
-    yield Column(heading="p99", rank=2, cells=tuple(seconds_text(kind.p99_s) for kind in kinds))
-    yield Column(heading="failed", cells=tuple(count_text(kind.failures) for kind in kinds))
+def _columns(kinds: Sequence[KindStatus]) -> Iterator[TextColumn]:
+    yield TextColumn(heading="  kind", cells=tuple(f"  {printable(kind.kind)}" for kind in kinds))
+    yield TextColumn(heading="rate/s", cells=tuple(rate_text(kind.rate) for kind in kinds))
+    yield TextColumn(heading="throughput", rank=1, cells=tuple(bytes_rate_text(kind.bytes_rate) for kind in kinds))
+    yield TextColumn(heading="p50", rank=2, cells=tuple(seconds_text(kind.p50_s) for kind in kinds))
+    yield TextColumn(heading="p99", rank=2, cells=tuple(seconds_text(kind.p99_s) for kind in kinds))
+    yield TextColumn(heading="failed", cells=tuple(count_text(kind.failures) for kind in kinds))
 
 
-def _kind_words(kind: KindStanding) -> str:
+def _kind_words(kind: KindStatus) -> str:
     words = f"{kind.kind} {rate_text(kind.rate)}/s"
     words += f" {bytes_rate_text(kind.bytes_rate)}" if kind.bytes_rate else ""
     return f"{words} p50 {seconds_text(kind.p50_s)} p99 {seconds_text(kind.p99_s)}"
 
 
-def _state_words(standing: Standing) -> Iterator[str]:
+def _state_words(standing: LiveStatus) -> Iterator[str]:
     if standing.failures:
         labels = [f"{count_text(count)} {printable(label)}" for label, count in standing.failures[:_LABELS_MAX]]
         labels += [f"{len(standing.failures) - _LABELS_MAX} kinds more"] * (len(standing.failures) > _LABELS_MAX)
@@ -222,7 +222,7 @@ def _state_words(standing: Standing) -> Iterator[str]:
     yield f"client CPU {standing.client_cpu_share:.0%}"
 
 
-def _nodes_words(nodes: Sequence[NodeStanding]) -> Iterator[str]:
+def _nodes_words(nodes: Sequence[NodeStatus]) -> Iterator[str]:
     """All nodes in a few words: the range of their rates, and those that are lost or lag behind."""
     rates = [node.rate for node in nodes if not node.is_lost]
     if rates:
@@ -231,7 +231,7 @@ def _nodes_words(nodes: Sequence[NodeStanding]) -> Iterator[str]:
     yield from (_node_word(node) for node in nodes if node.is_lost or node.is_straggler)
 
 
-def _node_words(nodes: Sequence[NodeStanding]) -> Iterator[str]:
+def _node_words(nodes: Sequence[NodeStatus]) -> Iterator[str]:
     """Each node, those first that are lost or lag behind."""
     ordered = sorted(nodes, key=lambda node: (not node.is_lost, not node.is_straggler, node.node))
     yield from (_node_word(node) for node in ordered[:_NODES_MAX])
@@ -239,7 +239,7 @@ def _node_words(nodes: Sequence[NodeStanding]) -> Iterator[str]:
         yield f"{len(ordered) - _NODES_MAX} nodes more"
 
 
-def _node_word(node: NodeStanding) -> str:
+def _node_word(node: NodeStatus) -> str:
     if node.is_lost:
         return f"{node_name(node.node)} lost"
     words = f"{node_name(node.node)} {rate_text(node.rate)}/s"
@@ -247,7 +247,7 @@ def _node_word(node: NodeStanding) -> str:
     return words + " (slow)" * node.is_straggler
 
 
-def _history_words(standing: Standing) -> str:
+def _history_words(standing: LiveStatus) -> str:
     most = max(standing.history)
     words = bytes_rate_text(most) if standing.history_is_bytes else f"{rate_text(most)} operations/s"
     return f"at most {words} in {min(len(standing.history), HISTORY_S)} s"

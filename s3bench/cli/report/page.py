@@ -11,7 +11,7 @@ from pathlib import Path
 
 from s3bench.cli.report.inputs import Inputs
 from s3bench.compare.comparison import compare
-from s3bench.compare.matching import Source
+from s3bench.compare.matching import DocumentSource
 from s3bench.errors import BadInput, MachineError
 from s3bench.report.page.comparison_section import comparison_section
 from s3bench.report.page.drawing import png_bytes, svg_bytes
@@ -21,7 +21,7 @@ from s3bench.report.page.load.section import load_sections
 from s3bench.report.page.machine_section import machine_section
 from s3bench.report.page.page import render_page
 from s3bench.report.page.run.section import run_sections
-from s3bench.report.page.section import Line, Mood, Section
+from s3bench.report.page.section import Line, Section, Tone
 from s3bench.report.page.tune.section import tune_section
 from s3bench.report.run.summary import clipped
 from s3bench.results.document import Document
@@ -104,10 +104,10 @@ def _document(document: Document) -> Iterator[Section]:
 
 def _comparison(documents: Sequence[tuple[str, Document]]) -> Section:
     try:
-        comparison = compare(tuple(Source(name=name, document=document) for name, document in documents))
+        comparison = compare(tuple(DocumentSource(name=name, document=document) for name, document in documents))
     except BadInput as error:
         words = f"Not compared: {error.what}."
-        return Section(name="comparison", title="Comparison", lines=(Line(text=words, mood=Mood.DOUBT),))
+        return Section(name="comparison", title="Comparison", lines=(Line(text=words, mood=Tone.DOUBT),))
     return comparison_section(comparison)
 
 
@@ -158,4 +158,4 @@ def _lines(inputs: Inputs) -> Iterator[Line]:
     """The doubts about each document; a gate's and a study's stand in their sections."""
     for name, document in inputs.documents:
         lead = f"{name}: " if len(inputs.documents) > 1 else ""
-        yield from (Line(text=f"{lead}{warning}", mood=Mood.DOUBT) for warning in document.warnings)
+        yield from (Line(text=f"{lead}{warning}", mood=Tone.DOUBT) for warning in document.warnings)

@@ -15,14 +15,14 @@ from s3bench.cli.definitions import definition_files
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.run.options import RunOptions
 from s3bench.cli.run.output import RunOutput
-from s3bench.cli.stop import Stop
+from s3bench.cli.stop import StopSignal
 from s3bench.clients.environment import own_credentials
-from s3bench.cluster.engine import Purpose
+from s3bench.cluster.engine import NodePurpose
 from s3bench.cluster.engineprocess import connect
 from s3bench.cluster.suite.document import SuiteDocument
-from s3bench.cluster.suite.driver import Begun, SuiteDriver, Task, closing
+from s3bench.cluster.suite.driver import SuiteDriver, Task, UnitBegun, closing
 from s3bench.cluster.suite.preflight import muster_suite
-from s3bench.cluster.suite.unit import Unit, split_suite
+from s3bench.cluster.suite.unit import SuiteUnit, split_suite
 from s3bench.errors import ExitCode
 from s3bench.load.aggregation.nodes import node_name
 from s3bench.results.document import Document, render_time
@@ -46,16 +46,16 @@ def run_on_cluster(options: RunOptions, plan: Plan, whole: Plan, output: RunOutp
         raise click.exceptions.Exit(code)
 
 
-def _run_on_cluster(options: RunOptions, plan: Plan, units: tuple[Unit, ...], output: RunOutput) -> ExitCode:
+def _run_on_cluster(options: RunOptions, plan: Plan, units: tuple[SuiteUnit, ...], output: RunOutput) -> ExitCode:
     assert options.cluster is not None
     task = _task(options, num_chunks=len(units))
     own = tuple(unit for unit in units if unit.chunk % options.num_chunks == options.chunk_id)
     with ExitStack() as stack:
-        stop = stack.enter_context(Stop())
+        stop = stack.enter_context(StopSignal())
         progress = stack.enter_context(ticker_for("benchmarks", quiet=options.quiet))
         for line in plan.skipped:
             progress.say(f"skipped: {line}")
-        fleet = stack.enter_context(connect(options.cluster, nodes=None, purpose=Purpose.SUITE))
+        fleet = stack.enter_context(connect(options.cluster, nodes=None, purpose=NodePurpose.SUITE))
         stack.enter_context(closing(fleet))
         progress.say(", ".join(f"{node_name(node)} is {host}" for node, host in enumerate(fleet.hosts)))
         muster = muster_suite(fleet, tuple(dict.fromkeys(cell.client for cell in plan.cells)), nodes=options.nodes)
@@ -66,7 +66,7 @@ def _run_on_cluster(options: RunOptions, plan: Plan, units: tuple[Unit, ...], ou
             for line in suite.take(event, is_stopped=driver.is_stopped):
                 progress.say(line)
             progress.stands(suite.doing, done=suite.done, total=len(own))
-            if not isinstance(event, Begun):
+            if not isinstance(event, UnitBegun):
                 output.save(suite.document, durable=True)
     if driver.is_stopped:
         output.save(suite.document, durable=True)

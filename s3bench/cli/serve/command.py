@@ -18,8 +18,8 @@ from s3bench.cli.serve.options import (
 )
 from s3bench.cli.serve.request_log import LogFormat
 from s3bench.cli.serve.status import voice_for_stderr
-from s3bench.cli.stop import Stop
-from s3bench.clients.pointing import SECRET_VARIABLE, Target, pointing_lines
+from s3bench.cli.stop import StopSignal
+from s3bench.clients.pointing import SECRET_VARIABLE, ServerAddress, pointing_lines
 from s3bench.run.owner import workspace_parent
 from s3bench.run.workspace import Workspaces
 from s3bench.s3.emulator.settings import MEMORY_LIMIT_BYTES, REGION
@@ -110,7 +110,7 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
 
 def _serve(options: ServeOptions) -> None:
     checked = check_options(options)
-    with Stop() as stop, ExitStack() as stack:
+    with StopSignal() as stop, ExitStack() as stack:
         server, warnings = _started(options, checked, stack)
         click.echo(_announced(options, server))
         voice = stack.enter_context(voice_for_stderr())
@@ -176,7 +176,9 @@ def _introduction(checked: Checked, server: ServerProcess) -> list[str]:
         lines.append(f"s3bench: read-only from {settings.data_dir}")
     if checked.network:
         lines.append(f"s3bench: network: {describe(checked.network)}")
-    target = Target(url=server.url, region=settings.region, access_key=settings.access_key, ca_bundle=server.ca_bundle)
+    target = ServerAddress(
+        url=server.url, region=settings.region, access_key=settings.access_key, ca_bundle=server.ca_bundle
+    )
     if settings.access_key:
         lines.append(f"s3bench: below, {SECRET_VARIABLE} is to hold the secret key")
     return [*lines, *(f"  {name + ':':<13}{line}" for name, line in pointing_lines(target))]

@@ -14,7 +14,7 @@ from s3bench.cli.serve.request_log import (
     remark_line,
     text_line,
 )
-from s3bench.cli.serve.status import Voice
+from s3bench.cli.serve.status import ServeStatus
 from s3bench.s3.control import Counters, Drained
 from s3bench.s3.wirelog import WireLog, WireRequest
 from s3bench.units import render_bytes, render_seconds
@@ -27,7 +27,7 @@ class ServerLog:
     """
 
     def __init__(
-        self, form: LogFormat, voice: Voice, *, started_s: float, wall_ns: Callable[[], int] = time.time_ns
+        self, form: LogFormat, voice: ServeStatus, *, started_s: float, wall_ns: Callable[[], int] = time.time_ns
     ) -> None:
         self._form = form
         self._voice = voice

@@ -19,7 +19,7 @@ from s3bench.units import render_bytes
 _RATE_S = 1.0  # rates are those of the last second, or of the time since the last look at them
 
 
-class Voice(AbstractContextManager["Voice"], Protocol):
+class ServeStatus(AbstractContextManager["ServeStatus"], Protocol):
     """Where lines and counters go."""
 
     def say(self, lines: Sequence[str]) -> None:
@@ -29,7 +29,7 @@ class Voice(AbstractContextManager["Voice"], Protocol):
         """Show how the server is doing."""
 
 
-def voice_for_stderr() -> Voice:
+def voice_for_stderr() -> ServeStatus:
     """The voice that fits stderr."""
     return _Terminal() if sys.stderr.isatty() else _Pipe()
 

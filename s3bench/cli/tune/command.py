@@ -23,7 +23,7 @@ from s3bench.cli.tune.options import BUDGET, FILES_MAX, TuneOptions
 from s3bench.cli.tune.output import TuneOutput
 from s3bench.cli.tune.study_file import StudyFile, read_study
 from s3bench.clients.client import FoundClient
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.errors import ClientNotFound, ExitCode, MachineError
 from s3bench.results.document import render_time
 from s3bench.results.redaction import redact
@@ -37,12 +37,12 @@ from s3bench.run.workspace import Workspaces
 from s3bench.s3.endpoint import EmulatorEndpoint
 from s3bench.s3.network.model import describe, parse_network
 from s3bench.spec.plan import ClientSpec, parse_client_spec
-from s3bench.tune.live import Standing, run_study
+from s3bench.tune.live import TuneStatus, run_study
 from s3bench.tune.objective import Aim
 from s3bench.tune.space import Space
 from s3bench.tune.study import DiskSpeed, Header, Search, Study
 from s3bench.tune.tuner import Rounds, Tuner
-from s3bench.tune.verification import Verdict
+from s3bench.tune.verification import TuneVerdict
 from s3bench.tune.workload import Action, Workload
 from s3bench.units import render_bytes
 
@@ -145,7 +145,7 @@ def tune_command(**options: Any) -> None:
         return
     study = read_study(given.replay) if given.replay is not None else _tuned(given, output, began_s)
     answer = output.finish(study)
-    raise click.exceptions.Exit(ExitCode.INCONCLUSIVE if answer.verdict is Verdict.UNSETTLED else ExitCode.DONE)
+    raise click.exceptions.Exit(ExitCode.INCONCLUSIVE if answer.verdict is TuneVerdict.UNSETTLED else ExitCode.DONE)
 
 
 def _tuned(options: TuneOptions, output: TuneOutput, began_s: float) -> Study:
@@ -198,7 +198,7 @@ def _run(
     return study
 
 
-def _tell(progress: Ticker, standing: Standing, study: Study) -> None:
+def _tell(progress: Ticker, standing: TuneStatus, study: Study) -> None:
     trial, spent_s = standing.trial, sum(trial.cost_s for trial in study.trials)
     doing = f"{standing.block.stage} {standing.block.number + 1}: {trial.setting}"
     progress.stands(doing, done=round(spent_s), total=max(round(study.header.budget_s), round(spent_s)))
@@ -231,7 +231,7 @@ def _compare(options: TuneOptions, output: TuneOutput) -> None:
 
 def _clients(specs: Sequence[ClientSpec], progress: Ticker, *, is_picky: bool) -> dict[str, FoundClient]:
     """The clients by their labels. Where nobody asked for them by name, those that are missing are left out."""
-    store = Store.from_environment(environ)
+    store = ClientStore.from_environment(environ)
     clients = {}
     for spec in specs:
         found = find_or_install(spec, store, progress.say)

@@ -15,7 +15,7 @@ from s3bench.report.tune.clients import render_clients, render_clients_markdown
 from s3bench.report.tune.markdown import render_markdown
 from s3bench.report.tune.table import render_answer
 from s3bench.results.file import check_output, write_whole
-from s3bench.tune.answer import Answer
+from s3bench.tune.answer import StudyResult
 from s3bench.tune.client_table import client_table
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.study import Stage, Study
@@ -30,7 +30,7 @@ class TuneOutput:
             if path is not None:
                 check_output(path, force=options.force)
 
-    def finish(self, study: Study) -> Answer:
+    def finish(self, study: Study) -> StudyResult:
         """Print what `study` comes to. Raises `S3BenchError` when no run of it succeeded."""
         others = self._options.others(study.header.workload)
         answer = conclude(study, [(other.workload, other.network) for other in others])

@@ -6,11 +6,11 @@ Owns the document, and what is worth telling of each event. Results of units are
 from collections.abc import Iterable, Iterator, Mapping
 
 import s3bench
-from s3bench.cluster.suite.driver import Abandoned, Begun, Ended, Event, Removed, Task
-from s3bench.cluster.suite.preflight import SuiteMuster
+from s3bench.cluster.suite.driver import Abandoned, Event, NodeRemoved, Task, UnitBegun, UnitEnded
+from s3bench.cluster.suite.preflight import SuitePreflight
 from s3bench.cluster.suite.record import UnitRecord, recorded
 from s3bench.cluster.suite.results import SuiteResults
-from s3bench.cluster.suite.unit import Unit
+from s3bench.cluster.suite.unit import SuiteUnit
 from s3bench.load.aggregation.nodes import node_name
 from s3bench.report.run.summary import clipped
 from s3bench.report.run.table import result_line
@@ -25,7 +25,13 @@ class SuiteDocument:
     """Told what happens to `units`; `done` of them are behind. `head` has what does not depend on that."""
 
     def __init__(
-        self, head: Document, units: tuple[Unit, ...], muster: SuiteMuster, task: Task, *, engine: Mapping[str, object]
+        self,
+        head: Document,
+        units: tuple[SuiteUnit, ...],
+        muster: SuitePreflight,
+        task: Task,
+        *,
+        engine: Mapping[str, object],
     ) -> None:
         self.done = 0
         self._head = head
@@ -34,16 +40,16 @@ class SuiteDocument:
         self._engine = engine
         self._results = SuiteResults(units, muster.clients)
         self._records: dict[int, UnitRecord] = {}
-        self._doing: dict[int, Unit] = {}
+        self._doing: dict[int, SuiteUnit] = {}
         self._lost: dict[int, str] = {}
 
     def take(self, event: Event, *, is_stopped: bool) -> Iterator[str]:
         """Take what happened; gives what is worth telling. Once all was stopped, what is cut short is no error."""
         match event:
-            case Begun(node=node, unit=unit):
+            case UnitBegun(node=node, unit=unit):
                 self._doing[node] = unit
                 self._records[unit.chunk] = UnitRecord(unit=unit, node=node)
-            case Ended(node=node, unit=unit, document=document, failure=failure):
+            case UnitEnded(node=node, unit=unit, document=document, failure=failure):
                 del self._doing[node]
                 if document is not None:
                     self._records[unit.chunk] = UnitRecord(
@@ -51,7 +57,7 @@ class SuiteDocument:
                     )
                 for line in self._add(unit, document, None if is_stopped else failure):
                     yield f"{node_name(node)}: {line}"
-            case Removed(node=node, unit=unit, why=why):
+            case NodeRemoved(node=node, unit=unit, why=why):
                 self._lost[node] = why
                 self._doing.pop(node, None)
                 yield _loss(node, why)
@@ -93,7 +99,7 @@ class SuiteDocument:
             results=self._results.results,
         )
 
-    def _add(self, unit: Unit, document: Document | None, failure: Failure | None) -> Iterable[str]:
+    def _add(self, unit: SuiteUnit, document: Document | None, failure: Failure | None) -> Iterable[str]:
         self.done += 1
         return map(result_line, self._results.add(unit, document, failure))
 

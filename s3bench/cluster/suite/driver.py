@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from s3bench.cluster.node_group import Fleet, Gone
+from s3bench.cluster.node_group import NodeGone, NodeGroup
 from s3bench.cluster.suite.child import END_S
-from s3bench.cluster.suite.message import Outcome, decode_outcome
+from s3bench.cluster.suite.message import UnitOutcome, decode_outcome
 from s3bench.cluster.suite.node import LEASE_S
-from s3bench.cluster.suite.unit import Unit
-from s3bench.cluster.suite.work_queue import Board
+from s3bench.cluster.suite.unit import SuiteUnit
+from s3bench.cluster.suite.work_queue import WorkQueue
 from s3bench.errors import BadInput, ExitCode
 from s3bench.load.aggregation.nodes import node_name
 from s3bench.results.document import Document, parse_document
@@ -45,35 +45,35 @@ class Task:
     files: Mapping[str, bytes]
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)
 
-    def of(self, unit: Unit) -> tuple[str, ...]:
+    def of(self, unit: SuiteUnit) -> tuple[str, ...]:
         """The arguments for one unit."""
         return (*self.arguments, "--chunk-id", str(unit.chunk))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
+class UnitBegun:
     """A node has begun a unit."""
 
     node: int
-    unit: Unit
+    unit: SuiteUnit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class UnitEnded:
     """A unit has ended on a node, with a document of what it measured; `failure` says why that is not all."""
 
     node: int
-    unit: Unit
+    unit: SuiteUnit
     document: Document | None
     failure: Failure | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Removed:
+class NodeRemoved:
     """A node takes part no more; the unit that it had is lost with it, if it had one."""
 
     node: int
-    unit: Unit | None
+    unit: SuiteUnit | None
     why: str
 
 
@@ -81,10 +81,10 @@ class Removed:
 class Abandoned:
     """Nobody is left to do a unit."""
 
-    unit: Unit
+    unit: SuiteUnit
 
 
-Event = Begun | Ended | Removed | Abandoned
+Event = UnitBegun | UnitEnded | NodeRemoved | Abandoned
 
 
 class SuiteDriver:
@@ -95,7 +95,7 @@ class SuiteDriver:
 
     def __init__(
         self,
-        fleet: Fleet,
+        fleet: NodeGroup,
         nodes: Sequence[int],
         task: Task,
         *,
@@ -123,9 +123,9 @@ class SuiteDriver:
         """The nodes that take part no more, and why."""
         return self._lost
 
-    def perform(self, units: Iterable[Unit]) -> Iterator[Event]:
+    def perform(self, units: Iterable[SuiteUnit]) -> Iterator[Event]:
         """Let each node take the next unit when it is free, until all are done or it is time to stop."""
-        board = Board(units, self._nodes)
+        board = WorkQueue(units, self._nodes)
         prepared = self._fleet.ask("prepare", dict.fromkeys(self._nodes, (self._task.files,)), limit_s=_PREPARE_S)
         yield from self._without(board, self._nodes, prepared, limit_s=_PREPARE_S)
         self._wait(board, 0.0)
@@ -136,16 +136,16 @@ class SuiteDriver:
         for unit in board.clear():
             yield Abandoned(unit=unit)
 
-    def _deal(self, board: Board) -> Iterator[Event]:
+    def _deal(self, board: WorkQueue) -> Iterator[Event]:
         dealt = dict(board.deal())
         told = {node: (unit.chunk, self._task.of(unit), dict(self._task.keys)) for node, unit in dealt.items()}
         answers = self._fleet.ask("begin", told, limit_s=_BEGIN_S)
         for node, unit in dealt.items():
             self._heard_s[node] = self._now_s()
-            yield Begun(node=node, unit=unit)
+            yield UnitBegun(node=node, unit=unit)
         yield from self._without(board, tuple(dealt), answers, limit_s=_BEGIN_S)
 
-    def _wait(self, board: Board, limit_s: float) -> None:
+    def _wait(self, board: WorkQueue, limit_s: float) -> None:
         """Wait a while; when it is time to stop, say so to all that do something, until they have stopped."""
         if self._stop_at_s is not None:
             self._sleep(_STOP_POLL_S)
@@ -155,7 +155,7 @@ class SuiteDriver:
         if self._stop_at_s is not None:
             self._fleet.ask("stop", dict.fromkeys(board.doing, ()), limit_s=_ANSWER_S)
 
-    def _hear(self, board: Board) -> Iterator[Event]:
+    def _hear(self, board: WorkQueue) -> Iterator[Event]:
         """Ask those that do something; what they answer."""
         asked = {node: (unit.chunk,) for node, unit in board.doing.items()}
         answers = self._fleet.ask("outcome", asked, limit_s=_ANSWER_S)
@@ -164,7 +164,7 @@ class SuiteDriver:
             if node in answers:
                 self._heard_s[node] = now_s
             answer = answers.get(node)
-            if isinstance(answer, Gone):
+            if isinstance(answer, NodeGone):
                 yield self._removed(board, node, answer.why)
             elif answer is not None:
                 yield from self._ended(board, node, decode_outcome(answer))
@@ -173,28 +173,28 @@ class SuiteDriver:
             elif self._stop_at_s is not None and now_s > self._stop_at_s:
                 yield self._removed(board, node, f"it did not stop within {_STOP_S:g} s")
 
-    def _ended(self, board: Board, node: int, outcome: Outcome) -> Iterator[Event]:
+    def _ended(self, board: WorkQueue, node: int, outcome: UnitOutcome) -> Iterator[Event]:
         document, failure = read_outcome(outcome, node=node)
-        yield Ended(node=node, unit=board.finish(node), document=document, failure=failure)
+        yield UnitEnded(node=node, unit=board.finish(node), document=document, failure=failure)
         if failure is not None and outcome.exit_code != ExitCode.INTERRUPTED and not self.is_stopped:
             yield self._removed(board, node, failure.what)
 
     def _without(
-        self, board: Board, nodes: Iterable[int], answers: Mapping[int, object], *, limit_s: float
+        self, board: WorkQueue, nodes: Iterable[int], answers: Mapping[int, object], *, limit_s: float
     ) -> Iterator[Event]:
         """Go on without those of `nodes` that did not take an order."""
         for node in nodes:
-            answer = answers.get(node) if node in answers else Gone(f"it did not answer for {limit_s:g} s")
-            if isinstance(answer, Gone):
+            answer = answers.get(node) if node in answers else NodeGone(f"it did not answer for {limit_s:g} s")
+            if isinstance(answer, NodeGone):
                 yield self._removed(board, node, answer.why)
 
-    def _removed(self, board: Board, node: int, why: str) -> Removed:
+    def _removed(self, board: WorkQueue, node: int, why: str) -> NodeRemoved:
         self._lost[node] = why
-        return Removed(node=node, unit=board.remove(node), why=why)
+        return NodeRemoved(node=node, unit=board.remove(node), why=why)
 
 
 @contextmanager
-def closing(fleet: Fleet) -> Iterator[None]:
+def closing(fleet: NodeGroup) -> Iterator[None]:
     """Let all nodes end what they do, and remove what they have, at the end of the context."""
     try:
         yield
@@ -202,7 +202,7 @@ def closing(fleet: Fleet) -> Iterator[None]:
         fleet.ask("close", dict.fromkeys(range(fleet.nodes), ()), limit_s=_CLOSE_S)
 
 
-def read_outcome(outcome: Outcome, *, node: int) -> tuple[Document | None, Failure | None]:
+def read_outcome(outcome: UnitOutcome, *, node: int) -> tuple[Document | None, Failure | None]:
     """The document of a unit, where there is a whole one, and why it is not one of a run that came to its end."""
     document, why = None, outcome.said
     if outcome.document:

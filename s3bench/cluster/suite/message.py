@@ -24,13 +24,13 @@ class MissingHere(msgspec.Struct, frozen=True, kw_only=True, tag="missing"):
     why: str
 
 
-class Look(msgspec.Struct, frozen=True, kw_only=True):
+class ClientLookup(msgspec.Struct, frozen=True, kw_only=True):
     """The clients that a node was asked for."""
 
     clients: tuple[FoundHere | MissingHere, ...]
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class UnitOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """How a unit's `s3bench run` ended: its document, empty without one, and the end of what it said."""
 
     exit_code: int
@@ -38,20 +38,20 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     said: str
 
 
-_LOOKS = msgspec.msgpack.Decoder(Look)
-_OUTCOMES = msgspec.msgpack.Decoder(Outcome)
+_LOOKS = msgspec.msgpack.Decoder(ClientLookup)
+_OUTCOMES = msgspec.msgpack.Decoder(UnitOutcome)
 
 
-def encode(message: Look | Outcome) -> bytes:
+def encode(message: ClientLookup | UnitOutcome) -> bytes:
     """Write a message."""
     return msgspec.msgpack.encode(message)
 
 
-def decode_look(data: bytes) -> Look:
+def decode_look(data: bytes) -> ClientLookup:
     """Read what a node found."""
     return _LOOKS.decode(data)
 
 
-def decode_outcome(data: bytes) -> Outcome:
+def decode_outcome(data: bytes) -> UnitOutcome:
     """Read how a unit ended."""
     return _OUTCOMES.decode(data)

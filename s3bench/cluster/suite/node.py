@@ -13,10 +13,10 @@ from typing import Any
 
 from s3bench.clients.finding import find_client
 from s3bench.clients.identity import program_digest
-from s3bench.clients.store import Store
+from s3bench.clients.store import ClientStore
 from s3bench.cluster.node import facts_here
 from s3bench.cluster.suite.child import END_S, Child
-from s3bench.cluster.suite.message import FoundHere, Look, MissingHere, Outcome, encode
+from s3bench.cluster.suite.message import ClientLookup, FoundHere, MissingHere, UnitOutcome, encode
 from s3bench.errors import S3BenchError
 from s3bench.run.owner import owned_directory, workspace_parent
 from s3bench.spec.plan import parse_client_spec
@@ -54,9 +54,9 @@ class SuiteNode:
         return facts_here()
 
     def look(self, specs: tuple[str, ...]) -> bytes:
-        """Find the clients; gives a `Look`."""
+        """Find the clients; gives a `ClientLookup`."""
         self._hear()
-        return encode(Look(clients=tuple(_client(spec) for spec in specs)))
+        return encode(ClientLookup(clients=tuple(_client(spec) for spec in specs)))
 
     def prepare(self, files: Mapping[str, bytes]) -> None:
         """Keep files, by their paths within the directory that units run in."""
@@ -83,7 +83,7 @@ class SuiteNode:
         )
 
     def outcome(self, chunk: int) -> bytes | None:
-        """How the unit that was begun last ended (`Outcome`); `None` while it runs."""
+        """How the unit that was begun last ended (`UnitOutcome`); `None` while it runs."""
         self._hear()
         assert self._child is not None, "a unit is begun first"
         exit_code = self._child.exit_code
@@ -92,7 +92,7 @@ class SuiteNode:
         output = self._directory / self._output(chunk)
         said = f"the driver was not heard of for {self._lease_s:g} s" if self._is_orphan else self._child.said
         document = output.read_bytes() if output.is_file() else b""
-        return encode(Outcome(exit_code=exit_code, document=document, said=said))
+        return encode(UnitOutcome(exit_code=exit_code, document=document, said=said))
 
     def stop(self) -> None:
         """Let the unit end as Ctrl-C does; its outcome still comes."""
@@ -125,7 +125,7 @@ class SuiteNode:
 
 def _client(text: str) -> FoundHere | MissingHere:
     try:
-        found = find_client(parse_client_spec(text), Store.from_environment(environ))
+        found = find_client(parse_client_spec(text), ClientStore.from_environment(environ))
         digest = program_digest(found)
     except S3BenchError as error:
         return MissingHere(spec=text, why="; ".join(filter(None, (error.what, error.why))))

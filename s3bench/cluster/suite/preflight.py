@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from s3bench.cluster.message import NodeFacts
-from s3bench.cluster.node_group import Fleet, Gone
+from s3bench.cluster.node_group import NodeGone, NodeGroup
 from s3bench.cluster.preflight import doubts, node_facts
-from s3bench.cluster.suite.message import FoundHere, Look, MissingHere, decode_look
+from s3bench.cluster.suite.message import ClientLookup, FoundHere, MissingHere, decode_look
 from s3bench.errors import BadInput
 from s3bench.history.machine import Machine, machine_of
 from s3bench.load.aggregation.nodes import node_name
@@ -20,7 +20,7 @@ _MACHINE_FACTS = tuple(Machine.__struct_fields__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteMuster:
+class SuitePreflight:
     """`nodes` are those that take part. `facts` are of all nodes, `left_out` says of some why they do not.
 
     `clients` are those that were asked for, as they were found on each of `nodes`. `warnings` are doubts about these.
@@ -33,7 +33,7 @@ class SuiteMuster:
     warnings: tuple[str, ...]
 
 
-def muster_suite(fleet: Fleet, specs: Sequence[ClientSpec], *, nodes: int | None) -> SuiteMuster:
+def muster_suite(fleet: NodeGroup, specs: Sequence[ClientSpec], *, nodes: int | None) -> SuitePreflight:
     """Look at all nodes, and choose `nodes` equal ones, without a number as many as there are.
 
     Raises `BadInput` for nodes with different programs, for too few that are equal, and for clients that are not the
@@ -55,7 +55,7 @@ def muster_suite(fleet: Fleet, specs: Sequence[ClientSpec], *, nodes: int | None
         )
     chosen = group[:nodes]
     looks = _looks(fleet, chosen, specs)
-    return SuiteMuster(
+    return SuitePreflight(
         nodes=chosen,
         facts=facts,
         left_out=left_out,
@@ -86,19 +86,19 @@ def _text(fact: object) -> str:
     return "unknown" if fact is None else f"{fact:g}" if isinstance(fact, float) else str(fact)
 
 
-def _looks(fleet: Fleet, nodes: Sequence[int], specs: Iterable[ClientSpec]) -> dict[int, Look]:
+def _looks(fleet: NodeGroup, nodes: Sequence[int], specs: Iterable[ClientSpec]) -> dict[int, ClientLookup]:
     words = tuple(map(str, specs))
     answers = fleet.ask("look", dict.fromkeys(nodes, (words,)), limit_s=_LOOK_S)
-    return {node: _look(node, answers.get(node, Gone(f"it did not answer within {_LOOK_S:g} s"))) for node in nodes}
+    return {node: _look(node, answers.get(node, NodeGone(f"it did not answer within {_LOOK_S:g} s"))) for node in nodes}
 
 
-def _look(node: int, answer: bytes | Gone) -> Look:
-    if isinstance(answer, Gone):
+def _look(node: int, answer: bytes | NodeGone) -> ClientLookup:
+    if isinstance(answer, NodeGone):
         raise BadInput(f"{node_name(node)} cannot tell which clients it has", answer.why)
     return decode_look(answer)
 
 
-def _same_client(spec: str, looks: Mapping[int, Look]) -> FoundHere:
+def _same_client(spec: str, looks: Mapping[int, ClientLookup]) -> FoundHere:
     """The client of all nodes for `spec`. Raises `BadInput` where it is missing or not the same."""
     here = {node: next(each for each in look.clients if each.spec == spec) for node, look in looks.items()}
     missing = {node: each for node, each in here.items() if isinstance(each, MissingHere)}

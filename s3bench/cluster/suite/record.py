@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from s3bench.cluster.suite.driver import Task
-from s3bench.cluster.suite.preflight import SuiteMuster
-from s3bench.cluster.suite.unit import Unit
+from s3bench.cluster.suite.preflight import SuitePreflight
+from s3bench.cluster.suite.unit import SuiteUnit
 from s3bench.load.aggregation.nodes import node_name
 from s3bench.results.redaction import redact
 
@@ -17,7 +17,7 @@ from s3bench.results.redaction import redact
 class UnitRecord:
     """A unit that `node` had, from when to when by that node's clock; `None` where it did not tell."""
 
-    unit: Unit
+    unit: SuiteUnit
     node: int
     started_at: str | None = None
     ended_at: str | None = None
@@ -25,7 +25,7 @@ class UnitRecord:
 
 def recorded(
     engine: Mapping[str, object],
-    muster: SuiteMuster,
+    muster: SuitePreflight,
     task: Task,
     *,
     units: Iterable[UnitRecord],

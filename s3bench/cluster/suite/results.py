@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from s3bench.bench import new_result
 from s3bench.clients.client import ENGINES
 from s3bench.cluster.suite.message import FoundHere
-from s3bench.cluster.suite.unit import Unit
+from s3bench.cluster.suite.unit import SuiteUnit
 from s3bench.results.document import Client, Document, Result
 from s3bench.results.measurement import Failure
 from s3bench.spec.definition import ClientKind
@@ -18,11 +18,11 @@ from s3bench.spec.plan import Cell, ClientSpec
 class SuiteResults:
     """The results of `units`, by definition and client in the plan's order, whichever unit ends first."""
 
-    def __init__(self, units: tuple[Unit, ...], clients: Mapping[ClientSpec, FoundHere]) -> None:
+    def __init__(self, units: tuple[SuiteUnit, ...], clients: Mapping[ClientSpec, FoundHere]) -> None:
         self._clients = clients
         self._results: dict[int, tuple[Result, ...]] = {unit.chunk: () for unit in units}
 
-    def add(self, unit: Unit, document: Document | None, failure: Failure | None) -> tuple[Result, ...]:
+    def add(self, unit: SuiteUnit, document: Document | None, failure: Failure | None) -> tuple[Result, ...]:
         """Take what a unit gave; with a `failure` all results that it did not end have that as an error."""
         there = {result.identity: result for result in document.results} if document else {}
         if failure is not None:

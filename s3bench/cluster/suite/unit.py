@@ -12,7 +12,7 @@ from s3bench.spec.plan import Cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
+class SuiteUnit:
     """One definition on all its clients; `chunk` is its number, from 0, of as many chunks as there are definitions."""
 
     chunk: int
@@ -29,9 +29,9 @@ class Unit:
         return " ".join((self.definition.name, *(value for _, value in self.definition.dimensions)))
 
 
-def split_suite(cells: Iterable[Cell]) -> tuple[Unit, ...]:
+def split_suite(cells: Iterable[Cell]) -> tuple[SuiteUnit, ...]:
     """The units of a plan that was not cut into chunks, in its order."""
     of_definition: dict[Definition, list[Cell]] = {}
     for cell in cells:
         of_definition.setdefault(cell.definition, []).append(cell)
-    return tuple(Unit(chunk=chunk, cells=tuple(own)) for chunk, own in enumerate(of_definition.values()))
+    return tuple(SuiteUnit(chunk=chunk, cells=tuple(own)) for chunk, own in enumerate(of_definition.values()))

@@ -38,7 +38,7 @@ _AT_FLOOR = 1.25
 _ABOVE_FLOOR = 2.0
 
 
-class Limit(StrEnum):
+class PhaseLimit(StrEnum):
     """What a phase ran into; nothing where nothing points to one."""
 
     CLIENT = "client"
@@ -91,7 +91,7 @@ class Signs:
 class Finding:
     """The limit, and what has to be said as a warning: doubt about the figures, empty without any."""
 
-    limit: Limit = Limit.NONE
+    limit: PhaseLimit = PhaseLimit.NONE
     warning: str = ""
 
 
@@ -100,12 +100,12 @@ def find(signs: Signs, known: Yardsticks) -> Finding:
     if signs.window_s < WINDOW_S_MIN:
         return Finding(warning=_behind(signs))
     if _is_starved(signs):
-        return Finding(limit=Limit.OTHER_PROGRAMS, warning=_starved_warning(signs))
+        return Finding(limit=PhaseLimit.OTHER_PROGRAMS, warning=_starved_warning(signs))
     warning = client_warning(signs, known)
     if warning:
-        return Finding(limit=Limit.CLIENT, warning=warning)
+        return Finding(limit=PhaseLimit.CLIENT, warning=warning)
     if known.link_bytes_per_s is not None and signs.bytes_per_s >= LINK_SHARE * known.link_bytes_per_s:
-        return Finding(limit=Limit.NETWORK)
+        return Finding(limit=PhaseLimit.NETWORK)
     if signs.in_flight < _ALL_BUSY * signs.threads:
         return Finding(warning=_behind(signs))
     return Finding(limit=_behind_the_client(signs, known), warning=_behind(signs))
@@ -152,20 +152,20 @@ def client_warning(signs: Signs, known: Yardsticks) -> str:
     return ""
 
 
-def _behind_the_client(signs: Signs, known: Yardsticks) -> Limit:
+def _behind_the_client(signs: Signs, known: Yardsticks) -> PhaseLimit:
     """Every thread waits for an answer. What for shows only beside the latency of a request that is alone.
 
     Near it, throughput is threads over latency, and more of them would add up. Far above it something queues, which is
     the server where the link is known to have room, and the client is far from busy.
     """
     if known.latency_floor_s is None or signs.latency_p50_s is None:
-        return Limit.NONE
+        return PhaseLimit.NONE
     if signs.latency_p50_s <= _AT_FLOOR * known.latency_floor_s:
-        return Limit.CONNECTIONS
+        return PhaseLimit.CONNECTIONS
     is_queueing = signs.latency_p50_s >= _ABOVE_FLOOR * known.latency_floor_s
     if is_queueing and known.link_bytes_per_s is not None and signs.cpu_share < _LITTLE_CPU:
-        return Limit.SERVER
-    return Limit.NONE
+        return PhaseLimit.SERVER
+    return PhaseLimit.NONE
 
 
 def _behind(signs: Signs) -> str:

@@ -5,14 +5,14 @@ Owns the nouns; `findings` makes them from the workers' tallies, `s3bench.cli.lo
 
 from dataclasses import dataclass
 
-from s3bench.load.aggregation.nodes import NodeStanding
+from s3bench.load.aggregation.nodes import NodeStatus
 
 HISTORY_S = 60
 """How many seconds a history reaches back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KindStanding:
+class KindStatus:
     """One kind of operation in the last second.
 
     `operations` ended well in it, with bodies of `size_bytes`, both ways; `rate` and `bytes_rate` are these over its
@@ -30,7 +30,7 @@ class KindStanding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class LiveStatus:
     """The last second of a phase, over all workers and jobs.
 
     `second` counts from 1: seconds of the phase that are behind. `duration_s` and `operations_total` are `None` where
@@ -47,7 +47,7 @@ class Standing:
     duration_s: float | None
     operations: int
     operations_total: int | None
-    kinds: tuple[KindStanding, ...]
+    kinds: tuple[KindStatus, ...]
     failures: tuple[tuple[str, int], ...]
     in_flight: float
     pausing: float = 0.0
@@ -56,4 +56,4 @@ class Standing:
     history: tuple[float, ...]
     history_is_bytes: bool = True
     is_warmup: bool = False
-    nodes: tuple[NodeStanding, ...] = ()
+    nodes: tuple[NodeStatus, ...] = ()

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import msgspec
 
-from s3bench.load.aggregation.nodes import NodeFindings, node_name
-from s3bench.load.aggregation.phase_result import Findings
+from s3bench.load.aggregation.nodes import NodeResult, node_name
+from s3bench.load.aggregation.phase_result import PhaseResult
 from s3bench.load.profile.profile import Phase
 from s3bench.results.document import NODE, Client, Document, Result, Status
 from s3bench.results.load import Load
@@ -27,7 +27,7 @@ def client(version: str) -> Client:
 
 
 def results(
-    findings: Findings, phase: Phase, *, iteration: int, version: str, peak_memory_bytes: int | None = None
+    findings: PhaseResult, phase: Phase, *, iteration: int, version: str, peak_memory_bytes: int | None = None
 ) -> tuple[Result, ...]:
     """The results of one loop of a phase: all kinds together first, where there are several, and the nodes last.
 
@@ -56,14 +56,14 @@ def _blank(load: Load, dimensions: tuple[dict[str, str], ...], version: str) -> 
     return Result(name=f"load.{load.kind}", dimensions=dimensions, client=client(version), status=Status.COMPLETE)
 
 
-def _of_node(node: NodeFindings, findings: Findings, phase: Phase, iteration: int, version: str) -> Result:
+def _of_node(node: NodeResult, findings: PhaseResult, phase: Phase, iteration: int, version: str) -> Result:
     """What one node did. Its memory is not told apart; losses are told of the whole, which has them as errors."""
     alone = replace(findings, whole=node.load, cpu_s=node.cpu_s, warnings=(), losses=())
     measurement = _measurement(node.load, alone, iteration=iteration, peak_memory_bytes=None)
     return _result(_blank(node.load, (*phase.dimensions, {NODE: node_name(node.node)}), version), measurement, alone)
 
 
-def _result(blank: Result, measurement: Measurement, findings: Findings) -> Result:
+def _result(blank: Result, measurement: Measurement, findings: PhaseResult) -> Result:
     if not findings.refusal:
         result = blank.with_measurement(measurement)
         for loss in findings.losses:
@@ -80,7 +80,7 @@ def _told_apart(load: Load, phase: Phase) -> Iterator[dict[str, str]]:
         yield {_JOB: load.job}
 
 
-def _measurement(load: Load, findings: Findings, *, iteration: int, peak_memory_bytes: int | None) -> Measurement:
+def _measurement(load: Load, findings: PhaseResult, *, iteration: int, peak_memory_bytes: int | None) -> Measurement:
     passed_s = findings.window_s
     return Measurement(
         iteration=iteration,

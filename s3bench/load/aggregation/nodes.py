@@ -31,7 +31,7 @@ def node_name(node: int) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeStanding:
+class NodeStatus:
     """A node in the last second: operations that ended well and their bytes, both ways, over its true length."""
 
     node: int
@@ -42,7 +42,7 @@ class NodeStanding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeFindings:
+class NodeResult:
     """What one node did in the measured window; `cpu_s` is the CPU time of its workers."""
 
     node: int

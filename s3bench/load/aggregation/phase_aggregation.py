@@ -7,20 +7,20 @@ measured window are `window`'s, figures `findings`'. Pure: it is told everything
 from collections import Counter, deque
 
 from s3bench.load.aggregation.bottleneck import Yardsticks
-from s3bench.load.aggregation.live_status import HISTORY_S, Standing
-from s3bench.load.aggregation.nodes import NodeStanding, Pace, node_name
-from s3bench.load.aggregation.phase_result import Evidence, Findings
-from s3bench.load.aggregation.progress import Progress
-from s3bench.load.aggregation.second import Kept, Moment, is_operation
+from s3bench.load.aggregation.live_status import HISTORY_S, LiveStatus
+from s3bench.load.aggregation.nodes import NodeStatus, Pace, node_name
+from s3bench.load.aggregation.phase_result import PhaseData, PhaseResult
+from s3bench.load.aggregation.progress import PhaseProgress
+from s3bench.load.aggregation.second import Kept, SecondStatistics, is_operation
 from s3bench.load.aggregation.stability import is_settled
 from s3bench.load.aggregation.window import Window
-from s3bench.load.engine.interval_record import Tally
-from s3bench.load.engine.message import Ended, Lost
+from s3bench.load.engine.interval_record import IntervalRecord
+from s3bench.load.engine.message import PhaseEnded, WorkerLost
 from s3bench.load.profile.profile import Phase
 from s3bench.results.load import Second
 
 
-class Account:
+class PhaseAggregation:
     """What is known of a phase on `workers` workers so far, which are on `nodes` machines in turn.
 
     Its memory grows by the seconds, not by the operations.
@@ -29,12 +29,12 @@ class Account:
     def __init__(self, phase: Phase, *, workers: int, nodes: int = 1) -> None:
         self._phase = phase
         self._window = Window(phase, workers=workers, nodes=nodes)
-        self._progress = Progress(workers)
-        self._ended: dict[int, Ended] = {}
+        self._progress = PhaseProgress(workers)
+        self._ended: dict[int, PhaseEnded] = {}
         self._lost: dict[int, str] = {}
-        self._open: dict[int, Moment] = {}
+        self._open: dict[int, SecondStatistics] = {}
         self._kept: list[Kept] = []
-        self._last = Moment(second=-1)
+        self._last = SecondStatistics(second=-1)
         self._history: deque[tuple[int, int]] = deque(maxlen=HISTORY_S)
         self._declared_kinds = {kind for job in phase.jobs for kind in job.kinds}
         self._rows: list[tuple[str, Second]] = []
@@ -42,10 +42,10 @@ class Account:
         self._failures: Counter[str] = Counter()
         self._pace = Pace(nodes=nodes)
 
-    def add(self, tally: Tally) -> bool:
+    def add(self, tally: IntervalRecord) -> bool:
         """Add a second of one worker. Tells whether a second is complete by that, over all workers."""
         self._progress.told(tally.worker, tally.second)
-        moment = self._open.setdefault(tally.second, Moment(second=tally.second))
+        moment = self._open.setdefault(tally.second, SecondStatistics(second=tally.second))
         moment.add(tally, self._window.node_of(tally.worker))
         for stream in tally.streams:
             if is_operation(stream.kind):
@@ -54,13 +54,13 @@ class Account:
         self._window.add(tally)
         return self._close(self._complete())
 
-    def end(self, ended: Ended) -> None:
+    def end(self, ended: PhaseEnded) -> None:
         """Take note that a worker is through, after its last tally."""
         self._ended[ended.worker] = ended
         self._progress.left(ended.worker)
         self._close(self._complete())
 
-    def lose(self, lost: Lost) -> None:
+    def lose(self, lost: WorkerLost) -> None:
         """Take note that a node is gone: what it told stays, and nothing more is expected of it."""
         left = [worker for worker in self._window.workers_of(lost.node) if worker not in self._ended]
         since = min((self._progress.next_of(worker) for worker in left), default=0)
@@ -77,7 +77,7 @@ class Account:
         return tuple(self._lost.values())
 
     @property
-    def ended(self) -> tuple[Ended, ...]:
+    def ended(self) -> tuple[PhaseEnded, ...]:
         """What the workers said at their ends, by worker."""
         return tuple(self._ended[worker] for worker in sorted(self._ended))
 
@@ -91,12 +91,12 @@ class Account:
         """Whether the phase may end because its throughput has settled."""
         return self._phase.stable and is_settled(self._throughputs())
 
-    def standing(self) -> Standing:
+    def standing(self) -> LiveStatus:
         """How the phase stands after the last second that all workers have told of."""
         last = self._last
         totals = [job.operations for job in self._phase.jobs if job.operations is not None]
         is_bytes = any(size for size, _ in self._history)
-        return Standing(
+        return LiveStatus(
             phase=self._phase.name,
             second=last.second + 1,
             duration_s=self._phase.duration_s,
@@ -119,10 +119,10 @@ class Account:
         rows, self._rows = tuple(self._rows), []
         return rows
 
-    def measure(self, known: Yardsticks = Yardsticks()) -> Findings:  # noqa: B008 (frozen)
+    def measure(self, known: Yardsticks = Yardsticks()) -> PhaseResult:  # noqa: B008 (frozen)
         """The figures of all that came in."""
         self._close(max(self._open, default=-1) + 1)
-        evidence = Evidence(
+        evidence = PhaseData(
             phase=self._phase, window=self._window, kept=tuple(self._kept), ended=self.ended, lost=self._lost
         )
         return evidence.findings(known)
@@ -153,13 +153,13 @@ class Account:
         has_bytes = any(each.figures.bytes for each in measured)
         return [float(each.figures.bytes if has_bytes else each.figures.operations) for each in measured]
 
-    def _node_standings(self) -> tuple[NodeStanding, ...]:
+    def _node_standings(self) -> tuple[NodeStatus, ...]:
         if self._window.nodes == 1:
             return ()
         slow = self._pace.stragglers(frozenset(self._lost))
         length_s = self._last.length_s or 1.0
         return tuple(
-            NodeStanding(
+            NodeStatus(
                 node=node,
                 rate=self._last.by_node[node][0] / length_s,
                 bytes_rate=self._last.by_node[node][1] / length_s,

@@ -19,7 +19,7 @@ from s3bench.load.aggregation.bottleneck import (
 from s3bench.load.aggregation.littles_law import Flow, contradiction
 from s3bench.load.aggregation.nodes import (
     START_SKEW_S_MAX,
-    NodeFindings,
+    NodeResult,
     node_name,
     stragglers,
 )
@@ -38,14 +38,14 @@ from s3bench.load.aggregation.window import (
     declared,
     operations_of,
 )
-from s3bench.load.engine.message import Ended
-from s3bench.load.operation import Fault, Kind
+from s3bench.load.engine.message import PhaseEnded
+from s3bench.load.operation import AttemptFailure, OperationKind
 from s3bench.load.profile.profile import Job, Phase
 from s3bench.results.load import Load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
+class PhaseResult:
     """The figures of a phase.
 
     `whole` is all that was done, `parts` each kind of each job where there are several, `nodes` what each node did
@@ -61,11 +61,11 @@ class Findings:
     warnings: tuple[str, ...] = ()
     losses: tuple[str, ...] = ()
     refusal: str = ""
-    nodes: tuple[NodeFindings, ...] = ()
+    nodes: tuple[NodeResult, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class PhaseData:
     """All that came in of a phase: the sums over its `window`, its seconds, and how workers `ended`, by worker.
 
     `lost` says in words what is missing of the nodes that were lost.
@@ -74,10 +74,10 @@ class Evidence:
     phase: Phase
     window: Window
     kept: tuple[Kept, ...]
-    ended: tuple[Ended, ...]
+    ended: tuple[PhaseEnded, ...]
     lost: Mapping[int, str]
 
-    def findings(self, known: Yardsticks) -> Findings:
+    def findings(self, known: Yardsticks) -> PhaseResult:
         """The figures, held against what is known from elsewhere."""
         window_s = self.window.length_s
         totals = self.window.joined()
@@ -89,7 +89,7 @@ class Evidence:
         stretches = outages(self.kept, _usual_s(totals))
         without_service_s = self._within(stretches)
         figures = self._load(whole, signs, kind=one[1] if one else ALL, job=self.phase.jobs[0].name if one else "")
-        return Findings(
+        return PhaseResult(
             whole=self._with_phase(figures, flow, finding, known, stretches, without_service_s),
             parts=() if one else tuple(self._part(*key, totals[key], signs) for key in self._keys(totals)),
             window_s=window_s,
@@ -175,7 +175,7 @@ class Evidence:
             response_bins=total.response_bins,
         )
 
-    def _part(self, job: int, kind: Kind, total: Total, signs: Signs) -> Load:
+    def _part(self, job: int, kind: OperationKind, total: Total, signs: Signs) -> Load:
         whole = self.phase.jobs[job]
         share = sum(each.weight for each in whole.mix if each.kind is kind) / sum(each.weight for each in whole.mix)
         return msgspec.structs.replace(
@@ -224,11 +224,11 @@ class Evidence:
             seconds=marked,
         )
 
-    def _keys(self, totals: Totals) -> list[tuple[int, Kind]]:
+    def _keys(self, totals: Totals) -> list[tuple[int, OperationKind]]:
         """The kinds of all jobs in the order of the profile, then the requests that uploads consist of."""
         usual = declared(self.phase)
         parts = totals.keys() - set(usual)
-        return [*usual, *sorted(parts, key=lambda key: (key[0], list(Kind).index(key[1])))]
+        return [*usual, *sorted(parts, key=lambda key: (key[0], list(OperationKind).index(key[1])))]
 
     def _doubts(self, whole: Total, without_service_s: float) -> tuple[str, ...]:
         lost = {worker for node in self.lost for worker in self.window.workers_of(node)}
@@ -239,7 +239,7 @@ class Evidence:
                 f"no operation succeeded for {without_service_s:.1f} s of {self.window.length_s:.1f} s, although "
                 "operations were wanted"
             )
-        if expired := whole.losses.get(Fault.NO_THREAD):
+        if expired := whole.losses.get(AttemptFailure.NO_THREAD):
             doubts.append(
                 f"{expired.count:,} planned operations found no free thread within the time limit and count as failed, "
                 "although no request was sent: add --threads"
@@ -273,7 +273,7 @@ class Evidence:
         """The workers that did not say how they ended."""
         return self.window.workers.keys() - {each.worker for each in self.ended}
 
-    def _node(self, node: int, whole: Load) -> NodeFindings:
+    def _node(self, node: int, whole: Load) -> NodeResult:
         """What one node did, of all kinds together."""
         workers = [self.window.workers[worker] for worker in self.window.workers_of(node)]
         signs = Signs(
@@ -287,12 +287,12 @@ class Evidence:
             run_delay_share=self._run_delay_share(self.window.workers_of(node)),
         )
         load = self._load(operations_of(self.window.by_node[node]), signs, kind=whole.kind, job=whole.job)
-        return NodeFindings(node=node, load=load, cpu_s=sum(each.cpu_ns for each in workers) / NS)
+        return NodeResult(node=node, load=load, cpu_s=sum(each.cpu_ns for each in workers) / NS)
 
 
 def _usual_s(totals: Totals) -> float:
     """How long requests usually take: their 90th percentile, or what comes near it where they are few; 0 of none."""
-    requests = Total.joined(total for (_, kind), total in totals.items() if kind is not Kind.MULTIPART).service
+    requests = Total.joined(total for (_, kind), total in totals.items() if kind is not OperationKind.MULTIPART).service
     usual_ns = requests.percentile_ns(90) or requests.percentile_ns(50) or requests.max_ns
     return usual_ns / NS if requests.count else 0.0
 
@@ -303,11 +303,11 @@ def _rate_planned(jobs: tuple[Job, ...]) -> float | None:
     return sum(rates) if rates and len(rates) == len(jobs) else None
 
 
-def _job_name(phase: Phase, job: int, kind: Kind) -> str:
+def _job_name(phase: Phase, job: int, kind: OperationKind) -> str:
     """The job's name, with its place where another one of that name does the same; empty of the only one without."""
     name = phase.jobs[job].name
     if len(phase.jobs) == 1:
         return name
-    whole = kind if is_operation(kind) else Kind.MULTIPART
+    whole = kind if is_operation(kind) else OperationKind.MULTIPART
     rivals = [each for each in phase.jobs if each.name == name and whole in each.kinds]
     return name if name and len(rivals) == 1 else f"{name or 'job'} {job + 1}"

@@ -6,7 +6,7 @@ Owns the count of workers by second, so that a tally costs the same however many
 from collections import Counter
 
 
-class Progress:
+class PhaseProgress:
     """Of `workers` workers, numbered from 0."""
 
     def __init__(self, workers: int) -> None:

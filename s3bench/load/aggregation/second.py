@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from s3bench.load.aggregation.live_status import KindStanding
-from s3bench.load.engine.interval_record import Stream, Tally
-from s3bench.load.operation import MIXABLE, Kind
+from s3bench.load.aggregation.live_status import KindStatus
+from s3bench.load.engine.interval_record import IntervalRecord, Stream
+from s3bench.load.operation import MIXABLE, OperationKind
 from s3bench.results.histogram import Bins, Histogram
 from s3bench.results.load import Second
 
@@ -23,7 +23,7 @@ ALL = "all"
 """The kind of all kinds together."""
 
 
-def is_operation(kind: Kind) -> bool:
+def is_operation(kind: OperationKind) -> bool:
     """Whether the kind is a whole operation, and not one request of a multipart upload."""
     return kind in MIXABLE
 
@@ -44,17 +44,17 @@ class _Kind:
 
 
 @dataclass(slots=True, kw_only=True)
-class Moment:
+class SecondStatistics:
     """The tallies of one second, added up. `cpu_share` is that of the busiest worker.
 
-    `served`, `failed` and `wanted` have a bit for each tenth of it (`Tally`), set where it is for any worker.
+    `served`, `failed` and `wanted` have a bit for each tenth of it (`IntervalRecord`), set where it is for any worker.
 
     `by_node` has the operations that ended well on each node, and their bytes, both ways.
     """
 
     second: int
     length_ns: int = 0
-    kinds: dict[Kind, _Kind] = field(default_factory=dict)
+    kinds: dict[OperationKind, _Kind] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
     in_flight_ns: int = 0
     in_flight_max: int = 0
@@ -66,7 +66,7 @@ class Moment:
     cpu_share: float = 0.0
     by_node: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
 
-    def add(self, tally: Tally, node: int = 0) -> None:
+    def add(self, tally: IntervalRecord, node: int = 0) -> None:
         """Add the part of one worker, which is on `node`."""
         self.length_ns = max(self.length_ns, tally.length_ns)
         self.in_flight_ns += tally.in_flight_ns
@@ -117,13 +117,13 @@ class Moment:
         """The mean number of threads that paused after a failed connection."""
         return self.paused_ns / self.length_ns if self.length_ns else 0.0
 
-    def standings(self) -> tuple[KindStanding, ...]:
+    def standings(self) -> tuple[KindStatus, ...]:
         """What it shows of each kind, for the live view."""
         return tuple(self._standing(kind) for kind in MIXABLE if kind in self.kinds)
 
-    def _standing(self, kind: Kind) -> KindStanding:
+    def _standing(self, kind: OperationKind) -> KindStatus:
         known, length_s = self.kinds[kind], self.length_s or 1.0
-        return KindStanding(
+        return KindStatus(
             kind=kind,
             operations=known.operations,
             size_bytes=known.bytes,
@@ -134,7 +134,7 @@ class Moment:
             failures=known.failures,
         )
 
-    def rows(self, declared: Collection[Kind]) -> tuple[tuple[str, Second], ...]:
+    def rows(self, declared: Collection[OperationKind]) -> tuple[tuple[str, Second], ...]:
         """What it shows of all kinds together, and of each where the phase has several `declared`."""
         whole = self.kept().figures
         stalled = not whole.operations and bool(self.wanted or self.failed)
@@ -144,7 +144,7 @@ class Moment:
             rows += [(kind, self._second(kind)) for kind in MIXABLE if kind in self.kinds]
         return tuple(rows)
 
-    def _second(self, kind: Kind) -> Second:
+    def _second(self, kind: OperationKind) -> Second:
         known = self.kinds[kind]
         response = known.response
         return Second(
@@ -184,7 +184,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """A second that is over: its figures, stalls not marked yet, its true length, and its tenths (`Tally`)."""
+    """A second that is over: its figures, stalls not marked yet, its true length, and its tenths (`IntervalRecord`)."""
 
     figures: Second
     length_ns: int

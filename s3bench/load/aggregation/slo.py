@@ -13,8 +13,8 @@ from enum import StrEnum
 import msgspec
 
 from s3bench.errors import BadInput
-from s3bench.load.aggregation.bottleneck import Limit, is_reached
-from s3bench.load.operation import Fault
+from s3bench.load.aggregation.bottleneck import PhaseLimit, is_reached
+from s3bench.load.operation import AttemptFailure
 from s3bench.results.histogram import samples_needed
 from s3bench.results.load import Latency, Load
 from s3bench.units import render_seconds
@@ -33,7 +33,7 @@ _EXAMPLE = (
 )
 
 
-class Subject(StrEnum):
+class SloMetric(StrEnum):
     """What a clause speaks of: response times, times to the first byte, or the share of failed operations."""
 
     RESPONSE = "response"
@@ -46,12 +46,12 @@ class Clause:
     """One figure that has to stay below `limit`: seconds, or a share of errors. `figure` is empty for errors."""
 
     text: str
-    subject: Subject
+    subject: SloMetric
     figure: str = ""
     limit: float
 
 
-class Outcome(StrEnum):
+class SloOutcome(StrEnum):
     """What one run says of a promise."""
 
     HOLDS = "holds"
@@ -61,10 +61,10 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class SloVerdict:
     """An outcome, the clause that decided it, if one did, and why in words."""
 
-    outcome: Outcome
+    outcome: SloOutcome
     clause: str = ""
     words: str = ""
 
@@ -78,31 +78,31 @@ class Slo:
     def __str__(self) -> str:
         return ",".join(clause.text for clause in self.clauses)
 
-    def holds(self, load: Load) -> Verdict:
+    def holds(self, load: Load) -> SloVerdict:
         """What a run says: response times count from the planned start where there was a plan."""
         verdicts = [_judge(clause, load) for clause in self.clauses]
-        broken = next((each for each in verdicts if each.outcome is Outcome.BROKEN), None)
+        broken = next((each for each in verdicts if each.outcome is SloOutcome.BROKEN), None)
         if broken:
             excuse = self._excuse(load)
             words = f"{broken.words}, but {excuse}" if excuse else broken.words
-            return replace(broken, outcome=Outcome.NO_EVIDENCE if excuse else Outcome.BROKEN, words=words)
+            return replace(broken, outcome=SloOutcome.NO_EVIDENCE if excuse else SloOutcome.BROKEN, words=words)
         if load.rate_planned is not None and not is_reached(_ended_rate(load), load.rate_planned, _window_s(load)):
             words = f"{load.rate_planned:,.0f}/s were planned, and only {_ended_rate(load):,.0f}/s ended"
-            return Verdict(outcome=Outcome.NO_EVIDENCE, words=words)
-        unresolved = next((each for each in verdicts if each.outcome is Outcome.UNRESOLVED), None)
-        return unresolved or Verdict(outcome=Outcome.HOLDS, words=f"{self} held")
+            return SloVerdict(outcome=SloOutcome.NO_EVIDENCE, words=words)
+        unresolved = next((each for each in verdicts if each.outcome is SloOutcome.UNRESOLVED), None)
+        return unresolved or SloVerdict(outcome=SloOutcome.HOLDS, words=f"{self} held")
 
     def _excuse(self, load: Load) -> str:
         """Why a broken promise is none of the server's doing; empty when it is."""
-        if load.bottleneck == Limit.CLIENT:
+        if load.bottleneck == PhaseLimit.CLIENT:
             return "the load generator itself was the bottleneck"
-        if load.bottleneck == Limit.OTHER_PROGRAMS:
+        if load.bottleneck == PhaseLimit.OTHER_PROGRAMS:
             return "other programs took the cores from the load generator"
-        if load.bottleneck == Limit.CONNECTIONS:
+        if load.bottleneck == PhaseLimit.CONNECTIONS:
             return "there were too few threads for this rate"
         if load.response is not None and load.waiting_max:
             served = _served(load)
-            if all(_judge(clause, served).outcome is not Outcome.BROKEN for clause in self.clauses):
+            if all(_judge(clause, served).outcome is not SloOutcome.BROKEN for clause in self.clauses):
                 return "only for operations that waited for a free thread: add --threads"
         return ""
 
@@ -110,7 +110,7 @@ class Slo:
 def parse_slo(text: str) -> Slo:
     """Parse `p99<50ms,ttfb.p99<20ms,errors<0.1%`; raises `BadInput`. Without errors, `errors<0.1%` is added."""
     clauses = tuple(_parse_clause(part.strip()) for part in text.split(","))
-    if not any(clause.subject is Subject.ERRORS for clause in clauses):
+    if not any(clause.subject is SloMetric.ERRORS for clause in clauses):
         clauses = (*clauses, _parse_clause(ERRORS_IMPLIED))
     return Slo(clauses=clauses)
 
@@ -128,50 +128,50 @@ def _parse_clause(text: str) -> Clause:
         raise BadInput(
             f"--slo: {text!r} can never hold" if limit <= 0 else f"--slo: {text!r} always holds", fix=_EXAMPLE
         )
-    subject = Subject.ERRORS if is_errors else Subject.FIRST_BYTE if first_byte else Subject.RESPONSE
+    subject = SloMetric.ERRORS if is_errors else SloMetric.FIRST_BYTE if first_byte else SloMetric.RESPONSE
     return Clause(text=text, subject=subject, figure="" if is_errors else figure, limit=limit)
 
 
 def _served(load: Load) -> Load:
     """The same as if nothing had waited for a thread, and nothing had failed for want of one."""
-    failed = load.failed - sum(each.count for each in load.failures if each.label == Fault.NO_THREAD)
+    failed = load.failed - sum(each.count for each in load.failures if each.label == AttemptFailure.NO_THREAD)
     ended = load.operations + failed
     return msgspec.structs.replace(
         load, response=None, oldest=load.oldest_attempt, failed=failed, error_rate=failed / ended if ended else 0.0
     )
 
 
-def _judge(clause: Clause, load: Load) -> Verdict:
-    if clause.subject is Subject.ERRORS:
+def _judge(clause: Clause, load: Load) -> SloVerdict:
+    if clause.subject is SloMetric.ERRORS:
         return _judge_errors(clause, load)
-    latency = load.first_byte if clause.subject is Subject.FIRST_BYTE else load.response or load.latency
+    latency = load.first_byte if clause.subject is SloMetric.FIRST_BYTE else load.response or load.latency
     value = _figure(latency, clause.figure)
-    if clause.figure == "max" and clause.subject is Subject.RESPONSE and value is not None:
+    if clause.figure == "max" and clause.subject is SloMetric.RESPONSE and value is not None:
         value = max(value, load.oldest or 0.0)  # what was unfinished at the end took so long at least
     if value is not None:
-        outcome = Outcome.HOLDS if value < clause.limit else Outcome.BROKEN
+        outcome = SloOutcome.HOLDS if value < clause.limit else SloOutcome.BROKEN
         words = f"{_name(clause)} was {render_seconds(value)}"
-        return Verdict(outcome=outcome, clause=clause.text, words=words)
+        return SloVerdict(outcome=outcome, clause=clause.text, words=words)
     lower = [(name, known) for name in _below(clause.figure) if (known := _figure(latency, name)) is not None]
     for name, known in lower:
         if known >= clause.limit:  # a higher percentile cannot be less
             words = f"{name} alone was {render_seconds(known)}"
-            return Verdict(outcome=Outcome.BROKEN, clause=clause.text, words=words)
+            return SloVerdict(outcome=SloOutcome.BROKEN, clause=clause.text, words=words)
     needed = samples_needed(_PERCENTS[clause.figure]) if clause.figure in _PERCENTS else 1
     words = f"{_name(clause)} needs {needed:,} operations, and {latency.count:,} ended well"
-    return Verdict(outcome=Outcome.UNRESOLVED, clause=clause.text, words=words)
+    return SloVerdict(outcome=SloOutcome.UNRESOLVED, clause=clause.text, words=words)
 
 
-def _judge_errors(clause: Clause, load: Load) -> Verdict:
+def _judge_errors(clause: Clause, load: Load) -> SloVerdict:
     ended = load.operations + load.failed
     words = f"{load.failed:,} of {ended:,} operations failed"
     if ended and load.error_rate >= clause.limit:
-        return Verdict(outcome=Outcome.BROKEN, clause=clause.text, words=words)
+        return SloVerdict(outcome=SloOutcome.BROKEN, clause=clause.text, words=words)
     if ended * clause.limit < _EXPECTED_ERRORS_MIN:
         needed = math.ceil(_EXPECTED_ERRORS_MIN / clause.limit)
         words = f"{clause.text} needs {needed:,} operations, and {ended:,} ended"
-        return Verdict(outcome=Outcome.UNRESOLVED, clause=clause.text, words=words)
-    return Verdict(outcome=Outcome.HOLDS, clause=clause.text, words=words)
+        return SloVerdict(outcome=SloOutcome.UNRESOLVED, clause=clause.text, words=words)
+    return SloVerdict(outcome=SloOutcome.HOLDS, clause=clause.text, words=words)
 
 
 def _below(figure: str) -> tuple[str, ...]:
@@ -187,7 +187,7 @@ def _figure(latency: Latency, name: str) -> float | None:
 
 
 def _name(clause: Clause) -> str:
-    return f"ttfb.{clause.figure}" if clause.subject is Subject.FIRST_BYTE else clause.figure
+    return f"ttfb.{clause.figure}" if clause.subject is SloMetric.FIRST_BYTE else clause.figure
 
 
 def _window_s(load: Load) -> float:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from s3bench.load.aggregation.second import NS, is_operation
 from s3bench.load.aggregation.total import Total
-from s3bench.load.engine.interval_record import Tally
-from s3bench.load.operation import Kind
+from s3bench.load.engine.interval_record import IntervalRecord
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Phase
 
-Totals = dict[tuple[int, Kind], Total]
+Totals = dict[tuple[int, OperationKind], Total]
 """By job, as its number, and kind."""
 
 
@@ -68,7 +68,7 @@ class Window:
         """Whether a second belongs to it."""
         return second >= self.first_second
 
-    def add(self, tally: Tally) -> None:
+    def add(self, tally: IntervalRecord) -> None:
         """Add a second of one worker, as far as it counts."""
         worker = self.workers[tally.worker]
         worker.in_flight_max = tally.in_flight_max
@@ -107,6 +107,6 @@ def operations_of(totals: Totals) -> Total:
     return Total.joined(total for (_, kind), total in totals.items() if is_operation(kind))
 
 
-def declared(phase: Phase) -> list[tuple[int, Kind]]:
+def declared(phase: Phase) -> list[tuple[int, OperationKind]]:
     """The kinds of all jobs, in the order of the profile."""
     return [(index, kind) for index, job in enumerate(phase.jobs) for kind in dict.fromkeys(job.kinds)]

@@ -11,7 +11,7 @@ import msgspec
 from s3bench.load.engine.message import Order, Report
 from s3bench.s3.frames import ChannelClosed, framed, read_frame, write_frame
 
-__all__ = ["Channel", "ChannelClosed"]
+__all__ = ["ChannelClosed", "WorkerChannel"]
 
 _BACKLOG_BYTES_MAX = 256 * 1024**2
 
@@ -19,7 +19,7 @@ _ORDERS: msgspec.msgpack.Decoder[Order] = msgspec.msgpack.Decoder(Order)
 _REPORTS: msgspec.msgpack.Decoder[Report] = msgspec.msgpack.Decoder(Report)
 
 
-class Channel:
+class WorkerChannel:
     """One end of a socket pair. Every wait is bounded; `ChannelClosed` tells that the other side is gone or mute."""
 
     def __init__(self, sock: socket.socket) -> None:

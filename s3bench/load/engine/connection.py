@@ -11,8 +11,8 @@ import ssl
 from enum import IntEnum
 from select import EPOLLIN, EPOLLOUT, EPOLLRDHUP
 
-from s3bench.load.engine.loop import Loop, Route
-from s3bench.load.operation import Fault
+from s3bench.load.engine.loop import EngineLoop, Route
+from s3bench.load.operation import AttemptFailure
 
 RECEIVE_BYTES = 64 * 1024
 """At least one TLS record (16 KiB), so that no decrypted byte stays behind in OpenSSL, where epoll cannot see it."""
@@ -23,21 +23,21 @@ BLOCKED = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantW
 """What a non-blocking socket raises when it has to be waited for."""
 
 FAULTS = {
-    errno.ECONNREFUSED: Fault.REFUSED,
-    errno.ECONNRESET: Fault.RESET,
-    errno.EPIPE: Fault.RESET,
-    errno.ETIMEDOUT: Fault.TIMEOUT,
-    errno.ECONNABORTED: Fault.RESET,
-    errno.EMFILE: Fault.DESCRIPTORS,
-    errno.ENFILE: Fault.DESCRIPTORS,
-    errno.EADDRNOTAVAIL: Fault.PORTS,
+    errno.ECONNREFUSED: AttemptFailure.REFUSED,
+    errno.ECONNRESET: AttemptFailure.RESET,
+    errno.EPIPE: AttemptFailure.RESET,
+    errno.ETIMEDOUT: AttemptFailure.TIMEOUT,
+    errno.ECONNABORTED: AttemptFailure.RESET,
+    errno.EMFILE: AttemptFailure.DESCRIPTORS,
+    errno.ENFILE: AttemptFailure.DESCRIPTORS,
+    errno.EADDRNOTAVAIL: AttemptFailure.PORTS,
 }
 """What the number of an error of a socket is counted as."""
 
 _SLOW_NS = 500_000_000  # without any event for so long, the kernel shall wake us for every byte again
 
 
-class State(IntEnum):
+class ClientConnectionState(IntEnum):
     """What a connection waits for."""
 
     CLOSED = 0
@@ -49,19 +49,19 @@ class State(IntEnum):
     RECEIVE = 6
 
 
-_IDLE = State.IDLE  # faster to look up
+_IDLE = ClientConnectionState.IDLE  # faster to look up
 
 
-class Connection:
+class ClientConnection:
     """A connection to the next address of the loop, as often as it takes."""
 
     __slots__ = (
         "_active_ns", "_loop", "_low_water_bytes", "_mask", "_recv", "_send", "_sock", "_state", "route", "started_ns",
     )  # fmt: skip
 
-    def __init__(self, loop: Loop) -> None:
+    def __init__(self, loop: EngineLoop) -> None:
         self._loop = loop
-        self._state = State.CLOSED
+        self._state = ClientConnectionState.CLOSED
         self._sock: socket.socket | None = None
         self._mask = 0
         self._low_water_bytes = 1
@@ -83,7 +83,7 @@ class Connection:
         """Take note that more bytes followed the last answer; the connection is closed, or will be."""
         raise NotImplementedError
 
-    def _break(self, fault: Fault) -> None:
+    def _break(self, fault: AttemptFailure) -> None:
         """End what is on, which failed, and the connection."""
         raise NotImplementedError
 
@@ -98,32 +98,32 @@ class Connection:
         """Close; what is on is over without another word."""
         if self._sock is not None:
             self._loop.watched.pop(self._sock.fileno(), None)
-            if self._state > State.HANDSHAKE and isinstance(self._sock, ssl.SSLSocket):
+            if self._state > ClientConnectionState.HANDSHAKE and isinstance(self._sock, ssl.SSLSocket):
                 self.route.session = self._sock.session
             with contextlib.suppress(OSError):
                 self._sock.close()  # which takes it out of the epoll set
             self._sock = None
         self._low_water_bytes = 1
-        self._state = State.CLOSED
+        self._state = ClientConnectionState.CLOSED
 
     def sweep(self, now_ns: int) -> None:
         """Give up what has made no progress for too long, or takes too long as a whole."""
         state = self._state
-        if state is State.CLOSED or state is _IDLE:
+        if state is ClientConnectionState.CLOSED or state is _IDLE:
             return
         if self._low_water_bytes > 1 and now_ns - self._active_ns > _SLOW_NS:
             self._set_low_water(1)
-        early = state is State.CONNECT or state is State.HANDSHAKE
+        early = state is ClientConnectionState.CONNECT or state is ClientConnectionState.HANDSHAKE
         idle_ns_max = self._loop.connect_timeout_ns if early else self._loop.idle_timeout_ns
         if now_ns - self._active_ns > idle_ns_max or now_ns - self.started_ns > self._loop.timeout_ns:
-            self._break(Fault.TIMEOUT)
+            self._break(AttemptFailure.TIMEOUT)
 
     def on_event(self, events: int) -> None:  # noqa: ARG002 (an heir looks at them)
         """Go on, since the socket is ready; errors show in the call that follows."""
         state = self._state
-        if state is State.CONNECT:
+        if state is ClientConnectionState.CONNECT:
             self._connected()
-        elif state is State.HANDSHAKE:
+        elif state is ClientConnectionState.HANDSHAKE:
             self._shake_hands()
         elif state is _IDLE:
             self._hear_idle()
@@ -149,7 +149,7 @@ class Connection:
         try:
             sock = socket.socket(route.family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         except OSError as error:
-            self._break(FAULTS.get(error.errno or 0, Fault.UNREACHABLE))
+            self._break(FAULTS.get(error.errno or 0, AttemptFailure.UNREACHABLE))
             return
         self._sock = sock
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -160,9 +160,9 @@ class Connection:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
         code = sock.connect_ex(route.address)
         if code not in {0, errno.EINPROGRESS}:
-            self._break(FAULTS.get(code, Fault.UNREACHABLE))
+            self._break(FAULTS.get(code, AttemptFailure.UNREACHABLE))
             return
-        self._state = State.CONNECT
+        self._state = ClientConnectionState.CONNECT
         self._mask = EPOLLOUT
         loop.epoll.register(sock, EPOLLOUT)
         loop.watched[sock.fileno()] = self
@@ -172,7 +172,7 @@ class Connection:
         assert sock is not None
         code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if code:
-            self._break(FAULTS.get(code, Fault.UNREACHABLE))
+            self._break(FAULTS.get(code, AttemptFailure.UNREACHABLE))
             return
         self._loop.connects += 1
         context = self._loop.context
@@ -184,9 +184,9 @@ class Connection:
                 sock, server_hostname=self.route.name, do_handshake_on_connect=False, session=self.route.session
             )
         except (OSError, ValueError):
-            self._break(Fault.TLS)
+            self._break(AttemptFailure.TLS)
             return
-        self._state = State.HANDSHAKE
+        self._state = ClientConnectionState.HANDSHAKE
         self._shake_hands()
 
     def _shake_hands(self) -> None:
@@ -199,7 +199,7 @@ class Connection:
         except ssl.SSLWantWriteError:
             self._watch_for(EPOLLOUT)
         except OSError:
-            self._break(Fault.TLS)
+            self._break(AttemptFailure.TLS)
         else:
             self._ready(sock)
 

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import msgspec
 
-from s3bench.load.engine.interval_record import Tally
-from s3bench.load.engine.job_state import Seen, Work
-from s3bench.load.engine.loop import Loop, Watched
-from s3bench.load.engine.message import Begin, Ended, Prepare
+from s3bench.load.engine.interval_record import IntervalRecord
+from s3bench.load.engine.job_state import JobState, Seen
+from s3bench.load.engine.loop import EngineLoop, EngineWatched
+from s3bench.load.engine.message import BeginPhase, PhaseEnded, PreparePhase
 from s3bench.load.engine.objects import Objects
 from s3bench.load.engine.operation_mix import seed_of
-from s3bench.load.engine.recorder import Recorder
+from s3bench.load.engine.recorder import IntervalRecorder
 from s3bench.load.engine.schedule import share_of
 from s3bench.load.engine.trace import Trace
-from s3bench.load.engine.virtual_user import Thread
+from s3bench.load.engine.virtual_user import VirtualUser
 from s3bench.load.profile.profile import Job
 
 LATE_S_MAX = 10.0
@@ -53,7 +53,7 @@ def run_delay_ns(path: Path = Path("/proc/self/schedstat")) -> int | None:
     return delay_ns if on_cpu_ns else None
 
 
-class Engine:
+class WorkerEngine:
     """Does one phase from `start_ns` of the monotonic clock on. `tell` gets its tallies.
 
     `contents` gives the objects of a job: those that are read, and those that are written.
@@ -61,14 +61,14 @@ class Engine:
 
     def __init__(
         self,
-        prepare: Prepare,
-        begin: Begin,
+        prepare: PreparePhase,
+        begin: BeginPhase,
         *,
         start_ns: int,
         context: ssl.SSLContext | None,
         contents: Callable[[Job], tuple[Objects, Objects]],
         seen: Mapping[int, Seen],
-        tell: Callable[[Tally], None],
+        tell: Callable[[IntervalRecord], None],
         trace: Trace | None = None,
         run_delay_ns: Callable[[], int | None] = run_delay_ns,
     ) -> None:
@@ -89,12 +89,12 @@ class Engine:
         )
         self._sweep_due_ns = start_ns
         self._begun_ns: int | None = None
-        self.loop = Loop(prepare.target, prepare.manner, context)
-        self._recorder = Recorder(self.loop, worker=prepare.worker, start_ns=start_ns)
+        self.loop = EngineLoop(prepare.target, prepare.manner, context)
+        self._recorder = IntervalRecorder(self.loop, worker=prepare.worker, start_ns=start_ns)
         self._works = [self._work(index, job, contents(job), seen[index]) for index, job in enumerate(begin.phase.jobs)]
-        self._threads: list[Thread] = []
+        self._threads: list[VirtualUser] = []
 
-    def watch(self, descriptor: int, owner: Watched, events: int) -> None:
+    def watch(self, descriptor: int, owner: EngineWatched, events: int) -> None:
         """Have `owner` called when `descriptor` is ready."""
         self.loop.epoll.register(descriptor, events)
         self.loop.watched[descriptor] = owner
@@ -103,7 +103,7 @@ class Engine:
         """Start nothing any more."""
         self._stopped = True
 
-    def run(self) -> Ended:
+    def run(self) -> PhaseEnded:
         """Do the phase; tallies are told as they come."""
         if self._trace is not None:
             self._trace.begin(self._begin.phase.name, self._start_ns)
@@ -127,7 +127,7 @@ class Engine:
                     thread.close()
                 if self._trace is not None:
                     self._trace.flush()
-        return Ended(
+        return PhaseEnded(
             worker=self._prepare.worker,
             elapsed_ns=end_ns - self._start_ns,
             unfinished=unfinished,
@@ -141,7 +141,7 @@ class Engine:
             run_delay_ns=None if delay_before_ns is None or delay_ns is None else delay_ns - delay_before_ns,
         )
 
-    def _work(self, index: int, job: Job, contents: tuple[Objects, Objects], seen: Seen) -> Work:
+    def _work(self, index: int, job: Job, contents: tuple[Objects, Objects], seen: Seen) -> JobState:
         """This worker's part; workers beyond the job's threads have none, and nothing is shared out to them."""
         prepare, begin = self._prepare, self._begin
         workers = min(prepare.workers, job.threads)
@@ -149,7 +149,7 @@ class Engine:
         operations = None if job.operations is None else share_of(job.operations, prepare.worker, workers)
         if is_idle:
             job, operations = msgspec.structs.replace(job, rate=None), 0
-        return Work(
+        return JobState(
             job,
             index=index,
             worker=min(prepare.worker, workers - 1),
@@ -176,7 +176,7 @@ class Engine:
         for work in self._works:
             count = share_of(work.job.threads, worker, workers)
             for index in range(count):
-                thread = Thread(work, len(self._threads))
+                thread = VirtualUser(work, len(self._threads))
                 self._threads.append(thread)
                 if work.plan is None:
                     share = (index * workers + worker) / work.job.threads
@@ -205,7 +205,7 @@ class Engine:
                 return self._told_until(max(end_ns, self._start_ns))
 
     @staticmethod
-    def _next_start_ns(planned: list[Work], until_ns: int) -> int:
+    def _next_start_ns(planned: list[JobState], until_ns: int) -> int:
         """When the next planned operation can start, `until_ns` at the latest."""
         for work in planned:
             if work.plan is not None and work.idle and (work.pending or work.has_more):
@@ -259,7 +259,7 @@ class Engine:
                 for work in self._works:
                     work.forget(requests)
 
-    def _start_planned(self, work: Work) -> None:
+    def _start_planned(self, work: JobState) -> None:
         plan = work.plan
         assert plan is not None
         plan.tick(self.loop.now_ns)

@@ -16,19 +16,19 @@ from s3bench.load.engine.connection import (
     FAULTS,
     READ_MASK,
     RECEIVE_BYTES,
-    Connection,
-    State,
+    ClientConnection,
+    ClientConnectionState,
 )
 from s3bench.load.engine.crc import crc32
-from s3bench.load.engine.loop import BUFFER_BYTES, VOID_BYTES, Loop
+from s3bench.load.engine.loop import BUFFER_BYTES, VOID_BYTES, EngineLoop
 from s3bench.load.engine.response import (
     HEAD_END,
     HEAD_END_BYTES,
-    Answer,
-    BadAnswer,
+    BadResponse,
+    ResponseParser,
     quick_length,
 )
-from s3bench.load.operation import Fault
+from s3bench.load.operation import AttemptFailure
 
 OK = b"HTTP/1.1 200 "
 PARTIAL = b"HTTP/1.1 206 "
@@ -45,10 +45,15 @@ _FAST_BYTES = 64 * 1024  # what one call must have brought for the next to wait 
 _JOINED_BYTES_MAX = 64 * 1024  # a body up to here is sent together with its head: copying is less than a second call
 _PIECES_A_CALL = 64
 
-_IDLE, _SEND, _AWAIT, _RECEIVE = State.IDLE, State.SEND, State.AWAIT, State.RECEIVE  # faster to look up
+_IDLE, _SEND, _AWAIT, _RECEIVE = (
+    ClientConnectionState.IDLE,
+    ClientConnectionState.SEND,
+    ClientConnectionState.AWAIT,
+    ClientConnectionState.RECEIVE,
+)  # faster to look up
 
 
-class Exchange(Connection):
+class Exchange(ClientConnection):
     """A connection, and the exchange that is on.
 
     An heir fills in what is asked: `head` and `pieces` go out. What must come back: `start` of the head, `size_bytes`
@@ -62,9 +67,9 @@ class Exchange(Connection):
         "wants_text",
     )  # fmt: skip
 
-    def __init__(self, loop: Loop) -> None:
+    def __init__(self, loop: EngineLoop) -> None:
         super().__init__(loop)
-        self._answer = Answer()
+        self._answer = ResponseParser()
         self._out: list[memoryview] = []
         self._first_bytes = RECEIVE_BYTES
         self._reused = False
@@ -99,7 +104,7 @@ class Exchange(Connection):
         """Go on after an answer that tells of an error."""
         raise NotImplementedError
 
-    def on_fault(self, fault: Fault, now_ns: int) -> None:
+    def on_fault(self, fault: AttemptFailure, now_ns: int) -> None:
         """Go on after an exchange that failed."""
         raise NotImplementedError
 
@@ -116,7 +121,7 @@ class Exchange(Connection):
         return not self._fed
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> ResponseParser:
         """The answer, where it was not a quick one."""
         return self._answer
 
@@ -167,7 +172,7 @@ class Exchange(Connection):
         except BLOCKED:
             sent = 0
         except OSError as error:
-            self._break(FAULTS.get(error.errno or 0, Fault.RESET))
+            self._break(FAULTS.get(error.errno or 0, AttemptFailure.RESET))
             return
         self.sent_bytes = sent
         if sent != len(head):
@@ -196,7 +201,7 @@ class Exchange(Connection):
             pass
         except OSError as error:
             if not self._hear_last_words():
-                self._break(FAULTS.get(error.errno or 0, Fault.RESET))
+                self._break(FAULTS.get(error.errno or 0, AttemptFailure.RESET))
             return
         if out:
             self._watch_for(READ_MASK | EPOLLOUT)
@@ -226,7 +231,7 @@ class Exchange(Connection):
             except BLOCKED:
                 return
             except OSError as error:
-                self._break(FAULTS.get(error.errno or 0, Fault.RESET))
+                self._break(FAULTS.get(error.errno or 0, AttemptFailure.RESET))
                 return
             if self.quick and not self._fed:
                 end = data.find(HEAD_END)
@@ -259,7 +264,7 @@ class Exchange(Connection):
         else:
             self._fed = True
             self.close()
-            self.on_fault(Fault.CORRUPT, now_ns)
+            self.on_fault(AttemptFailure.CORRUPT, now_ns)
 
     def _take_early(self) -> None:
         """Take what comes before the request is all sent: an answer that refuses it, or the end."""
@@ -268,7 +273,7 @@ class Exchange(Connection):
         except BLOCKED:
             return
         except OSError as error:
-            self._break(FAULTS.get(error.errno or 0, Fault.RESET))
+            self._break(FAULTS.get(error.errno or 0, AttemptFailure.RESET))
             return
         self._take(data)
 
@@ -278,7 +283,7 @@ class Exchange(Connection):
         answer = self._answer
         if not self._fed:
             if not data:
-                self._break(Fault.CLOSED)
+                self._break(AttemptFailure.CLOSED)
                 return
             self._fed = True
             self._crc = 0
@@ -289,13 +294,13 @@ class Exchange(Connection):
             if answer.close():
                 self._complete()
             else:
-                self._break(Fault.TRUNCATED if answer.status else Fault.CLOSED)
+                self._break(AttemptFailure.TRUNCATED if answer.status else AttemptFailure.CLOSED)
             return
         if self._stray:
             data = self._stray + data
         try:
             pieces = answer.feed(data)
-        except BadAnswer:
+        except BadResponse:
             self._take_stray(data)
             return
         if self.crc32 is not None:
@@ -319,7 +324,7 @@ class Exchange(Connection):
         """
         answer = self._answer
         if not self._reused or answer.status or self._stray == b"":
-            self._break(Fault.PROTOCOL)
+            self._break(AttemptFailure.PROTOCOL)
             return
         at = data.find(_ANSWER_START)
         if at >= 0:
@@ -331,7 +336,7 @@ class Exchange(Connection):
         elif len(data) <= RECEIVE_BYTES:
             self._stray = data
         else:
-            self._break(Fault.PROTOCOL)
+            self._break(AttemptFailure.PROTOCOL)
 
     def _receive(self) -> None:
         """Receive the next bytes of a body, without a look where none is needed; one more is asked for at its end."""
@@ -354,7 +359,7 @@ class Exchange(Connection):
         except BLOCKED:
             return
         except OSError as error:
-            self._break(FAULTS.get(error.errno or 0, Fault.RESET))
+            self._break(FAULTS.get(error.errno or 0, AttemptFailure.RESET))
             return
         if not count:
             self._take(b"")
@@ -385,12 +390,12 @@ class Exchange(Connection):
         if status >= 300:  # noqa: PLR2004 (success ends there)
             self.on_refusal(status, answer.text, now_ns)
         elif answer.surplus:
-            self.on_fault(Fault.SURPLUS, now_ns)
+            self.on_fault(AttemptFailure.SURPLUS, now_ns)
         elif self._is_right():
             self.on_answer(now_ns)
         else:
             self.close()
-            self.on_fault(Fault.CORRUPT, now_ns)
+            self.on_fault(AttemptFailure.CORRUPT, now_ns)
 
     def _is_right(self) -> bool:
         """Whether a success brought what was asked for, as far as is known."""
@@ -403,13 +408,13 @@ class Exchange(Connection):
             return False
         return self.crc32 is None or self._crc == self.crc32
 
-    def _break(self, fault: Fault) -> None:
+    def _break(self, fault: AttemptFailure) -> None:
         """End an exchange that failed, and its connection."""
         if self._fed:
             self.body_bytes = self._answer.body_bytes
         if self._stray is not None and not self._answer.status:
-            fault = Fault.PROTOCOL
-        if fault is Fault.CLOSED:
+            fault = AttemptFailure.PROTOCOL
+        if fault is AttemptFailure.CLOSED:
             self._loop.cut += 1
         self.close()
         self.on_fault(fault, self._loop.clock())

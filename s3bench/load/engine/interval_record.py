@@ -5,7 +5,7 @@ Owns the records and their addition. Who counts is `recorder`, what follows from
 
 import msgspec
 
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.results.histogram import Bins
 
 
@@ -36,7 +36,7 @@ class Stream(msgspec.Struct, frozen=True, array_like=True):
     """
 
     job: int
-    kind: Kind
+    kind: OperationKind
     operations: int = 0
     repeated: int = 0
     bytes_up: int = 0
@@ -47,7 +47,7 @@ class Stream(msgspec.Struct, frozen=True, array_like=True):
     losses: tuple[Loss, ...] = ()
 
 
-class Tally(msgspec.Struct, frozen=True, tag=True):
+class IntervalRecord(msgspec.Struct, frozen=True, tag=True):
     """One second of one worker; `second` counts from the phase's start, and holds what ended in it.
 
     `in_flight_ns` is the integral of the operations in flight over the time (count times nanoseconds), measured apart

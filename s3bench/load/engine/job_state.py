@@ -10,20 +10,20 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
 
-from s3bench.load.engine.loop import Loop
-from s3bench.load.engine.multipart import Upload
+from s3bench.load.engine.loop import EngineLoop
+from s3bench.load.engine.multipart import MultipartUpload
 from s3bench.load.engine.objects import Objects
-from s3bench.load.engine.operation_mix import Draws
-from s3bench.load.engine.recorder import Lane, Recorder
+from s3bench.load.engine.operation_mix import OperationMix
+from s3bench.load.engine.recorder import IntervalCounter, IntervalRecorder
 from s3bench.load.engine.request import Requests
 from s3bench.load.engine.schedule import planned_batches
 from s3bench.load.engine.trace import Trace
-from s3bench.load.operation import Fault, Kind
+from s3bench.load.operation import AttemptFailure, OperationKind
 from s3bench.load.profile.profile import DataSet, Job, Manner
 
 _READS_MAX = 20_000
 _BATCHES_A_TICK = 100
-_NEW = frozenset({Kind.PUT, Kind.MULTIPART})
+_NEW = frozenset({OperationKind.PUT, OperationKind.MULTIPART})
 
 Read = tuple[bytes, int | None, int | None]
 """A whole GET: the request, and size and CRC-32 that must come back where they are known."""
@@ -37,17 +37,17 @@ class Retry:
     `lane`; the next has the number `attempt`.
     """
 
-    work: "Work"
-    kind: Kind
+    work: "JobState"
+    kind: OperationKind
     number: int
     target: int
-    upload: Upload | None
+    upload: MultipartUpload | None
     planned_ns: int
     first_start_ns: int
     attempt: int
     failed_ns: int
     failure: str
-    lane: Lane
+    lane: IntervalCounter
 
     def on_time(self, ticket: int) -> None:
         """Wait for a thread, now that the next attempt is due."""
@@ -71,7 +71,7 @@ class Idle(Protocol):
         """Make the next attempt of an operation."""
 
 
-class Plan:
+class PlannedStarts:
     """The planned starts of an open loop: those that are due, and the first that is not begun.
 
     The same starts are gone through twice, once by the clock and once by the threads, so that those which wait need no
@@ -140,7 +140,7 @@ class Seen:
         return False
 
 
-class Work:
+class JobState:
     """What threads of one job share. `left` operations may still be started; `None` for any number."""
 
     __slots__ = (
@@ -161,8 +161,8 @@ class Work:
         seed: int,
         start_ns: int,
         ramp_s: float,
-        loop: Loop,
-        recorder: Recorder,
+        loop: EngineLoop,
+        recorder: IntervalRecorder,
         manner: Manner,
         data: DataSet,
         objects: Objects,
@@ -186,9 +186,11 @@ class Work:
         self.trace = trace
         self.first_number = first_number
         count = job.objects if job.objects is not None else objects.listed or 0
-        self.draws = Draws(job, worker=worker, workers=workers, objects=count, first_number=first_number, seed=seed)
+        self.draws = OperationMix(
+            job, worker=worker, workers=workers, objects=count, first_number=first_number, seed=seed
+        )
         self.left = left
-        self.plan: Plan | None = None
+        self.plan: PlannedStarts | None = None
         if job.rate is not None:
             rate = job.rate
 
@@ -197,9 +199,9 @@ class Work:
                     rate.per_s, rate.arrivals, seed=seed, worker=worker, workers=workers, ramp_s=ramp_s
                 )
 
-            self.plan = Plan(batches(), chain.from_iterable(batches()), start_ns)
+            self.plan = PlannedStarts(batches(), chain.from_iterable(batches()), start_ns)
         self.quick = self.plan is None and trace is None
-        self.pending: list[tuple[Kind, int]] = []  # the next operation is the last of it
+        self.pending: list[tuple[OperationKind, int]] = []  # the next operation is the last of it
         self.over = False  # nothing new starts
         self.busy = 0  # operations that were begun and have not ended
         self.retries: set[Retry] = set()  # those of them that wait for their next attempt
@@ -240,7 +242,7 @@ class Work:
             return self.new_begun
         return (self.lost_first - self.first_number - self.worker) // self.workers
 
-    def lane(self, kind: Kind) -> Lane:
+    def lane(self, kind: OperationKind) -> IntervalCounter:
         """Where to count operations of `kind`."""
         return self._recorder.lane(self._job_index, kind)
 
@@ -274,7 +276,7 @@ class Work:
         self.pending = batch
         return bool(batch)
 
-    def instead(self, kind: Kind) -> tuple[Kind, int] | None:
+    def instead(self, kind: OperationKind) -> tuple[OperationKind, int] | None:
         """What to do for a DELETE of a mix: delete something of our own, or else what comes next, if anything does."""
         while True:
             taken = self.draws.take()
@@ -304,7 +306,7 @@ class Work:
             del self.pending[:rest]  # which would have come last
         for kind, count in self.draws.split(expired):
             if count:
-                self.lane(kind).lose(Fault.NO_THREAD, retried=False, lost_ns=0, body_bytes=0, count=count)
+                self.lane(kind).lose(AttemptFailure.NO_THREAD, retried=False, lost_ns=0, body_bytes=0, count=count)
 
     def oldest_ns(self, now_ns: int) -> int:
         """How long the first of the operations has waited that hold no thread; 0 without any."""
@@ -324,7 +326,7 @@ class Work:
         self.retries.clear()
         self.ready.clear()
 
-    def lost(self, kind: Kind, number: int) -> None:
+    def lost(self, kind: OperationKind, number: int) -> None:
         """Take note that an operation came to nothing; of a new object it means a gap."""
         if kind in _NEW and number >= self.first_number and not self.job.overwrite:
             self.lost_first = number if self.lost_first is None else min(self.lost_first, number)

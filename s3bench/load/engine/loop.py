@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol, Self
 
-from s3bench.load.engine.message import Target
+from s3bench.load.engine.message import RequestTarget
 from s3bench.load.engine.request import Requests
 from s3bench.load.profile.profile import Manner
 
@@ -27,18 +27,18 @@ _EVENTS_A_TURN = 512
 _NO_LIMIT_NS = 1 << 62
 
 
-class Watched(Protocol):
+class EngineWatched(Protocol):
     """Whoever owns a descriptor in the epoll set."""
 
     def on_event(self, events: int) -> None:
         """Go on, since the descriptor is ready for `events` (an epoll mask)."""
 
 
-class Timed(Protocol):
+class EngineTimer(Protocol):
     """Whoever waits for a time."""
 
     def on_time(self, ticket: int) -> None:
-        """Go on, since the time given to `Loop.call_at` has come; `ticket` as given there."""
+        """Go on, since the time given to `EngineLoop.call_at` has come; `ticket` as given there."""
 
 
 @dataclass(slots=True, eq=False)
@@ -56,7 +56,7 @@ class Route:
     session: ssl.SSLSession | None = None
 
 
-class Loop:
+class EngineLoop:
     """The epoll set and what goes with it, for one target; open while the context lasts."""
 
     __slots__ = (
@@ -65,7 +65,7 @@ class Loop:
         "paused_ns", "pausing", "routes", "timeout_ns", "timers", "void", "wait_ns", "watched",
     )  # fmt: skip
 
-    def __init__(self, target: Target, manner: Manner, context: ssl.SSLContext | None) -> None:
+    def __init__(self, target: RequestTarget, manner: Manner, context: ssl.SSLContext | None) -> None:
         self.routes = _routes(target, manner)
         self._next_route = itertools.cycle(self.routes)
         self.context = context
@@ -74,8 +74,8 @@ class Loop:
         self.timeout_ns = _NO_LIMIT_NS if manner.timeout_s is None else round(manner.timeout_s * 1e9)
         self.connect_timeout_ns = round(manner.connect_timeout_s * 1e9)
         self.epoll = select.epoll()
-        self.watched: dict[int, Watched] = {}
-        self.timers: list[tuple[int, int, Timed, int]] = []
+        self.watched: dict[int, EngineWatched] = {}
+        self.timers: list[tuple[int, int, EngineTimer, int]] = []
         self._sequence = 0
         self.buffer = memoryview(bytearray(BUFFER_BYTES))
         self.void = memoryview(bytearray(VOID_BYTES))
@@ -155,18 +155,18 @@ class Loop:
         """The integral of the pausing threads over the time, up to `until_ns`, which lies in the last wait."""
         return self.paused_ns - self.pausing * (self.now_ns - until_ns)
 
-    def call_at(self, due_ns: int, owner: Timed, ticket: int) -> None:
+    def call_at(self, due_ns: int, owner: EngineTimer, ticket: int) -> None:
         """Call `owner.on_time(ticket)` when the clock reaches `due_ns`."""
         self._sequence += 1
         heapq.heappush(self.timers, (due_ns, self._sequence, owner, ticket))
 
-    def _due(self) -> Iterator[tuple[Timed, int]]:
+    def _due(self) -> Iterator[tuple[EngineTimer, int]]:
         while self.timers and self.timers[0][0] <= self.now_ns:
             _, _, owner, ticket = heapq.heappop(self.timers)
             yield owner, ticket
 
 
-def _routes(target: Target, manner: Manner) -> tuple[Route, ...]:
+def _routes(target: RequestTarget, manner: Manner) -> tuple[Route, ...]:
     wall_s = time.time()
     hosts = {host: Requests(target, manner, host, wall_s=wall_s) for host in target.hosts}
     routes = []

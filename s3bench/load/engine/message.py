@@ -5,7 +5,7 @@ Owns the messages. Secrets travel here and nowhere else.
 
 import msgspec
 
-from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.profile.profile import DataSet, Manner, Phase
 
 
@@ -18,7 +18,7 @@ class Keys(msgspec.Struct, frozen=True, kw_only=True):
     region: str = "us-east-1"
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class RequestTarget(msgspec.Struct, frozen=True, kw_only=True):
     """Where requests go. `addresses` are (IP address, port), looked up already; workers take them in turn.
 
     `hosts` are the Host fields that belong to them, without the bucket; their names are what a certificate must be good
@@ -35,7 +35,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     keys: Keys = Keys()
 
 
-class Prepare(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class PreparePhase(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Get ready: who this worker is among how many, and all that stays the same over the phases.
 
     What is drawn follows from `seed`. Attempts are written to the file `trace`.
@@ -43,14 +43,14 @@ class Prepare(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
     worker: int
     workers: int
-    target: Target
+    target: RequestTarget
     manner: Manner
     data: DataSet
     seed: int = 0
     trace: str | None = None
 
 
-class Begin(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class BeginPhase(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Get ready for the worker's share of a phase.
 
     `first_numbers` tell for each job the first object number that is free for its new objects; the data set's numbers
@@ -64,29 +64,29 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     retries_min: int = 0
 
 
-class Start(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class StartPhase(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Do it; second 0 begins at `start_ns` of the machine's monotonic clock."""
 
     start_ns: int
 
 
-class Stop(msgspec.Struct, frozen=True, tag=True):
+class StopPhase(msgspec.Struct, frozen=True, tag=True):
     """Start nothing any more; what is in flight may end."""
 
 
-class Prepared(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class PhasePrepared(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Ready. `pid` is the worker's process."""
 
     pid: int
 
 
-class Ready(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class PhaseReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """All objects of the phase are made: it can start."""
 
     worker: int
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class PhaseEnded(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The phase is over for this worker, after its last tally.
 
     `begun_ns` after `start_ns` it really began. `elapsed_ns`: from `start_ns` to the last start or the end of
@@ -111,7 +111,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     run_delay_ns: int | None = None
 
 
-class Failed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class WorkerFailed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The worker cannot go on."""
 
     what: str
@@ -119,12 +119,12 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     fix: str = ""
 
 
-class Lost(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class WorkerLost(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """A node is gone in the middle of a phase, with its workers: `why` in words."""
 
     node: int
     why: str
 
 
-Order = Prepare | Begin | Start | Stop
-Report = Prepared | Ready | Tally | Ended | Failed
+Order = PreparePhase | BeginPhase | StartPhase | StopPhase
+Report = PhasePrepared | PhaseReady | IntervalRecord | PhaseEnded | WorkerFailed

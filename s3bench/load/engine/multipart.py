@@ -3,23 +3,23 @@
 Owns the order of its requests. Sending them is `thread`'s.
 """
 
-from s3bench.load.engine.objects import Body
-from s3bench.load.operation import Kind
+from s3bench.load.engine.objects import ObjectBody
+from s3bench.load.operation import OperationKind
 
 PARTS_MAX = 10_000
 """S3's limit (https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html); parts become larger to keep it."""
 
 
-class Upload:
+class MultipartUpload:
     """One upload of `body` in parts of `part_bytes`, the last one smaller; an empty body is one empty part."""
 
     __slots__ = ("_body", "_part_bytes", "_start", "failure", "first_ns", "id", "parts", "started_ns", "step")
 
-    def __init__(self, body: Body, part_bytes: int) -> None:
+    def __init__(self, body: ObjectBody, part_bytes: int) -> None:
         self._body = body
         self._part_bytes = max(part_bytes, -(-body.size_bytes // PARTS_MAX))
         self._start = 0
-        self.step = Kind.MULTIPART_CREATE
+        self.step = OperationKind.MULTIPART_CREATE
         self.id = ""
         self.parts: list[tuple[str, str]] = []  # ETag and CRC-32 of those that are there
         self.failure = ""  # what went wrong, for which it is aborted
@@ -36,26 +36,26 @@ class Upload:
         """The number of the part that comes next, from 1."""
         return len(self.parts) + 1
 
-    def part(self) -> Body:
+    def part(self) -> ObjectBody:
         """The part that comes next."""
         return self._body.part(self._start, min(self._start + self._part_bytes, self._body.size_bytes))
 
     def created(self, upload_id: str) -> None:
         """Take note that the upload has begun."""
         self.id = upload_id
-        self.step = Kind.MULTIPART_PART
+        self.step = OperationKind.MULTIPART_PART
 
     def stored(self, etag: str, crc32: str) -> None:
         """Take note that the part is there."""
         self.parts.append((etag, crc32))
         self._start += self._part_bytes
         if self._start >= self._body.size_bytes:
-            self.step = Kind.MULTIPART_COMPLETE
+            self.step = OperationKind.MULTIPART_COMPLETE
 
     def fail(self, failure: str) -> bool:
         """Take note that a request failed for good; whether there is an upload that must be aborted."""
         self.failure = self.failure or failure
-        if not self.id or self.step is Kind.MULTIPART_ABORT:
+        if not self.id or self.step is OperationKind.MULTIPART_ABORT:
             return False
-        self.step = Kind.MULTIPART_ABORT
+        self.step = OperationKind.MULTIPART_ABORT
         return True

@@ -96,7 +96,7 @@ class _Window:
         return self._crc32
 
 
-class Body(msgspec.Struct, frozen=True, gc=False):
+class ObjectBody(msgspec.Struct, frozen=True, gc=False):
     """Contents of one object, or of a part of it: a window of the pool, and the last bytes, which no other has."""
 
     _window: _Window
@@ -130,10 +130,10 @@ class Body(msgspec.Struct, frozen=True, gc=False):
         """The CRC-32 as x-amz-checksum-crc32 has it."""
         return binascii.b2a_base64(self.crc32().to_bytes(4, "big"), newline=False).decode("ascii")
 
-    def part(self, start: int, end: int) -> "Body":
+    def part(self, start: int, end: int) -> "ObjectBody":
         """The range from `start` to before `end`, or to the end, of a whole object, such as a part of an upload."""
         window = self._window.part(start, min(end, self._window.size_bytes))
-        return Body(window, self._own[window.own])
+        return ObjectBody(window, self._own[window.own])
 
     def crc32_of(self, start: int, end: int) -> int:
         """The CRC-32 of the range from `start` to before `end` of a whole object; cheap when asked again."""
@@ -200,11 +200,11 @@ class Objects:
         assert self._listed is None, "the sizes of others' objects are expected ones"
         return self._slots[slot_of(number) & self._mask]
 
-    def body(self, number: int) -> Body:
+    def body(self, number: int) -> ObjectBody:
         """The contents of an object of ours."""
         assert self._listed is None, "the contents of others' objects are unknown"
         window = self._whole[slot_of(number) & self._mask]
-        return Body(window, self._stamp(number)[window.own])
+        return ObjectBody(window, self._stamp(number)[window.own])
 
     def expected(self, number: int) -> tuple[int | None, int | None]:
         """Size and CRC-32 of an object; of others' what their key file tells, `None` where it does not."""

@@ -13,7 +13,7 @@ from itertools import repeat
 import numpy as np
 
 from s3bench.load.engine.key_distribution import chooser
-from s3bench.load.operation import READING, Kind
+from s3bench.load.operation import READING, OperationKind
 from s3bench.load.profile.profile import Job
 
 _BATCH = 1024
@@ -25,7 +25,7 @@ def seed_of(*parts: str | int) -> int:
     return int.from_bytes(hashlib.sha256("\n".join(map(str, parts)).encode()).digest()[:8], "big")
 
 
-class Draws:
+class OperationMix:
     """What one job of one worker does next.
 
     The data set has `objects` objects, numbered from 0. The new objects of a worker are `first_number + worker` and
@@ -42,11 +42,11 @@ class Draws:
         weights = np.array([share.weight for share in job.mix])
         self._weights = weights / weights.sum()
         self._cumulated = np.cumsum(self._weights)[:-1]
-        self._deletes_own = Kind.DELETE in self._kinds and set(self._kinds) != {Kind.DELETE}
+        self._deletes_own = OperationKind.DELETE in self._kinds and set(self._kinds) != {OperationKind.DELETE}
         self._own: deque[int] = deque()
-        self._left = range(worker, objects, workers) if set(self._kinds) == {Kind.DELETE} else None
+        self._left = range(worker, objects, workers) if set(self._kinds) == {OperationKind.DELETE} else None
         self.exhausted = self._left is not None and not self._left
-        chosen = READING & set(self._kinds) or (job.overwrite and Kind.PUT in self._kinds)
+        chosen = READING & set(self._kinds) or (job.overwrite and OperationKind.PUT in self._kinds)
         self._choose = chooser(job, worker, workers, objects, self._generator) if chosen else None
         self._overwrites = job.overwrite
         self._pages = -(-objects // job.list_keys) or 1
@@ -55,7 +55,7 @@ class Draws:
         self._range_bytes = job.range_bytes
         self._points: Iterator[float] = iter(())
 
-    def batch(self) -> list[tuple[Kind, int]]:
+    def batch(self) -> list[tuple[OperationKind, int]]:
         """The next operations, about 1,024; `exhausted` tells whether these were the last.
 
         With each goes the number of its object: of the data set for what reads, a new one for PUT (without `overwrite`)
@@ -66,7 +66,7 @@ class Draws:
         if self._left is not None:
             drawn, self._left = self._left[:_BATCH], self._left[_BATCH:]
             self.exhausted = not self._left
-            return list(zip(repeat(Kind.DELETE), drawn, strict=False))
+            return list(zip(repeat(OperationKind.DELETE), drawn, strict=False))
         if len(self._kinds) == 1:
             return list(zip(repeat(self._kinds[0]), self._numbers_for(self._kinds[0], _BATCH), strict=False))
         kinds = self._kinds
@@ -77,7 +77,7 @@ class Draws:
             numbers[places] = self._numbers_for(kind, len(places))
         return list(zip([kinds[index] for index in indexes.tolist()], numbers.tolist(), strict=True))
 
-    def split(self, count: int) -> Iterator[tuple[Kind, int]]:
+    def split(self, count: int) -> Iterator[tuple[OperationKind, int]]:
         """How many of `count` operations would be of each kind, by chance; none of them is drawn."""
         return zip(self._kinds, self._generator_of_splits.multinomial(count, self._weights).tolist(), strict=True)
 
@@ -106,12 +106,12 @@ class Draws:
             point = next(self._points)
         return int(point * (-(-size_bytes // self._range_bytes))) * self._range_bytes
 
-    def _numbers_for(self, kind: Kind, count: int) -> list[int]:
-        if kind is Kind.DELETE:
+    def _numbers_for(self, kind: OperationKind, count: int) -> list[int]:
+        if kind is OperationKind.DELETE:
             return [-1] * count
-        if kind is Kind.LIST:
+        if kind is OperationKind.LIST:
             return self._pages_for(count)
-        if self._choose is not None and (kind in READING or (kind is Kind.PUT and self._overwrites)):
+        if self._choose is not None and (kind in READING or (kind is OperationKind.PUT and self._overwrites)):
             numbers: list[int] = self._choose(count).tolist()
             return numbers
         return list(self._new_numbers(count))

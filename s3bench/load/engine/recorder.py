@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from s3bench.load.engine.interval_record import Loss, Stream, Tally
-from s3bench.load.engine.loop import Loop
-from s3bench.load.operation import Kind
+from s3bench.load.engine.interval_record import IntervalRecord, Loss, Stream
+from s3bench.load.engine.loop import EngineLoop
+from s3bench.load.operation import OperationKind
 from s3bench.results.histogram import Bins, Histogram
 
 SECOND_NS = 1_000_000_000
@@ -21,11 +21,11 @@ SLOT_NS = 100_000_000
 
 _SLOTS = SECOND_NS // SLOT_NS
 _SECOND_OF_SLOTS = (1 << _SLOTS) - 1
-_UPWARDS = frozenset({Kind.PUT, Kind.MULTIPART_PART})
-_DOWNWARDS = frozenset({Kind.GET, Kind.RANGE, Kind.LIST})
+_UPWARDS = frozenset({OperationKind.PUT, OperationKind.MULTIPART_PART})
+_DOWNWARDS = frozenset({OperationKind.GET, OperationKind.RANGE, OperationKind.LIST})
 
 
-class Lane:
+class IntervalCounter:
     """What a job did of one kind in the current second.
 
     A latency in `quick` is service time, time to the first byte and response time in one, as it is where an answer
@@ -37,7 +37,7 @@ class Lane:
         "response", "service",
     )  # fmt: skip
 
-    def __init__(self, job: int, kind: Kind) -> None:
+    def __init__(self, job: int, kind: OperationKind) -> None:
         self.job = job
         self.kind = kind
         self.quick = array("q")
@@ -119,19 +119,19 @@ def _bins(quick: "np.ndarray[tuple[int], np.dtype[np.int64]]", samples: "array[i
     return histogram.bins()
 
 
-class Recorder:
+class IntervalRecorder:
     """The lanes of one phase, and its seconds: number k begins at `start_ns` + k seconds.
 
     `cpu_ns` is the clock of the CPU time that is told.
     """
 
     def __init__(
-        self, loop: Loop, *, worker: int, start_ns: int, cpu_ns: Callable[[], int] = time.process_time_ns
+        self, loop: EngineLoop, *, worker: int, start_ns: int, cpu_ns: Callable[[], int] = time.process_time_ns
     ) -> None:
         self._loop = loop
         self._worker = worker
         self._cpu_clock = cpu_ns
-        self._lanes: dict[tuple[int, Kind], Lane] = {}
+        self._lanes: dict[tuple[int, OperationKind], IntervalCounter] = {}
         self._second = 0
         self._begun_ns = start_ns
         self.due_ns = start_ns + SECOND_NS
@@ -141,11 +141,11 @@ class Recorder:
         self.waiting_max = 0
         self._begin(start_ns)
 
-    def lane(self, job: int, kind: Kind) -> Lane:
+    def lane(self, job: int, kind: OperationKind) -> IntervalCounter:
         """Where to count what `job` does of `kind`."""
         lane = self._lanes.get((job, kind))
         if lane is None:
-            lane = self._lanes[job, kind] = Lane(job, kind)
+            lane = self._lanes[job, kind] = IntervalCounter(job, kind)
         return lane
 
     def mark(self, now_ns: int, *, is_wanted: bool) -> None:
@@ -155,7 +155,7 @@ class Recorder:
             self._mark(is_wanted=is_wanted and has_run)
             self.slot_due_ns += SLOT_NS
 
-    def flush(self) -> Tally:
+    def flush(self) -> IntervalRecord:
         """The tally of the second that ended at `due_ns`, and begin the next."""
         self.mark(self.due_ns, is_wanted=False)
         tally = self._tally(self.due_ns)
@@ -163,7 +163,7 @@ class Recorder:
         self.due_ns += SECOND_NS
         return tally
 
-    def end(self, end_ns: int, *, is_wanted: bool = False) -> Tally | None:
+    def end(self, end_ns: int, *, is_wanted: bool = False) -> IntervalRecord | None:
         """The tally of the rest until `end_ns`, its last slot included; `None` where there is no rest."""
         if end_ns <= self._begun_ns:
             return None
@@ -181,10 +181,10 @@ class Recorder:
         self._wanted |= bit * is_wanted
         self._seen = seen
 
-    def _tally(self, end_ns: int) -> Tally:
+    def _tally(self, end_ns: int) -> IntervalRecord:
         loop = self._loop
         streams = tuple(filter(None, (lane.take() for lane in self._lanes.values())))
-        tally = Tally(
+        tally = IntervalRecord(
             worker=self._worker,
             second=self._second,
             length_ns=end_ns - self._begun_ns,

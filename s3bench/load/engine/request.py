@@ -11,8 +11,8 @@ import hashlib
 import time
 from urllib.parse import quote
 
-from s3bench.load.engine.message import Keys, Target
-from s3bench.load.engine.objects import Body
+from s3bench.load.engine.message import Keys, RequestTarget
+from s3bench.load.engine.objects import ObjectBody
 from s3bench.load.profile.profile import Manner
 from s3bench.s3.signing.sigv4 import ALGORITHM, EMPTY_SHA256, UNSIGNED_PAYLOAD, SigningKey, SigningKeys, canonical_path
 
@@ -30,7 +30,7 @@ class Requests:
         "_keys", "_signs_payload", "_stamp", "_to_sign", "_token", "_unsigned",
     )  # fmt: skip
 
-    def __init__(self, target: Target, manner: Manner, host: str, *, wall_s: float) -> None:
+    def __init__(self, target: RequestTarget, manner: Manner, host: str, *, wall_s: float) -> None:
         keys = target.keys
         bucket = canonical_path(target.bucket)
         self._host = f"{bucket}.{host}" if target.virtual_hosts else host
@@ -74,7 +74,7 @@ class Requests:
         """DeleteObject."""
         return self._render("DELETE", path, self._bodiless)
 
-    def put(self, path: str, body: Body) -> bytes:
+    def put(self, path: str, body: ObjectBody) -> bytes:
         """PutObject: what goes before `body`."""
         return self._with_body("PUT", path, "", body)
 
@@ -95,7 +95,7 @@ class Requests:
         parts = self._parts(EMPTY_SHA256, algorithm="CRC32" if self._checksum else "")
         return self._render("POST", path, parts, query="uploads=", fields="\r\nContent-Length: 0")
 
-    def upload_part(self, path: str, upload: str, number: int, body: Body) -> bytes:
+    def upload_part(self, path: str, upload: str, number: int, body: ObjectBody) -> bytes:
         """UploadPart `number`, from 1: what goes before `body`."""
         return self._with_body("PUT", path, f"partNumber={number}&uploadId={quote(upload, safe='')}", body)
 
@@ -121,7 +121,7 @@ class Requests:
         """AbortMultipartUpload."""
         return self._render("DELETE", path, self._bodiless, query=f"uploadId={quote(upload, safe='')}")
 
-    def _with_body(self, method: str, path: str, query: str, body: Body) -> bytes:
+    def _with_body(self, method: str, path: str, query: str, body: ObjectBody) -> bytes:
         parts = self._unsigned
         if self._signs_payload or self._checksum:
             parts = self._parts(

@@ -1,7 +1,7 @@
 """One HTTP response as it comes in, piece by piece (RFC 9112): its status, where its body ends, and what matters in it.
 
-Owns the reading of heads and the framing of bodies. `quick_length` recognises the usual answer at once; `Answer` reads
-any. Pure: bytes arrive as arguments; what a body holds is the reader's affair.
+Owns the reading of heads and the framing of bodies. `quick_length` recognises the usual answer at once; `ResponseParser`
+reads any. Pure: bytes arrive as arguments; what a body holds is the reader's affair.
 """
 
 import re
@@ -25,12 +25,12 @@ _NO_CONTENT = 204
 _NOT_MODIFIED = 304
 
 
-class BadAnswer(Exception):
+class BadResponse(Exception):
     """What came is no HTTP response."""
 
 
 def quick_length(data: bytes, end: int, start: bytes) -> int:
-    """The length of the body of a usual response; -1 for one that only `Answer` can read.
+    """The length of the body of a usual response; -1 for one that only `ResponseParser` can read.
 
     The head in `data` ends before `end`. Usual is what begins with `start` (version and status), has one Content-Length
     and nothing about another framing or the end of the connection.
@@ -64,7 +64,7 @@ class _Part(IntEnum):
     END = 6
 
 
-class Answer:
+class ResponseParser:
     """One response being read; `begin` makes it ready for the next.
 
     `status` is 0 until the head is complete. `closing` tells that the connection cannot be used again, `length` what
@@ -128,7 +128,7 @@ class Answer:
             self._part = _Part.CHUNK_END if self._chunked else _Part.END
 
     def feed(self, data: bytes) -> list[memoryview]:
-        """Take the next bytes; gives what of them belongs to the body. Raises `BadAnswer`."""
+        """Take the next bytes; gives what of them belongs to the body. Raises `BadResponse`."""
         pieces: list[memoryview] = []
         self.begun = self.begun or bool(data)
         if self._held:
@@ -172,14 +172,14 @@ class Answer:
         end = data.find(HEAD_END, at)
         if not 0 <= end - at <= HEAD_BYTES_MAX:
             if len(data) - at > HEAD_BYTES_MAX + HEAD_END_BYTES:
-                raise BadAnswer(f"the head is longer than {HEAD_BYTES_MAX} bytes")
+                raise BadResponse(f"the head is longer than {HEAD_BYTES_MAX} bytes")
             if not data.startswith((b"HTTP/1."[: len(data) - at]), at):
-                raise BadAnswer("no HTTP response")
+                raise BadResponse("no HTTP response")
             return -1
         lines = data[at:end].split(b"\r\n")
         match = _STATUS_LINE.fullmatch(lines[0])
         if match is None:
-            raise BadAnswer("no status line")
+            raise BadResponse("no status line")
         status = int(match[2])
         if status >= _INFORMATION_END:  # 1xx go before the response (RFC 9110 15.2)
             self.status = status
@@ -209,7 +209,7 @@ class Answer:
         for line in lines:
             name, colon, value = line.partition(b":")
             if not colon:
-                raise BadAnswer("a header line without a colon")
+                raise BadResponse("a header line without a colon")
             name, value = name.lower(), value.strip(b" \t")
             if name == b"content-length":
                 self._take_length(value)
@@ -224,9 +224,9 @@ class Answer:
 
     def _take_length(self, value: bytes) -> None:
         if not _DECIMAL.fullmatch(value) or int(value) > _BODY_BYTES_MAX:
-            raise BadAnswer("Content-Length is no number")
+            raise BadResponse("Content-Length is no number")
         if self.length not in {None, int(value)}:
-            raise BadAnswer("two different Content-Length")
+            raise BadResponse("two different Content-Length")
         self.length = int(value)
 
     def _take_line(self, data: bytes, at: int) -> int:
@@ -234,19 +234,19 @@ class Answer:
         end = data.find(b"\r\n", at)
         if not 0 <= end - at <= _LINE_BYTES_MAX:
             if len(data) - at > _LINE_BYTES_MAX + 2:
-                raise BadAnswer(f"a line longer than {_LINE_BYTES_MAX} bytes")
+                raise BadResponse(f"a line longer than {_LINE_BYTES_MAX} bytes")
             return -1
         line = data[at:end]
         if self._part is _Part.CHUNK_END:
             if line:
-                raise BadAnswer("a chunk longer than it said")
+                raise BadResponse("a chunk longer than it said")
             self._part = _Part.CHUNK_LINE
         elif self._part is _Part.TRAILER:
             self._part = _Part.TRAILER if line else _Part.END
         else:
             match = _CHUNK_LINE.fullmatch(line)
             if match is None:
-                raise BadAnswer("no chunk size")
+                raise BadResponse("no chunk size")
             self._rest_bytes = int(match[1], 16)
             self._part = _Part.BODY if self._rest_bytes else _Part.TRAILER
         return end + 2

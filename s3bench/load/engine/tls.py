@@ -6,10 +6,10 @@ Owns what is trusted. Handshakes are `connection`'s.
 import ssl
 
 from s3bench.errors import BadInput
-from s3bench.load.engine.message import Target
+from s3bench.load.engine.message import RequestTarget
 
 
-def client_context(target: Target) -> ssl.SSLContext | None:
+def client_context(target: RequestTarget) -> ssl.SSLContext | None:
     """Settings for TLS to `target`, `None` where it speaks plain text.
 
     Certificates are verified, by the system's authorities or those of `target.ca_bundle`, unless the target says

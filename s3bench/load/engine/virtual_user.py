@@ -7,12 +7,12 @@ come from `exchange`, what to do next from `work`.
 from enum import IntEnum
 
 from s3bench.load.engine.exchange import OK, PARTIAL, Exchange
-from s3bench.load.engine.job_state import Read, Retry, Work
-from s3bench.load.engine.multipart import Upload
+from s3bench.load.engine.job_state import JobState, Read, Retry
+from s3bench.load.engine.multipart import MultipartUpload
 from s3bench.load.engine.objects import Objects
-from s3bench.load.engine.recorder import Lane
+from s3bench.load.engine.recorder import IntervalCounter
 from s3bench.load.engine.response import error_code, is_error, upload_id
-from s3bench.load.operation import Fault, Kind
+from s3bench.load.operation import AttemptFailure, OperationKind
 
 PAUSE_NS = 50_000_000
 PAUSE_NS_MAX = 250_000_000
@@ -24,11 +24,11 @@ BACKOFF_NS_MAX = 20_000_000_000
 """How long a retry waits at most, as with the AWS SDKs
 (https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html)."""
 
-_GET = Kind.GET
-_READING = frozenset({Kind.GET, Kind.RANGE, Kind.LIST})
-_QUICK = frozenset({Kind.GET, Kind.RANGE, Kind.HEAD, Kind.LIST, Kind.PUT})
-_TEXTS = frozenset({Kind.COPY, Kind.MULTIPART_CREATE, Kind.MULTIPART_COMPLETE})
-_NOT_REPEATABLE = frozenset({Kind.MULTIPART_CREATE, Kind.MULTIPART_COMPLETE})  # POST: RFC 9110 9.2.2
+_GET = OperationKind.GET
+_READING = frozenset({OperationKind.GET, OperationKind.RANGE, OperationKind.LIST})
+_QUICK = frozenset({OperationKind.GET, OperationKind.RANGE, OperationKind.HEAD, OperationKind.LIST, OperationKind.PUT})
+_TEXTS = frozenset({OperationKind.COPY, OperationKind.MULTIPART_CREATE, OperationKind.MULTIPART_COMPLETE})
+_NOT_REPEATABLE = frozenset({OperationKind.MULTIPART_CREATE, OperationKind.MULTIPART_COMPLETE})  # POST: RFC 9110 9.2.2
 _WORTH_ANOTHER_TRY = frozenset({408, 429})
 _SERVER_ERROR = 500
 
@@ -42,7 +42,7 @@ class _Wait(IntEnum):
     PAUSE = 3  # before one, since the last found no connection
 
 
-class Thread(Exchange):
+class VirtualUser(Exchange):
     """Does one operation of `work` after the other. `index` tells it from the others of its worker."""
 
     __slots__ = (
@@ -51,18 +51,18 @@ class Thread(Exchange):
         "_ticket", "_up_bytes", "_upload", "_wait", "_work",
     )  # fmt: skip
 
-    def __init__(self, work: Work, index: int) -> None:
+    def __init__(self, work: JobState, index: int) -> None:
         super().__init__(work.loop)
         self._work = work
         self._index = index
         self.reads_body = work.job.reads_bodies
-        self._kind: Kind | None = None  # of the operation
+        self._kind: OperationKind | None = None  # of the operation
         self._step = _GET  # of the request that is on
         self._number = 0
         self._target = -1  # number of the object that a PUT or COPY writes
         self._new = False  # whether the object is a new one
-        self._upload: Upload | None = None
-        self._lane: Lane = work.lane(work.job.kinds[0])
+        self._upload: MultipartUpload | None = None
+        self._lane: IntervalCounter = work.lane(work.job.kinds[0])
         self._reads: dict[int, Read] = {}
         self._down = False  # whether bodies of answers count
         self._up_bytes = 0
@@ -71,7 +71,7 @@ class Thread(Exchange):
         self._attempt = 0
         self._spared = False  # whether the one retry of an idle connection's end has been made
         self._quick_lane = False  # whether all latencies of the attempt are the same
-        self._credit: Lane | None = None  # where the last answer was counted as a success
+        self._credit: IntervalCounter | None = None  # where the last answer was counted as a success
         self._credit_bytes = 0
         self._failed_ns = 0
         self._failure = ""
@@ -204,31 +204,31 @@ class Thread(Exchange):
         self._spared = False
         self._quick_lane = work.quick
         self._first_start_ns = 0
-        if kind is Kind.COPY:
+        if kind is OperationKind.COPY:
             self._target = work.draws.new_number()
-        elif kind is Kind.PUT:
+        elif kind is OperationKind.PUT:
             self._target = number
         if self._new:
             work.new_begun += 1
-            if kind is Kind.MULTIPART:
-                self._upload = Upload(work.new_objects.body(number), work.job.part_bytes)
+            if kind is OperationKind.MULTIPART:
+                self._upload = MultipartUpload(work.new_objects.body(number), work.job.part_bytes)
         return True
 
-    def _switch(self, kind: Kind) -> None:
+    def _switch(self, kind: OperationKind) -> None:
         """Get ready for operations of another kind."""
         self._kind = kind
         self._target = -1
         self._lane = self._work.lane(kind)
-        self._new = kind is Kind.MULTIPART or (kind is Kind.PUT and not self._work.job.overwrite)
+        self._new = kind is OperationKind.MULTIPART or (kind is OperationKind.PUT and not self._work.job.overwrite)
         self._step = kind
         self._upload = None
         self._expect(kind)
 
-    def _expect(self, step: Kind) -> None:
+    def _expect(self, step: OperationKind) -> None:
         """Set what the answer to requests of a kind is like."""
-        self.quick = (step in _QUICK or step is Kind.DELETE) and (self.reads_body or step not in _READING)
-        self.start = PARTIAL if step is Kind.RANGE else OK
-        self.head_only = step is Kind.HEAD
+        self.quick = (step in _QUICK or step is OperationKind.DELETE) and (self.reads_body or step not in _READING)
+        self.start = PARTIAL if step is OperationKind.RANGE else OK
+        self.head_only = step is OperationKind.HEAD
         self.quick = self.quick and not self.head_only
         self.wants_text = step in _TEXTS
         self._down = step in _READING
@@ -256,24 +256,24 @@ class Thread(Exchange):
     def _prepare_other(self, number: int) -> None:
         work, requests = self._work, self.route.requests
         step = self._step
-        if step is Kind.PUT:
+        if step is OperationKind.PUT:
             body = work.new_objects.body(number)
             self.head = requests.put(work.new_objects.path(number), body)
             self.pieces = body.pieces
             self._up_bytes = body.size_bytes
-        elif step is Kind.RANGE:
+        elif step is OperationKind.RANGE:
             self._prepare_range(number)
-        elif step is Kind.HEAD:
+        elif step is OperationKind.HEAD:
             self.head = requests.head(work.objects.path(number))
-        elif step is Kind.DELETE:
+        elif step is OperationKind.DELETE:
             self.head = requests.delete(work.objects.path(number))
-        elif step is Kind.LIST:
+        elif step is OperationKind.LIST:
             keys_max = work.job.list_keys
             after = work.objects.key(number * keys_max - 1) if number and work.objects.listed is None else ""
             prefix = work.data.root if work.objects.listed is None else ""
             self.head = requests.list_objects(prefix, after=after, keys_max=keys_max)
         else:
-            assert step is Kind.COPY, step
+            assert step is OperationKind.COPY, step
             self.head = requests.copy(work.new_objects.path(self._target), work.objects.copy_source(number))
 
     def _prepare_range(self, number: int) -> None:
@@ -296,20 +296,20 @@ class Thread(Exchange):
             if objects.listed is None:
                 self.crc32 = objects.body(number).crc32_of(start, end)
 
-    def _prepare_step(self, upload: Upload) -> None:
+    def _prepare_step(self, upload: MultipartUpload) -> None:
         requests = self.route.requests
         path = self._work.new_objects.path(self._number)
         step = self._step = upload.step
         self._lane = self._work.lane(step)
         self._expect(step)
-        if step is Kind.MULTIPART_CREATE:
+        if step is OperationKind.MULTIPART_CREATE:
             self.head = requests.create_upload(path)
-        elif step is Kind.MULTIPART_PART:
+        elif step is OperationKind.MULTIPART_PART:
             part = upload.part()
             self.head = requests.upload_part(path, upload.id, upload.part_number, part)
             self.pieces = part.pieces
             self._up_bytes = part.size_bytes
-        elif step is Kind.MULTIPART_COMPLETE:
+        elif step is OperationKind.MULTIPART_COMPLETE:
             self.head, body = requests.complete_upload(path, upload.id, upload.parts)
             self.pieces = (memoryview(body),)
         else:
@@ -334,7 +334,7 @@ class Thread(Exchange):
                 lane.bytes_up += self._up_bytes
             elif self._down:
                 lane.bytes_down += self.body_bytes
-                if self._step is not Kind.LIST and work.seen.again(self._number):
+                if self._step is not OperationKind.LIST and work.seen.again(self._number):
                     lane.repeated += 1
             self._credit = lane
             self._credit_bytes = self._up_bytes or self.body_bytes
@@ -345,25 +345,25 @@ class Thread(Exchange):
                 work.draws.wrote(self._target)
             self._next(now_ns, well=True)
 
-    def _record(self, lane: Lane, now_ns: int) -> None:
+    def _record(self, lane: IntervalCounter, now_ns: int) -> None:
         """Count the latencies of an attempt that ended well."""
         lane.service.append(now_ns - self.started_ns)
         lane.first_byte.append(self.first_ns - self.started_ns)
         lane.response.append(now_ns - (self._planned_ns or self._first_start_ns or self.started_ns))
         self._trace("", now_ns)
 
-    def _go_on(self, upload: Upload, now_ns: int) -> None:
+    def _go_on(self, upload: MultipartUpload, now_ns: int) -> None:
         """Go on to the next request of a multipart upload."""
         if not upload.started_ns:
             upload.started_ns = self._first_start_ns or self.started_ns
             upload.first_ns = self.first_ns
         step = self._step
-        if step is Kind.MULTIPART_CREATE:
+        if step is OperationKind.MULTIPART_CREATE:
             upload.created(upload_id(self.answer.text))
             if not upload.id:
-                self._fail(Fault.PROTOCOL, now_ns, worth=False)
+                self._fail(AttemptFailure.PROTOCOL, now_ns, worth=False)
                 return
-        elif step is Kind.MULTIPART_PART:
+        elif step is OperationKind.MULTIPART_PART:
             crc32 = upload.part().base64_crc32() if self._work.manner.checksum else ""
             upload.stored(self.answer.etag, crc32)
         else:
@@ -374,10 +374,10 @@ class Thread(Exchange):
         self._spared = False
         self.exchange()
 
-    def _end_upload(self, upload: Upload, now_ns: int) -> None:
+    def _end_upload(self, upload: MultipartUpload, now_ns: int) -> None:
         """Count a multipart upload as a whole."""
         work = self._work
-        lane = work.lane(Kind.MULTIPART)
+        lane = work.lane(OperationKind.MULTIPART)
         taken_ns = now_ns - upload.started_ns
         if not work.over:
             if upload.failure:
@@ -396,14 +396,19 @@ class Thread(Exchange):
         label = f"{status} {error_code(text)}".strip()
         self._fail(label, now_ns, worth=status >= _SERVER_ERROR or status in _WORTH_ANOTHER_TRY)
 
-    def on_fault(self, fault: Fault, now_ns: int) -> None:
+    def on_fault(self, fault: AttemptFailure, now_ns: int) -> None:
         """Count a request that broke.
 
         A server may close an idle connection at any time, perhaps just when a request is on its way. Such a request is
         repeated at once, as every HTTP client does (RFC 9112 9.3.1), but it is a failed attempt all the same.
         """
         unheard = self.is_unheard
-        if unheard and fault in {Fault.CLOSED, Fault.RESET} and not self.is_fresh and not self._spared:
+        if (
+            unheard
+            and fault in {AttemptFailure.CLOSED, AttemptFailure.RESET}
+            and not self.is_fresh
+            and not self._spared
+        ):
             if self._step not in _NOT_REPEATABLE:
                 self._spared = True
                 self._count(fault, retried=True, now_ns=now_ns)
@@ -419,7 +424,7 @@ class Thread(Exchange):
         """Count the operation before as failed: more bytes followed its answer."""
         credit, self._credit = self._credit, None
         if credit is not None and not self._work.over:
-            credit.withdraw(Fault.SURPLUS, self._credit_bytes)
+            credit.withdraw(AttemptFailure.SURPLUS, self._credit_bytes)
 
     def _count(self, label: str, *, retried: bool, now_ns: int) -> None:
         """Count an attempt that failed."""
@@ -518,7 +523,7 @@ class Thread(Exchange):
     def _objects(self) -> Objects:
         """Where the operation's object is described; of a COPY the source's."""
         work = self._work
-        return work.new_objects if self._new or self._step is Kind.PUT else work.objects
+        return work.new_objects if self._new or self._step is OperationKind.PUT else work.objects
 
     def _status(self) -> str:
         """The status of an answer of success; a quick one has the only status that it may have."""
@@ -531,7 +536,7 @@ class Thread(Exchange):
         if trace is not None:
             planned_ns = self._planned_ns or self._first_start_ns or self.started_ns
             size_bytes = self._up_bytes or self.body_bytes
-            key = "" if self._step is Kind.LIST else self._objects.key(self._number)
+            key = "" if self._step is OperationKind.LIST else self._objects.key(self._number)
             trace.note((
                 planned_ns, self.started_ns, self.first_ns, now_ns, self._step.value, self._number, key, size_bytes,
                 label or self._status(), self._attempt, self._index,

@@ -15,19 +15,19 @@ import sys
 import msgspec
 
 from s3bench.errors import S3BenchError
-from s3bench.load.engine.channel import Channel, ChannelClosed
-from s3bench.load.engine.engine import Engine, raise_descriptor_limit
-from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.channel import ChannelClosed, WorkerChannel
+from s3bench.load.engine.engine import WorkerEngine, raise_descriptor_limit
+from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.job_state import Seen
 from s3bench.load.engine.message import (
-    Begin,
-    Failed,
+    BeginPhase,
     Order,
-    Prepare,
-    Prepared,
-    Ready,
-    Start,
-    Stop,
+    PhasePrepared,
+    PhaseReady,
+    PreparePhase,
+    StartPhase,
+    StopPhase,
+    WorkerFailed,
 )
 from s3bench.load.engine.objects import Objects
 from s3bench.load.engine.tls import client_context
@@ -39,7 +39,7 @@ _TURN_S = 1.0
 _TALK_S = 60.0
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class WorkerArguments(msgspec.Struct, frozen=True, kw_only=True):
     """What the process is told on its command line, as JSON."""
 
     control: int
@@ -48,7 +48,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 class Contents:
     """The objects of one run by their sizes, each made once."""
 
-    def __init__(self, prepare: Prepare) -> None:
+    def __init__(self, prepare: PreparePhase) -> None:
         self._prepare = prepare
         self._made: dict[tuple[Sizes, bool], Objects] = {}
         self._seen: dict[Sizes, Seen] = {}
@@ -83,16 +83,16 @@ class Contents:
 class Worker:
     """Obeys the orders that come over `channel`."""
 
-    def __init__(self, channel: Channel, stack: contextlib.ExitStack) -> None:
+    def __init__(self, channel: WorkerChannel, stack: contextlib.ExitStack) -> None:
         self._channel = channel
         self._stack = stack  # what lasts as long as the process
         self._parent = os.getppid()
-        self._prepare: Prepare | None = None
-        self._phase: Begin | None = None
+        self._prepare: PreparePhase | None = None
+        self._phase: BeginPhase | None = None
         self._context: ssl.SSLContext | None = None
         self._contents: Contents | None = None
         self._trace: Trace | None = None
-        self._engine: Engine | None = None
+        self._engine: WorkerEngine | None = None
 
     def serve(self) -> None:
         """Do what is ordered until the coordinator is gone."""
@@ -103,28 +103,28 @@ class Worker:
             try:
                 self._obey(order)
             except S3BenchError as error:
-                self._channel.send(Failed(what=error.what, why=error.why, fix=error.fix), limit_s=_TALK_S)
+                self._channel.send(WorkerFailed(what=error.what, why=error.why, fix=error.fix), limit_s=_TALK_S)
 
     def _obey(self, order: Order) -> None:
         match order:
-            case Prepare():
+            case PreparePhase():
                 self._get_ready(order)
-                self._channel.send(Prepared(pid=os.getpid()), limit_s=_TALK_S)
-            case Begin():
+                self._channel.send(PhasePrepared(pid=os.getpid()), limit_s=_TALK_S)
+            case BeginPhase():
                 self._begin(order)
-            case Start():
+            case StartPhase():
                 self._perform(order)
-            case Stop():
+            case StopPhase():
                 pass  # the phase was over before it came
 
-    def _get_ready(self, prepare: Prepare) -> None:
+    def _get_ready(self, prepare: PreparePhase) -> None:
         self._context = client_context(prepare.target)
         self._contents = Contents(prepare)
         if prepare.trace is not None and (self._prepare is None or self._prepare.trace != prepare.trace):
             self._trace = self._stack.enter_context(Trace(prepare.trace, worker=prepare.worker))
         self._prepare = prepare
 
-    def _begin(self, begin: Begin) -> None:
+    def _begin(self, begin: BeginPhase) -> None:
         """Make what the phase needs, which may take a second, before it starts for all workers at once."""
         prepare, contents = self._prepare, self._contents
         assert prepare is not None, "a worker is prepared first"
@@ -133,15 +133,15 @@ class Worker:
             contents.of(job)
         gc.collect()
         self._phase = begin
-        self._channel.send(Ready(worker=prepare.worker), limit_s=_TALK_S)
+        self._channel.send(PhaseReady(worker=prepare.worker), limit_s=_TALK_S)
 
-    def _perform(self, start: Start) -> None:
+    def _perform(self, start: StartPhase) -> None:
         """Do a phase; the garbage collector, which would only find nothing, waits until it is over."""
         prepare, contents, begin = self._prepare, self._contents, self._phase
         assert prepare is not None, "a phase is begun before it starts"
         assert contents is not None
         assert begin is not None
-        self._engine = Engine(
+        self._engine = WorkerEngine(
             prepare,
             begin,
             start_ns=start.start_ns,
@@ -166,24 +166,24 @@ class Worker:
         """Hear an order in the middle of a phase: to stop it, or, by the channel's end, to give all up."""
         del events
         order = self._channel.receive_order(limit_s=_TALK_S)
-        assert isinstance(order, Stop), order
+        assert isinstance(order, StopPhase), order
         assert self._engine is not None
         self._engine.stop()
 
-    def _tell(self, tally: Tally) -> None:
+    def _tell(self, tally: IntervalRecord) -> None:
         if os.getppid() != self._parent:
             raise ChannelClosed
         self._channel.post(tally)
 
 
-def main(told: Told) -> None:
+def main(told: WorkerArguments) -> None:
     """Work until the channel behind `told.control` closes."""
     raise_descriptor_limit()
     with contextlib.ExitStack() as stack:
         control = stack.enter_context(socket.socket(fileno=told.control))
         with contextlib.suppress(ChannelClosed):
-            Worker(Channel(control), stack).serve()
+            Worker(WorkerChannel(control), stack).serve()
 
 
 if __name__ == "__main__":
-    main(msgspec.json.decode(sys.argv[1], type=Told))
+    main(msgspec.json.decode(sys.argv[1], type=WorkerArguments))

@@ -3,15 +3,15 @@
 Owns the figures and where they come from. The demonstration and the s3-benchmark tools' way have their own.
 """
 
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Share
 from s3bench.load.profile.sizes import Sizes, parse_sizes
 
 MIX = (
-    Share(kind=Kind.GET, weight=45.0),
-    Share(kind=Kind.HEAD, weight=30.0),
-    Share(kind=Kind.PUT, weight=15.0),
-    Share(kind=Kind.DELETE, weight=10.0),
+    Share(kind=OperationKind.GET, weight=45.0),
+    Share(kind=OperationKind.HEAD, weight=30.0),
+    Share(kind=OperationKind.PUT, weight=15.0),
+    Share(kind=OperationKind.DELETE, weight=10.0),
 )
 """The mix of `warp mixed` (https://github.com/minio/warp), which users of load tools know."""
 

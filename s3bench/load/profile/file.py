@@ -14,7 +14,7 @@ from s3bench.load.profile.form import form_of, read_form
 from s3bench.load.profile.stress import STRESS, read_stress
 from s3bench.load.profile.table import PROFILE
 from s3bench.load.profile.written import Written
-from s3bench.load.profile.yaml_tree import Tree, decode_yaml
+from s3bench.load.profile.yaml_tree import YamlTree, decode_yaml
 from s3bench.spec.reader import Complaint, JsonObject, Report, decode_json, render_path
 
 
@@ -57,12 +57,12 @@ def render_profile(written: Written) -> str:
     return yaml.safe_dump(form_of(written), sort_keys=False, allow_unicode=True, width=120)
 
 
-def _decode(text: str) -> Tree | Complaint:
+def _decode(text: str) -> YamlTree | Complaint:
     if not text.lstrip().startswith("{"):
         return decode_yaml(text)
     decoded = decode_json(text)
     if not isinstance(decoded, Complaint):
-        return Tree(value=decoded)
+        return YamlTree(value=decoded)
     in_yaml = decode_yaml(text)  # YAML too can begin with a brace
     return decoded if isinstance(in_yaml, Complaint) else in_yaml
 

@@ -12,7 +12,7 @@ from typing import Self
 
 import msgspec
 
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Job, Phase, Share
 from s3bench.load.profile.quantity import (
     PUT_BYTES_MAX,
@@ -84,7 +84,7 @@ def matrix_phases(matrix: Matrix, like: Job, *, objects: int | None = None, reus
                 jobs=(
                     msgspec.structs.replace(
                         of_size,
-                        mix=(Share(kind=Kind.GET),),
+                        mix=(Share(kind=OperationKind.GET),),
                         threads=threads,
                         operations=matrix.samples,
                         objects=count,
@@ -98,7 +98,7 @@ def matrix_phases(matrix: Matrix, like: Job, *, objects: int | None = None, reus
 
 
 def _writing(of_size: Job, size_bytes: int, count: int, *, threads: int) -> Phase:
-    job = msgspec.structs.replace(of_size, mix=(Share(kind=Kind.PUT),), threads=threads, operations=count)
+    job = msgspec.structs.replace(of_size, mix=(Share(kind=OperationKind.PUT),), threads=threads, operations=count)
     return Phase(
         name="put",
         jobs=(job,),

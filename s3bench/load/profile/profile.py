@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
-from s3bench.load.operation import READING, WRITING, Kind
+from s3bench.load.operation import READING, WRITING, OperationKind
 from s3bench.load.profile.sizes import Sizes
 
 ZIPF_OBJECTS_MAX = (1 << 31) - 1
@@ -55,7 +55,7 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Share(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One kind of operation of a mix, and its weight among the others."""
 
-    kind: Kind
+    kind: OperationKind
     weight: float = 1.0
 
 
@@ -87,15 +87,15 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     reads_bodies: bool = True
 
     @property
-    def kinds(self) -> tuple[Kind, ...]:
+    def kinds(self) -> tuple[OperationKind, ...]:
         """The kinds of operations in the mix."""
         return tuple(share.kind for share in self.mix)
 
     @property
     def needs_objects(self) -> bool:
         """Whether the data set must be there before."""
-        deletes_only = self.kinds == (Kind.DELETE,)
-        return deletes_only or self.overwrite or Kind.LIST in self.kinds or bool(READING & set(self.kinds))
+        deletes_only = self.kinds == (OperationKind.DELETE,)
+        return deletes_only or self.overwrite or OperationKind.LIST in self.kinds or bool(READING & set(self.kinds))
 
     @property
     def leaves_objects(self) -> bool:

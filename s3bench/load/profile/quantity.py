@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from s3bench.errors import BadInput
-from s3bench.load.operation import MIXABLE, Kind
+from s3bench.load.operation import MIXABLE, OperationKind
 from s3bench.load.profile.profile import KeyChoice, Share
 from s3bench.load.profile.sizes import Sizes, parse_sizes
 from s3bench.spec.reader import Complaint, Report, Steps, nearest, one_of, quoted
@@ -143,7 +143,7 @@ def parse_mix(text: str) -> tuple[Share, ...]:
 
     Kinds stand in the order in which they are written.
     """
-    shares: dict[Kind, Share] = {}
+    shares: dict[OperationKind, Share] = {}
     for item in text.split(","):
         name, equals, weight = (part.strip() for part in item.partition("="))
         kind = parse_kind(name)
@@ -156,11 +156,11 @@ def parse_mix(text: str) -> tuple[Share, ...]:
     return tuple(shares.values())
 
 
-def parse_kind(text: str) -> Kind:
+def parse_kind(text: str) -> OperationKind:
     """Parse the name of an operation that a mix can have."""
     right = [str(kind) for kind in MIXABLE]
     if text in right:
-        return Kind(text)
+        return OperationKind(text)
     near = nearest(text, right)
     fix = f"did you mean `{near}`?" if near else f"write {one_of(right)}"
     raise BadFigure(f"is {quoted(text)}, which is no operation", fix)
@@ -183,7 +183,7 @@ def _split(text: str, fix: str) -> tuple[float, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quantity(Generic[T]):
+class ProfileQuantity(Generic[T]):
     """A figure in a profile file: a number, or a string with a unit, that `parse` reads; `blank` for a wrong one."""
 
     parse: Callable[[str], T]

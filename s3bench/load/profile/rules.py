@@ -6,7 +6,7 @@ notations add where that is for their readers: a JSON path, or an option.
 
 from collections.abc import Iterator
 
-from s3bench.load.operation import WRITING, Kind
+from s3bench.load.operation import WRITING, OperationKind
 from s3bench.load.profile.profile import (
     ZIPF_OBJECTS_MAX,
     Job,
@@ -31,9 +31,9 @@ def check_job(job: Job) -> Iterator[Fault]:
     kinds = set(job.kinds)
     largest = job.sizes.size_bytes_max
     yield from _check_range(job)
-    if job.overwrite and Kind.PUT not in kinds:
+    if job.overwrite and OperationKind.PUT not in kinds:
         yield "overwrite", Complaint("is for put, and the mix has none", "take it out, or add put to the mix")
-    elif job.overwrite and Kind.DELETE in kinds:
+    elif job.overwrite and OperationKind.DELETE in kinds:
         yield (
             "overwrite",
             Complaint("does not go with delete, which takes new objects of the mix", "take out one of the two"),
@@ -43,14 +43,14 @@ def check_job(job: Job) -> Iterator[Fault]:
             "objects",
             Complaint(f"has more than the {ZIPF_OBJECTS_MAX:,} that zipf can rank", "use fewer, or keys: uniform"),
         )
-    if Kind.DELETE in kinds and len(kinds) > 1 and not kinds & WRITING:
+    if OperationKind.DELETE in kinds and len(kinds) > 1 and not kinds & WRITING:
         yield "mix", Complaint("has delete and nothing that writes what it could delete", "add put to the mix")
-    if Kind.PUT in kinds and largest > PUT_BYTES_MAX:
+    if OperationKind.PUT in kinds and largest > PUT_BYTES_MAX:
         yield (
             "sizes",
             Complaint(f"has objects of {render_bytes(largest)}; one PUT takes 5 GiB at most", "use multipart for them"),
         )
-    if Kind.MULTIPART in kinds and largest > job.part_bytes * _PARTS_MAX:
+    if OperationKind.MULTIPART in kinds and largest > job.part_bytes * _PARTS_MAX:
         least = -(-largest // _PARTS_MAX)
         yield (
             "part_size",
@@ -60,9 +60,9 @@ def check_job(job: Job) -> Iterator[Fault]:
 
 def _check_range(job: Job) -> Iterator[Fault]:
     if job.range_bytes is None:
-        if Kind.RANGE in job.kinds:
+        if OperationKind.RANGE in job.kinds:
             yield "range", Complaint("is missing", "say how many bytes a range has, e.g. 64KiB")
-    elif Kind.RANGE not in job.kinds:
+    elif OperationKind.RANGE not in job.kinds:
         yield "range", Complaint("is for the operation range, and the mix has none", "take it out, or use range")
     elif job.range_bytes > job.sizes.size_bytes_max:
         yield (

@@ -6,7 +6,7 @@ as its job says. Objects have our names, below the run's prefix; those that are 
 
 from typing import Any
 
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import (
     Job,
     Manner,
@@ -16,7 +16,7 @@ from s3bench.load.profile.profile import (
     Profile,
     Share,
 )
-from s3bench.load.profile.quantity import BadFigure, Quantity, parse_byte_count
+from s3bench.load.profile.quantity import BadFigure, ProfileQuantity, parse_byte_count
 from s3bench.load.profile.sizes import SIZE_BYTES_MAX, Sizes
 from s3bench.load.profile.table import (
     BUCKET,
@@ -27,9 +27,9 @@ from s3bench.load.profile.table import (
     Keys,
 )
 from s3bench.load.profile.written import Wishes, Written
-from s3bench.spec.compound import Key, ListOf, Record
+from s3bench.spec.compound import ListOf, Record, RecordKey
 from s3bench.spec.reader import Complaint, JsonObject, Report, quoted
-from s3bench.spec.shape import Text, Whole
+from s3bench.spec.shape import Text, WholeNumber
 from s3bench.spec.table import LABEL
 
 ZEROS = (
@@ -42,8 +42,8 @@ SPARSE = (
 )
 
 
-def _key(name: str, shape: Any, meaning: str, **more: Any) -> Key:
-    return Key(name=name, becomes=name, shape=shape, meaning=meaning, **more)
+def _key(name: str, shape: Any, meaning: str, **more: Any) -> RecordKey:
+    return RecordKey(name=name, becomes=name, shape=shape, meaning=meaning, **more)
 
 
 def _record_sizes(text: str) -> Sizes:
@@ -53,7 +53,7 @@ def _record_sizes(text: str) -> Sizes:
     return Sizes(text=text.strip(), slots=(size_bytes,))
 
 
-_COUNT = Whole(minimum=1, maximum=COUNT_MAX)
+_COUNT = WholeNumber(minimum=1, maximum=COUNT_MAX)
 _JOB: Record[Keys] = Record(
     make=dict,
     noun="a job of s4",
@@ -61,11 +61,13 @@ _JOB: Record[Keys] = Record(
         _key("name", Text(rule=LABEL), "Tells its results from others'.", required=True),
         _key(
             "recordsize",
-            Quantity(parse=_record_sizes, noun="a size", example="1mib", blank=Sizes(text="1", slots=(1,))),
+            ProfileQuantity(parse=_record_sizes, noun="a size", example="1mib", blank=Sizes(text="1", slots=(1,))),
             "Size of each object.",
             required=True,
         ),
-        _key("threadcount", Whole(minimum=1, maximum=THREADS_MAX), "Requests in flight at a time.", required=True),
+        _key(
+            "threadcount", WholeNumber(minimum=1, maximum=THREADS_MAX), "Requests in flight at a time.", required=True
+        ),
         _key("iterations", _COUNT, "Operations of each thread.", required=True),
     ),
 )
@@ -78,7 +80,12 @@ STRESS: Record[Keys] = Record(
     keys=(
         _key("s3_endpoint", URL, "Where to run.", required=True),
         _key("bucket", BUCKET, "The bucket, which must exist.", required=True),
-        _key("read_range_max", Whole(minimum=0, maximum=COUNT_MAX), "How many objects the read jobs read.", default=0),
+        _key(
+            "read_range_max",
+            WholeNumber(minimum=0, maximum=COUNT_MAX),
+            "How many objects the read jobs read.",
+            default=0,
+        ),
         _key("read_sparse", Flag(), "Do not read bodies.", default=False),
         _key("random_data", Flag(), "Random data, not zeros.", default=False),
         _key("tls_no_verify", Flag(), "Take any certificate.", default=False),
@@ -100,8 +107,8 @@ def read_stress(value: object, report: Report) -> Written:
             ("read_range_max",), Complaint("is missing or 0", "say how many objects the read jobs read, e.g. 100")
         )
     jobs = (
-        *(_job(job, Kind.GET, keys) for job in reads),
-        *(_job(job, Kind.PUT, keys) for job in writes),
+        *(_job(job, OperationKind.GET, keys) for job in reads),
+        *(_job(job, OperationKind.PUT, keys) for job in writes),
     )
     for which, own in (("read", reads), ("write", writes)):
         _refuse_same_names(which, own, report)
@@ -123,14 +130,14 @@ def _warnings(keys: Keys) -> tuple[str, ...]:
     return (*((SPARSE,) if is_sparse else ()), *(() if keys.get("random_data") else (ZEROS,)))
 
 
-def _job(keys: Keys, kind: Kind, run: Keys) -> Job:
+def _job(keys: Keys, kind: OperationKind, run: Keys) -> Job:
     return Job(
-        name=f"{'read' if kind is Kind.GET else 'write'} {keys['name']}",
+        name=f"{'read' if kind is OperationKind.GET else 'write'} {keys['name']}",
         mix=(Share(kind=kind),),
         sizes=keys["recordsize"],
         threads=keys["threadcount"],
         operations=keys["threadcount"] * keys["iterations"],
-        objects=run.get("read_range_max") or None if kind is Kind.GET else None,
+        objects=run.get("read_range_max") or None if kind is OperationKind.GET else None,
         reads_bodies=not run.get("read_sparse", False),
     )
 

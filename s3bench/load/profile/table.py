@@ -7,7 +7,7 @@ to this table by a test.
 from dataclasses import dataclass
 from typing import Any
 
-from s3bench.load.operation import MIXABLE, Kind
+from s3bench.load.operation import MIXABLE, OperationKind
 from s3bench.load.profile.defaults import DURATION_S, SIZES, THREADS
 from s3bench.load.profile.profile import (
     Arrivals,
@@ -20,7 +20,7 @@ from s3bench.load.profile.profile import (
 from s3bench.load.profile.quantity import (
     PART_BYTES_MIN,
     BadFigure,
-    Quantity,
+    ProfileQuantity,
     parse_byte_count,
     parse_duration,
     parse_exponent,
@@ -34,9 +34,9 @@ from s3bench.load.profile.quantity import (
     parse_time_limit,
 )
 from s3bench.load.profile.written import Addressing
-from s3bench.spec.compound import Either, Key, ListOf, Record
+from s3bench.spec.compound import Either, ListOf, Record, RecordKey
 from s3bench.spec.reader import Complaint, JsonObject, Report, Steps, one_of, quoted
-from s3bench.spec.shape import Text, TextRule, Whole, Word, wrong_kind
+from s3bench.spec.shape import Text, TextRule, WholeNumber, Word, wrong_kind
 from s3bench.spec.table import LABEL
 
 Keys = dict[str, Any]
@@ -74,7 +74,7 @@ class _Mix:
         if not isinstance(value, JsonObject) or not value.pairs:
             report.add(at, wrong_kind(value, at, self.noun, "write e.g. {get: 70, put: 30}"))
             return ()
-        shares: dict[Kind, Share] = {}
+        shares: dict[OperationKind, Share] = {}
         for name, content in value.pairs:
             weight = _WEIGHT.read(content, (*at, name), report)
             try:
@@ -98,15 +98,15 @@ class _Mix:
 class _Operation:
     noun: str = "an operation"
 
-    def read(self, value: Any, at: Steps, report: Report) -> Kind:
+    def read(self, value: Any, at: Steps, report: Report) -> OperationKind:
         if not isinstance(value, str):
             report.add(at, wrong_kind(value, at, self.noun, f"write {one_of(str(kind) for kind in MIXABLE)}"))
-            return Kind.GET
+            return OperationKind.GET
         try:
             return parse_kind(value)
         except BadFigure as bad:
             report.add(at, bad.complaint)
-            return Kind.GET
+            return OperationKind.GET
 
     def schema(self) -> dict[str, Any]:
         return {"enum": [str(kind) for kind in MIXABLE]}
@@ -143,38 +143,38 @@ def _check_bucket(text: str) -> Complaint | None:
 URL = Text(rule=TextRule(check=_check_url, pattern="^[Hh][Tt][Tt][Pp][Ss]?://"), noun="a URL")
 BUCKET = Text(rule=TextRule(check=_check_bucket, pattern="^[^/ ]+$"), noun="the name of a bucket")
 _LABEL = Text(rule=LABEL)
-_BYTES = Quantity(parse=parse_byte_count, noun="a size", example="64KiB", blank=1)
-_DURATION = Quantity(parse=parse_duration, noun="a duration", example="10s", blank=0.0)
-_LIMIT = Quantity(parse=parse_time_limit, noun="a duration", example="30s", blank=1.0)
-_SIZES = Quantity(parse=parse_object_sizes, noun="sizes", example="1MiB", blank=SIZES)
-_SHARE = Quantity(parse=parse_share, noun="a share", example="0.1%", blank=0.0)
-_RATE = Quantity(parse=parse_rate, noun="a rate", example="500", blank=1.0)
-_WEIGHT = Quantity(parse=parse_number, noun="a weight", example="70", blank=1.0)
-_FACTOR = Quantity(parse=parse_factor, noun="a factor", example="2.5", blank=1.0)
-_EXPONENT = Quantity(parse=parse_exponent, noun="an exponent", example="1.1", blank=1.0)
+_BYTES = ProfileQuantity(parse=parse_byte_count, noun="a size", example="64KiB", blank=1)
+_DURATION = ProfileQuantity(parse=parse_duration, noun="a duration", example="10s", blank=0.0)
+_LIMIT = ProfileQuantity(parse=parse_time_limit, noun="a duration", example="30s", blank=1.0)
+_SIZES = ProfileQuantity(parse=parse_object_sizes, noun="sizes", example="1MiB", blank=SIZES)
+_SHARE = ProfileQuantity(parse=parse_share, noun="a share", example="0.1%", blank=0.0)
+_RATE = ProfileQuantity(parse=parse_rate, noun="a rate", example="500", blank=1.0)
+_WEIGHT = ProfileQuantity(parse=parse_number, noun="a weight", example="70", blank=1.0)
+_FACTOR = ProfileQuantity(parse=parse_factor, noun="a factor", example="2.5", blank=1.0)
+_EXPONENT = ProfileQuantity(parse=parse_exponent, noun="an exponent", example="1.1", blank=1.0)
 
 
-_PART_BYTES = Quantity(parse=parse_part_size, noun="a size", example="8MiB", blank=PART_BYTES_MIN)
+_PART_BYTES = ProfileQuantity(parse=parse_part_size, noun="a size", example="8MiB", blank=PART_BYTES_MIN)
 
 
-def _key(name: str, shape: Any, meaning: str, **more: Any) -> Key:
-    return Key(name=name, becomes=name, shape=shape, meaning=meaning, **more)
+def _key(name: str, shape: Any, meaning: str, **more: Any) -> RecordKey:
+    return RecordKey(name=name, becomes=name, shape=shape, meaning=meaning, **more)
 
 
 JOB_KEYS = (
     _key("operation", _Operation(), "The one operation of the job; short for a `mix` of it alone."),
     _key("mix", _Mix(), "Operations and their weights.", default={"get": 45, "head": 30, "put": 15, "delete": 10}),
     _key("sizes", _SIZES, "Sizes of the objects.", default="1MiB"),
-    _key("threads", Whole(minimum=1, maximum=THREADS_MAX), "Requests in flight at a time.", default=THREADS),
+    _key("threads", WholeNumber(minimum=1, maximum=THREADS_MAX), "Requests in flight at a time.", default=THREADS),
     _key("rate", _RATE, "Open loop: operations planned per second, by all workers together."),
     _key("arrivals", Word(words=Arrivals, noun="a kind of arrivals"), "With `rate`.", default="poisson"),
-    _key("operations", Whole(minimum=1, maximum=COUNT_MAX), "The job ends after as many, over all its threads."),
-    _key("objects", Whole(minimum=1, maximum=COUNT_MAX), "How many objects are there to be read."),
+    _key("operations", WholeNumber(minimum=1, maximum=COUNT_MAX), "The job ends after as many, over all its threads."),
+    _key("objects", WholeNumber(minimum=1, maximum=COUNT_MAX), "How many objects are there to be read."),
     _key("keys", Word(words=KeyChoice, noun="a choice of keys"), "Which of them is next.", default="uniform"),
     _key("zipf_exponent", _EXPONENT, "With `keys: zipf`: how uneven.", default=1.0),
     _key("range", _BYTES, "Bytes that the operation `range` reads."),
     _key("part_size", _PART_BYTES, "Bytes of a part of `multipart`.", default="8MiB"),
-    _key("list_keys", Whole(minimum=1, maximum=1000), "Most keys that one `list` asks for.", default=1000),
+    _key("list_keys", WholeNumber(minimum=1, maximum=1000), "Most keys that one `list` asks for.", default=1000),
     _key("overwrite", Flag(), "`put` takes the keys of objects that are there, not new ones.", default=False),
     _key("read_bodies", Flag(), "Off: bodies are not read, connections are closed instead.", default=True),
 )
@@ -224,13 +224,13 @@ RUN_KEYS = (
     _key("sign_payload", Flag(), "Hash bodies into the signature.", default=_MANNER.signs_payload),
     _key("checksum", Flag(), "Send a CRC32 with each PUT.", default=_MANNER.checksum),
     _key("verify", Flag(), "Hold what is read against what was written.", default=_MANNER.verify),
-    _key("retries", Whole(minimum=0, maximum=100), "Tries after a failed one.", default=_MANNER.retries),
+    _key("retries", WholeNumber(minimum=0, maximum=100), "Tries after a failed one.", default=_MANNER.retries),
     _key("backoff", _DURATION, "Wait before a retry; twice as long each time.", default="50ms"),
     _key("timeout", _LIMIT, "Limit of an attempt as a whole. Left out: none."),
     _key("idle_timeout", _LIMIT, "Limit of an attempt without progress.", default=f"{_MANNER.idle_timeout_s:g}s"),
     _key("connect_timeout", _LIMIT, "Limit of connecting.", default=f"{_MANNER.connect_timeout_s:g}s"),
-    _key("workers", Whole(minimum=1, maximum=WORKERS_MAX), "Processes. Left out: one per core."),
-    _key("loops", Whole(minimum=1, maximum=LOOPS_MAX), "How often all phases run.", default=1),
+    _key("workers", WholeNumber(minimum=1, maximum=WORKERS_MAX), "Processes. Left out: one per core."),
+    _key("loops", WholeNumber(minimum=1, maximum=LOOPS_MAX), "How often all phases run.", default=1),
     _key("max_error_rate", _SHARE, "Share of failed operations above which the exit code is 1.", default="0.1%"),
     _key("layout", Word(words=Layout, noun="a layout"), "Keys in one prefix, or one per worker.", default="shared"),
 )

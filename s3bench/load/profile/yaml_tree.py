@@ -18,14 +18,14 @@ _TAG = "tag:yaml.org,2002:"
 
 
 @dataclass(slots=True)
-class Tree:
+class YamlTree:
     """A decoded text: `value` as `decode_json` gives it, and the lines, from 1, at which values begin."""
 
     value: Any = None
     lines: dict[Steps, int] = field(default_factory=dict)
 
 
-def decode_yaml(text: str) -> Tree | Complaint:
+def decode_yaml(text: str) -> YamlTree | Complaint:
     """Return the tree of `text`, or a `Complaint` if it is no YAML."""
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -35,7 +35,7 @@ def decode_yaml(text: str) -> Tree | Complaint:
         return Complaint(f"is not YAML: {str(error).splitlines()[0]}", "take the character out")
     except RecursionError:
         return Complaint("is nested too deeply", f"write at most {_DEPTH_MAX} levels")
-    tree = Tree()
+    tree = YamlTree()
     if node is None:
         return tree
     try:

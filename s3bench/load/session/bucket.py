@@ -39,7 +39,7 @@ def root_of(run: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Removed:
+class CleanUpResult:
     """What cleaning up removed, and what it left because it is not named as ours."""
 
     objects: int = 0
@@ -56,7 +56,7 @@ class Removed:
         return told
 
 
-class Bucket:
+class LiveBucket:
     """One bucket at an endpoint, seen through boto3."""
 
     def __init__(self, client: Any, name: str) -> None:
@@ -135,7 +135,7 @@ class Bucket:
             count += 1
         return count
 
-    def remove_run(self, run: str, *, first_number: int = 0) -> Removed:
+    def remove_run(self, run: str, *, first_number: int = 0) -> CleanUpResult:
         """Remove the objects of a run, those from `first_number` on, and abort its uploads.
 
         Raises `S3BenchError` where the server refuses, or where its answers cannot be right.
@@ -160,7 +160,7 @@ class Bucket:
             else:
                 below.abort(upload)
                 uploads += 1
-        return Removed(objects=objects, uploads=uploads, strangers=tuple(strangers))
+        return CleanUpResult(objects=objects, uploads=uploads, strangers=tuple(strangers))
 
     def _below(self, prefix: str) -> Prefix:
         return Prefix(self._client, self.name, prefix)

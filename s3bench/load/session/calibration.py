@@ -11,15 +11,15 @@ from pathlib import Path
 
 import msgspec
 
-from s3bench.load.aggregation.phase_aggregation import Account
-from s3bench.load.engine.message import Keys, Target
-from s3bench.load.operation import Kind
+from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
+from s3bench.load.engine.message import Keys, RequestTarget
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Phase
 from s3bench.load.session.inventory import Inventory
-from s3bench.load.session.running import LoadRun, Rules
-from s3bench.load.session.worker_pool import Crew
+from s3bench.load.session.running import LoadRun, RunRules
+from s3bench.load.session.worker_pool import WorkerPool
 from s3bench.s3.endpoint import StubEndpoint
-from s3bench.spec.definition import FileBody, Match, Response
+from s3bench.spec.definition import FileBody, RequestMatch, Response
 
 CALIBRATION_S = 2.0
 WARMUP_S = 1.0
@@ -35,7 +35,7 @@ _COMPLETED = "<CompleteMultipartUploadResult><ETag>null</ETag></CompleteMultipar
 
 def calibrated(phase: Phase) -> Phase | None:
     """The phase as it is run against the null server: closed loop and short; `None` where that would say nothing."""
-    if any(job.kinds == (Kind.DELETE,) for job in phase.jobs):
+    if any(job.kinds == (OperationKind.DELETE,) for job in phase.jobs):
         return None  # there is nothing to be deleted, and deleting costs a client no more than a HEAD
     jobs = tuple(
         msgspec.structs.replace(job, rate=None, operations=None, threads=max(job.threads, _THREADS_MIN))
@@ -53,27 +53,27 @@ def lone(phase: Phase) -> Phase:
 
 
 def calibrate(
-    phase: Phase, rules: Rules, *, tls: bool, workers: int, directory: Path
-) -> Generator[Account, None, Account]:
+    phase: Phase, rules: RunRules, *, tls: bool, workers: int, directory: Path
+) -> Generator[PhaseAggregation, None, PhaseAggregation]:
     """Run a phase of `calibrated` against the null server; gives its account every second, and returns it.
 
     `directory` is private and empty. Bodies are not verified: the null server has one for all objects.
     """
-    with null_server(phase, directory, tls=tls) as target, Crew(workers, directory=directory) as crew:
+    with null_server(phase, directory, tls=tls) as target, WorkerPool(workers, directory=directory) as crew:
         unverified = replace(rules, manner=msgspec.structs.replace(rules.manner, verify=False), trace=None)
         inventory = Inventory({job.sizes: job.objects or 1 for job in phase.jobs if job.needs_objects})
         return (yield from LoadRun(crew, target, unverified, inventory).measure(phase))
 
 
 @contextmanager
-def null_server(phase: Phase, directory: Path, *, tls: bool) -> Iterator[Target]:
+def null_server(phase: Phase, directory: Path, *, tls: bool) -> Iterator[RequestTarget]:
     """A server that answers every request of a phase alike; reads get a body of the mean size."""
     mean_bytes = round(sum(job.sizes.mean_bytes for job in phase.jobs) / len(phase.jobs))
     with (directory / _BODY).open("wb") as file:
         file.truncate(mean_bytes)
     with StubEndpoint(directory=directory, tls=tls) as stub:
         stub.arm(_answers(), workspace=directory, verify=False)
-        yield Target(
+        yield RequestTarget(
             addresses=((stub.host, stub.port),),
             hosts=(f"{stub.host}:{stub.port}",),
             tls=tls,
@@ -89,15 +89,15 @@ _KEYS = Keys(access_key="null", secret_key="null")  # noqa: S106 (signs for a se
 def _answers() -> tuple[Response, ...]:
     below = f"/{_BUCKET}/*"
     return (
-        _answer(Match(method="GET", path=f"/{_BUCKET}*", query=(("list-type", "2"),)), body=_LISTED),
-        _answer(Match(method="GET", path=below), body=FileBody(file=_BODY)),
-        _answer(Match(method="HEAD", path=below), body=FileBody(file=_BODY)),
-        _answer(Match(method="POST", path=below, query=(("uploads", ""),)), body=_UPLOAD),
-        _answer(Match(method="POST", path=below, query=(("uploadId", ""),)), body=_COMPLETED),
-        _answer(Match(method="PUT", path=below), body=_COPIED),
-        Response(match=Match(method="DELETE", path=below), status_code=204, instances=None),
+        _answer(RequestMatch(method="GET", path=f"/{_BUCKET}*", query=(("list-type", "2"),)), body=_LISTED),
+        _answer(RequestMatch(method="GET", path=below), body=FileBody(file=_BODY)),
+        _answer(RequestMatch(method="HEAD", path=below), body=FileBody(file=_BODY)),
+        _answer(RequestMatch(method="POST", path=below, query=(("uploads", ""),)), body=_UPLOAD),
+        _answer(RequestMatch(method="POST", path=below, query=(("uploadId", ""),)), body=_COMPLETED),
+        _answer(RequestMatch(method="PUT", path=below), body=_COPIED),
+        Response(match=RequestMatch(method="DELETE", path=below), status_code=204, instances=None),
     )
 
 
-def _answer(match: Match, *, body: str | FileBody) -> Response:
+def _answer(match: RequestMatch, *, body: str | FileBody) -> Response:
     return Response(match=match, headers=(("ETag", '"null"'),), body=body, instances=None)

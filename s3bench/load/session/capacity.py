@@ -11,7 +11,7 @@ import msgspec
 
 from s3bench.errors import BadInput
 from s3bench.load.engine.pool import POOL_BYTES_MAX
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Phase, Profile
 from s3bench.run.machine import MachineFacts
 from s3bench.s3.emulator.settings import MEMORY_LIMIT_BYTES
@@ -29,7 +29,7 @@ WORKER_BYTES = 40 * 1024**2
 """Resident memory of a worker that has nothing to do (VmHWM, measured with Python 3.11 and numpy 2)."""
 
 _PREPARING_THREADS = 16  # write the data set, and calibrate
-_READ = frozenset({Kind.GET, Kind.RANGE})
+_READ = frozenset({OperationKind.GET, OperationKind.RANGE})
 
 
 class Capacity(msgspec.Struct, frozen=True, kw_only=True):

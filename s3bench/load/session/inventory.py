@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from s3bench.load.engine.message import Ended
-from s3bench.load.operation import Kind
+from s3bench.load.engine.message import PhaseEnded
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Job, Phase
 from s3bench.load.profile.sizes import Sizes
 
@@ -19,7 +19,7 @@ OBJECTS = 1000
 FAR = 1 << 40
 """First number of objects that belong to no data set; each job of a phase has as many numbers for itself."""
 
-_FILLING = frozenset({Kind.PUT, Kind.MULTIPART})
+_FILLING = frozenset({OperationKind.PUT, OperationKind.MULTIPART})
 
 
 class Inventory:
@@ -62,13 +62,13 @@ class Inventory:
         only_new = set(job.kinds) <= _FILLING and not job.overwrite
         return only_new and not others and not self.available(job.sizes)
 
-    def after(self, phase: Phase, filling: Sequence[bool], ended: Sequence[Ended]) -> None:
+    def after(self, phase: Phase, filling: Sequence[bool], ended: Sequence[PhaseEnded]) -> None:
         """Take into account what a phase wrote and deleted; `filling` as `fills` told before it."""
         for index, job in enumerate(phase.jobs):
             if filling[index]:
                 writers = ended[: job.threads]  # a worker without a thread writes nothing, and has no numbers
                 self.set_available(job.sizes, _gapless([report.written[index] for report in writers]))
-            elif job.kinds == (Kind.DELETE,):
+            elif job.kinds == (OperationKind.DELETE,):
                 self.set_available(job.sizes, 0)
 
 

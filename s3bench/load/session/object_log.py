@@ -12,11 +12,11 @@ from pathlib import Path
 import msgspec
 
 from s3bench.load.engine.objects import Objects
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import DataSet
 from s3bench.load.profile.sizes import Sizes
 
-_WRITING = frozenset({Kind.PUT.value, Kind.MULTIPART_COMPLETE.value})
+_WRITING = frozenset({OperationKind.PUT.value, OperationKind.MULTIPART_COMPLETE.value})
 _WELL = "200"
 
 

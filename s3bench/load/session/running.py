@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from s3bench.errors import MachineError, S3BenchError
-from s3bench.load.aggregation.phase_aggregation import Account
-from s3bench.load.engine.interval_record import Tally
+from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
+from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import (
-    Begin,
-    Ended,
-    Lost,
-    Prepare,
-    Target,
+    BeginPhase,
+    PhaseEnded,
+    PreparePhase,
+    RequestTarget,
+    WorkerLost,
 )
 from s3bench.load.engine.trace import part_of
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import (
     DataSet,
     Job,
@@ -38,7 +38,7 @@ _MULTIPART_FROM_BYTES = 1024**3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class RunRules:
     """How a run goes: in which manner, on which data, and when the user wants it over.
 
     What is drawn follows from `seed`. With `trace` each worker writes its attempts to a file of that name, `.` and its
@@ -55,14 +55,14 @@ class Rules:
 class LoadRun:
     """A run on workers that are there: `phase` after `phase`, each on the objects that the ones before left."""
 
-    def __init__(self, crew: Workers, target: Target, rules: Rules, inventory: Inventory) -> None:
+    def __init__(self, crew: Workers, target: RequestTarget, rules: RunRules, inventory: Inventory) -> None:
         self._crew = crew
         self._rules = rules
         self._inventory = inventory
         self._turn = 0
         crew.prepare(
             tuple(
-                Prepare(
+                PreparePhase(
                     worker=worker,
                     workers=crew.workers,
                     target=target,
@@ -83,13 +83,13 @@ class LoadRun:
                 wanted[job.sizes] = max(self._inventory.wanted(job), wanted.get(job.sizes, 0))
         return tuple(wanted.items())
 
-    def write_data_set(self, sizes: Sizes, objects: int) -> Generator[Account, None, None]:
+    def write_data_set(self, sizes: Sizes, objects: int) -> Generator[PhaseAggregation, None, None]:
         """Write the objects that are missing of `objects`; gives the account of the writing every second.
 
         Raises `S3BenchError` where some cannot be written.
         """
         first = self._inventory.available(sizes)
-        kind = Kind.MULTIPART if sizes.size_bytes_max > _MULTIPART_FROM_BYTES else Kind.PUT
+        kind = OperationKind.MULTIPART if sizes.size_bytes_max > _MULTIPART_FROM_BYTES else OperationKind.PUT
         job = Job(
             name="data set",
             mix=(Share(kind=kind),),
@@ -116,7 +116,7 @@ class LoadRun:
             "see what the endpoint refuses, or read existing ones (--list-existing)",
         )
 
-    def measure(self, phase: Phase) -> Generator[Account, None, Account]:
+    def measure(self, phase: Phase) -> Generator[PhaseAggregation, None, PhaseAggregation]:
         """Run a phase; gives its account every second, and returns it when the phase is over."""
         settled = self._inventory.settled(phase)
         filling = [self._inventory.fills(job, settled) for job in settled.jobs]
@@ -126,23 +126,23 @@ class LoadRun:
         self._inventory.after(settled, filling, account.ended)
         return account
 
-    def _account(self, phase: Phase) -> Account:
-        return Account(phase, workers=self._crew.workers, nodes=self._crew.nodes)
+    def _account(self, phase: Phase) -> PhaseAggregation:
+        return PhaseAggregation(phase, workers=self._crew.workers, nodes=self._crew.nodes)
 
     def _perform(
-        self, phase: Phase, account: Account, *, first_numbers: tuple[int, ...], retries_min: int = 0
-    ) -> Iterator[Account]:
+        self, phase: Phase, account: PhaseAggregation, *, first_numbers: tuple[int, ...], retries_min: int = 0
+    ) -> Iterator[PhaseAggregation]:
         self._turn += 1
-        order = Begin(phase=phase, first_numbers=first_numbers, turn=self._turn, retries_min=retries_min)
+        order = BeginPhase(phase=phase, first_numbers=first_numbers, turn=self._turn, retries_min=retries_min)
         stopped = False
         for report in self._crew.perform((order,) * self._crew.workers):
             match report:
-                case Tally():
+                case IntervalRecord():
                     if account.add(report):
                         yield account
-                case Ended():
+                case PhaseEnded():
                     account.end(report)
-                case Lost():
+                case WorkerLost():
                     account.lose(report)
             if not stopped and (self._rules.is_over() or account.is_settled):
                 stopped = True

@@ -15,9 +15,9 @@ import msgspec
 
 from s3bench.errors import BadInput
 from s3bench.load.aggregation.bottleneck import Yardsticks
-from s3bench.load.aggregation.phase_aggregation import Account
-from s3bench.load.aggregation.phase_result import Findings
-from s3bench.load.aggregation.slo import Outcome, Slo, Verdict
+from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
+from s3bench.load.aggregation.phase_result import PhaseResult
+from s3bench.load.aggregation.slo import Slo, SloOutcome, SloVerdict
 from s3bench.load.engine.key_file import read_key_file
 from s3bench.load.engine.trace import join_traces
 from s3bench.load.profile.profile import (
@@ -29,15 +29,15 @@ from s3bench.load.profile.profile import (
     Rate,
 )
 from s3bench.load.profile.sizes import Sizes
-from s3bench.load.session.bucket import Removed, new_run, root_of
+from s3bench.load.session.bucket import CleanUpResult, new_run, root_of
 from s3bench.load.session.calibration import calibrate, calibrated, lone
 from s3bench.load.session.capacity import RATE_PER_WORKER_MAX
 from s3bench.load.session.inventory import FAR, Inventory
 from s3bench.load.session.object_log import write_object_log
-from s3bench.load.session.running import LoadRun, Rules
+from s3bench.load.session.running import LoadRun, RunRules
 from s3bench.load.session.site import Site
-from s3bench.load.session.slo_search import Found, Knee
-from s3bench.load.session.worker_pool import Crew
+from s3bench.load.session.slo_search import HighestRate, SloSearch
+from s3bench.load.session.worker_pool import WorkerPool
 from s3bench.load.session.workers import CrewMaker, Workers
 
 EXISTING_MAX = 1_000_000
@@ -87,12 +87,12 @@ class Measured:
 
     phase: Phase
     loop: int
-    findings: Findings
+    findings: PhaseResult
     memory_bytes_max: int | None
 
 
 _Returned = TypeVar("_Returned")
-Event = Beginning | Account | Measured | Found
+Event = Beginning | PhaseAggregation | Measured | HighestRate
 
 
 class Session:
@@ -120,7 +120,7 @@ class Session:
                 layout=self._profile.layout,
                 key_file=None if key_file is None else str(key_file),
             )
-            self._rules = Rules(
+            self._rules = RunRules(
                 manner=self._profile.manner,
                 data=data,
                 seed=self.terms.seed,
@@ -178,13 +178,13 @@ class Session:
         dimensions = phase.dimensions if is_told_apart else ({"phase": name},)
         return msgspec.structs.replace(phase, name=name, dimensions=dimensions)
 
-    def clean_up(self) -> Removed:
+    def clean_up(self) -> CleanUpResult:
         """Remove what the run wrote; the data set of a run that is used again stays.
 
         Nothing is asked of the server where nothing was written: one that hangs would hold up the end.
         """
         if not self._wrote:
-            return Removed()
+            return CleanUpResult()
         return self._site.bucket.remove_run(self.terms.run, first_number=FAR if self.terms.reused else 0)
 
     def _prepared(self, phase: Phase) -> Iterator[Event]:
@@ -202,11 +202,13 @@ class Session:
         yield measured
         return measured
 
-    def _measure(self, phase: Phase) -> Generator[Account, None, Account]:
+    def _measure(self, phase: Phase) -> Generator[PhaseAggregation, None, PhaseAggregation]:
         self._wrote = self._wrote or any(job.leaves_objects for job in phase.jobs)
         return self._run.measure(phase)
 
-    def _watched(self, accounts: Generator[Account, None, _Returned]) -> Generator[Account, None, _Returned]:
+    def _watched(
+        self, accounts: Generator[PhaseAggregation, None, _Returned]
+    ) -> Generator[PhaseAggregation, None, _Returned]:
         """Pass accounts on, and let the site have its turn as often."""
         while True:
             try:
@@ -248,7 +250,7 @@ class Session:
         yield from self._prepared(phase)
         start_per_s = job.rate.per_s if job.rate else (yield from self._guess(phase))
         rate_max_per_s = RATE_PER_WORKER_MAX * min(self.terms.workers, job.threads)
-        knee = Knee(start_per_s=max(1.0, start_per_s), rate_max_per_s=rate_max_per_s)
+        knee = SloSearch(start_per_s=max(1.0, start_per_s), rate_max_per_s=rate_max_per_s)
         number = 0
         while (step := knee.proposal) is not None and not self.terms.is_over():
             number += 1
@@ -263,7 +265,7 @@ class Session:
             findings = (yield from self._measured(rated, 0, known)).findings
             if findings.losses:
                 return
-            refused = Verdict(outcome=Outcome.NO_EVIDENCE, words=findings.refusal)
+            refused = SloVerdict(outcome=SloOutcome.NO_EVIDENCE, words=findings.refusal)
             knee = knee.told(refused if findings.refusal else slo.holds(findings.whole))
         yield knee.found
 
@@ -303,7 +305,7 @@ class Session:
 
 
 def _crew(workers: int, directory: Path) -> Workers:
-    return Crew(workers, directory=directory)
+    return WorkerPool(workers, directory=directory)
 
 
 def _name_of(phase: Phase) -> str:

@@ -16,9 +16,9 @@ import psutil
 
 from s3bench.clients.environment import FAKE_CREDENTIALS, Credentials, own_credentials
 from s3bench.errors import BadInput
-from s3bench.load.engine.message import Target
+from s3bench.load.engine.message import RequestTarget
 from s3bench.load.profile.written import Addressing, Wishes
-from s3bench.load.session.bucket import Bucket
+from s3bench.load.session.bucket import LiveBucket
 from s3bench.load.session.target import find_target
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
@@ -37,8 +37,8 @@ class Site:
     """
 
     urls: tuple[str, ...]
-    target: Target
-    bucket: Bucket
+    target: RequestTarget
+    bucket: LiveBucket
     is_emulated: bool = False
     is_loaded_from_here: bool = True
     every_second: Callable[[], object] = lambda: None
@@ -60,7 +60,7 @@ def emulated_site(directory: Path, *, network: NetworkModel | None) -> Iterator[
         yield Site(
             urls=urls,
             target=find_target(urls, bucket=EMULATED_BUCKET, credentials=FAKE_CREDENTIALS),
-            bucket=Bucket.at(server.url, EMULATED_BUCKET, credentials=FAKE_CREDENTIALS),
+            bucket=LiveBucket.at(server.url, EMULATED_BUCKET, credentials=FAKE_CREDENTIALS),
             is_emulated=True,
             every_second=lambda: server.drain(requests_max=0),  # else its wire log would grow with every request
         )
@@ -87,7 +87,7 @@ def live_site(wishes: Wishes, credentials: Credentials | None) -> Site:
         tls_verify=wishes.tls_verify,
         ca_bundle=wishes.ca_bundle,
     )
-    bucket = Bucket.at(
+    bucket = LiveBucket.at(
         wishes.endpoint_urls[0],
         wishes.bucket,
         credentials=keys,

@@ -8,7 +8,7 @@ holds at one rate holds at every lower one, and believes each run.
 import math
 from dataclasses import dataclass, replace
 
-from s3bench.load.aggregation.slo import Outcome, Verdict
+from s3bench.load.aggregation.slo import SloOutcome, SloVerdict
 
 PRECISION = 0.05
 GROWTH = 2.0
@@ -20,7 +20,7 @@ _TRIALS_MAX = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class RateStep:
     """A run to be made: at which rate, and how many times as long as usual."""
 
     rate_per_s: float
@@ -28,15 +28,15 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class RateTrial:
     """A run that was made."""
 
-    step: Step
-    verdict: Verdict
+    step: RateStep
+    verdict: SloVerdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class HighestRate:
     """The highest rate that held, `None` when none did. `is_limit`: 5 % above it the server broke the promise."""
 
     rate_per_s: float | None
@@ -45,43 +45,43 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Knee:
+class SloSearch:
     """A search in progress; every answer gives a new one. It does not go beyond `rate_max_per_s`."""
 
     start_per_s: float
     rate_max_per_s: float = math.inf
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[RateTrial, ...] = ()
 
     @property
-    def proposal(self) -> Step | None:
+    def proposal(self) -> RateStep | None:
         """The next run; `None` when the search is over."""
         if not self.trials:
-            return Step(rate_per_s=min(self.start_per_s, self.rate_max_per_s))
+            return RateStep(rate_per_s=min(self.start_per_s, self.rate_max_per_s))
         last = self.trials[-1]
         if len(self.trials) >= _TRIALS_MAX:
             return None
-        if last.verdict.outcome is Outcome.UNRESOLVED and last.step.longer < LONGER_MAX:
+        if last.verdict.outcome is SloOutcome.UNRESOLVED and last.step.longer < LONGER_MAX:
             return replace(last.step, longer=last.step.longer * 2)
         rate_per_s = self._next_rate()
-        return None if rate_per_s is None else Step(rate_per_s=rate_per_s)
+        return None if rate_per_s is None else RateStep(rate_per_s=rate_per_s)
 
-    def told(self, verdict: Verdict) -> "Knee":
+    def told(self, verdict: SloVerdict) -> "SloSearch":
         """The search after the proposed run was made."""
         step = self.proposal
         assert step is not None, "the search is over"
-        return replace(self, trials=(*self.trials, Trial(step=step, verdict=verdict)))
+        return replace(self, trials=(*self.trials, RateTrial(step=step, verdict=verdict)))
 
     @property
-    def found(self) -> Found:
+    def found(self) -> HighestRate:
         """What is known so far."""
         high, held = self._lowest_failed, self._highest_held
         above = f"at {high.step.rate_per_s:,.1f}/s {high.verdict.words}" if high else "nothing higher was tried"
         if held is None:
-            return Found(rate_per_s=None, is_limit=False, words=f"no rate held: {above}")
-        if high and high.verdict.outcome is Outcome.BROKEN and high.step.rate_per_s <= held * (1 + PRECISION):
-            return Found(rate_per_s=held, is_limit=True, words=f"{held:,.1f}/s held; {above}")
+            return HighestRate(rate_per_s=None, is_limit=False, words=f"no rate held: {above}")
+        if high and high.verdict.outcome is SloOutcome.BROKEN and high.step.rate_per_s <= held * (1 + PRECISION):
+            return HighestRate(rate_per_s=held, is_limit=True, words=f"{held:,.1f}/s held; {above}")
         words = f"at least {held:,.1f}/s held; {above}, so that the server's own limit is not known"
-        return Found(rate_per_s=held, is_limit=False, words=words)
+        return HighestRate(rate_per_s=held, is_limit=False, words=words)
 
     def _next_rate(self) -> float | None:
         high, held = self._lowest_failed, self._highest_held
@@ -94,21 +94,21 @@ class Knee:
         return math.sqrt(held * failed) if failed > held * (1 + PRECISION) else None
 
     @property
-    def _lowest_failed(self) -> Trial | None:
+    def _lowest_failed(self) -> RateTrial | None:
         """The lowest rate that is not known to hold, however long the run."""
-        failed = [each for each in self._settled if each.verdict.outcome is not Outcome.HOLDS]
+        failed = [each for each in self._settled if each.verdict.outcome is not SloOutcome.HOLDS]
         return min(failed, key=lambda each: each.step.rate_per_s, default=None)
 
     @property
     def _highest_held(self) -> float | None:
-        held = [each.step.rate_per_s for each in self._settled if each.verdict.outcome is Outcome.HOLDS]
+        held = [each.step.rate_per_s for each in self._settled if each.verdict.outcome is SloOutcome.HOLDS]
         return max(held, default=None)
 
     @property
-    def _settled(self) -> tuple[Trial, ...]:
+    def _settled(self) -> tuple[RateTrial, ...]:
         """The trials that were not to be repeated for longer."""
         return tuple(
             each
             for each in self.trials
-            if each.verdict.outcome is not Outcome.UNRESOLVED or each.step.longer >= LONGER_MAX
+            if each.verdict.outcome is not SloOutcome.UNRESOLVED or each.step.longer >= LONGER_MAX
         )

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from s3bench.clients.environment import Credentials
 from s3bench.errors import BadInput
-from s3bench.load.engine.message import Keys, Target
+from s3bench.load.engine.message import Keys, RequestTarget
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -32,7 +32,7 @@ def find_target(
     tls_verify: bool = True,
     ca_bundle: str | None = None,
     look_up: LookUp = addresses_of,
-) -> Target:
+) -> RequestTarget:
     """Find where `urls` lead; anonymous without `credentials`.
 
     Raises `BadInput` for a URL that is none, that leads nowhere, or that does not go with the others.
@@ -63,7 +63,7 @@ def find_target(
             token=credentials.token,
             region=credentials.region,
         )
-    return Target(
+    return RequestTarget(
         addresses=tuple(addresses),
         hosts=tuple(hosts),
         tls=schemes == {"https"},

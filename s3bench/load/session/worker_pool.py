@@ -18,19 +18,19 @@ import msgspec
 
 import s3bench
 from s3bench.errors import MachineError
-from s3bench.load.engine.channel import Channel, ChannelClosed
-from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.channel import ChannelClosed, WorkerChannel
+from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import (
-    Begin,
-    Ended,
-    Failed,
+    BeginPhase,
     Order,
-    Prepare,
-    Prepared,
-    Ready,
+    PhaseEnded,
+    PhasePrepared,
+    PhaseReady,
+    PreparePhase,
     Report,
-    Start,
-    Stop,
+    StartPhase,
+    StopPhase,
+    WorkerFailed,
 )
 
 _START_S = 120.0  # random data and checksums of large objects are made before a phase starts
@@ -51,7 +51,7 @@ def _soon_ns() -> int:
     return time.monotonic_ns() + _AHEAD_NS
 
 
-class Crew:
+class WorkerPool:
     """`workers` processes on this machine, alive while the context lasts; `directory` is private to them.
 
     What they write to stderr goes there. They end with the context, and by themselves when this process dies.
@@ -63,7 +63,7 @@ class Crew:
         self.workers = workers
         self._directory = directory
         self._stack = contextlib.ExitStack()
-        self._channels: list[Channel] = []
+        self._channels: list[WorkerChannel] = []
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Self:
@@ -78,17 +78,17 @@ class Crew:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def prepare(self, orders: tuple[Prepare, ...]) -> None:
+    def prepare(self, orders: tuple[PreparePhase, ...]) -> None:
         """Let each worker get ready for its order, all at the same time."""
         for channel, order in zip(self._channels, orders, strict=True):
             self._tell(channel, order)
         for worker, channel in enumerate(self._channels):
             report = self._hear(worker, channel, limit_s=_START_S)
-            assert isinstance(report, Prepared), report
+            assert isinstance(report, PhasePrepared), report
 
     def perform(
-        self, orders: tuple[Begin, ...], *, start_ns: Callable[[], int] = _soon_ns
-    ) -> Iterator[Tally | Ended | None]:
+        self, orders: tuple[BeginPhase, ...], *, start_ns: Callable[[], int] = _soon_ns
+    ) -> Iterator[IntervalRecord | PhaseEnded | None]:
         """Let each worker do its part, all from the same moment on; gives their tallies, and how each ended.
 
         `start_ns` is asked for that moment, of the monotonic clock, when all are ready. Gives `None` about once a
@@ -98,8 +98,8 @@ class Crew:
             self._tell(channel, order)
         for worker, channel in enumerate(self._channels):
             report = self._hear(worker, channel, limit_s=_START_S)
-            assert isinstance(report, Ready), report
-        start = Start(start_ns=start_ns())
+            assert isinstance(report, PhaseReady), report
+        start = StartPhase(start_ns=start_ns())
         for channel in self._channels:
             self._tell(channel, start)
         with selectors.DefaultSelector() as selector:
@@ -112,15 +112,15 @@ class Crew:
                 for key, _ in ready:
                     worker = key.data
                     report = self._hear(worker, self._channels[worker], limit_s=_TALK_S)
-                    assert isinstance(report, Tally | Ended), report
-                    if isinstance(report, Ended):
+                    assert isinstance(report, IntervalRecord | PhaseEnded), report
+                    if isinstance(report, PhaseEnded):
                         selector.unregister(key.fileobj)
                     yield report
 
     def stop(self) -> None:
         """Let all workers start nothing any more; their reports still come."""
         for channel in self._channels:
-            self._tell(channel, Stop())
+            self._tell(channel, StopPhase())
 
     def kill(self) -> None:
         """End all workers at once, whatever they do; may be called while another thread listens to them."""
@@ -149,20 +149,20 @@ class Crew:
             )
         self._stack.callback(_end, process, ours)
         self._processes.append(process)
-        self._channels.append(Channel(ours))
+        self._channels.append(WorkerChannel(ours))
 
-    def _tell(self, channel: Channel, order: Order) -> None:
+    def _tell(self, channel: WorkerChannel, order: Order) -> None:
         try:
             channel.send(order, limit_s=_TALK_S)
         except ChannelClosed as closed:
             raise self._gone(self._channels.index(channel)) from closed
 
-    def _hear(self, worker: int, channel: Channel, *, limit_s: float) -> Report:
+    def _hear(self, worker: int, channel: WorkerChannel, *, limit_s: float) -> Report:
         try:
             report = channel.receive_report(limit_s=limit_s)
         except ChannelClosed as closed:
             raise self._gone(worker) from closed
-        if isinstance(report, Failed):
+        if isinstance(report, WorkerFailed):
             raise MachineError(report.what, report.why, report.fix)
         return report
 

@@ -8,15 +8,15 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import (
-    Begin,
-    Ended,
-    Lost,
-    Prepare,
+    BeginPhase,
+    PhaseEnded,
+    PreparePhase,
+    WorkerLost,
 )
 
-Told = Tally | Ended | Lost | None
+Told = IntervalRecord | PhaseEnded | WorkerLost | None
 """What a phase brings: a second of a worker, its end, the loss of a node, or nothing for about a second."""
 
 
@@ -31,10 +31,10 @@ class Workers(AbstractContextManager["Workers"], Protocol):
     def nodes(self) -> int:
         """How many machines they are on."""
 
-    def prepare(self, orders: tuple[Prepare, ...]) -> None:
+    def prepare(self, orders: tuple[PreparePhase, ...]) -> None:
         """Let each worker get ready for its order. Raises `S3BenchError`."""
 
-    def perform(self, orders: tuple[Begin, ...]) -> Iterator[Told]:
+    def perform(self, orders: tuple[BeginPhase, ...]) -> Iterator[Told]:
         """Let each worker do its part, all from the same moment on; gives what they tell.
 
         Gives `None` about once a second when nothing came. Raises `S3BenchError` when there is nothing to go on with.

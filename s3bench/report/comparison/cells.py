@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from s3bench.compare.comparison import (
     Against,
     Comparison,
-    Missing,
+    MissingResult,
     summary,
 )
-from s3bench.compare.difference import Outcome, Row
-from s3bench.compare.sample import Sample
+from s3bench.compare.difference import ChangeOutcome, ComparisonRow
+from s3bench.compare.sample import SampleSummary
 from s3bench.results.document import Client
 from s3bench.results.metrics import Unit, render_figure
 
@@ -20,16 +20,16 @@ LEGEND = (
 )
 
 _COLLAPSED = frozenset({
-    Outcome.NO_DETECTABLE_DIFFERENCE, Outcome.NO_DIFFERENCE, Outcome.EQUAL, Outcome.VARIES,
+    ChangeOutcome.NO_DETECTABLE_DIFFERENCE, ChangeOutcome.NO_DIFFERENCE, ChangeOutcome.EQUAL, ChangeOutcome.VARIES,
 })  # fmt: skip
-_EXACT = frozenset({Outcome.DIFFERS, Outcome.EQUAL, Outcome.VARIES})
+_EXACT = frozenset({ChangeOutcome.DIFFERS, ChangeOutcome.EQUAL, ChangeOutcome.VARIES})
 _WHOLE_PERCENTS_FROM = 9.995
 _P_LEAST = 0.001
 _MISSING_NAMED_MAX = 3
 _DOUBTS_MAX = 10
 
 
-def shown_rows(other: Against, *, show_all: bool) -> tuple[Row, ...]:
+def shown_rows(other: Against, *, show_all: bool) -> tuple[ComparisonRow, ...]:
     """The rows to be shown: by default those that say something."""
     return tuple(row for row in other.rows if show_all or row.outcome not in _COLLAPSED)
 
@@ -65,7 +65,7 @@ def header_lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
         yield "document", f"{source.name}: {origin}"
 
 
-def subject_text(row: Row) -> str:
+def subject_text(row: ComparisonRow) -> str:
     """The benchmark, its dimensions and its client; both clients where they differ."""
     words = _benchmark(row.benchmark, row.dimensions)
     if row.baseline_client == row.other_client:
@@ -73,18 +73,18 @@ def subject_text(row: Row) -> str:
     return f"{words} on {row.other_client} against {row.baseline_client}"
 
 
-def metric_text(row: Row) -> str:
+def metric_text(row: ComparisonRow) -> str:
     """The metric's name, or the kind of request."""
     return f"requests: {row.kind}" if row.kind else row.metric
 
 
-def count_text(row: Row) -> str:
+def count_text(row: ComparisonRow) -> str:
     """How many runs: `6`, or `6/5` where the baseline has 6 and the other 5."""
     before, after = row.baseline.n, row.other.n
     return str(before) if before == after else f"{before}/{after}"
 
 
-def figure_text(sample: Sample, row: Row) -> str:
+def figure_text(sample: SampleSummary, row: ComparisonRow) -> str:
     """The median with its unit; of an exact figure the range, in full."""
     if sample.median is None or sample.minimum is None or sample.maximum is None:
         return NOTHING
@@ -95,38 +95,38 @@ def figure_text(sample: Sample, row: Row) -> str:
     return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
 
 
-def is_exact(row: Row) -> bool:
+def is_exact(row: ComparisonRow) -> bool:
     """Whether the row compares counts without statistics."""
     return row.outcome in _EXACT
 
 
-def exact_text(row: Row) -> str:
+def exact_text(row: ComparisonRow) -> str:
     """What an exact row says: `differs: 5 → 6`."""
     before, after = figure_text(row.baseline, row), figure_text(row.other, row)
-    figures = after if row.outcome is Outcome.EQUAL else f"{before} → {after}"
+    figures = after if row.outcome is ChangeOutcome.EQUAL else f"{before} → {after}"
     return f"{row.word}: {figures}{f' ({row.detail})' if row.detail else ''}"
 
 
-def change_text(row: Row) -> str:
+def change_text(row: ComparisonRow) -> str:
     """The relative change: `+5.2%`; `none` where the figures are equal."""
-    if row.outcome in {Outcome.NO_DIFFERENCE, Outcome.EQUAL}:
+    if row.outcome in {ChangeOutcome.NO_DIFFERENCE, ChangeOutcome.EQUAL}:
         return "none"
     return NOTHING if row.change is None else _percent(row.change)
 
 
-def interval_text(row: Row) -> str:
+def interval_text(row: ComparisonRow) -> str:
     """The change's 95 % interval."""
     return NOTHING if row.low is None or row.high is None else f"{_percent(row.low)} to {_percent(row.high)}"
 
 
-def chance_text(row: Row) -> str:
+def chance_text(row: ComparisonRow) -> str:
     """The adjusted p-value."""
     if row.p_adjusted is None:
         return NOTHING
     return f"<{_P_LEAST}" if row.p_adjusted < _P_LEAST else f"{row.p_adjusted:.3f}"
 
 
-def word_text(row: Row) -> str:
+def word_text(row: ComparisonRow) -> str:
     """The row's word and why."""
     return f"{row.word} ({row.detail})" if row.detail else row.word
 
@@ -145,7 +145,7 @@ def reservation_lines(other: Against, *, show_all: bool) -> Iterator[str]:
 
 def missing_lines(other: Against, *, show_all: bool) -> Iterator[str]:
     """What had no partner, by where it is missing."""
-    by_group: dict[str, list[Missing]] = {}
+    by_group: dict[str, list[MissingResult]] = {}
     for each in other.missing:
         by_group.setdefault(each.missing_in, []).append(each)
     for group, missing in by_group.items():

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from s3bench.compare.comparison import Against, Comparison
-from s3bench.compare.difference import Outcome, Row
+from s3bench.compare.difference import ChangeOutcome, ComparisonRow
 from s3bench.report.comparison.cells import (
     LEGEND,
     chance_text,
@@ -26,7 +26,7 @@ from s3bench.report.terminal import printable
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#]")
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
-_STRONG = frozenset({Outcome.WORSE, Outcome.BETTER, Outcome.DIFFERS})
+_STRONG = frozenset({ChangeOutcome.WORSE, ChangeOutcome.BETTER, ChangeOutcome.DIFFERS})
 _HEADINGS = ("benchmark", "metric", "n", "baseline", "other", "change", "95 % interval", "p", "outcome")
 _RULE = "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |"
 
@@ -57,7 +57,7 @@ def _section(other: Against, title: str, *, show_all: bool) -> Iterator[str]:
     yield from _details("doubts about single figures", reservation_lines(other, show_all=show_all))
 
 
-def _row(row: Row) -> Iterator[str]:
+def _row(row: ComparisonRow) -> Iterator[str]:
     yield _escaped(subject_text(row))
     yield _escaped(metric_text(row))
     yield count_text(row)

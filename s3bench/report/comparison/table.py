@@ -6,7 +6,7 @@ Fitted to the terminal's width by leaving columns out; no figure is ever cut. Co
 from collections.abc import Callable, Iterator, Sequence
 
 from s3bench.compare.comparison import Against, Comparison
-from s3bench.compare.difference import Outcome, Row
+from s3bench.compare.difference import ChangeOutcome, ComparisonRow
 from s3bench.report.comparison.cells import (
     LEGEND,
     chance_text,
@@ -31,9 +31,9 @@ from s3bench.report.terminal import printable
 _INDENT = "  "
 _GAP = "  "
 _BOLD, _DIM, _RED, _GREEN, _YELLOW = "1", "2", "31", "32", "33"  # ECMA-48, select graphic rendition
-_COLORS = {Outcome.WORSE: _RED, Outcome.BETTER: _GREEN, Outcome.DIFFERS: _YELLOW}
+_COLORS = {ChangeOutcome.WORSE: _RED, ChangeOutcome.BETTER: _GREEN, ChangeOutcome.DIFFERS: _YELLOW}
 
-_Column = tuple[str, bool, Callable[[Row], str]]  # heading, whether figures (set to the right), the cell
+_Column = tuple[str, bool, Callable[[ComparisonRow], str]]  # heading, whether figures (set to the right), the cell
 _METRIC: _Column = ("metric", False, metric_text)
 _COUNT: _Column = ("n", True, count_text)
 _BASELINE: _Column = ("baseline", True, lambda row: figure_text(row.baseline, row))
@@ -89,7 +89,7 @@ def _body(other: Against, *, width: int, paint: Callable[[str, str], str], show_
         yield f"{paint('doubt', _YELLOW)}: {printable(words)}"
 
 
-def _table(rows: Sequence[Row], *, width: int, paint: Callable[[str, str], str]) -> Iterator[str]:
+def _table(rows: Sequence[ComparisonRow], *, width: int, paint: Callable[[str, str], str]) -> Iterator[str]:
     """Render rows under their benchmarks. Exact rows have words in the place of columns, which they need not widen."""
     measured = [row for row in rows if not is_exact(row)]
     layout, widths = _fitted(rows, measured, width)
@@ -107,7 +107,9 @@ def _table(rows: Sequence[Row], *, width: int, paint: Callable[[str, str], str])
         yield from dict.fromkeys(f"{row.word}: {row.detail}" for row in measured if row.detail)
 
 
-def _fitted(rows: Sequence[Row], measured: Sequence[Row], width: int) -> tuple[tuple[_Column, ...], list[int]]:
+def _fitted(
+    rows: Sequence[ComparisonRow], measured: Sequence[ComparisonRow], width: int
+) -> tuple[tuple[_Column, ...], list[int]]:
     """The first layout that fits, or else the last, and the widths of its columns."""
     for layout in _LAYOUTS:
         widths = [max(len(heading), *(len(cell(row)) for row in measured), 0) for heading, _, cell in layout]

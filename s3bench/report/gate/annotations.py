@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from s3bench.gate.evidence import Role
 from s3bench.gate.record import GateRecord
-from s3bench.gate.row import Kind, Row, Verdict
+from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.report.gate import digest as words
 from s3bench.report.gate.digest import Digest, digest
 from s3bench.report.terminal import printable
@@ -57,17 +57,17 @@ def render_annotations(record: GateRecord) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _of_row(row: Row, told: Digest) -> _Annotation:
+def _of_row(row: GateRow, told: Digest) -> _Annotation:
     role = "" if row.role is Role.BENCHMARK else f"{row.role} "
     return _Annotation(title=f"{role}{row.verdict}: {words.subject(row)}", message=words.sentence(row, told))
 
 
-def _of_change(row: Row, told: Digest) -> _Annotation:
-    message = printable(row.reason) if row.kind is Kind.EXACT else words.sentence(row, told)
+def _of_change(row: GateRow, told: Digest) -> _Annotation:
+    message = printable(row.reason) if row.kind is RowKind.EXACT else words.sentence(row, told)
     return _Annotation(title=f"changed: {words.subject(row)}", message=f"{message}; decides nothing")
 
 
-def _waived(row: Row, told: Digest) -> str:
+def _waived(row: GateRow, told: Digest) -> str:
     return f"{words.sentence(row, told)}; {printable(row.waived_by)}"
 
 

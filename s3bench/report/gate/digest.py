@@ -13,7 +13,7 @@ from s3bench.gate.conclusion import Conclusion
 from s3bench.gate.evidence import Role, Side
 from s3bench.gate.exact_metric import EXACT_BY_NAME, CountChange, Difference
 from s3bench.gate.record import GateRecord
-from s3bench.gate.row import Kind, Row, Verdict
+from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.report.terminal import printable
 from s3bench.results.metrics import METRICS_BY_NAME, Direction, Unit, render_figure
 from s3bench.units import render_seconds
@@ -38,12 +38,12 @@ class Digest:
     verdict: Verdict
     candidate: str
     baseline: str
-    decided: tuple[Row, ...]
+    decided: tuple[GateRow, ...]
     notes: tuple[str, ...]
-    waived: tuple[Row, ...]
-    controls: tuple[Row, ...]
-    rest: tuple[Row, ...]
-    changed: tuple[Row, ...]
+    waived: tuple[GateRow, ...]
+    controls: tuple[GateRow, ...]
+    rest: tuple[GateRow, ...]
+    changed: tuple[GateRow, ...]
     failures: tuple[str, ...]
     warnings: tuple[str, ...]
     counted: str
@@ -72,26 +72,26 @@ def digest(record: GateRecord) -> Digest:
         waived=tuple(row for row in others if row.waived_by),
         controls=tuple(row for row in conclusion.rows if row.role is not Role.BENCHMARK),
         rest=tuple(row for row in others if not row.waived_by),
-        changed=(*fewer, *(row for row in conclusion.rows if row.kind is Kind.INFORMING)),
+        changed=(*fewer, *(row for row in conclusion.rows if row.kind is RowKind.INFORMING)),
         failures=tuple(_failures(record, conclusion)),
         warnings=tuple(dict.fromkeys(_warnings(record, conclusion))),
         counted="pairs" if record.is_paired else "runs",
     )
 
 
-def benchmark(row: Row) -> str:
+def benchmark(row: GateRow) -> str:
     """The benchmark's title."""
     return printable(row.benchmark) or ALL_BENCHMARKS
 
 
-def subject(row: Row) -> str:
+def subject(row: GateRow) -> str:
     """The row by name: `total_time of s3.cp.upload`."""
     return printable(row.subject)
 
 
-def change(row: Row, *, has_word: bool = True) -> str:
+def change(row: GateRow, *, has_word: bool = True) -> str:
     """What changed, with a sign and a word: `+10.2% slower`; of exact metrics how many names: `2 more`."""
-    if row.kind is Kind.EXACT:
+    if row.kind is RowKind.EXACT:
         return _count(row.changes) if row.verdict is Verdict.PASS or row.changes else NOTHING
     if row.change is None:
         return NOTHING
@@ -100,14 +100,14 @@ def change(row: Row, *, has_word: bool = True) -> str:
     return f"{row.change:+.1%}" + f" {word(row)}" * has_word
 
 
-def word(row: Row) -> str:
+def word(row: GateRow) -> str:
     """Which way a metric judged by its size changed: `slower`, `less memory`; empty where it did not."""
-    if row.kind is Kind.EXACT or row.change is None or abs(row.change) < _NOT_ZERO:
+    if row.kind is RowKind.EXACT or row.change is None or abs(row.change) < _NOT_ZERO:
         return ""
     return _word(row.metric, is_more=row.change > 0)
 
 
-def interval(row: Row) -> str:
+def interval(row: GateRow) -> str:
     """The change's 95 % interval."""
     if row.change is None:
         return NOTHING
@@ -116,23 +116,23 @@ def interval(row: Row) -> str:
     return f"{_signed(row.low)} to {_signed(row.high)}"
 
 
-def limits(row: Row) -> str:
+def limits(row: GateRow) -> str:
     """What the row was held against: d0 and d1, or how much of a count is tolerated."""
-    if row.kind is Kind.EXACT:
+    if row.kind is RowKind.EXACT:
         tolerance = EXACT_BY_NAME[row.metric].tolerance
         return f"{tolerance:.1%}" if tolerance else "exact"
     return NOTHING if row.d0 is None or row.d1 is None else f"{row.d0:.1%}/{row.d1:.1%}"
 
 
-def detectable(row: Row) -> str:
+def detectable(row: GateRow) -> str:
     """The smallest worsening that would have been FAILed in 95 of 100 gates."""
-    if row.kind is Kind.EXACT:
+    if row.kind is RowKind.EXACT:
         tolerance = EXACT_BY_NAME[row.metric].tolerance
         return f"{tolerance:+.1%}" if tolerance else "1 more"
     return NOTHING if row.detectable is None else f"{row.detectable:+.1%}"
 
 
-def medians(row: Row) -> str:
+def medians(row: GateRow) -> str:
     """The medians of both sides in the metric's unit: `312 ms -> 344 ms`."""
     if row.baseline is None or row.candidate is None:
         return NOTHING
@@ -140,14 +140,14 @@ def medians(row: Row) -> str:
     return f"{render_figure(row.baseline, unit)} -> {render_figure(row.candidate, unit)}"
 
 
-def sentence(row: Row, told: Digest) -> str:
+def sentence(row: GateRow, told: Digest) -> str:
     """The whole row as a sentence, its subject left out."""
-    runs = f"{row.pairs} {'runs' if row.kind is Kind.EXACT else told.counted}"
-    if row.kind is Kind.EXACT or row.change is None:
+    runs = f"{row.pairs} {'runs' if row.kind is RowKind.EXACT else told.counted}"
+    if row.kind is RowKind.EXACT or row.change is None:
         return f"{printable(row.reason)}; {runs}"
     parts = (
         f"{change(row)} ({medians(row)}), 95 % interval {interval(row)}",
-        *((printable(row.reason),) if row.kind is not Kind.INFORMING else ()),
+        *((printable(row.reason),) if row.kind is not RowKind.INFORMING else ()),
         f"limits {limits(row)}",
         runs,
         *((f"detectable from {detectable(row)}",) if row.detectable is not None else ()),
@@ -182,7 +182,7 @@ def rest_in_words(told: Digest) -> str:
     return "; ".join(words)
 
 
-def tally(rows: Sequence[Row]) -> str:
+def tally(rows: Sequence[GateRow]) -> str:
     """How many rows had which verdict: `1 row FAIL, 31 rows PASS`."""
     return tally_of([row.verdict for row in rows])
 
@@ -213,7 +213,7 @@ def controls_in_words(record: GateRecord, told: Digest) -> str:
     return "; ".join(parts)
 
 
-def _control(row: Row) -> str:
+def _control(row: GateRow) -> str:
     verdict = row.verdict or Verdict.INCONCLUSIVE
     if row.role is Role.POSITIVE_CONTROL:
         outcome = "found" if verdict in {Verdict.FAIL, Verdict.SMALL} else f"not found ({verdict})"
@@ -222,7 +222,7 @@ def _control(row: Row) -> str:
     return f"{row.metric} {outcome}, {printable(row.reason)} ({row.pairs} pairs)"
 
 
-def _gave(row: Row, conclusion: Conclusion) -> bool:
+def _gave(row: GateRow, conclusion: Conclusion) -> bool:
     """Whether the conclusion names this row as a reason; what it says of controls has words before it."""
     if row.decides:
         return _told(row) in conclusion.reasons
@@ -231,7 +231,7 @@ def _gave(row: Row, conclusion: Conclusion) -> bool:
     return is_faulty and any(reason.endswith(f": {_told(row)}") for reason in conclusion.reasons)
 
 
-def _told(row: Row) -> str:
+def _told(row: GateRow) -> str:
     return f"{row.subject}: {row.reason}"
 
 
@@ -269,7 +269,7 @@ def _warnings(record: GateRecord, conclusion: Conclusion) -> Iterator[str]:
             yield printable(f"{cell.title}: {warning}" + f" ({count} runs)" * (count > 1))
 
 
-def _detectable_of(rows: Iterable[Row]) -> Iterator[str]:
+def _detectable_of(rows: Iterable[GateRow]) -> Iterator[str]:
     """For each metric judged by its size, from where to where its rows' smallest detectable worsening goes."""
     found: dict[str, list[float]] = {}
     for row in rows:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from s3bench.gate.evidence import CellEvidence, Role, Side
 from s3bench.gate.record import GateRecord
-from s3bench.gate.row import Row, Verdict
+from s3bench.gate.row import GateRow, Verdict
 from s3bench.report.gate import digest as words
 from s3bench.report.gate.digest import Digest, digest
 from s3bench.report.junit import add_counts, add_properties
@@ -36,7 +36,7 @@ class _Outcome:
 def render_junit(record: GateRecord) -> bytes:
     """Render a concluded gate as an XML document, in UTF-8."""
     told = digest(record)
-    suites: dict[str, list[Row]] = {}
+    suites: dict[str, list[GateRow]] = {}
     assert record.conclusion is not None
     for row in record.conclusion.rows:
         if row.decides:
@@ -60,7 +60,7 @@ def render_junit(record: GateRecord) -> bytes:
     return written + b"\n"
 
 
-def _outcome(row: Row, told: Digest) -> _Outcome:
+def _outcome(row: GateRow, told: Digest) -> _Outcome:
     reason = f"{row.verdict}: {printable(row.reason)}"
     if row.waived_by:
         return _Outcome(element="skipped", type="waived", message=f"waived: {printable(row.waived_by)}; {reason}")
@@ -84,7 +84,7 @@ def _add_case(suite: ET.Element, name: str, class_name: str, outcome: _Outcome, 
         ET.SubElement(case, "system-out").text = text
 
 
-def _figures(rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
+def _figures(rows: Iterable[GateRow]) -> Iterator[tuple[str, str]]:
     """The raw figures of each row by their names in the record; changes and limits are shares, not per cent."""
     for row in rows:
         yield f"{row.metric}.verdict", f"{row.verdict}"

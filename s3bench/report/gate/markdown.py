@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from s3bench.gate.evidence import Role
 from s3bench.gate.record import GateRecord
-from s3bench.gate.row import Kind, Row, Verdict
+from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.report.gate import digest as words
 from s3bench.report.gate.digest import Digest, digest
 from s3bench.report.terminal import printable
@@ -159,14 +159,14 @@ def _list(texts: Sequence[str], *, title: str = "", decides: bool = False) -> _S
     )
 
 
-def _reasons(rows: Sequence[Row]) -> _Section:
+def _reasons(rows: Sequence[GateRow]) -> _Section:
     """Why each row has its verdict; of counts, which."""
     lines = (f"- `{row.metric}` of {_code(words.benchmark(row))}: {_text(row.reason)}" for row in rows)
     return _Section(lines=tuple((line, None) for line in lines), decides=True)
 
 
 def _table(
-    rows: Sequence[Row], told: Digest, *, title: str = "", is_folded: bool = False, decides: bool = False
+    rows: Sequence[GateRow], told: Digest, *, title: str = "", is_folded: bool = False, decides: bool = False
 ) -> _Section:
     heading = _cells(heading.format(counted=told.counted) for heading in _HEADINGS)
     opening: tuple[str, ...] = (heading, _RULE)
@@ -183,9 +183,9 @@ def _table(
     )
 
 
-def _row(row: Row) -> str:
+def _row(row: GateRow) -> str:
     role = "" if row.role is Role.BENCHMARK else f" ({row.role})"
-    verdict = "" if row.kind is Kind.INFORMING else f"**{row.verdict}**"
+    verdict = "" if row.kind is RowKind.INFORMING else f"**{row.verdict}**"
     figures = (words.medians(row), words.change(row), words.interval(row), words.limits(row))
     name = _code(words.benchmark(row)) if row.benchmark else words.ALL_BENCHMARKS
     return _cells((verdict, f"`{row.metric}`", f"{name}{role}", *figures, f"{row.pairs}", words.detectable(row)))

@@ -13,11 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from s3bench.gate.planted_fault import (
-    Answer,
-    Fault,
+    FaultCounts,
     FaultKind,
+    FaultVerdict,
+    PlantedFault,
     SelfTest,
-    Tally,
     smallest_caught,
 )
 from s3bench.gate.row import Verdict
@@ -57,7 +57,7 @@ def render_self_test(test: SelfTest, *, width: int, color: bool) -> str:
     return "\n".join(line.rstrip() for line in text) + "\n"
 
 
-def render_answer(fault: Fault, answer: Answer) -> str:
+def render_answer(fault: PlantedFault, answer: FaultVerdict) -> str:
     """One answer to `fault` as a line, for whoever waits."""
     through = f" through {', '.join(answer.found_in)}" if answer.is_caught else ""
     return f"round {answer.round}, {_named(fault)}: {answer.verdict}{through} ({answer.pairs} pairs)"
@@ -98,7 +98,7 @@ def _table(test: SelfTest, form: _Form) -> Table:
     return table
 
 
-def _style(tally: Tally) -> str:
+def _style(tally: FaultCounts) -> str:
     if tally.fault.is_nothing:
         return "red" if tally.caught else "green" if tally.gates else ""
     if tally.is_always_caught:
@@ -106,7 +106,7 @@ def _style(tally: Tally) -> str:
     return "red" if tally.fault.is_required else ""
 
 
-def size(fault: Fault) -> str:
+def size(fault: PlantedFault) -> str:
     """What was planted, in figures: `+5.40 ms`, `+0.900 MiB`, `+1`."""
     if fault.is_nothing:
         return NOTHING
@@ -118,25 +118,25 @@ def size(fault: Fault) -> str:
     return f"+{fault.amount:g}"
 
 
-def _named(fault: Fault) -> str:
+def _named(fault: PlantedFault) -> str:
     return f"{fault.title} ({size(fault)})" if fault.share else fault.title
 
 
-def _interval(tally: Tally) -> str:
+def _interval(tally: FaultCounts) -> str:
     return f"{tally.low:.0%} to {tally.high:.0%}"
 
 
-def _sigma(tally: Tally) -> str:
+def _sigma(tally: FaultCounts) -> str:
     if tally.fault.kind in {FaultKind.REQUEST, FaultKind.IMPORT}:
         return "exact"
     return NOTHING if tally.sigma is None else f"{tally.sigma:.1%}"
 
 
-def _others(tally: Tally) -> str:
+def _others(tally: FaultCounts) -> str:
     return ", ".join(f"{count} {verdict}" for verdict, count in tally.others.items())
 
 
-def _sentence(tally: Tally) -> str:
+def _sentence(tally: FaultCounts) -> str:
     """A row in words."""
     words = [f"FAIL in {tally.caught} of {tally.gates} gates (95 % interval {_interval(tally)})"]
     words[0] += f" through {', '.join(tally.found_in)}" if tally.found_in else ""
@@ -172,7 +172,7 @@ def _sentences(test: SelfTest) -> Iterator[Text]:
     yield Text(_LEGEND, style="dim")
 
 
-def _false_alarms(tally: Tally) -> str:
+def _false_alarms(tally: FaultCounts) -> str:
     many = f"{tally.caught} of {_gates(tally.gates)} FAILed with nothing planted"
     return f"{many}; with so many gates that means {tally.low:.0%} to {tally.high:.0%} of all (95 % interval)"
 

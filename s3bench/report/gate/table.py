@@ -18,7 +18,7 @@ from rich.text import Text
 
 from s3bench.gate.evidence import Role
 from s3bench.gate.record import GateRecord
-from s3bench.gate.row import Kind, Row, Verdict
+from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.report.gate import digest as words
 from s3bench.report.gate.digest import Digest, digest
 from s3bench.report.terminal import printable, rendered, terminal_console
@@ -72,7 +72,7 @@ def render_gate(record: GateRecord, *, width: int, color: bool, verbose: bool = 
     return "\n".join(line.rstrip() for line in text) + "\n"
 
 
-def _rows(rows: Sequence[Row], told: Digest, console: Console, width: int, *, verbose: bool) -> Iterator[str]:
+def _rows(rows: Sequence[GateRow], told: Digest, console: Console, width: int, *, verbose: bool) -> Iterator[str]:
     """Render a table of rows, each group below its benchmark, each row above the reason for its verdict."""
     if not rows:
         return
@@ -88,7 +88,7 @@ def _rows(rows: Sequence[Row], told: Digest, console: Console, width: int, *, ve
 
 
 def _grouped(
-    rows: Sequence[Row], lines: Sequence[str], form: _Form, console: Console, *, verbose: bool
+    rows: Sequence[GateRow], lines: Sequence[str], form: _Form, console: Console, *, verbose: bool
 ) -> Iterator[str]:
     """Put the other lines between those of a table: names of benchmarks above, reasons and counts below."""
     heading, rule, *cells = lines
@@ -105,7 +105,7 @@ def _grouped(
         above = title
 
 
-def _table(rows: Iterable[Row], form: _Form, counted: str) -> Table:
+def _table(rows: Iterable[GateRow], form: _Form, counted: str) -> Table:
     table = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 0 if form is _Form.NARROW else 1, 0, 0)
     )
@@ -129,13 +129,13 @@ def _table(rows: Iterable[Row], form: _Form, counted: str) -> Table:
     return table
 
 
-def _counts(row: Row, *, verbose: bool) -> Iterator[Text]:
+def _counts(row: GateRow, *, verbose: bool) -> Iterator[Text]:
     """All counts that differ, where they are asked for; the reason names the first few."""
     if verbose:
         yield from (Text(f"      {words.change_line(found)}") for found in row.changes)
 
 
-def _role(row: Row) -> str:
+def _role(row: GateRow) -> str:
     return "" if row.role is Role.BENCHMARK else f" ({row.role})"
 
 
@@ -160,9 +160,9 @@ def _more(record: GateRecord, told: Digest, *, shown_max: int | None) -> Iterato
             yield _line(kind, style, f"and {len(texts) - shown_max} more, with --verbose")
 
 
-def _changed(row: Row, told: Digest) -> str:
+def _changed(row: GateRow, told: Digest) -> str:
     """What changed and decides nothing: fewer of a count, or a metric that is none of the gating ones."""
-    return row.reason if row.kind is Kind.EXACT else f"{words.sentence(row, told)}; decides nothing"
+    return row.reason if row.kind is RowKind.EXACT else f"{words.sentence(row, told)}; decides nothing"
 
 
 def _line(kind: str, style: str, text: str) -> Text:

@@ -6,7 +6,7 @@ lose columns, the outer ones first. All figures are in `load_csv`'s.
 
 from collections.abc import Callable, Iterator, Sequence
 
-from s3bench.report.columns import Column, fitted, heading_lines, row_lines
+from s3bench.report.columns import TextColumn, fitted, heading_lines, row_lines
 from s3bench.report.load.cells import (
     ALL,
     NOTHING,
@@ -88,21 +88,23 @@ def _title(row: LoadRow) -> str:
     return printable(" ".join((f"{row.label} of {row.dimensions[SIZE]}", *others)))
 
 
-def _columns(rows: Sequence[LoadRow]) -> Iterator[Column]:
-    yield Column(heading=f"{_INDENT}threads", cells=tuple(f"{_INDENT}{_threads(row)}" for row in rows))
+def _columns(rows: Sequence[LoadRow]) -> Iterator[TextColumn]:
+    yield TextColumn(heading=f"{_INDENT}threads", cells=tuple(f"{_INDENT}{_threads(row)}" for row in rows))
     rates = tuple(rate_text(row.median(lambda load: load.operations_rate)) for row in rows)
-    yield Column(heading="rate/s", rank=1, cells=rates)
-    yield Column(heading="throughput", cells=tuple(bytes_rate_text(row.median(bytes_rate)) for row in rows))
+    yield TextColumn(heading="rate/s", rank=1, cells=rates)
+    yield TextColumn(heading="throughput", cells=tuple(bytes_rate_text(row.median(bytes_rate)) for row in rows))
     yield from _latencies(rows, "first byte", lambda load: load.first_byte)
     yield from _latencies(rows, "last byte", lambda load: load.latency)
     errors = tuple(count_text(row.total(lambda load: load.failed)) for row in rows)
-    yield Column(heading="errors", cells=errors)
+    yield TextColumn(heading="errors", cells=errors)
 
 
-def _latencies(rows: Sequence[LoadRow], group: str, latency: Callable[[Load], Latency]) -> Iterator[Column]:
+def _latencies(rows: Sequence[LoadRow], group: str, latency: Callable[[Load], Latency]) -> Iterator[TextColumn]:
     for heading, pick in POINTS:
         rank = 0 if heading in _ALWAYS else _RANKS.get(heading, 4)
-        yield Column(heading=heading, group=group, rank=rank, cells=tuple(_cell(row, latency, pick) for row in rows))
+        yield TextColumn(
+            heading=heading, group=group, rank=rank, cells=tuple(_cell(row, latency, pick) for row in rows)
+        )
 
 
 def _cell(row: LoadRow, latency: Callable[[Load], Latency], pick: Callable[[Latency], float | None]) -> str:

@@ -7,7 +7,7 @@ several loops figures are medians, with the median absolute deviation of the rat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from s3bench.report.columns import Column, fitted, heading_lines, row_lines
+from s3bench.report.columns import TextColumn, fitted, heading_lines, row_lines
 from s3bench.report.load.cells import (
     FIRST_BYTE_PERCENTILES,
     NOTHING,
@@ -105,9 +105,9 @@ def _lines_of(phase: LoadPhase) -> Iterator[_Line]:
             yield _Line(row=row, is_service=True, latency=service_of)
 
 
-def _columns(lines: Sequence[_Line]) -> Iterator[Column]:
+def _columns(lines: Sequence[_Line]) -> Iterator[TextColumn]:
     labels = tuple(f"{_INDENT}  service" if line.is_service else f"{_INDENT}{line.row.label}" for line in lines)
-    yield Column(heading=f"{_INDENT}kind", cells=labels)
+    yield TextColumn(heading=f"{_INDENT}kind", cells=labels)
     yield _figures("ops", 5, lines, lambda row: count_text(row.total(lambda load: load.operations)))
     yield _figures("rate/s", 0, lines, lambda row: rate_text(row.median(operations_rate_of)))
     yield from _unless_empty(_figures("±", 9, lines, lambda row: spread_text(row.spread(operations_rate_of))))
@@ -119,22 +119,22 @@ def _columns(lines: Sequence[_Line]) -> Iterator[Column]:
             longest_text(line.row, line.latency) if heading == "max" else _latency_text(line.row, line.latency, pick)
             for line in lines
         )
-        yield Column(heading=heading, group="latency", rank=_RANKS.get(heading, 0), cells=cells)
+        yield TextColumn(heading=heading, group="latency", rank=_RANKS.get(heading, 0), cells=cells)
     for heading in FIRST_BYTE_PERCENTILES:
         pick = PERCENTILES[heading]
         cells = tuple("" if line.is_service else _latency_text(line.row, first_byte_of, pick) for line in lines)
-        yield Column(heading=heading, group="first byte", rank=7, cells=cells)
+        yield TextColumn(heading=heading, group="first byte", rank=7, cells=cells)
     yield _figures("errors", 0, lines, lambda row: count_text(row.total(lambda load: load.failed)))
 
 
-def _figures(heading: str, rank: int, lines: Sequence[_Line], cell: Callable[[LoadRow], str]) -> Column:
+def _figures(heading: str, rank: int, lines: Sequence[_Line], cell: Callable[[LoadRow], str]) -> TextColumn:
     cells = tuple("" if line.is_service else cell(line.row) for line in lines)
-    return Column(heading=heading, rank=rank, cells=cells)
+    return TextColumn(heading=heading, rank=rank, cells=cells)
 
 
 def _latency_text(row: LoadRow, latency: Callable[[Load], Latency], pick: Callable[[Latency], float | None]) -> str:
     return seconds_text(row.median(lambda load: pick(latency(load))))
 
 
-def _unless_empty(column: Column) -> tuple[Column, ...]:
+def _unless_empty(column: TextColumn) -> tuple[TextColumn, ...]:
     return (column,) if set(column.cells) - {NOTHING, ""} else ()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from s3bench.compare.comparison import Against, Comparison
-from s3bench.compare.difference import Outcome, Row
+from s3bench.compare.difference import ChangeOutcome, ComparisonRow
 from s3bench.gate.indifference_zone import default_zone
 from s3bench.report.comparison.cells import (
     LEGEND,
@@ -28,27 +28,27 @@ from s3bench.report.comparison.cells import (
     word_text,
 )
 from s3bench.report.page import theme
-from s3bench.report.page.forest import ForestRow, Look, forest_figure
-from s3bench.report.page.section import Cell, Column, Figure, Line, Mood, Section, Table
+from s3bench.report.page.forest import ForestRow, MarkerStyle, forest_figure
+from s3bench.report.page.section import ChartFigure, Line, Section, Table, TableCell, TableColumn, Tone
 from s3bench.report.run.summary import clipped
 from s3bench.results.metrics import METRICS_BY_NAME
 
 ROWS_MAX = 1000
 """The most rows of a table: they stand in the order of their importance, and the rest is counted."""
 
-_LOOKS: Mapping[str, Look] = MappingProxyType({
-    "worse": Look(color=theme.BAD, shape="square"),
-    "better": Look(color=theme.GOOD, shape="triangle-up"),
-    Outcome.TOO_FEW.value: Look(color=theme.DOUBT, shape="diamond"),
-    Outcome.NOT_JUDGED.value: Look(color=theme.MUTED, shape="cross"),
-    Outcome.NO_DETECTABLE_DIFFERENCE.value: Look(color=theme.MUTED, shape="circle"),
-    Outcome.NO_DIFFERENCE.value: Look(color=theme.MUTED, shape="triangle-down"),
+_LOOKS: Mapping[str, MarkerStyle] = MappingProxyType({
+    "worse": MarkerStyle(color=theme.BAD, shape="square"),
+    "better": MarkerStyle(color=theme.GOOD, shape="triangle-up"),
+    ChangeOutcome.TOO_FEW.value: MarkerStyle(color=theme.DOUBT, shape="diamond"),
+    ChangeOutcome.NOT_JUDGED.value: MarkerStyle(color=theme.MUTED, shape="cross"),
+    ChangeOutcome.NO_DETECTABLE_DIFFERENCE.value: MarkerStyle(color=theme.MUTED, shape="circle"),
+    ChangeOutcome.NO_DIFFERENCE.value: MarkerStyle(color=theme.MUTED, shape="triangle-down"),
 })  # fmt: skip
 _MOODS = {
-    Outcome.WORSE: Mood.BAD,
-    Outcome.DIFFERS: Mood.DOUBT,
-    Outcome.BETTER: Mood.GOOD,
-    Outcome.TOO_FEW: Mood.DOUBT,
+    ChangeOutcome.WORSE: Tone.BAD,
+    ChangeOutcome.DIFFERS: Tone.DOUBT,
+    ChangeOutcome.BETTER: Tone.GOOD,
+    ChangeOutcome.TOO_FEW: Tone.DOUBT,
 }
 _ZONE_SAID = (
     "Shaded is the zone of `s3bench gate` for this metric: a change within the darker part matters to nobody, one from "
@@ -63,7 +63,7 @@ def comparison_section(comparison: Comparison) -> Section:
         for text, other in zip(summary_lines(comparison), comparison.others, strict=True)
     ]
     lines += [Line(text=clipped(f"{kind}: {text}", most=600)) for kind, text in header_lines(comparison)]
-    lines += [Line(text=clipped(text, most=600), mood=Mood.DOUBT) for text in comparison.warnings]
+    lines += [Line(text=clipped(text, most=600), mood=Tone.DOUBT) for text in comparison.warnings]
     title = f"Against {clipped(comparison.baseline.name)}"
     if len(comparison.others) == 1:
         (other,) = comparison.others
@@ -90,14 +90,14 @@ def _against(other: Against, comparison: Comparison, number: int) -> Section:
     )
 
 
-def _mood(other: Against) -> Mood:
+def _mood(other: Against) -> Tone:
     """The gravest of its outcomes; that no difference could be detected is neither good nor bad."""
-    return next((mood for outcome, mood in _MOODS.items() if other.counts.get(outcome.value)), Mood.PLAIN)
+    return next((mood for outcome, mood in _MOODS.items() if other.counts.get(outcome.value)), Tone.PLAIN)
 
 
 def _missing(other: Against) -> Iterator[Line]:
     for text in missing_lines(other, show_all=True):
-        yield Line(text=clipped(f"missing {text}", most=2000), mood=Mood.DOUBT)
+        yield Line(text=clipped(f"missing {text}", most=2000), mood=Tone.DOUBT)
 
 
 def _doubts(other: Against) -> Iterator[Section]:
@@ -107,7 +107,7 @@ def _doubts(other: Against) -> Iterator[Section]:
         yield Section(name="doubts", title=f"Doubts about single figures: {len(lines)}", lines=lines, is_folded=True)
 
 
-def _figures(other: Against) -> Iterator[Figure]:
+def _figures(other: Against) -> Iterator[ChartFigure]:
     """A forest plot for each metric that is no exact count, in the order of the gravest row."""
     metrics = dict.fromkeys(row.metric for row in other.rows if not is_exact(row))
     for name in metrics:
@@ -122,7 +122,7 @@ def _figures(other: Against) -> Iterator[Figure]:
             yield figure
 
 
-def _forest_row(row: Row, *, has_client: bool) -> ForestRow:
+def _forest_row(row: ComparisonRow, *, has_client: bool) -> ForestRow:
     subject = subject_text(row)
     change, interval = change_text(row), interval_text(row)
     figures = change if row.low is None else f"{change} ({interval})"
@@ -143,7 +143,7 @@ def _forest_row(row: Row, *, has_client: bool) -> ForestRow:
     )
 
 
-def _axis_name(subject: str, row: Row, *, has_client: bool) -> str:
+def _axis_name(subject: str, row: ComparisonRow, *, has_client: bool) -> str:
     """What tells the row from its neighbours: no client that all of them have."""
     name = subject.removesuffix(f" against {row.baseline_client}")
     return name if has_client else name.removesuffix(f" on {row.other_client}")
@@ -156,65 +156,69 @@ def _tables(other: Against) -> Iterator[Table]:
         yield Table(
             caption=f"All {len(measured):,} rows: {LEGEND}" if len(measured) > 1 else LEGEND,
             columns=(
-                Column(title="benchmark and client"),
-                Column(title="metric"),
-                *(Column(title=title, is_number=True) for title in ("n", "baseline", "other", "change")),
-                Column(title="95 % interval", is_number=True),
-                Column(title="p", is_number=True),
-                Column(title="outcome"),
+                TableColumn(title="benchmark and client"),
+                TableColumn(title="metric"),
+                *(TableColumn(title=title, is_number=True) for title in ("n", "baseline", "other", "change")),
+                TableColumn(title="95 % interval", is_number=True),
+                TableColumn(title="p", is_number=True),
+                TableColumn(title="outcome"),
             ),
             rows=tuple(_cells(row) for row in measured[:ROWS_MAX]),
         )
-    counts = [row for row in other.rows if is_exact(row) and row.outcome is not Outcome.EQUAL]
+    counts = [row for row in other.rows if is_exact(row) and row.outcome is not ChangeOutcome.EQUAL]
     if counts:
         yield Table(
             caption="Exact counts that differ or vary, compared without statistics",
-            columns=tuple(Column(title=title) for title in ("benchmark and client", "metric", "counts")),
+            columns=tuple(TableColumn(title=title) for title in ("benchmark and client", "metric", "counts")),
             rows=tuple(
                 (
-                    Cell(text=clipped(subject_text(row))),
-                    Cell(text=clipped(metric_text(row))),
-                    Cell(text=clipped(exact_text(row), most=600), mood=_MOODS.get(row.outcome, Mood.PLAIN)),
+                    TableCell(text=clipped(subject_text(row))),
+                    TableCell(text=clipped(metric_text(row))),
+                    TableCell(text=clipped(exact_text(row), most=600), mood=_MOODS.get(row.outcome, Tone.PLAIN)),
                 )
                 for row in counts[:ROWS_MAX]
             ),
         )
-    if any(row.outcome is Outcome.EQUAL for row in other.rows):
+    if any(row.outcome is ChangeOutcome.EQUAL for row in other.rows):
         yield _equal_table(other)
 
 
 def _equal_table(other: Against) -> Table:
     by_metric: dict[str, list[str]] = {}
     for row in other.rows:
-        if row.outcome is Outcome.EQUAL:
+        if row.outcome is ChangeOutcome.EQUAL:
             by_metric.setdefault(clipped(metric_text(row)), []).append(
                 f"{clipped(subject_text(row))} ({figure_text(row.other, row)})"
             )
     return Table(
         caption="Exact counts that are equal, by name",
-        columns=(Column(title="metric"), Column(title="rows", is_number=True), Column(title="benchmarks")),
+        columns=(
+            TableColumn(title="metric"),
+            TableColumn(title="rows", is_number=True),
+            TableColumn(title="benchmarks"),
+        ),
         rows=tuple(
             (
-                Cell(text=metric),
-                Cell(text=f"{len(names)}", value=len(names)),
-                Cell(text="; ".join(names[:ROWS_MAX])),
+                TableCell(text=metric),
+                TableCell(text=f"{len(names)}", value=len(names)),
+                TableCell(text="; ".join(names[:ROWS_MAX])),
             )
             for metric, names in by_metric.items()
         ),
     )
 
 
-def _cells(row: Row) -> tuple[Cell, ...]:
+def _cells(row: ComparisonRow) -> tuple[TableCell, ...]:
     return (
-        Cell(text=clipped(subject_text(row))),
-        Cell(text=clipped(metric_text(row))),
-        Cell(text=count_text(row), value=min(row.baseline.n, row.other.n)),
-        Cell(text=figure_text(row.baseline, row), value=row.baseline.median),
-        Cell(text=figure_text(row.other, row), value=row.other.median),
-        Cell(text=change_text(row), value=row.change),
-        Cell(text=interval_text(row), value=row.low),
-        Cell(text=chance_text(row), value=row.p_adjusted),
-        Cell(text=clipped(word_text(row)), mood=_MOODS.get(row.outcome, Mood.PLAIN)),
+        TableCell(text=clipped(subject_text(row))),
+        TableCell(text=clipped(metric_text(row))),
+        TableCell(text=count_text(row), value=min(row.baseline.n, row.other.n)),
+        TableCell(text=figure_text(row.baseline, row), value=row.baseline.median),
+        TableCell(text=figure_text(row.other, row), value=row.other.median),
+        TableCell(text=change_text(row), value=row.change),
+        TableCell(text=interval_text(row), value=row.low),
+        TableCell(text=chance_text(row), value=row.p_adjusted),
+        TableCell(text=clipped(word_text(row)), mood=_MOODS.get(row.outcome, Tone.PLAIN)),
     )
 
 
@@ -222,8 +226,8 @@ def _more(other: Against) -> Iterator[Line]:
     """What tables of so many rows leave out."""
     for rows, words in (
         ([row for row in other.rows if not is_exact(row)], "rows"),
-        ([row for row in other.rows if is_exact(row) and row.outcome is not Outcome.EQUAL], "counts"),
+        ([row for row in other.rows if is_exact(row) and row.outcome is not ChangeOutcome.EQUAL], "counts"),
     ):
         if len(rows) > ROWS_MAX:
             left = f"{len(rows) - ROWS_MAX:,} {words} of less importance"
-            yield Line(text=f"{left} are left out of the table; s3bench compare --json has all", mood=Mood.DOUBT)
+            yield Line(text=f"{left} are left out of the table; s3bench compare --json has all", mood=Tone.DOUBT)

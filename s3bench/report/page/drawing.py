@@ -12,7 +12,7 @@ import altair as alt
 import vl_convert
 
 from s3bench.report.page.picture import shrink
-from s3bench.report.page.section import Figure
+from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.theme import config
 from s3bench.report.run.summary import clipped
 
@@ -22,7 +22,7 @@ TEXT_MAX = 500
 """The most characters of any text in a chart."""
 
 
-def draw(figure: Figure, *, element_id: str) -> str:
+def draw(figure: ChartFigure, *, element_id: str) -> str:
     """The chart as an inline `<svg>` in the page's colours.
 
     `element_id` is the page's for this figure: ids in the picture begin with it. The elements that name and describe
@@ -37,21 +37,21 @@ def draw(figure: Figure, *, element_id: str) -> str:
     )
 
 
-def svg_bytes(figure: Figure) -> bytes:
+def svg_bytes(figure: ChartFigure) -> bytes:
     """The chart as an SVG file, in light colours on their paper."""
     return _svg(figure).encode()
 
 
-def png_bytes(figure: Figure, *, scale: float = 2.0) -> bytes:
+def png_bytes(figure: ChartFigure, *, scale: float = 2.0) -> bytes:
     """The chart as a PNG file, in light colours on their paper; `scale` is its pixels for each of the chart's."""
     return bytes(vl_convert.vegalite_to_png(_spec(figure), vl_version=_version(), scale=scale, allowed_base_urls=[]))
 
 
-def _svg(figure: Figure) -> str:
+def _svg(figure: ChartFigure) -> str:
     return str(vl_convert.vegalite_to_svg(_spec(figure), vl_version=_version(), allowed_base_urls=[]))
 
 
-def _spec(figure: Figure) -> dict[str, Any]:
+def _spec(figure: ChartFigure) -> dict[str, Any]:
     """The chart in Vega-Lite, with the page's theme. Tests validate charts; here they are taken as they are."""
     spec: dict[str, Any] = _harmless(figure.chart.to_dict(validate=False))
     spec["config"] = _config()

@@ -10,7 +10,7 @@ from dataclasses import replace as changed
 
 from markupsafe import Markup, escape
 
-from s3bench.report.page.section import Block, Figure, Line, Section, Table
+from s3bench.report.page.section import ChartFigure, CodeBlock, Line, Section, Table
 from s3bench.report.run.summary import clipped
 
 PAGE_BYTES_MAX = 1_500_000
@@ -29,13 +29,13 @@ _LINES_MAX = 100
 
 
 @dataclass(slots=True)
-class Part:
+class FittedSection:
     """A section on its way to the page: the pieces of it that fit, as HTML, and words about those that do not."""
 
     section: Section
     element_id: str
     is_folded: bool
-    parts: list["Part"] = field(default_factory=list)
+    parts: list["FittedSection"] = field(default_factory=list)
     lines: Sequence[Line] = ()
     pieces: list[Markup] = field(default_factory=list)
     left_out: str = ""
@@ -45,17 +45,17 @@ class Part:
 class Pieces:
     """How pieces become HTML: a table by its element's id and a word on missing rows, a figure by its pictures."""
 
-    block: Callable[[Block], Markup]
+    block: Callable[[CodeBlock], Markup]
     table: Callable[[Table, str, str], Markup]
-    figure: Callable[[Figure, str, Markup, Markup], Markup]
-    pictures: Callable[[Sequence[tuple[Figure, str]]], Iterable[Markup]]
+    figure: Callable[[ChartFigure, str, Markup, Markup], Markup]
+    pictures: Callable[[Sequence[tuple[ChartFigure, str]]], Iterable[Markup]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fitted:
+class FittedPage:
     """The sections as far as they fit, and how many charts, tables and sections of all there are do not."""
 
-    parts: Sequence[Part]
+    parts: Sequence[FittedSection]
     charts: int
     charts_left_out: int
     tables_left_out: int
@@ -67,7 +67,9 @@ def shown(text: str) -> str:
     return clipped(text, most=TEXT_MAX)
 
 
-def all_figures(sections: Iterable[Section], within: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Figure]]:
+def all_figures(
+    sections: Iterable[Section], within: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], ChartFigure]]:
     """Every figure with the names of the sections that it stands in."""
     for section in sections:
         path = (*within, section.name)
@@ -75,7 +77,7 @@ def all_figures(sections: Iterable[Section], within: tuple[str, ...] = ()) -> It
         yield from all_figures(section.parts, path)
 
 
-def fit(sections: Sequence[Section], pieces: Pieces) -> Fitted:
+def fit(sections: Sequence[Section], pieces: Pieces) -> FittedPage:
     """Choose what goes on the page, and render it."""
     parts = [_part(section, f"part-{number}", is_folded=False) for number, section in enumerate(sections, start=1)]
     every = sorted(_walked(parts), key=lambda part: part.is_folded)  # stable: in the page's order within both
@@ -85,7 +87,7 @@ def fit(sections: Sequence[Section], pieces: Pieces) -> Fitted:
     fitting = _Fitting(pieces, pictures)
     for part in every:
         fitting.take(part)
-    return Fitted(
+    return FittedPage(
         parts=_kept(parts, fitting.refused),
         charts=len(figures),
         charts_left_out=fitting.charts_left_out,
@@ -105,7 +107,7 @@ class _Fitting:
         self.tables_left_out = 0
         self.refused: set[str] = set()
 
-    def take(self, part: Part) -> None:
+    def take(self, part: FittedSection) -> None:
         """Fill a part with what there is room for."""
         lines, charts, tables = _lines(part.section), 0, 0
         frame_bytes = _SECTION_BYTES + _text_bytes(part.section.title)
@@ -126,7 +128,7 @@ class _Fitting:
         self.charts_left_out += charts
         self.tables_left_out += tables + blocks
 
-    def _admit(self, part: Part, piece: Markup) -> bool:
+    def _admit(self, part: FittedSection, piece: Markup) -> bool:
         size_bytes = len(piece.encode())
         if not piece or size_bytes > self._room_bytes:
             return False
@@ -139,15 +141,15 @@ class _Fitting:
         left_out = f"The first {ROWS_MAX:,} of {len(table.rows):,} rows." if more > 0 else ""
         return self._pieces.table(changed(table, rows=table.rows[:ROWS_MAX]), element_id, left_out)
 
-    def _figure(self, figure: Figure, element_id: str) -> Markup:
+    def _figure(self, figure: ChartFigure, element_id: str) -> Markup:
         if element_id not in self._pictures:
             return Markup()
         table = Markup() if figure.table is None else self._table(figure.table, f"{element_id}-table")
         return self._pieces.figure(figure, element_id, self._pictures[element_id], table)
 
 
-def _part(section: Section, element_id: str, *, is_folded: bool) -> Part:
-    part = Part(section, element_id, is_folded or section.is_folded)
+def _part(section: Section, element_id: str, *, is_folded: bool) -> FittedSection:
+    part = FittedSection(section, element_id, is_folded or section.is_folded)
     part.parts = [
         _part(each, f"{element_id}-{number}", is_folded=part.is_folded)
         for number, each in enumerate(section.parts, start=1)
@@ -155,24 +157,24 @@ def _part(section: Section, element_id: str, *, is_folded: bool) -> Part:
     return part
 
 
-def _walked(parts: Iterable[Part]) -> Iterator[Part]:
+def _walked(parts: Iterable[FittedSection]) -> Iterator[FittedSection]:
     for part in parts:
         yield part
         yield from _walked(part.parts)
 
 
-def _kept(parts: Iterable[Part], refused: set[str]) -> list[Part]:
+def _kept(parts: Iterable[FittedSection], refused: set[str]) -> list[FittedSection]:
     kept = [part for part in parts if part.element_id not in refused]
     for part in kept:
         part.parts = _kept(part.parts, refused)
     return kept
 
 
-def _figures(part: Part) -> Iterator[tuple[int, Figure]]:
+def _figures(part: FittedSection) -> Iterator[tuple[int, ChartFigure]]:
     return enumerate(part.section.figures, start=1)
 
 
-def _figure_id(part: Part, number: int) -> str:
+def _figure_id(part: FittedSection, number: int) -> str:
     return f"{part.element_id}-chart-{number}"
 
 

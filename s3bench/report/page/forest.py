@@ -12,7 +12,7 @@ import altair as alt
 
 from s3bench.report.page import theme
 from s3bench.report.page.forest_axis import change_axis, change_scale
-from s3bench.report.page.section import Figure
+from s3bench.report.page.section import ChartFigure
 from s3bench.report.run.summary import clipped
 from s3bench.results.metrics import Direction, Metric, Unit
 
@@ -27,7 +27,7 @@ _MARGIN = 0.04
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class MarkerStyle:
     """How a verdict looks: no two of a chart have the same shape."""
 
     color: str
@@ -56,8 +56,8 @@ class ForestRow:
 
 
 def forest_figure(
-    rows: Sequence[ForestRow], *, metric: Metric, looks: Mapping[str, Look], said: str, name: str = "forest"
-) -> Figure | None:
+    rows: Sequence[ForestRow], *, metric: Metric, looks: Mapping[str, MarkerStyle], said: str, name: str = "forest"
+) -> ChartFigure | None:
     """Draw the changes of one metric, in the order given; `None` where no row has a change that can be drawn.
 
     `said` closes the description: what the zone is and where the figures stand as numbers.
@@ -71,7 +71,7 @@ def forest_figure(
         words.append(f"The first {len(shown)} of {len(able)}; the table has all.")
     if len(rows) > len(able):
         words.append(f"{_counted(len(rows) - len(able), 'row')} without a change to draw: see the table.")
-    return Figure(
+    return ChartFigure(
         name=f"{name}-{''.join(each if each.isalnum() else '-' for each in metric.name)}",
         title=f"Changes of {metric.name}",
         description=" ".join((*words, said)),
@@ -79,7 +79,7 @@ def forest_figure(
     )
 
 
-def forest_chart(rows: Sequence[ForestRow], *, metric: Metric, looks: Mapping[str, Look]) -> alt.TopLevelMixin:
+def forest_chart(rows: Sequence[ForestRow], *, metric: Metric, looks: Mapping[str, MarkerStyle]) -> alt.TopLevelMixin:
     """The picture alone, of rows that all have a change."""
     low, high = domain(rows, metric=metric)
     names = distinct([row.name for row in rows])
@@ -146,7 +146,7 @@ def _is_drawable(row: ForestRow) -> bool:
     return row.change is not None and math.isfinite(row.change) and row.change > -1
 
 
-def _used(rows: Sequence[ForestRow], looks: Mapping[str, Look]) -> dict[str, Look]:
+def _used(rows: Sequence[ForestRow], looks: Mapping[str, MarkerStyle]) -> dict[str, MarkerStyle]:
     present = {row.word for row in rows}
     return {word: look for word, look in looks.items() if word in present}
 
@@ -180,7 +180,12 @@ def _datum(row: ForestRow, name: str, *, low: float, high: float, sign: int) -> 
 
 
 def _layers(
-    values: list[dict[str, str | float]], *, y: alt.Y, scale: alt.Scale, axis: alt.Axis, looks: Mapping[str, Look]
+    values: list[dict[str, str | float]],
+    *,
+    y: alt.Y,
+    scale: alt.Scale,
+    axis: alt.Axis,
+    looks: Mapping[str, MarkerStyle],
 ) -> Iterator[alt.Chart]:
     """From the ground up: zones, the line of no change, intervals, points, figures."""
 

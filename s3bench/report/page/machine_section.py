@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from s3bench.report.page.section import Cell, Column, Line, Mood, Section, Table
+from s3bench.report.page.section import Line, Section, Table, TableCell, TableColumn, Tone
 from s3bench.report.run.summary import clipped
 from s3bench.units import render_bytes
 
@@ -38,7 +38,7 @@ def _lines(machines: Sequence[tuple[str, Mapping[str, Any]]], different: Sequenc
         lasting = [_title(name) for name in different if name not in _OF_THE_MOMENT]
         if lasting:
             words = clipped(", ".join(lasting), most=_VALUE_MAX)
-            yield Line(text=f"The machines differ in what figures depend on: {words}.", mood=Mood.DOUBT)
+            yield Line(text=f"The machines differ in what figures depend on: {words}.", mood=Tone.DOUBT)
         else:
             yield Line(text="The machines differ in nothing but their state of the moment.")
 
@@ -47,9 +47,9 @@ def _table(caption: str, machines: Sequence[tuple[str, Mapping[str, Any]]], name
     titles = ("value",) if len(machines) == 1 else tuple(name for name, _ in machines)
     return Table(
         caption=caption,
-        columns=(Column(title="fact"), *(Column(title=clipped(title)) for title in titles)),
+        columns=(TableColumn(title="fact"), *(TableColumn(title=clipped(title)) for title in titles)),
         rows=tuple(
-            (Cell(text=_title(name)), *(Cell(text=_text(name, facts.get(name))) for _, facts in machines))
+            (TableCell(text=_title(name)), *(TableCell(text=_text(name, facts.get(name))) for _, facts in machines))
             for name in names
         ),
     )

@@ -18,14 +18,14 @@ from markupsafe import Markup
 
 import s3bench
 from s3bench.report.page.drawing import draw
-from s3bench.report.page.fitting import PAGE_BYTES_MAX, Fitted, Pieces, counted, fit, shown
-from s3bench.report.page.section import Figure, Line, Mood, Section
+from s3bench.report.page.fitting import PAGE_BYTES_MAX, FittedPage, Pieces, counted, fit, shown
+from s3bench.report.page.section import ChartFigure, Line, Section, Tone
 from s3bench.report.page.theme import INKS
 
 FILES_REMEDY = "`s3bench report ... --svg DIR` draws every chart into a file."
 
-_BADGES = MappingProxyType({Mood.GOOD: "✓ good", Mood.BAD: "✕ bad", Mood.DOUBT: "! doubt"})
-_SIGNS = MappingProxyType({Mood.GOOD: "✓", Mood.BAD: "✕", Mood.DOUBT: "!"})
+_BADGES = MappingProxyType({Tone.GOOD: "✓ good", Tone.BAD: "✕ bad", Tone.DOUBT: "! doubt"})
+_SIGNS = MappingProxyType({Tone.GOOD: "✓", Tone.BAD: "✕", Tone.DOUBT: "!"})
 _DRAWERS = 2
 """While vl-convert's one thread draws, another of ours makes its last picture small."""
 
@@ -60,17 +60,17 @@ def render_page(
     return page
 
 
-def _pictures(figures: Sequence[tuple[Figure, str]]) -> Iterator[Markup]:
+def _pictures(figures: Sequence[tuple[ChartFigure, str]]) -> Iterator[Markup]:
     with ThreadPoolExecutor(_DRAWERS) as drawers:
         yield from drawers.map(_picture, figures)
 
 
-def _picture(figure_and_id: tuple[Figure, str]) -> Markup:
+def _picture(figure_and_id: tuple[ChartFigure, str]) -> Markup:
     figure, element_id = figure_and_id
     return Markup(draw(figure, element_id=element_id))  # noqa: S704 (written by `picture`, which escapes all text)
 
 
-def _shortfall(fitted: Fitted, remedy: str) -> Iterator[Line]:
+def _shortfall(fitted: FittedPage, remedy: str) -> Iterator[Line]:
     if fitted.charts_left_out:
         there = f"{fitted.charts - fitted.charts_left_out:,} of {counted(fitted.charts, 'chart')}"
         yield Line(text=f"To keep the page small and quick, it has {there}; {remedy}")

@@ -9,7 +9,7 @@ from enum import StrEnum
 import altair as alt
 
 
-class Mood(StrEnum):
+class Tone(StrEnum):
     """What a line means: the page marks it by a word and a shape, and by a colour beside them."""
 
     PLAIN = "plain"
@@ -23,11 +23,11 @@ class Line:
     """One sentence of a section's head: a verdict, a summary, a warning."""
 
     text: str
-    mood: Mood = Mood.PLAIN
+    mood: Tone = Tone.PLAIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class TableColumn:
     """A table's column; numbers are set to the right and sorted by their values."""
 
     title: str
@@ -35,12 +35,12 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class TableCell:
     """One cell: what is shown, and by what a column of numbers is sorted (`None` sorts last)."""
 
     text: str
     value: float | None = None
-    mood: Mood = Mood.PLAIN
+    mood: Tone = Tone.PLAIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +48,12 @@ class Table:
     """A table that the page lets people sort; each row has a cell for every column, the first one names the row."""
 
     caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    columns: tuple[TableColumn, ...]
+    rows: tuple[tuple[TableCell, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
+class ChartFigure:
     """A chart with its words.
 
     `name` is made of `a-z`, `0-9` and `-`, and unique in its section; files of `--svg` and `--png` are named by it.
@@ -69,7 +69,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class CodeBlock:
     """Lines to be copied as they stand, such as commands."""
 
     caption: str
@@ -87,8 +87,8 @@ class Section:
     name: str
     title: str
     lines: tuple[Line, ...] = ()
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[CodeBlock, ...] = ()
     tables: tuple[Table, ...] = ()
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[ChartFigure, ...] = ()
     parts: tuple["Section", ...] = ()
     is_folded: bool = False

@@ -23,7 +23,7 @@ _TICKS_MAX = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
+class AxisUnit:
     """What the figures of an axis are counted in: `size` is one of it in seconds, bytes or bytes per second."""
 
     name: str
@@ -34,21 +34,21 @@ class Unit:
         return None if value is None else value / self.size
 
 
-def seconds_unit(values_s: Iterable[float]) -> Unit:
+def seconds_unit(values_s: Iterable[float]) -> AxisUnit:
     """`s`, `ms` or `us`, by the largest of these."""
     largest_s = max(values_s, default=0.0)
     for name, size in (("s", 1.0), ("ms", 1e-3)):
         if largest_s >= size:
-            return Unit(name=name, size=size)
-    return Unit(name="us", size=1e-6)
+            return AxisUnit(name=name, size=size)
+    return AxisUnit(name="us", size=1e-6)
 
 
-def bytes_unit(values_bytes: Iterable[float], *, per: str = "") -> Unit:
+def bytes_unit(values_bytes: Iterable[float], *, per: str = "") -> AxisUnit:
     """The binary unit that suits the largest of these; `per` is joined to its name: `/s`."""
     largest, power = max(values_bytes, default=0.0), 0
     while power < len(_BINARY) - 1 and largest >= _STEP ** (power + 1):
         power += 1
-    return Unit(name=f"{_BINARY[power]}{per}", size=_STEP**power)
+    return AxisUnit(name=f"{_BINARY[power]}{per}", size=_STEP**power)
 
 
 def log_ticks(values: Iterable[float]) -> list[float]:

@@ -12,7 +12,7 @@ It has no place for failures: results without a figure are left out.
 import msgspec
 
 from s3bench.report.run.figures import (
-    Estimate,
+    MedianEstimate,
     check_any,
     estimates,
     result_names,
@@ -34,7 +34,7 @@ def render_bencher(document: Document) -> str:
     return msgspec.json.format(msgspec.json.encode(benchmarks), indent=_INDENT).decode() + "\n"
 
 
-def _metric(each: Estimate) -> dict[str, float]:
+def _metric(each: MedianEstimate) -> dict[str, float]:
     if each.low is None or each.high is None:
         return {"value": each.median}
     return {"value": each.median, "lower_value": each.low, "upper_value": each.high}

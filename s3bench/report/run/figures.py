@@ -40,7 +40,7 @@ HEADLINES = tuple(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class MedianEstimate:
     """The median of `count` figures of a metric, in its unit, and the ends of its 95 % interval, `None` below six.
 
     Above a thousand figures there is no interval either.
@@ -53,20 +53,20 @@ class Estimate:
     high: float | None
 
 
-def estimates(result: Result, metrics: Sequence[Metric] = HEADLINES) -> Iterator[Estimate]:
+def estimates(result: Result, metrics: Sequence[Metric] = HEADLINES) -> Iterator[MedianEstimate]:
     """The medians of those metrics that any measurement of the result has a figure of."""
     for metric in metrics:
         if (found := estimate(result, metric)) is not None:
             yield found
 
 
-def estimate(result: Result, metric: Metric) -> Estimate | None:
+def estimate(result: Result, metric: Metric) -> MedianEstimate | None:
     """The median of a metric in a result; `None` where no measurement has a figure."""
     values = figures_of(result, metric.name).values
     if not values:
         return None
     center, low, high = median_interval(values)
-    return Estimate(metric=metric, count=len(values), median=center, low=low, high=high)
+    return MedianEstimate(metric=metric, count=len(values), median=center, low=low, high=high)
 
 
 def result_names(document: Document) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import msgspec
 
 from s3bench.report.run.figures import (
     HEADLINES,
-    Estimate,
+    MedianEstimate,
     check_any,
     estimates,
     one_line,
@@ -39,7 +39,7 @@ def render_github(document: Document) -> str:
     return msgspec.json.format(msgspec.json.encode(entries), indent=_INDENT).decode() + "\n"
 
 
-def _entry(name: str, result: Result, each: Estimate) -> dict[str, str | float]:
+def _entry(name: str, result: Result, each: MedianEstimate) -> dict[str, str | float]:
     entry: dict[str, str | float] = {
         "name": f"{name}: {each.metric.name}",
         "unit": str(each.metric.unit),
@@ -50,7 +50,7 @@ def _entry(name: str, result: Result, each: Estimate) -> dict[str, str | float]:
     return entry | {"extra": "\n".join(_extra(result, each))}
 
 
-def _extra(result: Result, each: Estimate) -> Iterator[str]:
+def _extra(result: Result, each: MedianEstimate) -> Iterator[str]:
     yield f"median of {each.count}"
     if lack := shortfall(result):
         yield lack

@@ -20,7 +20,7 @@ from s3bench.report.run.summary import benchmark_title, clipped
 from s3bench.results.document import Document, Result
 from s3bench.results.load import Load, Second
 from s3bench.results.measurement import Measurement, Milestones
-from s3bench.results.timeline import RequestSpan, Series
+from s3bench.results.timeline import RequestSpan, UsageSeries
 
 _MICROSECONDS = 1e6
 _PROCESS, _STEPS, _FIRST_CONNECTION = 1, 2, 3
@@ -103,7 +103,7 @@ def _steps(pid: int, measurement: Measurement) -> Iterator[_Event]:
         yield _slice(pid, _STEPS, UNTIL[name], start_s, end_s, {"until": name or "end of the process"})
 
 
-def _usage(pid: int, series: Series) -> Iterator[_Event]:
+def _usage(pid: int, series: UsageSeries) -> Iterator[_Event]:
     """What was used from each point to the next: the largest memory and the mean of the cores, which the next tells."""
     told = zip(series.memory[1:], series.cores[1:], strict=True)
     for at_s, (memory_bytes, cores) in zip(series.at, told, strict=False):

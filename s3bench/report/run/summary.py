@@ -6,7 +6,7 @@ Owns how long a name may be: a format that is read by machines keeps names apart
 from collections.abc import Iterator
 from zlib import crc32
 
-from s3bench.compare.sample import Figures, figures_of
+from s3bench.compare.sample import MetricFigures, figures_of
 from s3bench.report.terminal import printable
 from s3bench.results.document import Result
 from s3bench.results.metrics import METRICS, Metric
@@ -33,7 +33,7 @@ def benchmark_title(result: Result) -> str:
     return clipped(" ".join((result.name, *(f"{name}={value}" for name, value in dimension_pairs(result)))))
 
 
-def measured(result: Result) -> Iterator[tuple[Metric, Figures]]:
+def measured(result: Result) -> Iterator[tuple[Metric, MetricFigures]]:
     """Each metric that any iteration of the result has, in the table's order."""
     for metric in METRICS:
         figures = figures_of(result, metric.name)

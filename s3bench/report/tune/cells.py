@@ -6,15 +6,15 @@ Owns the wording. The terminal's and the Markdown report only lay it out.
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from s3bench.report.columns import Column
+from s3bench.report.columns import TextColumn
 from s3bench.report.load.cells import NOTHING, rate_text
 from s3bench.spec.definition import AWS_CLI_KINDS
-from s3bench.tune.answer import Answer, ClientBest, Figures
-from s3bench.tune.effective_settings import KnobNote, Obedience
+from s3bench.tune.answer import ClientBest, SettingFigures, StudyResult
+from s3bench.tune.effective_settings import EffectiveSettings, ParameterNote
 from s3bench.tune.objective import Aim
 from s3bench.tune.prediction import Prediction
 from s3bench.tune.preference import TOLERANCE
-from s3bench.tune.verification import GAIN_OF_INTEREST, Change, Verdict
+from s3bench.tune.verification import GAIN_OF_INTEREST, Change, TuneVerdict
 from s3bench.tune.workload import Workload
 from s3bench.units import render_bytes, render_seconds
 
@@ -22,7 +22,7 @@ SEARCHED = "search only"
 PREDICTIONS = "predictions, not measured: by a model fitted to these runs, with the range of its error"
 CLIENTS = "best of each client; only what is recommended is proven"
 FRONT = "time against memory: settings that no other beats in both"
-TOLD = frozenset({Obedience.IGNORED, Obedience.ADJUSTED})
+TOLD = frozenset({EffectiveSettings.IGNORED, EffectiveSettings.ADJUSTED})
 """What is said of knobs in any case."""
 
 _CHANGES = {
@@ -41,7 +41,7 @@ _SECONDS_PER_MINUTE = 60.0
 _MINUTES_FROM_S = 100.0
 
 
-def legend(answer: Answer) -> str:
+def legend(answer: StudyResult) -> str:
     """What the figures are."""
     return (
         f"{_VALUE_LEGENDS.get(Aim(answer.objective), '')}real, user, sys: as time(1) prints them; real: in an average "
@@ -51,7 +51,7 @@ def legend(answer: Answer) -> str:
     )
 
 
-def choice_words(answer: Answer) -> str:
+def choice_words(answer: StudyResult) -> str:
     """Why the recommended setting was preferred to the runner-up; empty where the default is recommended."""
     if answer.recommended.setting == answer.default.setting or answer.runner_up is None:
         return ""
@@ -61,7 +61,7 @@ def choice_words(answer: Answer) -> str:
     )
 
 
-def cli_best(answer: Answer) -> ClientBest | None:
+def cli_best(answer: StudyResult) -> ClientBest | None:
     """The aws-cli at its best, where another client is recommended: for those who want to stay with it."""
     if answer.recommended.setting.kind in AWS_CLI_KINDS:
         return None
@@ -69,20 +69,20 @@ def cli_best(answer: Answer) -> ClientBest | None:
     return min(own, key=lambda each: each.best.value or 0.0, default=None)
 
 
-def cli_words(best: ClientBest, answer: Answer) -> str:
+def cli_words(best: ClientBest, answer: StudyResult) -> str:
     """What is said above the lines for the best setting of the aws-cli."""
     proof = "" if best.best.verified else f", {SEARCHED}"
     return f"to stay with aws-cli: {best.best.setting} ({value_text(best.best, unit=answer.unit)}{proof})"
 
 
-def verdict_words(answer: Answer) -> str:
+def verdict_words(answer: StudyResult) -> str:
     """The verdict in one sentence."""
     match answer.verdict:
-        case Verdict.BETTER:
+        case TuneVerdict.BETTER:
             return f"better than the default: {change_words(answer.gain, answer.objective)}"
-        case Verdict.AS_GOOD:
+        case TuneVerdict.AS_GOOD:
             return f"the defaults are as good: {_largest_gain_words(answer)}"
-        case Verdict.FITS:
+        case TuneVerdict.FITS:
             needed, allowed = bytes_text(answer.default.peak_memory), bytes_text(answer.max_memory_bytes)
             gain = change_words(answer.gain, answer.objective)
             excess = "more than" if answer.default.exceeds_memory else "too near to"
@@ -106,7 +106,7 @@ def change_words(change: Change | None, objective: str) -> str:
     return f"{_signed_words(change.estimate, objective)} ({span}, {pairs})"
 
 
-def subject_lines(answer: Answer) -> Iterator[str]:
+def subject_lines(answer: StudyResult) -> Iterator[str]:
     """What was tuned, where, and with how many runs."""
     where = f"network {answer.network} ({answer.endpoint})" if answer.network else f"endpoint {answer.endpoint}"
     yield f"{workload_words(answer.workload)}; {where}"
@@ -125,7 +125,7 @@ def workload_words(workload: Workload) -> str:
     return f"{workload.action} of {files} of {render_bytes(workload.size_bytes)}"
 
 
-def roles(answer: Answer) -> tuple[tuple[str, Figures], ...]:
+def roles(answer: StudyResult) -> tuple[tuple[str, SettingFigures], ...]:
     """The settings that were verified, each by the part it has: none is shown twice."""
     named = [("default", answer.default)]
     if answer.recommended.setting != answer.default.setting:
@@ -139,11 +139,11 @@ def roles(answer: Answer) -> tuple[tuple[str, Figures], ...]:
     return tuple(named)
 
 
-def figure_columns(rows: Sequence[Figures], answer: Answer) -> Iterator[Column]:
+def figure_columns(rows: Sequence[SettingFigures], answer: StudyResult) -> Iterator[TextColumn]:
     """The columns of figures; the objective's own where that is not the whole time."""
 
-    def column(heading: str, rank: int, cell: Callable[[Figures], str]) -> Column:
-        return Column(heading=heading, rank=rank, cells=tuple(cell(row) for row in rows))
+    def column(heading: str, rank: int, cell: Callable[[SettingFigures], str]) -> TextColumn:
+        return TextColumn(heading=heading, rank=rank, cells=tuple(cell(row) for row in rows))
 
     if heading := _value_heading(answer):
         yield column(heading, 0, partial(value_text, unit=answer.unit))
@@ -157,13 +157,13 @@ def figure_columns(rows: Sequence[Figures], answer: Answer) -> Iterator[Column]:
     yield column("runs", 1, runs_text)
 
 
-def setting_words(figures: Figures, answer: Answer) -> str:
+def setting_words(figures: SettingFigures, answer: StudyResult) -> str:
     """The setting, and what stands against it."""
     doubts = doubt_words(figures, answer)
     return f"{figures.setting} ({doubts})" if doubts else str(figures.setting)
 
 
-def doubt_words(figures: Figures, answer: Answer) -> str:
+def doubt_words(figures: SettingFigures, answer: StudyResult) -> str:
     """What stands against a setting; empty where nothing does."""
     doubts = []
     if figures.exceeds_memory:
@@ -176,7 +176,7 @@ def doubt_words(figures: Figures, answer: Answer) -> str:
     return ", ".join(doubts)
 
 
-def failure_lines(answer: Answer) -> Iterator[str]:
+def failure_lines(answer: StudyResult) -> Iterator[str]:
     """Each setting that had failed runs, and how the last one failed."""
     for each in answer.table:
         if each.failures:
@@ -184,13 +184,13 @@ def failure_lines(answer: Answer) -> Iterator[str]:
             yield f"{each.setting}: {each.failures} {'run' if each.failures == 1 else 'runs'} failed: {reason}"
 
 
-def knob_lines(notes: Sequence[KnobNote]) -> Iterator[str]:
+def knob_lines(notes: Sequence[ParameterNote]) -> Iterator[str]:
     """What the wire said of knobs."""
     for each in notes:
         yield f"{each.client}: {each.knob} {each.obedience}{f': {each.said}' if each.said else ''}"
 
 
-def front_of(answer: Answer) -> tuple[Figures, ...]:
+def front_of(answer: StudyResult) -> tuple[SettingFigures, ...]:
     """The figures of the Pareto front's settings, in its order."""
     known = {each.setting: each for each in answer.table}
     known |= {each.setting: each for _, each in roles(answer)}
@@ -205,12 +205,12 @@ def prediction_words(prediction: Prediction) -> str:
     return f"about {render_seconds(prediction.time_s)} ({span}): {where}; {prediction.setting}{doubts}"
 
 
-def runs_text(figures: Figures) -> str:
+def runs_text(figures: SettingFigures) -> str:
     """All whole runs, and how many of them the verification made: `16 (10)`, or `3, search only`."""
     return f"{figures.runs} ({figures.verified})" if figures.verified else f"{figures.runs}, {SEARCHED}"
 
 
-def _memory_words(one: Figures, other: Figures) -> str:
+def _memory_words(one: SettingFigures, other: SettingFigures) -> str:
     """How the memory of one setting lies to another's: `, 51 % less memory`."""
     if not one.peak_memory or not other.peak_memory:
         return ""
@@ -218,7 +218,7 @@ def _memory_words(one: Figures, other: Figures) -> str:
     return f", {percent_text(abs(share))} {'less' if share < 0 else 'more'} memory"
 
 
-def disk_words(answer: Answer) -> str:
+def disk_words(answer: StudyResult) -> str:
     """What the disk does by itself; empty where not measured. The bottleneck's evidence tells how much was needed."""
     disk = answer.disk
     if disk is None:
@@ -227,7 +227,7 @@ def disk_words(answer: Answer) -> str:
     return f"{disk.kind} writes {render_bytes(disk.write)}/s, {read} ({render_bytes(disk.size_bytes)} each)"
 
 
-def value_text(figures: Figures, *, unit: str) -> str:
+def value_text(figures: SettingFigures, *, unit: str) -> str:
     """The objective's value, `> ` before a lower bound."""
     if figures.value is None:
         return NOTHING
@@ -240,14 +240,14 @@ def amount_text(value: float, *, unit: str) -> str:
     return render_seconds(value) if unit == "s" else f"{unit}{value:.3g}"
 
 
-def real_text(figures: Figures) -> str:
+def real_text(figures: SettingFigures) -> str:
     """The time, `> ` before a lower bound."""
     if figures.time is None:
         return NOTHING
     return f"> {render_seconds(figures.time)}" if figures.was_capped else render_seconds(figures.time)
 
 
-def interval_text(figures: Figures) -> str:
+def interval_text(figures: SettingFigures) -> str:
     """The interval of the time's median."""
     return span_text(figures.time_low, figures.time_high, render_seconds)
 
@@ -291,7 +291,7 @@ def slower_than(objective: str) -> str:
     return _words_of(objective)[1]
 
 
-def _value_heading(answer: Answer) -> str:
+def _value_heading(answer: StudyResult) -> str:
     return _VALUES.get(Aim(answer.objective), "")
 
 
@@ -304,7 +304,7 @@ def _signed_words(share: float, objective: str) -> str:
     return f"{percent_text(abs(share))} {less if share < 0 else more}"
 
 
-def _largest_gain_words(answer: Answer) -> str:
+def _largest_gain_words(answer: StudyResult) -> str:
     """What gain the verification leaves possible; where the default was best, `gain` is that of the best other."""
     gain = answer.gain
     if gain is None or not gain.pairs:

@@ -5,7 +5,7 @@ The first table has the clients' rates alone; below it each workload has its own
 
 from collections.abc import Callable, Iterator
 
-from s3bench.report.columns import Column, fitted, heading_lines, row_lines
+from s3bench.report.columns import TextColumn, fitted, heading_lines, row_lines
 from s3bench.report.load.cells import NOTHING
 from s3bench.report.markdown import cell, code, escaped, list_lines, table_lines
 from s3bench.report.terminal import BOLD, DIM, RED, painter, printable
@@ -49,28 +49,28 @@ def render_clients_markdown(table: ClientTable) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _parts(table: ClientTable) -> Iterator[tuple[str, tuple[Column, ...]]]:
-    names = Column(heading="client", cells=tuple(printable(str(row.setting)) for row in table.rows))
+def _parts(table: ClientTable) -> Iterator[tuple[str, tuple[TextColumn, ...]]]:
+    names = TextColumn(heading="client", cells=tuple(printable(str(row.setting)) for row in table.rows))
     rates = tuple(each for number in range(len(table.workloads)) for each in _rates(table, number))
     yield _title(table), (names, *rates)
     for number, workload in enumerate(table.workloads):
         yield f"{workload.action} {_label(workload)}", (names, *_details(table, number))
 
 
-def _rates(table: ClientTable, number: int) -> Iterator[Column]:
+def _rates(table: ClientTable, number: int) -> Iterator[TextColumn]:
     """The rate on one workload with its interval; a failure is said in words."""
     cells, workload = _cells(table, number), table.workloads[number]
     action = f"{workload.action} " if len({each.action for each in table.workloads}) > 1 else ""
-    yield Column(heading=f"{action}{_label(workload)}", cells=tuple(map(_rate_text, cells)))
+    yield TextColumn(heading=f"{action}{_label(workload)}", cells=tuple(map(_rate_text, cells)))
     spans = tuple(span_text(each.gigabits_low, each.gigabits_high, gigabits_text) for each in cells)
-    yield Column(heading="95 %", rank=1, cells=spans)
+    yield TextColumn(heading="95 %", rank=1, cells=spans)
 
 
-def _details(table: ClientTable, number: int) -> Iterator[Column]:
+def _details(table: ClientTable, number: int) -> Iterator[TextColumn]:
     cells = _cells(table, number)
 
-    def column(heading: str, rank: int, text: Callable[[ClientCell], str]) -> Column:
-        return Column(heading=heading, rank=rank, cells=tuple(map(text, cells)))
+    def column(heading: str, rank: int, text: Callable[[ClientCell], str]) -> TextColumn:
+        return TextColumn(heading=heading, rank=rank, cells=tuple(map(text, cells)))
 
     yield column("real", 0, lambda each: seconds_text(each.time))
     yield column("95 %", 2, lambda each: span_text(each.time_low, each.time_high, render_seconds))

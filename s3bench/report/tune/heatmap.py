@@ -9,8 +9,8 @@ from enum import Enum, auto
 
 from s3bench.report.terminal import BOLD, DIM, RED, YELLOW, painter, printable
 from s3bench.report.tune.cells import amount_text, slower_than
-from s3bench.tune.answer import Answer, Figures
-from s3bench.tune.parameter import PART, Knob, knobs_of
+from s3bench.tune.answer import SettingFigures, StudyResult
+from s3bench.tune.parameter import PART, Parameter, knobs_of
 from s3bench.tune.setting import Setting, render_value
 
 _GAP = 1
@@ -22,7 +22,7 @@ _STYLES = ((0.03, _GREEN_GROUND), (0.1, _GREEN), (0.3, YELLOW))
 _ONE_DECIMAL_BELOW = 0.0995
 
 
-class State(Enum):
+class CellState(Enum):
     """What is known of a cell, the best first; `EMPTY`: nothing was tried there."""
 
     WHOLE = auto()
@@ -33,40 +33,40 @@ class State(Enum):
 
 
 _LEGENDS = {
-    State.CAPPED: ">: ended as too slow, so a lower bound",
-    State.OVER_MEMORY: "memory: needs more than allowed",
-    State.FAILED: "failed: no whole run",
-    State.EMPTY: ".: not tried",
+    CellState.CAPPED: ">: ended as too slow, so a lower bound",
+    CellState.OVER_MEMORY: "memory: needs more than allowed",
+    CellState.FAILED: "failed: no whole run",
+    CellState.EMPTY: ".: not tried",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class HeatmapCell:
     """The best setting with these two values. `share` is how much more than the map's best it takes: 0.1 is 10 %."""
 
-    state: State
+    state: CellState
     share: float | None = None
 
     @property
     def text(self) -> str:
         """As it is shown: `best`, `+4.2`, `+31`, `>85`."""
         match self.state:
-            case State.OVER_MEMORY:
+            case CellState.OVER_MEMORY:
                 return "memory"
-            case State.FAILED:
+            case CellState.FAILED:
                 return "failed"
-            case State.EMPTY:
+            case CellState.EMPTY:
                 return "."
         share = self.share or 0.0
-        if self.state is State.CAPPED:
+        if self.state is CellState.CAPPED:
             return f">{_percents(share)}"
         return "best" if share == 0 else f"+{_percents(share)}"
 
     @property
     def style(self) -> str:
         """How it is painted."""
-        if self.state is not State.WHOLE:
-            return DIM if self.state is State.EMPTY else RED
+        if self.state is not CellState.WHOLE:
+            return DIM if self.state is CellState.EMPTY else RED
         return next((style for limit, style in _STYLES if (self.share or 0.0) <= limit), RED)
 
 
@@ -84,7 +84,7 @@ class Heatmap:
     column_knob: str
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    cells: tuple[tuple[Cell, ...], ...]
+    cells: tuple[tuple[HeatmapCell, ...], ...]
 
     @property
     def title(self) -> str:
@@ -103,7 +103,7 @@ class Heatmap:
         return "; ".join(("*: the default", *(words for state, words in _LEGENDS.items() if state in found)))
 
 
-def heatmaps(answer: Answer) -> tuple[Heatmap, ...]:
+def heatmaps(answer: StudyResult) -> tuple[Heatmap, ...]:
     """A map for each client that has two main knobs and whole runs, in the order of `answer.clients`."""
     labels = dict.fromkeys((*(each.client for each in answer.clients), *(row.setting.client for row in answer.table)))
     return tuple(found for label in labels if (found := _heatmap(label, answer)) is not None)
@@ -130,13 +130,13 @@ def render_heatmap(heatmap: Heatmap, *, width: int, color: bool) -> tuple[str, .
     return tuple(lines)
 
 
-def _painted(cell: Cell, width: int, paint: Callable[[str, str], str]) -> str:
+def _painted(cell: HeatmapCell, width: int, paint: Callable[[str, str], str]) -> str:
     return " " * (width - len(cell.text) + _GAP) + paint(cell.text, cell.style)
 
 
-def _heatmap(label: str, answer: Answer) -> Heatmap | None:
+def _heatmap(label: str, answer: StudyResult) -> Heatmap | None:
     tried = [row for row in answer.table if row.setting.client == label]
-    best = min((row.value for row in tried if _state(row) is State.WHOLE and row.value is not None), default=None)
+    best = min((row.value for row in tried if _state(row) is CellState.WHOLE and row.value is not None), default=None)
     knobs = _two_knobs(label, tried, answer)
     if best is None or knobs is None:
         return None
@@ -151,12 +151,13 @@ def _heatmap(label: str, answer: Answer) -> Heatmap | None:
         rows=tuple(_label(knobs[0], value) for value in row_values),
         columns=tuple(_label(knobs[1], value) for value in column_values),
         cells=tuple(
-            tuple(cells.get((row, column), Cell(state=State.EMPTY)) for column in column_values) for row in row_values
+            tuple(cells.get((row, column), HeatmapCell(state=CellState.EMPTY)) for column in column_values)
+            for row in row_values
         ),
     )
 
 
-def _two_knobs(label: str, tried: Sequence[Figures], answer: Answer) -> tuple[Knob, Knob] | None:
+def _two_knobs(label: str, tried: Sequence[SettingFigures], answer: StudyResult) -> tuple[Parameter, Parameter] | None:
     """How many at once and how large a part: of several knobs for the first, the one tried at most values."""
     main = [knob for knob in knobs_of(Setting(client=label).kind, answer.workload) if knob.is_main]
     parts = [knob for knob in main if knob.name in PART]
@@ -166,39 +167,41 @@ def _two_knobs(label: str, tried: Sequence[Figures], answer: Answer) -> tuple[Kn
     return max(others, key=lambda knob: len(_values(knob, tried))), parts[0]
 
 
-def _values(knob: Knob, tried: Sequence[Figures]) -> tuple[int | None, ...]:
+def _values(knob: Parameter, tried: Sequence[SettingFigures]) -> tuple[int | None, ...]:
     """The values that were tried and the default, in rising order, what the client chooses itself first."""
     return tuple(sorted({knob.default, *(_value(knob, row) for row in tried)}, key=lambda value: value or 0))
 
 
-def _value(knob: Knob, figures: Figures) -> int | None:
+def _value(knob: Parameter, figures: SettingFigures) -> int | None:
     return figures.setting.get(knob.name) or knob.default
 
 
-def _by_place(tried: Sequence[Figures], knobs: tuple[Knob, Knob]) -> dict[tuple[int | None, int | None], list[Figures]]:
-    places: dict[tuple[int | None, int | None], list[Figures]] = {}
+def _by_place(
+    tried: Sequence[SettingFigures], knobs: tuple[Parameter, Parameter]
+) -> dict[tuple[int | None, int | None], list[SettingFigures]]:
+    places: dict[tuple[int | None, int | None], list[SettingFigures]] = {}
     for row in tried:
         places.setdefault((_value(knobs[0], row), _value(knobs[1], row)), []).append(row)
     return places
 
 
-def _cell(found: Sequence[Figures], best: float) -> Cell:
+def _cell(found: Sequence[SettingFigures], best: float) -> HeatmapCell:
     first = min(found, key=lambda row: (_state(row).value, row.value or 0.0))
     state = _state(first)
-    if first.value is None or state not in {State.WHOLE, State.CAPPED}:
-        return Cell(state=state)
-    return Cell(state=state, share=max(0.0, first.value / best - 1))
+    if first.value is None or state not in {CellState.WHOLE, CellState.CAPPED}:
+        return HeatmapCell(state=state)
+    return HeatmapCell(state=state, share=max(0.0, first.value / best - 1))
 
 
-def _state(figures: Figures) -> State:
+def _state(figures: SettingFigures) -> CellState:
     if figures.value is None:
-        return State.FAILED
+        return CellState.FAILED
     if figures.exceeds_memory:
-        return State.OVER_MEMORY
-    return State.CAPPED if figures.was_capped else State.WHOLE
+        return CellState.OVER_MEMORY
+    return CellState.CAPPED if figures.was_capped else CellState.WHOLE
 
 
-def _label(knob: Knob, value: int | None) -> str:
+def _label(knob: Parameter, value: int | None) -> str:
     text = "auto" if value is None else render_value(knob.name, value)
     return f"{text}*" if value == knob.default else text
 

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from s3bench.report.columns import Column
+from s3bench.report.columns import TextColumn
 from s3bench.report.markdown import cell, code, escaped, fenced_lines, folded_lines, list_lines, table_lines
 from s3bench.report.tune import cells as words
 from s3bench.report.tune.heatmap import Heatmap, heatmap_rows, heatmaps
-from s3bench.tune.answer import Answer, Figures
+from s3bench.tune.answer import SettingFigures, StudyResult
 from s3bench.tune.recipe import PYTHON, Recipe
 
 
-def render_markdown(answer: Answer) -> str:
+def render_markdown(answer: StudyResult) -> str:
     """Render as GitHub Flavored Markdown; what is long stands folded away."""
     lines = [
         f"## {escaped(words.verdict_words(answer))}",
@@ -41,26 +41,26 @@ def _recipes(recipes: Iterable[Recipe]) -> Iterator[str]:
         yield ""
 
 
-def _cli_recipes(answer: Answer) -> Iterator[str]:
+def _cli_recipes(answer: StudyResult) -> Iterator[str]:
     """What to paste for the aws-cli where another client is recommended."""
     best = words.cli_best(answer)
     if best is not None:
         yield from (escaped(words.cli_words(best, answer)).capitalize(), "", *_recipes(best.recipes))
 
 
-def _roles(answer: Answer) -> Iterator[str]:
+def _roles(answer: StudyResult) -> Iterator[str]:
     named = words.roles(answer)
-    first = Column(heading=" ", cells=tuple(role for role, _ in named))
+    first = TextColumn(heading=" ", cells=tuple(role for role, _ in named))
     yield from _figures([first], [figures for _, figures in named], answer)
     yield from (escaped(words.legend(answer)), "")
 
 
-def _figures(first: Sequence[Column], rows: Sequence[Figures], answer: Answer) -> Iterator[str]:
+def _figures(first: Sequence[TextColumn], rows: Sequence[SettingFigures], answer: StudyResult) -> Iterator[str]:
     """A table of figures, the setting in its last column."""
     yield from _table([*first, *words.figure_columns(rows, answer)], rows, answer)
 
 
-def _table(columns: Sequence[Column], rows: Sequence[Figures], answer: Answer) -> Iterator[str]:
+def _table(columns: Sequence[TextColumn], rows: Sequence[SettingFigures], answer: StudyResult) -> Iterator[str]:
     headings = [*(cell(column.heading) for column in columns), "setting"]
     settings = [_setting(row, answer) for row in rows]
     cells = zip(*(map(cell, column.cells) for column in columns), settings, strict=True)
@@ -68,12 +68,12 @@ def _table(columns: Sequence[Column], rows: Sequence[Figures], answer: Answer) -
     yield ""
 
 
-def _setting(figures: Figures, answer: Answer) -> str:
+def _setting(figures: SettingFigures, answer: StudyResult) -> str:
     doubts = words.doubt_words(figures, answer)
     return f"{code(str(figures.setting))} ({cell(doubts)})" if doubts else code(str(figures.setting))
 
 
-def _bottleneck(answer: Answer) -> Iterator[str]:
+def _bottleneck(answer: StudyResult) -> Iterator[str]:
     found = answer.bottleneck
     told = [
         f"Bottleneck: {found.limit}",
@@ -85,31 +85,31 @@ def _bottleneck(answer: Answer) -> Iterator[str]:
     yield from (*list_lines(told), "")
 
 
-def _clients(answer: Answer) -> Iterator[str]:
+def _clients(answer: StudyResult) -> Iterator[str]:
     if len(answer.clients) > 1:
         yield from (f"### {escaped(words.CLIENTS)}", "")
         defaults = tuple(words.real_text(each.default) for each in answer.clients)
-        names = Column(heading="client", cells=tuple(each.client for each in answer.clients))
-        first = [names, Column(heading="its default", cells=defaults)]
+        names = TextColumn(heading="client", cells=tuple(each.client for each in answer.clients))
+        first = [names, TextColumn(heading="its default", cells=defaults)]
         yield from _figures(first, [each.best for each in answer.clients], answer)
     for each in (each for each in answer.clients if each != words.cli_best(answer)):
         others = [made for made in each.recipes if made not in answer.recipes]
         yield from folded_lines(f"to paste for {each.client}", list(_recipes(others))[:-1])
 
 
-def _front(answer: Answer) -> Iterator[str]:
+def _front(answer: StudyResult) -> Iterator[str]:
     rows = words.front_of(answer)
     if rows:
         yield from (f"### {escaped(words.FRONT)}", "")
         columns = (
-            Column(heading="memory", cells=tuple(words.bytes_text(row.peak_memory) for row in rows)),
-            Column(heading=answer.objective, cells=tuple(words.value_text(row, unit=answer.unit) for row in rows)),
+            TextColumn(heading="memory", cells=tuple(words.bytes_text(row.peak_memory) for row in rows)),
+            TextColumn(heading=answer.objective, cells=tuple(words.value_text(row, unit=answer.unit) for row in rows)),
         )
         yield from _table(columns, rows, answer)
 
 
-def _settings(answer: Answer) -> Iterator[str]:
-    first = Column(heading="no.", cells=tuple(f"{number}" for number in range(1, len(answer.table) + 1)))
+def _settings(answer: StudyResult) -> Iterator[str]:
+    first = TextColumn(heading="no.", cells=tuple(f"{number}" for number in range(1, len(answer.table) + 1)))
     yield from folded_lines(
         f"settings tried: {len(answer.table)}, best first", list(_figures([first], answer.table, answer))[:-1]
     )

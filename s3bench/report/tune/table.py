@@ -8,23 +8,28 @@ beginning, as Python asks for. Color adds nothing to the meaning.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from textwrap import wrap
 
-from s3bench.report.columns import Column, fitted, heading_lines, row_lines
+from s3bench.report.columns import TextColumn, fitted, heading_lines, row_lines
 from s3bench.report.terminal import BOLD, DIM, RED, YELLOW, painter, printable
 from s3bench.report.tune import cells as words
 from s3bench.report.tune.heatmap import heatmaps, render_heatmap
-from s3bench.tune.answer import Answer, Figures
+from s3bench.tune.answer import SettingFigures, StudyResult
 from s3bench.tune.recipe import Recipe
-from s3bench.tune.verification import Verdict
+from s3bench.tune.verification import TuneVerdict
 
 _INDENT = "  "
 _SHOWN_MAX = 10
 _GREEN, _CYAN = "32", "36"
-_STYLES = {Verdict.BETTER: _GREEN, Verdict.AS_GOOD: _GREEN, Verdict.FITS: _GREEN, Verdict.UNSETTLED: YELLOW}
+_STYLES = {
+    TuneVerdict.BETTER: _GREEN,
+    TuneVerdict.AS_GOOD: _GREEN,
+    TuneVerdict.FITS: _GREEN,
+    TuneVerdict.UNSETTLED: YELLOW,
+}
 
 _Paint = Callable[[str, str], str]
 
 
-def render_answer(answer: Answer, *, width: int, color: bool, verbose: bool = False) -> str:
+def render_answer(answer: StudyResult, *, width: int, color: bool, verbose: bool = False) -> str:
     """Render an answer for a terminal of `width` columns; with `verbose` all settings, maps, recipes and knobs."""
     paint = painter(color=color)
     lines = [
@@ -51,7 +56,7 @@ def _recipe_lines(recipes: Iterable[Recipe], paint: _Paint) -> Iterator[str]:
         yield from (printable(line) for line in recipe.lines)
 
 
-def _cli_lines(answer: Answer, paint: _Paint) -> Iterator[str]:
+def _cli_lines(answer: StudyResult, paint: _Paint) -> Iterator[str]:
     """What to paste for the aws-cli where another client is recommended."""
     best = words.cli_best(answer)
     if best is not None:
@@ -61,16 +66,22 @@ def _cli_lines(answer: Answer, paint: _Paint) -> Iterator[str]:
             yield from (printable(line) for line in recipe.lines)
 
 
-def _role_lines(answer: Answer, width: int, paint: _Paint) -> Iterator[str]:
+def _role_lines(answer: StudyResult, width: int, paint: _Paint) -> Iterator[str]:
     named = words.roles(answer)
-    first = Column(heading="", cells=tuple(role for role, _ in named))
+    first = TextColumn(heading="", cells=tuple(role for role, _ in named))
     yield ""
     yield from _table_lines(first, [figures for _, figures in named], answer, width, paint)
     yield from (paint(line, DIM) for line in wrap(words.legend(answer), max(width, 1), break_long_words=False))
 
 
 def _table_lines(
-    first: Column, rows: Sequence[Figures], answer: Answer, width: int, paint: _Paint, *, is_brief: bool = False
+    first: TextColumn,
+    rows: Sequence[SettingFigures],
+    answer: StudyResult,
+    width: int,
+    paint: _Paint,
+    *,
+    is_brief: bool = False,
 ) -> Iterator[str]:
     """Render figures with their settings: behind them where there is room for all of a setting, below them elsewhere.
 
@@ -88,7 +99,7 @@ def _table_lines(
 
 
 def _with_settings(
-    columns: Sequence[Column], settings: Sequence[str], styles: Sequence[str], width: int, paint: _Paint
+    columns: Sequence[TextColumn], settings: Sequence[str], styles: Sequence[str], width: int, paint: _Paint
 ) -> Iterator[str]:
     """Put each setting behind its figures, or below them, folded to `width` where that is not 0."""
     lines = row_lines(columns)
@@ -110,7 +121,7 @@ def _below(setting: str, width: int) -> list[str]:
     )
 
 
-def _bottleneck_lines(answer: Answer, paint: _Paint) -> Iterator[str]:
+def _bottleneck_lines(answer: StudyResult, paint: _Paint) -> Iterator[str]:
     found = answer.bottleneck
     yield ""
     yield _line("bottleneck", _CYAN, str(found.limit), paint)
@@ -120,49 +131,51 @@ def _bottleneck_lines(answer: Answer, paint: _Paint) -> Iterator[str]:
         yield _line("disk", _CYAN, disk, paint)
 
 
-def _client_lines(answer: Answer, width: int, paint: _Paint, *, verbose: bool) -> Iterator[str]:
+def _client_lines(answer: StudyResult, width: int, paint: _Paint, *, verbose: bool) -> Iterator[str]:
     """Each client's best, where there are several; what to paste for each with `verbose`."""
     if len(answer.clients) > 1:
         defaults = tuple(words.real_text(each.default) for each in answer.clients)
         yield from ("", paint(words.CLIENTS, BOLD))
-        first = Column(heading="its default", cells=defaults)
+        first = TextColumn(heading="its default", cells=defaults)
         yield from _table_lines(first, [each.best for each in answer.clients], answer, width, paint, is_brief=True)
     if verbose:
         for each in (each for each in answer.clients if each != words.cli_best(answer)):
             yield from _recipe_lines((made for made in each.recipes if made not in answer.recipes), paint)
 
 
-def _setting_lines(answer: Answer, width: int, paint: _Paint, *, verbose: bool) -> Iterator[str]:
+def _setting_lines(answer: StudyResult, width: int, paint: _Paint, *, verbose: bool) -> Iterator[str]:
     rows = answer.table if verbose else answer.table[:_SHOWN_MAX]
     if not rows:
         return
     hidden = len(answer.table) - len(rows)
     more = f", the best {len(rows)}; {hidden} more with --verbose" if hidden else ", best first"
     yield from ("", paint(f"settings tried: {len(answer.table)}{more}", BOLD))
-    first = Column(heading="no.", cells=tuple(f"{number}" for number in range(1, len(rows) + 1)))
+    first = TextColumn(heading="no.", cells=tuple(f"{number}" for number in range(1, len(rows) + 1)))
     yield from _table_lines(first, rows, answer, width, paint, is_brief=not verbose)
 
 
-def _front_lines(answer: Answer, width: int, paint: _Paint) -> Iterator[str]:
+def _front_lines(answer: StudyResult, width: int, paint: _Paint) -> Iterator[str]:
     rows = words.front_of(answer)
     if rows:
         yield from ("", paint(words.FRONT, BOLD))
-        first = Column(heading="memory", cells=tuple(words.bytes_text(row.peak_memory) for row in rows))
-        value = Column(heading=answer.objective, cells=tuple(words.value_text(row, unit=answer.unit) for row in rows))
+        first = TextColumn(heading="memory", cells=tuple(words.bytes_text(row.peak_memory) for row in rows))
+        value = TextColumn(
+            heading=answer.objective, cells=tuple(words.value_text(row, unit=answer.unit) for row in rows)
+        )
         settings = [printable(words.setting_words(row, answer)) for row in rows]
         room = width - len(_INDENT) - max(map(len, settings)) - len(row_lines((first, value))[0])
         yield from (paint(line, DIM) for line in heading_lines((first, value)))
         yield from _with_settings((first, value), settings, [""] * len(rows), width if room < 0 else 0, paint)
 
 
-def _heatmap_lines(answer: Answer, width: int, *, color: bool, verbose: bool) -> Iterator[str]:
+def _heatmap_lines(answer: StudyResult, width: int, *, color: bool, verbose: bool) -> Iterator[str]:
     """The map of the candidate's client; with `verbose` those of all."""
     for each in heatmaps(answer):
         if verbose or each.client == answer.candidate.setting.client:
             yield from ("", *render_heatmap(each, width=width, color=color))
 
 
-def _prediction_lines(answer: Answer, paint: _Paint) -> Iterator[str]:
+def _prediction_lines(answer: StudyResult, paint: _Paint) -> Iterator[str]:
     if answer.predictions:
         yield from ("", paint(words.PREDICTIONS, BOLD))
         yield from (
@@ -170,7 +183,7 @@ def _prediction_lines(answer: Answer, paint: _Paint) -> Iterator[str]:
         )
 
 
-def _last_lines(answer: Answer, paint: _Paint, *, verbose: bool) -> Iterator[str]:
+def _last_lines(answer: StudyResult, paint: _Paint, *, verbose: bool) -> Iterator[str]:
     """What clients did with knobs, failures and warnings; of each kind all, or the first few and how many more."""
     notes = [note for note in answer.knobs if verbose or note.obedience in words.TOLD]
     kinds = (

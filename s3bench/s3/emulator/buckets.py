@@ -20,9 +20,9 @@ from s3bench.s3.emulator.documents import (
 from s3bench.s3.emulator.lookup import find_bucket
 from s3bench.s3.emulator.members import parse_known, parse_tagging
 from s3bench.s3.emulator.operation import not_implemented
-from s3bench.s3.emulator.store import OWNER, Store, Tags, Versioning
+from s3bench.s3.emulator.store import OWNER, ObjectStore, Tags, Versioning
 from s3bench.s3.protocol.exchange import Reply
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 
 DEFAULT_REGION = "us-east-1"
 
@@ -49,7 +49,7 @@ def valid_name(name: str) -> bool:
 class BucketOperations:
     """What can be done to buckets."""
 
-    def __init__(self, store: Store, region: str) -> None:
+    def __init__(self, store: ObjectStore, region: str) -> None:
         self._store = store
         self._region = region
 
@@ -62,7 +62,7 @@ class BucketOperations:
                 f"Argument value {region} is not a valid AWS Region",
                 (("ArgumentName", "bucket-region"),),
             )
-            raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
+            raise S3Error(status=400, code="InvalidArgument", message=message, details=details)
         known = self._store.buckets.items() if region in {"", self._region} else ()
         found = [bucket for name, bucket in known if name.startswith(prefix) and name > after]
 
@@ -89,7 +89,7 @@ class BucketOperations:
         if not valid_name(call.bucket):
             message = "The specified bucket is not valid."
             details = (("BucketName", call.bucket),)
-            raise S3Refusal(status=400, code="InvalidBucketName", message=message, details=details)
+            raise S3Error(status=400, code="InvalidBucketName", message=message, details=details)
         _check_settings(call)
         tags = self._configured_tags(call.body)
         bucket = self._store.buckets.get(call.bucket)
@@ -99,11 +99,11 @@ class BucketOperations:
             if self._region != DEFAULT_REGION or tags:
                 message = "Your previous request to create the named bucket succeeded and you already own it."
                 details = (("BucketName", call.bucket),)
-                raise S3Refusal(status=409, code="BucketAlreadyOwnedByYou", message=message, details=details)
+                raise S3Error(status=409, code="BucketAlreadyOwnedByYou", message=message, details=details)
         else:
             if len(self._store.buckets) >= BUCKETS_MAX:
                 message = "You have attempted to create more buckets than allowed."
-                raise S3Refusal(status=400, code="TooManyBuckets", message=message)
+                raise S3Error(status=400, code="TooManyBuckets", message=message)
             self._store.make(call.bucket, call.now_s).tags = tags
         return call.reply(200, (("Location", f"/{call.bucket}"), ("x-amz-bucket-arn", arn_of(call.bucket))))
 
@@ -121,7 +121,7 @@ class BucketOperations:
             if all(key.current is None for key in bucket.keys.values()):
                 what += ". You must delete all versions in the bucket."
             details = (("BucketName", call.bucket),)
-            raise S3Refusal(status=409, code="BucketNotEmpty", message=what, details=details)
+            raise S3Error(status=409, code="BucketNotEmpty", message=what, details=details)
         del self._store.buckets[call.bucket]
         return call.reply(204)
 
@@ -146,7 +146,7 @@ class BucketOperations:
         status = node.text("Status")
         if status is None:
             message = "The Versioning element must be specified"
-            raise S3Refusal(status=400, code="IllegalVersioningConfigurationException", message=message)
+            raise S3Error(status=400, code="IllegalVersioningConfigurationException", message=message)
         if status not in {Versioning.ENABLED.value, Versioning.SUSPENDED.value}:
             raise malformed("<Status> is neither Enabled nor Suspended")
         bucket.set_versioning(Versioning(status))
@@ -157,7 +157,7 @@ class BucketOperations:
         bucket = find_bucket(self._store, call.bucket)
         if not bucket.tags:
             message, details = "The TagSet does not exist", (("BucketName", call.bucket),)
-            raise S3Refusal(status=404, code="NoSuchTagSet", message=message, details=details)
+            raise S3Error(status=404, code="NoSuchTagSet", message=message, details=details)
         return call.reply(200, (), render_tagging(bucket.tags))
 
     def set_tagging(self, call: Call) -> Reply:
@@ -171,7 +171,7 @@ class BucketOperations:
         return call.reply(204)
 
     def _configured_tags(self, body: bytes) -> Tags:
-        """Read what a new bucket is to be; its tags. Raises `S3Refusal` where it is to be in another region."""
+        """Read what a new bucket is to be; its tags. Raises `S3Error` where it is to be in another region."""
         asked, tags = None, []
         if body:
             node = parse_known(body, "CreateBucketConfiguration")
@@ -179,13 +179,13 @@ class BucketOperations:
             tags = [(tag.need("Key"), tag.need("Value")) for tags in node.all("Tags") for tag in tags.all("Tag")]
         if self._region == DEFAULT_REGION and asked is not None and _REGION.fullmatch(asked) is None:
             message, details = "The specified location-constraint is not valid", (("LocationConstraint", asked),)
-            raise S3Refusal(status=400, code="InvalidLocationConstraint", message=message, details=details)
+            raise S3Error(status=400, code="InvalidLocationConstraint", message=message, details=details)
         if (asked or DEFAULT_REGION) != self._region:
             message = (
                 f"The {asked or 'unspecified'} location constraint is incompatible for the region specific endpoint "
                 "this request was sent to."
             )
-            raise S3Refusal(status=400, code="IllegalLocationConstraintException", message=message)
+            raise S3Error(status=400, code="IllegalLocationConstraintException", message=message)
         return checked_tags(tags, "bucket")
 
 
@@ -195,7 +195,7 @@ def arn_of(bucket: str) -> str:
 
 
 def _check_settings(call: Call) -> None:
-    """Refuse what a new bucket cannot be here. Raises `S3Refusal`."""
+    """Refuse what a new bucket cannot be here. Raises `S3Error`."""
     if call.fields.get("x-amz-bucket-object-lock-enabled", "").lower() == "true":
         raise not_implemented("object lock", header="x-amz-bucket-object-lock-enabled")
     ownership = call.fields.get("x-amz-object-ownership", "BucketOwnerEnforced")
@@ -204,7 +204,7 @@ def _check_settings(call: Call) -> None:
     grants = any(name.startswith("x-amz-grant-") for name in call.fields)
     if grants or call.fields.get("x-amz-acl", "private") != "private":
         message = "Bucket cannot have ACLs set with ObjectOwnership's BucketOwnerEnforced setting"
-        raise S3Refusal(status=400, code="InvalidBucketAclWithObjectOwnership", message=message)
+        raise S3Error(status=400, code="InvalidBucketAclWithObjectOwnership", message=message)
 
 
 def _owner() -> str:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from s3bench.s3.emulator.content import Sendable
-from s3bench.s3.emulator.receiving import Document, Receiver
+from s3bench.s3.emulator.receiving import Receiver, XmlDocument
 from s3bench.s3.protocol.decimals import parse_decimal
 from s3bench.s3.protocol.exchange import Reply
 from s3bench.s3.protocol.http import RequestHead, render_date, render_head
-from s3bench.s3.protocol.s3_error import REQUEST_ID, S3Refusal
+from s3bench.s3.protocol.s3_error import REQUEST_ID, S3Error
 
 Headers = Iterable[tuple[str, str]]
 
@@ -30,7 +30,7 @@ class Call:
     query: Mapping[str, str]
     now_s: float
     date_line: bytes
-    sink: Receiver | Document | None = None
+    sink: Receiver | XmlDocument | None = None
     checksums: Mapping[str, bool] | None = None
 
     @property
@@ -41,7 +41,7 @@ class Call:
     @property
     def body(self) -> bytes:
         """The request's document, empty where none came."""
-        return self.sink.data if isinstance(self.sink, Document) else b""
+        return self.sink.data if isinstance(self.sink, XmlDocument) else b""
 
     @property
     def received(self) -> Receiver:
@@ -67,7 +67,7 @@ class Call:
         return render_head(status, (("x-amz-request-id", REQUEST_ID), *headers)) + self.date_line + b"\r\n"
 
     def number(self, name: str, default: int, *, least: int = 0, most: int = 2**31 - 1) -> int:
-        """Give the number that the query has under `name`, at most `most`. Raises `S3Refusal` where it is none."""
+        """Give the number that the query has under `name`, at most `most`. Raises `S3Error` where it is none."""
         text = self.query.get(name, "")
         if not text:
             return default
@@ -75,7 +75,7 @@ class Call:
         if number is None or not least <= number < 2**31:
             message = f"Argument {name} must be an integer between {least} and {most}"
             details = (("ArgumentName", name), ("ArgumentValue", text))
-            raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
+            raise S3Error(status=400, code="InvalidArgument", message=message, details=details)
         return min(number, most)
 
 

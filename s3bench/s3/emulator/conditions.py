@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from s3bench.s3.emulator.operation import not_implemented
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 
 
 class Condition(Enum):
@@ -22,15 +22,15 @@ class Condition(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class ObjectState:
     """What conditions are held against: an ETag without quotes, and when the object was last modified."""
 
     etag: str
     modified_s: float
 
 
-def check_read(fields: Mapping[str, str], state: State, now_s: float, *, prefix: str = "") -> Condition:
-    """Evaluate the conditions of a read; `prefix` is before their names in a copy. Raises `S3Refusal` (412).
+def check_read(fields: Mapping[str, str], state: ObjectState, now_s: float, *, prefix: str = "") -> Condition:
+    """Evaluate the conditions of a read; `prefix` is before their names in a copy. Raises `S3Error` (412).
 
     If-Modified-Since is ignored where its date is in the future (RFC 7232 3.3, which S3 follows).
     """
@@ -54,7 +54,7 @@ def check_read(fields: Mapping[str, str], state: State, now_s: float, *, prefix:
 
 
 def check_taken(fields: Mapping[str, str]) -> None:
-    """Refuse conditions that S3 does not take in a write, whatever is stored. Raises `S3Refusal` (501)."""
+    """Refuse conditions that S3 does not take in a write, whatever is stored. Raises `S3Error` (501)."""
     if_none_match, if_match = fields.get("if-none-match"), fields.get("if-match")
     if if_none_match is not None and if_match is not None:
         raise _not_taken("If-Match,If-None-Match", "Multiple conditional request headers present in the request")
@@ -64,10 +64,10 @@ def check_taken(fields: Mapping[str, str]) -> None:
         raise _not_taken("If-Match", "We don't accept the provided value of If-Match header for this API")
 
 
-def check_write(fields: Mapping[str, str], key: str, state: State | None, *, overtaken: bool = False) -> None:
+def check_write(fields: Mapping[str, str], key: str, state: ObjectState | None, *, overtaken: bool = False) -> None:
     """Evaluate the conditions of a write to `key`, whose current object is `state` (`None` without one).
 
-    `overtaken` says that the key was written since this write began. Raises `S3Refusal`: 412 where a condition fails,
+    `overtaken` says that the key was written since this write began. Raises `S3Error`: 412 where a condition fails,
     404 where If-Match meets no object, 409 where it holds but the write was overtaken, 501 for values that S3 refuses.
     """
     check_taken(fields)
@@ -79,14 +79,14 @@ def check_write(fields: Mapping[str, str], key: str, state: State | None, *, ove
     if overtaken and not (if_match is None and if_none_match is None):
         message = "The conditional request cannot succeed due to a conflicting operation against this resource."
         details = (("Condition", "If-None-Match" if if_match is None else "If-Match"), ("Key", key))
-        raise S3Refusal(status=409, code="ConditionalRequestConflict", message=message, details=details)
+        raise S3Error(status=409, code="ConditionalRequestConflict", message=message, details=details)
 
 
-def check_delete(if_match: str, key: str, state: State | None) -> None:
-    """Evaluate If-Match of a delete, where `*` is any object, or of a write. Raises `S3Refusal` (412, 404)."""
+def check_delete(if_match: str, key: str, state: ObjectState | None) -> None:
+    """Evaluate If-Match of a delete, where `*` is any object, or of a write. Raises `S3Error` (412, 404)."""
     if state is None:
         message = "The specified key does not exist."
-        raise S3Refusal(status=404, code="NoSuchKey", message=message, details=(("Key", key),))
+        raise S3Error(status=404, code="NoSuchKey", message=message, details=(("Key", key),))
     if not _matches(if_match, state.etag):
         raise _failed("If-Match")
 
@@ -106,8 +106,8 @@ def _date(header: str | None) -> float | None:
         return None
 
 
-def _failed(condition: str, prefix: str = "") -> S3Refusal:
-    return S3Refusal(
+def _failed(condition: str, prefix: str = "") -> S3Error:
+    return S3Error(
         status=412,
         code="PreconditionFailed",
         message="At least one of the pre-conditions you specified did not hold",
@@ -115,5 +115,5 @@ def _failed(condition: str, prefix: str = "") -> S3Refusal:
     )
 
 
-def _not_taken(header: str, why: str) -> S3Refusal:
+def _not_taken(header: str, why: str) -> S3Error:
     return not_implemented(why, header=header, more=why)

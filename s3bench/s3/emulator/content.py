@@ -16,7 +16,7 @@ from s3bench.s3.emulator.memory import Extent, Hold
 from s3bench.s3.files.beneath import open_file
 from s3bench.s3.files.file_cache import OpenFile
 from s3bench.s3.protocol.exchange import Segment
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 
 Sendable = tuple[bytes, tuple[Segment, ...]]
 """Bytes to send, and the segments to send after them."""
@@ -182,7 +182,7 @@ class FileContent:
         self.size_bytes = size_bytes
 
     def part(self, start: int, end: int) -> Sendable:
-        """Open the file. Raises `S3Refusal` where it is gone or has become shorter."""
+        """Open the file. Raises `S3Error` where it is gone or has become shorter."""
         try:
             file = OpenFile(self._parts[-1], open_file(self._root, self._parts))
         except OSError as error:
@@ -204,5 +204,5 @@ def pieces_of(content: Content, start: int, end: int) -> Iterator[memoryview]:
             yield memoryview(os.pread(segment.source.descriptor, min(_COPY_BYTES, segment.end - at), at))
 
 
-def _gone(why: str) -> S3Refusal:
-    return S3Refusal(status=500, code="InternalError", message=f"We encountered an internal error: {why}.")
+def _gone(why: str) -> S3Error:
+    return S3Error(status=500, code="InternalError", message=f"We encountered an internal error: {why}.")

@@ -13,11 +13,11 @@ from s3bench.s3.emulator.documents import document, element, iso_time
 from s3bench.s3.emulator.lookup import current_state, find_bucket, find_source, state_of, version_headers
 from s3bench.s3.emulator.operation import not_implemented
 from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS, Intentions
-from s3bench.s3.emulator.store import NULL_VERSION, Checksum, Description, Store, Version
+from s3bench.s3.emulator.store import NULL_VERSION, Checksum, Description, ObjectStore, Version
 from s3bench.s3.emulator.writing import ENCRYPTED, WriteOperations
 from s3bench.s3.protocol.checksums import digest_of
 from s3bench.s3.protocol.exchange import Reply
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 
 COPY_BYTES_MAX = 5 * 1024**3
 
@@ -25,7 +25,7 @@ COPY_BYTES_MAX = 5 * 1024**3
 class CopyOperation:
     """How objects are copied."""
 
-    def __init__(self, store: Store, intentions: Intentions, writes: WriteOperations) -> None:
+    def __init__(self, store: ObjectStore, intentions: Intentions, writes: WriteOperations) -> None:
         self._store = store
         self._intentions = intentions
         self._writes = writes
@@ -43,7 +43,7 @@ class CopyOperation:
         assert source.content is not None
         if source.size_bytes > COPY_BYTES_MAX:
             message = f"The specified copy source is larger than the {COPY_BYTES_MAX} bytes that can be copied at once"
-            raise S3Refusal(status=400, code="InvalidRequest", message=message)
+            raise S3Error(status=400, code="InvalidRequest", message=message)
         checksum = self._copied_checksum(call, source)
         version = self._writes.keep(
             bucket,
@@ -88,7 +88,7 @@ class CopyOperation:
 
 
 def copy_source(header: str) -> tuple[str, str, str | None]:
-    """Take x-amz-copy-source apart: bucket, key, version. Raises `S3Refusal`.
+    """Take x-amz-copy-source apart: bucket, key, version. Raises `S3Error`.
 
     The path is URL-encoded as forms are: `+` is a space.
     """
@@ -111,10 +111,10 @@ def copy_source(header: str) -> tuple[str, str, str | None]:
     return bucket, key, version_id
 
 
-def _bad_source() -> S3Refusal:
+def _bad_source() -> S3Error:
     name, message = "x-amz-copy-source", "Invalid copy source object key"
     details = (("ArgumentName", name), ("ArgumentValue", name))
-    return S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
+    return S3Error(status=400, code="InvalidArgument", message=message, details=details)
 
 
 def _copied_description(call: Call, source: Version) -> Description:
@@ -139,7 +139,7 @@ def _directive(call: Call, name: str) -> str:
     if value not in {"COPY", "REPLACE"}:
         what = "metadata" if "metadata" in name else "tagging"
         message, details = f"Unknown {what} directive.", (("ArgumentName", name), ("ArgumentValue", value))
-        raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
+        raise S3Error(status=400, code="InvalidArgument", message=message, details=details)
     return value
 
 
@@ -153,4 +153,4 @@ def _check_changes(call: Call, source: Version, description: Description) -> Non
             "This copy request is illegal because it is trying to copy an object to itself without changing the "
             "object's metadata, storage class, website redirect location or encryption attributes."
         )
-        raise S3Refusal(status=400, code="InvalidRequest", message=message)
+        raise S3Error(status=400, code="InvalidRequest", message=message)

@@ -5,14 +5,14 @@ Owns what a delete does under versioning
 """
 
 from s3bench.s3.emulator.call import Call
-from s3bench.s3.emulator.conditions import State, check_delete
+from s3bench.s3.emulator.conditions import ObjectState, check_delete
 from s3bench.s3.emulator.documents import document, element, group, malformed
 from s3bench.s3.emulator.lookup import check_version_id, current_state, find_bucket, no_such_version, state_of
 from s3bench.s3.emulator.members import parse_known
-from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Description, Store, Version, Versioning
+from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Description, ObjectStore, Version, Versioning
 from s3bench.s3.emulator.writing import WriteOperations
 from s3bench.s3.protocol.exchange import Reply
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 
 _DELETES_MAX = 1000
 
@@ -20,7 +20,7 @@ _DELETES_MAX = 1000
 class DeleteOperations:
     """How objects are deleted."""
 
-    def __init__(self, store: Store, writes: WriteOperations) -> None:
+    def __init__(self, store: ObjectStore, writes: WriteOperations) -> None:
         self._store = store
         self._writes = writes
 
@@ -48,7 +48,7 @@ class DeleteOperations:
         bucket = find_bucket(self._store, call.bucket)
         if not set(call.checksums or ()) - {"content-sha256"}:  # the payload's hash is part of the signature
             message = "Missing required header for this request: Content-MD5 OR x-amz-checksum-*"
-            raise S3Refusal(status=400, code="InvalidRequest", message=message)
+            raise S3Error(status=400, code="InvalidRequest", message=message)
         node = parse_known(call.body, "Delete")
         items = [(item.need("Key"), item.text("VersionId"), item.text("ETag")) for item in node.all("Object")]
         if not 0 < len(items) <= _DELETES_MAX or any(not key for key, _, _ in items):
@@ -66,7 +66,7 @@ class DeleteOperations:
         named = () if version_id is None else (element("VersionId", version_id),)
         try:
             _check_one(bucket, key, version_id, etag, None if current is None else state_of(current))
-        except S3Refusal as refusal:
+        except S3Error as refusal:
             said = element("Code", refusal.code), element("Message", refusal.message)
             return group("Error", element("Key", key), *named, *said)
         gone, marker = self._delete(bucket, key, version_id, now_s)
@@ -94,8 +94,8 @@ class DeleteOperations:
         return None, marker
 
 
-def _check_one(bucket: Bucket, key: str, version_id: str | None, etag: str | None, state: State | None) -> None:
-    """Refuse to delete one of many, which is an error of that key alone. Raises `S3Refusal`."""
+def _check_one(bucket: Bucket, key: str, version_id: str | None, etag: str | None, state: ObjectState | None) -> None:
+    """Refuse to delete one of many, which is an error of that key alone. Raises `S3Error`."""
     if version_id is not None and not bucket.could_have(version_id):
         raise no_such_version(key, version_id)
     if etag is not None:

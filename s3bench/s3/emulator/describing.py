@@ -17,7 +17,7 @@ from s3bench.s3.emulator.operation import not_implemented
 from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS
 from s3bench.s3.emulator.store import Checksum, Description, Version
 from s3bench.s3.protocol.http import RequestHead
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 
 REDIRECT = "x-amz-website-redirect-location"
 _SYSTEM = {
@@ -62,7 +62,7 @@ _SILENT = TRANSPORT.union(
 
 
 def check_supported(fields: Mapping[str, str]) -> None:
-    """Refuse what the headers of a write ask for that is not built here. Raises `S3Refusal`."""
+    """Refuse what the headers of a write ask for that is not built here. Raises `S3Error`."""
     if any(name.startswith("x-amz-grant-") for name in fields):
         raise _no_lists()
     encryption = fields.get("x-amz-server-side-encryption", "AES256")
@@ -70,13 +70,13 @@ def check_supported(fields: Mapping[str, str]) -> None:
         raise not_implemented("encryption with KMS", header="x-amz-server-side-encryption")
     if encryption != "AES256":
         message = "The encryption request you specified is not valid. The valid value is AES256."
-        raise S3Refusal(status=400, code="InvalidEncryptionAlgorithmError", message=message)
+        raise S3Error(status=400, code="InvalidEncryptionAlgorithmError", message=message)
     if fields.get("x-amz-acl", "private") not in _OWNER_ACLS:
         raise _no_lists()
 
 
 def describe(fields: Mapping[str, str]) -> Description:
-    """Read what a write says about its object. Raises `S3Refusal`."""
+    """Read what a write says about its object. Raises `S3Error`."""
     if _SILENT.issuperset(fields):
         content_type = _header_value("content-type", fields.get("content-type") or _DEFAULT_TYPE)
         return Description(headers=(("Content-Type", content_type),))
@@ -85,7 +85,7 @@ def describe(fields: Mapping[str, str]) -> Description:
     if storage_class not in _STORAGE_CLASSES:
         message = "The storage class you specified is not valid"
         details = (("StorageClassRequested", storage_class),)
-        raise S3Refusal(status=400, code="InvalidStorageClass", message=message, details=details)
+        raise S3Error(status=400, code="InvalidStorageClass", message=message, details=details)
     return Description(
         headers=tuple(_system_headers(fields)),
         metadata=_metadata(fields),
@@ -122,7 +122,7 @@ def checksum_headers(checksum: Checksum, *, kind: str = "") -> list[tuple[str, s
 def overridden(headers: list[tuple[str, str]], query: Mapping[str, str]) -> list[tuple[str, str]]:
     """Give `headers` with those replaced that the query (`response-content-type` and the like) sets.
 
-    Raises `S3Refusal` for a value that no header can have.
+    Raises `S3Error` for a value that no header can have.
     """
     for parameter, name in _RESPONSE_OVERRIDES.items():
         if parameter in query:
@@ -132,16 +132,16 @@ def overridden(headers: list[tuple[str, str]], query: Mapping[str, str]) -> list
 
 
 def _header_value(name: str, value: str) -> str:
-    """Give `value` of the argument `name`, where a header can have it (RFC 9110 5.5). Raises `S3Refusal`."""
+    """Give `value` of the argument `name`, where a header can have it (RFC 9110 5.5). Raises `S3Error`."""
     if _NO_HEADER_VALUE.search(value) is not None:
         message = "Header value cannot be represented using ISO-8859-1."
         details = (("ArgumentName", name), ("ArgumentValue", value))
-        raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
+        raise S3Error(status=400, code="InvalidArgument", message=message, details=details)
     return value
 
 
 def check_checksum_claims(head: RequestHead) -> None:
-    """Refuse checksum headers that contradict themselves or cannot be read. Raises `S3Refusal`.
+    """Refuse checksum headers that contradict themselves or cannot be read. Raises `S3Error`.
 
     https://docs.aws.amazon.com/AmazonS3/latest/userguide/checking-object-integrity-upload.html
     """
@@ -149,7 +149,7 @@ def check_checksum_claims(head: RequestHead) -> None:
     md5 = fields.get("content-md5")
     if md5 is not None and not _is_base64(md5, 16):
         message, details = "The Content-MD5 you specified was invalid.", (("Content-MD5", md5),)
-        raise S3Refusal(status=400, code="InvalidDigest", message=message, details=details)
+        raise S3Error(status=400, code="InvalidDigest", message=message, details=details)
     values = _claimed_values(fields)
     asked = fields.get("x-amz-sdk-checksum-algorithm")
     if asked is None:
@@ -183,7 +183,7 @@ def _claimed_values(fields: Mapping[str, str]) -> dict[str, str | None]:
     return values
 
 
-def unsupported_algorithm() -> S3Refusal:
+def unsupported_algorithm() -> S3Error:
     """How S3 refuses a checksum that it does not know."""
     return _bad(
         "Checksum algorithm provided is unsupported. Please try again with any of the valid types: "
@@ -218,7 +218,7 @@ def _metadata(fields: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     if size_bytes > _METADATA_BYTES_MAX:
         message = "Your metadata headers exceed the maximum allowed metadata size"
         details = (("Size", str(size_bytes)), ("MaxSizeAllowed", str(_METADATA_BYTES_MAX)))
-        raise S3Refusal(status=400, code="MetadataTooLarge", message=message, details=details)
+        raise S3Error(status=400, code="MetadataTooLarge", message=message, details=details)
     return metadata
 
 
@@ -257,9 +257,9 @@ def _is_base64(text: str, size_bytes: int) -> bool:
         return False
 
 
-def _bad(message: str) -> S3Refusal:
-    return S3Refusal(status=400, code="InvalidRequest", message=message)
+def _bad(message: str) -> S3Error:
+    return S3Error(status=400, code="InvalidRequest", message=message)
 
 
-def _no_lists() -> S3Refusal:
-    return S3Refusal(status=400, code="AccessControlListNotSupported", message="The bucket does not allow ACLs")
+def _no_lists() -> S3Error:
+    return S3Error(status=400, code="AccessControlListNotSupported", message="The bucket does not allow ACLs")

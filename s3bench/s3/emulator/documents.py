@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator
 from xml.sax.saxutils import escape
 
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 
 NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 
@@ -51,17 +51,17 @@ def url_encoded(text: str) -> str:
     return urllib.parse.quote(text, safe="/", errors="surrogatepass")
 
 
-def parse(data: bytes, root: str) -> "Node":
-    """Read a document whose root is `root`. Raises `S3Refusal` (MalformedXML)."""
+def parse(data: bytes, root: str) -> "XmlElement":
+    """Read a document whose root is `root`. Raises `S3Error` (MalformedXML)."""
     if not data:
-        raise S3Refusal(status=400, code="MissingRequestBodyError", message="Request body is empty.")
+        raise S3Error(status=400, code="MissingRequestBodyError", message="Request body is empty.")
     try:
         node = ET.fromstring(data, parser=ET.XMLParser(target=_Builder()))  # noqa: S314 (_Builder takes no entities)
     except (ET.ParseError, ValueError, LookupError) as error:  # LookupError: the encoding that it declares is unknown
         raise malformed(str(error)[:_ERROR_CHARACTERS_MAX]) from error
     if _local(node.tag) != root:
         raise malformed(f"its root is not <{root}>")
-    return Node(node)
+    return XmlElement(node)
 
 
 class _Builder(ET.TreeBuilder):
@@ -76,7 +76,7 @@ class _Builder(ET.TreeBuilder):
         raise ValueError("it has a document type declaration")
 
 
-class Node:
+class XmlElement:
     """An element of a request's document; namespaces are not looked at, as S3 does not either."""
 
     __slots__ = ("_element",)
@@ -84,13 +84,13 @@ class Node:
     def __init__(self, node: ET.Element) -> None:
         self._element = node
 
-    def children(self) -> Iterator[tuple[str, "Node"]]:
+    def children(self) -> Iterator[tuple[str, "XmlElement"]]:
         """Give all children with their names."""
-        return ((_local(child.tag), Node(child)) for child in self._element)
+        return ((_local(child.tag), XmlElement(child)) for child in self._element)
 
-    def all(self, name: str) -> Iterator["Node"]:
+    def all(self, name: str) -> Iterator["XmlElement"]:
         """Give the children called `name`."""
-        return (Node(child) for child in self._element if _local(child.tag) == name)
+        return (XmlElement(child) for child in self._element if _local(child.tag) == name)
 
     def text(self, name: str) -> str | None:
         """Give the text of the child `name`, or `None` where there is none."""
@@ -100,17 +100,17 @@ class Node:
         return None
 
     def need(self, name: str) -> str:
-        """Give the text of the child `name`. Raises `S3Refusal` where there is none."""
+        """Give the text of the child `name`. Raises `S3Error` where there is none."""
         text = self.text(name)
         if text is None:
             raise malformed(f"<{name}> is missing")
         return text
 
 
-def malformed(why: str) -> S3Refusal:
+def malformed(why: str) -> S3Error:
     """How S3 refuses a document; `why` is ours."""
     message = "The XML you provided was not well-formed or did not validate against our published schema"
-    return S3Refusal(status=400, code="MalformedXML", message=f"{message}: {why}.")
+    return S3Error(status=400, code="MalformedXML", message=f"{message}: {why}.")
 
 
 def render_tagging(tags: Iterable[tuple[str, str]]) -> bytes:
@@ -120,7 +120,7 @@ def render_tagging(tags: Iterable[tuple[str, str]]) -> bytes:
 
 
 def parse_tag_header(header: str) -> tuple[tuple[str, str], ...]:
-    """Read the x-amz-tagging header. Raises `S3Refusal`."""
+    """Read the x-amz-tagging header. Raises `S3Error`."""
     try:
         tags = urllib.parse.parse_qsl(header, keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:
@@ -129,15 +129,15 @@ def parse_tag_header(header: str) -> tuple[tuple[str, str], ...]:
     if "" in names or len(names) < len(tags) or any(pair.count("=") > 1 for pair in header.split("&")):
         message = "The header 'x-amz-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters without "
         details = (("ArgumentName", "x-amz-tagging"), ("ArgumentValue", header))
-        raise S3Refusal(status=400, code="InvalidArgument", message=message + "tag name duplicates.", details=details)
+        raise S3Error(status=400, code="InvalidArgument", message=message + "tag name duplicates.", details=details)
     return checked_tags(tags, "object")
 
 
 def checked_tags(tags: list[tuple[str, str]], owner: str) -> tuple[tuple[str, str], ...]:
-    """Give the tags of an `object` or a `bucket`, sorted. Raises `S3Refusal` where S3 would not take them."""
+    """Give the tags of an `object` or a `bucket`, sorted. Raises `S3Error` where S3 would not take them."""
     if len(tags) > _TAGS_MAX[owner]:
         message = f"{owner.capitalize()} tags cannot be greater than {_TAGS_MAX[owner]}"
-        raise S3Refusal(status=400, code="BadRequest", message=message)
+        raise S3Error(status=400, code="BadRequest", message=message)
     seen: set[str] = set()
     for key, value in tags:
         if key in seen:
@@ -152,9 +152,9 @@ def checked_tags(tags: list[tuple[str, str]], owner: str) -> tuple[tuple[str, st
     return tuple(sorted(tags))
 
 
-def _invalid_tag(message: str, key: str, value: str | None = None) -> S3Refusal:
+def _invalid_tag(message: str, key: str, value: str | None = None) -> S3Error:
     details = (("TagKey", key),) if value is None else (("TagKey", key), ("TagValue", value))
-    return S3Refusal(status=400, code="InvalidTag", message=message, details=details)
+    return S3Error(status=400, code="InvalidTag", message=message, details=details)
 
 
 def _local(tag: str) -> str:

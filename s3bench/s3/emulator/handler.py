@@ -22,8 +22,8 @@ from s3bench.s3.emulator.members import TRANSPORT, check_members
 from s3bench.s3.emulator.memory import Memory
 from s3bench.s3.emulator.operation import (
     WRITES_DATA,
-    Asked,
     Operation,
+    RequestedOperation,
     bucket_of_host,
     only_signed,
     operation_of,
@@ -34,26 +34,26 @@ from s3bench.s3.emulator.receiving import (
     DEFAULT_ALGORITHM,
     REPLY_KEPT_BYTES_MAX,
     SMALL_BYTES,
-    Document,
     Intentions,
     Receiver,
+    XmlDocument,
 )
 from s3bench.s3.emulator.settings import EmulatorSettings
-from s3bench.s3.emulator.store import KEY_BYTES_MAX, Store
+from s3bench.s3.emulator.store import KEY_BYTES_MAX, ObjectStore
 from s3bench.s3.emulator.tagging import TagOperations
 from s3bench.s3.emulator.uploads import PART_BYTES_MAX, UploadOperations, find_upload, parse_part_number, too_large
 from s3bench.s3.emulator.writing import WriteOperations
 from s3bench.s3.protocol.checksums import load_algorithms
 from s3bench.s3.protocol.decimals import parse_decimal
 from s3bench.s3.protocol.exchange import (
-    Body,
     Reply,
+    RequestBody,
     Sink,
     Unwanted,
 )
 from s3bench.s3.protocol.framing import ChunkCheck
 from s3bench.s3.protocol.http import RequestHead
-from s3bench.s3.protocol.s3_error import S3Refusal, refusal_reply
+from s3bench.s3.protocol.s3_error import S3Error, refusal_reply
 from s3bench.s3.signing.authentication import Authenticator
 
 _HOSTS_MAX = 1000
@@ -77,7 +77,7 @@ class Emulator:
         self._memory = Memory(settings.memory_limit_bytes)
         noise = NoiseBlock(settings.seed) if settings.discard else None
         self._intentions = Intentions(self._memory, noise=noise, md5_always=settings.md5_always)
-        self._store = Store(settings.seed)
+        self._store = ObjectStore(settings.seed)
         self._authenticator: Authenticator | None = None
         if settings.access_key is not None and settings.secret_key is not None:
             self._authenticator = Authenticator(settings.access_key, settings.secret_key, settings.region, now)
@@ -115,7 +115,7 @@ class Emulator:
     def load(self, bucket: str, key: str, file: Path) -> None:
         """Store the content of `file` as `key`, before the first request; `bucket` is made where it is missing.
 
-        Raises `OSError` when the file cannot be read, `S3Refusal` when it does not fit into the memory limit.
+        Raises `OSError` when the file cannot be read, `S3Error` when it does not fit into the memory limit.
         """
         self._loader.load(bucket, key, file)
 
@@ -125,10 +125,10 @@ class Emulator:
         """Tell where the body of `head` goes, or that it is not wanted."""
         try:
             return self._admit(head)
-        except S3Refusal as refusal:
+        except S3Error as refusal:
             return Unwanted(refusal)
 
-    def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
+    def finish(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
         """Answer a whole request."""
         try:
             if (
@@ -141,11 +141,11 @@ class Emulator:
                 if reply is not None:
                     return reply
             return self._answer(head, body, date_line)
-        except S3Refusal as refusal:
+        except S3Error as refusal:
             return refusal_reply(head, refusal, date_line)
 
     def _plain_read(self, head: RequestHead, date_line: bytes) -> Reply | None:
-        """Give the reply to a GET of a whole current object, where there is one. Raises `S3Refusal`."""
+        """Give the reply to a GET of a whole current object, where there is one. Raises `S3Error`."""
         if self._bucket_of(head.fields.get("host", "")):
             return None
         name, _, key = head.path[1:].partition("/")
@@ -164,29 +164,29 @@ class Emulator:
             version.reply_date = date_line
         return version.reply
 
-    def _admit(self, head: RequestHead) -> Receiver | Document:
-        """Find out what is asked for, and make ready for the body. Raises `S3Refusal` where it may not be done."""
+    def _admit(self, head: RequestHead) -> Receiver | XmlDocument:
+        """Find out what is asked for, and make ready for the body. Raises `S3Error` where it may not be done."""
         if head.garbled:
-            raise S3Refusal(status=400, code="InvalidURI", message="Couldn't parse the specified URI.")
+            raise S3Error(status=400, code="InvalidURI", message="Couldn't parse the specified URI.")
         signature = None if self._authenticator is None else self._authenticator.check(head)
         bucket, key = self._target(head)
         query = parse_query(head.query)
         operation = operation_of(head.method, bucket, key, query, head.fields)
         check_members(operation, head.fields, query)
-        asked = Asked(operation, bucket, key, query)
+        asked = RequestedOperation(operation, bucket, key, query)
         if self._read_only and head.method not in {"GET", "HEAD"}:
-            raise S3Refusal(status=403, code="AccessDenied", message="This endpoint serves a directory, read-only.")
+            raise S3Error(status=403, code="AccessDenied", message="This endpoint serves a directory, read-only.")
         if operation in WRITES_DATA:
             return self._receiver(head, asked, None if signature is None else signature.chunk_check())
         if head.has_body and operation is not Operation.COMPLETE_MULTIPART_UPLOAD:
             check_checksum_claims(head)
-        return Document(head, asked, self._memory)
+        return XmlDocument(head, asked, self._memory)
 
-    def _answer(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
+    def _answer(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
         sink = body.sink or self._admit(head)
         if isinstance(sink, Unwanted):
             raise sink.refusal
-        assert isinstance(sink, Receiver | Document)
+        assert isinstance(sink, Receiver | XmlDocument)
         checksums, refusal = sink.outcome(body.trailers)
         if refusal is not None:
             return refusal_reply(head, refusal, date_line, checksums=checksums, error=refusal.message)
@@ -247,7 +247,7 @@ class Emulator:
         }
 
     def _target(self, head: RequestHead) -> tuple[str, str]:
-        """Give the bucket and the key that a request names, by its path or by its Host header. Raises `S3Refusal`."""
+        """Give the bucket and the key that a request names, by its path or by its Host header. Raises `S3Error`."""
         place = head.path.removeprefix("/")
         bucket = self._bucket_of(head.fields.get("host", ""))
         if bucket:
@@ -259,7 +259,7 @@ class Emulator:
                 ("Size", str(len(key.encode("utf-8", "surrogatepass")))),
                 ("MaxSizeAllowed", str(KEY_BYTES_MAX)),
             )
-            raise S3Refusal(status=400, code="KeyTooLongError", message="Your key is too long", details=details)
+            raise S3Error(status=400, code="KeyTooLongError", message="Your key is too long", details=details)
         return bucket, key
 
     def _bucket_of(self, host: str) -> str:
@@ -270,8 +270,8 @@ class Emulator:
                 self._hosts[host] = bucket
         return bucket
 
-    def _receiver(self, head: RequestHead, asked: Asked, chunk_check: ChunkCheck | None) -> Receiver:
-        """Make ready for object data. Raises `S3Refusal` where it cannot be taken."""
+    def _receiver(self, head: RequestHead, asked: RequestedOperation, chunk_check: ChunkCheck | None) -> Receiver:
+        """Make ready for object data. Raises `S3Error` where it cannot be taken."""
         size_bytes = _declared_size(head)
         if size_bytes > PART_BYTES_MAX:
             raise too_large(size_bytes)
@@ -292,7 +292,7 @@ class Emulator:
 
 
 def _declared_size(head: RequestHead) -> int:
-    """Give the size of the object data that follows. Raises `S3Refusal` where the request does not tell."""
+    """Give the size of the object data that follows. Raises `S3Error` where the request does not tell."""
     decoded = head.fields.get("x-amz-decoded-content-length")
     decoded_bytes = None if decoded is None else parse_decimal(decoded)
     if decoded_bytes is not None:
@@ -302,6 +302,6 @@ def _declared_size(head: RequestHead) -> int:
         return head.length
     if head.chunked and not streaming:
         message = "A header you provided implies functionality that is not implemented: Transfer-Encoding"
-        raise S3Refusal(status=501, code="NotImplemented", message=message)
+        raise S3Error(status=501, code="NotImplemented", message=message)
     message = "You must provide the Content-Length HTTP header."
-    raise S3Refusal(status=411, code="MissingContentLength", message=message)
+    raise S3Error(status=411, code="MissingContentLength", message=message)

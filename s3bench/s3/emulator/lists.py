@@ -11,9 +11,9 @@ from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.documents import document, element, group, iso_time, url_encoded
 from s3bench.s3.emulator.listing import Page, page_of
 from s3bench.s3.emulator.lookup import find_bucket
-from s3bench.s3.emulator.store import OWNER, Bucket, Store, Upload, Version
+from s3bench.s3.emulator.store import OWNER, Bucket, ObjectStore, Upload, Version
 from s3bench.s3.protocol.exchange import Reply
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 
 _KEYS_MAX = 1000
 
@@ -23,7 +23,7 @@ _Write = Callable[[str], str]
 class ListOperations:
     """What can be listed."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ObjectStore) -> None:
         self._store = store
 
     def objects(self, call: Call) -> Reply:
@@ -291,6 +291,6 @@ def _decode_token(token: str) -> str:
     return key
 
 
-def _invalid(message: str, name: str, value: str | None = None) -> S3Refusal:
+def _invalid(message: str, name: str, value: str | None = None) -> S3Error:
     details = (("ArgumentName", name),) if value is None else (("ArgumentName", name), ("ArgumentValue", value))
-    return S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
+    return S3Error(status=400, code="InvalidArgument", message=message, details=details)

@@ -17,10 +17,10 @@ from s3bench.s3.emulator.content import Content, FileContent, pieces_of
 from s3bench.s3.emulator.describing import base64_of
 from s3bench.s3.emulator.memory import Hold
 from s3bench.s3.emulator.receiving import DEFAULT_ALGORITHM, Intentions, opaque_etag
-from s3bench.s3.emulator.store import KEY_BYTES_MAX, NULL_VERSION, Checksum, Store, Version
+from s3bench.s3.emulator.store import KEY_BYTES_MAX, NULL_VERSION, Checksum, ObjectStore, Version
 from s3bench.s3.files.beneath import list_directory
 from s3bench.s3.protocol.checksums import digest_of
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 
 _VERSION_BYTES = 1024  # what is kept about a version, about
 _WARNINGS_MAX = 100
@@ -64,7 +64,7 @@ class Loader:
     """
 
     def __init__(
-        self, store: Store, intentions: Intentions, now: Callable[[], float], *, before: dict[Path, Loaded]
+        self, store: ObjectStore, intentions: Intentions, now: Callable[[], float], *, before: dict[Path, Loaded]
     ) -> None:
         self._store = store
         self._intentions = intentions
@@ -117,7 +117,7 @@ class Loader:
         try:
             while found:
                 found += self._load_entry(root, *found.popleft())
-        except S3Refusal as refusal:
+        except S3Error as refusal:
             raise BadInput(f"{root} has too many files", refusal.message, "serve a smaller directory") from refusal
         if self._skipped > _WARNINGS_MAX:
             self.warnings.append(f"and {self._skipped - _WARNINGS_MAX} more were skipped")

@@ -4,31 +4,31 @@ Owns the errors for what is not there, and the headers that tell which version w
 """
 
 from s3bench.s3.emulator.call import http_time
-from s3bench.s3.emulator.conditions import State
-from s3bench.s3.emulator.store import Bucket, Store, Version, Versioning
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.emulator.conditions import ObjectState
+from s3bench.s3.emulator.store import Bucket, ObjectStore, Version, Versioning
+from s3bench.s3.protocol.s3_error import S3Error
 
 _ARCHIVES = frozenset({"GLACIER", "DEEP_ARCHIVE"})
 
 
-def find_bucket(store: Store, name: str) -> Bucket:
-    """Give the bucket. Raises `S3Refusal` where it is not there."""
+def find_bucket(store: ObjectStore, name: str) -> Bucket:
+    """Give the bucket. Raises `S3Error` where it is not there."""
     bucket = store.buckets.get(name)
     if bucket is None:
         message, details = "The specified bucket does not exist", (("BucketName", name),)
-        raise S3Refusal(status=404, code="NoSuchBucket", message=message, details=details)
+        raise S3Error(status=404, code="NoSuchBucket", message=message, details=details)
     return bucket
 
 
 def find_version(bucket: Bucket, key: str, version_id: str | None, *, method: str = "GET") -> Version:
-    """Give the version that a read by `method` means. Raises `S3Refusal` where there is none, or a delete marker."""
+    """Give the version that a read by `method` means. Raises `S3Error` where there is none, or a delete marker."""
     if version_id is None:
         found = bucket.keys.get(key)
         newest = found.versions[0] if found is not None else None
         if newest is None or newest.deleted:
             marked: tuple[tuple[str, str], ...] = () if newest is None else _marker_headers(newest)
             message = "The specified key does not exist."
-            raise S3Refusal(status=404, code="NoSuchKey", message=message, details=(("Key", key),), headers=marked)
+            raise S3Error(status=404, code="NoSuchKey", message=message, details=(("Key", key),), headers=marked)
         return newest
     check_version_id(bucket, version_id)
     version = bucket.version(key, version_id)
@@ -39,8 +39,8 @@ def find_version(bucket: Bucket, key: str, version_id: str | None, *, method: st
     return version
 
 
-def find_source(store: Store, bucket_name: str, key: str, version_id: str | None) -> Version:
-    """Give the version that a copy reads. Raises `S3Refusal`, for a delete marker that is named with 400.
+def find_source(store: ObjectStore, bucket_name: str, key: str, version_id: str | None) -> Version:
+    """Give the version that a copy reads. Raises `S3Error`, for a delete marker that is named with 400.
 
     https://docs.aws.amazon.com/AmazonS3/latest/API/API_UploadPartCopy.html
     """
@@ -48,14 +48,14 @@ def find_source(store: Store, bucket_name: str, key: str, version_id: str | None
     named = None if version_id is None else bucket.version(key, version_id)
     if named is not None and named.deleted:
         message = "The source of a copy request may not specifically refer to a delete marker by version id."
-        raise S3Refusal(status=400, code="InvalidRequest", message=message)
+        raise S3Error(status=400, code="InvalidRequest", message=message)
     version = find_version(bucket, key, version_id)
     check_restored(version)
     return version
 
 
 def check_restored(version: Version) -> None:
-    """Refuse to read the bytes of a version that an archive class keeps. Raises `S3Refusal`.
+    """Refuse to read the bytes of a version that an archive class keeps. Raises `S3Error`.
 
     https://docs.aws.amazon.com/AmazonS3/latest/userguide/restoring-objects.html
     """
@@ -63,29 +63,29 @@ def check_restored(version: Version) -> None:
     if storage_class in _ARCHIVES:
         message = "The operation is not valid for the object's storage class"
         details = (("StorageClass", storage_class),)
-        raise S3Refusal(status=403, code="InvalidObjectState", message=message, details=details)
+        raise S3Error(status=403, code="InvalidObjectState", message=message, details=details)
 
 
-def no_such_version(key: str, version_id: str) -> S3Refusal:
+def no_such_version(key: str, version_id: str) -> S3Error:
     """How S3 refuses a version that is not there."""
     message, details = "The specified version does not exist.", (("Key", key), ("VersionId", version_id))
-    return S3Refusal(status=404, code="NoSuchVersion", message=message, details=details)
+    return S3Error(status=404, code="NoSuchVersion", message=message, details=details)
 
 
 def check_version_id(bucket: Bucket, version_id: str) -> None:
-    """Refuse what cannot be the id of a version in `bucket`. Raises `S3Refusal`."""
+    """Refuse what cannot be the id of a version in `bucket`. Raises `S3Error`."""
     if not bucket.could_have(version_id):
         message = "Invalid version id specified" if version_id else "Version id cannot be the empty string"
         details = (("ArgumentName", "versionId"), ("ArgumentValue", version_id))
-        raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
+        raise S3Error(status=400, code="InvalidArgument", message=message, details=details)
 
 
-def state_of(version: Version) -> State:
+def state_of(version: Version) -> ObjectState:
     """Give what conditions are held against."""
-    return State(etag=version.etag, modified_s=version.modified_s)
+    return ObjectState(etag=version.etag, modified_s=version.modified_s)
 
 
-def current_state(bucket: Bucket, key: str) -> State | None:
+def current_state(bucket: Bucket, key: str) -> ObjectState | None:
     """Give the state of the current object of `key`, if there is one."""
     current = bucket.current(key)
     return None if current is None else state_of(current)
@@ -96,9 +96,9 @@ def version_headers(bucket: Bucket, version: Version) -> list[tuple[str, str]]:
     return [] if bucket.versioning is Versioning.NEVER else [("x-amz-version-id", version.version_id)]
 
 
-def marker_refused(marker: Version, method: str) -> S3Refusal:
+def marker_refused(marker: Version, method: str) -> S3Error:
     """How S3 refuses `method` on a delete marker that is named, or whose tags are asked for."""
-    return S3Refusal(
+    return S3Error(
         status=405,
         code="MethodNotAllowed",
         message="The specified method is not allowed against this resource.",

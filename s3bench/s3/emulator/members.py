@@ -8,9 +8,9 @@ would take without acting on it here, each with the reason. Pure.
 import re
 from collections.abc import Mapping
 
-from s3bench.s3.emulator.documents import Node, checked_tags, malformed, parse
+from s3bench.s3.emulator.documents import XmlElement, checked_tags, malformed, parse
 from s3bench.s3.emulator.operation import SIGNATURE_PARAMETERS, Operation, not_implemented
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 
 ACCOUNT_ID = "000000000000"
 """The AWS account that owns every bucket; `x-amz-expected-bucket-owner` is compared with it."""
@@ -124,7 +124,7 @@ _ACCOUNT = re.compile(r"[0-9]{12}")
 
 
 def check_members(operation: Operation, fields: Mapping[str, str], query: Mapping[str, str]) -> None:
-    """Refuse headers and query parameters that ask for what `operation` does not do. Raises `S3Refusal`."""
+    """Refuse headers and query parameters that ask for what `operation` does not do. Raises `S3Error`."""
     if not TRANSPORT.issuperset(fields):
         accepted = _ACCEPTED[operation]
         for name in fields:
@@ -140,20 +140,20 @@ def check_members(operation: Operation, fields: Mapping[str, str], query: Mappin
             raise not_implemented(f"{name} in the query")
 
 
-def parse_known(data: bytes, root: str) -> Node:
-    """Read a document whose root is `root`. Raises `S3Refusal` for elements that are not read."""
+def parse_known(data: bytes, root: str) -> XmlElement:
+    """Read a document whose root is `root`. Raises `S3Error` for elements that are not read."""
     document = parse(data, root)
     _check_elements(document, "", ELEMENTS[root])
     return document
 
 
 def parse_tagging(data: bytes, owner: str) -> tuple[tuple[str, str], ...]:
-    """Read a Tagging document for an `object` or a `bucket`; it may name none. Raises `S3Refusal`."""
+    """Read a Tagging document for an `object` or a `bucket`; it may name none. Raises `S3Error`."""
     tags = [tag for tags in parse_known(data, "Tagging").all("TagSet") for tag in tags.all("Tag")]
     return checked_tags([(tag.need("Key"), tag.need("Value")) for tag in tags], owner)
 
 
-def _check_elements(node: Node, above: str, known: frozenset[str]) -> None:
+def _check_elements(node: XmlElement, above: str, known: frozenset[str]) -> None:
     for name, child in node.children():
         path = f"{above}{name}"
         if path in _ELEMENTS_REFUSED:
@@ -166,21 +166,21 @@ def _check_elements(node: Node, above: str, known: frozenset[str]) -> None:
 def _check_owner(account: str) -> None:
     if _ACCOUNT.fullmatch(account) is None:
         message = f"The value of the expected bucket owner parameter must be an AWS Account ID... [{account}]"
-        raise S3Refusal(status=400, code="InvalidBucketOwnerAWSAccountID", message=message)
+        raise S3Error(status=400, code="InvalidBucketOwnerAWSAccountID", message=message)
     if account != ACCOUNT_ID:
-        raise S3Refusal(status=403, code="AccessDenied", message="Access Denied")
+        raise S3Error(status=403, code="AccessDenied", message="Access Denied")
 
 
-def _refused(name: str) -> S3Refusal:
+def _refused(name: str) -> S3Error:
     """How S3 refuses a header; what it has no other answer for is not implemented."""
     algorithm = name.removeprefix("x-amz-checksum-")
     if algorithm not in {name, "mode", "type", *_OTHER_CHECKSUMS}:
         message = "The algorithm type you specified in x-amz-checksum- header is invalid."
-        return S3Refusal(status=400, code="InvalidRequest", message=message)
+        return S3Error(status=400, code="InvalidRequest", message=message)
     if name == "x-amz-bypass-governance-retention":
         message = f"{name} is only applicable to Object Lock enabled buckets."
     elif name == "x-amz-server-side-encryption":
         message = f"{name} header is not supported for this operation."
     else:
         return not_implemented(name, header=name)
-    return S3Refusal(status=400, code="InvalidArgument", message=message, details=(("ArgumentName", name),))
+    return S3Error(status=400, code="InvalidArgument", message=message, details=(("ArgumentName", name),))

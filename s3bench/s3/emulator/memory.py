@@ -10,7 +10,7 @@ import ctypes
 import mmap
 import os
 
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 
 PAGE_BYTES = mmap.PAGESIZE
 
@@ -39,7 +39,7 @@ class Memory:
         os.close(self.descriptor)
 
     def hold(self, size_bytes: int, *, reserve: bool = False) -> "Hold":
-        """Take `size_bytes` of the account; they come back with the hold's last reference. Raises `S3Refusal`.
+        """Take `size_bytes` of the account; they come back with the hold's last reference. Raises `S3Error`.
 
         What is needed to make room may go into the reserve.
         """
@@ -47,7 +47,7 @@ class Memory:
         return Hold(self, size_bytes)
 
     def extent(self, size_bytes: int) -> "Extent":
-        """Take room for `size_bytes` in the file. Raises `S3Refusal` when that goes beyond the limit."""
+        """Take room for `size_bytes` in the file. Raises `S3Error` when that goes beyond the limit."""
         taken_bytes = -(-size_bytes // PAGE_BYTES) * PAGE_BYTES
         spare = self._spare.get(taken_bytes)
         if spare:
@@ -89,7 +89,7 @@ class Memory:
         if self.held_bytes + self._spare_bytes + size_bytes > self.limit_bytes:
             self._drop_spare()
         if self.held_bytes + size_bytes > self.limit_bytes + reserve_bytes:
-            raise S3Refusal(
+            raise S3Error(
                 status=507,
                 code="InsufficientStorage",
                 message=f"The emulator's memory limit of {self.limit_bytes} bytes is reached: {self.held_bytes} bytes "

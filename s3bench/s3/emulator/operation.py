@@ -9,7 +9,7 @@ from enum import Enum
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 
 
 class Operation(Enum):
@@ -47,7 +47,7 @@ class Operation(Enum):
     ABORT_MULTIPART_UPLOAD = "AbortMultipartUpload"
 
 
-class Asked(NamedTuple):
+class RequestedOperation(NamedTuple):
     """An operation and what it is asked of; `bucket` and `key` are empty where the request names none."""
 
     operation: Operation
@@ -122,7 +122,7 @@ def only_signed(query: str) -> bool:
 def parse_query(query: str) -> dict[str, str]:
     """Take a raw query apart; of a repeated name the first value counts. A signature alone is left out.
 
-    Raises `S3Refusal` where it is not UTF-8: no document could repeat such a value.
+    Raises `S3Error` where it is not UTF-8: no document could repeat such a value.
     """
     parameters: dict[str, str] = {}
     if only_signed(query):
@@ -131,14 +131,14 @@ def parse_query(query: str) -> dict[str, str]:
         pairs = parse_qsl(query, keep_blank_values=True, errors="strict")
     except UnicodeDecodeError as error:
         message = "Couldn't parse the specified URI."
-        raise S3Refusal(status=400, code="InvalidURI", message=message, details=(("URI", f"?{query}"),)) from error
+        raise S3Error(status=400, code="InvalidURI", message=message, details=(("URI", f"?{query}"),)) from error
     for name, value in pairs:
         parameters.setdefault(name, value)
     return parameters
 
 
 def operation_of(method: str, bucket: str, key: str, query: Mapping[str, str], fields: Mapping[str, str]) -> Operation:
-    """Tell the operation; `bucket` and `key` are empty where the request names none. Raises `S3Refusal`."""
+    """Tell the operation; `bucket` and `key` are empty where the request names none. Raises `S3Error`."""
     if not bucket:
         if method == "GET":
             return Operation.LIST_BUCKETS
@@ -165,7 +165,7 @@ def _by_fields(operation: Operation, query: Mapping[str, str], fields: Mapping[s
         return Operation.UPLOAD_PART_COPY
     if operation is Operation.PUT_OBJECT and "partNumber" in query:
         message, details = "This operation needs the uploadId of the part", (("ArgumentName", "uploadId"),)
-        raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
+        raise S3Error(status=400, code="InvalidArgument", message=message, details=details)
     if operation is Operation.PUT_OBJECT and copying:
         return Operation.COPY_OBJECT
     return operation
@@ -185,19 +185,19 @@ def bucket_of_host(host: str, domain: str) -> str:
     return ""
 
 
-def not_implemented(what: str, *, header: str = "", more: str = "") -> S3Refusal:
+def not_implemented(what: str, *, header: str = "", more: str = "") -> S3Error:
     """How the emulator says that it lacks something S3 has, or S3 itself; `header` is the one that asked for it."""
     message = f"A header or query you provided implies functionality that is not implemented here: {what}"
     if header:
         message = f"A header you provided implies functionality that is not implemented: {what}"
     details = [(name, value) for name, value in (("Header", header), ("additionalMessage", more)) if value]
-    return S3Refusal(status=501, code="NotImplemented", message=message, details=tuple(details))
+    return S3Error(status=501, code="NotImplemented", message=message, details=tuple(details))
 
 
-def _not_allowed(method: str, kind: str) -> S3Refusal:
+def _not_allowed(method: str, kind: str) -> S3Error:
     if method not in _METHODS:
         return not_implemented(f"the method {method[:20]}")
-    return S3Refusal(
+    return S3Error(
         status=405,
         code="MethodNotAllowed",
         message="The specified method is not allowed against this resource.",

@@ -8,12 +8,12 @@ from s3bench.s3.emulator.conditions import Condition, check_read
 from s3bench.s3.emulator.describing import checksum_headers, overridden, shown
 from s3bench.s3.emulator.documents import document, element, group
 from s3bench.s3.emulator.lookup import check_restored, find_bucket, find_version, state_of, version_headers
-from s3bench.s3.emulator.store import Bucket, Part, Store, Version
+from s3bench.s3.emulator.store import Bucket, ObjectStore, StoredPart, Version
 from s3bench.s3.emulator.uploads import parse_part_number
 from s3bench.s3.protocol.decimals import parse_decimal
 from s3bench.s3.protocol.exchange import Reply
 from s3bench.s3.protocol.ranges import Unsatisfiable, parse_range
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 
 _OF_NOT_MODIFIED = frozenset({"Cache-Control", "Expires"})  # RFC 9110 15.4.5
 _PARTS_MAX = 1000
@@ -22,7 +22,7 @@ _PARTS_MAX = 1000
 class ReadOperations:
     """What can be read of objects; checksums are told only where reads are `faithful`."""
 
-    def __init__(self, store: Store, *, faithful: bool) -> None:
+    def __init__(self, store: ObjectStore, *, faithful: bool) -> None:
         self._store = store
         self._faithful = faithful
 
@@ -55,7 +55,7 @@ class ReadOperations:
         if "partNumber" in call.query:
             if ranged:
                 message = "Cannot specify both Range header and partNumber query parameter"
-                raise S3Refusal(status=400, code="InvalidRequest", message=message)
+                raise S3Error(status=400, code="InvalidRequest", message=message)
             start, end, part = self._part(call, version)
             ranged = True
         mode = "x-amz-checksum-mode"
@@ -74,7 +74,7 @@ class ReadOperations:
         return call.reply_with_bytes(status, overridden(headers, call.query), end - start, body)
 
     @staticmethod
-    def _part(call: Call, version: Version) -> tuple[int, int, Part | None]:
+    def _part(call: Call, version: Version) -> tuple[int, int, StoredPart | None]:
         """Give the range of the part that is asked for; an object that came in one piece has one part."""
         number = parse_part_number(call.query)
         if not version.parts and number == 1:
@@ -86,7 +86,7 @@ class ReadOperations:
             start += part.content.size_bytes
         message = "The requested partnumber is not satisfiable"
         details = (("PartNumberRequested", str(number)), ("ActualPartCount", str(max(1, len(version.parts)))))
-        raise S3Refusal(status=416, code="InvalidPartNumber", message=message, details=details)
+        raise S3Error(status=416, code="InvalidPartNumber", message=message, details=details)
 
     @staticmethod
     def _validators(version: Version) -> list[tuple[str, str]]:
@@ -107,7 +107,7 @@ class ReadOperations:
                     "The x-amz-object-attributes header specifying the attributes to be retrieved is either missing "
                     "or empty"
                 )
-            raise S3Refusal(status=400, code=code, message=message)
+            raise S3Error(status=400, code=code, message=message)
         children = []
         if "ETag" in wanted:
             children.append(element("ETag", version.etag))
@@ -135,8 +135,8 @@ def _fits(if_range: str | None, version: Version) -> bool:
     return if_range is None or if_range.strip().strip('"') == version.etag or if_range == http_time(version.modified_s)
 
 
-def _bad_range(header: str, size_bytes: int) -> S3Refusal:
-    return S3Refusal(
+def _bad_range(header: str, size_bytes: int) -> S3Error:
+    return S3Error(
         status=416,
         code="InvalidRange",
         message="The requested range is not satisfiable",
@@ -174,10 +174,10 @@ def _attribute_parts(call: Call, version: Version) -> list[str]:
 
 
 def _number(call: Call, name: str, default: int) -> int:
-    """Give the number in a header. Raises `S3Refusal` where it is none."""
+    """Give the number in a header. Raises `S3Error` where it is none."""
     text = call.fields.get(name, str(default))
     number = parse_decimal(text)
     if number is None:
         details = (("ArgumentName", name), ("ArgumentValue", text))
-        raise S3Refusal(status=400, code="InvalidArgument", message=f"Provided {name} is no number", details=details)
+        raise S3Error(status=400, code="InvalidArgument", message=f"Provided {name} is no number", details=details)
     return number

@@ -14,11 +14,11 @@ from typing import Protocol
 
 from s3bench.s3.emulator.content import Content, Noise, NoiseBlock, Small, Stored, Stretches, pieces_of
 from s3bench.s3.emulator.memory import Extent, Hold, Memory
-from s3bench.s3.emulator.operation import Asked
+from s3bench.s3.emulator.operation import RequestedOperation
 from s3bench.s3.protocol.checksums import Verifier, digest_of, hashing_verifier
 from s3bench.s3.protocol.framing import ChunkCheck
 from s3bench.s3.protocol.http import RequestHead
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 
 SMALL_BYTES = 32 * 1024
 """Bodies up to this size are kept as bytes: sending those costs less than a file's range."""
@@ -109,7 +109,7 @@ class Intentions:
     def receive(
         self,
         head: RequestHead,
-        asked: Asked,
+        asked: RequestedOperation,
         size_bytes: int,
         *,
         algorithm: str | None,
@@ -119,7 +119,7 @@ class Intentions:
         """Make ready for `size_bytes` of object data, `in_parts` when they will be part of a larger object.
 
         `algorithm` is the checksum that the object is to have, `None` when the request may choose; `chunk_check` sees
-        the chunks of a signed body. Raises `S3Refusal` when there is no room.
+        the chunks of a signed body. Raises `S3Error` when there is no room.
         """
         also = [] if algorithm is None else [algorithm]
         with_md5 = self._md5_always or size_bytes <= MD5_BYTES_MAX or "content-md5" in head.fields
@@ -168,7 +168,7 @@ class Receiver:
 
     def __init__(
         self,
-        asked: Asked,
+        asked: RequestedOperation,
         verifier: Verifier,
         target: _Target,
         size_bytes: int,
@@ -192,13 +192,13 @@ class Receiver:
         if self._missing_bytes >= 0:
             self._target.write(piece)
 
-    def outcome(self, trailers: dict[str, str]) -> tuple[dict[str, bool], S3Refusal | None]:
+    def outcome(self, trailers: dict[str, str]) -> tuple[dict[str, bool], S3Error | None]:
         """Tell which declared checksums were right, and how to refuse the body if one was not."""
         if self._missing_bytes:
             message = (
                 "You did not provide the number of bytes specified by the x-amz-decoded-content-length HTTP header."
             )
-            return {}, S3Refusal(status=400, code="IncompleteBody", message=message)
+            return {}, S3Error(status=400, code="IncompleteBody", message=message)
         return judged(self._verifier, trailers)
 
     def content(self) -> Content:
@@ -216,14 +216,14 @@ class Receiver:
         return opaque_etag(self.algorithm.encode() + self.digest())
 
 
-class Document:
-    """Takes an XML document of a request, within a bound; an `exchange.Sink`. Raises `S3Refusal` beyond the reserve."""
+class XmlDocument:
+    """Takes an XML document of a request, within a bound; an `exchange.Sink`. Raises `S3Error` beyond the reserve."""
 
     __slots__ = ("_data", "_hold", "_verifier", "asked")
 
     chunk_check = None
 
-    def __init__(self, head: RequestHead, asked: Asked, memory: Memory) -> None:
+    def __init__(self, head: RequestHead, asked: RequestedOperation, memory: Memory) -> None:
         self.asked = asked
         if head.has_body:
             size_bytes = _DOCUMENT_BYTES_MAX if head.chunked else min(head.length, _DOCUMENT_BYTES_MAX)
@@ -237,11 +237,11 @@ class Document:
         if len(self._data) <= _DOCUMENT_BYTES_MAX:
             self._data += piece
 
-    def outcome(self, trailers: dict[str, str]) -> tuple[dict[str, bool], S3Refusal | None]:
+    def outcome(self, trailers: dict[str, str]) -> tuple[dict[str, bool], S3Error | None]:
         """Tell which declared checksums were right, and how to refuse the body if one was not."""
         if len(self._data) > _DOCUMENT_BYTES_MAX:
             message = "Your request was too big."
-            return {}, S3Refusal(status=400, code="MaxMessageLengthExceeded", message=message)
+            return {}, S3Error(status=400, code="MaxMessageLengthExceeded", message=message)
         return judged(self._verifier, trailers)
 
     @property
@@ -255,7 +255,7 @@ def hold_small(memory: Memory, size_bytes: int) -> Hold:
     return memory.hold(size_bytes * 2 if size_bytes <= REPLY_KEPT_BYTES_MAX else size_bytes)
 
 
-def judged(verifier: Verifier, trailers: dict[str, str]) -> tuple[dict[str, bool], S3Refusal | None]:
+def judged(verifier: Verifier, trailers: dict[str, str]) -> tuple[dict[str, bool], S3Error | None]:
     """Tell which declared checksums were right, and how S3 refuses the first that was not."""
     results, wrong = verifier.outcome(trailers)
     if not wrong:
@@ -263,16 +263,16 @@ def judged(verifier: Verifier, trailers: dict[str, str]) -> tuple[dict[str, bool
     absent = verifier.absent(trailers)
     if absent is not None:
         message = f"The request contained trailing data that was not well-formed: {absent} did not come."
-        return results, S3Refusal(status=400, code="MalformedTrailerError", message=message)
+        return results, S3Error(status=400, code="MalformedTrailerError", message=message)
     name = next(name for name, right in results.items() if not right)
     if name == "content-sha256":
         message = f"The provided 'x-amz-content-sha256' header does not match what was computed: {wrong}."
-        return results, S3Refusal(status=400, code="XAmzContentSHA256Mismatch", message=message)
+        return results, S3Error(status=400, code="XAmzContentSHA256Mismatch", message=message)
     if name == "md5":
         message = f"The Content-MD5 you specified did not match what we received: {wrong}."
     else:
         message = f"The {name.upper()} you specified did not match the calculated checksum: {wrong}."
-    return results, S3Refusal(status=400, code="BadDigest", message=message)
+    return results, S3Error(status=400, code="BadDigest", message=message)
 
 
 def opaque_etag(seed: bytes) -> str:

@@ -56,7 +56,7 @@ class Checksum:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class StoredPart:
     """One part of an upload, or of the object that came of it. `modified_s` is in seconds since 1970."""
 
     number: int
@@ -94,7 +94,7 @@ class Version:
     etag: str = ""
     checksum: Checksum | None = None
     description: Description = Description()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[StoredPart, ...] = ()
     upload_id: str = ""
     reply: Reply | None = None
     reply_date: bytes | None = None
@@ -124,7 +124,7 @@ class Upload:
     algorithm: str
     composite: bool
     hold: Hold
-    parts: dict[int, Part] = field(default_factory=dict)
+    parts: dict[int, StoredPart] = field(default_factory=dict)
     overtaken: bool = False
 
 
@@ -264,7 +264,7 @@ def _remember(counts: dict[str, int], key: str, count: int) -> None:
         del counts[next(iter(counts))]
 
 
-class Store:
+class ObjectStore:
     """All buckets of the account."""
 
     def __init__(self, seed: int) -> None:

@@ -4,7 +4,7 @@ from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.documents import render_tagging
 from s3bench.s3.emulator.lookup import find_bucket, find_version, marker_refused, version_headers
 from s3bench.s3.emulator.members import parse_tagging
-from s3bench.s3.emulator.store import Bucket, Description, Store, Version
+from s3bench.s3.emulator.store import Bucket, Description, ObjectStore, Version
 from s3bench.s3.emulator.writing import WriteOperations
 from s3bench.s3.protocol.exchange import Reply
 
@@ -12,7 +12,7 @@ from s3bench.s3.protocol.exchange import Reply
 class TagOperations:
     """What can be done to an object's tags."""
 
-    def __init__(self, store: Store, writes: WriteOperations) -> None:
+    def __init__(self, store: ObjectStore, writes: WriteOperations) -> None:
         self._store = store
         self._writes = writes
 

@@ -15,16 +15,16 @@ from s3bench.s3.emulator.conditions import check_read, check_write
 from s3bench.s3.emulator.content import Content, Stretch, Stretches, pieces_of
 from s3bench.s3.emulator.copying import copy_source
 from s3bench.s3.emulator.describing import base64_of, describe, unsupported_algorithm
-from s3bench.s3.emulator.documents import Node, document, element, group, iso_time, malformed, url_encoded
+from s3bench.s3.emulator.documents import XmlElement, document, element, group, iso_time, malformed, url_encoded
 from s3bench.s3.emulator.lookup import current_state, find_bucket, find_source, state_of
 from s3bench.s3.emulator.members import parse_known
 from s3bench.s3.emulator.receiving import CHECKSUM_ALGORITHMS, DEFAULT_ALGORITHM, Intentions
-from s3bench.s3.emulator.store import NULL_VERSION, OWNER, Bucket, Checksum, Part, Store, Upload, Version
+from s3bench.s3.emulator.store import NULL_VERSION, OWNER, Bucket, Checksum, ObjectStore, StoredPart, Upload, Version
 from s3bench.s3.emulator.writing import ENCRYPTED, WriteOperations, made_version_headers
 from s3bench.s3.protocol.checksums import CRC_BYTES, combined, digest_of
 from s3bench.s3.protocol.decimals import parse_decimal
 from s3bench.s3.protocol.exchange import Reply
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 
 PART_BYTES_MIN = 5 * 1024**2
 PART_BYTES_MAX = 5 * 1024**3
@@ -35,7 +35,7 @@ _UPLOAD_BYTES = 1024  # what is kept about an upload, about
 
 
 def find_upload(bucket: Bucket, key: str, upload_id: str) -> Upload:
-    """Give the upload. Raises `S3Refusal` where there is none, or it is another key's."""
+    """Give the upload. Raises `S3Error` where there is none, or it is another key's."""
     upload = bucket.uploads.get((key, upload_id))
     if upload is None:
         raise _no_such_upload(upload_id)
@@ -45,7 +45,7 @@ def find_upload(bucket: Bucket, key: str, upload_id: str) -> Upload:
 class UploadOperations:
     """What can be done to multipart uploads."""
 
-    def __init__(self, store: Store, intentions: Intentions, writes: WriteOperations) -> None:
+    def __init__(self, store: ObjectStore, intentions: Intentions, writes: WriteOperations) -> None:
         self._store = store
         self._intentions = intentions
         self._writes = writes
@@ -205,8 +205,10 @@ class UploadOperations:
     @staticmethod
     def _keep(
         upload: Upload, call: Call, number: int, content: Content, etag: str, digest: bytes, checksum: Checksum
-    ) -> Part:
-        part = Part(number=number, content=content, etag=etag, digest=digest, checksum=checksum, modified_s=call.now_s)
+    ) -> StoredPart:
+        part = StoredPart(
+            number=number, content=content, etag=etag, digest=digest, checksum=checksum, modified_s=call.now_s
+        )
         upload.parts[number] = part
         return part
 
@@ -235,21 +237,21 @@ class UploadOperations:
 
 
 def parse_part_number(query: Mapping[str, str]) -> int:
-    """Give the number of the part that a request names. Raises `S3Refusal`."""
+    """Give the number of the part that a request names. Raises `S3Error`."""
     text = query.get("partNumber", "")
     number = parse_decimal(text)
     if number is None or not 1 <= number <= PARTS_MAX:
         message = f"Part number must be an integer between 1 and {PARTS_MAX}, inclusive"
         details = (("ArgumentName", "partNumber"), ("ArgumentValue", text))
-        raise S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
+        raise S3Error(status=400, code="InvalidArgument", message=message, details=details)
     return number
 
 
-def too_large(size_bytes: int) -> S3Refusal:
+def too_large(size_bytes: int) -> S3Error:
     """How S3 refuses more than 5 GiB in one piece."""
     message = "Your proposed upload exceeds the maximum allowed size"
     details = (("ProposedSize", str(size_bytes)), ("MaxSizeAllowed", str(PART_BYTES_MAX)))
-    return S3Refusal(status=400, code="EntityTooLarge", message=message, details=details)
+    return S3Error(status=400, code="EntityTooLarge", message=message, details=details)
 
 
 def _checksum_asked(call: Call) -> tuple[str, bool]:
@@ -292,9 +294,9 @@ def _copied_range(header: str | None, size_bytes: int) -> tuple[int, int]:
     return first, last + 1
 
 
-def _invalid_range(message: str, header: str) -> S3Refusal:
+def _invalid_range(message: str, header: str) -> S3Error:
     details = (("ArgumentName", "x-amz-copy-source-range"), ("ArgumentValue", header))
-    return S3Refusal(status=400, code="InvalidArgument", message=message, details=details)
+    return S3Error(status=400, code="InvalidArgument", message=message, details=details)
 
 
 def _declared(call: Call) -> set[str]:
@@ -324,7 +326,7 @@ def _made(bucket: Bucket, call: Call) -> Version | None:
     return next((version for version in found.versions if version.upload_id == upload_id), None)
 
 
-def _same_parts(version: Version, named: Node) -> bool:
+def _same_parts(version: Version, named: XmlElement) -> bool:
     """Whether the document names the parts that `version` was made of."""
     return [(str(part.number), part.etag) for part in version.parts] == [
         ((item.text("PartNumber") or "").strip(), (item.text("ETag") or "").strip().strip('"'))
@@ -332,15 +334,15 @@ def _same_parts(version: Version, named: Node) -> bool:
     ]
 
 
-def _chosen(upload: Upload, node: Node) -> tuple[Part, ...]:
-    """Give the parts that a CompleteMultipartUpload document names. Raises `S3Refusal`."""
+def _chosen(upload: Upload, node: XmlElement) -> tuple[StoredPart, ...]:
+    """Give the parts that a CompleteMultipartUpload document names. Raises `S3Error`."""
     named = list(node.all("Part"))
     if not 0 < len(named) <= PARTS_MAX:
         raise malformed(f"it names {len(named)} parts")
     parts = [_named_part(upload, item) for item in named]
     if any(before.number >= after.number for before, after in pairwise(parts)):
         message = "The list of parts was not in ascending order. Parts must be ordered by part number."
-        raise S3Refusal(status=400, code="InvalidPartOrder", message=message, details=(("UploadId", upload.upload_id),))
+        raise S3Error(status=400, code="InvalidPartOrder", message=message, details=(("UploadId", upload.upload_id),))
     for part in parts[:-1]:
         if part.content.size_bytes < PART_BYTES_MIN:
             message = "Your proposed upload is smaller than the minimum allowed size"
@@ -350,11 +352,11 @@ def _chosen(upload: Upload, node: Node) -> tuple[Part, ...]:
                 ("PartNumber", str(part.number)),
                 ("ETag", part.etag),
             )
-            raise S3Refusal(status=400, code="EntityTooSmall", message=message, details=details)
+            raise S3Error(status=400, code="EntityTooSmall", message=message, details=details)
     return tuple(parts)
 
 
-def _named_part(upload: Upload, item: Node) -> Part:
+def _named_part(upload: Upload, item: XmlElement) -> StoredPart:
     number, etag = item.need("PartNumber").strip(), item.need("ETag").strip().strip('"')
     place = parse_decimal(number)
     if place is None:
@@ -366,7 +368,7 @@ def _named_part(upload: Upload, item: Node) -> Part:
     for algorithm, claimed in claims.items():
         if claimed is not None and upload.algorithm not in {"", algorithm}:
             message = f"The {algorithm} you specified for part {number} did not match what we received."
-            raise S3Refusal(status=400, code="BadDigest", message=message)
+            raise S3Error(status=400, code="BadDigest", message=message)
         if claimed is not None and (not upload.algorithm or claimed != part.checksum.value):
             raise _invalid_part(upload, number, etag)
     if upload.composite and claims[upload.algorithm] is None:
@@ -378,21 +380,21 @@ def _named_part(upload: Upload, item: Node) -> Part:
     return part
 
 
-def _invalid_part(upload: Upload, number: str, etag: str) -> S3Refusal:
+def _invalid_part(upload: Upload, number: str, etag: str) -> S3Error:
     message = (
         "One or more of the specified parts could not be found.  The part may not have been uploaded, or the "
         "specified entity tag may not match the part's entity tag."
     )
     details = (("UploadId", upload.upload_id), ("PartNumber", number), ("ETag", etag))
-    return S3Refusal(status=400, code="InvalidPart", message=message, details=details)
+    return S3Error(status=400, code="InvalidPart", message=message, details=details)
 
 
-def _no_such_upload(upload_id: str) -> S3Refusal:
+def _no_such_upload(upload_id: str) -> S3Error:
     message = (
         "The specified upload does not exist. The upload ID may be invalid, or the upload may have been aborted "
         "or completed."
     )
-    return S3Refusal(status=404, code="NoSuchUpload", message=message, details=(("UploadId", upload_id),))
+    return S3Error(status=404, code="NoSuchUpload", message=message, details=(("UploadId", upload_id),))
 
 
 def _check_size(call: Call, size_bytes: int) -> None:
@@ -405,7 +407,7 @@ def _check_size(call: Call, size_bytes: int) -> None:
         raise _invalid_request(message)
 
 
-def _whole_checksum(upload: Upload, parts: tuple[Part, ...]) -> Checksum:
+def _whole_checksum(upload: Upload, parts: tuple[StoredPart, ...]) -> Checksum:
     algorithm = upload.algorithm or DEFAULT_ALGORITHM
     if upload.composite:
         digest = digest_of(algorithm, [memoryview(b"".join(part.digest for part in parts))])
@@ -415,7 +417,7 @@ def _whole_checksum(upload: Upload, parts: tuple[Part, ...]) -> Checksum:
 
 
 def _check_whole(call: Call, upload: Upload, checksum: Checksum) -> None:
-    """Hold the checksum that the client has of the whole against ours. Raises `S3Refusal`."""
+    """Hold the checksum that the client has of the whole against ours. Raises `S3Error`."""
     kind, created = call.fields.get("x-amz-checksum-type", "").upper(), checksum.kind if upload.algorithm else "null"
     if kind and kind != created:
         message = (
@@ -428,16 +430,16 @@ def _check_whole(call: Call, upload: Upload, checksum: Checksum) -> None:
     }
     if claims not in ({}, {checksum.algorithm: checksum.value}):
         message = f"The {checksum.algorithm} you specified did not match the calculated checksum."
-        raise S3Refusal(status=400, code="BadDigest", message=message)
+        raise S3Error(status=400, code="BadDigest", message=message)
 
 
-def _whole_etag(parts: tuple[Part, ...]) -> str:
+def _whole_etag(parts: tuple[StoredPart, ...]) -> str:
     """Give the MD5 of the parts' MD5s, and their number; of parts without an MD5 their opaque tag stands in."""
     digests = b"".join(bytes.fromhex(part.etag.partition("-")[0]) for part in parts)
     return f"{hashlib.md5(digests, usedforsecurity=False).hexdigest()}-{len(parts)}"
 
 
-def _joined(parts: tuple[Part, ...]) -> list[Stretch]:
+def _joined(parts: tuple[StoredPart, ...]) -> list[Stretch]:
     stretches: list[Stretch] = []
     for part in parts:
         assert isinstance(part.content, Stretches)
@@ -445,7 +447,7 @@ def _joined(parts: tuple[Part, ...]) -> list[Stretch]:
     return stretches
 
 
-def _listed(part: Part, *, told: bool) -> str:
+def _listed(part: StoredPart, *, told: bool) -> str:
     return group(
         "Part",
         element("PartNumber", part.number),
@@ -456,5 +458,5 @@ def _listed(part: Part, *, told: bool) -> str:
     )
 
 
-def _invalid_request(message: str) -> S3Refusal:
-    return S3Refusal(status=400, code="InvalidRequest", message=message)
+def _invalid_request(message: str) -> S3Error:
+    return S3Error(status=400, code="InvalidRequest", message=message)

@@ -9,7 +9,7 @@ from s3bench.s3.emulator.content import Content
 from s3bench.s3.emulator.describing import base64_of, checksum_headers, describe
 from s3bench.s3.emulator.lookup import current_state, find_bucket, version_headers
 from s3bench.s3.emulator.memory import Hold, Memory
-from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Checksum, Description, Part, Store, Version
+from s3bench.s3.emulator.store import NULL_VERSION, Bucket, Checksum, Description, ObjectStore, StoredPart, Version
 from s3bench.s3.protocol.exchange import Reply
 
 _VERSION_BYTES = 1024
@@ -23,7 +23,7 @@ ENCRYPTED = ("x-amz-server-side-encryption", "AES256")
 class WriteOperations:
     """What can be written as an object."""
 
-    def __init__(self, store: Store, memory: Memory) -> None:
+    def __init__(self, store: ObjectStore, memory: Memory) -> None:
         self._store = store
         self._memory = memory
 
@@ -54,7 +54,7 @@ class WriteOperations:
         content: Content,
         etag: str,
         checksum: Checksum,
-        parts: tuple[Part, ...] = (),
+        parts: tuple[StoredPart, ...] = (),
         upload_id: str = "",
     ) -> Version:
         """Make a new current version of the key that `call` names."""

@@ -38,7 +38,7 @@ class OpenFile:
         os.close(self.descriptor)
 
 
-class Shelf:
+class FileCache:
     """The files below `workspace`."""
 
     def __init__(self, workspace: Path) -> None:

@@ -15,7 +15,7 @@ import msgspec
 
 from s3bench.s3.network.link import fair_share
 from s3bench.s3.network.model import NetworkModel, quantile
-from s3bench.s3.wirelog import Fault, WireLog, WireRequest
+from s3bench.s3.wirelog import InjectedFault, WireLog, WireRequest
 
 MEDIAN_OFF_MAX = 0.03
 TAIL_OFF_MAX = 0.10
@@ -27,7 +27,7 @@ BULK_S = 0.005
 _P90_COUNT_MIN = 10
 
 
-class Figure(msgspec.Struct, frozen=True, kw_only=True):
+class AccuracyFigure(msgspec.Struct, frozen=True, kw_only=True):
     """One property of the link, asked and achieved over `count` requests, in seconds or bytes a second (`unit`)."""
 
     name: str
@@ -51,11 +51,11 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 class Accuracy(msgspec.Struct, frozen=True, kw_only=True):
     """What can be said of one wire log; figures that too few requests speak of are missing."""
 
-    figures: tuple[Figure, ...]
+    figures: tuple[AccuracyFigure, ...]
     warnings: tuple[str, ...]
 
 
-class Span(NamedTuple):
+class TransferSpan(NamedTuple):
     """One transfer: when it was on, and what it carried."""
 
     begun_ns: int
@@ -76,7 +76,7 @@ def accuracy(log: WireLog, model: NetworkModel) -> Accuracy:
     return Accuracy(figures=tuple(figures), warnings=tuple(_warning(figure) for figure in figures if not figure.met))
 
 
-def _first_bytes(requests: Sequence[WireRequest]) -> list[Figure]:
+def _first_bytes(requests: Sequence[WireRequest]) -> list[AccuracyFigure]:
     answered = [request for request in requests if request.status and request.asked_ttfb_s]
     asked = tuple(sorted(request.asked_ttfb_s for request in answered))
     achieved = tuple(sorted((request.response_started_ns - request.body_ended_ns) / 1e9 for request in answered))
@@ -84,7 +84,7 @@ def _first_bytes(requests: Sequence[WireRequest]) -> list[Figure]:
     if len(answered) >= _P90_COUNT_MIN:
         shares.append(("p90", 0.9, TAIL_OFF_MAX))
     return [
-        Figure(
+        AccuracyFigure(
             name=f"time to first byte, {name}",
             unit="s",
             asked=quantile(asked, share),
@@ -96,17 +96,19 @@ def _first_bytes(requests: Sequence[WireRequest]) -> list[Figure]:
     ]
 
 
-def _down(request: WireRequest) -> list[Span]:
-    if request.fault in {Fault.STALL, Fault.RESET} or not request.response_bytes:
+def _down(request: WireRequest) -> list[TransferSpan]:
+    if request.fault in {InjectedFault.STALL, InjectedFault.RESET} or not request.response_bytes:
         return []
-    return [Span(request.response_started_ns, request.ended_ns, request.response_bytes)]
+    return [TransferSpan(request.response_started_ns, request.ended_ns, request.response_bytes)]
 
 
-def _up(request: WireRequest) -> list[Span]:
-    return [Span(request.started_ns, request.body_ended_ns, request.wire_bytes)] if request.wire_bytes else []
+def _up(request: WireRequest) -> list[TransferSpan]:
+    return [TransferSpan(request.started_ns, request.body_ended_ns, request.wire_bytes)] if request.wire_bytes else []
 
 
-def _bandwidths(name: str, spans: list[Span], connection: float | None, shared: float | None) -> list[Figure]:
+def _bandwidths(
+    name: str, spans: list[TransferSpan], connection: float | None, shared: float | None
+) -> list[AccuracyFigure]:
     spans = [span for span in spans if span.ended_ns - span.begun_ns >= BULK_S * 1e9]
     if not spans:
         return []
@@ -116,7 +118,7 @@ def _bandwidths(name: str, spans: list[Span], connection: float | None, shared: 
     asked = tuple(sorted(size / length for size, length in zip(asked_bytes, seconds, strict=True)))
     achieved = tuple(sorted(span.size_bytes / length for span, length in zip(spans, seconds, strict=True)))
     return [
-        Figure(
+        AccuracyFigure(
             name=f"bandwidth {name} of a connection, {label}",
             unit="B/s",
             asked=quantile(asked, share),
@@ -127,7 +129,7 @@ def _bandwidths(name: str, spans: list[Span], connection: float | None, shared: 
         for label, share, off_max in (("p50", 0.5, MEDIAN_OFF_MAX), ("p90", 0.9, TAIL_OFF_MAX))
         if label == "p50" or len(spans) >= _P90_COUNT_MIN
     ] + [
-        Figure(
+        AccuracyFigure(
             name=f"bandwidth {name} in all, while busy",
             unit="B/s",
             asked=sum(asked_bytes) / busy_s,
@@ -138,7 +140,7 @@ def _bandwidths(name: str, spans: list[Span], connection: float | None, shared: 
     ]
 
 
-def _asked(spans: list[Span], connection: float | None, shared: float | None) -> list[float]:
+def _asked(spans: list[TransferSpan], connection: float | None, shared: float | None) -> list[float]:
     """How many bytes each transfer was to carry while it lasted, by the integral of its share over time."""
     changes = sorted([(span.begun_ns, 1) for span in spans] + [(span.ended_ns, -1) for span in spans])
     times = [at_ns for at_ns, _ in changes]
@@ -152,7 +154,7 @@ def _asked(spans: list[Span], connection: float | None, shared: float | None) ->
     return [carried[bisect_right(times, end) - 1] - carried[bisect_right(times, begin) - 1] for begin, end, _ in spans]
 
 
-def _busy_s(spans: list[Span]) -> float:
+def _busy_s(spans: list[TransferSpan]) -> float:
     """How long at least one transfer was on."""
     busy_ns, until_ns = 0, 0
     for begun_ns, ended_ns, _ in sorted(spans):
@@ -161,7 +163,7 @@ def _busy_s(spans: list[Span]) -> float:
     return busy_ns / 1e9
 
 
-def _warning(figure: Figure) -> str:
+def _warning(figure: AccuracyFigure) -> str:
     scale, unit = (1e3, "ms") if figure.unit == "s" else (1e-6, "MB/s")
     return (
         f"network model: {figure.name}: {figure.achieved * scale:.4g} {unit} achieved, {figure.asked * scale:.4g} "

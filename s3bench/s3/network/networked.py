@@ -13,15 +13,15 @@ from s3bench.s3.network.limits import RateLimits
 from s3bench.s3.network.link import Link
 from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.protocol.exchange import (
-    Body,
     Break,
     Handler,
     Reply,
+    RequestBody,
     Sink,
 )
 from s3bench.s3.protocol.http import RequestHead
 from s3bench.s3.protocol.s3_error import refuse
-from s3bench.s3.wirelog import Fault
+from s3bench.s3.wirelog import InjectedFault
 
 
 class Networked:
@@ -44,25 +44,25 @@ class Networked:
         """Where the body of `head` goes: where the handler wants it, whatever befalls the request afterwards."""
         return self._inner.begin(head)
 
-    def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
+    def finish(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
         """Answer a whole request, or let it fail."""
         model = self._model
         draw = self._draws.deal(head)
         delay_s = ttfb_s(model, draw.ttfb)
         if not self._limits.admits(head, self._clock()):
             reply = _failure(head, 503, "SlowDown", "Please reduce your request rate.", date_line)
-            return reply.over_network(delay_s=delay_s, fault=Fault.SLOW_DOWN)
+            return reply.over_network(delay_s=delay_s, fault=InjectedFault.SLOW_DOWN)
         chance = draw.fault - model.error_rate
         if chance < 0:
             message = "We encountered an internal error. Please try again."
             reply = _failure(head, 500, "InternalError", message, date_line)
-            return reply.over_network(delay_s=delay_s, fault=Fault.ERROR)
+            return reply.over_network(delay_s=delay_s, fault=InjectedFault.ERROR)
         reply = self._inner.finish(head, body, date_line)
-        fault, stall_s = Fault.NONE, 0.0
+        fault, stall_s = InjectedFault.NONE, 0.0
         if chance < model.reset_rate:
-            fault = Fault.RESET
+            fault = InjectedFault.RESET
         elif chance < model.reset_rate + model.stall_rate:
-            fault, stall_s = Fault.STALL, model.stall_s
+            fault, stall_s = InjectedFault.STALL, model.stall_s
         if not fault:
             return reply.over_network(delay_s=delay_s)
         # Somewhere in the body, or in the head of a reply that has none.

@@ -39,7 +39,7 @@ class Unwanted:
         """Drop the bytes."""
 
 
-class Body(msgspec.Struct, frozen=True):
+class RequestBody(msgspec.Struct, frozen=True):
     """One request body that was read to its end.
 
     `payload_bytes` counts what was left once framing was taken off, `wire_bytes` what crossed the socket. `sink` is the
@@ -52,14 +52,14 @@ class Body(msgspec.Struct, frozen=True):
     sink: Sink | None
 
 
-NO_BODY = Body(0, 0, {}, None)
+NO_BODY = RequestBody(0, 0, {}, None)
 
 
 ReplyFacts = tuple[int, dict[str, bool], str, str, int, int, float, str]
 NO_FACTS: ReplyFacts = (0, {}, "", "", 0, 0, 0.0, "")
 
 
-class Source(Protocol):
+class BodySource(Protocol):
     """Something with a descriptor that bytes can be sent from; a reply keeps it alive until it is sent."""
 
     @property
@@ -76,7 +76,7 @@ class Source(Protocol):
 class Segment(msgspec.Struct, frozen=True):
     """The half-open range `[start, end)` of what `source` holds."""
 
-    source: Source
+    source: BodySource
     start: int
     end: int
 
@@ -158,5 +158,5 @@ class Handler(Protocol):
         `Unwanted` where the head alone is refused. Asked where a body follows, or the client expects 100 Continue.
         """
 
-    def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
+    def finish(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
         """Give the reply to a request whose body has ended; `date_line` is the rendered Date header line."""

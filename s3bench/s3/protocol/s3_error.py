@@ -13,7 +13,7 @@ REQUEST_ID = "S3BENCH000000001"
 """The value of every x-amz-request-id: clients print it, nobody tells requests apart by it."""
 
 
-class S3Refusal(Exception):
+class S3Error(Exception):
     """The request is understood and refused: the client gets `status` and an S3 error document.
 
     `details` are further elements of the document, `headers` further header lines of the reply; names with values.
@@ -38,7 +38,7 @@ class S3Refusal(Exception):
 
 def refusal_reply(
     head: RequestHead | None,
-    refusal: S3Refusal,
+    refusal: S3Error,
     date_line: bytes,
     *,
     checksums: dict[str, bool] | None = None,

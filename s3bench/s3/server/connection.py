@@ -14,8 +14,8 @@ from select import EPOLLOUT
 from s3bench.s3.protocol.exchange import (
     NO_BODY,
     NO_FACTS,
-    Body,
     Reply,
+    RequestBody,
     Unwanted,
 )
 from s3bench.s3.protocol.framing import framing_of
@@ -28,9 +28,9 @@ from s3bench.s3.protocol.http import (
 )
 from s3bench.s3.protocol.s3_error import refuse
 from s3bench.s3.server.intake import Intake
-from s3bench.s3.server.loop import Loop
+from s3bench.s3.server.loop import ServerLoop
 from s3bench.s3.server.outbox import BLOCKED, FileChanged, Outbox
-from s3bench.s3.server.peer import READ_MASK, Peer, State
+from s3bench.s3.server.peer import READ_MASK, Peer, PeerState
 
 RECEIVE_BYTES = 64 * 1024
 """At least one TLS record (16 KiB), so that no decrypted byte stays behind in OpenSSL, where epoll cannot see it."""
@@ -39,10 +39,10 @@ _CR = 13
 _HEAD_END_BYTES = len(HEAD_END)
 
 
-_HEAD, _SEND = State.HEAD, State.SEND  # a global is looked up faster than an enum's member
+_HEAD, _SEND = PeerState.HEAD, PeerState.SEND  # a global is looked up faster than an enum's member
 
 
-class Connection(Peer):
+class ServerConnection(Peer):
     """A plain-text connection."""
 
     __slots__ = (
@@ -50,7 +50,7 @@ class Connection(Peer):
         "_payload_bytes", "_recv", "_reply", "_response_started_ns", "_send", "_ticket", "_wire_bytes",
     )  # fmt: skip
 
-    def __init__(self, loop: Loop, sock: socket.socket, number: int) -> None:
+    def __init__(self, loop: ServerLoop, sock: socket.socket, number: int) -> None:
         super().__init__(loop, sock)
         self._number = number
         self._recv = sock.recv
@@ -85,13 +85,13 @@ class Connection(Peer):
                 self._take(data, self._active_ns)
             else:
                 self._take_more(data)
-        elif state is State.BODY:
+        elif state is PeerState.BODY:
             self._receive_body()
         elif state is _SEND:
             self._send_on()
-        elif state is State.LINGER:
+        elif state is PeerState.LINGER:
             self._drain()
-        elif state is State.DELAY:  # nothing is watched for then: the client is gone
+        elif state is PeerState.DELAY:  # nothing is watched for then: the client is gone
             self._lose("the client closed the connection")
 
     def on_time(self, ticket: int) -> None:
@@ -104,7 +104,7 @@ class Connection(Peer):
             self._watch_for(READ_MASK)
             self._active_ns = self._loop.now_ns
             self._take(data, self._active_ns)
-        elif self._state is State.DELAY:
+        elif self._state is PeerState.DELAY:
             self._active_ns = self._loop.now_ns
             assert self._reply is not None
             if self._start_reply(self._reply, self._loop.clock()):
@@ -112,7 +112,7 @@ class Connection(Peer):
 
     def fail(self, why: str) -> None:
         """Answer 500 where nothing of an answer has been sent yet, and close."""
-        if self._state in {State.HEAD, State.BODY} and self._reply is None:
+        if self._state in {PeerState.HEAD, PeerState.BODY} and self._reply is None:
             self._refuse(BadRequest(why, status=500, code="InternalError"))
         else:
             self._lose(why)
@@ -187,13 +187,13 @@ class Connection(Peer):
         sink = loop.handler.begin(head)
         if isinstance(sink, Unwanted) and head.expects_continue and at == len(data):
             self._closing = True
-            self._answer(head, Body(0, 0, {}, sink))
+            self._answer(head, RequestBody(0, 0, {}, sink))
             return at
         framing = framing_of(head, None if sink is None else sink.chunk_check)
         self._intake = intake = Intake(
             self.sock, framing, sink, buffer=loop.buffer, void=loop.void, droppable=self._droppable
         )
-        self._state = State.BODY
+        self._state = PeerState.BODY
         if at < len(data):
             at += intake.feed(memoryview(data)[at:])
         if intake.ended:
@@ -236,7 +236,7 @@ class Connection(Peer):
             # botocore asks for it with an empty body too. Where the final status comes without it, botocore takes that
             # for the status of the next such request on the connection as well, and waits for ever: so the connection
             # is closed then.
-            body = Body(0, 0, {}, loop.handler.begin(head))
+            body = RequestBody(0, 0, {}, loop.handler.begin(head))
             if isinstance(body.sink, Unwanted):
                 self._begin(head)
                 self._closing = True
@@ -277,13 +277,13 @@ class Connection(Peer):
         self._begin(head)
         self._answer_with(reply, NO_BODY, now_ns, sent)
 
-    def _answer(self, head: RequestHead, body: Body) -> bool:
+    def _answer(self, head: RequestHead, body: RequestBody) -> bool:
         """Have the request answered; whether the exchange is over and the next one may begin."""
         loop = self._loop
         now_ns = loop.clock()
         return self._answer_with(loop.handler.finish(head, body, loop.date_line), body, now_ns, 0)
 
-    def _answer_with(self, reply: Reply, body: Body, now_ns: int, sent: int) -> bool:
+    def _answer_with(self, reply: Reply, body: RequestBody, now_ns: int, sent: int) -> bool:
         loop = self._loop
         self._intake = None
         self._payload_bytes = body.payload_bytes
@@ -291,7 +291,7 @@ class Connection(Peer):
         self._body_ended_ns = now_ns
         self._reply = reply
         if reply.delay_s:
-            self._state = State.DELAY
+            self._state = PeerState.DELAY
             self._ticket += 1
             self._watch_for(0)
             loop.call_at(now_ns + round(reply.delay_s * 1e9), self, self._ticket, prompt=True)
@@ -387,7 +387,7 @@ class Connection(Peer):
                 moved = f"{self._wire_bytes} bytes of its body received"
                 self._reply = None
                 self._response_started_ns = self._loop.clock()
-                if self._state is not State.DELAY:
+                if self._state is not PeerState.DELAY:
                     self._body_ended_ns = self._response_started_ns
             self._closing = False  # there is nobody to linger for
             self._end(response_bytes, self._broken or f"{why}: {head.method} {head.target}, {moved}")
@@ -403,7 +403,7 @@ class Connection(Peer):
         if intake is not None:
             self._payload_bytes, self._wire_bytes = intake.payload_bytes, intake.wire_bytes
             self._intake = None
-        elif self._state is State.HEAD:
+        elif self._state is PeerState.HEAD:
             self._payload_bytes = self._wire_bytes = 0
 
 

@@ -22,7 +22,6 @@ from s3bench.s3.control import (
     Answer,
     Arm,
     Armed,
-    Channel,
     Collect,
     Collected,
     Counters,
@@ -30,20 +29,21 @@ from s3bench.s3.control import (
     Drained,
     Emulate,
     Question,
-    Ready,
     Refused,
+    ServerChannel,
+    ServerReady,
     StoredFile,
 )
 from s3bench.s3.emulator.handler import Emulator
 from s3bench.s3.emulator.loading import Loaded
 from s3bench.s3.emulator.settings import EmulatorSettings
-from s3bench.s3.files.file_cache import Shelf
+from s3bench.s3.files.file_cache import FileCache
 from s3bench.s3.frames import ChannelClosed
 from s3bench.s3.network.networked import Networked
 from s3bench.s3.protocol.checksums import load_algorithms
 from s3bench.s3.protocol.exchange import Handler
-from s3bench.s3.protocol.s3_error import S3Refusal
-from s3bench.s3.server.connection import Connection
+from s3bench.s3.protocol.s3_error import S3Error
+from s3bench.s3.server.connection import ServerConnection
 from s3bench.s3.server.server import Server, raise_descriptor_limit
 from s3bench.s3.stub.script import Script
 from s3bench.s3.wirelog import WireLog
@@ -57,7 +57,7 @@ _TROUBLES = {
     errno.EADDRNOTAVAIL: ("it is no address of this machine", "leave --host out for 127.0.0.1, or name one of ours"),
     errno.EACCES: ("only root may listen on ports below 1024", "choose a higher --port, or leave it out"),
 }
-_NOTHING_ARMED = Script((), files=Shelf(Path(os.devnull)), verify=False)
+_NOTHING_ARMED = Script((), files=FileCache(Path(os.devnull)), verify=False)
 
 
 class Listen(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +74,7 @@ class Host:
 
     def __init__(self, server: Server, control: socket.socket) -> None:
         self._server = server
-        self._channel = Channel(control)
+        self._channel = ServerChannel(control)
         self._script = _NOTHING_ARMED
         self._emulator: Emulator | None = None
         self._loaded: dict[Path, Loaded] = {}
@@ -130,7 +130,7 @@ class Host:
 
     def _arm(self, question: Arm) -> Armed:
         responses = tuple(scripted.response() for scripted in question.responses)
-        script = Script(responses, files=Shelf(Path(question.workspace)), verify=question.verify)
+        script = Script(responses, files=FileCache(Path(question.workspace)), verify=question.verify)
         if question.verify:
             load_algorithms()
         self._loaded = {}
@@ -184,7 +184,7 @@ class Host:
             bytes_received=tally.bytes_received,
             bytes_sent=tally.bytes_sent,
             connections=loop.recorder.connections,
-            connections_open=sum(isinstance(owner, Connection) for owner in loop.watched.values()),
+            connections_open=sum(isinstance(owner, ServerConnection) for owner in loop.watched.values()),
             in_flight=loop.busy,
             server_cpu_s=time.process_time() - self._cpu_s,
             objects=0 if emulator is None else emulator.objects,
@@ -207,7 +207,7 @@ class Host:
 def _load(emulator: Emulator, item: StoredFile) -> None:
     try:
         emulator.load(item.bucket, item.key, Path(item.file))
-    except (OSError, S3Refusal) as error:
+    except (OSError, S3Error) as error:
         raise S3BenchError(
             f"the emulator cannot hold {item.file} as {item.bucket}/{item.key}",
             str(error),
@@ -220,7 +220,7 @@ def main(listen: Listen) -> None:
     connections_max = raise_descriptor_limit()
     with contextlib.ExitStack() as stack:
         control = stack.enter_context(socket.socket(fileno=listen.control))
-        channel = Channel(control)
+        channel = ServerChannel(control)
         try:
             context = None if listen.certificate is None else _tls_context(listen.certificate)
             listener = stack.enter_context(_listener(listen))
@@ -229,7 +229,7 @@ def main(listen: Listen) -> None:
             return
         server = stack.enter_context(Server(listener, _NOTHING_ARMED, connections_max=connections_max, context=context))
         host = Host(server, control)
-        channel.send(Ready(port=listener.getsockname()[1]), limit_s=_TALK_S)
+        channel.send(ServerReady(port=listener.getsockname()[1]), limit_s=_TALK_S)
         host.serve()
 
 

@@ -6,7 +6,7 @@ and counted either way. The framing is `framing`'s, what the payload is for is t
 
 import socket
 
-from s3bench.s3.protocol.exchange import Body, Sink
+from s3bench.s3.protocol.exchange import RequestBody, Sink
 from s3bench.s3.protocol.framing import Framing
 from s3bench.s3.server.loop import VOID_BYTES
 
@@ -42,9 +42,9 @@ class Intake:
         """Whether the body has been read to its end."""
         return self._framing.ended
 
-    def body(self) -> Body:
+    def body(self) -> RequestBody:
         """Give the body, once it has ended."""
-        return Body(self.payload_bytes, self.wire_bytes, self._framing.trailers, self._sink)
+        return RequestBody(self.payload_bytes, self.wire_bytes, self._framing.trailers, self._sink)
 
     def feed(self, view: memoryview) -> int:
         """Take body bytes that were read already; how many of them belong to the body. Raises `BadRequest`."""

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from s3bench.s3.protocol.exchange import Handler
 from s3bench.s3.protocol.http import render_date
-from s3bench.s3.server.recorder import Recorder
+from s3bench.s3.server.recorder import WireRecorder
 
 BUFFER_BYTES = 256 * 1024
 """Body bytes read in one piece where they are looked at: large enough for hashes to run at memory speed."""
@@ -20,7 +20,7 @@ VOID_BYTES = 8 * 1024 * 1024
 """Body bytes discarded in one system call. The kernel never writes there, so no memory stands behind it."""
 
 
-class Watched(Protocol):
+class ServerWatched(Protocol):
     """Whoever owns a descriptor in the epoll set."""
 
     def on_event(self, events: int) -> None:
@@ -33,14 +33,14 @@ class Watched(Protocol):
         """End what is on at this descriptor after an error in the server's own code; the loop goes on."""
 
 
-class Timed(Watched, Protocol):
+class ServerTimer(ServerWatched, Protocol):
     """Whoever waits for a time."""
 
     def on_time(self, ticket: int) -> None:
-        """Go on, since the time given to `Loop.call_at` has come; `ticket` as given there."""
+        """Go on, since the time given to `ServerLoop.call_at` has come; `ticket` as given there."""
 
 
-class Loop:
+class ServerLoop:
     """The epoll set, the timers, the recorder and the handler of one server."""
 
     __slots__ = (
@@ -62,11 +62,13 @@ class Loop:
 
     def __init__(self, handler: Handler) -> None:
         self.handler = handler
-        self.recorder = Recorder()
+        self.recorder = WireRecorder()
         self.epoll = select.epoll()
-        self.watched: dict[int, Watched] = {}
-        self.timers: list[tuple[int, int, Timed, int]] = []
-        self.prompt_timers: list[tuple[int, int, Timed, int]] = []  # first bytes, which shall not queue behind others
+        self.watched: dict[int, ServerWatched] = {}
+        self.timers: list[tuple[int, int, ServerTimer, int]] = []
+        self.prompt_timers: list[
+            tuple[int, int, ServerTimer, int]
+        ] = []  # first bytes, which shall not queue behind others
         self.buffer = memoryview(bytearray(BUFFER_BYTES))
         self.void = memoryview(bytearray(VOID_BYTES))
         self.busy = 0  # requests between their first byte and the end of their response
@@ -85,7 +87,7 @@ class Loop:
             self.date_line = f"Date: {render_date(wall_s)}\r\n".encode()
             self._date_due_ns = self.now_ns + round((1 - wall_s % 1) * 1e9)
 
-    def watch(self, descriptor: int, owner: Watched, events: int) -> None:
+    def watch(self, descriptor: int, owner: ServerWatched, events: int) -> None:
         """Tell `owner` when `descriptor` is ready for `events`."""
         self.epoll.register(descriptor, events)
         self.watched[descriptor] = owner
@@ -94,7 +96,7 @@ class Loop:
         """Forget `descriptor`; closing it takes it out of the epoll set."""
         self.watched.pop(descriptor, None)
 
-    def call_at(self, due_ns: int, owner: Timed, ticket: int, *, prompt: bool = False) -> None:
+    def call_at(self, due_ns: int, owner: ServerTimer, ticket: int, *, prompt: bool = False) -> None:
         """Call `owner.on_time(ticket)` when the clock reaches `due_ns`; `prompt` ones before others that are due."""
         self._sequence += 1
         heapq.heappush(self.prompt_timers if prompt else self.timers, (due_ns, self._sequence, owner, ticket))
@@ -104,7 +106,7 @@ class Loop:
         heaps = [heap[0][0] for heap in (self.timers, self.prompt_timers) if heap]
         return min(heaps) if heaps else None
 
-    def due(self) -> Iterator[tuple[Timed, int]]:
+    def due(self) -> Iterator[tuple[ServerTimer, int]]:
         """Whoever's time has come, with the ticket, each once; prompt ones also if theirs comes meanwhile."""
         while True:
             if self.prompt_timers and self.prompt_timers[0][0] <= self.clock():

@@ -16,12 +16,12 @@ from select import EPOLLOUT
 
 from s3bench.s3.network.lane import reserve
 from s3bench.s3.network.link import Link, Way
-from s3bench.s3.protocol.exchange import Body, Reply
+from s3bench.s3.protocol.exchange import Reply, RequestBody
 from s3bench.s3.protocol.http import BadRequest, RequestHead
-from s3bench.s3.server.connection import Connection, in_words
-from s3bench.s3.server.loop import Loop
+from s3bench.s3.server.connection import ServerConnection, in_words
+from s3bench.s3.server.loop import ServerLoop
 from s3bench.s3.server.outbox import BLOCKED, FileChanged
-from s3bench.s3.server.peer import READ_MASK, State
+from s3bench.s3.server.peer import READ_MASK, PeerState
 from s3bench.s3.server.tls import TlsConnection
 
 SLACK_NS = 20_000_000
@@ -40,11 +40,11 @@ _READ_BYTES_MIN = 16 * 1024
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER: closing sends RST and drops what is not sent (socket(7))
 
 
-class PacedConnection(Connection):
+class PacedConnection(ServerConnection):
     """A plain-text connection on `link`; without `__slots__`, so that the TLS one can inherit from both sides."""
 
-    def __init__(self, loop: Loop, sock: socket.socket, number: int, link: Link) -> None:
-        Connection.__init__(self, loop, sock, number)
+    def __init__(self, loop: ServerLoop, sock: socket.socket, number: int, link: Link) -> None:
+        ServerConnection.__init__(self, loop, sock, number)
         self._join(link)
 
     def _join(self, link: Link) -> None:
@@ -53,7 +53,7 @@ class PacedConnection(Connection):
         self._down = link.down.own_lane()
         self._way: Way | None = None  # where a body of this connection is on its way
         self._charged_bytes = 0  # of the request body, on the wire
-        self._body: Body | None = None  # has been read, but not all of it would have arrived yet
+        self._body: RequestBody | None = None  # has been read, but not all of it would have arrived yet
         self._allowed_bytes = 0  # of the reply: what has crossed the link
         self._slot_bytes = 0  # what crosses it in the slot that is reserved
         self._edge_bytes = 0  # where the reply ends or breaks
@@ -74,11 +74,11 @@ class PacedConnection(Connection):
         if ticket != self._ticket:
             return
         self._active_ns = self._loop.now_ns
-        if self._state is State.SEND:
+        if self._state is PeerState.SEND:
             self._allowed_bytes += self._slot_bytes
             self._slot_bytes = 0
             self._send_on()
-        elif self._state is State.BODY:
+        elif self._state is PeerState.BODY:
             if self._body is None:
                 self._receive_body()
             else:
@@ -136,7 +136,7 @@ class PacedConnection(Connection):
         self._charged_bytes = wire_bytes
         return reserve(self._up, self._link.up.shared, size_bytes, self._loop.now_ns - SLACK_NS)
 
-    def _answer(self, head: RequestHead, body: Body) -> bool:
+    def _answer(self, head: RequestHead, body: RequestBody) -> bool:
         if self._link.up.limited:
             due_ns = self._charge(body.wire_bytes)
             if due_ns > self._loop.clock() + _SOON_NS:
@@ -146,7 +146,7 @@ class PacedConnection(Connection):
         self._leave()
         return super()._answer(head, body)
 
-    def _arrived(self, body: Body) -> None:
+    def _arrived(self, body: RequestBody) -> None:
         self._body = None
         self._leave()
         assert self._head is not None
@@ -160,7 +160,7 @@ class PacedConnection(Connection):
         if not self._is_paced:
             return super()._start_reply(reply, now_ns, sent)
         self._response_started_ns = now_ns
-        self._state = State.SEND
+        self._state = PeerState.SEND
         self._outbox.load(reply, sent=sent, closing=self._closing)
         self._reply_bytes = self._outbox.size_bytes
         self._edge_bytes = self._reply_bytes if reply.broken is None else reply.broken.after_bytes
@@ -257,6 +257,6 @@ class PacedConnection(Connection):
 class PacedTlsConnection(PacedConnection, TlsConnection):
     """A connection on a link whose bytes are encrypted; the link carries plaintext bytes, as the wire log counts."""
 
-    def __init__(self, loop: Loop, sock: socket.socket, number: int, context: ssl.SSLContext, link: Link) -> None:
+    def __init__(self, loop: ServerLoop, sock: socket.socket, number: int, context: ssl.SSLContext, link: Link) -> None:
         TlsConnection.__init__(self, loop, sock, number, context)
         self._join(link)

@@ -7,13 +7,13 @@ import socket
 from enum import IntEnum
 from select import EPOLLIN, EPOLLRDHUP
 
-from s3bench.s3.server.loop import VOID_BYTES, Loop
+from s3bench.s3.server.loop import VOID_BYTES, ServerLoop
 from s3bench.s3.server.outbox import BLOCKED
 
 READ_MASK = EPOLLIN | EPOLLRDHUP
 
 
-class State(IntEnum):
+class PeerState(IntEnum):
     """What a connection waits for."""
 
     HANDSHAKE = 0
@@ -29,11 +29,11 @@ HEAD_LIMIT_S = 60.0
 """From the first byte of a request head to its last."""
 
 LIMITS_S = {
-    State.HANDSHAKE: 30.0,
-    State.HEAD: 900.0,
-    State.BODY: 120.0,
-    State.SEND: 120.0,
-    State.LINGER: 5.0,
+    PeerState.HANDSHAKE: 30.0,
+    PeerState.HEAD: 900.0,
+    PeerState.BODY: 120.0,
+    PeerState.SEND: 120.0,
+    PeerState.LINGER: 5.0,
 }
 """How long a connection may stay in a state without any progress. Between requests a client may think for long: its
 connection pool must not be measured against our closing."""
@@ -44,10 +44,10 @@ class Peer:
 
     __slots__ = ("_active_ns", "_held", "_loop", "_mask", "_started_ns", "_state", "sock")
 
-    def __init__(self, loop: Loop, sock: socket.socket) -> None:
+    def __init__(self, loop: ServerLoop, sock: socket.socket) -> None:
         self.sock = sock
         self._loop = loop
-        self._state = State.HEAD
+        self._state = PeerState.HEAD
         self._mask = READ_MASK
         self._active_ns = loop.now_ns
         self._started_ns = 0  # when the current request's first byte was known
@@ -61,7 +61,7 @@ class Peer:
     def on_sweep(self, now_ns: int) -> None:
         """Give up what waits longer than any working client would."""
         limit_s, since_ns = LIMITS_S.get(self._state), self._active_ns
-        if self._state is State.HEAD and self._held:
+        if self._state is PeerState.HEAD and self._held:
             limit_s, since_ns = HEAD_LIMIT_S, self._started_ns
         if limit_s is not None and now_ns - since_ns > limit_s * 1e9:
             self.abort(f"nothing came for {limit_s:.0f} s")
@@ -77,7 +77,7 @@ class Peer:
     @property
     def idle(self) -> bool:
         """Whether no request has begun."""
-        return self._state is State.HEAD and not self._held
+        return self._state is PeerState.HEAD and not self._held
 
     def _watch_for(self, mask: int) -> None:
         if mask != self._mask:
@@ -92,7 +92,7 @@ class Peer:
             self._close()
             return
         self._held = b""
-        self._state = State.LINGER
+        self._state = PeerState.LINGER
         self._watch_for(EPOLLIN)
 
     def _drain(self) -> None:
@@ -107,8 +107,8 @@ class Peer:
             self._close()
 
     def _close(self) -> None:
-        if self._state is not State.CLOSED:
-            self._state = State.CLOSED
+        if self._state is not PeerState.CLOSED:
+            self._state = PeerState.CLOSED
             self._held = b""
             self._loop.unwatch(self.sock.fileno())
             self.sock.close()

@@ -14,7 +14,7 @@ import msgspec
 from s3bench.s3.protocol.exchange import ReplyFacts
 from s3bench.s3.protocol.http import RequestHead
 from s3bench.s3.transfer_engine import engine_of
-from s3bench.s3.wirelog import Engine, Fault, WireLog, WireRequest
+from s3bench.s3.wirelog import InjectedFault, TransferEngine, WireLog, WireRequest
 
 RECORDS_MAX = 1_000_000
 """Requests kept of one iteration: about 0.6 KB each, and 200 times the largest shipped benchmark."""
@@ -22,28 +22,28 @@ RECORDS_MAX = 1_000_000
 FAULTS_MAX = 100
 """Faults, and failures, kept between two looks at them."""
 
-_BODY_BYTES, _RESPONSE_BYTES = 11, 13  # their places in a record, see `Recorder.add`
+_BODY_BYTES, _RESPONSE_BYTES = 11, 13  # their places in a record, see `WireRecorder.add`
 
 _ATTEMPT = re.compile(r"attempt=([0-9]{1,6})", re.ASCII)
 
 
-class Tally(msgspec.Struct, frozen=True):
+class RequestTotals(msgspec.Struct, frozen=True):
     """Requests that have ended, and the bytes of their bodies both ways."""
 
     requests: int = 0
     bytes_received: int = 0
     bytes_sent: int = 0
 
-    def plus(self, other: "Tally") -> "Tally":
+    def plus(self, other: "RequestTotals") -> "RequestTotals":
         """Give the sum of both."""
-        return Tally(
+        return RequestTotals(
             self.requests + other.requests,
             self.bytes_received + other.bytes_received,
             self.bytes_sent + other.bytes_sent,
         )
 
 
-class Recorder:
+class WireRecorder:
     """Collects what the connections of one iteration did."""
 
     __slots__ = (
@@ -62,7 +62,7 @@ class Recorder:
         self._faults: list[str] = []
         self._failures: list[str] = []
         self._unkept = [0, 0]  # records and faults beyond their maximum
-        self._forgotten = Tally()  # what was recorded and is not kept (any more)
+        self._forgotten = RequestTotals()  # what was recorded and is not kept (any more)
         self.connections = 0
         self.connections_open_max = 0
         self.in_flight_max = 0
@@ -86,7 +86,7 @@ class Recorder:
         records = self._records
         if len(records) >= RECORDS_MAX:
             self._unkept[0] += 1
-            self._forgotten = self._forgotten.plus(Tally(1, body_bytes, response_bytes))
+            self._forgotten = self._forgotten.plus(RequestTotals(1, body_bytes, response_bytes))
             return
         field = head.fields.get
         records.append(
@@ -124,7 +124,7 @@ class Recorder:
 
     def log(self, *, leftover: tuple[str, ...], server_cpu_s: float) -> WireLog:
         """Everything recorded, requests in order of their start."""
-        engines: dict[str, Engine] = {}
+        engines: dict[str, TransferEngine] = {}
         self._records.sort(key=itemgetter(0))
         return WireLog(
             requests=tuple(_request(record, engines) for record in self._records),
@@ -137,7 +137,7 @@ class Recorder:
             failures=tuple(self._failures),
         )
 
-    def tally(self) -> "Tally":
+    def tally(self) -> "RequestTotals":
         """Count everything recorded, what was drained included."""
         return self._forgotten.plus(_tally_of(self._records))
 
@@ -151,7 +151,7 @@ class Recorder:
         self._forgotten = self._forgotten.plus(_tally_of(records))
         if not requests_max:
             return ()
-        engines: dict[str, Engine] = {}
+        engines: dict[str, TransferEngine] = {}
         return tuple(_request(record, engines) for record in records)
 
     def drain_faults(self) -> tuple[str, ...]:
@@ -183,15 +183,15 @@ class Recorder:
         return tuple(texts)
 
 
-def _tally_of(records: list[tuple[Any, ...]]) -> Tally:
-    return Tally(
+def _tally_of(records: list[tuple[Any, ...]]) -> RequestTotals:
+    return RequestTotals(
         len(records),
         sum(record[_BODY_BYTES] for record in records),
         sum(record[_RESPONSE_BYTES] for record in records),
     )
 
 
-def _request(record: tuple[Any, ...], engines: dict[str, Engine]) -> WireRequest:
+def _request(record: tuple[Any, ...], engines: dict[str, TransferEngine]) -> WireRequest:
     started_ns, body_ended_ns, response_started_ns, ended_ns, method, path, query, *rest = record
     byte_range, sdk_request, user_agent, connection, body_bytes, wire_bytes, response_bytes, facts, error = rest
     status, checksums, refusal, file, served_start, served_end, asked_ttfb_s, fault = facts
@@ -222,5 +222,5 @@ def _request(record: tuple[Any, ...], engines: dict[str, Engine]) -> WireRequest
         complete=not error,
         error=error or refusal,
         asked_ttfb_s=asked_ttfb_s,
-        fault=Fault(fault),
+        fault=InjectedFault(fault),
     )

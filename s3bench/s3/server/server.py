@@ -19,10 +19,10 @@ from typing import Self
 from s3bench.s3.network.link import Link
 from s3bench.s3.network.networked import Networked
 from s3bench.s3.protocol.exchange import Handler
-from s3bench.s3.server.connection import Connection
-from s3bench.s3.server.loop import Loop, Watched
+from s3bench.s3.server.connection import ServerConnection
+from s3bench.s3.server.loop import ServerLoop, ServerWatched
 from s3bench.s3.server.paced import PacedConnection, PacedTlsConnection
-from s3bench.s3.server.recorder import Recorder
+from s3bench.s3.server.recorder import WireRecorder
 from s3bench.s3.server.tls import TlsConnection
 
 _ACCEPTS_A_TURN = 64
@@ -63,7 +63,7 @@ class Server:
     def __init__(
         self, listener: socket.socket, handler: Handler, *, connections_max: int, context: ssl.SSLContext | None = None
     ) -> None:
-        self.loop = Loop(handler)
+        self.loop = ServerLoop(handler)
         self._link = _link_of(handler)
         self._listener = listener
         self._connections_max = connections_max
@@ -88,7 +88,7 @@ class Server:
         self.loop.epoll.close()
         os.close(self._spare)
 
-    def watch(self, descriptor: int, owner: Watched) -> None:
+    def watch(self, descriptor: int, owner: ServerWatched) -> None:
         """Have `owner` called when `descriptor` becomes readable, for as long as the server lives."""
         self._permanent += 1
         self.loop.watch(descriptor, owner, EPOLLIN)
@@ -126,12 +126,12 @@ class Server:
         self.close_connections("a new iteration began")
         self.loop.handler = handler
         self._link = _link_of(handler)
-        self.loop.recorder = Recorder()
+        self.loop.recorder = WireRecorder()
 
     def close_connections(self, why: str) -> None:
         """Close every connection; requests that are on are recorded as incomplete because of `why`."""
         for owner in tuple(self.loop.watched.values()):
-            if isinstance(owner, Connection):
+            if isinstance(owner, ServerConnection):
                 owner.abort(why)
         self.loop.forget_timers()
 
@@ -181,7 +181,7 @@ class Server:
             else:
                 PacedTlsConnection(loop, sock, number, context, link)
         elif context is None:
-            Connection(loop, sock, number)
+            ServerConnection(loop, sock, number)
         else:
             TlsConnection(loop, sock, number, context)
 
@@ -229,7 +229,7 @@ class Server:
             except Exception as error:  # noqa: BLE001 (as in turn)
                 self._give_up(owner, error)
 
-    def _give_up(self, owner: Watched, error: Exception) -> None:
+    def _give_up(self, owner: ServerWatched, error: Exception) -> None:
         """End what `owner` was about after an error in our own code, which the wire log reports."""
         place = traceback.extract_tb(error.__traceback__)[-1]
         why = f"the server failed: {error!r} in {Path(place.filename).name}, line {place.lineno}"
@@ -237,7 +237,7 @@ class Server:
         try:
             owner.fail(why)
         except Exception:  # noqa: BLE001 (nor may an answer that cannot be made)
-            assert isinstance(owner, Connection)
+            assert isinstance(owner, ServerConnection)
             owner.abort(why)
 
     def _note_in_flight(self, events: list[tuple[int, int]]) -> None:
@@ -246,7 +246,7 @@ class Server:
         begun = 0
         for descriptor, mask in events:
             owner = loop.watched.get(descriptor)
-            begun += isinstance(owner, Connection) and owner.idle and mask == EPOLLIN
+            begun += isinstance(owner, ServerConnection) and owner.idle and mask == EPOLLIN
         loop.recorder.in_flight_max = max(loop.recorder.in_flight_max, loop.busy + begun)
 
 

@@ -9,10 +9,10 @@ import ssl
 from pathlib import Path
 from select import EPOLLIN, EPOLLOUT
 
-from s3bench.s3.server.connection import Connection
-from s3bench.s3.server.loop import Loop
+from s3bench.s3.server.connection import ServerConnection
+from s3bench.s3.server.loop import ServerLoop
 from s3bench.s3.server.outbox import TlsOutbox
-from s3bench.s3.server.peer import READ_MASK, State
+from s3bench.s3.server.peer import READ_MASK, PeerState
 
 
 def server_context(certificate: Path) -> ssl.SSLContext:
@@ -24,22 +24,22 @@ def server_context(certificate: Path) -> ssl.SSLContext:
     return context
 
 
-class TlsConnection(Connection):
+class TlsConnection(ServerConnection):
     """A connection whose bytes are encrypted."""
 
     __slots__ = ("_secure",)
 
-    def __init__(self, loop: Loop, sock: socket.socket, number: int, context: ssl.SSLContext) -> None:
+    def __init__(self, loop: ServerLoop, sock: socket.socket, number: int, context: ssl.SSLContext) -> None:
         secure = context.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
         super().__init__(loop, secure, number)
         self._secure = secure
         self._outbox = TlsOutbox(secure)
         self._droppable = False
-        self._state = State.HANDSHAKE
+        self._state = PeerState.HANDSHAKE
 
     def on_event(self, events: int) -> None:
         """Shake hands first, then go on as any connection."""
-        if self._state is State.HANDSHAKE:
+        if self._state is PeerState.HANDSHAKE:
             self._active_ns = self._loop.now_ns
             self._shake_hands()
         else:
@@ -58,5 +58,5 @@ class TlsConnection(Connection):
             )
             self._close()
         else:
-            self._state = State.HEAD
+            self._state = PeerState.HEAD
             self._watch_for(READ_MASK)

@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 import msgspec
 
 from s3bench.s3.protocol.http import RequestHead
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 from s3bench.s3.signing.signature_parameters import (
-    Claim,
+    SignatureParameters,
     header_claim,
     header_fault,
     query_claim,
@@ -74,7 +74,7 @@ class Authenticator:
         self._now = now
 
     def check(self, head: RequestHead) -> Signature:
-        """Give the signature of a request that may come in; raises `S3Refusal` for any other."""
+        """Give the signature of a request that may come in; raises `S3Error` for any other."""
         claim = _claim_of(head)
         presigned = claim.expires_s is not None
         if claim.region != self._region:
@@ -82,7 +82,7 @@ class Authenticator:
             why = f"the region '{claim.region}' is wrong; expecting '{self._region}'"
             raise fault(why, (("Region", self._region),))
         if claim.access_key != self._access_key:
-            raise S3Refusal(
+            raise S3Error(
                 status=403,
                 code="InvalidAccessKeyId",
                 message="The AWS Access Key Id you provided does not exist in our records.",
@@ -101,7 +101,7 @@ class Authenticator:
         return Signature(claim.access_key, claim.timestamp, claim.payload, signature, key)
 
 
-def _claim_of(head: RequestHead) -> Claim:
+def _claim_of(head: RequestHead) -> SignatureParameters:
     """Read whichever form of a claim the request has."""
     authorization = head.fields.get("authorization")
     query = head.query
@@ -113,9 +113,9 @@ def _claim_of(head: RequestHead) -> Claim:
             return query_claim(head)
         if "AWSAccessKeyId=" in query:
             raise unsupported_mechanism()
-        raise S3Refusal(status=403, code="AccessDenied", message="Access Denied")
+        raise S3Error(status=403, code="AccessDenied", message="Access Denied")
     if presigned:
-        raise S3Refusal(
+        raise S3Error(
             status=400,
             code="InvalidArgument",
             message="Only one auth mechanism allowed; only the X-Amz-Algorithm query parameter, Signature query string "
@@ -125,10 +125,10 @@ def _claim_of(head: RequestHead) -> Claim:
     return header_claim(head, authorization)
 
 
-def _check_time(claim: Claim, now_s: float) -> None:
+def _check_time(claim: SignatureParameters, now_s: float) -> None:
     if claim.expires_s is None:
         if abs(now_s - claim.signed_s) > SKEW_S_MAX:
-            raise S3Refusal(
+            raise S3Error(
                 status=403,
                 code="RequestTimeTooSkewed",
                 message="The difference between the request time and the current time is too large.",
@@ -139,7 +139,7 @@ def _check_time(claim: Claim, now_s: float) -> None:
                 ),
             )
     elif now_s > claim.signed_s + claim.expires_s:
-        raise S3Refusal(
+        raise S3Error(
             status=403,
             code="AccessDenied",
             message="Request has expired",
@@ -150,7 +150,7 @@ def _check_time(claim: Claim, now_s: float) -> None:
             ),
         )
     elif claim.signed_s - now_s > SKEW_S_MAX:
-        raise S3Refusal(status=403, code="AccessDenied", message="Request is not valid yet")
+        raise S3Error(status=403, code="AccessDenied", message="Request is not valid yet")
 
 
 def _iso(at_s: float) -> str:
@@ -162,10 +162,10 @@ def _check_payload(payload: str) -> None:
         return
     if not payload:
         message = "Missing required header for this request: x-amz-content-sha256"
-        raise S3Refusal(status=400, code="InvalidRequest", message=message)
+        raise S3Error(status=400, code="InvalidRequest", message=message)
     if payload.startswith("STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD"):
-        raise S3Refusal(status=501, code="NotImplemented", message=f"{payload} is not supported")
-    raise S3Refusal(
+        raise S3Error(status=501, code="NotImplemented", message=f"{payload} is not supported")
+    raise S3Error(
         status=400,
         code="InvalidArgument",
         message="x-amz-content-sha256 must be UNSIGNED-PAYLOAD, STREAMING-AWS4-HMAC-SHA256-PAYLOAD, or a valid sha256 "
@@ -174,13 +174,13 @@ def _check_payload(payload: str) -> None:
     )
 
 
-def _check_coverage(claim: Claim, head: RequestHead) -> None:
+def _check_coverage(claim: SignatureParameters, head: RequestHead) -> None:
     """Refuse a request with headers that matter and are not signed: host, and all that S3 acts upon."""
     signed = claim.signed
     unsigned = [name for name in head.fields if name.startswith("x-amz-") and name not in signed]
     if unsigned or "host" not in signed:
         names = unsigned if "host" in signed else ["host", *unsigned]
-        raise S3Refusal(
+        raise S3Error(
             status=403,
             code="AccessDenied",
             message="There were headers present in the request which were not signed",
@@ -188,9 +188,9 @@ def _check_coverage(claim: Claim, head: RequestHead) -> None:
         )
 
 
-def _does_not_match(claim: Claim, text: str, request: str) -> S3Refusal:
+def _does_not_match(claim: SignatureParameters, text: str, request: str) -> S3Error:
     request_bytes = request.encode("latin-1")
-    return S3Refusal(
+    return S3Error(
         status=403,
         code="SignatureDoesNotMatch",
         message="The request signature we calculated does not match the signature you provided. "

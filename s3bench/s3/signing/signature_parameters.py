@@ -15,7 +15,7 @@ import msgspec
 
 from s3bench.s3.protocol.decimals import parse_decimal
 from s3bench.s3.protocol.http import RequestHead
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 from s3bench.s3.signing.sigv4 import ALGORITHM, SERVICE, TERMINAL, UNSIGNED_PAYLOAD, canonical_query, decode
 
 EXPIRES_S_MAX = 7 * 24 * 3600
@@ -39,7 +39,7 @@ _DATE = re.compile(r"[0-9]{8}")
 _TIMESTAMP = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})T([0-9]{2})([0-9]{2})([0-9]{2})Z")
 
 
-class Claim(msgspec.Struct, frozen=True):
+class SignatureParameters(msgspec.Struct, frozen=True):
     """One request's signature and what it is said to cover.
 
     `timestamp` is like 20130524T000000Z and `signed_s` the same in seconds since 1970; `signed` are the lower-case
@@ -65,11 +65,11 @@ class _Credential(msgspec.Struct, frozen=True):
     region: str
 
 
-Fault = Callable[[str], S3Refusal]
+Fault = Callable[[str], S3Error]
 
 
-def header_claim(head: RequestHead, authorization: str) -> Claim:
-    """Read the header form; raises `S3Refusal`."""
+def header_claim(head: RequestHead, authorization: str) -> SignatureParameters:
+    """Read the header form; raises `S3Error`."""
     fields = head.fields
     usual = _USUAL.fullmatch(authorization)
     access_key, date, region, names, signature = usual.groups() if usual is not None else _parts_of(authorization)
@@ -77,11 +77,11 @@ def header_claim(head: RequestHead, authorization: str) -> Claim:
     at = timestamp_of(written)
     if at is None:
         message = "AWS authentication requires a valid Date or x-amz-date header"
-        raise S3Refusal(status=403, code="AccessDenied", message=message)
+        raise S3Error(status=403, code="AccessDenied", message=message)
     timestamp, signed_s = at
     if not timestamp.startswith(date):
         raise header_fault(_date_differs(date, timestamp))
-    return Claim(
+    return SignatureParameters(
         access_key,
         date,
         region,
@@ -95,8 +95,8 @@ def header_claim(head: RequestHead, authorization: str) -> Claim:
     )
 
 
-def query_claim(head: RequestHead) -> Claim:
-    """Read the query form; raises `S3Refusal`."""
+def query_claim(head: RequestHead) -> SignatureParameters:
+    """Read the query form; raises `S3Error`."""
     given = {}
     for piece in head.query.split("&"):
         name, _, value = piece.partition("=")
@@ -117,7 +117,7 @@ def query_claim(head: RequestHead) -> Claim:
     timestamp, signed_s = at
     if not timestamp.startswith(credential.date):
         raise _parameters(_date_differs(credential.date, timestamp))
-    return Claim(
+    return SignatureParameters(
         credential.access_key,
         credential.date,
         credential.region,
@@ -131,9 +131,9 @@ def query_claim(head: RequestHead) -> Claim:
     )
 
 
-def header_fault(why: str, details: tuple[tuple[str, str], ...] = ()) -> S3Refusal:
+def header_fault(why: str, details: tuple[tuple[str, str], ...] = ()) -> S3Error:
     """Refuse what the Authorization header says."""
-    return S3Refusal(
+    return S3Error(
         status=400,
         code="AuthorizationHeaderMalformed",
         message=f"The authorization header is malformed; {why}",
@@ -141,18 +141,18 @@ def header_fault(why: str, details: tuple[tuple[str, str], ...] = ()) -> S3Refus
     )
 
 
-def query_fault(why: str, details: tuple[tuple[str, str], ...] = ()) -> S3Refusal:
+def query_fault(why: str, details: tuple[tuple[str, str], ...] = ()) -> S3Error:
     """Refuse what the credential in the query says."""
     return _parameters(f"Error parsing the X-Amz-Credential parameter; {why}", details)
 
 
-def _parameters(message: str, details: tuple[tuple[str, str], ...] = ()) -> S3Refusal:
-    return S3Refusal(status=400, code="AuthorizationQueryParametersError", message=message, details=details)
+def _parameters(message: str, details: tuple[tuple[str, str], ...] = ()) -> S3Error:
+    return S3Error(status=400, code="AuthorizationQueryParametersError", message=message, details=details)
 
 
-def unsupported_mechanism() -> S3Refusal:
+def unsupported_mechanism() -> S3Error:
     """Refuse Signature Version 2, in its header and in its query form."""
-    return S3Refusal(
+    return S3Error(
         status=400,
         code="InvalidRequest",
         message="The authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256.",
@@ -185,7 +185,7 @@ def _names_of(text: str) -> tuple[str, ...]:
 def _check_algorithm(algorithm: str) -> None:
     if algorithm.startswith("AWS4-ECDSA-P256-SHA256"):
         message = "Signature Version 4A is not supported; use AWS4-HMAC-SHA256"
-        raise S3Refusal(status=501, code="NotImplemented", message=message)
+        raise S3Error(status=501, code="NotImplemented", message=message)
 
 
 def _parts_of(authorization: str) -> tuple[str, str, str, str, str]:
@@ -195,7 +195,7 @@ def _parts_of(authorization: str) -> tuple[str, str, str, str, str]:
     if algorithm == "AWS":
         raise unsupported_mechanism()
     if algorithm != ALGORITHM:
-        raise S3Refusal(
+        raise S3Error(
             status=400,
             code="InvalidArgument",
             message="Unsupported Authorization Type",

@@ -32,7 +32,7 @@ _OURS = frozenset({"content-length", "transfer-encoding"})
 _LAST_MODIFIED = "Mon, 01 Jan 2024 00:00:00 GMT"
 
 
-class Answer:
+class StubResponse:
     """What one `Response` of a definition sends."""
 
     __slots__ = ("_content", "_date_line", "_file", "_ranged", "_replies", "_response")

@@ -12,11 +12,11 @@ from urllib.parse import parse_qsl
 from s3bench.errors import S3BenchError
 from s3bench.s3.files.file_cache import OpenFile
 from s3bench.s3.protocol.checksums import Verifier, verifier_for
-from s3bench.s3.protocol.exchange import Body, Reply
+from s3bench.s3.protocol.exchange import Reply, RequestBody
 from s3bench.s3.protocol.http import RequestHead
 from s3bench.s3.protocol.s3_error import refuse
-from s3bench.s3.stub.response import Answer
-from s3bench.spec.definition import FileBody, Match, Response
+from s3bench.s3.stub.response import StubResponse
+from s3bench.spec.definition import FileBody, RequestMatch, Response
 
 _ANSWERS_MAX = 256
 """Answers kept for the next request of the same file: a HEAD is followed by a GET, one range by the next."""
@@ -30,11 +30,11 @@ class Files(Protocol):
 
 
 class _Fit:
-    """A `Match` made ready to be held against requests."""
+    """A `RequestMatch` made ready to be held against requests."""
 
     __slots__ = ("_exact_path", "_method", "_path", "_query")
 
-    def __init__(self, match: Match) -> None:
+    def __init__(self, match: RequestMatch) -> None:
         self._method = match.method
         self._exact_path = match.path if match.path is not None and "*" not in match.path else None
         self._path = None
@@ -75,8 +75,10 @@ class _Entry:
         self.response = response
         self.fit = None if response.match is None else _Fit(response.match)
         self.left = response.instances
-        self.answers: dict[str, Answer] = {}
-        self.answer = None if _depends_on_request(response) else Answer(response, _file_of(position, response, files))
+        self.answers: dict[str, StubResponse] = {}
+        self.answer = (
+            None if _depends_on_request(response) else StubResponse(response, _file_of(position, response, files))
+        )
 
 
 class Script:
@@ -97,7 +99,7 @@ class Script:
         """Give what verifies the body, if anything does."""
         return verifier_for(head) if self._verify else None
 
-    def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
+    def finish(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
         """Give the reply to a whole request."""
         # A request without a body has not been asked about yet, and its checksums are those of no bytes.
         if not self._verify:
@@ -150,7 +152,7 @@ class Script:
         if file is not None:
             if len(entry.answers) >= _ANSWERS_MAX:
                 del entry.answers[next(iter(entry.answers))]
-            answer = entry.answers[name] = Answer(entry.response, file)
+            answer = entry.answers[name] = StubResponse(entry.response, file)
             return answer.reply(head, date_line)
         message = f"the workspace has no file {name!r} for {head.method} {head.target}"
         return refuse(head, status=404, code="NoSuchKey", message=message, date_line=date_line, error=message)
@@ -182,5 +184,5 @@ def _left_in_words(entry: _Entry) -> str:
     return f"responses[{entry.position}]{what}: {entry.left} of {response.instances} instances unused"
 
 
-def _query_in_words(match: Match) -> str:
+def _query_in_words(match: RequestMatch) -> str:
     return "?" + "&".join(f"{name}={value}" if value else name for name, value in match.query) if match.query else ""

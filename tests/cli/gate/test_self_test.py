@@ -16,24 +16,24 @@ from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
 from s3bench.errors import BadInput, ClientNotFound, ExitCode
 from s3bench.gate.planted_fault import (
-    Answer,
-    Fault,
     FaultKind,
+    FaultVerdict,
+    PlantedFault,
     SelfTest,
     tally,
 )
 from s3bench.gate.policy import Policy
-from s3bench.gate.record import Program
+from s3bench.gate.record import ProgramIdentity
 from s3bench.gate.row import Verdict
 from s3bench.spec.definition import ClientKind, Definition
 from s3bench.spec.plan import ClientSpec
 
-NOTHING = Fault(kind=FaultKind.WORK, amount=0.0)
-REQUEST = Fault(kind=FaultKind.REQUEST, amount=1, is_required=True)
+NOTHING = PlantedFault(kind=FaultKind.WORK, amount=0.0)
+REQUEST = PlantedFault(kind=FaultKind.REQUEST, amount=1, is_required=True)
 
 
-def answers(verdict: Verdict, found_in: str, count: int = 1) -> list[Answer]:
-    one = Answer(
+def answers(verdict: Verdict, found_in: str, count: int = 1) -> list[FaultVerdict]:
+    one = FaultVerdict(
         round=1, seed=1, verdict=verdict, reasons=(), found_in=(found_in,), pairs=10, sigma=None, elapsed_s=1.0
     )
     return [one] * count
@@ -44,7 +44,7 @@ def made(*, caught: Verdict = Verdict.FAIL, rounds: int = 1) -> SelfTest:
         s3bench="0.1.0",
         started_at="2026-11-21T00:00:00.000Z",
         policy=Policy(exact=("requests",)),
-        client=Program(label="crt-python@1", name="crt-python", version="1"),
+        client=ProgramIdentity(label="crt-python@1", name="crt-python", version="1"),
         benchmarks=("s3.cp.upload",),
         calibrating_runs=15,
         usual_s=0.1,

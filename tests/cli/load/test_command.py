@@ -11,9 +11,9 @@ from s3bench.cli.load.output import LoadOutput
 from s3bench.cli.load.plan import profile_of
 from s3bench.cli.main import s3bench_command
 from s3bench.errors import BadInput
-from s3bench.load.engine.message import Target
+from s3bench.load.engine.message import RequestTarget
 from s3bench.load.profile.file import parse_profile
-from s3bench.load.session.bucket import Bucket
+from s3bench.load.session.bucket import LiveBucket
 from s3bench.load.session.capacity import Capacity
 from s3bench.load.session.session import Terms
 from s3bench.load.session.site import Site
@@ -153,8 +153,8 @@ def output(**options: Any) -> LoadOutput:
 
 
 def site(url: str) -> Site:
-    target = Target(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
-    return Site(urls=(url,), target=target, bucket=Bucket(None, "data"))
+    target = RequestTarget(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
+    return Site(urls=(url,), target=target, bucket=LiveBucket(None, "data"))
 
 
 def test_files_are_begun_anew_only_when_the_run_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,13 +21,13 @@ from s3bench.cli.load.options import (
 from s3bench.cli.load.plan import (
     BOUNDED,
     VISIBLE,
-    Plan,
+    LoadPlan,
     profile_of,
 )
 from s3bench.clients.environment import Credentials
 from s3bench.errors import BadInput
 from s3bench.load.aggregation.slo import parse_slo
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.defaults import MIX
 from s3bench.load.profile.file import parse_profile, render_profile
 from s3bench.load.profile.profile import (
@@ -64,7 +64,7 @@ def typed(line: str) -> LoadOptions:
     return taken[0]
 
 
-def plan_of(line: str, **environment: str) -> Plan:
+def plan_of(line: str, **environment: str) -> LoadPlan:
     return profile_of(typed(line), environment=environment)
 
 
@@ -74,7 +74,7 @@ def only_job(line: str) -> Job:
     return job
 
 
-def summary(phase: Phase) -> tuple[str, tuple[Kind, ...], float | None, int]:
+def summary(phase: Phase) -> tuple[str, tuple[OperationKind, ...], float | None, int]:
     [job] = phase.jobs
     return phase.name, job.kinds, phase.duration_s, job.threads
 
@@ -95,9 +95,9 @@ def test_the_example_run_of_the_reference_puts_gets_and_deletes_for_a_minute_eac
     expected = dict(re.findall(r"(\w+)=([^,\s]+)", parameters))
     plan = plan_of(f"{arguments} -u {expected['url']}")
     assert [summary(phase) for phase in plan.profile.phases] == [
-        ("put", (Kind.PUT,), 60.0, 10),
-        ("get", (Kind.GET,), 60.0, 10),
-        ("delete", (Kind.DELETE,), 60.0, 10),
+        ("put", (OperationKind.PUT,), 60.0, 10),
+        ("get", (OperationKind.GET,), 60.0, 10),
+        ("delete", (OperationKind.DELETE,), 60.0, 10),
     ]
     [job] = plan.profile.phases[0].jobs
     assert expected == {
@@ -150,7 +150,7 @@ def test_sizes_have_the_postfixes_of_the_reference(text: str, size_bytes: int) -
 
 def test_a_workload_with_u_is_that_workload_at_our_defaults() -> None:
     plan = plan_of("-u http://a -b data --operation get")
-    assert [summary(phase) for phase in plan.profile.phases] == [("", (Kind.GET,), 60.0, 16)]
+    assert [summary(phase) for phase in plan.profile.phases] == [("", (OperationKind.GET,), 60.0, 16)]
     assert plan.form is Form.TABLE
 
 
@@ -207,10 +207,10 @@ def test_an_endpoint_and_nothing_else_gets_the_mix_that_users_of_warp_know() -> 
         job.mix
         == MIX
         == (
-            Share(kind=Kind.GET, weight=45.0),
-            Share(kind=Kind.HEAD, weight=30.0),
-            Share(kind=Kind.PUT, weight=15.0),
-            Share(kind=Kind.DELETE, weight=10.0),
+            Share(kind=OperationKind.GET, weight=45.0),
+            Share(kind=OperationKind.HEAD, weight=30.0),
+            Share(kind=OperationKind.PUT, weight=15.0),
+            Share(kind=OperationKind.DELETE, weight=10.0),
         )
     )
     assert (job.threads, str(job.sizes), job.objects, job.overwrite) == (16, "1MiB", None, False)
@@ -223,10 +223,10 @@ def test_every_option_of_a_job_reaches_it() -> None:
     )
     assert job == Job(
         mix=(
-            Share(kind=Kind.GET, weight=70.0),
-            Share(kind=Kind.PUT, weight=30.0),
-            Share(kind=Kind.RANGE, weight=1.0),
-            Share(kind=Kind.MULTIPART, weight=2.0),
+            Share(kind=OperationKind.GET, weight=70.0),
+            Share(kind=OperationKind.PUT, weight=30.0),
+            Share(kind=OperationKind.RANGE, weight=1.0),
+            Share(kind=OperationKind.MULTIPART, weight=2.0),
         ),
         sizes=parse_sizes("4KiB:70,1MiB:30"),
         threads=8,
@@ -277,14 +277,14 @@ def test_every_option_of_the_target_is_a_wish() -> None:
 @pytest.mark.parametrize(
     ("line", "kind"),
     [
-        ("--range 64KiB", Kind.RANGE),
-        ("--part-size 8MiB", Kind.MULTIPART),
-        ("--overwrite", Kind.PUT),
-        ("--key-file keys.txt", Kind.GET),
-        ("--list-existing ''", Kind.GET),
+        ("--range 64KiB", OperationKind.RANGE),
+        ("--part-size 8MiB", OperationKind.MULTIPART),
+        ("--overwrite", OperationKind.PUT),
+        ("--key-file keys.txt", OperationKind.GET),
+        ("--list-existing ''", OperationKind.GET),
     ],
 )
-def test_an_option_that_fits_one_operation_asks_for_it(line: str, kind: Kind) -> None:
+def test_an_option_that_fits_one_operation_asks_for_it(line: str, kind: OperationKind) -> None:
     assert only_job(f"{LIVE} {line}").kinds == (kind,)
 
 
@@ -322,7 +322,7 @@ def test_a_file_says_what_and_where_and_options_override_where_how_and_how_long(
     )
     plan = plan_of(f"{tmp_path / 'load.yaml'} -u https://b -b two --ca-bundle f --retries 0 -d 9 --stable -l 2")
     [phase] = plan.profile.phases
-    assert summary(phase) == ("", (Kind.GET,), 9.0, 5)
+    assert summary(phase) == ("", (OperationKind.GET,), 9.0, 5)
     assert (phase.warmup_s, phase.stable, plan.profile.loops, plan.profile.manner.retries) == (1.0, True, 2, 0)
     wishes = plan.wishes
     assert (wishes.endpoint_urls, wishes.bucket, wishes.region, wishes.workers) == (("https://b",), "two", "r", 2)

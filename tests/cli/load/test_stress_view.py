@@ -6,20 +6,20 @@ import pytest
 
 from s3bench.cli.load.stress_view import StressView
 from s3bench.cli.load.view import LoadView, load_view
-from s3bench.load.aggregation.live_status import KindStanding, Standing
+from s3bench.load.aggregation.live_status import KindStatus, LiveStatus
 from tests.report.loads import load
 
 
-def standing(operations: int, **ended: int) -> Standing:
+def standing(operations: int, **ended: int) -> LiveStatus:
     """A second in which so many of each kind ended, 1 MiB each; with all seconds before it there are `operations`."""
-    return Standing(
+    return LiveStatus(
         phase="mixed",
         second=1,
         duration_s=None,
         operations=operations,
         operations_total=None,
         kinds=tuple(
-            KindStanding(
+            KindStatus(
                 kind=kind,
                 operations=count,
                 size_bytes=count << 20,

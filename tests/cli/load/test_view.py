@@ -21,10 +21,10 @@ from s3bench.cli.load.view import (
     standing_line,
     view_lines,
 )
-from s3bench.load.aggregation.live_status import KindStanding, Standing
-from s3bench.load.aggregation.nodes import NodeStanding
+from s3bench.load.aggregation.live_status import KindStatus, LiveStatus
+from s3bench.load.aggregation.nodes import NodeStatus
 
-GET = KindStanding(
+GET = KindStatus(
     kind="get",
     operations=12_345,
     size_bytes=50_540_000,
@@ -34,10 +34,8 @@ GET = KindStanding(
     p99_s=4.56e-3,
     failures=12,
 )
-HEAD = KindStanding(
-    kind="head", operations=3, size_bytes=0, rate=3.0, bytes_rate=0.0, p50_s=None, p99_s=None, failures=0
-)
-STANDING = Standing(
+HEAD = KindStatus(kind="head", operations=3, size_bytes=0, rate=3.0, bytes_rate=0.0, p50_s=None, p99_s=None, failures=0)
+STANDING = LiveStatus(
     phase="mixed",
     second=12,
     duration_s=60.0,
@@ -233,9 +231,9 @@ def test_stderr_that_is_no_terminal_gets_lines(capfd: pytest.CaptureFixture[str]
 
 def test_nodes_are_shown_those_first_that_are_lost_or_slow() -> None:
     nodes = (
-        NodeStanding(node=0, rate=512.0, bytes_rate=2**20),
-        NodeStanding(node=1, rate=12.0, bytes_rate=0.0, is_straggler=True),
-        NodeStanding(node=2, rate=0.0, bytes_rate=0.0, is_lost=True),
+        NodeStatus(node=0, rate=512.0, bytes_rate=2**20),
+        NodeStatus(node=1, rate=12.0, bytes_rate=0.0, is_straggler=True),
+        NodeStatus(node=2, rate=0.0, bytes_rate=0.0, is_lost=True),
     )
     lines = list(view_lines(replace(STANDING, nodes=nodes), title="", width=80, draws=True))
     assert "  node-3 lost  node-2 12.0/s (slow)  node-1 512/s 1.00 MiB/s" in lines

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from s3bench.cli.main import s3bench_command
-from s3bench.cluster.engine import Purpose
+from s3bench.cluster.engine import NodePurpose
 from s3bench.cluster.suite.node import SuiteNode
 from s3bench.errors import BadInput, ExitCode
 from s3bench.results.document import Document, parse_document
@@ -73,8 +73,8 @@ def two_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two real nodes in this process, in the place of those that Ray would place."""
 
     @contextmanager
-    def connected(address: str, *, nodes: int | None, purpose: Purpose) -> Iterator[LocalFleet]:
-        assert (address, nodes, purpose) == ("auto", None, Purpose.SUITE)
+    def connected(address: str, *, nodes: int | None, purpose: NodePurpose) -> Iterator[LocalFleet]:
+        assert (address, nodes, purpose) == ("auto", None, NodePurpose.SUITE)
         with ExitStack() as stack:
             nodes = [SuiteNode(), SuiteNode()]
             for node in nodes:

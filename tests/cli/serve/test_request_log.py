@@ -13,7 +13,7 @@ from s3bench.cli.serve.request_log import (
     remark_line,
     text_line,
 )
-from s3bench.s3.wirelog import Engine, Fault, WireRequest
+from s3bench.s3.wirelog import InjectedFault, TransferEngine, WireRequest
 
 EPOCH_NS = 1_700_000_000 * 10**9
 SECRETS = ("5ecre7", "AKIDEXAMPLE", "T0ken")
@@ -31,7 +31,7 @@ def request(**changes: Any) -> WireRequest:
         "byte_range": "",
         "connection": 2,
         "attempt": 1,
-        "engine": Engine.PYTHON,
+        "engine": TransferEngine.PYTHON,
         "started_ns": 5_000_000,
         "body_ended_ns": 5_100_000,
         "response_started_ns": 5_250_000,
@@ -84,9 +84,9 @@ def test_a_line_in_json_has_the_same_in_seconds_and_bytes() -> None:
 
 
 def test_what_the_network_model_did_is_told_beside_what_came_of_it() -> None:
-    line = text_line(request(fault=Fault.RESET, error="cut"), epoch_ns=EPOCH_NS)
+    line = text_line(request(fault=InjectedFault.RESET, error="cut"), epoch_ns=EPOCH_NS)
     assert line.endswith("  ! network model, reset: cut")
-    assert json.loads(json_line(request(fault=Fault.STALL), epoch_ns=EPOCH_NS))["fault"] == "stall"
+    assert json.loads(json_line(request(fault=InjectedFault.STALL), epoch_ns=EPOCH_NS))["fault"] == "stall"
 
 
 @pytest.mark.parametrize("render", [text_line, json_line])

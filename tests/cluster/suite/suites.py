@@ -10,9 +10,9 @@ import s3bench
 from s3bench.bench import new_result
 from s3bench.clients.client import ENGINES
 from s3bench.cluster.message import PROTOCOL
-from s3bench.cluster.node_group import Gone
-from s3bench.cluster.suite.message import FoundHere, Look, MissingHere, Outcome, encode
-from s3bench.cluster.suite.unit import Unit, split_suite
+from s3bench.cluster.node_group import NodeGone
+from s3bench.cluster.suite.message import ClientLookup, FoundHere, MissingHere, UnitOutcome, encode
+from s3bench.cluster.suite.unit import SuiteUnit, split_suite
 from s3bench.results.document import Client, Document, encode_document
 from s3bench.spec.parse import read_definitions
 from s3bench.spec.plan import ClientSpec, parse_client_spec, plan_runs
@@ -40,7 +40,7 @@ def written(directory: Path, *definitions: dict[str, Any]) -> Path:
     return path
 
 
-def units_of(file: Path, *, select: str | None = None) -> tuple[Unit, ...]:
+def units_of(file: Path, *, select: str | None = None) -> tuple[SuiteUnit, ...]:
     """A definition file as units."""
     plan = plan_runs(
         read_definitions(file), clients=(), select=select, num_chunks=1, chunk_id=0, iterations=1, warmup=0
@@ -60,7 +60,9 @@ def found_clients(*specs: str) -> dict[ClientSpec, FoundHere]:
     return {parse_client_spec(spec): found(spec) for spec in specs or CLIENTS}
 
 
-def document_of(unit: Unit, *, ended_at: str | None = "2026-01-01T00:00:09.000Z", complete: bool = True) -> Document:
+def document_of(
+    unit: SuiteUnit, *, ended_at: str | None = "2026-01-01T00:00:09.000Z", complete: bool = True
+) -> Document:
     """What `s3bench run` writes of a unit, but for the measurements."""
     results = tuple(
         new_result(
@@ -90,13 +92,13 @@ class SimulatedSuiteNode:
     Stopped, it ends with 130. `heard_s` is when it was asked.
     """
 
-    units: Mapping[int, Unit] = field(default_factory=dict)
+    units: Mapping[int, SuiteUnit] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     look: Mapping[str, FoundHere | MissingHere] = field(default_factory=dict)
     niceness: int = 0
     warnings: tuple[str, ...] = ()
     turns: int = 1
-    outcome: Outcome | None = None
+    outcome: UnitOutcome | None = None
     gone_at: int | None = None
     silent_at: int | None = None
     deaf: frozenset[str] = frozenset()
@@ -121,7 +123,7 @@ class SimulatedSuiteNode:
                 return {**usual, "machine": MACHINE, **doubts, **self.facts}
             case "look":
                 clients = tuple(self.look.get(spec, found(spec)) for spec in words[0])
-                return encode(Look(clients=clients))
+                return encode(ClientLookup(clients=clients))
             case "prepare":
                 [self.files] = words
             case "begin":
@@ -140,14 +142,14 @@ class SimulatedSuiteNode:
     def _outcome(self, chunk: int) -> Any:
         assert chunk == self.begun[-1]
         if self.gone_at is not None and len(self.begun) >= self.gone_at:
-            return Gone("its process died")
+            return NodeGone("its process died")
         self._asked += 1
         if self.stopped:
             partial = document_of(self.units[chunk], ended_at=None, complete=False)
-            return encode(Outcome(exit_code=130, document=encode_document(partial), said="interrupted"))
+            return encode(UnitOutcome(exit_code=130, document=encode_document(partial), said="interrupted"))
         if self._asked < self.turns:
             return None
-        whole = Outcome(exit_code=0, document=encode_document(document_of(self.units[chunk])), said="")
+        whole = UnitOutcome(exit_code=0, document=encode_document(document_of(self.units[chunk])), said="")
         return encode(self.outcome or whole)
 
 
@@ -180,5 +182,5 @@ class SimulatedSuite:
         return self._stop_at_s is not None and self.now_s >= self._stop_at_s
 
 
-def chunks(units: Iterable[Unit]) -> list[int]:
+def chunks(units: Iterable[SuiteUnit]) -> list[int]:
     return [unit.chunk for unit in units]

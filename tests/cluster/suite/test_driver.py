@@ -9,10 +9,10 @@ import pytest
 
 from s3bench.cluster.suite.document import SuiteDocument
 from s3bench.cluster.suite.driver import SILENCE_S, SuiteDriver, Task, closing
-from s3bench.cluster.suite.message import Outcome
+from s3bench.cluster.suite.message import UnitOutcome
 from s3bench.cluster.suite.node import LEASE_S
 from s3bench.cluster.suite.preflight import muster_suite
-from s3bench.cluster.suite.unit import Unit
+from s3bench.cluster.suite.unit import SuiteUnit
 from s3bench.results.document import Document, Status, encode_document
 from tests.cluster.suite.suites import SimulatedSuite, SimulatedSuiteNode, document_of, units_of, upload, written
 
@@ -22,11 +22,11 @@ TASK = Task(
     files={"definitions/0/suite.json": b"[]"},
     keys={"AWS_SECRET_ACCESS_KEY": "hidden"},
 )
-CRASHED = Outcome(exit_code=2, document=b"", said="s3bench: cannot work in /tmp")
+CRASHED = UnitOutcome(exit_code=2, document=b"", said="s3bench: cannot work in /tmp")
 
 
 @pytest.fixture
-def units(tmp_path: Path) -> tuple[Unit, ...]:
+def units(tmp_path: Path) -> tuple[SuiteUnit, ...]:
     return units_of(written(tmp_path, *(upload("up", size) for size in range(1, COUNT + 1))))
 
 
@@ -34,7 +34,7 @@ class Performed:
     """A suite that was performed on nodes as told."""
 
     def __init__(
-        self, units: tuple[Unit, ...], *fates: Mapping[str, Any], stop_at_s: float | None = None, task: Task = TASK
+        self, units: tuple[SuiteUnit, ...], *fates: Mapping[str, Any], stop_at_s: float | None = None, task: Task = TASK
     ) -> None:
         by_chunk = {unit.chunk: unit for unit in units}
         self.fleet = SimulatedSuite(
@@ -67,7 +67,7 @@ class Performed:
         return self.document.options["cluster"][key]
 
 
-def test_every_unit_is_done_once_and_a_slow_node_does_fewer(units: tuple[Unit, ...]) -> None:
+def test_every_unit_is_done_once_and_a_slow_node_does_fewer(units: tuple[SuiteUnit, ...]) -> None:
     performed = Performed(units, {"turns": 5}, {})
     assert sorted(performed.begun[0] + performed.begun[1]) == list(range(COUNT))
     assert len(performed.begun[0]) < len(performed.begun[1])
@@ -75,7 +75,7 @@ def test_every_unit_is_done_once_and_a_slow_node_does_fewer(units: tuple[Unit, .
     assert all(node.closed for node in performed.nodes)
 
 
-def test_the_results_are_those_of_one_machine_in_the_order_of_the_definitions(units: tuple[Unit, ...]) -> None:
+def test_the_results_are_those_of_one_machine_in_the_order_of_the_definitions(units: tuple[SuiteUnit, ...]) -> None:
     performed = Performed(units, {"turns": 5}, {}, {"turns": 2})
     one_machine = [result for unit in units for result in document_of(unit).results]
     assert list(performed.document.results) == one_machine
@@ -84,7 +84,7 @@ def test_the_results_are_those_of_one_machine_in_the_order_of_the_definitions(un
     assert performed.document.options["warmup"] == 0
 
 
-def test_it_is_kept_which_node_did_what_and_how_it_is_repeated(units: tuple[Unit, ...]) -> None:
+def test_it_is_kept_which_node_did_what_and_how_it_is_repeated(units: tuple[SuiteUnit, ...]) -> None:
     performed = Performed(units, {"turns": 5}, {})
     did = {unit["chunk_id"]: unit["node"] for unit in performed.cluster("units")}
     assert did == {chunk: f"node-{node + 1}" for node, begun in enumerate(performed.begun) for chunk in begun}
@@ -97,14 +97,14 @@ def test_it_is_kept_which_node_did_what_and_how_it_is_repeated(units: tuple[Unit
     assert performed.nodes[0].files == TASK.files
 
 
-def test_keys_reach_the_nodes_and_nothing_else(units: tuple[Unit, ...]) -> None:
+def test_keys_reach_the_nodes_and_nothing_else(units: tuple[SuiteUnit, ...]) -> None:
     performed = Performed(units, {})
     assert performed.nodes[0].keys == {"AWS_SECRET_ACCESS_KEY": "hidden"}
     assert b"hidden" not in encode_document(performed.document)
     assert "hidden" not in repr(TASK) + str(performed.said) + str(performed.nodes[0].arguments)
 
 
-def test_the_unit_of_a_node_that_is_lost_is_an_error_and_the_others_do_the_rest(units: tuple[Unit, ...]) -> None:
+def test_the_unit_of_a_node_that_is_lost_is_an_error_and_the_others_do_the_rest(units: tuple[SuiteUnit, ...]) -> None:
     performed = Performed(units, {}, {"gone_at": 2})
     lost = performed.nodes[1].begun[-1]
     results = performed.document.results
@@ -119,56 +119,56 @@ def test_the_unit_of_a_node_that_is_lost_is_an_error_and_the_others_do_the_rest(
     assert performed.cluster("nodes")[1]["lost"] == "its process died"
 
 
-def test_a_node_that_falls_silent_is_lost_after_a_while_and_nothing_hangs(units: tuple[Unit, ...]) -> None:
+def test_a_node_that_falls_silent_is_lost_after_a_while_and_nothing_hangs(units: tuple[SuiteUnit, ...]) -> None:
     performed = Performed(units, {}, {"silent_at": 1})
     assert performed.errors == ["node-2 was lost"] * 2
     assert SILENCE_S < performed.fleet.now_s < 3 * SILENCE_S
     assert performed.driver.lost == {1: "it did not answer for 15 s"}
 
 
-def test_no_node_waits_for_a_silent_one_longer_than_its_lease_lasts(units: tuple[Unit, ...]) -> None:
+def test_no_node_waits_for_a_silent_one_longer_than_its_lease_lasts(units: tuple[SuiteUnit, ...]) -> None:
     performed = Performed(units, {"turns": 40}, {"silent_at": 1}, {"deaf": frozenset({"begin"})})
     assert set(performed.driver.lost) == {1, 2}
     assert max(later - earlier for earlier, later in pairwise(performed.nodes[0].heard_s)) < LEASE_S
     assert performed.errors == ["node-2 was lost"] * 2 + ["node-3 was lost"] * 2
 
 
-def test_without_any_node_left_the_rest_are_errors(units: tuple[Unit, ...]) -> None:
+def test_without_any_node_left_the_rest_are_errors(units: tuple[SuiteUnit, ...]) -> None:
     performed = Performed(units, {"gone_at": 1}, {"gone_at": 2})
     assert performed.suite.done == COUNT
     assert set(performed.errors) == {"node-1 was lost", "node-2 was lost", "no node was left to run it"}
     assert sum(bool(result.errors) for result in performed.document.results) == 2 * (COUNT - 1)
 
 
-def test_a_node_on_which_s3bench_itself_fails_gets_no_further_unit(units: tuple[Unit, ...]) -> None:
+def test_a_node_on_which_s3bench_itself_fails_gets_no_further_unit(units: tuple[SuiteUnit, ...]) -> None:
     performed = Performed(units, {}, {"outcome": CRASHED})
     assert len(performed.nodes[1].begun) == 1
     assert performed.errors == ["s3bench ended with exit code 2 on node-2"] * 2
     assert {error.why for result in performed.document.results for error in result.errors} == {CRASHED.said}
 
 
-def test_a_client_that_fails_is_no_fault_of_its_node(units: tuple[Unit, ...]) -> None:
+def test_a_client_that_fails_is_no_fault_of_its_node(units: tuple[SuiteUnit, ...]) -> None:
     failed = document_of(units[0])
-    outcome = Outcome(exit_code=4, document=encode_document(failed), said="")
+    outcome = UnitOutcome(exit_code=4, document=encode_document(failed), said="")
     performed = Performed(units[:1], {"outcome": outcome})
     assert performed.driver.lost == {}
 
 
-def test_a_unit_that_was_cut_short_on_its_node_keeps_what_it_has_and_tells_why(units: tuple[Unit, ...]) -> None:
+def test_a_unit_that_was_cut_short_on_its_node_keeps_what_it_has_and_tells_why(units: tuple[SuiteUnit, ...]) -> None:
     partial = encode_document(document_of(units[0], ended_at=None, complete=False))
-    outcome = Outcome(exit_code=130, document=partial, said="the driver was not heard of for 10 s")
+    outcome = UnitOutcome(exit_code=130, document=partial, said="the driver was not heard of for 10 s")
     performed = Performed(units[:1], {"outcome": outcome})
     assert [result.status for result in performed.document.results] == [Status.FAILED] * 2
     assert performed.errors == ["s3bench ended with exit code 130 on node-1"] * 2
     assert performed.driver.lost == {}, "it can go on"
 
 
-def test_what_is_no_document_is_an_error(units: tuple[Unit, ...]) -> None:
-    performed = Performed(units[:1], {"outcome": Outcome(exit_code=0, document=b"{", said="")})
+def test_what_is_no_document_is_an_error(units: tuple[SuiteUnit, ...]) -> None:
+    performed = Performed(units[:1], {"outcome": UnitOutcome(exit_code=0, document=b"{", said="")})
     assert "is no JSON" in performed.document.results[0].errors[0].why
 
 
-def test_a_stop_reaches_all_that_is_done_is_kept_and_nothing_begins(units: tuple[Unit, ...]) -> None:
+def test_a_stop_reaches_all_that_is_done_is_kept_and_nothing_begins(units: tuple[SuiteUnit, ...]) -> None:
     performed = Performed(units, {}, {"turns": 100}, stop_at_s=1.2)
     assert performed.driver.is_stopped
     assert performed.nodes[1].stopped
@@ -180,13 +180,13 @@ def test_a_stop_reaches_all_that_is_done_is_kept_and_nothing_begins(units: tuple
     assert performed.driver.lost == {}
 
 
-def test_a_stop_before_anything_began_begins_nothing(units: tuple[Unit, ...]) -> None:
+def test_a_stop_before_anything_began_begins_nothing(units: tuple[SuiteUnit, ...]) -> None:
     performed = Performed(units, {}, stop_at_s=0.0)
     assert performed.begun == [[]]
     assert performed.document.results == ()
 
 
-def test_what_nodes_do_is_told_in_a_few_words(units: tuple[Unit, ...]) -> None:
+def test_what_nodes_do_is_told_in_a_few_words(units: tuple[SuiteUnit, ...]) -> None:
     fleet = [{"turns": 9} for _ in range(6)]
     performed = Performed(units, *fleet, stop_at_s=0.4)
     assert performed.suite.doing == ""

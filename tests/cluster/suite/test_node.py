@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from s3bench.cluster.suite.message import FoundHere, MissingHere, Outcome, decode_look, decode_outcome
+from s3bench.cluster.suite.message import FoundHere, MissingHere, UnitOutcome, decode_look, decode_outcome
 from s3bench.cluster.suite.node import SuiteNode
 from s3bench.errors import ExitCode
 from s3bench.results.document import Document, Status, parse_document
@@ -63,7 +63,7 @@ def wait_for(is_there: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
-def ended(node: SuiteNode, chunk: int = 0) -> tuple[Outcome, Document]:
+def ended(node: SuiteNode, chunk: int = 0) -> tuple[UnitOutcome, Document]:
     wait_for(lambda: node.outcome(chunk) is not None)
     outcome = decode_outcome(node.outcome(chunk) or b"")
     return outcome, parse_document(outcome.document, source="outcome")

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from s3bench.cluster.node_group import Gone
+from s3bench.cluster.node_group import NodeGone
 from s3bench.cluster.suite.message import MissingHere
-from s3bench.cluster.suite.preflight import SuiteMuster, muster_suite
+from s3bench.cluster.suite.preflight import SuitePreflight, muster_suite
 from s3bench.errors import BadInput
 from s3bench.spec.plan import parse_client_spec
 from tests.cluster.suite.suites import MACHINE, SimulatedSuite, SimulatedSuiteNode, found
@@ -15,7 +15,7 @@ SPECS = (parse_client_spec("s5cmd"), parse_client_spec("cli-crt@2.38.5"))
 SMALL = {**MACHINE, "cores_allowed": 2, "memory_total": 4 << 30, "cpu_model": None}
 
 
-def mustered(*nodes: SimulatedSuiteNode, asked: int | None = None) -> SuiteMuster:
+def mustered(*nodes: SimulatedSuiteNode, asked: int | None = None) -> SuitePreflight:
     return muster_suite(SimulatedSuite(*nodes), SPECS, nodes=asked)
 
 
@@ -86,7 +86,7 @@ def test_a_node_that_cannot_look_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(
         SimulatedSuiteNode,
         "answer",
-        lambda node, question, words: Gone("killed") if question == "look" else usual(node, question, words),
+        lambda node, question, words: NodeGone("killed") if question == "look" else usual(node, question, words),
     )
     with pytest.raises(BadInput, match="node-1 cannot tell which clients it has"):
         mustered(SimulatedSuiteNode())

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from s3bench.cluster.suite.work_queue import Board
+from s3bench.cluster.suite.work_queue import WorkQueue
 from s3bench.spec.parse import read_definitions
 from s3bench.spec.plan import plan_runs
 from tests.cluster.suite.suites import chunks, units_of, upload, written
@@ -31,7 +31,7 @@ def test_a_unit_is_what_its_chunk_number_runs_by_hand(tmp_path: Path, select: st
 
 def test_a_free_node_takes_the_next_unit_and_a_busy_one_none(tmp_path: Path) -> None:
     units = units_of(written(tmp_path, *(upload("a", size) for size in range(1, 5))))
-    board = Board(units, [3, 5])
+    board = WorkQueue(units, [3, 5])
     assert board.deal() == ((3, units[0]), (5, units[1]))
     assert board.deal() == ()
     assert board.finish(5) is units[1]
@@ -42,7 +42,7 @@ def test_a_free_node_takes_the_next_unit_and_a_busy_one_none(tmp_path: Path) -> 
 
 def test_a_node_that_is_removed_takes_its_unit_with_it_and_gets_no_other(tmp_path: Path) -> None:
     units = units_of(written(tmp_path, *(upload("a", size) for size in range(1, 5))))
-    board = Board(units, [0, 1, 2])
+    board = WorkQueue(units, [0, 1, 2])
     assert board.remove(2) is None
     board.deal()
     assert board.remove(0) is units[0]
@@ -55,7 +55,7 @@ def test_a_node_that_is_removed_takes_its_unit_with_it_and_gets_no_other(tmp_pat
 
 def test_it_is_over_when_nothing_waits_and_nothing_is_done(tmp_path: Path) -> None:
     units = units_of(written(tmp_path, upload("a", 1), upload("a", 2)))
-    board = Board(units, [0])
+    board = WorkQueue(units, [0])
     board.deal()
     assert chunks(board.clear()) == [1]
     assert not board.is_over

@@ -8,7 +8,7 @@ import altair as alt
 import pytest
 
 from s3bench.compare.comparison import compare
-from s3bench.compare.matching import Source
+from s3bench.compare.matching import DocumentSource
 from s3bench.report.page.comparison_section import comparison_section
 from s3bench.report.page.gate.section import gate_section
 from s3bench.report.page.load.section import load_sections
@@ -34,7 +34,7 @@ from tests.tune.simulated_client import Link, Simulation, upload
 
 
 def _comparison() -> Sequence[Section]:
-    sources = tuple(Source(name=name, document=two_clients()) for name in ("before.json", "after.json"))
+    sources = tuple(DocumentSource(name=name, document=two_clients()) for name in ("before.json", "after.json"))
     return (comparison_section(compare(sources)),)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from s3bench.load.aggregation.bottleneck import (
-    Limit,
+    PhaseLimit,
     Signs,
     Yardsticks,
     find,
@@ -35,7 +35,7 @@ LOOPBACK = Yardsticks(link_bytes_per_s=math.inf)
 )
 def test_a_busy_generator_is_the_limit_and_its_figures_are_its_own(signs: Signs, known: Yardsticks, words: str) -> None:
     found = find(signs, replace(known, latency_floor_s=0.001, link_bytes_per_s=1.0))
-    assert found.limit is Limit.CLIENT
+    assert found.limit is PhaseLimit.CLIENT
     assert words in found.warning
     assert "these figures are its own, add --workers" in found.warning
 
@@ -43,49 +43,51 @@ def test_a_busy_generator_is_the_limit_and_its_figures_are_its_own(signs: Signs,
 def test_a_worker_that_other_programs_keep_from_its_core_is_told_apart_from_a_busy_one() -> None:
     starved = replace(EASY, cpu_share=0.4, wait_share=0.02, run_delay_share=0.55)
     found = find(starved, LOOPBACK)
-    assert found.limit is Limit.OTHER_PROGRAMS
+    assert found.limit is PhaseLimit.OTHER_PROGRAMS
     assert "waited for a core for 55% of the time" in found.warning
     assert "--workers than cores" in found.warning
-    assert find(replace(starved, wait_share=0.5), LOOPBACK).limit is Limit.OTHER_PROGRAMS  # waiting has the delay in it
-    assert find(replace(EASY, cpu_share=0.75, run_delay_share=0.15), LOOPBACK).limit is Limit.OTHER_PROGRAMS
+    assert (
+        find(replace(starved, wait_share=0.5), LOOPBACK).limit is PhaseLimit.OTHER_PROGRAMS
+    )  # waiting has the delay in it
+    assert find(replace(EASY, cpu_share=0.75, run_delay_share=0.15), LOOPBACK).limit is PhaseLimit.OTHER_PROGRAMS
     busy = replace(starved, cpu_share=0.95, run_delay_share=0.04)
-    assert find(busy, LOOPBACK).limit is Limit.CLIENT
-    assert find(replace(busy, run_delay_share=0.2), LOOPBACK).limit is Limit.CLIENT  # another worker's delay
-    assert find(replace(EASY, run_delay_share=0.3), LOOPBACK).limit is Limit.NONE
-    assert find(replace(starved, run_delay_share=None), LOOPBACK).limit is Limit.CLIENT
+    assert find(busy, LOOPBACK).limit is PhaseLimit.CLIENT
+    assert find(replace(busy, run_delay_share=0.2), LOOPBACK).limit is PhaseLimit.CLIENT  # another worker's delay
+    assert find(replace(EASY, run_delay_share=0.3), LOOPBACK).limit is PhaseLimit.NONE
+    assert find(replace(starved, run_delay_share=None), LOOPBACK).limit is PhaseLimit.CLIENT
 
 
 def test_just_below_its_limits_the_generator_is_not_blamed() -> None:
     signs = replace(EASY, cpu_share=0.89, wait_share=0.05, ended_per_s=799)
-    assert find(signs, Yardsticks(ceiling=1000)).limit is Limit.NONE
+    assert find(signs, Yardsticks(ceiling=1000)).limit is PhaseLimit.NONE
 
 
 def test_a_link_that_is_full_is_the_network() -> None:
-    assert find(replace(EASY, bytes_per_s=1.13e8), Yardsticks(link_bytes_per_s=1.25e8)).limit is Limit.NETWORK
-    assert find(replace(EASY, bytes_per_s=1.12e8), Yardsticks(link_bytes_per_s=1.25e8)).limit is not Limit.NETWORK
+    assert find(replace(EASY, bytes_per_s=1.13e8), Yardsticks(link_bytes_per_s=1.25e8)).limit is PhaseLimit.NETWORK
+    assert find(replace(EASY, bytes_per_s=1.12e8), Yardsticks(link_bytes_per_s=1.25e8)).limit is not PhaseLimit.NETWORK
 
 
 def test_threads_that_wait_for_an_unhurried_server_are_too_few() -> None:
-    assert find(EASY, replace(LOOPBACK, latency_floor_s=0.015)).limit is Limit.CONNECTIONS
+    assert find(EASY, replace(LOOPBACK, latency_floor_s=0.015)).limit is PhaseLimit.CONNECTIONS
 
 
 def test_threads_that_queue_far_above_the_floor_wait_for_the_server() -> None:
     known = replace(LOOPBACK, latency_floor_s=0.008)
-    assert find(EASY, known).limit is Limit.SERVER
-    assert find(replace(EASY, cpu_share=0.75), known).limit is Limit.NONE
+    assert find(EASY, known).limit is PhaseLimit.SERVER
+    assert find(replace(EASY, cpu_share=0.75), known).limit is PhaseLimit.NONE
 
 
 def test_between_the_two_or_without_a_yardstick_nothing_is_claimed() -> None:
-    assert find(EASY, replace(LOOPBACK, latency_floor_s=0.0100)).limit is Limit.NONE
-    assert find(EASY, LOOPBACK).limit is Limit.NONE
-    assert find(EASY, Yardsticks(latency_floor_s=0.008)).limit is Limit.NONE
-    assert find(replace(EASY, latency_p50_s=None), replace(LOOPBACK, latency_floor_s=0.008)).limit is Limit.NONE
+    assert find(EASY, replace(LOOPBACK, latency_floor_s=0.0100)).limit is PhaseLimit.NONE
+    assert find(EASY, LOOPBACK).limit is PhaseLimit.NONE
+    assert find(EASY, Yardsticks(latency_floor_s=0.008)).limit is PhaseLimit.NONE
+    assert find(replace(EASY, latency_p50_s=None), replace(LOOPBACK, latency_floor_s=0.008)).limit is PhaseLimit.NONE
 
 
 def test_threads_that_idle_limit_nothing() -> None:
     signs = replace(EASY, in_flight=4.0, rate_planned=1000.0)
     found = find(signs, replace(LOOPBACK, latency_floor_s=0.001))
-    assert (found.limit, found.warning) == (Limit.NONE, "")
+    assert (found.limit, found.warning) == (PhaseLimit.NONE, "")
 
 
 def test_a_rate_that_was_not_reached_is_told_with_the_cure() -> None:

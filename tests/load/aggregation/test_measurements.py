@@ -3,8 +3,8 @@
 import msgspec
 
 from s3bench.load.aggregation.measurements import recorded, results
-from s3bench.load.aggregation.phase_aggregation import Account
-from s3bench.load.operation import Kind
+from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Job, Phase, Share
 from s3bench.load.profile.sizes import fixed
 from s3bench.results.document import Document, Result, Status, encode_document, parse_document
@@ -18,11 +18,11 @@ def phase(*jobs: Job) -> Phase:
     return Phase(jobs=jobs, dimensions=({"size": "1KiB"}, {"threads": "4"}))
 
 
-def job(*kinds: Kind, name: str = "") -> Job:
+def job(*kinds: OperationKind, name: str = "") -> Job:
     return Job(name=name, mix=tuple(Share(kind=kind) for kind in kinds), sizes=fixed(1000), threads=4)
 
 
-GETS = phase(job(Kind.GET))
+GETS = phase(job(OperationKind.GET))
 
 
 def made(of: Phase = GETS, *, iteration: int = 0, length_ns: int = 10 * MS, clock: float = 1.0) -> tuple[Result, ...]:
@@ -32,7 +32,7 @@ def made(of: Phase = GETS, *, iteration: int = 0, length_ns: int = 10 * MS, cloc
         for kind in one.kinds
         for each in closed_loop(length_ns=length_ns, end_ns=2 * NS, kind=kind, job=index)
     ]
-    account = Account(of, workers=1)
+    account = PhaseAggregation(of, workers=1)
     for tally in tallies(loop, end_ns=2 * NS, clock=clock):
         account.add(tally)
     for ended in endings(loop, end_ns=2 * NS):
@@ -54,18 +54,22 @@ def test_a_phase_of_one_kind_is_one_result_with_its_measurement() -> None:
 
 
 def test_a_mix_has_a_result_of_all_and_one_of_each() -> None:
-    assert [result.name for result in made(phase(job(Kind.GET, Kind.PUT)))] == ["load.all", "load.get", "load.put"]
+    assert [result.name for result in made(phase(job(OperationKind.GET, OperationKind.PUT)))] == [
+        "load.all",
+        "load.get",
+        "load.put",
+    ]
 
 
 def test_jobs_are_a_dimension_where_there_are_several() -> None:
-    both = made(phase(job(Kind.GET, name="small"), job(Kind.GET, name="large")))
+    both = made(phase(job(OperationKind.GET, name="small"), job(OperationKind.GET, name="large")))
     assert [(result.name, dict(result.dimensions[-1])) for result in both] == [
         ("load.all", {"threads": "4"}),
         ("load.get", {"job": "small"}),
         ("load.get", {"job": "large"}),
     ]
     assert len({result.identity for result in both}) == 3
-    assert made(phase(job(Kind.GET, name="only")))[0].dimensions == GETS.dimensions
+    assert made(phase(job(OperationKind.GET, name="only")))[0].dimensions == GETS.dimensions
 
 
 def test_loops_are_measurements_of_one_result() -> None:
@@ -86,11 +90,11 @@ def test_figures_that_contradict_each_other_are_an_error_and_no_measurement() ->
 
 
 def test_doubts_stand_beside_the_figures_of_all_together_once() -> None:
-    account = Account(phase(job(Kind.GET, Kind.PUT)), workers=2)
+    account = PhaseAggregation(phase(job(OperationKind.GET, OperationKind.PUT)), workers=2)
     for tally in tallies(closed_loop(length_ns=MS, end_ns=NS), end_ns=NS, workers=2):
         account.add(msgspec.structs.replace(tally, cpu_ns=NS))
     findings = account.measure()
-    whole, *parts = results(findings, phase(job(Kind.GET, Kind.PUT)), iteration=0, version="0.1.0")
+    whole, *parts = results(findings, phase(job(OperationKind.GET, OperationKind.PUT)), iteration=0, version="0.1.0")
     assert whole.measurements[0].warnings == findings.warnings
     assert len(findings.warnings) == 2
     assert [part.measurements[0].warnings for part in parts] == [(), ()]

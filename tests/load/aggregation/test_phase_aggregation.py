@@ -2,16 +2,24 @@
 
 import pytest
 
-from s3bench.load.aggregation.phase_aggregation import Account
-from s3bench.load.engine.interval_record import Tally
-from s3bench.load.operation import Kind
+from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
+from s3bench.load.engine.interval_record import IntervalRecord
+from s3bench.load.operation import OperationKind
 from tests.load.accounts import MS, account, ended, job, phase
 from tests.load.simulated import NS, Operation, closed_loop, tallies
 
 
 def test_a_second_is_complete_when_the_last_worker_has_told_of_it() -> None:
-    made = Account(phase(), workers=2)
-    assert [made.add(tally) for tally in (Tally(0, 0, NS), Tally(0, 1, NS), Tally(1, 0, NS), Tally(1, 1, NS))] == [
+    made = PhaseAggregation(phase(), workers=2)
+    assert [
+        made.add(tally)
+        for tally in (
+            IntervalRecord(0, 0, NS),
+            IntervalRecord(0, 1, NS),
+            IntervalRecord(1, 0, NS),
+            IntervalRecord(1, 1, NS),
+        )
+    ] == [
         False,
         False,
         True,
@@ -20,17 +28,17 @@ def test_a_second_is_complete_when_the_last_worker_has_told_of_it() -> None:
 
 
 def test_a_worker_that_is_through_is_not_waited_for() -> None:
-    made = Account(phase(), workers=2)
-    made.add(Tally(0, 0, NS))
-    made.add(Tally(1, 0, NS))
+    made = PhaseAggregation(phase(), workers=2)
+    made.add(IntervalRecord(0, 0, NS))
+    made.add(IntervalRecord(1, 0, NS))
     made.end(ended(1))
-    assert made.add(Tally(0, 1, NS))
+    assert made.add(IntervalRecord(0, 1, NS))
     assert [each.worker for each in made.ended] == [1]
 
 
 def test_the_standing_is_that_of_the_last_second_over_all_workers() -> None:
-    of = phase(job(Kind.GET, operations=5000), warmup_s=2)
-    made = Account(of, workers=2)
+    of = phase(job(OperationKind.GET, operations=5000), warmup_s=2)
+    made = PhaseAggregation(of, workers=2)
     loop = closed_loop(length_ns=4 * MS, end_ns=3 * NS, workers=2)
     loop += [Operation(start_ns=1_500 * MS, end_ns=1_600 * MS, label="503 SlowDown")]
     given = tallies(loop, end_ns=3 * NS, workers=2)
@@ -53,13 +61,13 @@ def test_the_standing_is_that_of_the_last_second_over_all_workers() -> None:
 
 
 def test_before_the_first_second_there_is_nothing_to_stand_on() -> None:
-    now = Account(phase(duration_s=None), workers=1).standing()
+    now = PhaseAggregation(phase(duration_s=None), workers=1).standing()
     assert (now.second, now.kinds, now.history, now.operations, now.operations_total) == (0, (), (), 0, None)
 
 
 def test_a_history_without_bytes_is_of_operations() -> None:
-    loop = closed_loop(length_ns=10 * MS, end_ns=2 * NS, kind=Kind.HEAD)
-    now = account(loop, phase(job(Kind.HEAD)), end_ns=2 * NS).standing()
+    loop = closed_loop(length_ns=10 * MS, end_ns=2 * NS, kind=OperationKind.HEAD)
+    now = account(loop, phase(job(OperationKind.HEAD)), end_ns=2 * NS).standing()
     assert (now.history_is_bytes, now.history[1]) == (False, 400.0)
 
 

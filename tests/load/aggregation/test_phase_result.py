@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from s3bench.load.aggregation.bottleneck import Yardsticks
-from s3bench.load.aggregation.phase_aggregation import Account
-from s3bench.load.engine.interval_record import Loss, Stream, Tally
-from s3bench.load.operation import Fault, Kind
+from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
+from s3bench.load.engine.interval_record import IntervalRecord, Loss, Stream
+from s3bench.load.operation import AttemptFailure, OperationKind
 from s3bench.load.profile.profile import Job, Rate, Share
 from s3bench.load.profile.sizes import fixed
 from s3bench.results.histogram import Bins, Histogram
@@ -63,9 +63,9 @@ def test_attempts_that_were_tried_again_are_no_failures_of_operations() -> None:
 def test_several_kinds_have_a_load_each_and_one_together() -> None:
     end_ns = 2 * NS
     loop = closed_loop(length_ns=10 * MS, end_ns=end_ns, threads=2) + closed_loop(
-        length_ns=40 * MS, end_ns=end_ns, threads=2, kind=Kind.PUT
+        length_ns=40 * MS, end_ns=end_ns, threads=2, kind=OperationKind.PUT
     )
-    found = account(loop, phase(job(Kind.GET, Kind.PUT)), end_ns=end_ns).measure()
+    found = account(loop, phase(job(OperationKind.GET, OperationKind.PUT)), end_ns=end_ns).measure()
     get, put = found.parts
     assert (found.whole.kind, get.kind, put.kind) == ("all", "get", "put")
     assert found.whole.operations == get.operations + put.operations
@@ -80,21 +80,27 @@ def test_several_kinds_have_a_load_each_and_one_together() -> None:
 
 
 def test_a_kind_that_was_never_drawn_has_a_load_of_nothing() -> None:
-    parts = account([Operation(start_ns=0, end_ns=MS)], phase(job(Kind.GET, Kind.DELETE)), end_ns=NS).measure().parts
+    parts = (
+        account([Operation(start_ns=0, end_ns=MS)], phase(job(OperationKind.GET, OperationKind.DELETE)), end_ns=NS)
+        .measure()
+        .parts
+    )
     assert [(part.kind, part.operations, part.latency.p50) for part in parts] == [("get", 1, None), ("delete", 0, None)]
 
 
 def test_requests_of_a_multipart_upload_are_shown_but_counted_once() -> None:
-    upload = Stream(0, Kind.MULTIPART, operations=1, bytes_up=16, service=bins(NS // 2))
+    upload = Stream(0, OperationKind.MULTIPART, operations=1, bytes_up=16, service=bins(NS // 2))
     parts = Stream(
         0,
-        Kind.MULTIPART_PART,
+        OperationKind.MULTIPART_PART,
         operations=2,
         bytes_up=16,
         service=bins(NS // 4, NS // 4),
         losses=(Loss("timeout", 1, 1),),
     )
-    found = told(phase(job(Kind.MULTIPART)), [Tally(0, 0, NS, (upload, parts), in_flight_ns=NS // 2)], ended())
+    found = told(
+        phase(job(OperationKind.MULTIPART)), [IntervalRecord(0, 0, NS, (upload, parts), in_flight_ns=NS // 2)], ended()
+    )
     assert (found.whole.kind, found.whole.operations, found.whole.bytes_up, found.whole.attempts) == ("all", 1, 16, 1)
     assert [(part.kind, part.operations) for part in found.parts] == [("multipart", 1), ("multipart.part", 2)]
     assert found.parts[1].failures[0].label == "timeout"
@@ -102,7 +108,7 @@ def test_requests_of_a_multipart_upload_are_shown_but_counted_once() -> None:
 
 
 def test_jobs_that_share_a_name_are_told_apart() -> None:
-    jobs = (job(name="job1"), job(Kind.PUT, name="job1"), job(name="job2"), job(name="job2"), job())
+    jobs = (job(name="job1"), job(OperationKind.PUT, name="job1"), job(name="job2"), job(name="job2"), job())
     loop = [Operation(start_ns=0, end_ns=MS, job=number, kind=each.kinds[0]) for number, each in enumerate(jobs)]
     found = account(loop, phase(*jobs), end_ns=NS).measure()
     assert [part.job for part in found.parts] == ["job1", "job1", "job2 3", "job2 4", "job 5"]
@@ -141,11 +147,14 @@ def test_responses_that_are_the_latencies_are_left_out() -> None:
 
 def test_a_planned_rate_is_split_by_the_weights_and_unknown_beside_a_closed_loop() -> None:
     mixed = Job(
-        mix=(Share(kind=Kind.GET, weight=3), Share(kind=Kind.PUT)), sizes=fixed(1), rate=Rate(per_s=100), threads=4
+        mix=(Share(kind=OperationKind.GET, weight=3), Share(kind=OperationKind.PUT)),
+        sizes=fixed(1),
+        rate=Rate(per_s=100),
+        threads=4,
     )
     found = account([], phase(mixed), end_ns=NS).measure()
     assert (found.whole.rate_planned, *(part.rate_planned for part in found.parts)) == (100, 75, 25)
-    assert account([], phase(mixed, job(Kind.HEAD)), end_ns=NS).measure().whole.rate_planned is None
+    assert account([], phase(mixed, job(OperationKind.HEAD)), end_ns=NS).measure().whole.rate_planned is None
 
 
 def test_seconds_in_which_nothing_ended_are_stalled() -> None:
@@ -216,10 +225,14 @@ def test_one_operation_that_hangs_from_the_start_is_no_contradiction_where_its_t
 def test_time_that_is_lost_after_a_failure_is_no_further_failure() -> None:
     """The wait for the next attempt may end in a later second than the attempt that failed."""
     given = [
-        Tally(0, 0, NS, (Stream(0, Kind.GET, losses=(Loss("timeout", 1, 1, NS // 2),)),), in_flight_ns=NS),
-        Tally(0, 1, NS, (Stream(0, Kind.GET, losses=(Loss("timeout", 0, 0, NS // 2),)),), in_flight_ns=0),
+        IntervalRecord(
+            0, 0, NS, (Stream(0, OperationKind.GET, losses=(Loss("timeout", 1, 1, NS // 2),)),), in_flight_ns=NS
+        ),
+        IntervalRecord(
+            0, 1, NS, (Stream(0, OperationKind.GET, losses=(Loss("timeout", 0, 0, NS // 2),)),), in_flight_ns=0
+        ),
     ]
-    made = Account(phase(), workers=1)
+    made = PhaseAggregation(phase(), workers=1)
     for tally in given:
         made.add(tally)
     assert made.standing().failures == ()
@@ -228,15 +241,15 @@ def test_time_that_is_lost_after_a_failure_is_no_further_failure() -> None:
 
 
 def test_operations_that_found_no_free_thread_fail_and_are_told() -> None:
-    starved = Stream(0, Kind.GET, operations=1, service=bins(MS), losses=(Loss(Fault.NO_THREAD, 3),))
-    found = told(phase(), [Tally(0, 0, NS, (starved,), in_flight_ns=MS)], ended())
+    starved = Stream(0, OperationKind.GET, operations=1, service=bins(MS), losses=(Loss(AttemptFailure.NO_THREAD, 3),))
+    found = told(phase(), [IntervalRecord(0, 0, NS, (starved,), in_flight_ns=MS)], ended())
     assert (found.whole.failed, found.whole.error_rate, found.refusal) == (3, 0.75, "")
     assert any(each.startswith("3 planned operations found no free thread") for each in found.warnings)
 
 
 def test_pauses_are_time_lost_and_no_operations_in_flight() -> None:
-    refused = Stream(0, Kind.GET, losses=(Loss("connection refused", 1, 0, MS, 0, NS // 2),))
-    load = told(phase(), [Tally(0, 0, NS, (refused,), in_flight_ns=MS, paused_ns=2 * NS)], ended()).whole
+    refused = Stream(0, OperationKind.GET, losses=(Loss("connection refused", 1, 0, MS, 0, NS // 2),))
+    load = told(phase(), [IntervalRecord(0, 0, NS, (refused,), in_flight_ns=MS, paused_ns=2 * NS)], ended()).whole
     assert (load.failures[0].time_lost, load.in_flight, load.pausing) == (0.501, 0.001, 2.0)
     assert load.seconds[0].pausing == 2.0
 
@@ -246,7 +259,7 @@ def test_the_oldest_of_all_workers_is_told() -> None:
         msgspec.structs.replace(ended(worker), oldest_ns=age * NS, oldest_attempt_ns=age * MS)
         for worker, age in enumerate((8, 2))
     )
-    load = told(phase(), [Tally(0, 0, NS), Tally(1, 0, NS)], old, young, workers=2).whole
+    load = told(phase(), [IntervalRecord(0, 0, NS), IntervalRecord(1, 0, NS)], old, young, workers=2).whole
     assert (load.oldest, load.oldest_attempt) == (8.0, 0.008)
 
 
@@ -278,9 +291,9 @@ def test_a_worker_that_did_not_come_to_its_end_is_told() -> None:
 
 @pytest.mark.parametrize(("late_ns", "nodes", "count"), [(100 * MS, 2, 0), (101 * MS, 2, 1), (NS, 1, 0)])
 def test_nodes_that_did_not_begin_together_are_told(late_ns: int, nodes: int, count: int) -> None:
-    made = Account(phase(), workers=2, nodes=nodes)
+    made = PhaseAggregation(phase(), workers=2, nodes=nodes)
     for worker, begun_ns in enumerate((MS, MS + late_ns)):
-        made.add(Tally(worker, 0, NS))
+        made.add(IntervalRecord(worker, 0, NS))
         made.end(msgspec.structs.replace(ended(worker), begun_ns=begun_ns))
     doubts = [each for each in made.measure().warnings if "did not begin together" in each]
     assert len(doubts) == count
@@ -295,7 +308,10 @@ def test_a_generator_near_its_ceiling_says_that_the_figures_are_its_own() -> Non
 
 
 def test_the_busiest_worker_counts_for_the_clients_share() -> None:
-    given = [Tally(0, 0, NS, cpu_ns=NS // 10, wait_ns=NS), Tally(1, 0, NS, cpu_ns=19 * NS // 20, wait_ns=NS // 20)]
+    given = [
+        IntervalRecord(0, 0, NS, cpu_ns=NS // 10, wait_ns=NS),
+        IntervalRecord(1, 0, NS, cpu_ns=19 * NS // 20, wait_ns=NS // 20),
+    ]
     found = told(phase(), given, ended(0), ended(1), workers=2)
     assert found.whole.client_cpu_share == 0.95
     assert found.whole.bottleneck == "client"

@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s3bench.load.aggregation.progress import Progress
+from s3bench.load.aggregation.progress import PhaseProgress
 
 
 def test_a_second_is_complete_when_the_last_worker_has_told_of_it() -> None:
-    progress = Progress(2)
+    progress = PhaseProgress(2)
     progress.told(0, 0)
     progress.told(0, 1)
     assert progress.complete() == 0
@@ -16,7 +16,7 @@ def test_a_second_is_complete_when_the_last_worker_has_told_of_it() -> None:
 
 
 def test_nothing_is_expected_of_those_that_left() -> None:
-    progress = Progress(2)
+    progress = PhaseProgress(2)
     progress.told(0, 4)
     progress.left(1)
     progress.told(1, 9)
@@ -27,7 +27,7 @@ def test_nothing_is_expected_of_those_that_left() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 20), st.booleans())))
 def test_it_is_the_least_of_what_those_that_are_left_have_told(events: list[tuple[int, int, bool]]) -> None:
-    progress, following = Progress(4), dict.fromkeys(range(4), 0)
+    progress, following = PhaseProgress(4), dict.fromkeys(range(4), 0)
     for worker, second, leaves in events:
         if leaves:
             progress.left(worker)

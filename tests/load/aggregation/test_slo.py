@@ -5,12 +5,12 @@ import pytest
 
 from s3bench.errors import BadInput
 from s3bench.load.aggregation.slo import (
-    Outcome,
     Slo,
-    Subject,
+    SloMetric,
+    SloOutcome,
     parse_slo,
 )
-from s3bench.load.operation import Fault
+from s3bench.load.operation import AttemptFailure
 from s3bench.results.load import Failures, Latency, Load
 
 COUNT = 100_000
@@ -45,33 +45,33 @@ def load(**known: object) -> Load:
     return msgspec.structs.replace(plain, **known)
 
 
-def outcome(text: str, of: Load) -> Outcome:
+def outcome(text: str, of: Load) -> SloOutcome:
     return parse_slo(text).holds(of).outcome
 
 
 def test_a_promise_is_read_with_its_units() -> None:
     slo = parse_slo("p99<50ms, ttfb.p99.9 < 20us,mean<1.5s,errors<0.1%")
     assert [(each.subject, each.figure, each.limit) for each in slo.clauses] == [
-        (Subject.RESPONSE, "p99", 0.05),
-        (Subject.FIRST_BYTE, "p99.9", pytest.approx(2e-5)),
-        (Subject.RESPONSE, "mean", 1.5),
-        (Subject.ERRORS, "", pytest.approx(0.001)),
+        (SloMetric.RESPONSE, "p99", 0.05),
+        (SloMetric.FIRST_BYTE, "p99.9", pytest.approx(2e-5)),
+        (SloMetric.RESPONSE, "mean", 1.5),
+        (SloMetric.ERRORS, "", pytest.approx(0.001)),
     ]
     assert str(slo) == "p99<50ms,ttfb.p99.9 < 20us,mean<1.5s,errors<0.1%"
 
 
 def test_operations_that_found_no_free_thread_are_no_evidence_against_the_server() -> None:
-    starved = Failures(label=Fault.NO_THREAD, count=COUNT, retried=0, time_lost=0.0, body_bytes=0)
+    starved = Failures(label=AttemptFailure.NO_THREAD, count=COUNT, retried=0, time_lost=0.0, body_bytes=0)
     known = {"response": latency(), "waiting_max": 9, "rate_planned": 2000.0, "error_rate": 0.5, "failed": COUNT}
     verdict = parse_slo("errors<1%").holds(load(**known, failures=(starved,)))
-    assert (verdict.outcome, "add --threads" in verdict.words) == (Outcome.NO_EVIDENCE, True)
-    refused = msgspec.structs.replace(starved, label=Fault.REFUSED)
-    assert outcome("errors<1%", load(**known, failures=(refused,))) is Outcome.BROKEN
+    assert (verdict.outcome, "add --threads" in verdict.words) == (SloOutcome.NO_EVIDENCE, True)
+    refused = msgspec.structs.replace(starved, label=AttemptFailure.REFUSED)
+    assert outcome("errors<1%", load(**known, failures=(refused,))) is SloOutcome.BROKEN
 
 
 def test_the_greatest_time_is_at_least_the_age_of_what_was_unfinished() -> None:
-    assert outcome("max<1s", load()) is Outcome.HOLDS
-    assert outcome("max<1s", load(oldest=8.0)) is Outcome.BROKEN
+    assert outcome("max<1s", load()) is SloOutcome.HOLDS
+    assert outcome("max<1s", load(oldest=8.0)) is SloOutcome.BROKEN
 
 
 def test_a_promise_without_a_word_on_errors_allows_one_in_a_thousand() -> None:
@@ -102,43 +102,43 @@ def test_a_wrong_promise_is_told_with_a_right_one(text: str) -> None:
     ],
 )  # fmt: skip
 def test_each_figure_is_held_against_its_own(text: str, broken: bool) -> None:
-    assert outcome(text, load()) is (Outcome.BROKEN if broken else Outcome.HOLDS)
+    assert outcome(text, load()) is (SloOutcome.BROKEN if broken else SloOutcome.HOLDS)
 
 
 def test_the_clause_that_broke_is_named() -> None:
     verdict = parse_slo("p50<1s,p99<30ms,errors<1%").holds(load())
-    assert (verdict.outcome, verdict.clause, verdict.words) == (Outcome.BROKEN, "p99<30ms", "p99 was 40.0 ms")
+    assert (verdict.outcome, verdict.clause, verdict.words) == (SloOutcome.BROKEN, "p99<30ms", "p99 was 40.0 ms")
 
 
 def test_response_times_count_where_there_was_a_plan() -> None:
-    assert outcome("p99<50ms", load(response=latency(p99=1.9))) is Outcome.BROKEN
+    assert outcome("p99<50ms", load(response=latency(p99=1.9))) is SloOutcome.BROKEN
 
 
 def test_errors_are_failed_operations_among_those_that_ended() -> None:
     failing = load(operations=99_000, failed=1000, error_rate=0.01)
-    assert outcome("errors<1%", failing) is Outcome.BROKEN
-    assert outcome("errors<1.01%", failing) is Outcome.HOLDS
+    assert outcome("errors<1%", failing) is SloOutcome.BROKEN
+    assert outcome("errors<1.01%", failing) is SloOutcome.HOLDS
     assert parse_slo("errors<0.5%").holds(failing).words == "1,000 of 100,000 operations failed"
 
 
 def test_a_percentile_that_the_count_cannot_carry_is_unresolved() -> None:
     few = load(latency=latency(p999=None))
     verdict = parse_slo("p99.9<1s").holds(few)
-    assert verdict.outcome is Outcome.UNRESOLVED
+    assert verdict.outcome is SloOutcome.UNRESOLVED
     assert "needs 3,688 operations" in verdict.words
 
 
 def test_a_lower_percentile_above_the_limit_breaks_a_promise_that_few_cannot_carry() -> None:
     few = load(latency=latency(p99=None, p90=0.06))
     verdict = parse_slo("p99<50ms").holds(few)
-    assert (verdict.outcome, verdict.words) == (Outcome.BROKEN, "p90 alone was 60.0 ms")
+    assert (verdict.outcome, verdict.words) == (SloOutcome.BROKEN, "p90 alone was 60.0 ms")
 
 
 def test_no_errors_among_few_show_no_low_rate_of_errors() -> None:
     few = load(operations=2999)
-    assert outcome("errors<0.1%", few) is Outcome.UNRESOLVED
-    assert outcome("errors<0.1%", load(operations=3000)) is Outcome.HOLDS
-    assert outcome("errors<0.1%", load(operations=10, failed=1, error_rate=1 / 11)) is Outcome.BROKEN
+    assert outcome("errors<0.1%", few) is SloOutcome.UNRESOLVED
+    assert outcome("errors<0.1%", load(operations=3000)) is SloOutcome.HOLDS
+    assert outcome("errors<0.1%", load(operations=10, failed=1, error_rate=1 / 11)) is SloOutcome.BROKEN
 
 
 def test_nothing_that_ended_shows_nothing() -> None:
@@ -146,8 +146,8 @@ def test_nothing_that_ended_shows_nothing() -> None:
         count=0, mean=None, min=None, p25=None, p50=None, p75=None, p90=None, p99=None, p999=None, max=None
     )
     idle = load(operations=0, operations_rate=0.0, latency=nothing, first_byte=nothing)
-    assert outcome("p99<50ms", idle) is Outcome.UNRESOLVED
-    assert outcome("max<50ms", idle) is Outcome.UNRESOLVED
+    assert outcome("p99<50ms", idle) is SloOutcome.UNRESOLVED
+    assert outcome("max<50ms", idle) is SloOutcome.UNRESOLVED
 
 
 def test_a_promise_broken_by_the_generator_is_no_evidence() -> None:
@@ -157,37 +157,37 @@ def test_a_promise_broken_by_the_generator_is_no_evidence() -> None:
         ("connections", "too few threads"),
     ):
         verdict = parse_slo("p99<10ms").holds(load(bottleneck=bottleneck))
-        assert verdict.outcome is Outcome.NO_EVIDENCE
+        assert verdict.outcome is SloOutcome.NO_EVIDENCE
         assert words in verdict.words
-    assert outcome("p99<10ms", load(bottleneck="server")) is Outcome.BROKEN
+    assert outcome("p99<10ms", load(bottleneck="server")) is SloOutcome.BROKEN
 
 
 def test_a_promise_kept_by_a_busy_generator_is_kept() -> None:
-    assert outcome("p99<50ms", load(bottleneck="client", rate_planned=1000.0)) is Outcome.HOLDS
+    assert outcome("p99<50ms", load(bottleneck="client", rate_planned=1000.0)) is SloOutcome.HOLDS
 
 
 def test_a_rate_that_was_not_reached_shows_nothing_however_fast_the_answers() -> None:
     verdict = parse_slo("p99<50ms").holds(load(rate_planned=2000.0))
-    assert (verdict.outcome, verdict.words) == (Outcome.NO_EVIDENCE, "2,000/s were planned, and only 1,000/s ended")
-    assert outcome("p99<50ms", load(rate_planned=1050.0)) is Outcome.HOLDS
+    assert (verdict.outcome, verdict.words) == (SloOutcome.NO_EVIDENCE, "2,000/s were planned, and only 1,000/s ended")
+    assert outcome("p99<50ms", load(rate_planned=1050.0)) is SloOutcome.HOLDS
 
 
 def test_failed_operations_ended_too_where_a_rate_was_planned() -> None:
     failing = load(operations_rate=600.0, rate_planned=1000.0, operations=60_000, failed=40_000, error_rate=0.4)
-    assert outcome("p99<50ms,errors<50%", failing) is Outcome.HOLDS
-    assert outcome("errors<50%", load(operations=0, operations_rate=0.0, failed=9, error_rate=1.0)) is Outcome.BROKEN
+    assert outcome("p99<50ms,errors<50%", failing) is SloOutcome.HOLDS
+    assert outcome("errors<50%", load(operations=0, operations_rate=0.0, failed=9, error_rate=1.0)) is SloOutcome.BROKEN
 
 
 def test_waiting_for_a_thread_is_not_the_servers_doing_but_slow_answers_are() -> None:
     waited = load(response=latency(p99=1.9), waiting_max=400, rate_planned=1000.0)
     verdict = parse_slo("p99<50ms").holds(waited)
-    assert verdict.outcome is Outcome.NO_EVIDENCE
+    assert verdict.outcome is SloOutcome.NO_EVIDENCE
     assert "add --threads" in verdict.words
     slow = msgspec.structs.replace(waited, latency=latency(p99=1.5))
-    assert outcome("p99<50ms", slow) is Outcome.BROKEN
-    assert outcome("p99<50ms", msgspec.structs.replace(waited, waiting_max=0)) is Outcome.BROKEN
+    assert outcome("p99<50ms", slow) is SloOutcome.BROKEN
+    assert outcome("p99<50ms", msgspec.structs.replace(waited, waiting_max=0)) is SloOutcome.BROKEN
 
 
 def test_a_promise_is_all_its_clauses() -> None:
-    assert Slo(clauses=()).holds(load()).outcome is Outcome.HOLDS
-    assert outcome("p50<1s,p99<1ms,mean<1s", load()) is Outcome.BROKEN
+    assert Slo(clauses=()).holds(load()).outcome is SloOutcome.HOLDS
+    assert outcome("p50<1s,p99<1ms,mean<1s", load()) is SloOutcome.BROKEN

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.interval_record import IntervalRecord
 from tests.load.accounts import MS, account, ended, phase, told
 from tests.load.simulated import NS, Operation, closed_loop
 
@@ -28,7 +28,12 @@ def test_a_warm_up_of_part_of_a_second_is_a_whole_one() -> None:
 
 
 def test_the_window_ends_with_the_last_worker_though_others_ended_before() -> None:
-    given = [Tally(0, 0, NS), Tally(1, 0, NS), Tally(0, 1, NS // 4), Tally(1, 1, NS // 2)]
+    given = [
+        IntervalRecord(0, 0, NS),
+        IntervalRecord(1, 0, NS),
+        IntervalRecord(0, 1, NS // 4),
+        IntervalRecord(1, 1, NS // 2),
+    ]
     assert told(phase(), given, ended(0), ended(1), workers=2).window_s == 1.5
 
 
@@ -51,7 +56,11 @@ def test_all_workers_together_are_one_whose_operations_are_theirs() -> None:
 
 def test_planned_operations_that_wait_are_added_over_the_workers_of_one_second() -> None:
     given = [
-        Tally(0, 0, NS, waiting_max=9), Tally(0, 1, NS, waiting_max=3), Tally(0, 2, NS, waiting_max=1),
-        Tally(1, 0, NS, waiting_max=9), Tally(1, 1, NS, waiting_max=4), Tally(1, 2, NS, waiting_max=2),
-    ]  # fmt: skip
+        IntervalRecord(0, 0, NS, waiting_max=9),
+        IntervalRecord(0, 1, NS, waiting_max=3),
+        IntervalRecord(0, 2, NS, waiting_max=1),
+        IntervalRecord(1, 0, NS, waiting_max=9),
+        IntervalRecord(1, 1, NS, waiting_max=4),
+        IntervalRecord(1, 2, NS, waiting_max=2),
+    ]
     assert told(phase(warmup_s=1), given, ended(0), ended(1), workers=2).whole.waiting_max == 7

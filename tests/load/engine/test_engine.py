@@ -14,9 +14,9 @@ import msgspec
 import pytest
 
 from s3bench.clients.environment import Credentials
-from s3bench.load.engine.engine import Engine
-from s3bench.load.engine.message import Target
-from s3bench.load.operation import Fault, Kind
+from s3bench.load.engine.engine import WorkerEngine
+from s3bench.load.engine.message import RequestTarget
+from s3bench.load.operation import AttemptFailure, OperationKind
 from s3bench.load.profile.profile import (
     Arrivals,
     Layout,
@@ -36,14 +36,14 @@ MIXED = Sizes(text="mixed", slots=tuple([0, 1, 15, 16, 1000, 70_000, 300_000, 40
 @pytest.fixture(scope="module", params=["http", "https"])
 def emulators(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[EmulatorEndpoint, Target]]:
+) -> Iterator[tuple[EmulatorEndpoint, RequestTarget]]:
     with EmulatorEndpoint(tls=request.param == "https", directory=tmp_path_factory.mktemp("emulator")) as endpoint:
         bundle = str(endpoint.ca_bundle) if endpoint.ca_bundle else None
         yield endpoint, find_target([endpoint.url], bucket=BUCKET, credentials=CREDENTIALS, ca_bundle=bundle)
 
 
 @pytest.fixture
-def emulator(emulators: tuple[EmulatorEndpoint, Target]) -> Runner:
+def emulator(emulators: tuple[EmulatorEndpoint, RequestTarget]) -> Runner:
     """Runs jobs on an empty emulator that verifies every signature and checksum."""
     endpoint, target = emulators
     endpoint.arm(
@@ -88,32 +88,39 @@ def test_what_is_written_is_what_is_read_back(emulator: Runner, manner: Manner) 
     sizes = [len(client(emulator).get_object(Bucket=BUCKET, Key=key)["Body"].read()) for key in keys(emulator)[:8]]
     assert len(keys(emulator)) == 64
     assert set(sizes) <= set(MIXED.slots)
-    for kind in (Kind.GET, Kind.RANGE, Kind.HEAD):
+    for kind in (OperationKind.GET, OperationKind.RANGE, OperationKind.HEAD):
         outcome = emulator.run(emulator.job(kind, sizes=MIXED, objects=64, operations=100, threads=3, range_bytes=5000))
         assert (outcome.operations(kind), outcome.losses) == (100, {})
-        assert (outcome.bytes_down() > 0) is (kind is not Kind.HEAD)
+        assert (outcome.bytes_down() > 0) is (kind is not OperationKind.HEAD)
 
 
 @pytest.mark.parametrize("manner", MANNERS[:2])
 def test_multipart_uploads_make_whole_objects(emulator: Runner, manner: Manner) -> None:
     emulator.manner = manner
     sizes = fixed(12_000_000)
-    job = emulator.job(Kind.MULTIPART, sizes=sizes, operations=2, threads=2, part_bytes=5 * 1024**2)
+    job = emulator.job(OperationKind.MULTIPART, sizes=sizes, operations=2, threads=2, part_bytes=5 * 1024**2)
     outcome = emulator.run(job, first_number=0)
     assert outcome.losses == {}
-    assert [outcome.operations(kind) for kind in (Kind.MULTIPART, Kind.MULTIPART_CREATE, Kind.MULTIPART_PART)] == [
-        2, 2, 6,
-    ]  # fmt: skip
-    assert outcome.bytes_up(Kind.MULTIPART) == outcome.bytes_up(Kind.MULTIPART_PART) == 24_000_000
-    read = emulator.run(emulator.job(Kind.GET, sizes=sizes, objects=2, operations=2), manner=Manner())
+    assert [
+        outcome.operations(kind)
+        for kind in (OperationKind.MULTIPART, OperationKind.MULTIPART_CREATE, OperationKind.MULTIPART_PART)
+    ] == [
+        2,
+        2,
+        6,
+    ]
+    assert outcome.bytes_up(OperationKind.MULTIPART) == outcome.bytes_up(OperationKind.MULTIPART_PART) == 24_000_000
+    read = emulator.run(emulator.job(OperationKind.GET, sizes=sizes, objects=2, operations=2), manner=Manner())
     assert (read.operations(), read.losses) == (2, {})
 
 
 def test_a_multipart_upload_that_fails_is_aborted(emulator: Runner) -> None:
-    job = emulator.job(Kind.MULTIPART, sizes=fixed(2_000_000), operations=1, part_bytes=1_000_000)  # parts too small
+    job = emulator.job(
+        OperationKind.MULTIPART, sizes=fixed(2_000_000), operations=1, part_bytes=1_000_000
+    )  # parts too small
     outcome = emulator.run(job)
-    assert outcome.operations(Kind.MULTIPART) == 0
-    assert outcome.operations(Kind.MULTIPART_ABORT) == 1
+    assert outcome.operations(OperationKind.MULTIPART) == 0
+    assert outcome.operations(OperationKind.MULTIPART_ABORT) == 1
     assert {loss.count for loss in outcome.losses.values()} == {2}, "the completion's and the whole upload's"
     assert "Uploads" not in client(emulator).list_multipart_uploads(Bucket=BUCKET)
     assert outcome.ended.written == (0,)
@@ -121,30 +128,32 @@ def test_a_multipart_upload_that_fails_is_aborted(emulator: Runner) -> None:
 
 def test_copies_lists_and_deletes(emulator: Runner) -> None:
     emulator.fill()
-    copied = emulator.run(emulator.job(Kind.COPY, operations=10))
-    listed = emulator.run(emulator.job(Kind.LIST, operations=5, list_keys=7, threads=2))
+    copied = emulator.run(emulator.job(OperationKind.COPY, operations=10))
+    listed = emulator.run(emulator.job(OperationKind.LIST, operations=5, list_keys=7, threads=2))
     assert (copied.losses, listed.losses) == ({}, {})
     assert (copied.operations(), listed.operations()) == (10, 5)
     assert listed.bytes_down() > 0
     assert len(keys(emulator)) == 30
-    deleted = emulator.run(emulator.job(Kind.DELETE, threads=3))
+    deleted = emulator.run(emulator.job(OperationKind.DELETE, threads=3))
     assert (deleted.operations(), deleted.losses) == (20, {}), "it ends when all is deleted"
     assert len(keys(emulator)) == 10
 
 
 def test_a_mix_deletes_only_what_it_wrote(emulator: Runner) -> None:
     emulator.fill()
-    outcome = emulator.run(emulator.job(Kind.GET, Kind.PUT, Kind.DELETE, operations=200, threads=4))
+    outcome = emulator.run(
+        emulator.job(OperationKind.GET, OperationKind.PUT, OperationKind.DELETE, operations=200, threads=4)
+    )
     assert outcome.losses == {}
     assert outcome.operations() == 200
-    put, deleted = outcome.operations(Kind.PUT), outcome.operations(Kind.DELETE)
+    put, deleted = outcome.operations(OperationKind.PUT), outcome.operations(OperationKind.DELETE)
     assert put >= deleted > 0
     assert len(keys(emulator)) == 20 + put - deleted
 
 
 def test_overwriting_leaves_no_new_objects(emulator: Runner) -> None:
     emulator.fill()
-    outcome = emulator.run(emulator.job(Kind.PUT, operations=30, overwrite=True))
+    outcome = emulator.run(emulator.job(OperationKind.PUT, operations=30, overwrite=True))
     assert (outcome.losses, outcome.ended.written, len(keys(emulator))) == ({}, (0,), 20)
 
 
@@ -154,13 +163,15 @@ def test_layouts_and_virtual_hosts(emulator: Runner) -> None:
         port = emulator.target.addresses[0][1]
         emulator.target = msgspec.structs.replace(emulator.target, virtual_hosts=True, hosts=(f"localhost:{port}",))
     emulator.fill()
-    outcome = emulator.run(emulator.job(Kind.GET, Kind.LIST, operations=20))
+    outcome = emulator.run(emulator.job(OperationKind.GET, OperationKind.LIST, operations=20))
     assert outcome.losses == {}
 
 
 def test_the_shares_of_two_workers_make_a_whole(emulator: Runner) -> None:
     outcomes = [
-        emulator.run(emulator.job(Kind.PUT, operations=21, threads=3), worker=worker, workers=2, first_number=0)
+        emulator.run(
+            emulator.job(OperationKind.PUT, operations=21, threads=3), worker=worker, workers=2, first_number=0
+        )
         for worker in range(2)
     ]
     assert [outcome.operations() for outcome in outcomes] == [11, 10]
@@ -174,21 +185,21 @@ def test_swapped_and_missing_objects_are_caught(emulator: Runner) -> None:
     client(emulator).put_object(Bucket=BUCKET, Key=names[0], Body=bodies[1])
     client(emulator).put_object(Bucket=BUCKET, Key=names[1], Body=bodies[1][:-1])
     client(emulator).delete_object(Bucket=BUCKET, Key=names[2])
-    outcome = emulator.run(emulator.job(Kind.GET, objects=3, operations=60))
-    assert set(outcome.losses) == {Fault.CORRUPT, "404 NoSuchKey"}
+    outcome = emulator.run(emulator.job(OperationKind.GET, objects=3, operations=60))
+    assert set(outcome.losses) == {AttemptFailure.CORRUPT, "404 NoSuchKey"}
     assert (outcome.operations(), outcome.bytes_down(), outcome.failed) == (0, 0, 60)
 
 
 def test_wrong_keys_are_refused(emulator: Runner) -> None:
     wrong = msgspec.structs.replace(emulator.target.keys, secret_key="wrong")
     emulator.target = msgspec.structs.replace(emulator.target, keys=wrong)
-    outcome = emulator.run(emulator.job(Kind.PUT, operations=2))
+    outcome = emulator.run(emulator.job(OperationKind.PUT, operations=2))
     assert {label: loss.count for label, loss in outcome.losses.items()} == {"403 SignatureDoesNotMatch": 2}
 
 
 def test_repeated_reads_are_told_from_first_ones(emulator: Runner) -> None:
     emulator.fill()
-    outcome = emulator.run(emulator.job(Kind.GET, operations=100, threads=2))
+    outcome = emulator.run(emulator.job(OperationKind.GET, operations=100, threads=2))
     assert sum(stream.repeated for tally in outcome.tallies for stream in tally.streams) >= 80
 
 
@@ -206,7 +217,7 @@ def serving(body: bytes = b"abc", *, wait_s: float = 0.0) -> Script:
 
 def test_a_phase_ends_on_time_with_a_tally_for_each_second_and_one_for_the_rest() -> None:
     with Scripted(serving(wait_s=0.002)) as server:
-        outcome = server.runner.run(server.runner.job(Kind.GET, threads=2), duration_s=1.25)
+        outcome = server.runner.run(server.runner.job(OperationKind.GET, threads=2), duration_s=1.25)
     assert [tally.second for tally in outcome.tallies] == [0, 1]
     assert [tally.length_ns for tally in outcome.tallies] == [10**9, 250_000_000]
     assert outcome.ended.elapsed_ns == 1_250_000_000
@@ -217,7 +228,7 @@ def test_a_phase_ends_on_time_with_a_tally_for_each_second_and_one_for_the_rest(
 
 def test_seconds_without_an_event_have_tallies() -> None:
     with Scripted(serving(wait_s=1.3)) as server:
-        outcome = server.runner.run(server.runner.job(Kind.GET, operations=1))
+        outcome = server.runner.run(server.runner.job(OperationKind.GET, operations=1))
     assert [tally.second for tally in outcome.tallies] == [0, 1]
     assert outcome.tallies[0].streams == ()
     assert outcome.tallies[0].in_flight_ns == pytest.approx(10**9, rel=0.1)
@@ -236,7 +247,7 @@ def test_what_is_in_flight_at_the_end_is_accounted_for() -> None:
 
     with Scripted(script) as server:
         outcome = server.runner.run(
-            server.runner.job(Kind.GET, threads=3), duration_s=0.2, manner=Manner(verify=False, timeout_s=0.5)
+            server.runner.job(OperationKind.GET, threads=3), duration_s=0.2, manner=Manner(verify=False, timeout_s=0.5)
         )
     assert (outcome.ended.unfinished, outcome.ended.late) == (3, 1)
     assert (outcome.operations(), outcome.losses) == (0, {})
@@ -246,7 +257,7 @@ def test_a_stop_ends_a_phase_early() -> None:
     with Scripted(serving(wait_s=0.001)) as server:
         runner = server.runner
         outcome = runner.run(
-            runner.job(Kind.GET, threads=2),
+            runner.job(OperationKind.GET, threads=2),
             duration_s=60,
             during=lambda engine: engine.loop.call_at(time.monotonic_ns() + 200_000_000, Stopper(engine), 0),
         )
@@ -256,7 +267,7 @@ def test_a_stop_ends_a_phase_early() -> None:
 
 @dataclasses.dataclass
 class Stopper:
-    engine: Engine
+    engine: WorkerEngine
 
     def on_time(self, ticket: int) -> None:
         del ticket
@@ -278,7 +289,7 @@ def failing(times: int, status: str = "503 Slow Down") -> Script:
 def test_retries_are_counted_with_the_time_they_cost() -> None:
     with Scripted(failing(2)) as server:
         outcome = server.runner.run(
-            server.runner.job(Kind.GET, operations=2),
+            server.runner.job(OperationKind.GET, operations=2),
             manner=Manner(verify=False, retries=3, backoff_s=0.05),
         )
     loss = outcome.losses["503"]
@@ -291,7 +302,7 @@ def test_retries_are_counted_with_the_time_they_cost() -> None:
 def test_retries_end_and_leave_a_failed_operation() -> None:
     with Scripted(failing(100)) as server:
         outcome = server.runner.run(
-            server.runner.job(Kind.GET, operations=2), manner=Manner(verify=False, retries=2, backoff_s=0.001)
+            server.runner.job(OperationKind.GET, operations=2), manner=Manner(verify=False, retries=2, backoff_s=0.001)
         )
     loss = outcome.losses["503"]
     assert (outcome.operations(), loss.count, loss.retried, outcome.failed) == (0, 6, 4, 2)
@@ -299,14 +310,16 @@ def test_retries_end_and_leave_a_failed_operation() -> None:
 
 def test_what_the_request_is_to_blame_for_is_not_retried() -> None:
     with Scripted(failing(1, "404 Not Found")) as server:
-        outcome = server.runner.run(server.runner.job(Kind.GET, operations=2), manner=Manner(verify=False, retries=2))
+        outcome = server.runner.run(
+            server.runner.job(OperationKind.GET, operations=2), manner=Manner(verify=False, retries=2)
+        )
     assert (outcome.losses["404"].count, outcome.losses["404"].retried) == (1, 0)
 
 
 def test_in_open_loop_waiting_counts_from_the_plan() -> None:
     """One thread and a server that takes 50 ms, at a planned 40 a second: half of them wait longer and longer."""
     with Scripted(serving(wait_s=0.05)) as server:
-        job = server.runner.job(Kind.GET, rate=Rate(per_s=40, arrivals=Arrivals.CONSTANT))
+        job = server.runner.job(OperationKind.GET, rate=Rate(per_s=40, arrivals=Arrivals.CONSTANT))
         outcome = server.runner.run(job, duration_s=1.0)
     assert 15 <= outcome.operations() <= 20
     assert (outcome.service().mean_ns or 0) < 70e6
@@ -321,8 +334,8 @@ PLANNED = Rate(per_s=100, arrivals=Arrivals.CONSTANT)
 def test_in_open_loop_what_is_refused_fails_when_it_is_due() -> None:
     with Scripted(serving()) as server:
         runner = server.runner
-    outcome = runner.run(runner.job(Kind.GET, rate=PLANNED), duration_s=1.0)
-    assert {label: loss.count for label, loss in outcome.losses.items()} == {Fault.REFUSED: 100}
+    outcome = runner.run(runner.job(OperationKind.GET, rate=PLANNED), duration_s=1.0)
+    assert {label: loss.count for label, loss in outcome.losses.items()} == {AttemptFailure.REFUSED: 100}
     assert (outcome.ended.waiting, max(tally.waiting_max for tally in outcome.tallies) < 10) == (0, True)
 
 
@@ -330,8 +343,8 @@ def test_in_open_loop_a_retry_holds_no_thread_while_it_waits() -> None:
     with Scripted(serving()) as server:
         runner = server.runner
     manner = Manner(verify=False, retries=1, backoff_s=0.3)
-    outcome = runner.run(runner.job(Kind.GET, rate=PLANNED), duration_s=1.0, manner=manner)
-    loss = outcome.losses[Fault.REFUSED]
+    outcome = runner.run(runner.job(OperationKind.GET, rate=PLANNED), duration_s=1.0, manner=manner)
+    loss = outcome.losses[AttemptFailure.REFUSED]
     assert (loss.retried, outcome.ended.waiting) == (100, 0)
     assert loss.count - loss.retried == pytest.approx(70, abs=3), "those whose second attempt was due before the end"
     assert outcome.failed + outcome.ended.unfinished == 100
@@ -342,7 +355,7 @@ def test_in_open_loop_a_retry_ends_well_and_counts_from_the_plan() -> None:
     with Scripted(failing(3)) as server:
         manner = Manner(verify=False, retries=2, backoff_s=0.05)
         outcome = server.runner.run(
-            server.runner.job(Kind.GET, operations=20, rate=PLANNED), manner=manner, duration_s=5
+            server.runner.job(OperationKind.GET, operations=20, rate=PLANNED), manner=manner, duration_s=5
         )
     assert (outcome.operations(), outcome.losses["503"].retried, outcome.failed) == (20, 3, 0)
     assert outcome.response().max_ns >= 50_000_000 > outcome.service().max_ns
@@ -364,10 +377,10 @@ def test_in_open_loop_an_upload_goes_on_with_the_part_that_failed() -> None:
 
     with Scripted(script) as server:
         job = server.runner.job(
-            Kind.MULTIPART, sizes=fixed(2000), part_bytes=1000, operations=3, rate=PLANNED, threads=2
+            OperationKind.MULTIPART, sizes=fixed(2000), part_bytes=1000, operations=3, rate=PLANNED, threads=2
         )
         outcome = server.runner.run(job, manner=Manner(verify=False, retries=1), duration_s=5)
-    assert (outcome.operations(Kind.MULTIPART), outcome.operations(Kind.MULTIPART_PART)) == (3, 6)
+    assert (outcome.operations(OperationKind.MULTIPART), outcome.operations(OperationKind.MULTIPART_PART)) == (3, 6)
     assert (outcome.losses["503"].count, outcome.failed, outcome.ended.written) == (1, 0, (3,))
 
 
@@ -380,10 +393,10 @@ def test_in_open_loop_what_waits_too_long_for_a_thread_fails_and_says_so() -> No
         never.wait(LIMIT_S)
 
     with Scripted(script) as server:
-        job = server.runner.job(Kind.PUT, rate=PLANNED, threads=2)
+        job = server.runner.job(OperationKind.PUT, rate=PLANNED, threads=2)
         outcome = server.runner.run(job, manner=Manner(verify=False, timeout_s=0.2), duration_s=1.0)
         never.set()
-    held, waited = outcome.losses[Fault.TIMEOUT], outcome.losses[Fault.NO_THREAD]
+    held, waited = outcome.losses[AttemptFailure.TIMEOUT], outcome.losses[AttemptFailure.NO_THREAD]
     assert 6 <= held.count <= 10
     assert (waited.retried, waited.lost_ns, waited.body_bytes) == (0, 0, 0)
     assert held.count + waited.count + outcome.ended.unfinished + outcome.ended.waiting == 100
@@ -394,11 +407,11 @@ def test_in_open_loop_what_waits_too_long_for_a_thread_fails_and_says_so() -> No
 
 def test_in_open_loop_thousands_that_are_due_can_fail_at_once() -> None:
     """A connection to a broadcast address fails before connect(2) returns: each ends before the next one begins."""
-    target = Target(addresses=(("255.255.255.255", 9),), hosts=("nowhere",), bucket=BUCKET)
+    target = RequestTarget(addresses=(("255.255.255.255", 9),), hosts=("nowhere",), bucket=BUCKET)
     runner = Runner(target=target, manner=Manner(verify=False))
     rate = Rate(per_s=1e7, arrivals=Arrivals.CONSTANT)
-    outcome = runner.run(runner.job(Kind.GET, operations=5000, rate=rate), duration_s=20)
-    assert {label: loss.count for label, loss in outcome.losses.items()} == {Fault.UNREACHABLE: 5000}
+    outcome = runner.run(runner.job(OperationKind.GET, operations=5000, rate=rate), duration_s=20)
+    assert {label: loss.count for label, loss in outcome.losses.items()} == {AttemptFailure.UNREACHABLE: 5000}
 
 
 def test_what_found_no_free_thread_takes_no_object() -> None:
@@ -412,18 +425,18 @@ def test_what_found_no_free_thread_takes_no_object() -> None:
                 never.wait(0.01)
 
     with Scripted(script) as server:
-        job = server.runner.job(Kind.PUT, Kind.HEAD, rate=PLANNED, operations=70)
+        job = server.runner.job(OperationKind.PUT, OperationKind.HEAD, rate=PLANNED, operations=70)
         outcome = server.runner.run(job, manner=Manner(verify=False, idle_timeout_s=0.1), duration_s=5)
-    assert set(outcome.losses) == {Fault.NO_THREAD}
+    assert set(outcome.losses) == {AttemptFailure.NO_THREAD}
     assert outcome.operations() + outcome.failed == 70
-    assert outcome.ended.written == (outcome.operations(Kind.PUT),)
+    assert outcome.ended.written == (outcome.operations(OperationKind.PUT),)
     kinds = {stream.kind for tally in outcome.tallies for stream in tally.streams if stream.losses}
-    assert kinds == {Kind.PUT, Kind.HEAD}
+    assert kinds == {OperationKind.PUT, OperationKind.HEAD}
 
 
 def test_a_plan_far_beyond_what_can_be_done_fails_for_want_of_threads_and_goes_on() -> None:
     with Scripted(serving()) as server:
-        job = server.runner.job(Kind.GET, rate=Rate(per_s=3e5, arrivals=Arrivals.CONSTANT))
+        job = server.runner.job(OperationKind.GET, rate=Rate(per_s=3e5, arrivals=Arrivals.CONSTANT))
         outcome = server.runner.run(job, manner=Manner(verify=False, timeout_s=0.2), duration_s=2)
     assert outcome.ended.elapsed_ns == 2 * 10**9
     assert sum(stream.operations for stream in outcome.tallies[1].streams) > 100
@@ -433,8 +446,8 @@ def test_a_plan_far_beyond_what_can_be_done_fails_for_want_of_threads_and_goes_o
 def test_in_closed_loop_pauses_are_neither_in_flight_nor_lost() -> None:
     with Scripted(serving()) as server:
         runner = server.runner
-    outcome = runner.run(runner.job(Kind.GET, threads=4), duration_s=1.0)
-    loss = outcome.losses[Fault.REFUSED]
+    outcome = runner.run(runner.job(OperationKind.GET, threads=4), duration_s=1.0)
+    loss = outcome.losses[AttemptFailure.REFUSED]
     assert 4 <= loss.count < 100
     assert outcome.tallies[0].paused_ns == pytest.approx(4e9, rel=0.1)
     assert loss.paused_ns == pytest.approx(4e9, rel=0.3), "but for the last pauses, which the end cuts"
@@ -444,7 +457,7 @@ def test_in_closed_loop_pauses_are_neither_in_flight_nor_lost() -> None:
 
 def test_tenths_of_a_second_show_when_requests_succeeded_and_failed() -> None:
     with Scripted(failing(1)) as server:
-        job = server.runner.job(Kind.GET, operations=3, rate=Rate(per_s=5, arrivals=Arrivals.CONSTANT))
+        job = server.runner.job(OperationKind.GET, operations=3, rate=Rate(per_s=5, arrivals=Arrivals.CONSTANT))
         outcome = server.runner.run(job, duration_s=1.0)
     (tally,) = outcome.tallies
     assert (tally.failed, tally.served.bit_count(), tally.served & 1) == (1, 2, 0)
@@ -452,7 +465,7 @@ def test_tenths_of_a_second_show_when_requests_succeeded_and_failed() -> None:
 
 def test_in_open_loop_a_fast_server_is_asked_as_planned() -> None:
     with Scripted(serving()) as server:
-        job = server.runner.job(Kind.GET, rate=Rate(per_s=100, arrivals=Arrivals.CONSTANT), threads=8)
+        job = server.runner.job(OperationKind.GET, rate=Rate(per_s=100, arrivals=Arrivals.CONSTANT), threads=8)
         outcome = server.runner.run(job, duration_s=1.0)
     assert 95 <= outcome.operations() <= 100
     assert (outcome.response().mean_ns or 0) < 50e6
@@ -460,7 +473,7 @@ def test_in_open_loop_a_fast_server_is_asked_as_planned() -> None:
 
 def test_a_plan_far_beyond_what_can_be_done_ends_at_its_time_and_tells_what_was_not_begun() -> None:
     with Scripted(serving()) as server:
-        job = server.runner.job(Kind.GET, rate=Rate(per_s=1e8, arrivals=Arrivals.CONSTANT))
+        job = server.runner.job(OperationKind.GET, rate=Rate(per_s=1e8, arrivals=Arrivals.CONSTANT))
         outcome = server.runner.run(job, duration_s=0.3)
     assert outcome.ended.elapsed_ns == 300_000_000
     assert outcome.operations() + outcome.ended.unfinished + outcome.ended.waiting == 30_000_000
@@ -469,7 +482,7 @@ def test_a_plan_far_beyond_what_can_be_done_ends_at_its_time_and_tells_what_was_
 
 def test_a_ramp_starts_threads_one_after_the_other() -> None:
     with Scripted(serving(wait_s=0.01)) as server:
-        outcome = server.runner.run(server.runner.job(Kind.GET, threads=4), duration_s=0.8, ramp_s=0.8)
+        outcome = server.runner.run(server.runner.job(OperationKind.GET, threads=4), duration_s=0.8, ramp_s=0.8)
         assert server.accepted == 4
     assert outcome.tallies[0].in_flight_ns < 0.75 * 4 * 0.8e9
 
@@ -489,12 +502,12 @@ def test_a_server_that_dies_and_comes_back_leaves_an_outage_and_no_hang() -> Non
 
         back = threading.Timer(0.9, revive)
         back.start()
-        outcome = runner.run(runner.job(Kind.GET, threads=4), duration_s=2.6)
+        outcome = runner.run(runner.job(OperationKind.GET, threads=4), duration_s=2.6)
         back.join(LIMIT_S)
         for fresh in revived:
             fresh.__exit__()
     assert outcome.ended.elapsed_ns == 2_600_000_000
-    assert 4 <= outcome.losses[Fault.REFUSED].count < 100, "threads wait before they try again"
+    assert 4 <= outcome.losses[AttemptFailure.REFUSED].count < 100, "threads wait before they try again"
     assert outcome.tallies[0].streams
     assert sum(stream.operations for stream in outcome.tallies[2].streams) > 0, "it goes on afterwards"
 
@@ -502,26 +515,26 @@ def test_a_server_that_dies_and_comes_back_leaves_an_outage_and_no_hang() -> Non
 def test_jobs_run_side_by_side_and_are_told_apart() -> None:
     with Scripted(serving()) as server:
         runner = server.runner
-        outcome = runner.run(runner.job(Kind.GET, operations=10), runner.job(Kind.HEAD, operations=0))
+        outcome = runner.run(runner.job(OperationKind.GET, operations=10), runner.job(OperationKind.HEAD, operations=0))
         assert {stream.job for tally in outcome.tallies for stream in tally.streams} == {0}
     assert outcome.operations() == 10
 
 
 def test_two_hundred_connections_at_once() -> None:
     with Scripted(serving()) as server:
-        outcome = server.runner.run(server.runner.job(Kind.GET, threads=200, operations=1000))
+        outcome = server.runner.run(server.runner.job(OperationKind.GET, threads=200, operations=1000))
     assert (outcome.operations(), outcome.losses) == (1000, {})
 
 
 def test_workers_without_a_thread_have_nothing_to_do_and_the_others_do_it_all(emulator: Runner) -> None:
-    job = emulator.job(Kind.PUT, operations=7)
+    job = emulator.job(OperationKind.PUT, operations=7)
     done = [emulator.run(job, worker=worker, workers=3, first_number=0) for worker in range(3)]
     assert [outcome.ended.written for outcome in done] == [(7,), (0,), (0,)]
 
 
 def test_a_rate_is_not_shared_out_to_workers_without_a_thread(emulator: Runner) -> None:
     emulator.fill()
-    job = emulator.job(Kind.GET, rate=Rate(per_s=100, arrivals=Arrivals.CONSTANT))
+    job = emulator.job(OperationKind.GET, rate=Rate(per_s=100, arrivals=Arrivals.CONSTANT))
     first, second = (emulator.run(job, worker=worker, workers=2, duration_s=0.3) for worker in range(2))
     assert first.operations() + first.ended.unfinished == 30
     assert second.operations() + second.ended.unfinished + second.ended.waiting == 0

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from s3bench.load.operation import Fault, Kind
+from s3bench.load.operation import AttemptFailure, OperationKind
 from s3bench.load.profile.profile import Arrivals, Manner, Rate
 from s3bench.load.profile.sizes import fixed
 from tests.load.phases import LIMIT_S, Script, Scripted, answers, request_on, response
@@ -26,7 +26,7 @@ def chunked(body: bytes) -> bytes:
 def test_bodies_of_any_framing_are_read_whole(size_bytes: int) -> None:
     body = bytes(size_bytes)
     with Scripted(answers(response(body), chunked(body or b"1"), response(body))) as server:
-        outcome = server.runner.run(server.runner.job(Kind.GET, operations=3))
+        outcome = server.runner.run(server.runner.job(OperationKind.GET, operations=3))
         assert (outcome.operations(), server.accepted) == (3, 1)
         assert outcome.bytes_down() == 2 * size_bytes + (size_bytes or 1)
 
@@ -38,7 +38,7 @@ def test_a_body_until_the_end_of_the_connection_is_whole() -> None:
         sock.sendall(b"def")
 
     with Scripted(script) as server:
-        outcome = server.runner.run(server.runner.job(Kind.GET, operations=2))
+        outcome = server.runner.run(server.runner.job(OperationKind.GET, operations=2))
         assert (outcome.operations(), outcome.bytes_down(), outcome.losses) == (2, 12, {})
 
 
@@ -51,7 +51,7 @@ def test_an_answer_in_single_bytes_is_read_like_any_other() -> None:
                 sock.sendall(bytes((byte,)))
 
     with Scripted(script) as server:
-        outcome = server.runner.run(server.runner.job(Kind.GET, operations=3))
+        outcome = server.runner.run(server.runner.job(OperationKind.GET, operations=3))
         assert (outcome.operations(), outcome.bytes_down()) == (3, 9)
 
 
@@ -66,9 +66,9 @@ def test_large_bodies_are_sent_whole() -> None:
     with Scripted(script) as server:
         runner = server.runner
         sizes = fixed(3_000_001)
-        outcome = runner.run(runner.job(Kind.PUT, sizes=sizes, operations=2), first_number=0)
+        outcome = runner.run(runner.job(OperationKind.PUT, sizes=sizes, operations=2), first_number=0)
         assert outcome.operations() == 2
-        contents = next(iter(runner._contents.values())).of(runner.job(Kind.PUT, sizes=sizes))[0]
+        contents = next(iter(runner._contents.values())).of(runner.job(OperationKind.PUT, sizes=sizes))[0]
         assert seen == [b"".join(contents.body(number).pieces) for number in range(2)]
 
 
@@ -76,11 +76,13 @@ def swallow(sock: socket.socket, number: int) -> None:
     request_on(sock)
 
 
-def fault_of(script: Script, *, kind: Kind = Kind.GET, manner: Manner | None = None) -> tuple[str, int]:
+def fault_of(
+    script: Script, *, kind: OperationKind = OperationKind.GET, manner: Manner | None = None
+) -> tuple[str, int]:
     with Scripted(script) as server:
         runner = server.runner
         outcome = runner.run(
-            runner.job(kind, sizes=fixed(4_000_000 if kind is Kind.PUT else 1000), operations=1), manner=manner
+            runner.job(kind, sizes=fixed(4_000_000 if kind is OperationKind.PUT else 1000), operations=1), manner=manner
         )
         assert outcome.operations() == 0
         ((label, loss),) = outcome.losses.items()
@@ -93,11 +95,11 @@ def test_a_body_cut_short_is_truncated() -> None:
         request_on(sock)
         sock.sendall(response(b"x" * 1000)[:-1])
 
-    assert fault_of(script) == (Fault.TRUNCATED, 999)
+    assert fault_of(script) == (AttemptFailure.TRUNCATED, 999)
 
 
 def test_a_close_instead_of_an_answer_is_closed() -> None:
-    assert fault_of(swallow) == (Fault.CLOSED, 0)
+    assert fault_of(swallow) == (AttemptFailure.CLOSED, 0)
 
 
 def test_a_reset_is_a_reset() -> None:
@@ -105,7 +107,7 @@ def test_a_reset_is_a_reset() -> None:
         request_on(sock)
         reset(sock)
 
-    assert fault_of(script) == (Fault.RESET, 0)
+    assert fault_of(script) == (AttemptFailure.RESET, 0)
 
 
 def test_what_is_no_http_is_no_answer() -> None:
@@ -114,7 +116,7 @@ def test_what_is_no_http_is_no_answer() -> None:
         sock.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
         request_on(sock)
 
-    assert fault_of(script) == (Fault.PROTOCOL, 0)
+    assert fault_of(script) == (AttemptFailure.PROTOCOL, 0)
 
 
 def test_silence_is_a_timeout() -> None:
@@ -126,13 +128,13 @@ def test_silence_is_a_timeout() -> None:
 
     label, _ = fault_of(script, manner=Manner(verify=False, timeout_s=0.1))
     silent.set()
-    assert label == Fault.TIMEOUT
+    assert label == AttemptFailure.TIMEOUT
 
 
 def test_an_error_has_its_status_and_code() -> None:
     body = b"<Error><Code>SlowDown</Code></Error>"
     with Scripted(answers(response(body, "503 Slow Down"), response(b"ok"))) as server:
-        outcome = server.runner.run(server.runner.job(Kind.GET, operations=3))
+        outcome = server.runner.run(server.runner.job(OperationKind.GET, operations=3))
         assert outcome.operations() == 2
         assert [(loss.label, loss.count, loss.body_bytes) for loss in outcome.losses.values()] == [
             ("503 SlowDown", 1, len(body))
@@ -148,7 +150,7 @@ def test_an_answer_before_the_whole_body_was_sent_is_heard() -> None:
         while sock.recv(65536):
             pass
 
-    label, _ = fault_of(script, kind=Kind.PUT)
+    label, _ = fault_of(script, kind=OperationKind.PUT)
     assert label == "400 EntityTooLarge"
 
 
@@ -167,27 +169,27 @@ def test_a_connection_that_ends_just_as_it_is_used_again_costs_nothing_but_is_co
         turn.release()
 
     with Scripted(script) as server:
-        outcome = server.runner.run(server.runner.job(Kind.GET, operations=3))
+        outcome = server.runner.run(server.runner.job(OperationKind.GET, operations=3))
         assert outcome.operations() == 3
         assert outcome.failed == 0
         ((label, loss),) = outcome.losses.items()
-        assert label in {Fault.CLOSED, Fault.RESET}
+        assert label in {AttemptFailure.CLOSED, AttemptFailure.RESET}
         assert (loss.count, loss.retried) == (2, 2)
         assert turn.acquire(timeout=LIMIT_S)
 
 
 def test_a_first_request_that_meets_the_end_is_not_repeated() -> None:
     label, _ = fault_of(lambda *_: None)
-    assert label in {Fault.CLOSED, Fault.RESET}
+    assert label in {AttemptFailure.CLOSED, AttemptFailure.RESET}
     with Scripted(lambda *_: None) as server:
-        server.runner.run(server.runner.job(Kind.GET, operations=1))
+        server.runner.run(server.runner.job(OperationKind.GET, operations=1))
         assert server.accepted == 1
 
 
 def test_bodies_need_not_be_read() -> None:
     with Scripted(answers(response(bytes(3_000_000)))) as server:
         runner = server.runner
-        outcome = runner.run(runner.job(Kind.GET, operations=2, reads_bodies=False))
+        outcome = runner.run(runner.job(OperationKind.GET, operations=2, reads_bodies=False))
         assert outcome.operations() == 2
         assert server.accepted == 2
         assert outcome.bytes_down() < 3_000_000
@@ -199,12 +201,12 @@ HEAD_OF_1000 = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
 SURPLUS_CASES = pytest.mark.parametrize(
     ("kind", "answer"),
     [
-        (Kind.GET, response(b"x" * 1000)),
-        (Kind.GET, response(b"x" * 3_000_000)),
-        (Kind.GET, chunked(b"x" * 1000)),
-        (Kind.HEAD, HEAD_OF_1000),
-        (Kind.PUT, response()),
-        (Kind.DELETE, b"HTTP/1.1 204 No Content\r\n\r\n"),
+        (OperationKind.GET, response(b"x" * 1000)),
+        (OperationKind.GET, response(b"x" * 3_000_000)),
+        (OperationKind.GET, chunked(b"x" * 1000)),
+        (OperationKind.HEAD, HEAD_OF_1000),
+        (OperationKind.PUT, response()),
+        (OperationKind.DELETE, b"HTTP/1.1 204 No Content\r\n\r\n"),
     ],
     ids=["get", "large", "chunked", "head", "put", "delete"],
 )
@@ -216,16 +218,18 @@ def misbehaving_once(first: Script, answer: bytes) -> Script:
 
 
 @SURPLUS_CASES
-def test_bytes_behind_an_answer_are_the_fault_of_its_request_alone(kind: Kind, answer: bytes) -> None:
+def test_bytes_behind_an_answer_are_the_fault_of_its_request_alone(kind: OperationKind, answer: bytes) -> None:
     with Scripted(misbehaving_once(answers(answer + STRAY), answer)) as server:
         outcome = server.runner.run(server.runner.job(kind, operations=5, objects=5))
         assert server.accepted == 2
     assert (outcome.operations(), outcome.failed) == (4, 1)
-    assert {label: (loss.count, loss.retried) for label, loss in outcome.losses.items()} == {Fault.SURPLUS: (1, 0)}
+    assert {label: (loss.count, loss.retried) for label, loss in outcome.losses.items()} == {
+        AttemptFailure.SURPLUS: (1, 0)
+    }
 
 
 @SURPLUS_CASES
-def test_an_answer_that_comes_twice_is_not_taken_for_the_next_one(kind: Kind, answer: bytes) -> None:
+def test_an_answer_that_comes_twice_is_not_taken_for_the_next_one(kind: OperationKind, answer: bytes) -> None:
     def first(sock: socket.socket, number: int) -> None:
         request_on(sock)
         sock.sendall(answer[:-10])
@@ -235,12 +239,12 @@ def test_an_answer_that_comes_twice_is_not_taken_for_the_next_one(kind: Kind, an
     with Scripted(misbehaving_once(first, answer)) as server:
         outcome = server.runner.run(server.runner.job(kind, operations=3, objects=3))
         assert server.accepted == 2
-    assert {label: loss.count for label, loss in outcome.losses.items()} == {Fault.SURPLUS: 1}
+    assert {label: loss.count for label, loss in outcome.losses.items()} == {AttemptFailure.SURPLUS: 1}
 
 
 @SURPLUS_CASES
 def test_bytes_that_come_later_on_an_idle_connection_are_the_fault_of_the_request_before(
-    kind: Kind, answer: bytes
+    kind: OperationKind, answer: bytes
 ) -> None:
     def first(sock: socket.socket, number: int) -> None:
         request_on(sock)
@@ -254,14 +258,16 @@ def test_bytes_that_come_later_on_an_idle_connection_are_the_fault_of_the_reques
         outcome = server.runner.run(server.runner.job(kind, operations=4, objects=4, rate=rate), duration_s=3)
         assert server.accepted == 2
     assert (outcome.operations(), outcome.failed) == (3, 1)
-    assert {label: (loss.count, loss.retried) for label, loss in outcome.losses.items()} == {Fault.SURPLUS: (1, 0)}
+    assert {label: (loss.count, loss.retried) for label, loss in outcome.losses.items()} == {
+        AttemptFailure.SURPLUS: (1, 0)
+    }
     assert outcome.bytes_down() % 3 == 0, "the bytes of the failed operation do not count"
     assert outcome.law == pytest.approx(1, abs=0.05)
 
 
 @SURPLUS_CASES
 @pytest.mark.parametrize("wait_s", [0.0, 0.02])
-def test_bytes_that_meet_the_next_request_do_not_fail_it(kind: Kind, answer: bytes, wait_s: float) -> None:
+def test_bytes_that_meet_the_next_request_do_not_fail_it(kind: OperationKind, answer: bytes, wait_s: float) -> None:
     """Its own answer follows them: so they belonged to the one before."""
 
     def first(sock: socket.socket, number: int) -> None:
@@ -277,7 +283,9 @@ def test_bytes_that_meet_the_next_request_do_not_fail_it(kind: Kind, answer: byt
         outcome = server.runner.run(server.runner.job(kind, operations=5, objects=5))
         assert server.accepted == 2
     assert (outcome.operations(), outcome.failed) == (4, 1)
-    assert {label: (loss.count, loss.retried) for label, loss in outcome.losses.items()} == {Fault.SURPLUS: (1, 0)}
+    assert {label: (loss.count, loss.retried) for label, loss in outcome.losses.items()} == {
+        AttemptFailure.SURPLUS: (1, 0)
+    }
     assert outcome.law == pytest.approx(1, abs=0.05)
 
 
@@ -291,10 +299,10 @@ def test_bytes_that_no_answer_follows_are_the_answer() -> None:
         sock.sendall(STRAY)
 
     with Scripted(misbehaving_once(first, response(b"yes"))) as server:
-        outcome = server.runner.run(server.runner.job(Kind.GET, operations=3))
+        outcome = server.runner.run(server.runner.job(OperationKind.GET, operations=3))
     assert (outcome.operations(), {label: loss.count for label, loss in outcome.losses.items()}) == (
         2,
-        {Fault.PROTOCOL: 1},
+        {AttemptFailure.PROTOCOL: 1},
     )
 
 
@@ -309,7 +317,7 @@ def test_bytes_behind_an_error_are_no_second_failure() -> None:
         request_on(sock)
 
     with Scripted(misbehaving_once(first, response(b"yes"))) as server:
-        outcome = server.runner.run(server.runner.job(Kind.GET, operations=4))
+        outcome = server.runner.run(server.runner.job(OperationKind.GET, operations=4))
         assert server.accepted == 2
     assert (outcome.operations(), outcome.failed, outcome.losses["503"].count) == (3, 1, 1)
 
@@ -317,9 +325,11 @@ def test_bytes_behind_an_error_are_no_second_failure() -> None:
 def test_a_wrong_body_ends_its_connection() -> None:
     """What follows on it may be the rest of that answer, or the answer to another request."""
     with Scripted(answers(response(b"wrong"))) as server:
-        outcome = server.runner.run(server.runner.job(Kind.GET, operations=3), manner=Manner(timeout_s=LIMIT_S))
+        outcome = server.runner.run(
+            server.runner.job(OperationKind.GET, operations=3), manner=Manner(timeout_s=LIMIT_S)
+        )
         assert server.accepted == 3
-    assert outcome.losses[Fault.CORRUPT].count == 3
+    assert outcome.losses[AttemptFailure.CORRUPT].count == 3
 
 
 def dripping(sock: socket.socket, number: int) -> None:
@@ -331,13 +341,13 @@ def dripping(sock: socket.socket, number: int) -> None:
 
 def test_an_answer_that_drips_takes_too_long_as_a_whole() -> None:
     label, _ = fault_of(dripping, manner=Manner(verify=False, timeout_s=0.3))
-    assert label == Fault.TIMEOUT
+    assert label == AttemptFailure.TIMEOUT
 
 
 def test_what_still_drips_at_the_end_tells_its_age() -> None:
     with Scripted(dripping) as server:
         outcome = server.runner.run(
-            server.runner.job(Kind.GET), duration_s=0.5, manner=Manner(verify=False, idle_timeout_s=0.3)
+            server.runner.job(OperationKind.GET), duration_s=0.5, manner=Manner(verify=False, idle_timeout_s=0.3)
         )
     assert (outcome.operations(), outcome.losses, outcome.ended.unfinished) == (0, {}, 1)
     assert outcome.ended.oldest_attempt_ns == outcome.ended.oldest_ns == pytest.approx(500_000_000, rel=0.1)
@@ -358,5 +368,5 @@ def test_a_large_body_that_comes_slowly_after_a_fast_beginning_comes_whole() -> 
 
     with Scripted(script) as server:
         runner = server.runner
-        outcome = runner.run(runner.job(Kind.GET, operations=2), manner=Manner(verify=False, timeout_s=3))
+        outcome = runner.run(runner.job(OperationKind.GET, operations=2), manner=Manner(verify=False, timeout_s=3))
         assert (outcome.operations(), outcome.losses, outcome.bytes_down()) == (2, {}, 2 * len(body))

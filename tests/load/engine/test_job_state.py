@@ -4,7 +4,7 @@ from itertools import chain
 
 import pytest
 
-from s3bench.load.engine.job_state import Plan
+from s3bench.load.engine.job_state import PlannedStarts
 from s3bench.load.engine.schedule import planned_batches
 from s3bench.load.profile.profile import Arrivals
 
@@ -12,7 +12,7 @@ S = 1_000_000_000
 START_NS = 7 * S
 
 
-def plan(rate_per_s: float, arrivals: Arrivals = Arrivals.POISSON) -> tuple[Plan, list[int]]:
+def plan(rate_per_s: float, arrivals: Arrivals = Arrivals.POISSON) -> tuple[PlannedStarts, list[int]]:
     """A plan, and its first starts."""
 
     def batches() -> chain[int]:
@@ -20,7 +20,7 @@ def plan(rate_per_s: float, arrivals: Arrivals = Arrivals.POISSON) -> tuple[Plan
 
     starts = batches()
     first = [START_NS + next(starts) for _ in range(5000)]
-    return Plan(planned_batches(rate_per_s, arrivals, seed=3), batches(), START_NS), first
+    return PlannedStarts(planned_batches(rate_per_s, arrivals, seed=3), batches(), START_NS), first
 
 
 @pytest.mark.parametrize("arrivals", Arrivals)

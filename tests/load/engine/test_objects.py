@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from s3bench.errors import BadInput
 from s3bench.load.engine.objects import (
     STAMP_BYTES,
-    Body,
+    ObjectBody,
     Objects,
     slot_of,
 )
@@ -42,7 +42,7 @@ def objects(sizes: Sizes | str, data: DataSet = DATA, *, workers: int = 2, signs
     return Objects(data, parsed, bucket="bucket", workers=workers, signs_payload=signs_payload)
 
 
-def content(body: Body) -> bytes:
+def content(body: ObjectBody) -> bytes:
     return b"".join(body.pieces)
 
 
@@ -164,7 +164,7 @@ class TestPool:
     def test_blocks_of_slots_are_not_alike(self, size: str) -> None:
         made = objects(size)
         seen: Counter[bytes] = Counter()
-        bodies: dict[bytes, Body] = {}
+        bodies: dict[bytes, ObjectBody] = {}
         for number in range(400):  # all slots, each once
             bodies.setdefault(bytes(made.body(number).part(0, 64).pieces[0]), made.body(number))
         for body in bodies.values():

@@ -8,30 +8,30 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
 from s3bench.load.engine.key_distribution import Zipf
-from s3bench.load.engine.operation_mix import Draws, seed_of
-from s3bench.load.operation import Kind
+from s3bench.load.engine.operation_mix import OperationMix, seed_of
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Job, KeyChoice, Share
 from s3bench.load.profile.sizes import fixed
 
 
-def job(*kinds: Kind, weights: tuple[float, ...] | None = None, **options: object) -> Job:
+def job(*kinds: OperationKind, weights: tuple[float, ...] | None = None, **options: object) -> Job:
     shares = zip(kinds, weights or repeat(1.0), strict=False)
     mix = tuple(Share(kind=kind, weight=weight) for kind, weight in shares)
     return Job(mix=mix, sizes=fixed(1024), **options)  # type: ignore[arg-type]
 
 
-def draws(work: Job, *, worker: int = 0, workers: int = 1, objects: int = 1000, seed: int = 7) -> Draws:
-    return Draws(work, worker=worker, workers=workers, objects=objects, first_number=objects, seed=seed)
+def draws(work: Job, *, worker: int = 0, workers: int = 1, objects: int = 1000, seed: int = 7) -> OperationMix:
+    return OperationMix(work, worker=worker, workers=workers, objects=objects, first_number=objects, seed=seed)
 
 
-def drawn(source: Draws, count: int) -> list[tuple[Kind, int]]:
-    operations: list[tuple[Kind, int]] = []
+def drawn(source: OperationMix, count: int) -> list[tuple[OperationKind, int]]:
+    operations: list[tuple[OperationKind, int]] = []
     while len(operations) < count:
         operations.extend(source.batch())
     return operations[:count]
 
 
-def numbers(source: Draws, count: int) -> list[int]:
+def numbers(source: OperationMix, count: int) -> list[int]:
     return [number for _, number in drawn(source, count)]
 
 
@@ -44,18 +44,20 @@ def fits(found: Counter[int], expected: np.ndarray) -> bool:
 
 class TestMix:
     def test_kinds_come_by_weight(self) -> None:
-        mix = (Kind.GET, Kind.PUT, Kind.HEAD, Kind.DELETE)
+        mix = (OperationKind.GET, OperationKind.PUT, OperationKind.HEAD, OperationKind.DELETE)
         found = Counter(mix.index(kind) for kind, _ in drawn(draws(job(*mix, weights=(45, 15, 30, 10))), 100_000))
         assert fits(found, np.array([45, 15, 30, 10]))
 
     def test_kinds_are_independent_of_each_other(self) -> None:
-        gets = [kind is Kind.GET for kind, _ in drawn(draws(job(Kind.GET, Kind.PUT)), 50_000)]
+        gets = [
+            kind is OperationKind.GET for kind, _ in drawn(draws(job(OperationKind.GET, OperationKind.PUT)), 50_000)
+        ]
         pairs = Counter(2 * first + second for first, second in zip(gets[::2], gets[1::2], strict=True))
         assert fits(pairs, np.ones(4))
 
     def test_a_seed_gives_the_same_draws_and_worker_and_seed_tell_them_apart(self) -> None:
-        def some(worker: int, seed: int) -> tuple[tuple[Kind, int], ...]:
-            return tuple(drawn(draws(job(Kind.GET), worker=worker, workers=2, seed=seed), 2000))
+        def some(worker: int, seed: int) -> tuple[tuple[OperationKind, int], ...]:
+            return tuple(drawn(draws(job(OperationKind.GET), worker=worker, workers=2, seed=seed), 2000))
 
         assert some(0, 1) == some(0, 1)
         assert len({some(0, 1), some(1, 1), some(0, 2)}) == 3
@@ -66,36 +68,38 @@ class TestMix:
 
 
 class TestKeys:
-    @pytest.mark.parametrize("kind", [Kind.GET, Kind.RANGE, Kind.HEAD, Kind.COPY])
-    def test_uniform_choice_takes_every_object_of_the_data_set_equally_often(self, kind: Kind) -> None:
+    @pytest.mark.parametrize("kind", [OperationKind.GET, OperationKind.RANGE, OperationKind.HEAD, OperationKind.COPY])
+    def test_uniform_choice_takes_every_object_of_the_data_set_equally_often(self, kind: OperationKind) -> None:
         assert fits(Counter(numbers(draws(job(kind), objects=100), 50_000)), np.ones(100))
 
     def test_sequential_choice_takes_the_workers_share_in_order_and_starts_over(self) -> None:
-        work = job(Kind.GET, keys=KeyChoice.SEQUENTIAL)
+        work = job(OperationKind.GET, keys=KeyChoice.SEQUENTIAL)
         share = [*range(2, 5000, 3)]
         found = numbers(draws(work, worker=2, workers=3, objects=5000), 2 * len(share) + 5)
         assert found == share + share + share[:5]
 
     def test_sequential_choice_with_fewer_objects_than_workers_shares_them(self) -> None:
-        work = job(Kind.GET, keys=KeyChoice.SEQUENTIAL)
+        work = job(OperationKind.GET, keys=KeyChoice.SEQUENTIAL)
         assert set(numbers(draws(work, worker=5, workers=8, objects=3), 100)) == {2}
 
     def test_in_a_mix_sequential_reads_go_on_where_they_were(self) -> None:
-        source = draws(job(Kind.GET, Kind.PUT, keys=KeyChoice.SEQUENTIAL), objects=10_000)
-        gets = [number for kind, number in drawn(source, 5000) if kind is Kind.GET]
+        source = draws(job(OperationKind.GET, OperationKind.PUT, keys=KeyChoice.SEQUENTIAL), objects=10_000)
+        gets = [number for kind, number in drawn(source, 5000) if kind is OperationKind.GET]
         assert gets == list(range(len(gets)))
 
     @pytest.mark.parametrize("exponent", [0.0, 0.7, 1.0, 1.3])
     def test_zipf_choice_has_the_frequencies_of_zipfs_law(self, exponent: float) -> None:
         objects = 200
         found = Counter(
-            numbers(draws(job(Kind.GET, keys=KeyChoice.ZIPF, zipf_exponent=exponent), objects=objects), 100_000)
+            numbers(
+                draws(job(OperationKind.GET, keys=KeyChoice.ZIPF, zipf_exponent=exponent), objects=objects), 100_000
+            )
         )
         by_frequency = Counter(dict(enumerate(found[number] for number in ranking(objects, exponent))))
         assert fits(by_frequency, np.arange(1, objects + 1) ** -exponent)
 
     def test_workers_share_the_hot_objects_and_no_two_hot_ones_are_neighbours(self) -> None:
-        work = job(Kind.GET, keys=KeyChoice.ZIPF, zipf_exponent=1.0)
+        work = job(OperationKind.GET, keys=KeyChoice.ZIPF, zipf_exponent=1.0)
         hot = [
             {number for number, _ in Counter(numbers(draws(work, worker=worker, workers=2), 50_000)).most_common(6)}
             for worker in range(2)
@@ -138,28 +142,30 @@ class TestZipf:
 
 
 class TestWriting:
-    @pytest.mark.parametrize("kind", [Kind.PUT, Kind.MULTIPART])
-    def test_new_objects_have_the_workers_numbers_from_the_first_free_one_on(self, kind: Kind) -> None:
+    @pytest.mark.parametrize("kind", [OperationKind.PUT, OperationKind.MULTIPART])
+    def test_new_objects_have_the_workers_numbers_from_the_first_free_one_on(self, kind: OperationKind) -> None:
         assert numbers(draws(job(kind), worker=1, workers=3), 2000) == list(range(1001, 1001 + 6000, 3))
 
     def test_workers_write_different_objects_and_together_all(self) -> None:
-        found = chain(*(numbers(draws(job(Kind.PUT), worker=worker, workers=4), 500) for worker in range(4)))
+        found = chain(*(numbers(draws(job(OperationKind.PUT), worker=worker, workers=4), 500) for worker in range(4)))
         assert sorted(found) == list(range(1000, 3000))
 
     def test_several_kinds_of_writes_have_different_objects(self) -> None:
-        operations = drawn(draws(job(Kind.PUT, Kind.MULTIPART, Kind.GET), worker=1, workers=2), 5000)
-        found = [number for kind, number in operations if kind is not Kind.GET]
+        operations = drawn(
+            draws(job(OperationKind.PUT, OperationKind.MULTIPART, OperationKind.GET), worker=1, workers=2), 5000
+        )
+        found = [number for kind, number in operations if kind is not OperationKind.GET]
         assert len(set(found)) == len(found)
         assert all(number > 1000 and number % 2 == 1 for number in found)
 
     def test_overwriting_takes_objects_of_the_data_set(self) -> None:
-        assert fits(Counter(numbers(draws(job(Kind.PUT, overwrite=True), objects=50), 20_000)), np.ones(50))
+        assert fits(Counter(numbers(draws(job(OperationKind.PUT, overwrite=True), objects=50), 20_000)), np.ones(50))
 
     def test_a_copy_reads_the_data_set_and_writes_a_new_object(self) -> None:
-        source = draws(job(Kind.COPY, Kind.PUT), worker=1, workers=2)
+        source = draws(job(OperationKind.COPY, OperationKind.PUT), worker=1, workers=2)
         operations = drawn(source, 1024)
-        written = {number for kind, number in operations if kind is Kind.PUT}
-        assert all(number < 1000 for kind, number in operations if kind is Kind.COPY)
+        written = {number for kind, number in operations if kind is OperationKind.PUT}
+        assert all(number < 1000 for kind, number in operations if kind is OperationKind.COPY)
         target = source.new_number()
         assert target not in written
         assert target % 2 == 1
@@ -173,38 +179,38 @@ class TestDeleting:
     def test_deletes_alone_take_the_workers_share_once_each(self, objects: int, workers: int) -> None:
         found = []
         for worker in range(workers):
-            source = draws(job(Kind.DELETE), worker=worker, workers=workers, objects=objects)
+            source = draws(job(OperationKind.DELETE), worker=worker, workers=workers, objects=objects)
             while not source.exhausted:
                 batch = source.batch()
                 assert batch
-                assert {kind for kind, _ in batch} == {Kind.DELETE}
+                assert {kind for kind, _ in batch} == {OperationKind.DELETE}
                 found += [number for _, number in batch]
             assert source.batch() == []
         assert sorted(found) == list(range(objects))
 
     def test_other_jobs_are_never_exhausted(self) -> None:
-        source = draws(job(Kind.GET, keys=KeyChoice.SEQUENTIAL), objects=1)
+        source = draws(job(OperationKind.GET, keys=KeyChoice.SEQUENTIAL), objects=1)
         drawn(source, 5000)
         assert not source.exhausted
 
     def test_deletes_of_a_mix_take_what_was_written_oldest_first(self) -> None:
-        source = draws(job(Kind.PUT, Kind.DELETE))
-        assert {number for kind, number in drawn(source, 2000) if kind is Kind.DELETE} == {-1}
+        source = draws(job(OperationKind.PUT, OperationKind.DELETE))
+        assert {number for kind, number in drawn(source, 2000) if kind is OperationKind.DELETE} == {-1}
         assert source.take() is None
         source.wrote(1003)
         source.wrote(1001)
         assert [source.take(), source.take(), source.take()] == [1003, 1001, None]
 
     def test_deletes_of_a_mix_never_take_the_data_set(self) -> None:
-        source = draws(job(Kind.PUT, Kind.DELETE, overwrite=True))
+        source = draws(job(OperationKind.PUT, OperationKind.DELETE, overwrite=True))
         source.wrote(999)
         assert source.take() is None
 
     def test_what_nobody_will_delete_is_not_remembered(self) -> None:
-        source = draws(job(Kind.PUT))
+        source = draws(job(OperationKind.PUT))
         source.wrote(1000)
         assert source.take() is None
-        mixed = draws(job(Kind.PUT, Kind.DELETE))
+        mixed = draws(job(OperationKind.PUT, OperationKind.DELETE))
         for number in range(1000, 301_000):
             mixed.wrote(number)
         assert sum(1 for _ in iter(mixed.take, None)) == 262_144
@@ -212,30 +218,30 @@ class TestDeleting:
 
 class TestListing:
     def test_lists_go_through_the_pages_of_the_data_set_and_start_over(self) -> None:
-        source = draws(job(Kind.LIST, list_keys=100), objects=450)
-        assert drawn(source, 7) == [(Kind.LIST, page) for page in (0, 1, 2, 3, 4, 0, 1)]
+        source = draws(job(OperationKind.LIST, list_keys=100), objects=450)
+        assert drawn(source, 7) == [(OperationKind.LIST, page) for page in (0, 1, 2, 3, 4, 0, 1)]
 
     def test_workers_list_different_pages(self) -> None:
-        work = job(Kind.LIST, list_keys=100)
+        work = job(OperationKind.LIST, list_keys=100)
         assert numbers(draws(work, worker=1, workers=2, objects=600), 4) == [1, 3, 5, 1]
 
     def test_a_data_set_of_nothing_has_one_page(self) -> None:
-        assert set(numbers(draws(job(Kind.LIST), objects=0), 10)) == {0}
+        assert set(numbers(draws(job(OperationKind.LIST), objects=0), 10)) == {0}
 
 
 class TestRanges:
     def test_a_range_starts_at_any_multiple_within_the_object(self) -> None:
-        source = draws(job(Kind.RANGE, range_bytes=1000))
+        source = draws(job(OperationKind.RANGE, range_bytes=1000))
         starts = Counter(source.range_start(9500) // 1000 for _ in range(20_000))
         assert fits(starts, np.ones(10))
         assert all(source.range_start(9500) % 1000 == 0 for _ in range(2000))
 
     def test_an_object_smaller_than_a_range_is_read_from_its_start(self) -> None:
-        source = draws(job(Kind.RANGE, range_bytes=1000))
+        source = draws(job(OperationKind.RANGE, range_bytes=1000))
         assert {source.range_start(size_bytes) for size_bytes in (0, 1, 999, 1000)} == {0}
 
     def test_drawing_ranges_does_not_change_the_operations(self) -> None:
-        work = job(Kind.RANGE, Kind.PUT, range_bytes=1000)
+        work = job(OperationKind.RANGE, OperationKind.PUT, range_bytes=1000)
         source, other = draws(work), draws(work)
         source.range_start(5000)
         assert drawn(source, 3000) == drawn(other, 3000)

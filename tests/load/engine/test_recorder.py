@@ -5,25 +5,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s3bench.load.engine.interval_record import Loss
-from s3bench.load.engine.loop import Loop
-from s3bench.load.engine.message import Target
+from s3bench.load.engine.loop import EngineLoop
+from s3bench.load.engine.message import RequestTarget
 from s3bench.load.engine.recorder import (
     SECOND_NS,
     SLOT_NS,
-    Lane,
-    Recorder,
+    IntervalCounter,
+    IntervalRecorder,
 )
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Manner
 from s3bench.results.histogram import Histogram
 
-TARGET = Target(addresses=(("127.0.0.1", 1),), hosts=("127.0.0.1:1",), bucket="bucket")
+TARGET = RequestTarget(addresses=(("127.0.0.1", 1),), hosts=("127.0.0.1:1",), bucket="bucket")
 LATENCIES = st.lists(st.integers(1, 10**11), max_size=50)
 
 
 @given(LATENCIES, LATENCIES)
 def test_what_is_appended_is_what_is_told(quick: list[int], slow: list[int]) -> None:
-    lane = Lane(0, Kind.GET)
+    lane = IntervalCounter(0, OperationKind.GET)
     lane.quick.extend(quick)
     lane.service.extend(slow)
     lane.first_byte.extend([1] * len(slow))
@@ -41,14 +41,19 @@ def test_what_is_appended_is_what_is_told(quick: list[int], slow: list[int]) -> 
 
 
 def test_what_was_told_is_forgotten() -> None:
-    lane = Lane(2, Kind.PUT)
+    lane = IntervalCounter(2, OperationKind.PUT)
     append = lane.quick.append
     append(5)
     lane.bytes_up += 7
     lane.lose("503", retried=True, lost_ns=3, body_bytes=4)
     first = lane.take()
     assert first is not None
-    assert (first.job, first.kind, first.bytes_up, first.losses) == (2, Kind.PUT, 7, (Loss("503", 1, 1, 3, 4),))
+    assert (first.job, first.kind, first.bytes_up, first.losses) == (
+        2,
+        OperationKind.PUT,
+        7,
+        (Loss("503", 1, 1, 3, 4),),
+    )
     assert lane.take() is None
     append(6)
     second = lane.take()
@@ -57,7 +62,7 @@ def test_what_was_told_is_forgotten() -> None:
 
 
 def test_time_lost_later_is_added_without_another_attempt() -> None:
-    lane = Lane(0, Kind.GET)
+    lane = IntervalCounter(0, OperationKind.GET)
     lane.lose("503", retried=True, lost_ns=3, body_bytes=0)
     lane.lose_time("503", 10)
     lane.lose("timeout", retried=False, lost_ns=1, body_bytes=0)
@@ -67,7 +72,7 @@ def test_time_lost_later_is_added_without_another_attempt() -> None:
 
 
 def test_a_success_that_turns_out_to_have_failed_is_taken_back_though_it_was_told() -> None:
-    lane = Lane(0, Kind.GET)
+    lane = IntervalCounter(0, OperationKind.GET)
     lane.quick.append(5)
     lane.bytes_down += 7
     told = lane.take()
@@ -81,9 +86,9 @@ def test_a_success_that_turns_out_to_have_failed_is_taken_back_though_it_was_tol
 
 
 def test_a_second_has_what_its_tenths_showed_as_far_as_they_were_looked_at_in_time() -> None:
-    with Loop(TARGET, Manner(), None) as loop:
-        recorder = Recorder(loop, worker=0, start_ns=0)
-        lane = recorder.lane(0, Kind.GET)
+    with EngineLoop(TARGET, Manner(), None) as loop:
+        recorder = IntervalRecorder(loop, worker=0, start_ns=0)
+        lane = recorder.lane(0, OperationKind.GET)
         lane.quick.append(5)
         recorder.mark(SLOT_NS, is_wanted=True)
         lane.lose("503", retried=False, lost_ns=0, body_bytes=0)
@@ -101,11 +106,11 @@ def test_a_second_has_what_its_tenths_showed_as_far_as_they_were_looked_at_in_ti
 
 
 def test_seconds_begin_at_the_start_of_the_phase() -> None:
-    with Loop(TARGET, Manner(), None) as loop:
+    with EngineLoop(TARGET, Manner(), None) as loop:
         start_ns = loop.now_ns
         cpu = iter(range(0, 10_000, 100))
-        recorder = Recorder(loop, worker=3, start_ns=start_ns, cpu_ns=lambda: next(cpu))
-        recorder.lane(0, Kind.GET).quick.append(5)
+        recorder = IntervalRecorder(loop, worker=3, start_ns=start_ns, cpu_ns=lambda: next(cpu))
+        recorder.lane(0, OperationKind.GET).quick.append(5)
         loop.in_flight = 2
         loop.flight_ns += 2 * SECOND_NS  # as a wait of 2.5 s from the start does, up to half of the third second
         loop.flight_ns += 2 * SECOND_NS + SECOND_NS
@@ -122,8 +127,8 @@ def test_seconds_begin_at_the_start_of_the_phase() -> None:
 
 
 def test_a_phase_that_ends_with_a_second_has_no_rest() -> None:
-    with Loop(TARGET, Manner(), None) as loop:
-        recorder = Recorder(loop, worker=0, start_ns=loop.now_ns)
+    with EngineLoop(TARGET, Manner(), None) as loop:
+        recorder = IntervalRecorder(loop, worker=0, start_ns=loop.now_ns)
         loop.now_ns += SECOND_NS
         end_ns = recorder.due_ns
         recorder.flush()
@@ -131,7 +136,7 @@ def test_a_phase_that_ends_with_a_second_has_no_rest() -> None:
 
 
 def test_operations_that_begin_within_a_batch_are_in_flight_from_their_own_start() -> None:
-    with Loop(TARGET, Manner(), None) as loop:
+    with EngineLoop(TARGET, Manner(), None) as loop:
         before_ns = loop.integral_ns(loop.now_ns)
         loop.enter()
         loop.gap_ns += 400  # it started so much later than the batch was known
@@ -142,10 +147,10 @@ def test_operations_that_begin_within_a_batch_are_in_flight_from_their_own_start
         assert loop.in_flight == 0
 
 
-@pytest.mark.parametrize("kind", [Kind.GET, Kind.PUT])
-def test_lanes_are_kept_apart_by_job_and_kind(kind: Kind) -> None:
-    with Loop(TARGET, Manner(), None) as loop:
-        recorder = Recorder(loop, worker=0, start_ns=loop.now_ns)
+@pytest.mark.parametrize("kind", [OperationKind.GET, OperationKind.PUT])
+def test_lanes_are_kept_apart_by_job_and_kind(kind: OperationKind) -> None:
+    with EngineLoop(TARGET, Manner(), None) as loop:
+        recorder = IntervalRecorder(loop, worker=0, start_ns=loop.now_ns)
         assert recorder.lane(0, kind) is recorder.lane(0, kind)
         assert recorder.lane(0, kind) is not recorder.lane(1, kind)
-        assert recorder.lane(0, kind) is not recorder.lane(0, Kind.HEAD)
+        assert recorder.lane(0, kind) is not recorder.lane(0, OperationKind.HEAD)

@@ -11,8 +11,8 @@ from botocore.credentials import Credentials
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s3bench.load.engine.message import Keys, Target
-from s3bench.load.engine.objects import Body, Objects
+from s3bench.load.engine.message import Keys, RequestTarget
+from s3bench.load.engine.objects import ObjectBody, Objects
 from s3bench.load.engine.request import DATE_S, Requests
 from s3bench.load.profile.profile import DataSet, Manner
 from s3bench.load.profile.sizes import fixed
@@ -33,7 +33,9 @@ def requests(
     manner: Manner = MANNER, *, virtual: bool = False, token: str | None = None, anonymous: bool = False
 ) -> Requests:
     keys = Keys() if anonymous else Keys(access_key=ACCESS_KEY, secret_key=SECRET, token=token)
-    target = Target(addresses=(("127.0.0.1", 9000),), hosts=(HOST,), virtual_hosts=virtual, bucket="bucket", keys=keys)
+    target = RequestTarget(
+        addresses=(("127.0.0.1", 9000),), hosts=(HOST,), virtual_hosts=virtual, bucket="bucket", keys=keys
+    )
     return Requests(target, manner, HOST, wall_s=AT_S)
 
 
@@ -49,7 +51,7 @@ def checked(data: bytes, *, at_s: float = AT_S) -> RequestHead:
     return head
 
 
-def every_kind(made: Requests, path: str, body: Body) -> Iterator[bytes]:
+def every_kind(made: Requests, path: str, body: ObjectBody) -> Iterator[bytes]:
     yield made.get(path)
     yield made.get_range(path, 5, 10)
     yield made.head(path)

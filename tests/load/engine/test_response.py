@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from s3bench.load.engine.response import (
     HEAD_BYTES_MAX,
     HEAD_END,
-    Answer,
-    BadAnswer,
+    BadResponse,
+    ResponseParser,
     error_code,
     is_error,
     quick_length,
@@ -22,7 +22,7 @@ Seen = tuple[int, int | None, bytes, bool, bool]
 
 
 def read(pieces: list[bytes], *, head_only: bool = False, wants_text: bool = False, closed: bool = False) -> Seen:
-    answer = Answer()
+    answer = ResponseParser()
     answer.begin(head_only=head_only, wants_text=wants_text)
     body = b"".join(bytes(part) for piece in pieces for part in answer.feed(piece))
     if closed:
@@ -124,7 +124,7 @@ def test_the_connection_is_used_again_where_the_server_lets_us(fields: bytes, cl
     ],
 )
 def test_what_is_no_response_is_refused(data: bytes) -> None:
-    with pytest.raises(BadAnswer):
+    with pytest.raises(BadResponse):
         read([data])
 
 
@@ -133,12 +133,12 @@ def test_noise_is_refused_or_waited_for_and_nothing_else(data: bytes) -> None:
     for start in (b"", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"HTTP/1.1 200 OK\r\n"):
         try:
             read([start + data])
-        except BadAnswer:
+        except BadResponse:
             continue
 
 
 def test_the_caller_may_read_bodies_itself() -> None:
-    answer = Answer()
+    answer = ResponseParser()
     answer.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n12")
     assert answer.direct_bytes == 98
     answer.skip(90)
@@ -148,7 +148,7 @@ def test_the_caller_may_read_bodies_itself() -> None:
 
 
 def test_bodies_whose_text_is_wanted_are_not_read_past_us() -> None:
-    answer = Answer()
+    answer = ResponseParser()
     answer.feed(b"HTTP/1.1 500 Oh\r\nContent-Length: 100\r\n\r\n<Code>InternalError</Code>")
     assert answer.direct_bytes == 0
     assert error_code(answer.text) == "InternalError"
@@ -164,7 +164,7 @@ def test_what_is_recognised_quickly_is_what_a_full_reading_finds(fields: list[tu
     data = b"HTTP/1.1 200 OK\r\n" + lines + b"\r\n"
     length = quick_length(data, data.find(HEAD_END), start)
     if length >= 0:
-        answer = Answer()
+        answer = ResponseParser()
         answer.feed(data)
         assert (answer.status, answer.length, answer.closing) == (200, length, False)
         assert answer.direct_bytes == length

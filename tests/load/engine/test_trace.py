@@ -14,7 +14,7 @@ from s3bench.load.engine.trace import (
     join_traces,
     part_of,
 )
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Manner
 from tests.load.phases import DATA, SMALL, Scripted, request_on, response
 
@@ -36,7 +36,7 @@ def test_every_attempt_is_a_line(tmp_path: Path) -> None:
     with Scripted(script) as server, Trace(str(path), worker=3) as trace:
         manner = Manner(verify=False, retries=1, backoff_s=0.001)
         outcome = server.runner.run(
-            server.runner.job(Kind.GET, operations=3), manner=manner, trace=trace, name='GET, "warm"'
+            server.runner.job(OperationKind.GET, operations=3), manner=manner, trace=trace, name='GET, "warm"'
         )
     lines = rows(path)
     assert tuple(lines[0]) == COLUMNS
@@ -59,7 +59,7 @@ def test_every_attempt_is_a_line(tmp_path: Path) -> None:
 def test_an_attempt_without_a_first_byte_has_none(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
     with Scripted(lambda *_: None) as server, Trace(str(path), worker=3) as trace:
-        server.runner.run(server.runner.job(Kind.GET, operations=1), trace=trace)
+        server.runner.run(server.runner.job(OperationKind.GET, operations=1), trace=trace)
     (line,) = rows(path)
     assert line["first_byte_ns"] == ""
     assert line["outcome"] in {"connection closed", "connection reset"}

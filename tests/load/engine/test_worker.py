@@ -16,19 +16,19 @@ import pytest
 
 from s3bench.clients.environment import Credentials
 from s3bench.errors import MachineError
-from s3bench.load.engine.channel import Channel, ChannelClosed
-from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.channel import ChannelClosed, WorkerChannel
+from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import (
-    Begin,
-    Ended,
-    Prepare,
-    Prepared,
-    Ready,
-    Start,
-    Stop,
-    Target,
+    BeginPhase,
+    PhaseEnded,
+    PhasePrepared,
+    PhaseReady,
+    PreparePhase,
+    RequestTarget,
+    StartPhase,
+    StopPhase,
 )
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import (
     Job,
     Manner,
@@ -36,74 +36,74 @@ from s3bench.load.profile.profile import (
     Share,
 )
 from s3bench.load.session.target import find_target
-from s3bench.load.session.worker_pool import Crew
+from s3bench.load.session.worker_pool import WorkerPool
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 from tests.load.phases import BUCKET, DATA, LIMIT_S, SMALL
 
 
 @pytest.fixture(scope="module")
-def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RequestTarget]:
     with EmulatorEndpoint(directory=tmp_path_factory.mktemp("emulator")) as endpoint:
         endpoint.arm(EmulatorSettings(buckets=(BUCKET,)))
         yield find_target([endpoint.url], bucket=BUCKET, credentials=Credentials(access_key="a", secret_key="b"))
 
 
-def orders(target: Target, workers: int, *, trace: str | None = None) -> tuple[Prepare, ...]:
+def orders(target: RequestTarget, workers: int, *, trace: str | None = None) -> tuple[PreparePhase, ...]:
     return tuple(
-        Prepare(worker=worker, workers=workers, target=target, manner=Manner(), data=DATA, trace=trace)
+        PreparePhase(worker=worker, workers=workers, target=target, manner=Manner(), data=DATA, trace=trace)
         for worker in range(workers)
     )
 
 
-def begin(kind: Kind, *, operations: int | None = None, duration_s: float | None = None) -> Begin:
+def begin(kind: OperationKind, *, operations: int | None = None, duration_s: float | None = None) -> BeginPhase:
     job = Job(mix=(Share(kind=kind),), sizes=SMALL, threads=4, operations=operations, objects=20)
-    return Begin(phase=Phase(jobs=(job,), duration_s=duration_s), first_numbers=(0,))
+    return BeginPhase(phase=Phase(jobs=(job,), duration_s=duration_s), first_numbers=(0,))
 
 
-def test_two_workers_share_phase_after_phase(target: Target, tmp_path: Path) -> None:
-    with Crew(2, directory=tmp_path) as crew:
+def test_two_workers_share_phase_after_phase(target: RequestTarget, tmp_path: Path) -> None:
+    with WorkerPool(2, directory=tmp_path) as crew:
         crew.prepare(orders(target, 2))
-        for kind in (Kind.PUT, Kind.GET):
+        for kind in (OperationKind.PUT, OperationKind.GET):
             reports = list(crew.perform((begin(kind, operations=20),) * 2))
-            tallies = [report for report in reports if isinstance(report, Tally)]
+            tallies = [report for report in reports if isinstance(report, IntervalRecord)]
             assert sum(stream.operations for tally in tallies for stream in tally.streams) == 20
             assert not any(stream.losses for tally in tallies for stream in tally.streams)
-            assert {report.worker for report in reports if isinstance(report, Ended)} == {0, 1}
+            assert {report.worker for report in reports if isinstance(report, PhaseEnded)} == {0, 1}
             assert all(tally.cpu_ns > 0 for tally in tallies)
 
 
-def test_a_stop_ends_a_phase(target: Target, tmp_path: Path) -> None:
-    with Crew(1, directory=tmp_path) as crew:
+def test_a_stop_ends_a_phase(target: RequestTarget, tmp_path: Path) -> None:
+    with WorkerPool(1, directory=tmp_path) as crew:
         crew.prepare(orders(target, 1))
         ended = None
-        for report in crew.perform((begin(Kind.PUT, duration_s=60),)):
-            if isinstance(report, Tally):
+        for report in crew.perform((begin(OperationKind.PUT, duration_s=60),)):
+            if isinstance(report, IntervalRecord):
                 crew.stop()
-            if isinstance(report, Ended):
+            if isinstance(report, PhaseEnded):
                 ended = report
         assert ended is not None
         assert ended.elapsed_ns < LIMIT_S * 1e9
         assert ended.unfinished == ended.late
 
 
-def test_each_worker_writes_its_own_trace(target: Target, tmp_path: Path) -> None:
-    with Crew(1, directory=tmp_path) as crew:
+def test_each_worker_writes_its_own_trace(target: RequestTarget, tmp_path: Path) -> None:
+    with WorkerPool(1, directory=tmp_path) as crew:
         crew.prepare(orders(target, 1, trace=str(tmp_path / "trace.0")))
-        list(crew.perform((begin(Kind.PUT, operations=20),)))
+        list(crew.perform((begin(OperationKind.PUT, operations=20),)))
         crew.prepare(orders(target, 1, trace=str(tmp_path / "trace.0")))
-        list(crew.perform((begin(Kind.GET, operations=5),)))
+        list(crew.perform((begin(OperationKind.GET, operations=5),)))
         assert len((tmp_path / "trace.0").read_text(encoding="utf-8").splitlines()) == 1 + 20 + 5
 
 
-def test_what_a_worker_cannot_do_is_told(target: Target, tmp_path: Path) -> None:
+def test_what_a_worker_cannot_do_is_told(target: RequestTarget, tmp_path: Path) -> None:
     (tmp_path / "trace").write_text("", encoding="utf-8")
-    with Crew(1, directory=tmp_path) as crew, pytest.raises(MachineError, match="trace"):
+    with WorkerPool(1, directory=tmp_path) as crew, pytest.raises(MachineError, match="trace"):
         crew.prepare(orders(target, 1, trace=str(tmp_path / "trace")))
 
 
 @contextlib.contextmanager
-def alone() -> Iterator[tuple[subprocess.Popen[bytes], Channel, socket.socket]]:
+def alone() -> Iterator[tuple[subprocess.Popen[bytes], WorkerChannel, socket.socket]]:
     """A worker without a crew."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
@@ -115,12 +115,12 @@ def alone() -> Iterator[tuple[subprocess.Popen[bytes], Channel, socket.socket]]:
         ) as process:
             theirs.close()
             try:
-                yield process, Channel(ours), ours
+                yield process, WorkerChannel(ours), ours
             finally:
                 process.kill()
 
 
-def test_it_ends_with_the_coordinator(target: Target) -> None:
+def test_it_ends_with_the_coordinator(target: RequestTarget) -> None:
     with alone() as (process, channel, ours):
         channel.send(orders(target, 1)[0], limit_s=LIMIT_S)
         channel.receive_report(limit_s=LIMIT_S)
@@ -128,29 +128,29 @@ def test_it_ends_with_the_coordinator(target: Target) -> None:
         assert process.wait(LIMIT_S) == 0
 
 
-def test_it_ends_with_the_coordinator_in_the_middle_of_a_phase(target: Target) -> None:
+def test_it_ends_with_the_coordinator_in_the_middle_of_a_phase(target: RequestTarget) -> None:
     with alone() as (process, channel, ours):
         channel.send(orders(target, 1)[0], limit_s=LIMIT_S)
         channel.receive_report(limit_s=LIMIT_S)
-        channel.send(begin(Kind.PUT, duration_s=600), limit_s=LIMIT_S)
-        assert channel.receive_report(limit_s=LIMIT_S) == Ready(worker=0)
-        channel.send(Start(start_ns=time.monotonic_ns()), limit_s=LIMIT_S)
-        assert isinstance(channel.receive_report(limit_s=LIMIT_S), Tally)
+        channel.send(begin(OperationKind.PUT, duration_s=600), limit_s=LIMIT_S)
+        assert channel.receive_report(limit_s=LIMIT_S) == PhaseReady(worker=0)
+        channel.send(StartPhase(start_ns=time.monotonic_ns()), limit_s=LIMIT_S)
+        assert isinstance(channel.receive_report(limit_s=LIMIT_S), IntervalRecord)
         ours.close()
         assert process.wait(LIMIT_S) == 0
 
 
-def test_a_stop_that_comes_too_late_is_ignored(target: Target) -> None:
+def test_a_stop_that_comes_too_late_is_ignored(target: RequestTarget) -> None:
     with alone() as (_, channel, _ours):
-        channel.send(Stop(), limit_s=LIMIT_S)
+        channel.send(StopPhase(), limit_s=LIMIT_S)
         channel.send(orders(target, 1)[0], limit_s=LIMIT_S)
-        assert isinstance(channel.receive_report(limit_s=LIMIT_S), Prepared)
+        assert isinstance(channel.receive_report(limit_s=LIMIT_S), PhasePrepared)
 
 
-def test_a_worker_that_is_killed_is_missed(target: Target, tmp_path: Path) -> None:
-    with Crew(1, directory=tmp_path) as crew:
+def test_a_worker_that_is_killed_is_missed(target: RequestTarget, tmp_path: Path) -> None:
+    with WorkerPool(1, directory=tmp_path) as crew:
         crew.prepare(orders(target, 1))
-        reports = crew.perform((begin(Kind.PUT, duration_s=60),))
+        reports = crew.perform((begin(OperationKind.PUT, duration_s=60),))
         next(reports)
         os.kill(crew._processes[0].pid, signal.SIGKILL)
         with pytest.raises(MachineError, match="load worker 0"):
@@ -160,8 +160,8 @@ def test_a_worker_that_is_killed_is_missed(target: Target, tmp_path: Path) -> No
 def test_reports_are_posted_without_waiting_for_whoever_reads_them() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        worker, coordinator = Channel(ours), Channel(theirs)
-        tallies = [Tally(worker=0, second=second, length_ns=1) for second in range(20_000)]
+        worker, coordinator = WorkerChannel(ours), WorkerChannel(theirs)
+        tallies = [IntervalRecord(worker=0, second=second, length_ns=1) for second in range(20_000)]
         for tally in tallies:
             worker.post(tally)  # far more than the socket takes
         received = [coordinator.receive_report(limit_s=LIMIT_S) for _ in range(100)]

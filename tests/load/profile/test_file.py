@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from s3bench.errors import BadDefinitions, BadInput
-from s3bench.load.operation import MIXABLE, WRITING, Kind
+from s3bench.load.operation import MIXABLE, WRITING, OperationKind
 from s3bench.load.profile.defaults import MIX
 from s3bench.load.profile.file import parse_profile, read_profile, render_profile
 from s3bench.load.profile.profile import (
@@ -99,7 +99,7 @@ def test_every_key_reaches_the_profile() -> None:
     jobs = (
         Job(
             name="mixed",
-            mix=(Share(kind=Kind.GET, weight=70.0), Share(kind=Kind.PUT, weight=30.0)),
+            mix=(Share(kind=OperationKind.GET, weight=70.0), Share(kind=OperationKind.PUT, weight=30.0)),
             sizes=parse_sizes("4KiB:70,1MiB:30"),
             threads=64,
             rate=Rate(per_s=500.0, arrivals=Arrivals.CONSTANT),
@@ -109,24 +109,26 @@ def test_every_key_reaches_the_profile() -> None:
         ),
         Job(
             name="ranges",
-            mix=(Share(kind=Kind.RANGE),),
+            mix=(Share(kind=OperationKind.RANGE),),
             sizes=parse_sizes("8MiB"),
             threads=16,
             range_bytes=65_536,
             list_keys=7,
             reads_bodies=False,
         ),
-        Job(name="rewrites", mix=(Share(kind=Kind.PUT),), sizes=parse_sizes("1MiB"), threads=16, overwrite=True),
+        Job(
+            name="rewrites", mix=(Share(kind=OperationKind.PUT),), sizes=parse_sizes("1MiB"), threads=16, overwrite=True
+        ),
         Job(
             name="uploads",
-            mix=(Share(kind=Kind.MULTIPART),),
+            mix=(Share(kind=OperationKind.MULTIPART),),
             sizes=parse_sizes("64MiB"),
             threads=16,
             part_bytes=16 * 1024**2,
             keys=KeyChoice.SEQUENTIAL,
         ),
     )
-    fill = Job(mix=(Share(kind=Kind.PUT),), sizes=parse_sizes("uniform:1KiB-1MiB"), threads=16, operations=500)
+    fill = Job(mix=(Share(kind=OperationKind.PUT),), sizes=parse_sizes("uniform:1KiB-1MiB"), threads=16, operations=500)
     assert written.profile == Profile(
         phases=(
             Phase(name="fill", jobs=(fill,)),
@@ -329,8 +331,8 @@ WEIGHTS = st.floats(min_value=1e-6, max_value=1e6)
 @st.composite
 def jobs(draw: st.DrawFn, *, name: str) -> Job:
     kinds = draw(st.lists(st.sampled_from(MIXABLE), min_size=1, unique=True))
-    if Kind.DELETE in kinds and len(kinds) > 1 and not WRITING & set(kinds):
-        kinds.append(Kind.PUT)
+    if OperationKind.DELETE in kinds and len(kinds) > 1 and not WRITING & set(kinds):
+        kinds.append(OperationKind.PUT)
     sizes = draw(SIZES)
     keys = draw(st.sampled_from(KeyChoice))
     return Job(
@@ -343,10 +345,10 @@ def jobs(draw: st.DrawFn, *, name: str) -> Job:
         objects=draw(st.none() | st.integers(1, ZIPF_OBJECTS_MAX if keys is KeyChoice.ZIPF else 10**12)),
         keys=keys,
         zipf_exponent=draw(st.floats(0.1, 10)) if keys is KeyChoice.ZIPF else 1.0,
-        range_bytes=draw(st.integers(1, sizes.size_bytes_max)) if Kind.RANGE in kinds else None,
+        range_bytes=draw(st.integers(1, sizes.size_bytes_max)) if OperationKind.RANGE in kinds else None,
         part_bytes=draw(st.integers(5 * 1024**2, 5 * 1024**3)),
         list_keys=draw(st.integers(1, 1000)),
-        overwrite=draw(st.booleans()) and Kind.PUT in kinds and Kind.DELETE not in kinds,
+        overwrite=draw(st.booleans()) and OperationKind.PUT in kinds and OperationKind.DELETE not in kinds,
         reads_bodies=draw(st.booleans()),
     )
 

@@ -1,6 +1,6 @@
 import pytest
 
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.matrix import (
     DATA_BYTES,
     FULL,
@@ -15,7 +15,7 @@ from s3bench.load.profile.quantity import BadFigure, render_size
 from s3bench.load.profile.sizes import parse_sizes
 
 KIB, MIB = 1024, 1024**2
-LIKE = Job(mix=(Share(kind=Kind.HEAD),), sizes=parse_sizes("5MiB"), keys=KeyChoice.ZIPF)
+LIKE = Job(mix=(Share(kind=OperationKind.HEAD),), sizes=parse_sizes("5MiB"), keys=KeyChoice.ZIPF)
 SMALL = Matrix(threads=(1, 8), sizes_bytes=(KIB, 32 * MIB), samples=50)
 
 
@@ -39,7 +39,7 @@ def test_each_size_is_written_once_and_read_by_each_number_of_threads() -> None:
         ("get", "32 MiB", "8", 8),
     ]
     assert [list(one) for one in phases[1].dimensions] == [["size"], ["threads"]]
-    assert [phase.jobs[0].kinds for phase in phases[:2]] == [(Kind.PUT,), (Kind.GET,)]
+    assert [phase.jobs[0].kinds for phase in phases[:2]] == [(OperationKind.PUT,), (OperationKind.GET,)]
     assert [phase.jobs[0].sizes.slots for phase in phases[2:4]] == [(KIB,), (32 * MIB,)]
 
 

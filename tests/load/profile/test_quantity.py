@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import KeyChoice, Share
 from s3bench.load.profile.quantity import (
     BadFigure,
@@ -41,12 +41,12 @@ GOOD: list[tuple[Callable[[str], Any], str, Any]] = [
     (parse_part_size, "5MiB", 5 * 1024**2),
     (parse_factor, "2.5", 2.5),
     (parse_exponent, "1.1", 1.1),
-    (parse_kind, "multipart", Kind.MULTIPART),
+    (parse_kind, "multipart", OperationKind.MULTIPART),
     (parse_key_choice, "sequential", (KeyChoice.SEQUENTIAL, 1.0)),
     (parse_key_choice, "zipf", (KeyChoice.ZIPF, 1.0)),
     (parse_key_choice, "zipf:1.2", (KeyChoice.ZIPF, 1.2)),
-    (parse_mix, "get=70, put=30", (Share(kind=Kind.GET, weight=70), Share(kind=Kind.PUT, weight=30))),
-    (parse_mix, "head", (Share(kind=Kind.HEAD),)),
+    (parse_mix, "get=70, put=30", (Share(kind=OperationKind.GET, weight=70), Share(kind=OperationKind.PUT, weight=30))),
+    (parse_mix, "head", (Share(kind=OperationKind.HEAD),)),
 ]
 
 BAD: list[tuple[Callable[[str], Any], str]] = [

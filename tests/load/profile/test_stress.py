@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from s3bench.errors import BadDefinitions
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.file import parse_profile, read_profile
 from s3bench.load.profile.profile import Job, PayloadKind
 from s3bench.load.profile.stress import SPARSE, STRESS, ZEROS
@@ -16,7 +16,7 @@ EXAMPLE = (DATA / "s4.yaml").read_text(encoding="utf-8")
 MIB = 1024**2
 
 
-def facts(job: Job) -> tuple[str, tuple[Kind, ...], tuple[int, ...], int, int | None, int | None]:
+def facts(job: Job) -> tuple[str, tuple[OperationKind, ...], tuple[int, ...], int, int | None, int | None]:
     return job.name, job.kinds, job.sizes.slots, job.threads, job.operations, job.objects
 
 
@@ -25,10 +25,10 @@ def test_the_example_of_the_readme_runs_its_four_jobs_side_by_side() -> None:
     [phase] = written.profile.phases
     assert phase.duration_s is None
     assert [facts(job) for job in phase.jobs] == [
-        ("read job1", (Kind.GET,), (MIB,), 10, 1000, 100),
-        ("read job2", (Kind.GET,), (4 * MIB,), 10, 1000, 100),
-        ("write job1", (Kind.PUT,), (MIB,), 10, 1000, None),
-        ("write job2", (Kind.PUT,), (4 * MIB,), 10, 1000, None),
+        ("read job1", (OperationKind.GET,), (MIB,), 10, 1000, 100),
+        ("read job2", (OperationKind.GET,), (4 * MIB,), 10, 1000, 100),
+        ("write job1", (OperationKind.PUT,), (MIB,), 10, 1000, None),
+        ("write job2", (OperationKind.PUT,), (4 * MIB,), 10, 1000, None),
     ]
     assert written.wishes.endpoint_urls == ("http://s3-region.example.com",)
     assert written.wishes.bucket == "s4_test"

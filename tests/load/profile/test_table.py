@@ -16,7 +16,7 @@ from s3bench.load.profile.table import (
     RUN_KEYS,
     Keys,
 )
-from s3bench.spec.compound import NOTHING, Key, Record
+from s3bench.spec.compound import NOTHING, Record, RecordKey
 from s3bench.spec.reader import JsonObject, Report, decode_json
 
 TEXT = (Path(__file__).parents[3] / "docs" / "load-profiles.md").read_text(encoding="utf-8")
@@ -37,7 +37,7 @@ def rows(heading: str) -> dict[str, str]:
         ("### Keys of a job", JOB.keys),
     ],
 )
-def test_the_docs_have_every_key_with_its_default(heading: str, keys: tuple[Key, ...]) -> None:
+def test_the_docs_have_every_key_with_its_default(heading: str, keys: tuple[RecordKey, ...]) -> None:
     defaults = {key.name: "" if key.default is NOTHING else f"`{json.dumps(key.default)}`" for key in keys}
     assert rows(heading) == defaults
 
@@ -52,14 +52,14 @@ def test_the_examples_of_the_docs_are_right(example: str) -> None:
     assert parse_profile(example, "docs").profile.phases
 
 
-def with_default(record: Record[Keys], key: Key) -> JsonObject:
+def with_default(record: Record[Keys], key: RecordKey) -> JsonObject:
     pairs: list[tuple[str, object]] = [(key.name, decode_json(json.dumps(key.default)))]
     needs = {"arrivals": ("rate", 5), "zipf_exponent": ("keys", "zipf")}
     return JsonObject((*pairs, needs[key.name])) if key.name in needs else JsonObject(tuple(pairs))
 
 
 @pytest.mark.parametrize("key", [key for key in PROFILE.keys if key.default is not NOTHING], ids=lambda key: key.name)
-def test_a_default_that_is_written_changes_nothing(key: Key) -> None:
+def test_a_default_that_is_written_changes_nothing(key: RecordKey) -> None:
     report = Report()
     written = with_default(PROFILE, key)
     without = JsonObject(tuple(pair for pair in written.pairs if pair[0] != key.name))

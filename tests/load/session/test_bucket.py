@@ -6,7 +6,7 @@ import pytest
 
 from s3bench.clients.environment import FAKE_CREDENTIALS
 from s3bench.errors import BadInput
-from s3bench.load.session.bucket import Bucket, new_run, root_of
+from s3bench.load.session.bucket import LiveBucket, new_run, root_of
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 
@@ -22,9 +22,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatorEndpoin
 
 
 @pytest.fixture
-def bucket(server: EmulatorEndpoint) -> Bucket:
+def bucket(server: EmulatorEndpoint) -> LiveBucket:
     server.arm(EmulatorSettings(buckets=("mine",)))
-    return Bucket.at(server.url, "mine", credentials=FAKE_CREDENTIALS)
+    return LiveBucket.at(server.url, "mine", credentials=FAKE_CREDENTIALS)
 
 
 @pytest.fixture
@@ -43,20 +43,20 @@ def keys_of(client: "boto3.client") -> list[str]:
     return [item["Key"] for item in client.list_objects_v2(Bucket="mine").get("Contents", ())]
 
 
-def test_a_bucket_that_is_there_can_be_used_and_another_cannot(bucket: Bucket, server: EmulatorEndpoint) -> None:
+def test_a_bucket_that_is_there_can_be_used_and_another_cannot(bucket: LiveBucket, server: EmulatorEndpoint) -> None:
     bucket.check()
     with pytest.raises(BadInput, match="bucket 'absent' cannot be used"):
-        Bucket.at(server.url, "absent", credentials=FAKE_CREDENTIALS).check()
+        LiveBucket.at(server.url, "absent", credentials=FAKE_CREDENTIALS).check()
 
 
 def test_an_endpoint_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
     with EmulatorEndpoint(directory=tmp_path) as gone:
         url = gone.url
     with pytest.raises(BadInput, match="cannot be used"):
-        Bucket.at(url, "mine", credentials=FAKE_CREDENTIALS).check()
+        LiveBucket.at(url, "mine", credentials=FAKE_CREDENTIALS).check()
 
 
-def test_a_run_is_removed_with_its_uploads_and_nothing_else(bucket: Bucket, client: "boto3.client") -> None:
+def test_a_run_is_removed_with_its_uploads_and_nothing_else(bucket: LiveBucket, client: "boto3.client") -> None:
     others = (f"s3bench/{RUN}/readme.txt", "s3bench/ffffffffffff/00000000", "s3bench-data", "mine/too")
     for key in (*OURS, *others):
         client.put_object(Bucket="mine", Key=key, Body=b"x")
@@ -72,7 +72,7 @@ def test_a_run_is_removed_with_its_uploads_and_nothing_else(bucket: Bucket, clie
 
 
 def test_more_objects_than_one_request_can_delete_are_removed(
-    bucket: Bucket, client: "boto3.client", monkeypatch: pytest.MonkeyPatch
+    bucket: LiveBucket, client: "boto3.client", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("s3bench.run.prefix.DELETE_KEYS_MAX", 10)
     for number in range(25):
@@ -81,7 +81,7 @@ def test_more_objects_than_one_request_can_delete_are_removed(
     assert keys_of(client) == []
 
 
-def test_existing_objects_become_a_key_file(bucket: Bucket, client: "boto3.client", tmp_path: Path) -> None:
+def test_existing_objects_become_a_key_file(bucket: LiveBucket, client: "boto3.client", tmp_path: Path) -> None:
     for key, body in (("data/a", b"one"), ("data/é b", b"three"), ("data/tab\there", b""), ("other", b"")):
         client.put_object(Bucket="mine", Key=key, Body=body)
     assert bucket.write_key_file("data/", tmp_path / "keys", keys_max=10) == 2
@@ -100,14 +100,14 @@ def test_runs_have_names_of_their_own() -> None:
     assert root_of(new_run()).startswith("s3bench/")
 
 
-def test_a_data_set_is_as_long_as_it_has_no_gap(bucket: Bucket, client: "boto3.client") -> None:
+def test_a_data_set_is_as_long_as_it_has_no_gap(bucket: LiveBucket, client: "boto3.client") -> None:
     for name in ("00000000", "w1/00000001", "00000002", "00000004", "note"):
         client.put_object(Bucket="mine", Key=ROOT + name, Body=b"")
     assert bucket.gapless(ROOT) == 3
     assert bucket.gapless("s3bench/none/") == 0
 
 
-def test_of_a_run_that_is_used_again_only_new_objects_are_removed(bucket: Bucket, client: "boto3.client") -> None:
+def test_of_a_run_that_is_used_again_only_new_objects_are_removed(bucket: LiveBucket, client: "boto3.client") -> None:
     for number in (0, 7, 1 << 40):
         client.put_object(Bucket="mine", Key=f"{ROOT}{number:08d}", Body=b"")
     assert bucket.remove_run(RUN, first_number=1 << 40).objects == 1

@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from s3bench.load.aggregation.phase_result import Findings
-from s3bench.load.engine.message import Target
-from s3bench.load.operation import MIXABLE, Kind
+from s3bench.load.aggregation.phase_result import PhaseResult
+from s3bench.load.engine.message import RequestTarget
+from s3bench.load.operation import MIXABLE, OperationKind
 from s3bench.load.profile.profile import (
     DataSet,
     Job,
@@ -27,19 +27,19 @@ from s3bench.load.session.calibration import (
     lone,
     null_server,
 )
-from s3bench.load.session.running import Rules
+from s3bench.load.session.running import RunRules
 
 RUN = "0123456789ab"
 
 
-def job(*kinds: Kind, **more: object) -> Job:
+def job(*kinds: OperationKind, **more: object) -> Job:
     mix = tuple(Share(kind=kind) for kind in kinds)
     return msgspec.structs.replace(Job(mix=mix, sizes=fixed(1000), threads=4), **more)
 
 
 def test_a_phase_is_calibrated_in_a_short_closed_loop() -> None:
     phase = Phase(
-        jobs=(job(Kind.GET, rate=Rate(per_s=5.0), operations=3), job(Kind.PUT, threads=40)),
+        jobs=(job(OperationKind.GET, rate=Rate(per_s=5.0), operations=3), job(OperationKind.PUT, threads=40)),
         duration_s=600.0,
         ramp_s=60.0,
         stable=True,
@@ -50,18 +50,20 @@ def test_a_phase_is_calibrated_in_a_short_closed_loop() -> None:
     assert (short.duration_s, short.warmup_s) == (CALIBRATION_S + WARMUP_S, WARMUP_S)
     assert (short.ramp_s, short.stable) == (0.0, False)
     one = lone(short)
-    assert [(each.kinds, each.threads) for each in one.jobs] == [((Kind.GET,), 1)]
+    assert [(each.kinds, each.threads) for each in one.jobs] == [((OperationKind.GET,), 1)]
 
 
 def test_deleting_alone_says_nothing_against_a_server_without_objects() -> None:
-    assert calibrated(Phase(jobs=(job(Kind.DELETE),))) is None
-    assert calibrated(Phase(jobs=(job(Kind.GET), job(Kind.DELETE)))) is None
-    assert calibrated(Phase(jobs=(job(Kind.PUT, Kind.DELETE),))) is not None
+    assert calibrated(Phase(jobs=(job(OperationKind.DELETE),))) is None
+    assert calibrated(Phase(jobs=(job(OperationKind.GET), job(OperationKind.DELETE)))) is None
+    assert calibrated(Phase(jobs=(job(OperationKind.PUT, OperationKind.DELETE),))) is not None
 
 
 @pytest.fixture(scope="module")
-def null(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
-    phase = Phase(jobs=(job(Kind.GET, sizes=fixed(1000)), job(Kind.GET, sizes=parse_sizes("1000:1,5000:1"))))
+def null(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RequestTarget]:
+    phase = Phase(
+        jobs=(job(OperationKind.GET, sizes=fixed(1000)), job(OperationKind.GET, sizes=parse_sizes("1000:1,5000:1")))
+    )
     with null_server(phase, tmp_path_factory.mktemp("null"), tls=False) as target:
         yield target
 
@@ -80,7 +82,7 @@ def null(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     ],
 )
 def test_the_null_server_answers_every_request_alike(
-    null: Target, method: str, path: str, status: int, length: int | None
+    null: RequestTarget, method: str, path: str, status: int, length: int | None
 ) -> None:
     (address,) = null.addresses
     connection = http.client.HTTPConnection(*address, timeout=10)
@@ -103,9 +105,9 @@ def test_every_kind_of_operation_reaches_a_ceiling_without_a_failure(
     monkeypatch.setattr("s3bench.load.session.calibration.WARMUP_S", 0.0)
     mixed = calibrated(Phase(jobs=(job(*MIXABLE, range_bytes=100, objects=10, name="all"),)))
     assert mixed is not None
-    rules = Rules(manner=Manner(), data=DataSet(run=RUN, root=f"s3bench/{RUN}/"))
+    rules = RunRules(manner=Manner(), data=DataSet(run=RUN, root=f"s3bench/{RUN}/"))
     calibration = calibrate(mixed, rules, tls=tls, workers=1, directory=tmp_path)
-    findings: Findings | None = None
+    findings: PhaseResult | None = None
     while findings is None:
         try:
             next(calibration)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from s3bench.errors import BadInput
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import (
     Job,
     Phase,
@@ -29,10 +29,10 @@ MACHINE = Capacity(descriptors=20_000, ports=28_000, memory_bytes=16 * GIB)
 
 
 def profile(
-    *kinds: Kind, threads: int = 16, rate: float | None = None, objects: int | None = 100, size: int = 4096
+    *kinds: OperationKind, threads: int = 16, rate: float | None = None, objects: int | None = 100, size: int = 4096
 ) -> Profile:
     job = Job(
-        mix=tuple(Share(kind=kind) for kind in kinds or (Kind.GET,)),
+        mix=tuple(Share(kind=kind) for kind in kinds or (OperationKind.GET,)),
         sizes=fixed(size),
         threads=threads,
         rate=None if rate is None else Rate(per_s=rate),
@@ -101,7 +101,7 @@ def test_workers_and_what_they_remember_of_reads_fit_into_memory() -> None:
     assert "1,024 workers need about" in refusal(profile(threads=2000), workers=1024)
     assert "a byte for each object that it reads" in refusal(profile(objects=10**12))
     check_capacity(profile(objects=10**9), MACHINE, workers=2)
-    check_capacity(profile(Kind.DELETE, objects=10**12), MACHINE, workers=2)
+    check_capacity(profile(OperationKind.DELETE, objects=10**12), MACHINE, workers=2)
     check_capacity(profile(objects=10**12), msgspec.structs.replace(MACHINE, memory_bytes=None), workers=2)
 
 

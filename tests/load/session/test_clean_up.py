@@ -10,7 +10,7 @@ import pytest
 from s3bench.cli.main import main
 from s3bench.clients.environment import FAKE_CREDENTIALS
 from s3bench.errors import ExitCode, S3BenchError
-from s3bench.load.session.bucket import Bucket
+from s3bench.load.session.bucket import LiveBucket
 from tests.load.lyingserver import (
     BUCKET,
     Lie,
@@ -217,8 +217,8 @@ def test_a_listing_that_never_repeats_itself_ends_with_an_error_too(
     assert server.removed == []
 
 
-def bucket(server: LyingServer) -> Bucket:
-    return Bucket.at(server.url, BUCKET, credentials=FAKE_CREDENTIALS)
+def bucket(server: LyingServer) -> LiveBucket:
+    return LiveBucket.at(server.url, BUCKET, credentials=FAKE_CREDENTIALS)
 
 
 def test_what_a_page_before_the_lie_lists_is_not_deleted_while_a_request_is_not_full() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from s3bench.load.engine.objects import Objects
 from s3bench.load.engine.trace import Trace, join_traces, part_of
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import DataSet
 from s3bench.load.profile.sizes import fixed
 from s3bench.load.session.object_log import write_object_log
@@ -22,7 +22,11 @@ def test_what_was_written_well_is_logged_with_the_sum_of_its_contents(tmp_path: 
         keys[objects.key(7)] = hashlib.md5(body, usedforsecurity=False).hexdigest()
         with Trace(str(part_of(whole, worker)), worker=worker) as trace:
             trace.begin("put, get", 0)
-            for kind, outcome in ((Kind.PUT, "200"), (Kind.PUT, "503 SlowDown"), (Kind.GET, "200")):
+            for kind, outcome in (
+                (OperationKind.PUT, "200"),
+                (OperationKind.PUT, "503 SlowDown"),
+                (OperationKind.GET, "200"),
+            ):
                 trace.note((1, 2, 3, 4, kind.value, 7, objects.key(7), 100, outcome, 1, 0))
     log = tmp_path / "objects"
     join_traces(whole, workers=2)

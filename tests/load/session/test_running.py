@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from s3bench.errors import S3BenchError
-from s3bench.load.engine.message import Begin, Target
-from s3bench.load.operation import Kind
+from s3bench.load.engine.message import BeginPhase, RequestTarget
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import (
     DataSet,
     Job,
@@ -19,16 +19,16 @@ from s3bench.load.profile.profile import (
 )
 from s3bench.load.profile.sizes import fixed
 from s3bench.load.session.inventory import FAR, Inventory
-from s3bench.load.session.running import LoadRun, Rules
-from s3bench.load.session.worker_pool import Crew
+from s3bench.load.session.running import LoadRun, RunRules
+from s3bench.load.session.worker_pool import WorkerPool
 from tests.load.fakecrew import FakeCrew, Told, doing
 
 RUN = "0123456789ab"
-TARGET = Target(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
+TARGET = RequestTarget(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
 SIZES, LARGE, HUGE = fixed(1000), fixed(2000), fixed(2 * 1024**3)
 
 
-def job(kind: Kind, **more: object) -> Job:
+def job(kind: OperationKind, **more: object) -> Job:
     return msgspec.structs.replace(Job(mix=(Share(kind=kind),), sizes=SIZES, operations=10), **more)
 
 
@@ -39,11 +39,11 @@ def run_on(
     trace: Path | None = None,
     is_over: Callable[[], bool] = lambda: False,
 ) -> LoadRun:
-    rules = Rules(manner=Manner(), data=DataSet(run=RUN, root=f"s3bench/{RUN}/"), trace=trace, is_over=is_over)
-    return LoadRun(cast("Crew", crew), TARGET, rules, inventory or Inventory())
+    rules = RunRules(manner=Manner(), data=DataSet(run=RUN, root=f"s3bench/{RUN}/"), trace=trace, is_over=is_over)
+    return LoadRun(cast("WorkerPool", crew), TARGET, rules, inventory or Inventory())
 
 
-def answering(crew: FakeCrew, answer: Callable[[Begin], Iterable[Told]]) -> FakeCrew:
+def answering(crew: FakeCrew, answer: Callable[[BeginPhase], Iterable[Told]]) -> FakeCrew:
     crew.answer = answer
     return crew
 
@@ -64,10 +64,10 @@ def test_what_is_missing_is_the_largest_data_set_of_each_choice_of_sizes() -> No
     run = run_on(FakeCrew(), inventory=Inventory({LARGE: 50}))
     phase = Phase(
         jobs=(
-            job(Kind.GET, objects=20),
-            job(Kind.HEAD, objects=70),
-            job(Kind.GET, sizes=LARGE, objects=50),
-            job(Kind.PUT),
+            job(OperationKind.GET, objects=20),
+            job(OperationKind.HEAD, objects=70),
+            job(OperationKind.GET, sizes=LARGE, objects=50),
+            job(OperationKind.PUT),
         )
     )
     assert run.missing(phase) == ((SIZES, 70),)
@@ -79,7 +79,7 @@ def test_only_what_is_missing_of_a_data_set_is_written() -> None:
     assert accounts != []
     [order] = crew.begun
     [written] = order.phase.jobs
-    assert (written.kinds, written.operations, order.first_numbers) == ((Kind.PUT,), 10, (30,))
+    assert (written.kinds, written.operations, order.first_numbers) == ((OperationKind.PUT,), 10, (30,))
     assert order.retries_min > 0, "what is not measured need not succeed at once"
     assert inventory.available(SIZES) == 40
 
@@ -87,13 +87,13 @@ def test_only_what_is_missing_of_a_data_set_is_written() -> None:
 def test_objects_too_large_for_one_put_are_uploaded_in_parts() -> None:
     crew = FakeCrew()
     list(run_on(crew).write_data_set(HUGE, 2))
-    assert crew.begun[0].phase.jobs[0].kinds == (Kind.MULTIPART,)
+    assert crew.begun[0].phase.jobs[0].kinds == (OperationKind.MULTIPART,)
 
 
 def test_a_data_set_of_which_some_failed_is_written_again_and_given_up_after_three_times() -> None:
-    tries: list[Begin] = []
+    tries: list[BeginPhase] = []
 
-    def failing_once(order: Begin) -> Iterable[Told]:
+    def failing_once(order: BeginPhase) -> Iterable[Told]:
         tries.append(order)
         return doing(order, failing=1 if len(tries) == 1 else 0)
 
@@ -121,8 +121,8 @@ def test_a_data_set_that_was_interrupted_is_none() -> None:
 def test_what_a_phase_puts_is_what_the_next_one_reads() -> None:
     crew = FakeCrew()
     run = run_on(crew)
-    list(run.measure(Phase(name="put", jobs=(job(Kind.PUT),))))
-    reading = Phase(name="get", jobs=(job(Kind.GET),))
+    list(run.measure(Phase(name="put", jobs=(job(OperationKind.PUT),))))
+    reading = Phase(name="get", jobs=(job(OperationKind.GET),))
     assert run.missing(reading) == ()
     list(run.measure(reading))
     put, get = crew.begun
@@ -134,20 +134,20 @@ def test_what_a_phase_puts_is_what_the_next_one_reads() -> None:
 
 def test_an_account_comes_once_for_every_second() -> None:
     crew = answering(FakeCrew(), lambda order: doing(order, seconds=2.5))
-    accounts = [account.standing().second for account in run_on(crew).measure(Phase(jobs=(job(Kind.PUT),)))]
+    accounts = [account.standing().second for account in run_on(crew).measure(Phase(jobs=(job(OperationKind.PUT),)))]
     assert accounts == [1, 2, 3]
 
 
 def test_workers_are_told_once_that_it_is_over() -> None:
     crew = answering(FakeCrew(), lambda order: doing(order, seconds=5))
     over = iter([False, True, True, True, True, True, True])
-    [account, *_] = run_on(crew, is_over=lambda: next(over)).measure(Phase(jobs=(job(Kind.PUT),)))
+    [account, *_] = run_on(crew, is_over=lambda: next(over)).measure(Phase(jobs=(job(OperationKind.PUT),)))
     assert crew.stops == 1
     assert account.measure().whole.operations == 10
 
 
 def test_a_phase_that_may_is_stopped_when_its_throughput_has_settled() -> None:
-    steady = job(Kind.PUT, operations=400)
+    steady = job(OperationKind.PUT, operations=400)
 
     def seconds_of(phase: Phase) -> int:
         crew = answering(FakeCrew(), lambda order: doing(order, seconds=20))

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from s3bench.errors import BadInput, MachineError
-from s3bench.load.aggregation.phase_aggregation import Account
+from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
 from s3bench.load.aggregation.slo import parse_slo
-from s3bench.load.engine.message import Begin, Lost, Target
-from s3bench.load.operation import Kind
+from s3bench.load.engine.message import BeginPhase, RequestTarget, WorkerLost
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import (
     Job,
     Phase,
@@ -20,7 +20,7 @@ from s3bench.load.profile.profile import (
     Share,
 )
 from s3bench.load.profile.sizes import fixed
-from s3bench.load.session.bucket import Bucket, Removed
+from s3bench.load.session.bucket import CleanUpResult, LiveBucket
 from s3bench.load.session.inventory import FAR
 from s3bench.load.session.session import (
     Beginning,
@@ -30,11 +30,11 @@ from s3bench.load.session.session import (
     Terms,
 )
 from s3bench.load.session.site import Site
-from s3bench.load.session.slo_search import Found
+from s3bench.load.session.slo_search import HighestRate
 from tests.load.fakecrew import FakeCrew, Told, doing
 
 RUN = "0123456789ab"
-TARGET = Target(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
+TARGET = RequestTarget(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
 SIZES = fixed(1000)
 
 
@@ -56,9 +56,9 @@ class FakeBucket:
         path.write_text("".join(f"{prefix}{number}\t1000\n" for number in range(self.there)), encoding="utf-8")
         return self.there
 
-    def remove_run(self, run: str, *, first_number: int = 0) -> Removed:
+    def remove_run(self, run: str, *, first_number: int = 0) -> CleanUpResult:
         self.removed.append((run, first_number))
-        return Removed(objects=3)
+        return CleanUpResult(objects=3)
 
 
 @pytest.fixture
@@ -70,17 +70,17 @@ def crews(monkeypatch: pytest.MonkeyPatch) -> list[FakeCrew]:
         started.append(FakeCrew(workers, directory=directory))
         return started[-1]
 
-    monkeypatch.setattr("s3bench.load.session.session.Crew", start)
-    monkeypatch.setattr("s3bench.load.session.calibration.Crew", start)
+    monkeypatch.setattr("s3bench.load.session.session.WorkerPool", start)
+    monkeypatch.setattr("s3bench.load.session.calibration.WorkerPool", start)
     return started
 
 
-def job(*kinds: Kind, **more: object) -> Job:
+def job(*kinds: OperationKind, **more: object) -> Job:
     mix = tuple(Share(kind=kind) for kind in kinds)
     return msgspec.structs.replace(Job(mix=mix, sizes=SIZES, operations=10, objects=20), **more)
 
 
-def phase(name: str, *kinds: Kind, **more: object) -> Phase:
+def phase(name: str, *kinds: OperationKind, **more: object) -> Phase:
     return Phase(name=name, jobs=(job(*kinds, **more),))
 
 
@@ -88,7 +88,7 @@ def session_of(
     directory: Path, *phases: Phase, bucket: FakeBucket | None = None, loops: int = 1, **terms: Any
 ) -> Session:
     site = Site(
-        urls=("http://127.0.0.1:9",), target=TARGET, bucket=cast("Bucket", bucket or FakeBucket()), is_emulated=True
+        urls=("http://127.0.0.1:9",), target=TARGET, bucket=cast("LiveBucket", bucket or FakeBucket()), is_emulated=True
     )
     profile = Profile(phases=phases, loops=loops)
     return Session(site, profile, Terms(workers=1, run=RUN, **terms), directory=directory)
@@ -102,12 +102,12 @@ def told(events: Iterable[Event]) -> Iterator[str]:
                 yield f"{event.number}/{event.count}: {event.name}" if event.number else event.name
             case Measured():
                 yield f"measured {event.phase.name} in loop {event.loop}"
-            case Found():
+            case HighestRate():
                 yield "found"
 
 
 def test_the_data_set_is_written_once_and_every_loop_has_every_phase(crews: list[FakeCrew], tmp_path: Path) -> None:
-    phases = (phase("read", Kind.GET), phase("", Kind.HEAD, Kind.GET))
+    phases = (phase("read", OperationKind.GET), phase("", OperationKind.HEAD, OperationKind.GET))
     with session_of(tmp_path, *phases, loops=2) as session:
         assert list(told(session.events())) == [
             "writing 20 objects of 1000",
@@ -129,19 +129,22 @@ def test_the_data_set_is_written_once_and_every_loop_has_every_phase(crews: list
 def test_phases_that_nothing_else_tells_apart_have_their_names_as_dimension(
     crews: list[FakeCrew], tmp_path: Path
 ) -> None:
-    phases = (phase("one", Kind.PUT), msgspec.structs.replace(phase("two", Kind.PUT), dimensions=({"size": "1 KiB"},)))
+    phases = (
+        phase("one", OperationKind.PUT),
+        msgspec.structs.replace(phase("two", OperationKind.PUT), dimensions=({"size": "1 KiB"},)),
+    )
     with session_of(tmp_path, *phases) as session:
         measured = [event.phase.dimensions for event in session.events() if isinstance(event, Measured)]
     assert measured == [({"phase": "one"},), ({"size": "1 KiB"},)]
     (tmp_path / "alone").mkdir()
-    with session_of(tmp_path / "alone", phase("one", Kind.PUT)) as session:
+    with session_of(tmp_path / "alone", phase("one", OperationKind.PUT)) as session:
         assert [event.phase.dimensions for event in session.events() if isinstance(event, Measured)] == [()]
     assert len(crews) == 2
 
 
 def test_what_the_user_ends_ends_with_what_was_measured(crews: list[FakeCrew], tmp_path: Path) -> None:
     asked = iter([*[False] * 4, *[True] * 99])
-    phases = (phase("one", Kind.PUT), phase("two", Kind.PUT))
+    phases = (phase("one", OperationKind.PUT), phase("two", OperationKind.PUT))
     with session_of(tmp_path, *phases, is_over=lambda: next(asked)) as session:
         assert list(told(session.events())) == ["1/2: one", "measured one in loop 0"]
     assert crews[0].names == ["one"]
@@ -149,23 +152,23 @@ def test_what_the_user_ends_ends_with_what_was_measured(crews: list[FakeCrew], t
 
 def test_an_end_while_the_data_set_is_written_begins_no_phase(crews: list[FakeCrew], tmp_path: Path) -> None:
     asked = iter([False, *[True] * 99])
-    with session_of(tmp_path, phase("read", Kind.GET), is_over=lambda: next(asked)) as session:
+    with session_of(tmp_path, phase("read", OperationKind.GET), is_over=lambda: next(asked)) as session:
         assert list(told(session.events())) == ["writing 20 objects of 1000"]
     assert crews[0].stops == 1
 
 
-def losing(order: Begin) -> Iterator[Told]:
+def losing(order: BeginPhase) -> Iterator[Told]:
     """Does its part, and is lost before it says how it ended."""
     *seconds, _ = doing(order)
     yield from seconds
-    yield Lost(node=0, why="its machine burnt")
+    yield WorkerLost(node=0, why="its machine burnt")
 
 
 def test_a_loss_ends_the_run_with_what_was_measured_and_what_was_written_is_removed(
     crews: list[FakeCrew], tmp_path: Path
 ) -> None:
     bucket = FakeBucket()
-    phases = (phase("one", Kind.PUT), phase("two", Kind.PUT))
+    phases = (phase("one", OperationKind.PUT), phase("two", OperationKind.PUT))
     with session_of(tmp_path, *phases, bucket=bucket, loops=2) as session:
         crews[0].answer = losing
         events = list(session.events())
@@ -180,14 +183,14 @@ def test_a_loss_ends_the_run_with_what_was_measured_and_what_was_written_is_remo
 
 
 def test_a_loss_ends_the_search_without_an_answer(crews: list[FakeCrew], tmp_path: Path) -> None:
-    putting = phase("write", Kind.PUT, rate=Rate(per_s=10.0))
+    putting = phase("write", OperationKind.PUT, rate=Rate(per_s=10.0))
     with session_of(tmp_path, putting, slo=parse_slo("errors<1%")) as session:
         crews[0].answer = losing
         assert list(told(session.events())) == ["1/None: 10.0 operations/s", "measured 10.0 operations/s in loop 0"]
 
 
 def test_a_loss_while_the_data_set_is_written_ends_the_run(crews: list[FakeCrew], tmp_path: Path) -> None:
-    with session_of(tmp_path, phase("read", Kind.GET)) as session:
+    with session_of(tmp_path, phase("read", OperationKind.GET)) as session:
         crews[0].answer = losing
         with pytest.raises(MachineError, match="the objects to be read could not be written") as raised:
             list(session.events())
@@ -197,13 +200,13 @@ def test_a_loss_while_the_data_set_is_written_ends_the_run(crews: list[FakeCrew]
 def test_the_site_has_its_turn_every_second(crews: list[FakeCrew], tmp_path: Path) -> None:
     turns: list[int] = []
     site = Site(
-        urls=(), target=TARGET, bucket=cast("Bucket", FakeBucket()), every_second=lambda: turns.append(len(turns))
+        urls=(), target=TARGET, bucket=cast("LiveBucket", FakeBucket()), every_second=lambda: turns.append(len(turns))
     )
     with Session(
-        site, Profile(phases=(phase("w", Kind.PUT),)), Terms(workers=1, run=RUN), directory=tmp_path
+        site, Profile(phases=(phase("w", OperationKind.PUT),)), Terms(workers=1, run=RUN), directory=tmp_path
     ) as session:
         crews[0].answer = lambda order: doing(order, seconds=3)
-        assert sum(isinstance(event, Account) for event in session.events()) == 3
+        assert sum(isinstance(event, PhaseAggregation) for event in session.events()) == 3
     assert turns == [0, 1, 2]
 
 
@@ -212,7 +215,9 @@ def test_the_site_has_its_turn_every_second(crews: list[FakeCrew], tmp_path: Pat
 
 def test_a_run_that_is_used_again_is_read_and_only_what_is_new_removed(crews: list[FakeCrew], tmp_path: Path) -> None:
     bucket = FakeBucket(there=20)
-    with session_of(tmp_path, phase("write", Kind.GET, Kind.PUT), bucket=bucket, reused=True) as session:
+    with session_of(
+        tmp_path, phase("write", OperationKind.GET, OperationKind.PUT), bucket=bucket, reused=True
+    ) as session:
         assert list(told(session.events())) == ["1/1: write", "measured write in loop 0"]
     assert crews[0].names == ["write"]
     assert str(session.clean_up()) == "removed 3 objects"
@@ -222,7 +227,7 @@ def test_a_run_that_is_used_again_is_read_and_only_what_is_new_removed(crews: li
 @pytest.mark.usefixtures("crews")
 def test_a_run_of_our_own_is_removed_whole(tmp_path: Path) -> None:
     bucket = FakeBucket()
-    with session_of(tmp_path, phase("read", Kind.GET), bucket=bucket) as session:
+    with session_of(tmp_path, phase("read", OperationKind.GET), bucket=bucket) as session:
         list(session.events())
     session.clean_up()
     assert bucket.removed == [(RUN, 0)]
@@ -231,7 +236,7 @@ def test_a_run_of_our_own_is_removed_whole(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("crews")
 def test_where_nothing_was_written_the_server_is_not_asked_to_remove_anything(tmp_path: Path) -> None:
     bucket = FakeBucket(there=20)
-    with session_of(tmp_path, phase("read", Kind.GET), bucket=bucket, reused=True) as session:
+    with session_of(tmp_path, phase("read", OperationKind.GET), bucket=bucket, reused=True) as session:
         list(session.events())
     assert str(session.clean_up()) == "removed 0 objects"
     assert bucket.removed == []
@@ -239,13 +244,13 @@ def test_where_nothing_was_written_the_server_is_not_asked_to_remove_anything(tm
 
 def test_a_run_without_such_objects_cannot_be_used_again(crews: list[FakeCrew], tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="has no objects of these sizes in bucket 'data'"):  # noqa: SIM117 (the raising)
-        with session_of(tmp_path, phase("read", Kind.GET), reused=True):
+        with session_of(tmp_path, phase("read", OperationKind.GET), reused=True):
             pass
     assert not crews[0].is_open
 
 
 def test_what_is_no_name_of_a_run_is_refused_before_workers_start(crews: list[FakeCrew], tmp_path: Path) -> None:
-    site = Site(urls=(), target=TARGET, bucket=cast("Bucket", FakeBucket()))
+    site = Site(urls=(), target=TARGET, bucket=cast("LiveBucket", FakeBucket()))
     terms = Terms(workers=1, run="../..", reused=True)
     with pytest.raises(BadInput, match="is no run"):
         Session(site, Profile(phases=()), terms, directory=tmp_path).__enter__()
@@ -253,7 +258,7 @@ def test_what_is_no_name_of_a_run_is_refused_before_workers_start(crews: list[Fa
 
 
 def test_listed_objects_are_read_instead_of_our_own(crews: list[FakeCrew], tmp_path: Path) -> None:
-    listed = phase("read", Kind.GET, objects=None)
+    listed = phase("read", OperationKind.GET, objects=None)
     with session_of(tmp_path, listed, bucket=FakeBucket(there=7), existing="data/") as session:
         assert list(told(session.events())) == ["1/1: read", "measured read in loop 0"]
     [prepared] = crews[0].prepared
@@ -267,7 +272,7 @@ def test_listed_objects_are_read_instead_of_our_own(crews: list[FakeCrew], tmp_p
 def test_a_key_file_is_read_instead_of_our_own(crews: list[FakeCrew], tmp_path: Path) -> None:
     keys = tmp_path / "named"
     keys.write_text("a\nb\nc\n", encoding="utf-8")
-    with session_of(tmp_path, phase("read", Kind.GET, objects=None), key_file=keys) as session:
+    with session_of(tmp_path, phase("read", OperationKind.GET, objects=None), key_file=keys) as session:
         list(session.events())
     assert crews[0].prepared[0].data.key_file == str(keys)
     assert crews[0].begun[0].phase.jobs[0].objects == 3
@@ -277,7 +282,7 @@ def test_a_key_file_is_read_instead_of_our_own(crews: list[FakeCrew], tmp_path: 
 
 
 def test_a_phase_is_calibrated_once_however_often_it_runs(crews: list[FakeCrew], tmp_path: Path) -> None:
-    with session_of(tmp_path, phase("read", Kind.GET), loops=2, calibrates=True) as session:
+    with session_of(tmp_path, phase("read", OperationKind.GET), loops=2, calibrates=True) as session:
         events = list(session.events())
     assert list(told(events)) == [
         "calibrating: this machine against a server that does nothing",
@@ -294,10 +299,10 @@ def test_a_phase_is_calibrated_once_however_often_it_runs(crews: list[FakeCrew],
     assert not any(crew.is_open for crew in crews)
 
 
-def serving(limit_per_s: float) -> Callable[[Begin], Iterable[Told]]:
+def serving(limit_per_s: float) -> Callable[[BeginPhase], Iterable[Told]]:
     """Does what is planned, up to a rate beyond which half of it fails."""
 
-    def answer(order: Begin) -> Iterable[Told]:
+    def answer(order: BeginPhase) -> Iterable[Told]:
         [job] = order.phase.jobs
         rate = job.rate.per_s if job.rate else 400.0
         seconds = order.phase.duration_s or 1.0
@@ -317,18 +322,18 @@ def test_the_search_does_not_go_beyond_what_the_workers_can_start(
     crews: list[FakeCrew], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("s3bench.load.session.session.RATE_PER_WORKER_MAX", 900.0)
-    reading = msgspec.structs.replace(phase("read", Kind.GET, operations=None), duration_s=2.0)
+    reading = msgspec.structs.replace(phase("read", OperationKind.GET, operations=None), duration_s=2.0)
     with session_of(tmp_path, reading, slo=parse_slo("errors<1%")) as session:
         crews[0].answer = serving(1e12)
         found = list(session.events())[-1]
-    assert isinstance(found, Found)
+    assert isinstance(found, HighestRate)
     assert found.rate_per_s == 900.0
 
 
 def test_the_search_begins_below_what_a_closed_loop_reaches_and_ends_at_the_limit(
     crews: list[FakeCrew], tmp_path: Path
 ) -> None:
-    reading = msgspec.structs.replace(phase("read", Kind.GET, operations=None), duration_s=2.0)
+    reading = msgspec.structs.replace(phase("read", OperationKind.GET, operations=None), duration_s=2.0)
     with session_of(tmp_path, reading, slo=parse_slo("errors<1%")) as session:
         crews[0].answer = serving(300.0)
         events = list(session.events())
@@ -340,6 +345,6 @@ def test_the_search_begins_below_what_a_closed_loop_reaches_and_ends_at_the_limi
     ]
     assert [each.phase.dimensions[0]["step"] for each in events if isinstance(each, Measured)][:2] == ["1", "2"]
     found = events[-1]
-    assert isinstance(found, Found)
+    assert isinstance(found, HighestRate)
     assert found.rate_per_s == pytest.approx(300.0, rel=0.06)
     assert found.is_limit

@@ -11,15 +11,15 @@ import psutil
 import pytest
 
 from s3bench.load.engine.engine import run_delay_ns
-from s3bench.load.operation import Fault, Kind
+from s3bench.load.operation import AttemptFailure, OperationKind
 from s3bench.load.profile.profile import Job, Share
 from s3bench.load.profile.sizes import fixed
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 from tests.load.trial import BUCKET, attempt
 
-JOB = Job(mix=(Share(kind=Kind.GET),), sizes=fixed(1000), threads=16, objects=20)
-LARGE = Job(mix=(Share(kind=Kind.GET),), sizes=fixed(1024**2), threads=16, objects=20)
+JOB = Job(mix=(Share(kind=OperationKind.GET),), sizes=fixed(1000), threads=16, objects=20)
+LARGE = Job(mix=(Share(kind=OperationKind.GET),), sizes=fixed(1024**2), threads=16, objects=20)
 BURNERS = 6
 BURN = "print(flush=True)\nwhile True: pass"
 
@@ -44,7 +44,7 @@ def test_descriptors_that_run_out_are_told_as_such(server: EmulatorEndpoint, tmp
         there.rlimit(psutil.RLIMIT_NOFILE, (limit, limit))
 
     findings = attempt(server.url, JOB, tmp_path, duration_s=1.0, before=take_descriptors).findings
-    assert {failure.label for failure in findings.whole.failures} == {str(Fault.DESCRIPTORS)}
+    assert {failure.label for failure in findings.whole.failures} == {str(AttemptFailure.DESCRIPTORS)}
     assert findings.whole.operations
 
 

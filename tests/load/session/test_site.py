@@ -12,9 +12,9 @@ import pytest
 
 from s3bench.clients.environment import FAKE_CREDENTIALS, Credentials
 from s3bench.errors import BadInput
-from s3bench.load.engine.message import Target
+from s3bench.load.engine.message import RequestTarget
 from s3bench.load.profile.written import Wishes
-from s3bench.load.session.bucket import Bucket
+from s3bench.load.session.bucket import LiveBucket
 from s3bench.load.session.site import (
     EMULATED_BUCKET,
     Site,
@@ -68,8 +68,8 @@ def test_a_live_site_needs_a_bucket_that_is_there(server: EmulatorEndpoint) -> N
 
 
 def site_at(address: str) -> Site:
-    target = Target(addresses=((address, 80),), hosts=(address,), bucket="data")
-    return Site(urls=(), target=target, bucket=Bucket(None, "data"))
+    target = RequestTarget(addresses=((address, 80),), hosts=(address,), bucket="data")
+    return Site(urls=(), target=target, bucket=LiveBucket(None, "data"))
 
 
 def with_interface(monkeypatch: pytest.MonkeyPatch, *, ours: str, speed_mbit: int) -> None:

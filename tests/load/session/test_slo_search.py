@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s3bench.load.aggregation.slo import Outcome, Verdict
-from s3bench.load.session.slo_search import LONGER_MAX, PRECISION, Knee
+from s3bench.load.aggregation.slo import SloOutcome, SloVerdict
+from s3bench.load.session.slo_search import LONGER_MAX, PRECISION, SloSearch
 
-HOLDS = Verdict(outcome=Outcome.HOLDS)
-BROKEN = Verdict(outcome=Outcome.BROKEN, words="p99 was 2 s")
-NO_EVIDENCE = Verdict(outcome=Outcome.NO_EVIDENCE, words="the load generator itself was the bottleneck")
-UNRESOLVED = Verdict(outcome=Outcome.UNRESOLVED, words="p99 needs 368 operations")
+HOLDS = SloVerdict(outcome=SloOutcome.HOLDS)
+BROKEN = SloVerdict(outcome=SloOutcome.BROKEN, words="p99 was 2 s")
+NO_EVIDENCE = SloVerdict(outcome=SloOutcome.NO_EVIDENCE, words="the load generator itself was the bottleneck")
+UNRESOLVED = SloVerdict(outcome=SloOutcome.UNRESOLVED, words="p99 needs 368 operations")
 
 
-def searched(knee: Knee, limit: float, *, beyond: Verdict = BROKEN) -> Knee:
+def searched(knee: SloSearch, limit: float, *, beyond: SloVerdict = BROKEN) -> SloSearch:
     while (step := knee.proposal) is not None:
         knee = knee.told(HOLDS if step.rate_per_s <= limit else beyond)
     return knee
@@ -25,7 +25,7 @@ def searched(knee: Knee, limit: float, *, beyond: Verdict = BROKEN) -> Knee:
 def test_the_limit_is_found_to_a_twentieth_in_few_runs(limit: float, start: float) -> None:
     if limit < start / 1000:
         return
-    knee = searched(Knee(start_per_s=start), limit)
+    knee = searched(SloSearch(start_per_s=start), limit)
     found = knee.found.rate_per_s
     assert found is not None
     assert found <= limit <= found * (1 + PRECISION) * (1 + 1e-9)
@@ -34,33 +34,33 @@ def test_the_limit_is_found_to_a_twentieth_in_few_runs(limit: float, start: floa
 
 
 def test_rates_double_and_are_then_bisected() -> None:
-    rates = [trial.step.rate_per_s for trial in searched(Knee(start_per_s=100), 500).trials]
+    rates = [trial.step.rate_per_s for trial in searched(SloSearch(start_per_s=100), 500).trials]
     assert rates[:4] == [100, 200, 400, 800]
     assert rates[4] == pytest.approx(math.sqrt(400 * 800))
-    assert {trial.step.longer for trial in searched(Knee(start_per_s=100), 500).trials} == {1}
+    assert {trial.step.longer for trial in searched(SloSearch(start_per_s=100), 500).trials} == {1}
 
 
 def test_a_start_that_is_too_high_is_halved_until_one_holds() -> None:
-    rates = [trial.step.rate_per_s for trial in searched(Knee(start_per_s=100), 30).trials]
+    rates = [trial.step.rate_per_s for trial in searched(SloSearch(start_per_s=100), 30).trials]
     assert rates[:3] == [100, 50, 25]
 
 
 def test_a_promise_that_nothing_keeps_ends_the_search() -> None:
-    knee = searched(Knee(start_per_s=100), 0)
+    knee = searched(SloSearch(start_per_s=100), 0)
     assert (knee.found.rate_per_s, knee.found.is_limit) == (None, False)
     assert "no rate held" in knee.found.words
     assert len(knee.trials) == 11
 
 
 def test_the_search_goes_no_higher_than_it_may() -> None:
-    knee = searched(Knee(start_per_s=100, rate_max_per_s=300), 1e9)
+    knee = searched(SloSearch(start_per_s=100, rate_max_per_s=300), 1e9)
     assert [trial.step.rate_per_s for trial in knee.trials] == [100, 200, 300]
     assert (knee.found.rate_per_s, knee.found.is_limit) == (300, False)
     assert "at least 300.0/s held; nothing higher was tried" in knee.found.words
 
 
 def test_a_run_that_was_too_short_is_repeated_for_longer() -> None:
-    knee = Knee(start_per_s=100)
+    knee = SloSearch(start_per_s=100)
     for longer in (1, 2, 4, LONGER_MAX):
         step = knee.proposal
         assert step is not None
@@ -72,7 +72,7 @@ def test_a_run_that_was_too_short_is_repeated_for_longer() -> None:
 
 
 def test_a_longer_run_that_resolves_goes_on() -> None:
-    knee = Knee(start_per_s=100).told(UNRESOLVED).told(HOLDS)
+    knee = SloSearch(start_per_s=100).told(UNRESOLVED).told(HOLDS)
     step = knee.proposal
     assert step is not None
     assert (step.rate_per_s, step.longer) == (200, 1)
@@ -80,7 +80,7 @@ def test_a_longer_run_that_resolves_goes_on() -> None:
 
 
 def test_where_the_generator_gave_out_nothing_is_said_of_the_server() -> None:
-    found = searched(Knee(start_per_s=100), 500, beyond=NO_EVIDENCE).found
+    found = searched(SloSearch(start_per_s=100), 500, beyond=NO_EVIDENCE).found
     assert found.rate_per_s == pytest.approx(500, rel=0.05)
     assert not found.is_limit
     assert "at least" in found.words
@@ -89,9 +89,9 @@ def test_where_the_generator_gave_out_nothing_is_said_of_the_server() -> None:
 
 
 def test_a_limit_is_told_with_what_broke_above_it() -> None:
-    assert "p99 was 2 s" in searched(Knee(start_per_s=100), 500).found.words
+    assert "p99 was 2 s" in searched(SloSearch(start_per_s=100), 500).found.words
 
 
 def test_a_search_that_was_stopped_tells_what_it_knows() -> None:
-    knee = Knee(start_per_s=100).told(HOLDS).told(BROKEN)
+    knee = SloSearch(start_per_s=100).told(HOLDS).told(BROKEN)
     assert (knee.found.rate_per_s, knee.found.is_limit) == (100, False)

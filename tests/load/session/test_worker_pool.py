@@ -10,15 +10,15 @@ import pytest
 
 from s3bench.clients.environment import FAKE_CREDENTIALS
 from s3bench.errors import MachineError
-from s3bench.load.engine.interval_record import Tally
+from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import (
-    Begin,
-    Ended,
+    BeginPhase,
     Keys,
-    Prepare,
-    Target,
+    PhaseEnded,
+    PreparePhase,
+    RequestTarget,
 )
-from s3bench.load.operation import Kind
+from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import (
     DataSet,
     Job,
@@ -28,7 +28,7 @@ from s3bench.load.profile.profile import (
 )
 from s3bench.load.profile.sizes import fixed
 from s3bench.load.session.bucket import new_run, root_of
-from s3bench.load.session.worker_pool import Crew
+from s3bench.load.session.worker_pool import WorkerPool
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 
@@ -37,26 +37,26 @@ WAIT_S = 20.0
 
 
 @pytest.fixture(scope="module")
-def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RequestTarget]:
     with EmulatorEndpoint(directory=tmp_path_factory.mktemp("server")) as server:
         server.arm(EmulatorSettings(buckets=("data",)))
         keys = Keys(access_key=FAKE_CREDENTIALS.access_key, secret_key=FAKE_CREDENTIALS.secret_key)
-        yield Target(
+        yield RequestTarget(
             addresses=((server.host, server.port),), hosts=(f"{server.host}:{server.port}",), bucket="data", keys=keys
         )
 
 
-def orders(target: Target, workers: int, *, trace: str | None = None) -> tuple[Prepare, ...]:
+def orders(target: RequestTarget, workers: int, *, trace: str | None = None) -> tuple[PreparePhase, ...]:
     data = DataSet(run=RUN, root=root_of(RUN))
     return tuple(
-        Prepare(worker=worker, workers=workers, target=target, manner=Manner(), data=data, trace=trace)
+        PreparePhase(worker=worker, workers=workers, target=target, manner=Manner(), data=data, trace=trace)
         for worker in range(workers)
     )
 
 
-def begin(*, operations: int | None = None, duration_s: float | None = None) -> Begin:
-    job = Job(mix=(Share(kind=Kind.PUT),), sizes=fixed(1000), threads=4, operations=operations, objects=0)
-    return Begin(phase=Phase(name="put", jobs=(job,), duration_s=duration_s), first_numbers=(0,))
+def begin(*, operations: int | None = None, duration_s: float | None = None) -> BeginPhase:
+    job = Job(mix=(Share(kind=OperationKind.PUT),), sizes=fixed(1000), threads=4, operations=operations, objects=0)
+    return BeginPhase(phase=Phase(name="put", jobs=(job,), duration_s=duration_s), first_numbers=(0,))
 
 
 def children() -> list[psutil.Process]:
@@ -64,12 +64,12 @@ def children() -> list[psutil.Process]:
 
 
 def test_workers_share_a_phase_and_end_by_themselves_with_the_context(
-    target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    target: RequestTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killed: list[object] = []
     monkeypatch.setattr("subprocess.Popen.kill", killed.append)
     before = {each.pid for each in children()}
-    with Crew(2, directory=tmp_path) as crew:
+    with WorkerPool(2, directory=tmp_path) as crew:
         crew.prepare(orders(target, 2))
         workers = [each for each in children() if each.pid not in before]
         assert len(workers) == 2
@@ -77,34 +77,36 @@ def test_workers_share_a_phase_and_end_by_themselves_with_the_context(
         memory_bytes = crew.memory_bytes_max()
     _, alive = psutil.wait_procs(workers, timeout=0)
     assert (alive, killed) == ([], [])
-    ended = sorted((each.worker, each.written) for each in reports if isinstance(each, Ended))
+    ended = sorted((each.worker, each.written) for each in reports if isinstance(each, PhaseEnded))
     assert ended == [(0, (51,)), (1, (50,))]
-    streams = [stream for each in reports if isinstance(each, Tally) for stream in each.streams]
+    streams = [stream for each in reports if isinstance(each, IntervalRecord) for stream in each.streams]
     assert sum(stream.operations for stream in streams) == 101
     assert memory_bytes is None or 2 * 10 * 1024**2 < memory_bytes < 300 * 1024**2
 
 
-def test_stopped_workers_tell_what_they_did_until_then(target: Target, tmp_path: Path) -> None:
-    with Crew(1, directory=tmp_path) as crew:
+def test_stopped_workers_tell_what_they_did_until_then(target: RequestTarget, tmp_path: Path) -> None:
+    with WorkerPool(1, directory=tmp_path) as crew:
         crew.prepare(orders(target, 1))
         crew.stop()  # too early, which does no harm
         ended = None
         for report in crew.perform((begin(duration_s=60.0),)):
-            if isinstance(report, Tally) and report.second == 0:
+            if isinstance(report, IntervalRecord) and report.second == 0:
                 crew.stop()
-            if isinstance(report, Ended):
+            if isinstance(report, PhaseEnded):
                 ended = report
     assert ended is not None
     assert ended.elapsed_ns < 30e9
 
 
-def test_a_worker_that_dies_is_an_error_with_what_it_said_and_the_others_end(target: Target, tmp_path: Path) -> None:
+def test_a_worker_that_dies_is_an_error_with_what_it_said_and_the_others_end(
+    target: RequestTarget, tmp_path: Path
+) -> None:
     before = {each.pid for each in children()}
-    with Crew(2, directory=tmp_path) as crew:
+    with WorkerPool(2, directory=tmp_path) as crew:
         crew.prepare(orders(target, 2))
         workers = [each for each in children() if each.pid not in before]
         reports = crew.perform((begin(duration_s=60.0),) * 2)
-        assert isinstance(next(filter(None, reports)), Tally)
+        assert isinstance(next(filter(None, reports)), IntervalRecord)
         os.kill(workers[0].pid, signal.SIGKILL)
         with pytest.raises(MachineError, match=r"load worker \d ended with exit code -9") as raised:
             list(reports)
@@ -113,8 +115,11 @@ def test_a_worker_that_dies_is_an_error_with_what_it_said_and_the_others_end(tar
     assert alive == []
 
 
-def test_what_a_worker_cannot_do_is_told_by_its_own_words(target: Target, tmp_path: Path) -> None:
+def test_what_a_worker_cannot_do_is_told_by_its_own_words(target: RequestTarget, tmp_path: Path) -> None:
     there = tmp_path / "trace"
     there.touch()
-    with Crew(1, directory=tmp_path) as crew, pytest.raises(MachineError, match=r"the trace .* cannot be written"):
+    with (
+        WorkerPool(1, directory=tmp_path) as crew,
+        pytest.raises(MachineError, match=r"the trace .* cannot be written"),
+    ):
         crew.prepare(orders(target, 1, trace=str(there)))

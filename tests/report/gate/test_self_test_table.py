@@ -7,15 +7,15 @@ import pytest
 from msgspec.structs import replace
 
 from s3bench.gate.planted_fault import (
-    Answer,
-    Fault,
     FaultKind,
+    FaultVerdict,
+    PlantedFault,
     SelfTest,
     faults_for,
     tally,
 )
 from s3bench.gate.policy import Policy
-from s3bench.gate.record import Program
+from s3bench.gate.record import ProgramIdentity
 from s3bench.gate.row import Verdict
 from s3bench.report.gate.self_test_table import render_answer, render_self_test
 
@@ -30,9 +30,9 @@ METRICS = {
 }
 
 
-def answers(fault: Fault, verdicts: Sequence[Verdict], reason: str = "because") -> list[Answer]:
+def answers(fault: PlantedFault, verdicts: Sequence[Verdict], reason: str = "because") -> list[FaultVerdict]:
     return [
-        Answer(
+        FaultVerdict(
             round=number,
             seed=number,
             verdict=verdict,
@@ -53,7 +53,7 @@ def made(caught: dict[str, int], *, rounds: int = 5, missed: Verdict = Verdict.P
         s3bench="0.1.0",
         started_at="2026-11-21T00:00:00.000Z",
         policy=POLICY,
-        client=Program(label="crt-python@0.38.1", name="crt-python", version="0.38.1"),
+        client=ProgramIdentity(label="crt-python@0.38.1", name="crt-python", version="0.38.1"),
         benchmarks=("s3.cp.upload [FileSize=4KB]",),
         calibrating_runs=15,
         usual_s=0.0912,
@@ -140,7 +140,7 @@ def test_every_width_tells_of_every_fault_how_often_it_was_caught() -> None:
 def test_what_comes_from_outside_moves_no_cursor_and_is_no_markup() -> None:
     test = replace(
         made({"10% more memory": 3}, missed=Verdict.INVALID, reason=HOSTILE),
-        client=Program(label=HOSTILE, name="", version=""),
+        client=ProgramIdentity(label=HOSTILE, name="", version=""),
         benchmarks=(HOSTILE,),
         warnings=(HOSTILE,),
         left_out=(HOSTILE,),

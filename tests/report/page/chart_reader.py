@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 
 from s3bench.report.page.drawing import svg_bytes
-from s3bench.report.page.section import Figure, Section
+from s3bench.report.page.section import ChartFigure, Section
 
 
 def marks(chart: alt.TopLevelMixin) -> list[dict[str, Any]]:
@@ -40,7 +40,7 @@ def told(chart: alt.TopLevelMixin) -> list[dict[str, Any]]:
     return found
 
 
-def figures(section: Section) -> Iterator[Figure]:
+def figures(section: Section) -> Iterator[ChartFigure]:
     """All figures of a section and of its parts."""
     yield from section.figures
     for part in section.parts:
@@ -58,7 +58,7 @@ def texts(section: Section) -> Iterator[str]:
         yield from texts(part)
 
 
-def assert_is_drawn(figure: Figure) -> None:
+def assert_is_drawn(figure: ChartFigure) -> None:
     """Vega-Lite accepts the chart, and every label is in the picture."""
     figure.chart.to_dict(validate=True)
     picture = svg_bytes(figure).decode()

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import altair as alt
 
 from s3bench.report.page import theme
-from s3bench.report.page.section import Cell, Column, Figure, Table
+from s3bench.report.page.section import ChartFigure, Table, TableCell, TableColumn
 
 HOSTILE = "</script><script>alert(1)</script>\x00\x1b[31m\u202e \"'&]]> {{ 7*7 }} url(http://x.example/)"
 
 
-def dots(labels: Sequence[str], *, name: str = "dots", table: bool = True, clip: bool = False) -> Figure:
+def dots(labels: Sequence[str], *, name: str = "dots", table: bool = True, clip: bool = False) -> ChartFigure:
     """A dot for each label, in two series of different shapes, above a band and beside a median."""
     values = [
         {"run": number, "value": (number * 7) % 5 + 1, "label": label, "series": "ab"[number % 2]}
@@ -29,7 +29,7 @@ def dots(labels: Sequence[str], *, name: str = "dots", table: bool = True, clip:
     )
     band = alt.Chart(alt.Data(values=[{"low": 2, "high": 3}])).mark_rect(color=theme.ZONE, aria=False)
     shaded = band.encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
-    return Figure(
+    return ChartFigure(
         name=name,
         title="Total time of every run",
         description="Every run in order.",
@@ -42,9 +42,12 @@ def rows(*names: str, caption: str = "Runs") -> Table:
     """A table with a number for each name; the third has none."""
     return Table(
         caption=caption,
-        columns=(Column(title="run"), Column(title="total time", is_number=True)),
+        columns=(TableColumn(title="run"), TableColumn(title="total time", is_number=True)),
         rows=tuple(
-            (Cell(text=name), Cell(text="-") if number == 2 else Cell(text=f"{9 - number} s", value=9.0 - number))
+            (
+                TableCell(text=name),
+                TableCell(text="-") if number == 2 else TableCell(text=f"{9 - number} s", value=9.0 - number),
+            )
             for number, name in enumerate(names)
         ),
     )

@@ -7,10 +7,10 @@ import vl_convert
 from msgspec.structs import replace
 
 from s3bench.report.page import theme
-from s3bench.report.page.section import Figure, Section
+from s3bench.report.page.section import ChartFigure, Section
 from s3bench.results.document import Document, Result, Status
 from s3bench.results.measurement import Failure, Measurement, Milestones
-from s3bench.results.timeline import RequestSpan, Series
+from s3bench.results.timeline import RequestSpan, UsageSeries
 from tests.compare.documents import (
     BASE,
     client,
@@ -20,7 +20,7 @@ from tests.compare.documents import (
 )
 
 MILESTONES = Milestones(interpreter_start=0.04, imports_done=0.3, first_request=0.4, last_response=0.45, exit=0.46)
-SERIES = Series(at=(0.0, 0.1, 0.5), memory=(10 << 20, 80 << 20, 60 << 20), cores=(None, 1.25, 0.5))
+SERIES = UsageSeries(at=(0.0, 0.1, 0.5), memory=(10 << 20, 80 << 20, 60 << 20), cores=(None, 1.25, 0.5))
 SPAN = RequestSpan(
     connection=1,
     kind="GET ranged",
@@ -64,14 +64,14 @@ def many(benchmarks: int, runs: int, clients: tuple[str, ...] = ("cli-crt",)) ->
     return document(*(_alike(f"b{number}", name, measurements) for number in range(benchmarks) for name in clients))
 
 
-def figures(sections: tuple[Section, ...]) -> Iterator[Figure]:
+def figures(sections: tuple[Section, ...]) -> Iterator[ChartFigure]:
     """All figures of sections and of their parts."""
     for section in sections:
         yield from section.figures
         yield from figures(section.parts)
 
 
-def figure_of(sections: tuple[Section, ...], name: str) -> Figure:
+def figure_of(sections: tuple[Section, ...], name: str) -> ChartFigure:
     """The first figure of this name."""
     return next(figure for figure in figures(sections) if figure.name == name)
 
@@ -80,7 +80,7 @@ def data(tree: object) -> list[dict[str, Any]]:
     """All data of a chart."""
     found: list[dict[str, Any]] = []
     match tree:
-        case Figure():
+        case ChartFigure():
             return data(tree.chart.to_dict(validate=False))
         case {"datasets": datasets}:
             return [value for values in datasets.values() for value in values]
@@ -95,12 +95,12 @@ def data(tree: object) -> list[dict[str, Any]]:
     return found
 
 
-def labels(figure: Figure) -> list[str]:
+def labels(figure: ChartFigure) -> list[str]:
     """What the marks of a chart say."""
     return [value["label"] for value in data(figure) if "label" in value]
 
 
-def svg(figure: Figure) -> str:
+def svg(figure: ChartFigure) -> str:
     """The chart as Vega-Lite draws it, valid by its schema."""
     spec = figure.chart.to_dict()
     return vl_convert.vegalite_to_svg({**spec, "config": theme.config().to_dict()}, allowed_base_urls=[])

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from s3bench.compare.comparison import Comparison, compare
-from s3bench.compare.difference import Outcome
+from s3bench.compare.difference import ChangeOutcome
 from s3bench.report.comparison.cells import (
     change_text,
     interval_text,
@@ -14,7 +14,7 @@ from s3bench.report.comparison.cells import (
 )
 from s3bench.report.page.comparison_section import comparison_section
 from s3bench.report.page.drawing import draw
-from s3bench.report.page.section import Mood, Section, Table
+from s3bench.report.page.section import Section, Table, Tone
 from tests.compare.documents import (
     BASE,
     client,
@@ -47,7 +47,7 @@ def texts(table: Table) -> list[tuple[str, ...]]:
     return [tuple(cell.text for cell in row) for row in table.rows]
 
 
-def mood(*times: tuple[float, ...], **known: object) -> Mood:
+def mood(*times: tuple[float, ...], **known: object) -> Tone:
     before, after = times
     return comparison_section(compare([source("a", result(before)), source("b", result(after, **known))])).lines[0].mood
 
@@ -56,15 +56,15 @@ def test_the_summary_comes_first(comparison: Comparison) -> None:
     section = comparison_section(comparison)
     assert section.title == "after.json against before.json"
     assert section.lines[0].text == next(summary_lines(comparison))
-    assert section.lines[0].mood is Mood.BAD
+    assert section.lines[0].mood is Tone.BAD
 
 
 def test_the_mood_is_that_of_the_gravest_row() -> None:
-    assert mood(BASE, slower(BASE, 1.2)) is Mood.BAD
-    assert mood(BASE, BASE[::-1], kinds={"HEAD": 2, "GET ranged": 4}) is Mood.DOUBT
-    assert mood(BASE, slower(BASE, 0.7)) is Mood.GOOD
-    assert mood(BASE[:2], slower(BASE[:2], 2)) is Mood.DOUBT
-    assert mood(BASE, BASE[::-1]) is Mood.PLAIN
+    assert mood(BASE, slower(BASE, 1.2)) is Tone.BAD
+    assert mood(BASE, BASE[::-1], kinds={"HEAD": 2, "GET ranged": 4}) is Tone.DOUBT
+    assert mood(BASE, slower(BASE, 0.7)) is Tone.GOOD
+    assert mood(BASE[:2], slower(BASE[:2], 2)) is Tone.DOUBT
+    assert mood(BASE, BASE[::-1]) is Tone.PLAIN
 
 
 def test_a_chart_draws_the_changes_of_its_metric_in_the_order_of_the_table(comparison: Comparison) -> None:
@@ -93,7 +93,7 @@ def test_all_rows_stand_in_tables_and_exact_ones_by_name(comparison: Comparison)
     assert [(row[1], row[2].split(" (")[0]) for row in texts(differing)] == [
         ("requests: HEAD", "differs: 1 → 2"), ("wire.requests", "differs: 5 → 6"),
     ]  # fmt: skip
-    assert sum(int(row[1]) for row in texts(equal)) == sum(row.outcome is Outcome.EQUAL for row in other.rows)
+    assert sum(int(row[1]) for row in texts(equal)) == sum(row.outcome is ChangeOutcome.EQUAL for row in other.rows)
     assert "s3.rm on s5cmd@2.3.0 (5)" in {row[0]: row[2] for row in texts(equal)}["wire.requests"]
 
 
@@ -117,7 +117,7 @@ def test_a_document_against_itself_has_nothing_to_be_judged() -> None:
     one = source("a.json", result())
     section = comparison_section(compare([one, one]))
     assert section.lines[0].text.startswith("no difference: the same measurements on both sides")
-    assert section.lines[0].mood is Mood.PLAIN
+    assert section.lines[0].mood is Tone.PLAIN
 
 
 def test_an_empty_comparison_has_a_head_alone(comparison: Comparison) -> None:

@@ -7,7 +7,7 @@ import altair as alt
 import pytest
 
 from s3bench.report.page.drawing import draw, png_bytes, svg_bytes
-from s3bench.report.page.section import Figure
+from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.theme import INKS
 from tests.report.page.charts import HOSTILE, dots
 
@@ -83,12 +83,14 @@ def test_hostile_words_stay_words() -> None:
 def test_emoji_in_a_label_that_is_cut_do_no_harm() -> None:
     chart = alt.Chart(alt.Data(values=[{"name": "\U0001f600" * 400, "a": 1, "label": "one"}])).mark_point()
     encoded = chart.encode(x="a:Q", y=alt.Y("name:N", axis=alt.Axis(labelLimit=33)), description="label:N")
-    assert labels_of(draw(Figure(name="a", title="a", description="a", chart=encoded), element_id="one")) == ["one"]
+    assert labels_of(draw(ChartFigure(name="a", title="a", description="a", chart=encoded), element_id="one")) == [
+        "one"
+    ]
 
 
 def test_a_mark_that_is_not_seen_but_has_words_can_still_be_met() -> None:
     chart = alt.Chart(alt.Data(values=[{"a": 1, "label": "one"}])).mark_point(opacity=0)
-    figure = Figure(name="a", title="a", description="a", chart=chart.encode(x="a:Q", description="label:N"))
+    figure = ChartFigure(name="a", title="a", description="a", chart=chart.encode(x="a:Q", description="label:N"))
     assert labels_of(draw(figure, element_id="one")) == ["one"]
 
 

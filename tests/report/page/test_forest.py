@@ -9,7 +9,7 @@ from s3bench.report.page.drawing import draw
 from s3bench.report.page.forest import (
     ROWS_MAX,
     ForestRow,
-    Look,
+    MarkerStyle,
     axis_title,
     distinct,
     domain,
@@ -17,13 +17,13 @@ from s3bench.report.page.forest import (
     forest_figure,
 )
 from s3bench.report.page.forest_axis import change_ticks
-from s3bench.report.page.section import Figure
+from s3bench.report.page.section import ChartFigure
 from s3bench.results.metrics import METRICS_BY_NAME
 from tests.report.page.forest_reader import drawn_layers, labels, layers
 
 TIME = METRICS_BY_NAME["total_time"]
 THROUGHPUT = METRICS_BY_NAME["throughput"]
-LOOKS = {"FAIL": Look(color="#c4292f", shape="square"), "PASS": Look(color="#1a7f37", shape="circle")}
+LOOKS = {"FAIL": MarkerStyle(color="#c4292f", shape="square"), "PASS": MarkerStyle(color="#1a7f37", shape="circle")}
 
 
 def row(
@@ -34,7 +34,7 @@ def row(
     return ForestRow(name=name, figures="", label=label, word=word, change=change, low=low, high=high, **known)
 
 
-def figure(*rows: ForestRow) -> Figure:
+def figure(*rows: ForestRow) -> ChartFigure:
     drawn = forest_figure(rows, metric=TIME, looks=LOOKS, said="Said.")
     assert drawn is not None
     return drawn

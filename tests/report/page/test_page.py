@@ -10,7 +10,7 @@ import pytest
 from s3bench.report.page import fitting
 from s3bench.report.page.fitting import PAGE_BYTES_MAX
 from s3bench.report.page.page import render_page
-from s3bench.report.page.section import Block, Cell, Column, Line, Mood, Section, Table
+from s3bench.report.page.section import CodeBlock, Line, Section, Table, TableCell, TableColumn, Tone
 from tests.report.page.charts import HOSTILE, dots, rows
 
 _VOID = {"meta", "link"}
@@ -48,13 +48,13 @@ def section(name: str = "runs", **changes: object) -> Section:
 @pytest.fixture(scope="module")
 def page() -> str:
     folded = section("one", is_folded=True, lines=(Line(text="median 1 s"),), figures=(dots(["run 1"]),))
-    lines = (Line(text="it got slower", mood=Mood.BAD), Line(text="busy", mood=Mood.DOUBT))
+    lines = (Line(text="it got slower", mood=Tone.BAD), Line(text="busy", mood=Tone.DOUBT))
     sections = (section("runs", tables=(rows("a", "b", "c"),), parts=(folded,)), section("machine"))
     return render_page("A run", sections, facts=(("Measured", "today"),), lines=lines)
 
 
 def test_a_block_keeps_its_indentation_and_loses_what_is_markup() -> None:
-    block = Block(caption="To paste", lines=("config = TransferConfig(", "    max_concurrency=<20>,", ")"))
+    block = CodeBlock(caption="To paste", lines=("config = TransferConfig(", "    max_concurrency=<20>,", ")"))
     page = render_page("A tuning", (section("tune", blocks=(block,)),))
     assert "config = TransferConfig(\n    max_concurrency=&lt;20&gt;,\n)\n</pre>" in page
 
@@ -102,14 +102,14 @@ def test_a_page_of_one_part_has_no_tabs(page: str) -> None:
 def test_hostile_texts_are_shown_as_texts_in_every_place() -> None:
     table = Table(
         caption=HOSTILE,
-        columns=(Column(title=HOSTILE), Column(title=HOSTILE, is_number=True)),
-        rows=((Cell(text=HOSTILE, mood=Mood.GOOD), Cell(text=HOSTILE, value=float("nan"))),),
+        columns=(TableColumn(title=HOSTILE), TableColumn(title=HOSTILE, is_number=True)),
+        rows=((TableCell(text=HOSTILE, mood=Tone.GOOD), TableCell(text=HOSTILE, value=float("nan"))),),
     )
     inner = Section(
         name=HOSTILE, title=HOSTILE, lines=(Line(text=HOSTILE),), tables=(table,), figures=(dots([HOSTILE]),)
     )
     whole = Section(name="a", title=HOSTILE, parts=(inner, Section(name="b", title=HOSTILE, is_folded=True)))
-    page = render_page(HOSTILE, (whole, whole), facts=((HOSTILE, HOSTILE),), lines=(Line(text=HOSTILE, mood=Mood.BAD),))
+    page = render_page(HOSTILE, (whole, whole), facts=((HOSTILE, HOSTILE),), lines=(Line(text=HOSTILE, mood=Tone.BAD),))
     elements = Elements(page)
     assert [tag for tag, _ in elements.found].count("script") == 1
     assert all(character.isprintable() for character in page.replace("\n", ""))

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from s3bench.report.run.perfetto import render_perfetto
 from s3bench.results.document import Document
-from s3bench.results.timeline import Series, Timeline
+from s3bench.results.timeline import Timeline, UsageSeries
 from tests.report.loads import document as of_loads
 from tests.report.loads import load, second
 from tests.report.loads import result as load_result
@@ -148,7 +148,7 @@ def test_what_was_wrong_with_a_request_stands_beside_it() -> None:
 
 def test_memory_and_cores_are_counters_from_each_point_to_the_next() -> None:
     found = events(
-        with_timeline(Timeline(series=Series(at=(0.1, 0.5, 0.9), memory=(10, 30, 20), cores=(None, 1.5, None))))
+        with_timeline(Timeline(series=UsageSeries(at=(0.1, 0.5, 0.9), memory=(10, 30, 20), cores=(None, 1.5, None))))
     )
     counted = [(event["name"], event["ts"], event["args"]["value"]) for event in found if event["ph"] == "C"]
     assert counted == [

@@ -6,13 +6,13 @@ import pytest
 from msgspec.structs import replace
 
 from s3bench.report.tune.heatmap import Heatmap, heatmaps, render_heatmap
-from s3bench.tune.answer import Figures
+from s3bench.tune.answer import SettingFigures
 from s3bench.tune.parameter import GIB, KIB, MIB
 from s3bench.tune.workload import Action, Workload
 from tests.report.tune_samples import CLASSIC, CRT, S5CMD, answer, capped, failed, figures
 
 
-def heatmap_of(*table: Figures, workload: Workload | None = None) -> Heatmap:
+def heatmap_of(*table: SettingFigures, workload: Workload | None = None) -> Heatmap:
     told = replace(answer(), table=table, clients=())
     (found,) = heatmaps(replace(told, workload=workload or told.workload))
     return found

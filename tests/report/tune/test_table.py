@@ -10,7 +10,7 @@ from s3bench.report.tune.table import render_answer
 from s3bench.tune.recipe import recipes_of
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import DiskSpeed
-from s3bench.tune.verification import Change, Verdict
+from s3bench.tune.verification import Change, TuneVerdict
 from tests.report.tune_samples import ANSWERS, DEFAULT, answer, everything, hostile
 
 Golden = Callable[[str, str], None]
@@ -59,13 +59,13 @@ def test_the_first_line_is_the_verdict(name: str, said: str) -> None:
     ],
 )
 def test_the_defaults_are_as_good_where_nothing_came_near_them(gain: Change | None, said: str) -> None:
-    told = answer(verdict=Verdict.AS_GOOD, recommended=DEFAULT, candidate=DEFAULT, gain=gain)
+    told = answer(verdict=TuneVerdict.AS_GOOD, recommended=DEFAULT, candidate=DEFAULT, gain=gain)
     assert render_answer(told, width=100, color=False).splitlines()[0] == said
 
 
 def test_settings_that_never_ran_side_by_side_have_no_figure() -> None:
     never = Change(estimate=float("nan"), low=None, high=None, pairs=0)
-    text = render_answer(answer(verdict=Verdict.UNSETTLED, gain=never, lead=never), width=100, color=False)
+    text = render_answer(answer(verdict=TuneVerdict.UNSETTLED, gain=never, lead=never), width=100, color=False)
     assert text.startswith("unsettled: never measured side by side; ")
     assert "nan" not in text
 

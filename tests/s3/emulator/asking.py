@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from s3bench.s3.emulator.handler import Emulator
 from s3bench.s3.emulator.settings import EmulatorSettings
-from s3bench.s3.protocol.exchange import Body, Reply
+from s3bench.s3.protocol.exchange import Reply, RequestBody
 from s3bench.s3.protocol.http import parse_head
 
 BUCKET = "bucket"
@@ -69,7 +69,7 @@ class Pending:
         """Let the rest come, and give the answer."""
         self.feed(self.left)
         size = len(self._body)
-        return answer_of(self._emulator.finish(self._head, Body(size, size, {}, self._sink), DATE_LINE))
+        return answer_of(self._emulator.finish(self._head, RequestBody(size, size, {}, self._sink), DATE_LINE))
 
 
 class Asker:

@@ -4,12 +4,12 @@ import contextlib
 
 import pytest
 
-from s3bench.s3.emulator.conditions import Condition, State, check_read, check_write
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.emulator.conditions import Condition, ObjectState, check_read, check_write
+from s3bench.s3.protocol.s3_error import S3Error
 
 BEFORE, AT, AFTER, FUTURE = (f"Tue, 14 Nov 2023 22:13:{second} GMT" for second in (19, 20, 21, 23))
 NOW_S = 1_700_000_002.5
-STATE = State(etag="e", modified_s=1_700_000_000.75)  # dates have whole seconds
+STATE = ObjectState(etag="e", modified_s=1_700_000_000.75)  # dates have whole seconds
 RIGHT, WRONG = '"e"', '"x"'
 
 READS = [
@@ -43,7 +43,7 @@ READS = [
 def status_of(fields: dict[str, str], prefix: str = "") -> int:
     try:
         outcome = check_read({prefix + name: value for name, value in fields.items()}, STATE, NOW_S, prefix=prefix)
-    except S3Refusal as refusal:
+    except S3Error as refusal:
         return refusal.status
     return 304 if outcome is Condition.NOT_MODIFIED else 200
 
@@ -72,8 +72,8 @@ def test_a_copy_fails_where_a_read_would_not_be_modified(fields: dict[str, str],
         ({"if-match": RIGHT, "if-none-match": "*"}, STATE, 501),
     ],
 )
-def test_a_write_goes_on_or_is_refused(fields: dict[str, str], state: State | None, status: int) -> None:
-    expected = contextlib.nullcontext() if status == 200 else pytest.raises(S3Refusal)
+def test_a_write_goes_on_or_is_refused(fields: dict[str, str], state: ObjectState | None, status: int) -> None:
+    expected = contextlib.nullcontext() if status == 200 else pytest.raises(S3Error)
     with expected as refused:
         check_write(fields, "k", state)
     assert status == (200 if refused is None else refused.value.status)

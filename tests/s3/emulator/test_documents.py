@@ -17,7 +17,7 @@ from s3bench.s3.emulator.documents import (
     url_encoded,
 )
 from s3bench.s3.emulator.members import parse_tagging
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 
 printable = st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\ufffe\uffff"))
 
@@ -57,7 +57,7 @@ def test_times_have_whole_seconds() -> None:
     ],
 )
 def test_what_is_no_such_document_is_refused(data: bytes, code: str) -> None:
-    with pytest.raises(S3Refusal) as refused:
+    with pytest.raises(S3Error) as refused:
         parse(data, "Root")
     assert (refused.value.status, refused.value.code) == (400, code)
 
@@ -79,7 +79,7 @@ def encoded(text: str, encoding: str) -> bytes:
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("declaration", DECLARATIONS)
 def test_a_document_type_declaration_is_refused_in_every_encoding(declaration: str, encoding: str) -> None:
-    with pytest.raises(S3Refusal, match="document type declaration"):
+    with pytest.raises(S3Error, match="document type declaration"):
         parse(encoded(f"{declaration}<Root><Key>k</Key></Root>", encoding), "Root")
 
 
@@ -94,7 +94,7 @@ def test_a_text_that_looks_like_a_declaration_is_text() -> None:
 
 @given(data=st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
-    with contextlib.suppress(S3Refusal):
+    with contextlib.suppress(S3Error):
         parse(data, "Root")
 
 
@@ -123,7 +123,7 @@ def test_tags_come_back_sorted(tags: dict[str, str]) -> None:
     ],
 )
 def test_tags_that_s3_does_not_take_are_refused(header: str, code: str) -> None:
-    with pytest.raises(S3Refusal) as refused:
+    with pytest.raises(S3Error) as refused:
         parse_tag_header(header)
     assert refused.value.code == code
 

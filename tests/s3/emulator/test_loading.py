@@ -12,7 +12,7 @@ from s3bench.s3.emulator.content import pieces_of
 from s3bench.s3.emulator.handler import Emulator
 from s3bench.s3.emulator.loading import Loaded
 from s3bench.s3.emulator.settings import EmulatorSettings
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 from tests.s3.emulator.asking import Asker
 
 LIMIT = EmulatorSettings(memory_limit_bytes=1_000_000)
@@ -70,7 +70,7 @@ def test_what_was_loaded_before_counts_against_the_memory_limit(tmp_path: Path) 
     first = loaded(file)
     second = loaded(file, before=first.loaded)
     (tmp_path / "more").write_bytes(bytes(600_000))
-    with pytest.raises(S3Refusal, match="memory limit"):
+    with pytest.raises(S3Error, match="memory limit"):
         second.load("bucket", "more", tmp_path / "more")
 
 

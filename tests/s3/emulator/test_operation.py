@@ -3,7 +3,7 @@
 import pytest
 
 from s3bench.s3.emulator.operation import Operation, bucket_of_host, operation_of, parse_query
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 
 COPY = {"x-amz-copy-source": "b/k"}
 
@@ -47,7 +47,7 @@ def test_method_target_query_and_headers_tell_the_operation(
     ],
 )
 def test_what_is_not_there_is_refused_by_name(method: str, bucket: str, key: str, query: str, code: str) -> None:
-    with pytest.raises(S3Refusal) as refused:
+    with pytest.raises(S3Error) as refused:
         operation_of(method, bucket, key, parse_query(query), {})
     assert refused.value.code == code
 

@@ -17,7 +17,7 @@ from s3bench.s3.control import Counters
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint, ServerProcess, StubEndpoint
 from s3bench.s3.network.model import parse_network
-from s3bench.spec.definition import FileBody, Match, Response
+from s3bench.spec.definition import FileBody, RequestMatch, Response
 from tests.s3.fuzzing.answers import LIMIT_S, Talk, Wrong
 from tests.s3.fuzzing.mutation import ACCESS_KEY, BUCKET, SECRET_KEY, Case, Draft, World, cases, corpus, signed
 from tests.s3.fuzzing.oracle import owed_for
@@ -206,13 +206,15 @@ def fuzz_stub(endpoint: StubEndpoint, numbers: range, workspace: Path, *, verify
     (workspace / "large").write_bytes(LARGE)
     (workspace / "a b").write_bytes(b"")
     responses = (
-        Response(match=Match(method="GET", path=f"/{BUCKET}/*"), instances=None, body=FileBody(file="*")),
-        Response(match=Match(method="HEAD", path=f"/{BUCKET}/*"), instances=None, body=FileBody(file="*")),
-        Response(match=Match(method="POST", query=(("uploads", ""),)), instances=None, body="<UploadId>x</UploadId>"),
-        Response(match=Match(method="DELETE"), instances=None, status_code=204),
-        Response(match=Match(method="PUT", path="/versioned/*"), instances=1, status_code=304),
-        Response(match=Match(method="PUT"), instances=None),
-        Response(match=Match(path="/canary"), instances=None, body="fine"),
+        Response(match=RequestMatch(method="GET", path=f"/{BUCKET}/*"), instances=None, body=FileBody(file="*")),
+        Response(match=RequestMatch(method="HEAD", path=f"/{BUCKET}/*"), instances=None, body=FileBody(file="*")),
+        Response(
+            match=RequestMatch(method="POST", query=(("uploads", ""),)), instances=None, body="<UploadId>x</UploadId>"
+        ),
+        Response(match=RequestMatch(method="DELETE"), instances=None, status_code=204),
+        Response(match=RequestMatch(method="PUT", path="/versioned/*"), instances=1, status_code=304),
+        Response(match=RequestMatch(method="PUT"), instances=None),
+        Response(match=RequestMatch(path="/canary"), instances=None, body="fine"),
     )
     server = Fuzzed(endpoint)
     for start in range(numbers.start, numbers.stop, CASES_A_LOOK):

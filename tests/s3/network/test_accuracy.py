@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from s3bench.s3.network.accuracy import Figure, accuracy
+from s3bench.s3.network.accuracy import AccuracyFigure, accuracy
 from s3bench.s3.network.model import NetworkModel, parse_network
-from s3bench.s3.wirelog import Engine, Fault, WireLog, WireRequest
+from s3bench.s3.wirelog import InjectedFault, TransferEngine, WireLog, WireRequest
 
 MS = 1_000_000
 
@@ -20,7 +20,7 @@ def request(begun_ms: float, ended_ms: float, size_bytes: int, **changes: Any) -
         "byte_range": "",
         "connection": 1,
         "attempt": 1,
-        "engine": Engine.OTHER,
+        "engine": TransferEngine.OTHER,
         "started_ns": round((begun_ms - 20) * MS),
         "body_ended_ns": round((begun_ms - 20) * MS),
         "response_started_ns": round(begun_ms * MS),
@@ -40,7 +40,7 @@ def request(begun_ms: float, ended_ms: float, size_bytes: int, **changes: Any) -
     return WireRequest(**facts | changes)
 
 
-def judged(model: NetworkModel, *requests: WireRequest) -> tuple[dict[str, Figure], tuple[str, ...]]:
+def judged(model: NetworkModel, *requests: WireRequest) -> tuple[dict[str, AccuracyFigure], tuple[str, ...]]:
     log = WireLog(
         requests=requests,
         leftover=(),
@@ -102,8 +102,8 @@ def test_uploads_are_judged_by_what_they_brought() -> None:
     assert len(warnings) == 2
 
 
-@pytest.mark.parametrize("fault", [Fault.RESET, Fault.STALL])
-def test_replies_that_broke_say_nothing_about_bandwidth(fault: Fault) -> None:
+@pytest.mark.parametrize("fault", [InjectedFault.RESET, InjectedFault.STALL])
+def test_replies_that_broke_say_nothing_about_bandwidth(fault: InjectedFault) -> None:
     figures, _ = judged(parse_network("bandwidth=10MB/s"), request(100, 5000, 1_000_000, fault=fault))
     assert set(figures) == {"time to first byte, p50"}
 

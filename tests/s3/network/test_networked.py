@@ -6,13 +6,13 @@ from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.s3.network.networked import Networked
 from s3bench.s3.protocol.exchange import (
     NO_BODY,
-    Body,
     Break,
     Reply,
+    RequestBody,
     Segment,
 )
 from s3bench.s3.protocol.http import RequestHead, parse_head
-from s3bench.s3.wirelog import Fault
+from s3bench.s3.wirelog import InjectedFault
 
 HEAD = b"HTTP/1.1 200 OK\r\n\r\n"
 
@@ -27,7 +27,7 @@ class Inner:
     def begin(self, head: RequestHead) -> None:
         del head
 
-    def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
+    def finish(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
         del body, date_line
         self.finished.append(head.path)
         return self.reply
@@ -73,7 +73,12 @@ def test_chance_deals_faults_at_their_rates_and_equally_for_equal_seeds() -> Non
     model = parse_network("ttfb=lognormal:15ms:40ms,errors=0.1,resets=0.05,stalls=0.2:5s,seed=7")
     dealt = fates(model, 4000)
     counts = Counter(fault for *_, fault in dealt)
-    for fault, share in ((Fault.ERROR, 0.1), (Fault.RESET, 0.05), (Fault.STALL, 0.2), (Fault.NONE, 0.65)):
+    for fault, share in (
+        (InjectedFault.ERROR, 0.1),
+        (InjectedFault.RESET, 0.05),
+        (InjectedFault.STALL, 0.2),
+        (InjectedFault.NONE, 0.65),
+    ):
         assert abs(counts[fault] / 4000 - share) < 0.03
     assert dealt == fates(model, 4000)
     assert dealt != fates(parse_network(model.text.replace("seed=7", "seed=8")), 4000)

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from s3bench.s3.protocol.exchange import NO_FACTS, Body, Reply
+from s3bench.s3.protocol.exchange import NO_FACTS, Reply, RequestBody
 from s3bench.s3.protocol.http import RequestHead, parse_head
 from s3bench.s3.server import recorder
-from s3bench.s3.server.peer import HEAD_LIMIT_S, LIMITS_S, State
-from s3bench.s3.server.recorder import FAULTS_MAX, Recorder
+from s3bench.s3.server.peer import HEAD_LIMIT_S, LIMITS_S, PeerState
+from s3bench.s3.server.recorder import FAULTS_MAX, WireRecorder
 from s3bench.s3.server.server import Server
 from s3bench.s3.wirelog import WireLog
 
@@ -26,7 +26,7 @@ class Fixed:
     def begin(self, head: RequestHead) -> None:
         del head
 
-    def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
+    def finish(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
         del head, body, date_line
         return self.reply
 
@@ -101,9 +101,9 @@ def test_a_head_that_never_ends_is_given_up_though_bytes_trickle_in() -> None:
 def test_a_body_that_stops_is_given_up() -> None:
     with driven() as drive, drive.connect() as client:
         drive.send(client, b"PUT /b HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc")
-        drive.pass_time(LIMITS_S[State.BODY] - 5)
+        drive.pass_time(LIMITS_S[PeerState.BODY] - 5)
         drive.send(client, b"d")
-        drive.pass_time(LIMITS_S[State.BODY] - 5)
+        drive.pass_time(LIMITS_S[PeerState.BODY] - 5)
         assert drive.log().requests == ()
         drive.pass_time(10)
         assert is_closed(client)
@@ -114,7 +114,7 @@ def test_a_body_that_stops_is_given_up() -> None:
 def test_a_client_that_reads_nothing_is_given_up() -> None:
     with driven(Reply(200, OK.data, bytes(20_000_000))) as drive, drive.connect() as client:
         drive.send(client, b"GET /b HTTP/1.1\r\nHost: h\r\n\r\n")
-        drive.pass_time(LIMITS_S[State.SEND] + 1)
+        drive.pass_time(LIMITS_S[PeerState.SEND] + 1)
         (request,) = drive.log().requests
         assert not request.complete
 
@@ -124,7 +124,7 @@ def test_an_idle_connection_is_kept_for_long_but_not_for_ever() -> None:
         drive.send(client, b"GET /b HTTP/1.1\r\nHost: h\r\n\r\n")
         drive.pass_time(600)
         drive.send(client, b"GET /b HTTP/1.1\r\nHost: h\r\n\r\n")
-        drive.pass_time(LIMITS_S[State.HEAD] + 1)
+        drive.pass_time(LIMITS_S[PeerState.HEAD] + 1)
         assert is_closed(client)
         log = drive.log()
         assert (len(log.requests), log.faults) == (2, ())
@@ -182,7 +182,7 @@ def test_a_server_without_descriptors_refuses_instead_of_hanging() -> None:
 
 def test_a_handler_that_fails_ends_one_exchange_and_no_more() -> None:
     class Broken(Fixed):
-        def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
+        def finish(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
             if head.path == "/broken":
                 raise ZeroDivisionError("oops")
             return super().finish(head, body, date_line)
@@ -226,7 +226,7 @@ def test_accepted_sockets_send_small_replies_at_once() -> None:
 
 def test_a_full_wire_log_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder, "RECORDS_MAX", 3)
-    kept = Recorder()
+    kept = WireRecorder()
     head = parse_head(b"GET / HTTP/1.1\r\nHost: h")
     for number in range(5):
         kept.add(head, 1, 9 - number, 0, 0, 0, 0, 0, 0, NO_FACTS, "")

@@ -15,12 +15,12 @@ import pytest
 from s3bench.s3.certificates import write_certificates
 from s3bench.s3.network.model import parse_network
 from s3bench.s3.network.networked import Networked
-from s3bench.s3.protocol.exchange import Body, Reply, Segment
+from s3bench.s3.protocol.exchange import Reply, RequestBody, Segment
 from s3bench.s3.protocol.http import RequestHead
 from s3bench.s3.server.paced import SLACK_NS
 from s3bench.s3.server.server import Server
 from s3bench.s3.server.tls import server_context
-from s3bench.s3.wirelog import Fault, WireRequest
+from s3bench.s3.wirelog import InjectedFault, WireRequest
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
 GET = b"GET /b/k HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -45,7 +45,7 @@ class Fixed:
     def begin(self, head: RequestHead) -> None:
         del head
 
-    def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
+    def finish(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
         del head, body, date_line
         return self.reply
 
@@ -141,7 +141,7 @@ def test_the_head_leaves_at_the_time_to_first_byte_and_the_last_byte_at_its_own(
         assert request.complete
         assert request.response_started_ns - request.body_ended_ns == 20 * MS
         assert (request.ended_ns - request.response_started_ns) / MS == pytest.approx(100, abs=0.3)
-        assert (request.asked_ttfb_s, request.fault, request.response_bytes) == (0.02, Fault.NONE, size)
+        assert (request.asked_ttfb_s, request.fault, request.response_bytes) == (0.02, InjectedFault.NONE, size)
 
 
 def test_a_large_reply_behind_latency_alone_arrives_whole() -> None:
@@ -272,7 +272,7 @@ def test_a_stall_stops_the_body_half_way_and_then_it_goes_on() -> None:
         link.until(5020, step_ms=1)
         assert got + arrived(client) == size
         (request,) = link.requests()
-        assert (request.complete, request.fault) == (True, Fault.STALL)
+        assert (request.complete, request.fault) == (True, InjectedFault.STALL)
 
 
 def test_a_reset_cuts_the_reply_and_is_told_in_the_log() -> None:
@@ -288,7 +288,7 @@ def test_a_reset_cuts_the_reply_and_is_told_in_the_log() -> None:
             got += count
         assert count == -1
         (request,) = link.requests()
-        assert (request.complete, request.status, request.fault) == (False, 200, Fault.RESET)
+        assert (request.complete, request.status, request.fault) == (False, 200, InjectedFault.RESET)
         assert 0 <= request.response_bytes < size
         assert request.error.startswith("the network model reset the connection: GET /b/k, ")
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.network.networked import Networked
-from s3bench.s3.protocol.exchange import Body, Handler, Reply
+from s3bench.s3.protocol.exchange import Handler, Reply, RequestBody
 from s3bench.s3.protocol.http import RequestHead
 from s3bench.s3.protocol.s3_error import refuse
 from s3bench.s3.server.server import Server
-from s3bench.spec.definition import Match, Response
+from s3bench.spec.definition import RequestMatch, Response
 from tests.s3.conftest import RawClient
 
-ANY = Response(match=Match(), instances=None, body="fine")
+ANY = Response(match=RequestMatch(), instances=None, body="fine")
 
 
 def serves(wire: Any) -> bool:
@@ -147,7 +147,7 @@ class Broken:
         del piece
         self._reach("update")
 
-    def finish(self, head: RequestHead, body: Body, date_line: bytes) -> Reply:
+    def finish(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
         del body
         self._reach("finish" if head.path != "/good" else "")
         return refuse(head, status=404, code="NoSuchKey", message="not here", date_line=date_line)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from s3bench.s3.wirelog import Engine, WireRequest
-from s3bench.spec.definition import FileBody, Match, Response
+from s3bench.s3.wirelog import TransferEngine, WireRequest
+from s3bench.spec.definition import FileBody, RequestMatch, Response
 
-ANY = Response(match=Match(), instances=None)
+ANY = Response(match=RequestMatch(), instances=None)
 
 
 def only(wire: Any) -> WireRequest:
@@ -72,7 +72,7 @@ def test_the_wire_log_has_every_field_right(wire: Any) -> None:
         "x=1",
         "bytes=100-199",
     )
-    assert (request.attempt, request.engine, request.status, request.error) == (3, Engine.GO, 206, "")
+    assert (request.attempt, request.engine, request.status, request.error) == (3, TransferEngine.GO, 206, "")
     assert (request.file, request.served_start, request.served_end, request.response_bytes) == ("large", 100, 200, 100)
     times_ns = (request.started_ns, request.body_ended_ns, request.response_started_ns, request.ended_ns)
     in_order = [before_ns, *times_ns, time.monotonic_ns()]
@@ -175,7 +175,8 @@ def test_head_gets_a_length_and_no_bytes(wire: Any) -> None:
 
 def test_a_delay_is_waited_for_without_stopping_the_others(wire: Any) -> None:
     wire.arm(
-        Response(match=Match(path="/slow"), delay_s=0.3, instances=2), Response(match=Match(path="/fast"), instances=9)
+        Response(match=RequestMatch(path="/slow"), delay_s=0.3, instances=2),
+        Response(match=RequestMatch(path="/fast"), instances=9),
     )
     with wire.connect() as slow, wire.connect() as fast:
         slow.send(wire.request("GET", "/slow") * 2)
@@ -281,7 +282,7 @@ def test_a_small_file_is_served_as_it_was_when_the_iteration_began(wire: Any) ->
 
 
 def test_requests_waiting_on_many_connections_count_as_in_flight_together(wire: Any) -> None:
-    wire.arm(Response(match=Match(), instances=None, delay_s=0.05))
+    wire.arm(Response(match=RequestMatch(), instances=None, delay_s=0.05))
     clients = [wire.connect() for _ in range(20)]
     for client in clients:
         client.send(wire.request("GET", "/b/k"))

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from s3bench.s3.endpoint import StubEndpoint
-from s3bench.spec.definition import FileBody, Match, Response
+from s3bench.spec.definition import FileBody, RequestMatch, Response
 
-ANY_LARGE = Response(match=Match(), instances=None, body=FileBody(file="large"))
+ANY_LARGE = Response(match=RequestMatch(), instances=None, body=FileBody(file="large"))
 
 
 def connect(stub: StubEndpoint, **options: str) -> ssl.SSLSocket:
@@ -29,7 +29,7 @@ def test_the_certificate_is_good_for_loopback(tls_stub: StubEndpoint, name: str)
 
 def test_files_ranges_and_uploads_pass_through(tls_stub: StubEndpoint, workspace: Path) -> None:
     large = (workspace / "large").read_bytes()
-    tls_stub.arm((Response(match=Match(method="PUT")), ANY_LARGE), workspace=workspace, verify=False)
+    tls_stub.arm((Response(match=RequestMatch(method="PUT")), ANY_LARGE), workspace=workspace, verify=False)
     with connect(tls_stub) as client:
         client.sendall(b"GET /b HTTP/1.1\r\nHost: h\r\n\r\nGET /b HTTP/1.1\r\nHost: h\r\nRange: bytes=5-9\r\n\r\n")
         data = b""

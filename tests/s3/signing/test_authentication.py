@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from s3bench.s3.protocol.http import RequestHead, parse_head
-from s3bench.s3.protocol.s3_error import S3Refusal, refusal_reply
+from s3bench.s3.protocol.s3_error import S3Error, refusal_reply
 from s3bench.s3.signing.authentication import Authenticator, Signature
 from s3bench.s3.signing.sigv4 import EMPTY_SHA256, SigningKey, canonical_path, canonical_request, string_to_sign
 
@@ -28,8 +28,8 @@ def check(head: RequestHead, *, at_s: float = AT_S, region: str = "us-east-1") -
     return Authenticator(ACCESS_KEY, SECRET, region, lambda: at_s).check(head)
 
 
-def refusal(head: RequestHead, *, at_s: float = AT_S, region: str = "us-east-1") -> S3Refusal:
-    with pytest.raises(S3Refusal) as refused:
+def refusal(head: RequestHead, *, at_s: float = AT_S, region: str = "us-east-1") -> S3Error:
+    with pytest.raises(S3Error) as refused:
         check(head, at_s=at_s, region=region)
     return refused.value
 

@@ -3,9 +3,9 @@
 import pytest
 
 from s3bench.s3.protocol.http import RequestHead
-from s3bench.s3.protocol.s3_error import S3Refusal
+from s3bench.s3.protocol.s3_error import S3Error
 from s3bench.s3.signing.signature_parameters import (
-    Claim,
+    SignatureParameters,
     header_claim,
     query_claim,
     timestamp_of,
@@ -16,15 +16,17 @@ SIGNATURE = "f" * 64
 TIMESTAMP = "20130524T000000Z"
 AT_S = 1369353600
 
-EXPECTED = Claim("AKIA", "20130524", "us-east-1", ("host", "range"), SIGNATURE, TIMESTAMP, AT_S, "a=1&b=", "hash", None)
+EXPECTED = SignatureParameters(
+    "AKIA", "20130524", "us-east-1", ("host", "range"), SIGNATURE, TIMESTAMP, AT_S, "a=1&b=", "hash", None
+)
 
 
-def header(authorization: str) -> Claim:
+def header(authorization: str) -> SignatureParameters:
     fields = {"x-amz-date": TIMESTAMP, "x-amz-content-sha256": "hash", "host": "h"}
     return header_claim(RequestHead("GET", "/", "b&a=1", fields, 0, False, False), authorization)
 
 
-def query(**changed: str) -> Claim:
+def query(**changed: str) -> SignatureParameters:
     given = {
         "Algorithm": "AWS4-HMAC-SHA256",
         "Credential": f"AKIA/{SCOPE}".replace("/", "%2F"),
@@ -87,7 +89,7 @@ MALFORMED = "AuthorizationHeaderMalformed"
     ],
 )
 def test_a_malformed_header_is_refused(authorization: str, status: int, code: str, message: str) -> None:
-    with pytest.raises(S3Refusal) as refused:
+    with pytest.raises(S3Error) as refused:
         header(authorization)
     assert (refused.value.status, refused.value.code) == (status, code)
     assert refused.value.message.endswith(message)
@@ -105,9 +107,9 @@ def test_a_malformed_header_is_refused(authorization: str, status: int, code: st
     ],
 )
 def test_a_malformed_credential_is_refused_in_both_forms(credential: str, message: str) -> None:
-    with pytest.raises(S3Refusal) as by_header:
+    with pytest.raises(S3Error) as by_header:
         header(f"AWS4-HMAC-SHA256 Credential={credential},SignedHeaders=host,Signature={SIGNATURE}")
-    with pytest.raises(S3Refusal) as by_query:
+    with pytest.raises(S3Error) as by_query:
         query(Credential=credential)
     assert (by_header.value.status, by_header.value.code) == (400, MALFORMED)
     assert (by_query.value.status, by_query.value.code) == (400, "AuthorizationQueryParametersError")
@@ -117,7 +119,7 @@ def test_a_malformed_credential_is_refused_in_both_forms(credential: str, messag
 
 @pytest.mark.parametrize("name", ["Algorithm", "Credential", "Date", "Expires", "SignedHeaders", "Signature"])
 def test_all_six_parameters_are_needed(name: str) -> None:
-    with pytest.raises(S3Refusal) as refused:
+    with pytest.raises(S3Error) as refused:
         query(**{name: "absent"})
     assert (refused.value.status, refused.value.code) == (400, "AuthorizationQueryParametersError")
     assert "requires the X-Amz-Algorithm" in refused.value.message
@@ -138,7 +140,7 @@ def test_all_six_parameters_are_needed(name: str) -> None:
     ],
 )
 def test_wrong_parameters_are_refused(changed: dict[str, str], message: str) -> None:
-    with pytest.raises(S3Refusal) as refused:
+    with pytest.raises(S3Error) as refused:
         query(**changed)
     assert (refused.value.status, refused.value.code) == (400, "AuthorizationQueryParametersError")
     assert message in refused.value.message
@@ -154,7 +156,7 @@ def test_a_presigned_request_may_name_its_payload() -> None:
 
 
 def test_signature_4a_is_not_implemented_in_a_query() -> None:
-    with pytest.raises(S3Refusal) as refused:
+    with pytest.raises(S3Error) as refused:
         query(Algorithm="AWS4-ECDSA-P256-SHA256", **{"Region-Set": "us-east-1"})
     assert (refused.value.status, refused.value.code) == (501, "NotImplemented")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from s3bench.errors import S3BenchError
-from s3bench.s3.files.file_cache import Shelf
-from s3bench.s3.protocol.exchange import NO_BODY, Body, Reply
+from s3bench.s3.files.file_cache import FileCache
+from s3bench.s3.protocol.exchange import NO_BODY, Reply, RequestBody
 from s3bench.s3.protocol.http import parse_head
 from s3bench.s3.stub.script import Script
-from s3bench.spec.definition import FileBody, Match, Response
+from s3bench.spec.definition import FileBody, RequestMatch, Response
 
 DATE = b"Date: Sat, 21 Nov 2026 04:24:00 GMT\r\n"
 
@@ -31,14 +31,14 @@ class Told:
     """A script with a workspace, asked by request lines."""
 
     def __init__(self, workspace: Path, *responses: Response, verify: bool = False) -> None:
-        self.script = Script(responses, files=Shelf(workspace), verify=verify)
+        self.script = Script(responses, files=FileCache(workspace), verify=verify)
 
     def reply(self, method: str, target: str, *lines: str, body: bytes = b"") -> Got:
         head = parse_head("\r\n".join((f"{method} {target} HTTP/1.1", "Host: h", *lines)).encode())
         sink = self.script.begin(head) if head.has_body else None
         if sink is not None:
             sink.update(memoryview(body))
-        read = NO_BODY if sink is None else Body(len(body), len(body), {}, sink)
+        read = NO_BODY if sink is None else RequestBody(len(body), len(body), {}, sink)
         return Got(self.script.finish(head, read, DATE))
 
 
@@ -62,10 +62,10 @@ def test_responses_are_taken_in_order_each_as_often_as_it_says(tell: Tell) -> No
 
 def test_a_request_takes_the_first_response_that_fits_and_is_left(tell: Tell) -> None:
     told = tell(
-        Response(status_code=201, match=Match(method="PUT")),
-        Response(status_code=202, match=Match(path="/b/*")),
-        Response(status_code=203, match=Match(query=(("uploads", ""),)), instances=None),
-        Response(status_code=204, match=Match(query=(("list-type", "2"),)), instances=None),
+        Response(status_code=201, match=RequestMatch(method="PUT")),
+        Response(status_code=202, match=RequestMatch(path="/b/*")),
+        Response(status_code=203, match=RequestMatch(query=(("uploads", ""),)), instances=None),
+        Response(status_code=204, match=RequestMatch(query=(("list-type", "2"),)), instances=None),
         Response(status_code=206),
     )
     assert told.reply("PUT", "/b/k").status == 201
@@ -93,7 +93,7 @@ def test_a_request_takes_the_first_response_that_fits_and_is_left(tell: Tell) ->
     ],
 )
 def test_paths_match_decoded_with_stars(tell: Tell, pattern: str, path: str, fits: bool) -> None:
-    told = tell(Response(match=Match(path=pattern)))
+    told = tell(Response(match=RequestMatch(path=pattern)))
     assert (told.reply("GET", path).status == 200) is fits
 
 
@@ -119,9 +119,9 @@ def test_a_refused_head_request_has_no_body(tell: Tell) -> None:
 
 def test_leftovers_are_told_in_order_and_any_is_never_one(tell: Tell) -> None:
     told = tell(
-        Response(instances=3, match=Match(method="PUT")),
-        Response(instances=None, match=Match()),
-        Response(match=Match(method="GET", path="/b/*", query=(("uploads", ""), ("a", "1")))),
+        Response(instances=3, match=RequestMatch(method="PUT")),
+        Response(instances=None, match=RequestMatch()),
+        Response(match=RequestMatch(method="GET", path="/b/*", query=(("uploads", ""), ("a", "1")))),
         Response(),
         Response(instances=0),
     )
@@ -177,7 +177,7 @@ def test_a_head_reply_declares_a_length_and_sends_nothing(tell: Tell, workspace:
         Response(headers=(("content-length", "77"),)),
         Response(body="abc"),
         Response(body=FileBody(file="small")),
-        Response(body=FileBody(file="small"), match=Match()),
+        Response(body=FileBody(file="small"), match=RequestMatch()),
     )
     replies = [told.reply("HEAD", "/") for _ in range(4)]
     assert [headers(reply)["content-length"] for reply in replies] == ["77", "3", "256", "256"]
@@ -205,7 +205,7 @@ def test_a_status_without_a_body_sends_none(tell: Tell, status: int, length: str
 def test_a_matched_file_is_served_by_range(
     tell: Tell, lines: tuple[str, ...], status: int, content_range: str | None, bytes_served: tuple[str, int, int]
 ) -> None:
-    told = tell(Response(match=Match(), body=FileBody(file="small"), headers=(("ETag", '"e"'),)))
+    told = tell(Response(match=RequestMatch(), body=FileBody(file="small"), headers=(("ETag", '"e"'),)))
     reply = told.reply("GET", "/b/k", *lines)
     assert (reply.status, headers(reply).get("content-range"), reply.served) == (status, content_range, bytes_served)
     if status != 416:
@@ -215,14 +215,14 @@ def test_a_matched_file_is_served_by_range(
 
 
 def test_a_range_outside_the_file_says_how_large_it_is(tell: Tell) -> None:
-    told = tell(Response(match=Match(), body=FileBody(file="empty")))
+    told = tell(Response(match=RequestMatch(), body=FileBody(file="empty")))
     document = ET.fromstring(told.reply("GET", "/", "Range: bytes=0-9").body)
     assert document.findtext("Code") == "InvalidRange"
     assert document.findtext("ActualObjectSize") == "0"  # aws-c-s3 reads it
 
 
 def test_part_number_one_is_the_whole_object(tell: Tell) -> None:
-    told = tell(Response(match=Match(), body=FileBody(file="small"), instances=None))
+    told = tell(Response(match=RequestMatch(), body=FileBody(file="small"), instances=None))
     reply = told.reply("GET", "/b/k?partNumber=1")
     assert (reply.status, headers(reply)["content-range"]) == (206, "bytes 0-255/256")
     assert told.reply("GET", "/b/k?partNumber=2").status == 416
@@ -238,7 +238,7 @@ def test_without_match_a_file_is_sent_whole_with_its_status(tell: Tell) -> None:
 def test_a_star_in_the_file_stands_for_what_the_path_had(tell: Tell, workspace: Path) -> None:
     (workspace / "dir").mkdir()
     (workspace / "dir" / "a b").write_bytes(b"12345")
-    told = tell(Response(match=Match(path="/b/pre/*"), body=FileBody(file="dir/*"), instances=None))
+    told = tell(Response(match=RequestMatch(path="/b/pre/*"), body=FileBody(file="dir/*"), instances=None))
     reply = told.reply("GET", "/b/pre/a%20b", "Range: bytes=1-")
     assert (reply.status, reply.served) == (206, ("dir/a b", 1, 5))
 
@@ -246,7 +246,7 @@ def test_a_star_in_the_file_stands_for_what_the_path_had(tell: Tell, workspace: 
 @pytest.mark.parametrize("key", ["none", "..%2f..%2fetc/passwd", "", "%00", "../small"])
 def test_a_star_that_names_no_workspace_file_is_not_found(tell: Tell, workspace: Path, key: str) -> None:
     (workspace / "dir").mkdir()
-    told = tell(Response(match=Match(path="/b/*"), body=FileBody(file="dir/*"), instances=None))
+    told = tell(Response(match=RequestMatch(path="/b/*"), body=FileBody(file="dir/*"), instances=None))
     reply = told.reply("GET", f"/b/{key}")
     assert reply.status == 404
     assert "the workspace has no file" in reply.error
@@ -258,7 +258,7 @@ def test_a_star_that_names_a_link_or_a_pipe_is_not_found(tell: Tell, workspace: 
     (workspace / "dir" / "link").symlink_to(workspace / "small")
     (workspace / "dir" / "away").symlink_to(workspace)
     os.mkfifo(workspace / "dir" / "pipe")
-    reply = tell(Response(match=Match(path="/b/*"), body=FileBody(file="dir/*"))).reply("GET", f"/b/{key}")
+    reply = tell(Response(match=RequestMatch(path="/b/*"), body=FileBody(file="dir/*"))).reply("GET", f"/b/{key}")
     assert reply.status == 404
     assert "the workspace has no file" in reply.error
 
@@ -289,7 +289,7 @@ def test_a_right_checksum_is_told_and_without_verify_none_is(workspace: Path) ->
 
 
 def test_a_new_date_is_sent_when_time_has_passed(workspace: Path) -> None:
-    script = Script((Response(instances=None, match=Match()),), files=Shelf(workspace), verify=False)
+    script = Script((Response(instances=None, match=RequestMatch()),), files=FileCache(workspace), verify=False)
     head = parse_head(b"GET / HTTP/1.1\r\nHost: h")
     assert b"Date: one" in script.finish(head, NO_BODY, b"Date: one\r\n").data
     assert b"Date: two" in script.finish(head, NO_BODY, b"Date: two\r\n").data

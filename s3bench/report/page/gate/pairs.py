@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from s3bench.gate.evidence import CellEvidence
 from s3bench.gate.paired_series import series_of
 from s3bench.gate.record import GateRecord
-from s3bench.gate.row import Row
+from s3bench.gate.row import GateRow
 from s3bench.report.gate import digest as words
 from s3bench.report.page import theme
 from s3bench.report.page.forest import ForestRow, domain, ways
 from s3bench.report.page.forest_axis import change_axis, change_scale
-from s3bench.report.page.section import Cell, Column, Figure, Table
+from s3bench.report.page.section import ChartFigure, Table, TableCell, TableColumn
 from s3bench.report.run.summary import clipped
 from s3bench.results.metrics import METRICS_BY_NAME, Direction, Metric, render_figure
 
@@ -54,7 +54,7 @@ def pair_changes(cell: CellEvidence, metric: str) -> tuple[PairChange, ...]:
     return tuple(found)
 
 
-def pairs_figure(row: Row, record: GateRecord, number: int) -> Figure | None:
+def pairs_figure(row: GateRow, record: GateRecord, number: int) -> ChartFigure | None:
     """Draw the pairs of a row judged by its size; `None` where the record has none. `number` makes its name unique."""
     cell = next((each for each in record.cells if (each.title, each.role) == (row.benchmark, row.role)), None)
     changes = pair_changes(cell, row.metric) if cell else ()
@@ -62,7 +62,7 @@ def pairs_figure(row: Row, record: GateRecord, number: int) -> Figure | None:
         return None
     metric = METRICS_BY_NAME[row.metric]
     looks = _looks(cell, row, record)
-    return Figure(
+    return ChartFigure(
         name=f"pairs-{number}",
         title=f"Pairs: {clipped(words.subject(row))}",
         description=(
@@ -76,7 +76,7 @@ def pairs_figure(row: Row, record: GateRecord, number: int) -> Figure | None:
     )
 
 
-def _looks(cell: CellEvidence, row: Row, record: GateRecord) -> list[ForestRow]:
+def _looks(cell: CellEvidence, row: GateRow, record: GateRecord) -> list[ForestRow]:
     """What was known at each look that was reached, and at the end."""
     counts = [pairs for pairs in record.policy.looks.pairs if pairs < row.pairs]
     found = []
@@ -103,7 +103,9 @@ def _looks(cell: CellEvidence, row: Row, record: GateRecord) -> list[ForestRow]:
     return found
 
 
-def _chart(changes: Sequence[PairChange], looks: Sequence[ForestRow], row: Row, metric: Metric) -> alt.TopLevelMixin:
+def _chart(
+    changes: Sequence[PairChange], looks: Sequence[ForestRow], row: GateRow, metric: Metric
+) -> alt.TopLevelMixin:
     drawn = [
         ForestRow(name="", figures="", label="", word="", change=each.change, low=None, high=None) for each in changes
     ]
@@ -142,7 +144,7 @@ def _chart_of(values: list[dict[str, str | float]]) -> alt.Chart:
     return alt.Chart(alt.InlineData(values=values))
 
 
-def _dots(changes: Sequence[PairChange], x: alt.X, y: alt.Y, row: Row, metric: Metric) -> Iterator[alt.Chart]:
+def _dots(changes: Sequence[PairChange], x: alt.X, y: alt.Y, row: GateRow, metric: Metric) -> Iterator[alt.Chart]:
     """The pairs that count, and pale those that came later."""
     shape = alt.Shape(
         "order:N",
@@ -157,7 +159,7 @@ def _dots(changes: Sequence[PairChange], x: alt.X, y: alt.Y, row: Row, metric: M
             yield marked.encode(x=x, y=y, shape=shape, description=alt.Description("label:N"))
 
 
-def _zones(row: Row, metric: Metric) -> Iterator[tuple[dict[str, str | float], str]]:
+def _zones(row: GateRow, metric: Metric) -> Iterator[tuple[dict[str, str | float], str]]:
     sign = -1 if metric.direction is Direction.HIGHER else 1
     if row.d0 is not None and row.d1 is not None:
         yield {"top": (1 + row.d1) ** sign, "bottom": 1}, theme.ZONE
@@ -188,17 +190,17 @@ def _table(changes: Sequence[PairChange], metric: Metric) -> Table:
     return Table(
         caption="Each pair, in run order",
         columns=(
-            Column(title="pair", is_number=True),
-            Column(title="order"),
-            *(Column(title=title, is_number=True) for title in ("baseline", "candidate", "change")),
+            TableColumn(title="pair", is_number=True),
+            TableColumn(title="order"),
+            *(TableColumn(title=title, is_number=True) for title in ("baseline", "candidate", "change")),
         ),
         rows=tuple(
             (
-                Cell(text=f"{each.number}", value=each.number),
-                Cell(text=_ORDERS.get(each.order, _ORDERS["AB"])),
-                Cell(text=render_figure(each.baseline, metric.unit), value=each.baseline),
-                Cell(text=render_figure(each.candidate, metric.unit), value=each.candidate),
-                Cell(text=f"{each.change:+.1%}", value=each.change if math.isfinite(each.change) else None),
+                TableCell(text=f"{each.number}", value=each.number),
+                TableCell(text=_ORDERS.get(each.order, _ORDERS["AB"])),
+                TableCell(text=render_figure(each.baseline, metric.unit), value=each.baseline),
+                TableCell(text=render_figure(each.candidate, metric.unit), value=each.candidate),
+                TableCell(text=f"{each.change:+.1%}", value=each.change if math.isfinite(each.change) else None),
             )
             for each in changes
         ),

@@ -8,13 +8,13 @@ from types import MappingProxyType
 
 from s3bench.gate.evidence import Role
 from s3bench.gate.record import GateRecord
-from s3bench.gate.row import Kind, Row, Verdict
+from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.report.gate import digest as words
 from s3bench.report.gate.digest import Digest, digest
 from s3bench.report.page import theme
-from s3bench.report.page.forest import ForestRow, Look, forest_figure
+from s3bench.report.page.forest import ForestRow, MarkerStyle, forest_figure
 from s3bench.report.page.gate.pairs import pairs_figure
-from s3bench.report.page.section import Cell, Column, Figure, Line, Mood, Section, Table
+from s3bench.report.page.section import ChartFigure, Line, Section, Table, TableCell, TableColumn, Tone
 from s3bench.report.run.summary import clipped
 from s3bench.results.metrics import METRICS_BY_NAME
 
@@ -23,19 +23,19 @@ ROWS_MAX = 1000
 PAIRS_SHOWN_MAX = 6
 """The most rows whose pairs are drawn."""
 
-MOODS: Mapping[Verdict | None, Mood] = MappingProxyType({
-    Verdict.INVALID: Mood.BAD,
-    Verdict.FAIL: Mood.BAD,
-    Verdict.INCONCLUSIVE: Mood.DOUBT,
-    Verdict.SMALL: Mood.DOUBT,
-    Verdict.PASS: Mood.GOOD,
-    None: Mood.PLAIN,
+MOODS: Mapping[Verdict | None, Tone] = MappingProxyType({
+    Verdict.INVALID: Tone.BAD,
+    Verdict.FAIL: Tone.BAD,
+    Verdict.INCONCLUSIVE: Tone.DOUBT,
+    Verdict.SMALL: Tone.DOUBT,
+    Verdict.PASS: Tone.GOOD,
+    None: Tone.PLAIN,
 })  # fmt: skip
-_LOOKS: Mapping[str, Look] = MappingProxyType({
-    Verdict.FAIL.value: Look(color=theme.BAD, shape="square"),
-    Verdict.INCONCLUSIVE.value: Look(color=theme.DOUBT, shape="diamond"),
-    Verdict.SMALL.value: Look(color=theme.DOUBT, shape="triangle-up"),
-    Verdict.PASS.value: Look(color=theme.GOOD, shape="circle"),
+_LOOKS: Mapping[str, MarkerStyle] = MappingProxyType({
+    Verdict.FAIL.value: MarkerStyle(color=theme.BAD, shape="square"),
+    Verdict.INCONCLUSIVE.value: MarkerStyle(color=theme.DOUBT, shape="diamond"),
+    Verdict.SMALL.value: MarkerStyle(color=theme.DOUBT, shape="triangle-up"),
+    Verdict.PASS.value: MarkerStyle(color=theme.GOOD, shape="circle"),
 })  # fmt: skip
 _LEGEND = (
     "Limits: a change up to the first matters to nobody, one of the second or more must not pass. "
@@ -77,15 +77,15 @@ def _lines(record: GateRecord, told: Digest) -> Iterator[Line]:
     if rest := words.rest_in_words(told):
         yield Line(text=_text(f"{'The rest' if told.decided else 'All'}: {rest}"))
     for row in told.waived:
-        yield Line(text=_text(f"waived: {words.subject(row)}: {row.waived_by}"), mood=Mood.DOUBT)
-    yield from (Line(text=_text(f"failure: {text}"), mood=Mood.BAD) for text in told.failures)
-    yield from (Line(text=_text(f"warning: {text}"), mood=Mood.DOUBT) for text in told.warnings)
+        yield Line(text=_text(f"waived: {words.subject(row)}: {row.waived_by}"), mood=Tone.DOUBT)
+    yield from (Line(text=_text(f"failure: {text}"), mood=Tone.BAD) for text in told.failures)
+    yield from (Line(text=_text(f"warning: {text}"), mood=Tone.DOUBT) for text in told.warnings)
     yield Line(text=_LEGEND)
 
 
-def _forests(rows: Sequence[Row], name: str) -> Iterator[Figure]:
+def _forests(rows: Sequence[GateRow], name: str) -> Iterator[ChartFigure]:
     """A forest plot for each metric judged by its size, in the order in which they decided."""
-    sized = [row for row in rows if row.kind in {Kind.SIZE, Kind.CREEP}]
+    sized = [row for row in rows if row.kind in {RowKind.SIZE, RowKind.CREEP}]
     for metric in dict.fromkeys(row.metric for row in sized):
         drawn = [_forest_row(row) for row in sized if row.metric == metric]
         figure = forest_figure(drawn, metric=METRICS_BY_NAME[metric], looks=_LOOKS, said=_ZONE_SAID, name=name)
@@ -93,7 +93,7 @@ def _forests(rows: Sequence[Row], name: str) -> Iterator[Figure]:
             yield figure
 
 
-def _forest_row(row: Row) -> ForestRow:
+def _forest_row(row: GateRow) -> ForestRow:
     verdict = row.verdict or Verdict.INCONCLUSIVE
     change, interval = words.change(row), words.interval(row)
     role = f" ({_CONTROL_NAMES[row.role]})" if row.role in _CONTROL_NAMES else ""
@@ -120,48 +120,51 @@ def _tables(told: Digest) -> Iterator[Table]:
             yield _table(rows, told, title=title)
 
 
-def _table(rows: Sequence[Row], told: Digest, *, title: str) -> Table:
+def _table(rows: Sequence[GateRow], told: Digest, *, title: str) -> Table:
     caption = f"{title}: {words.tally(rows)}"
     if len(rows) > ROWS_MAX:
         caption += f"; {words.tally(rows[ROWS_MAX:])} are left out, the gate's record has them"
     return Table(
         caption=caption,
         columns=(
-            Column(title="benchmark"),
-            Column(title="metric"),
-            Column(title="verdict"),
-            Column(title="medians"),
-            *(Column(title=title, is_number=True) for title in ("change", "95 % interval", "limits", told.counted)),
-            Column(title="detectable", is_number=True),
-            Column(title="why"),
+            TableColumn(title="benchmark"),
+            TableColumn(title="metric"),
+            TableColumn(title="verdict"),
+            TableColumn(title="medians"),
+            *(
+                TableColumn(title=title, is_number=True)
+                for title in ("change", "95 % interval", "limits", told.counted)
+            ),
+            TableColumn(title="detectable", is_number=True),
+            TableColumn(title="why"),
         ),
         rows=tuple(_cells(row) for row in rows[:ROWS_MAX]),
     )
 
 
-def _cells(row: Row) -> tuple[Cell, ...]:
+def _cells(row: GateRow) -> tuple[TableCell, ...]:
     role = "" if row.role is Role.BENCHMARK else f" ({row.role})"
     verdict = "" if row.verdict is None else row.verdict.value
     return (
-        Cell(text=clipped(words.benchmark(row)) + role),
-        Cell(text=row.metric),
-        Cell(text=f"{verdict}, waived" if row.waived_by else verdict, mood=MOODS[row.verdict]),
-        Cell(text=words.medians(row)),
-        Cell(text=words.change(row), value=float(len(row.changes)) if row.kind is Kind.EXACT else row.change),
-        Cell(text=words.interval(row), value=row.low),
-        Cell(text=words.limits(row), value=row.d0),
-        Cell(text=f"{row.pairs}", value=row.pairs),
-        Cell(text=words.detectable(row), value=row.detectable),
-        Cell(text=_text(row.reason)),
+        TableCell(text=clipped(words.benchmark(row)) + role),
+        TableCell(text=row.metric),
+        TableCell(text=f"{verdict}, waived" if row.waived_by else verdict, mood=MOODS[row.verdict]),
+        TableCell(text=words.medians(row)),
+        TableCell(text=words.change(row), value=float(len(row.changes)) if row.kind is RowKind.EXACT else row.change),
+        TableCell(text=words.interval(row), value=row.low),
+        TableCell(text=words.limits(row), value=row.d0),
+        TableCell(text=f"{row.pairs}", value=row.pairs),
+        TableCell(text=words.detectable(row), value=row.detectable),
+        TableCell(text=_text(row.reason)),
     )
 
 
 def _pairs(record: GateRecord, told: Digest) -> Iterator[Section]:
     """The raw pairs of what decided; where nothing did by its size, of the row that came nearest to its limit."""
-    sized = [row for row in told.decided if row.kind is Kind.SIZE]
+    sized = [row for row in told.decided if row.kind is RowKind.SIZE]
     title = "The pairs of what decided"
     if not sized:
-        bounded = [row for row in told.rest if row.kind is Kind.SIZE and row.at_most is not None]
+        bounded = [row for row in told.rest if row.kind is RowKind.SIZE and row.at_most is not None]
         sized = sorted(bounded, key=lambda row: -(row.at_most or 0.0))[:1]
         title = "The pairs of the row that may be worst"
     able = [row for row in sized if row.pairs and record.is_paired]
@@ -192,7 +195,7 @@ def _counts(told: Digest) -> Iterator[Section]:
     found = [
         (row, change)
         for row in (*told.decided, *told.waived, *told.rest, *told.changed)
-        if row.kind is Kind.EXACT
+        if row.kind is RowKind.EXACT
         for change in row.changes
     ]
     found = list(dict.fromkeys(found))
@@ -200,12 +203,12 @@ def _counts(told: Digest) -> Iterator[Section]:
         return
     table = Table(
         caption=f"{len(found):,} counts that differ" + f", the first {ROWS_MAX:,}" * (len(found) > ROWS_MAX),
-        columns=tuple(Column(title=title) for title in ("benchmark", "metric", "count, baseline -> candidate")),
+        columns=tuple(TableColumn(title=title) for title in ("benchmark", "metric", "count, baseline -> candidate")),
         rows=tuple(
             (
-                Cell(text=clipped(words.benchmark(row))),
-                Cell(text=row.metric),
-                Cell(text=_text(words.change_line(change)), mood=MOODS[row.verdict]),
+                TableCell(text=clipped(words.benchmark(row))),
+                TableCell(text=row.metric),
+                TableCell(text=_text(words.change_line(change)), mood=MOODS[row.verdict]),
             )
             for row, change in found[:ROWS_MAX]
         ),

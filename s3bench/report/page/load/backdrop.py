@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import altair as alt
 
 from s3bench.report.page import theme
-from s3bench.report.page.unit import Unit
+from s3bench.report.page.unit import AxisUnit
 from s3bench.results.document import Document
 from s3bench.s3.network.presets import EC2_BYTES_PER_S, PREFIX
 
@@ -49,7 +49,7 @@ def backdrop(document: Document, reached_bytes_per_s: float) -> tuple[Instance, 
     )
 
 
-def instance_rules(instances: tuple[Instance, ...], unit: Unit) -> tuple[alt.Chart, ...]:
+def instance_rules(instances: tuple[Instance, ...], unit: AxisUnit) -> tuple[alt.Chart, ...]:
     """Thin rules, named to their right: layers of a chart whose y axis is a throughput in `unit`."""
     if not instances:
         return ()

@@ -20,8 +20,8 @@ from s3bench.report.load.cells import (
     seconds_text,
 )
 from s3bench.report.page import theme
-from s3bench.report.page.section import Cell, Column, Figure, Table
-from s3bench.report.page.unit import Unit, log_axis, log_ticks, log_y, seconds_unit
+from s3bench.report.page.section import ChartFigure, Table, TableCell, TableColumn
+from s3bench.report.page.unit import AxisUnit, log_axis, log_ticks, log_y, seconds_unit
 from s3bench.results.histogram import BINS_PER_OCTAVE, Bins, Histogram, carries
 
 SERIES_MAX = 6
@@ -80,7 +80,7 @@ def distributions(phase: LoadPhase) -> tuple[Distribution, ...]:
     return tuple(each for each in found if any(part.indexes for part in each.parts))
 
 
-def histogram_figure(shown: Sequence[Distribution]) -> Figure:
+def histogram_figure(shown: Sequence[Distribution]) -> ChartFigure:
     """Histograms above each other on one logarithmic axis; the median and the 99th percentile are marked."""
     drawn = shown[:SERIES_MAX]
     octaves = _octaves(drawn)
@@ -90,7 +90,7 @@ def histogram_figure(shown: Sequence[Distribution]) -> Figure:
     panes = [
         _pane(each, number, per_octave, unit, edges, is_last=each is drawn[-1]) for number, each in enumerate(drawn)
     ]
-    return Figure(
+    return ChartFigure(
         name="histogram",
         title="Distribution of latencies",
         description=(
@@ -101,7 +101,7 @@ def histogram_figure(shown: Sequence[Distribution]) -> Figure:
     )
 
 
-def percentile_figure(shown: Sequence[Distribution]) -> Figure:
+def percentile_figure(shown: Sequence[Distribution]) -> ChartFigure:
     """Latency over percentiles, as far as the samples carry them (`histogram.carries`)."""
     drawn = shown[:SERIES_MAX]
     names = [each.name for each in drawn]
@@ -120,7 +120,7 @@ def percentile_figure(shown: Sequence[Distribution]) -> Figure:
             **base, shape=alt.Shape("series:N", scale=theme.shape_scale(names), title=None), description="label:N"
         ),
     ).properties(width=theme.WIDTH, height=_CURVE_HEIGHT)
-    return Figure(
+    return ChartFigure(
         name="percentiles",
         title="Latency by percentile",
         description=(
@@ -148,7 +148,7 @@ def _of_user(row: LoadRow) -> Distribution:
 
 
 def _pane(
-    shown: Distribution, number: int, per_octave: int, unit: Unit, edges: Sequence[float], *, is_last: bool
+    shown: Distribution, number: int, per_octave: int, unit: AxisUnit, edges: Sequence[float], *, is_last: bool
 ) -> alt.LayerChart | alt.FacetChart:
     values: list[dict[str, Any]] = [
         {
@@ -182,7 +182,7 @@ def _pane(
     return alt.layer(*layers).properties(width=theme.WIDTH, height=_HEIGHT, title=title)
 
 
-def _marks(shown: Distribution, unit: Unit) -> Iterator[alt.Chart]:
+def _marks(shown: Distribution, unit: AxisUnit) -> Iterator[alt.Chart]:
     values = [
         {"at": value_s / unit.size, "name": f"p{percent:g} {seconds_text(value_s)}"}
         for percent, value_s in shown.percentiles
@@ -216,7 +216,7 @@ def _curve(shown: Distribution) -> tuple[tuple[float, float], ...]:
     return tuple((percent, value_ns * _NS) for percent, value_ns in found if value_ns is not None)
 
 
-def _curve_values(drawn: Sequence[Distribution], unit: Unit) -> list[dict[str, Any]]:
+def _curve_values(drawn: Sequence[Distribution], unit: AxisUnit) -> list[dict[str, Any]]:
     return [
         {"rarity": _rarity(percent), "value": value_s / unit.size, "series": each.name}
         for each in drawn
@@ -224,7 +224,7 @@ def _curve_values(drawn: Sequence[Distribution], unit: Unit) -> list[dict[str, A
     ]
 
 
-def _dot_values(drawn: Sequence[Distribution], unit: Unit) -> list[dict[str, Any]]:
+def _dot_values(drawn: Sequence[Distribution], unit: AxisUnit) -> list[dict[str, Any]]:
     return [
         {
             "rarity": _rarity(percent),
@@ -243,15 +243,15 @@ def _percentile_table(drawn: Sequence[Distribution]) -> Table:
     return Table(
         caption="Latency by percentile; -: too few operations for that figure",
         columns=(
-            Column(title="latency"),
-            Column(title="operations", is_number=True),
-            *(Column(title=f"p{percent:g}", is_number=True) for percent in percents),
+            TableColumn(title="latency"),
+            TableColumn(title="operations", is_number=True),
+            *(TableColumn(title=f"p{percent:g}", is_number=True) for percent in percents),
         ),
         rows=tuple(
             (
-                Cell(text=each.name),
-                Cell(text=count_text(each.histogram.count), value=each.histogram.count),
-                *(Cell(text=seconds_text(found.get(percent)), value=found.get(percent)) for percent in percents),
+                TableCell(text=each.name),
+                TableCell(text=count_text(each.histogram.count), value=each.histogram.count),
+                *(TableCell(text=seconds_text(found.get(percent)), value=found.get(percent)) for percent in percents),
             )
             for each, found in zip(drawn, known, strict=True)
         ),

@@ -12,7 +12,7 @@ from s3bench.report.load.cells import (
     count_text,
     seconds_text,
 )
-from s3bench.report.page.section import Cell, Column, Table
+from s3bench.report.page.section import Table, TableCell, TableColumn
 from s3bench.report.run.summary import clipped
 from s3bench.results.load import Failures
 from s3bench.units import render_bytes
@@ -20,12 +20,12 @@ from s3bench.units import render_bytes
 ROWS_MAX = 200
 
 _COLUMNS = (
-    Column(title="operation"),
-    Column(title="what happened"),
-    Column(title="attempts", is_number=True),
-    Column(title="tried again", is_number=True),
-    Column(title="time lost", is_number=True),
-    Column(title="bytes for nothing", is_number=True),
+    TableColumn(title="operation"),
+    TableColumn(title="what happened"),
+    TableColumn(title="attempts", is_number=True),
+    TableColumn(title="tried again", is_number=True),
+    TableColumn(title="time lost", is_number=True),
+    TableColumn(title="bytes for nothing", is_number=True),
 )
 
 
@@ -51,14 +51,14 @@ def _by_label(row: LoadRow) -> dict[str, list[Failures]]:
     return found
 
 
-def _cells(row: LoadRow, label: str, failures: Sequence[Failures]) -> tuple[Cell, ...]:
+def _cells(row: LoadRow, label: str, failures: Sequence[Failures]) -> tuple[TableCell, ...]:
     count, retried = sum(each.count for each in failures), sum(each.retried for each in failures)
     lost_s, size_bytes = sum(each.time_lost for each in failures), sum(each.body_bytes for each in failures)
     return (
-        Cell(text=clipped(row.label)),
-        Cell(text=clipped(label)),
-        Cell(text=count_text(count), value=count),
-        Cell(text=count_text(retried), value=retried),
-        Cell(text=seconds_text(lost_s), value=lost_s),
-        Cell(text=render_bytes(size_bytes) if size_bytes else NOTHING, value=size_bytes),
+        TableCell(text=clipped(row.label)),
+        TableCell(text=clipped(label)),
+        TableCell(text=count_text(count), value=count),
+        TableCell(text=count_text(retried), value=retried),
+        TableCell(text=seconds_text(lost_s), value=lost_s),
+        TableCell(text=render_bytes(size_bytes) if size_bytes else NOTHING, value=size_bytes),
     )

@@ -18,7 +18,7 @@ from s3bench.report.load.cells import (
     seconds_text,
 )
 from s3bench.report.load.matrix import POINTS, cells
-from s3bench.report.page.section import Cell, Column, Line, Mood, Table
+from s3bench.report.page.section import Line, Table, TableCell, TableColumn, Tone
 from s3bench.report.run.summary import clipped
 from s3bench.results.document import Document
 from s3bench.results.load import Latency, Load
@@ -81,7 +81,7 @@ def best_line(grid: Grid) -> Line:
     failed = sum(row.total(lambda load: load.failed) for row in grid.rows.values())
     told = [f"highest {each.title} {_best_text(grid, each)}" for each in (THROUGHPUT, RATE)]
     told.append(f"{count_text(failed)} failed" if failed else "none failed")
-    return Line(text=f"{grid.title}: {'; '.join(told)}", mood=Mood.BAD if failed else Mood.PLAIN)
+    return Line(text=f"{grid.title}: {'; '.join(told)}", mood=Tone.BAD if failed else Tone.PLAIN)
 
 
 def grid_table(grid: Grid) -> Table:
@@ -95,10 +95,10 @@ def grid_table(grid: Grid) -> Table:
     return Table(
         caption=f"{grid.title}: {_LEGEND}",
         columns=(
-            Column(title="size", is_number=True),
-            Column(title="threads", is_number=True),
-            *(Column(title=each.title, is_number=True) for each in shown),
-            *(Column(title=title, is_number=True) for title, _ in _COUNTS),
+            TableColumn(title="size", is_number=True),
+            TableColumn(title="threads", is_number=True),
+            *(TableColumn(title=each.title, is_number=True) for each in shown),
+            *(TableColumn(title=title, is_number=True) for title, _ in _COUNTS),
         ),
         rows=tuple(_table_row(grid, *place, shown) for place in _places(grid)),
     )
@@ -164,12 +164,12 @@ def _places(grid: Grid) -> Iterator[tuple[str, str]]:
     return ((size, threads) for size in grid.sizes for threads in grid.threads if (size, threads) in grid.rows)
 
 
-def _table_row(grid: Grid, size: str, threads: str, shown: Sequence[Measure]) -> tuple[Cell, ...]:
+def _table_row(grid: Grid, size: str, threads: str, shown: Sequence[Measure]) -> tuple[TableCell, ...]:
     row = grid.rows[size, threads]
     counts = (_sum(row, count) for _, count in _COUNTS)
     return (
-        Cell(text=size, value=size_number(size)),
-        Cell(text=threads, value=count_number(threads)),
-        *(Cell(text=each.text(value), value=value) for each in shown for value in (each.of(row),)),
-        *(Cell(text=NOTHING if count is None else count_text(count), value=count) for count in counts),
+        TableCell(text=size, value=size_number(size)),
+        TableCell(text=threads, value=count_number(threads)),
+        *(TableCell(text=each.text(value), value=value) for each in shown for value in (each.of(row),)),
+        *(TableCell(text=NOTHING if count is None else count_text(count), value=count) for count in counts),
     )

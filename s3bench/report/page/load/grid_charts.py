@@ -22,8 +22,8 @@ from s3bench.report.page.load.grid import (
     latency_measure,
     size_number,
 )
-from s3bench.report.page.section import Figure
-from s3bench.report.page.unit import Unit, bytes_unit, log_y, seconds_unit
+from s3bench.report.page.section import ChartFigure
+from s3bench.report.page.unit import AxisUnit, bytes_unit, log_y, seconds_unit
 
 _HEIGHT = 260
 _MAPPED = (
@@ -68,7 +68,7 @@ class _Axis:
         return f"{' : '.join(texts)} : ''"
 
 
-def grid_figures(grid: Grid, instances: tuple[Instance, ...]) -> Iterator[Figure]:
+def grid_figures(grid: Grid, instances: tuple[Instance, ...]) -> Iterator[ChartFigure]:
     """All charts of a grid; those of lines only along a dimension that has several values."""
     for measure in _MAPPED:
         if next(grid.found(measure), None) is not None:
@@ -81,7 +81,7 @@ def grid_figures(grid: Grid, instances: tuple[Instance, ...]) -> Iterator[Figure
                 yield _lines(grid, measure, axis, other, instances if measure is THROUGHPUT else ())
 
 
-def _heat_map(grid: Grid, measure: Measure) -> Figure:
+def _heat_map(grid: Grid, measure: Measure) -> ChartFigure:
     found = list(grid.found(measure))
     logs = [math.log(value) if value > 0 else None for _, value in found]
     known = [each for each in logs if each is not None]
@@ -95,7 +95,7 @@ def _heat_map(grid: Grid, measure: Measure) -> Figure:
         )
         for ((size, threads), value), log in zip(found, logs, strict=True)
     ]
-    return Figure(
+    return ChartFigure(
         name=f"map-{_name(measure)}",
         title=f"{grid.title}: {measure.title}",
         description=f"{measure.title.capitalize()} by object size and number of threads; deeper is more.",
@@ -103,7 +103,7 @@ def _heat_map(grid: Grid, measure: Measure) -> Figure:
     )
 
 
-def _lines(grid: Grid, measure: Measure, axis: _Axis, other: _Axis, instances: tuple[Instance, ...]) -> Figure:
+def _lines(grid: Grid, measure: Measure, axis: _Axis, other: _Axis, instances: tuple[Instance, ...]) -> ChartFigure:
     names = other.texts[:_LINES_MAX]
     found = [(place, value) for place, value in grid.found(measure) if place[other.place] in names]
     unit = _unit([value for _, value in found], measure)
@@ -130,7 +130,7 @@ def _lines(grid: Grid, measure: Measure, axis: _Axis, other: _Axis, instances: t
         shape=alt.Shape("series:N", sort=None, scale=shape, title=other.title), description="label:N"
     )
     chart = alt.layer(lines, dots, *instance_rules(instances, unit)).properties(width=theme.WIDTH, height=_HEIGHT)
-    return Figure(
+    return ChartFigure(
         name=f"{_name(measure)}-by-{axis.title.replace(' ', '-')}",
         title=f"{grid.title}: {measure.title} by {axis.title}",
         description=_description(measure, axis, other, instances),
@@ -138,7 +138,7 @@ def _lines(grid: Grid, measure: Measure, axis: _Axis, other: _Axis, instances: t
     )
 
 
-def _y(values: Sequence[dict[str, Any]], measure: Measure, unit: Unit, instances: Sequence[Instance]) -> alt.Y:
+def _y(values: Sequence[dict[str, Any]], measure: Measure, unit: AxisUnit, instances: Sequence[Instance]) -> alt.Y:
     title = f"{measure.title} ({unit.name})"
     if not measure.is_throughput:
         return log_y("value", [each["value"] for each in values], title)
@@ -148,7 +148,7 @@ def _y(values: Sequence[dict[str, Any]], measure: Measure, unit: Unit, instances
     )
 
 
-def _unit(values: Sequence[float], measure: Measure) -> Unit:
+def _unit(values: Sequence[float], measure: Measure) -> AxisUnit:
     return bytes_unit(values, per="/s") if measure.is_throughput else seconds_unit(values)
 
 

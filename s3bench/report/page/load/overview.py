@@ -33,7 +33,7 @@ from s3bench.report.load.notes import (
     document_notes,
     phase_notes,
 )
-from s3bench.report.page.section import Cell, Column, Line, Mood, Table
+from s3bench.report.page.section import Line, Table, TableCell, TableColumn, Tone
 from s3bench.report.run.summary import clipped
 from s3bench.results.document import Document
 from s3bench.results.load import Latency, Load
@@ -45,8 +45,8 @@ LINES_MAX = 60
 """The most notes of a kind of place; there may be one for each of thousands of phases."""
 
 _MOODS = {
-    **dict.fromkeys(("failed", "failure", "error"), Mood.BAD),
-    **dict.fromkeys(("reads", "unfinished", NODES), Mood.PLAIN),
+    **dict.fromkeys(("failed", "failure", "error"), Tone.BAD),
+    **dict.fromkeys(("reads", "unfinished", NODES), Tone.PLAIN),
 }
 
 
@@ -62,10 +62,10 @@ class _Figure:
     text: Callable[[float | None], str]
     longest: Callable[[Load], Latency] | None = None
 
-    def cell(self, row: LoadRow) -> Cell:
+    def cell(self, row: LoadRow) -> TableCell:
         """The cell of a row."""
         value = self.pick(row)
-        return Cell(text=longest_text(row, self.longest) if self.longest else self.text(value), value=value)
+        return TableCell(text=longest_text(row, self.longest) if self.longest else self.text(value), value=value)
 
 
 def summary_line(row: LoadRow, *, has_phase: bool = False) -> Line:
@@ -82,13 +82,13 @@ def summary_line(row: LoadRow, *, has_phase: bool = False) -> Line:
     told += [f"latency {', '.join(latencies)}"] if latencies else []
     told.append(f"{count_text(failed)} failed" if failed else "none failed")
     subject = clipped(f"{row.phase} {row.label}".strip() if has_phase else row.label)
-    return Line(text=f"{subject}: {'; '.join(told)}", mood=Mood.BAD if failed else Mood.PLAIN)
+    return Line(text=f"{subject}: {'; '.join(told)}", mood=Tone.BAD if failed else Tone.PLAIN)
 
 
 def phase_lines(phase: LoadPhase) -> tuple[Line, ...]:
     """The summary of each kind of operation where there are several, and then what has to be said of them."""
     rows = phase.rows if len(phase.rows) > 1 else ()
-    unfinished = (Line(text="not complete", mood=Mood.DOUBT),) if phase.is_running else ()
+    unfinished = (Line(text="not complete", mood=Tone.DOUBT),) if phase.is_running else ()
     return (*unfinished, *(summary_line(row) for row in rows), *note_lines(phase_notes(phase)))
 
 
@@ -101,7 +101,7 @@ def found_lines(document: Document) -> Iterator[Line]:
     """What the search for the highest rate came to, where there was one."""
     found, promise = document.options.get("found"), document.options.get("slo")
     if isinstance(found, Mapping) and isinstance(words := found.get("words"), str):
-        mood = Mood.PLAIN if found.get("is_limit") else Mood.DOUBT
+        mood = Tone.PLAIN if found.get("is_limit") else Tone.DOUBT
         yield Line(text=clipped(f"{promise}: {words}" if promise else words, most=LINE_MAX), mood=mood)
 
 
@@ -109,9 +109,9 @@ def note_lines(notes: Iterator[Note]) -> Iterator[Line]:
     """Notes as lines; the first `LINES_MAX`, and how many more there are."""
     every = list(notes)
     for kind, words in every[:LINES_MAX]:
-        yield Line(text=clipped(f"{kind}: {words}", most=LINE_MAX), mood=_MOODS.get(kind, Mood.DOUBT))
+        yield Line(text=clipped(f"{kind}: {words}", most=LINE_MAX), mood=_MOODS.get(kind, Tone.DOUBT))
     if more := len(every) - LINES_MAX:
-        yield from (Line(text=f"and {more:,} more, in the results document", mood=Mood.DOUBT),) * (more > 0)
+        yield from (Line(text=f"and {more:,} more, in the results document", mood=Tone.DOUBT),) * (more > 0)
 
 
 def results_table(rows: Sequence[LoadRow]) -> Table:
@@ -121,14 +121,14 @@ def results_table(rows: Sequence[LoadRow]) -> Table:
     return Table(
         caption="; ".join(legend_lines(rows)),
         columns=(
-            Column(title="operation"),
-            *(Column(title="phase"),) * has_phases,
-            *(Column(title=each.title, is_number=True) for each in known),
+            TableColumn(title="operation"),
+            *(TableColumn(title="phase"),) * has_phases,
+            *(TableColumn(title=each.title, is_number=True) for each in known),
         ),
         rows=tuple(
             (
-                Cell(text=clipped(row.label)),
-                *(Cell(text=clipped(row.phase)),) * has_phases,
+                TableCell(text=clipped(row.label)),
+                *(TableCell(text=clipped(row.phase)),) * has_phases,
                 *(each.cell(row) for each in known),
             )
             for row in rows

@@ -15,7 +15,7 @@ from s3bench.report.load.cells import (
     seconds_text,
 )
 from s3bench.report.page import theme
-from s3bench.report.page.section import Figure
+from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.unit import log_axis, log_ticks, log_y, seconds_unit
 from s3bench.report.run.summary import clipped
 from s3bench.results.load import Latency, Load
@@ -29,7 +29,7 @@ _POINTS: tuple[tuple[str, Callable[[Latency], float | None]], ...] = (
 )
 
 
-def rate_figure(rows: Sequence[LoadRow]) -> Figure | None:
+def rate_figure(rows: Sequence[LoadRow]) -> ChartFigure | None:
     """The latencies of whole phases by their planned rates; `None` where there are not at least two of these."""
     planned = [(row, rate) for row in rows if row.is_whole and (rate := row.median(lambda load: load.rate_planned))]
     found = [
@@ -56,7 +56,7 @@ def rate_figure(rows: Sequence[LoadRow]) -> Figure | None:
         shape=alt.Shape("series:N", scale=theme.shape_scale(names), title=None),
         description="label:N",
     )
-    return Figure(
+    return ChartFigure(
         name="latency-by-rate",
         title="Latency by planned rate",
         description="The latency from the planned start, of each phase by the rate that was planned for it.",

@@ -15,7 +15,7 @@ from s3bench.report.load.cells import (
     rate_text,
     seconds_text,
 )
-from s3bench.report.page.section import Cell, Column, Table
+from s3bench.report.page.section import Table, TableCell, TableColumn
 from s3bench.results.document import Document
 from s3bench.results.load import Second
 
@@ -27,7 +27,7 @@ PERCENTILES = ("p50", "p99", "max")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class SecondsSpan:
     """`length_s` seconds from `first` on: rates are means, latencies the highest of any of its seconds.
 
     `pausing` threads waited after a failed connection, on average. `stalled` are those of its seconds that were.
@@ -88,7 +88,7 @@ class Span:
         return f"{self.name}: {most}{percentile} {seconds_text(self.latencies[percentile])}"
 
 
-def spans(seconds: Sequence[Second]) -> tuple[Span, ...]:
+def spans(seconds: Sequence[Second]) -> tuple[SecondsSpan, ...]:
     """Put seconds together so that at most `SPANS_MAX` are left, each of as many seconds but the last."""
     size = max(1, math.ceil(len(seconds) / SPANS_MAX))
     return tuple(_span(seconds[start : start + size]) for start in range(0, len(seconds), size))
@@ -109,18 +109,18 @@ def seconds_table(seconds: Sequence[Second], *, warmup: int) -> Table:
     return Table(
         caption="Every second: what ended in it, and the latencies of that",
         columns=(
-            Column(title="second", is_number=True),
-            *(Column(title=each, is_number=bool(each)) for each in titles),
+            TableColumn(title="second", is_number=True),
+            *(TableColumn(title=each, is_number=bool(each)) for each in titles),
         ),
         rows=tuple(_row(second, is_warmup=second.second < warmup) for second in seconds),
     )
 
 
-def _span(seconds: Sequence[Second]) -> Span:
+def _span(seconds: Sequence[Second]) -> SecondsSpan:
     def most(percentile: str) -> float | None:
         return max((told for each in seconds if (told := getattr(each, percentile)) is not None), default=None)
 
-    return Span(
+    return SecondsSpan(
         first=seconds[0].second,
         length_s=len(seconds),
         operations=sum(each.operations for each in seconds),
@@ -143,14 +143,14 @@ def _is_of(phase: Mapping[str, Any], row: LoadRow) -> bool:
     return row.dimensions == {"phase": phase.get("name")}
 
 
-def _row(second: Second, *, is_warmup: bool) -> tuple[Cell, ...]:
+def _row(second: Second, *, is_warmup: bool) -> tuple[TableCell, ...]:
     remarks = ", ".join((*("warm-up",) * is_warmup, *("stalled",) * second.stalled))
     return (
-        Cell(text=f"{second.second}", value=second.second),
-        Cell(text=count_text(second.operations), value=second.operations),
-        Cell(text=bytes_rate_text(second.bytes), value=second.bytes),
-        Cell(text=count_text(second.failures), value=second.failures),
-        Cell(text=f"{second.in_flight:.1f}", value=second.in_flight),
-        *(Cell(text=seconds_text(told), value=told) for told in (second.p50, second.p99, second.max)),
-        Cell(text=remarks),
+        TableCell(text=f"{second.second}", value=second.second),
+        TableCell(text=count_text(second.operations), value=second.operations),
+        TableCell(text=bytes_rate_text(second.bytes), value=second.bytes),
+        TableCell(text=count_text(second.failures), value=second.failures),
+        TableCell(text=f"{second.in_flight:.1f}", value=second.in_flight),
+        *(TableCell(text=seconds_text(told), value=told) for told in (second.p50, second.p99, second.max)),
+        TableCell(text=remarks),
     )

@@ -39,8 +39,8 @@ from s3bench.report.page.load.overview import (
 )
 from s3bench.report.page.load.rates import rate_figure
 from s3bench.report.page.load.seconds import warmup_s
-from s3bench.report.page.load.timeline import Timeline
-from s3bench.report.page.section import Figure, Line, Mood, Section, Table
+from s3bench.report.page.load.timeline import LoadTimeline
+from s3bench.report.page.section import ChartFigure, Line, Section, Table, Tone
 from s3bench.report.run.summary import clipped
 from s3bench.results.document import Document
 
@@ -84,7 +84,7 @@ def _overview(document: Document, rows: Sequence[LoadRow], others: Sequence[Load
     return Section(
         name="load",
         title="Load",
-        lines=tuple(lines) if rows else (Line(text="no results", mood=Mood.DOUBT), *lines),
+        lines=tuple(lines) if rows else (Line(text="no results", mood=Tone.DOUBT), *lines),
         tables=(results_table(others[:ROWS_MAX]),) if others else (),
         figures=(rates,) if rates else (),
         parts=tuple(_phase_sections(document, phases[:PHASES_MAX])),
@@ -130,13 +130,13 @@ def _left_out(phase: LoadPhase) -> Iterator[Line]:
         yield Line(text=f"the distributions of the first {SERIES_MAX} of {len(phase.kinds):,} kinds are drawn")
 
 
-def _timelines(document: Document, phase: LoadPhase, *, is_detailed: bool) -> Iterator[Figure]:
+def _timelines(document: Document, phase: LoadPhase, *, is_detailed: bool) -> Iterator[ChartFigure]:
     whole = next((row for row in phase.rows if row.is_whole), None)
     if whole is None:
         return
     for loop, load in enumerate(whole.loops[:LOOPS_MAX], 1):
         if load.seconds:
-            yield Timeline(
+            yield LoadTimeline(
                 row=whole,
                 load=load,
                 loop=loop,
@@ -146,7 +146,7 @@ def _timelines(document: Document, phase: LoadPhase, *, is_detailed: bool) -> It
             ).figure
 
 
-def _distributions(phase: LoadPhase) -> Iterator[Figure]:
+def _distributions(phase: LoadPhase) -> Iterator[ChartFigure]:
     if shown := distributions(phase):
         yield histogram_figure(shown)
         yield percentile_figure(shown)

@@ -20,12 +20,12 @@ from s3bench.report.page import theme
 from s3bench.report.page.load.backdrop import SOURCE, Instance, instance_rules
 from s3bench.report.page.load.seconds import (
     PERCENTILES,
-    Span,
+    SecondsSpan,
     seconds_table,
     spans,
 )
-from s3bench.report.page.section import Figure
-from s3bench.report.page.unit import Unit, bytes_unit, log_y, seconds_unit
+from s3bench.report.page.section import ChartFigure
+from s3bench.report.page.unit import AxisUnit, bytes_unit, log_y, seconds_unit
 from s3bench.results.load import Load
 
 _HEIGHT = 150
@@ -36,7 +36,7 @@ _COUNTS_MAX = 12  # more would run into each other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timeline:
+class LoadTimeline:
     """The seconds of one loop of a phase, of which `warmup` are not measured.
 
     `is_detailed`: every second is a mark with a text of its own and stands in the table.
@@ -50,14 +50,14 @@ class Timeline:
     is_detailed: bool = True
 
     @property
-    def figure(self) -> Figure:
+    def figure(self) -> ChartFigure:
         """The chart with its words."""
         shown = spans(self.load.seconds)
         panes = [self._flow(shown)]
         if any(each.latencies[name] is not None for each in shown for name in PERCENTILES):
             panes.append(self._latency(shown))
         loop = f", loop {self.loop}" if len(self.row.loops) > 1 else ""
-        return Figure(
+        return ChartFigure(
             name=f"over-time-{self.loop}",
             title=f"Throughput and latency over time{loop}",
             description=" ".join(self._sentences(shown)),
@@ -67,10 +67,10 @@ class Timeline:
             table=seconds_table(self.load.seconds, warmup=self.warmup) if self.is_detailed else None,
         )
 
-    def _flow(self, shown: Sequence[Span]) -> alt.LayerChart | alt.FacetChart:
+    def _flow(self, shown: Sequence[SecondsSpan]) -> alt.LayerChart | alt.FacetChart:
         has_bytes = any(each.size_bytes for each in shown)
         rates = [each.bytes_per_s if has_bytes else each.rate for each in shown]
-        unit = bytes_unit(rates, per="/s") if has_bytes else Unit(name="operations/s", size=1.0)
+        unit = bytes_unit(rates, per="/s") if has_bytes else AxisUnit(name="operations/s", size=1.0)
         instances = self.instances if has_bytes else ()
         top = max([*rates, *(each.bytes_per_s for each in instances)]) / unit.size * _HEADROOM or 1.0
         text = bytes_rate_text if has_bytes else rate_text
@@ -89,7 +89,7 @@ class Timeline:
         layers = [*self._grounds(shown, top), *self._curves(values, encoded), *_failures(shown, top)]
         return _pane([*layers, *instance_rules(instances, unit)])
 
-    def _latency(self, shown: Sequence[Span]) -> alt.LayerChart | alt.FacetChart:
+    def _latency(self, shown: Sequence[SecondsSpan]) -> alt.LayerChart | alt.FacetChart:
         known = {name: [told for each in shown if (told := each.latencies[name]) is not None] for name in PERCENTILES}
         names = [name for name in PERCENTILES if known[name]]
         every = [told for name in names for told in known[name]]
@@ -129,7 +129,7 @@ class Timeline:
         more = {} if shape is None else {"shape": shape}
         yield dots.mark_point(filled=True, size=24, opacity=1).encode(**channels, **more, description="label:N")
 
-    def _grounds(self, shown: Sequence[Span], top: float | None = None) -> Iterator[alt.Chart]:
+    def _grounds(self, shown: Sequence[SecondsSpan], top: float | None = None) -> Iterator[alt.Chart]:
         """Warm-up and stalls, with words at `top` where that is given."""
         first = shown[0].first
         if self.warmup > first:
@@ -139,7 +139,7 @@ class Timeline:
         grounds = [(start, end, "stalled") for start, end in _runs(stalled)]
         yield from _ground(grounds, {"color": theme.BAD, "opacity": _STALL_OPACITY}, top)
 
-    def _sentences(self, shown: Sequence[Span]) -> Iterator[str]:
+    def _sentences(self, shown: Sequence[SecondsSpan]) -> Iterator[str]:
         length = shown[0].length_s
         yield f"{self.row.label} over {len(self.load.seconds):,} seconds: what ended in each, and its latencies."
         if length > 1:
@@ -160,14 +160,14 @@ def _span_text(name: str, known_s: Sequence[float]) -> str:
     return f"{name}: {seconds_text(min(known_s))} to {seconds_text(max(known_s))}"
 
 
-def _time(shown: Sequence[Span], *, title: str) -> alt.X:
+def _time(shown: Sequence[SecondsSpan], *, title: str) -> alt.X:
     last = shown[-1]
     domain = alt.Scale(domain=[shown[0].first, last.first + last.length_s], nice=False)
     axis = alt.Axis(grid=False, tickMinStep=1, labels=bool(title), ticks=bool(title))
     return alt.X("at:Q", title=title or None, scale=domain, axis=axis)
 
 
-def _failures(shown: Sequence[Span], top: float) -> Iterator[alt.Chart]:
+def _failures(shown: Sequence[SecondsSpan], top: float) -> Iterator[alt.Chart]:
     values = [
         {"at": each.middle_s, "value": top * 0.96, "label": each.failures_text, "count": f"{each.failures:,}"}
         for each in shown

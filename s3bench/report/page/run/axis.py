@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import altair as alt
 
 from s3bench.report.page import theme
-from s3bench.report.page.unit import Unit, bytes_unit, log_axis, log_ticks, seconds_unit
+from s3bench.report.page.unit import AxisUnit, bytes_unit, log_axis, log_ticks, seconds_unit
 from s3bench.results import metrics
 from s3bench.results.metrics import METRICS_BY_NAME, Metric
 
@@ -39,7 +39,7 @@ class FigureAxis:
     """An axis in `unit`; `ticks` are those of a logarithmic one."""
 
     heading: str
-    unit: Unit
+    unit: AxisUnit
     ticks: tuple[float, ...] = ()
 
     @property
@@ -86,7 +86,7 @@ def metric_axis(metric: Metric, values: Sequence[float]) -> FigureAxis:
 
 def ratio_axis(heading: str, ratios: Sequence[float]) -> FigureAxis:
     """The axis for ratios, which have no unit."""
-    return FigureAxis(heading=heading, unit=Unit(name="", size=1.0), ticks=_ticks(ratios))
+    return FigureAxis(heading=heading, unit=AxisUnit(name="", size=1.0), ticks=_ticks(ratios))
 
 
 def inline(values: Sequence[Mapping[str, Any]]) -> alt.InlineData:

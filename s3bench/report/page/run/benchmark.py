@@ -21,7 +21,7 @@ _SLUG_MAX = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ClientResults:
     """One client on a benchmark. `client` is its name, which no other client of the document has."""
 
     client: str
@@ -34,7 +34,7 @@ class Benchmark:
 
     name: str
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[ClientResults, ...]
 
     @property
     def clients(self) -> list[str]:
@@ -82,11 +82,11 @@ def _client_names(document: Document) -> dict[Client, str]:
     return dict(zip(ordered, unique(names), strict=True))
 
 
-def _rows(results: Sequence[Result], names: dict[Client, str]) -> Iterable[Row]:
+def _rows(results: Sequence[Result], names: dict[Client, str]) -> Iterable[ClientResults]:
     """A row for each result; one client with Classic and with CRT has either behind its name."""
     clients = [result.client for result in results]
     for result, name in zip(results, unique(_told_apart(result, clients, names) for result in results), strict=True):
-        yield Row(client=name, result=result)
+        yield ClientResults(client=name, result=result)
 
 
 def _told_apart(result: Result, clients: Sequence[Client], names: dict[Client, str]) -> str:

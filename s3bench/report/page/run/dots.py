@@ -18,8 +18,8 @@ from s3bench.report.page.run.axis import (
     inline,
     metric_axis,
 )
-from s3bench.report.page.run.benchmark import Row
-from s3bench.report.run.figures import Estimate, estimate, one_line
+from s3bench.report.page.run.benchmark import ClientResults
+from s3bench.report.run.figures import MedianEstimate, estimate, one_line
 from s3bench.results.metrics import Metric, render_figure
 
 _DOT_SIZE = 36
@@ -31,7 +31,9 @@ _WORDS_MAX = 120
 Values = list[dict[str, Any]]
 
 
-def dots_chart(rows: Sequence[Row], metric: Metric, *, clients: list[str], width: int, height: int) -> Layered | None:
+def dots_chart(
+    rows: Sequence[ClientResults], metric: Metric, *, clients: list[str], width: int, height: int
+) -> Layered | None:
     """Draw the runs of a benchmark; `None` where no run has a figure. `clients` are those of the document."""
     dots = run_dots(rows, metric)
     if not dots:
@@ -50,7 +52,7 @@ def dots_chart(rows: Sequence[Row], metric: Metric, *, clients: list[str], width
     return alt.layer(*layers).properties(width=width, height=height)
 
 
-def run_dots(rows: Sequence[Row], metric: Metric) -> Values:
+def run_dots(rows: Sequence[ClientResults], metric: Metric) -> Values:
     """Each run that has a figure of the metric: its client, its number, the figure, and all of it in words."""
     return [
         {
@@ -64,7 +66,7 @@ def run_dots(rows: Sequence[Row], metric: Metric) -> Values:
     ]
 
 
-def failed_runs(row: Row) -> dict[int, str]:
+def failed_runs(row: ClientResults) -> dict[int, str]:
     """The iterations that failed, and what failed first in each."""
     failed: dict[int, str] = {}
     for failure in row.result.errors:
@@ -72,7 +74,7 @@ def failed_runs(row: Row) -> dict[int, str]:
     return failed
 
 
-def center_text(row: Row, found: Estimate) -> str:
+def center_text(row: ClientResults, found: MedianEstimate) -> str:
     """`cli-crt median of 8 runs: 1.05 s (95 % interval 1.01 s to 1.10 s)`."""
     unit = found.metric.unit
     words = f"{row.client} median of {found.count:,} runs: {render_figure(found.median, unit)}"
@@ -81,7 +83,7 @@ def center_text(row: Row, found: Estimate) -> str:
     return f"{words} (95 % interval {render_figure(found.low, unit)} to {render_figure(found.high, unit)})"
 
 
-def dots_words(rows: Sequence[Row], metric: Metric) -> str:
+def dots_words(rows: Sequence[ClientResults], metric: Metric) -> str:
     """What the chart shows, in sentences."""
     axis = metric_axis(metric, [dot["figure"] for dot in run_dots(rows, metric)])
     found = [each for row in rows if (each := estimate(row.result, metric)) is not None]
@@ -95,12 +97,12 @@ def dots_words(rows: Sequence[Row], metric: Metric) -> str:
     return " ".join((*words, axis.words))
 
 
-def _figures(row: Row, metric: Metric) -> Iterator[tuple[float, int]]:
+def _figures(row: ClientResults, metric: Metric) -> Iterator[tuple[float, int]]:
     figures = figures_of(row.result, metric.name)
     return zip(figures.values, figures.iterations, strict=True)
 
 
-def _runs(rows: Sequence[Row]) -> alt.X:
+def _runs(rows: Sequence[ClientResults]) -> alt.X:
     measured = [each.iteration for row in rows for each in row.result.measurements]
     numbers = measured + [run for row in rows for run in failed_runs(row)]
     scale = alt.Scale(domain=[min(numbers) - 0.5, max(numbers) + 0.5], nice=False)
@@ -108,7 +110,7 @@ def _runs(rows: Sequence[Row]) -> alt.X:
     return alt.X("run:Q", title="run (number of its iteration)", scale=scale, axis=axis)
 
 
-def _centers(rows: Sequence[Row], metric: Metric, axis: FigureAxis, color: alt.Color) -> Iterator[alt.Chart]:
+def _centers(rows: Sequence[ClientResults], metric: Metric, axis: FigureAxis, color: alt.Color) -> Iterator[alt.Chart]:
     """The medians of clients with two runs or more, and their intervals where there are any."""
     values = [
         {
@@ -130,7 +132,7 @@ def _centers(rows: Sequence[Row], metric: Metric, axis: FigureAxis, color: alt.C
         yield line.encode(y=axis.y("median"), color=color, description="label:N")
 
 
-def _failures(rows: Sequence[Row], color: alt.Color, height: int) -> Iterator[alt.Chart]:
+def _failures(rows: Sequence[ClientResults], color: alt.Color, height: int) -> Iterator[alt.Chart]:
     for place, row in enumerate(rows):
         values = [
             {"client": row.client, "run": run, "label": f"{row.client} run {run} failed: {words}"}

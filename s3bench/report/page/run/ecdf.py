@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from s3bench.compare.sample import Figures, figures_of
+from s3bench.compare.sample import MetricFigures, figures_of
 from s3bench.report.page import theme
 from s3bench.report.page.run.axis import (
     FigureAxis,
@@ -15,13 +15,15 @@ from s3bench.report.page.run.axis import (
     inline,
     metric_axis,
 )
-from s3bench.report.page.run.benchmark import Row
+from s3bench.report.page.run.benchmark import ClientResults
 from s3bench.results.metrics import Metric, render_figure
 
 _POINTS_MIN = 2
 
 
-def ecdf_chart(rows: Sequence[Row], metric: Metric, *, clients: list[str], width: int, height: int) -> alt.Chart | None:
+def ecdf_chart(
+    rows: Sequence[ClientResults], metric: Metric, *, clients: list[str], width: int, height: int
+) -> alt.Chart | None:
     """Draw a step line a client; `None` where no client has two runs, which no distribution has fewer than."""
     figures = {row.client: figures_of(row.result, metric.name) for row in rows}
     known = {client: each for client, each in figures.items() if len(each.values) >= _POINTS_MIN}
@@ -46,7 +48,7 @@ def ecdf_chart(rows: Sequence[Row], metric: Metric, *, clients: list[str], width
     return chart
 
 
-def _steps(client: str, figures: Figures, metric: Metric, axis: FigureAxis) -> list[dict[str, object]]:
+def _steps(client: str, figures: MetricFigures, metric: Metric, axis: FigureAxis) -> list[dict[str, object]]:
     ordered, count = sorted(figures.values), len(figures.values)
     least, median, most = (
         render_figure(value, metric.unit) for value in (ordered[0], _median_of(figures), ordered[-1])
@@ -64,7 +66,7 @@ def _steps(client: str, figures: Figures, metric: Metric, axis: FigureAxis) -> l
     ]
 
 
-def _median_of(figures: Figures) -> float:
+def _median_of(figures: MetricFigures) -> float:
     median = figures.sample.median
     assert median is not None  # there are two values at the least
     return median

@@ -5,12 +5,12 @@ Owns how failures and doubts are told on the page, and how many.
 
 from collections.abc import Iterator, Sequence
 
-from s3bench.report.page.run.benchmark import Benchmark, Row
-from s3bench.report.page.section import Line, Mood
+from s3bench.report.page.run.benchmark import Benchmark, ClientResults
+from s3bench.report.page.section import Line, Tone
 from s3bench.report.run.figures import one_line
 from s3bench.results.document import Document
 from s3bench.results.measurement import Failure
-from s3bench.results.warnings import Doubt, gather_doubts
+from s3bench.results.warnings import MeasurementWarning, gather_doubts
 
 LINES_MAX = 20
 """The most failures of a section, and the most doubts, that are told."""
@@ -31,25 +31,25 @@ def head_lines(document: Document, benchmarks: Sequence[Benchmark]) -> Iterator[
     failed = sum(len({failure.iteration for failure in row.result.errors}) for row in rows)
     of = sum(bool(row.result.errors) for row in rows)
     if failed:
-        yield Line(text=f"{_counted(failed, 'run')} failed, on {of:,} of {_counted(len(rows), 'row')}", mood=Mood.BAD)
+        yield Line(text=f"{_counted(failed, 'run')} failed, on {of:,} of {_counted(len(rows), 'row')}", mood=Tone.BAD)
     else:
-        yield Line(text="no run failed", mood=Mood.GOOD)
+        yield Line(text="no run failed", mood=Tone.GOOD)
     if unfinished := sum(row.result.is_running for row in rows):
-        yield Line(text=f"unfinished: {unfinished:,} of {_counted(len(rows), 'row')}", mood=Mood.DOUBT)
+        yield Line(text=f"unfinished: {unfinished:,} of {_counted(len(rows), 'row')}", mood=Tone.DOUBT)
     yield from _limited([_doubt_line(words) for words in _doubts(document, benchmarks)], "doubts")
 
 
-def failure_lines(rows: Sequence[Row]) -> Iterator[Line]:
+def failure_lines(rows: Sequence[ClientResults]) -> Iterator[Line]:
     """What failed on a benchmark, and which of its clients gave no figure."""
     lines = [
-        Line(text=f"{row.client} {one_line(failure_text(failure), characters_max=_WORDS_MAX)}", mood=Mood.BAD)
+        Line(text=f"{row.client} {one_line(failure_text(failure), characters_max=_WORDS_MAX)}", mood=Tone.BAD)
         for row in rows
         for failure in row.result.errors
     ]
     yield from _limited(lines, "failures")
     for row in rows:
         if not row.result.measurements:
-            yield Line(text=f"{row.client} has no measurement", mood=Mood.DOUBT)
+            yield Line(text=f"{row.client} has no measurement", mood=Tone.DOUBT)
 
 
 def failure_text(failure: Failure) -> str:
@@ -67,14 +67,14 @@ def _doubts(document: Document, benchmarks: Sequence[Benchmark]) -> Iterator[str
     yield from (_doubt_words(doubt, where) for doubt in gather_doubts(results))
 
 
-def _doubt_words(doubt: Doubt, where: dict[int, str]) -> str:
+def _doubt_words(doubt: MeasurementWarning, where: dict[int, str]) -> str:
     subject = where[id(doubt.results[0])] if len(doubt.results) == 1 else f"{len(doubt.results):,} rows"
     count = f" ({doubt.iterations:,} runs)" if doubt.iterations > 1 else ""
     return f"{subject}{', such as' * doubt.varies}: {doubt.example}{count}"
 
 
 def _doubt_line(words: str) -> Line:
-    return Line(text=one_line(words, characters_max=_WORDS_MAX), mood=Mood.DOUBT)
+    return Line(text=one_line(words, characters_max=_WORDS_MAX), mood=Tone.DOUBT)
 
 
 def _limited(lines: Sequence[Line], what: str) -> Iterator[Line]:

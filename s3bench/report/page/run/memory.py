@@ -11,12 +11,12 @@ import altair as alt
 
 from s3bench.report.page import theme
 from s3bench.report.page.run.axis import client_color, inline
-from s3bench.report.page.run.benchmark import Row
-from s3bench.report.page.unit import Unit, bytes_unit, seconds_unit
+from s3bench.report.page.run.benchmark import ClientResults
+from s3bench.report.page.unit import AxisUnit, bytes_unit, seconds_unit
 from s3bench.results.measurement import Measurement
 from s3bench.results.metrics import Unit as MetricUnit
 from s3bench.results.metrics import render_figure
-from s3bench.results.timeline import Series
+from s3bench.results.timeline import UsageSeries
 
 _COLUMNS_MAX = 3
 _GAP = 30
@@ -30,7 +30,7 @@ class SampledRun:
 
     client: str
     measurement: Measurement
-    series: Series
+    series: UsageSeries
     is_median: bool
 
     @property
@@ -39,7 +39,7 @@ class SampledRun:
         return f"{self.client} run {self.measurement.iteration}"
 
 
-def sampled_runs(rows: Sequence[Row], *, runs_max: int) -> tuple[SampledRun, ...]:
+def sampled_runs(rows: Sequence[ClientResults], *, runs_max: int) -> tuple[SampledRun, ...]:
     """Of each client the run of median total time, and the first others, `runs_max` together."""
     return tuple(run for row in rows for run in _runs(row, runs_max))
 
@@ -59,7 +59,7 @@ def memory_chart(runs: Sequence[SampledRun], *, clients: list[str]) -> alt.VConc
     return chart
 
 
-def memory_words(rows: Sequence[Row], runs: Sequence[SampledRun]) -> str:
+def memory_words(rows: Sequence[ClientResults], runs: Sequence[SampledRun]) -> str:
     """What the chart shows and what it leaves out."""
     words = [
         "Memory and CPU of the whole process tree over time, a line for each run.",
@@ -72,7 +72,7 @@ def memory_words(rows: Sequence[Row], runs: Sequence[SampledRun]) -> str:
     return " ".join((*words, "The figures of every step are in the results document."))
 
 
-def _runs(row: Row, runs_max: int) -> Iterator[SampledRun]:
+def _runs(row: ClientResults, runs_max: int) -> Iterator[SampledRun]:
     median = row.result.median_iteration
     kept = [each for each in row.result.measurements if each.series is not None]
     chosen = sorted(kept, key=lambda each: each is not median)[:runs_max]
@@ -81,7 +81,7 @@ def _runs(row: Row, runs_max: int) -> Iterator[SampledRun]:
         yield SampledRun(client=row.client, measurement=each, series=each.series, is_median=each is median)
 
 
-def _memory_lines(runs: Sequence[SampledRun], time: Unit, memory: Unit) -> Iterator[dict[str, Any]]:
+def _memory_lines(runs: Sequence[SampledRun], time: AxisUnit, memory: AxisUnit) -> Iterator[dict[str, Any]]:
     for run in runs:
         at, values = run.series.at, run.series.memory
         most = max(values)
@@ -89,7 +89,7 @@ def _memory_lines(runs: Sequence[SampledRun], time: Unit, memory: Unit) -> Itera
         yield _line(run, words, [time.of(each) for each in at], [memory.of(each) for each in values])
 
 
-def _cores_lines(runs: Sequence[SampledRun], time: Unit) -> Iterator[dict[str, Any]]:
+def _cores_lines(runs: Sequence[SampledRun], time: AxisUnit) -> Iterator[dict[str, Any]]:
     """The first point has no cores: nothing went before it."""
     for run in runs:
         at, values = run.series.at[1:], run.series.cores[1:]

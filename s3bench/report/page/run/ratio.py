@@ -22,9 +22,9 @@ from s3bench.report.page.run.axis import (
     metric_axis,
     ratio_axis,
 )
-from s3bench.report.page.run.benchmark import Benchmark, Row
+from s3bench.report.page.run.benchmark import Benchmark, ClientResults
 from s3bench.report.page.run.dots import center_text, run_dots
-from s3bench.report.run.figures import Estimate, estimate
+from s3bench.report.run.figures import MedianEstimate, estimate
 from s3bench.results.metrics import render_figure
 
 STRIPS_MAX = 40
@@ -37,12 +37,12 @@ _RATIO_HEADING = "total time / median of the benchmark's fastest client"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timed:
+class TimedClient:
     """A client on a benchmark whose runs were timed. `fastest_s` is the least median of the benchmark's clients."""
 
     benchmark: str
-    row: Row
-    found: Estimate
+    row: ClientResults
+    found: MedianEstimate
     fastest_s: float
 
     @property
@@ -61,12 +61,12 @@ class Timed:
         return f"{self.benchmark}, {words}, {self.ratio(self.found.median):.3g} times the fastest"
 
 
-def timed_rows(benchmarks: Sequence[Benchmark]) -> tuple[Timed, ...]:
+def timed_rows(benchmarks: Sequence[Benchmark]) -> tuple[TimedClient, ...]:
     """The clients of all benchmarks that have a total time, in the document's order."""
     return tuple(timed for benchmark in benchmarks for timed in _timed(benchmark))
 
 
-def overview_chart(timed: Sequence[Timed], *, clients: list[str]) -> Layered:
+def overview_chart(timed: Sequence[TimedClient], *, clients: list[str]) -> Layered:
     """Draw medians with their intervals: as multiples where several clients are compared, else in seconds."""
     is_ratio = len({each.row.client for each in timed}) > 1
     if is_ratio:
@@ -88,7 +88,7 @@ def overview_chart(timed: Sequence[Timed], *, clients: list[str]) -> Layered:
     )
 
 
-def strip_charts(timed: Sequence[Timed], *, clients: list[str], with_runs: bool) -> Iterator[Layered]:
+def strip_charts(timed: Sequence[TimedClient], *, clients: list[str], with_runs: bool) -> Iterator[Layered]:
     """Draw `STRIPS_MAX` rows a chart, all on one axis: every run, or only the range from the fastest to the slowest."""
     ratios = [each.ratio(value) for each in timed for value in figures_of(each.row.result, TOTAL_TIME.name).values]
     axis = ratio_axis(_RATIO_HEADING, [min(ratios), max(ratios)])
@@ -98,18 +98,18 @@ def strip_charts(timed: Sequence[Timed], *, clients: list[str], with_runs: bool)
         yield _strip_chart(shown, axis, None if axis.ticks else bounds, clients, with_runs=with_runs)
 
 
-def _timed(benchmark: Benchmark) -> Iterator[Timed]:
+def _timed(benchmark: Benchmark) -> Iterator[TimedClient]:
     found = [(row, each) for row in benchmark.rows if (each := estimate(row.result, TOTAL_TIME)) is not None]
     fastest_s = min((each.median for _, each in found), default=0.0)
     for row, each in found:
-        yield Timed(benchmark=benchmark.title, row=row, found=each, fastest_s=fastest_s)
+        yield TimedClient(benchmark=benchmark.title, row=row, found=each, fastest_s=fastest_s)
 
 
-def _ends(found: Estimate) -> Iterator[float]:
+def _ends(found: MedianEstimate) -> Iterator[float]:
     yield from (end for end in (found.low, found.median, found.high) if end is not None)
 
 
-def _median_value(timed: Timed, axis: FigureAxis, *, is_ratio: bool) -> dict[str, Any]:
+def _median_value(timed: TimedClient, axis: FigureAxis, *, is_ratio: bool) -> dict[str, Any]:
     def scaled(value_s: float | None) -> float | None:
         return timed.ratio(value_s) if is_ratio and value_s is not None else axis.unit.of(value_s)
 
@@ -124,14 +124,14 @@ def _median_value(timed: Timed, axis: FigureAxis, *, is_ratio: bool) -> dict[str
     }
 
 
-def _benchmark_axis(timed: Sequence[Timed]) -> alt.Y:
+def _benchmark_axis(timed: Sequence[TimedClient]) -> alt.Y:
     names = list(dict.fromkeys(each.benchmark for each in timed))
     axis = alt.Axis(labelLimit=_NAME_WIDTH, ticks=False, domain=False, grid=True)
     return alt.Y("benchmark:N", title=None, sort=names, axis=axis)
 
 
 def _strip_chart(
-    timed: Sequence[Timed], axis: FigureAxis, bounds: alt.Scale | None, clients: list[str], *, with_runs: bool
+    timed: Sequence[TimedClient], axis: FigureAxis, bounds: alt.Scale | None, clients: list[str], *, with_runs: bool
 ) -> Layered:
     shown = list(dict.fromkeys(each.row.client for each in timed))
     color, shape = client_color(clients, shown), client_shape(clients, shown)
@@ -149,18 +149,18 @@ def _strip_chart(
     return alt.layer(marks, ticks).properties(width=_WIDTH, height=alt.Step(_ROW_HEIGHT))
 
 
-def _row_axis(timed: Sequence[Timed]) -> alt.Y:
+def _row_axis(timed: Sequence[TimedClient]) -> alt.Y:
     axis = alt.Axis(labelLimit=_NAME_WIDTH, ticks=False, domain=False, grid=True)
     return alt.Y("row:N", title=None, sort=[each.name for each in timed], axis=axis)
 
 
-def _run_values(timed: Timed) -> Iterator[dict[str, Any]]:
+def _run_values(timed: TimedClient) -> Iterator[dict[str, Any]]:
     for dot in run_dots((timed.row,), TOTAL_TIME):
         figure = dot.pop("figure")
         yield {"row": timed.name, "value": timed.ratio(figure), "client": dot["client"], "label": dot["label"]}
 
 
-def _range_values(timed: Timed) -> Iterator[dict[str, Any]]:
+def _range_values(timed: TimedClient) -> Iterator[dict[str, Any]]:
     sample = figures_of(timed.row.result, TOTAL_TIME.name).sample
     assert sample.minimum is not None  # it has a median
     assert sample.maximum is not None
@@ -174,5 +174,5 @@ def _range_values(timed: Timed) -> Iterator[dict[str, Any]]:
     }
 
 
-def _strip_median(timed: Timed) -> dict[str, Any]:
+def _strip_median(timed: TimedClient) -> dict[str, Any]:
     return {"row": timed.name, "value": timed.ratio(timed.found.median), "label": timed.label}

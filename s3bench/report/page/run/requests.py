@@ -13,7 +13,7 @@ import altair as alt
 from s3bench.report.page import theme
 from s3bench.report.page.run.axis import Layered, inline
 from s3bench.report.page.run.wire import LANES_MAX, ShownRequest, WireRun
-from s3bench.report.page.unit import Unit, seconds_unit
+from s3bench.report.page.unit import AxisUnit, seconds_unit
 from s3bench.results import metrics
 from s3bench.results.metrics import render_figure
 
@@ -29,7 +29,7 @@ _BAND = {"band": 0.85}
 class _Scale:
     """What all clients' panes have in common: the axis of time, and the colours of kinds of request."""
 
-    unit: Unit
+    unit: AxisUnit
     last_s: float
     kinds: Mapping[str, str]
 

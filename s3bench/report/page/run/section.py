@@ -9,7 +9,7 @@ from s3bench.report.page import theme
 from s3bench.report.page.run.axis import TOTAL_TIME
 from s3bench.report.page.run.benchmark import (
     Benchmark,
-    Row,
+    ClientResults,
     benchmarks_of,
     clients_of,
 )
@@ -34,7 +34,7 @@ from s3bench.report.page.run.table import runs_table, summary_table
 from s3bench.report.page.run.usage import usage_figure
 from s3bench.report.page.run.waterfall import steps_of, waterfall_chart, waterfall_table
 from s3bench.report.page.run.wire import wire_runs, wire_table, wire_words
-from s3bench.report.page.section import Figure, Line, Mood, Section
+from s3bench.report.page.section import ChartFigure, Line, Section, Tone
 from s3bench.results.document import Document
 from s3bench.results.metrics import METRICS_BY_NAME
 
@@ -61,7 +61,7 @@ def run_sections(document: Document) -> tuple[Section, ...]:
 
 
 def _left_out(detail: Detail) -> tuple[Line, ...]:
-    return (Line(text=detail.words, mood=Mood.DOUBT),) if detail.words else ()
+    return (Line(text=detail.words, mood=Tone.DOUBT),) if detail.words else ()
 
 
 def _summary(document: Document, benchmarks: Sequence[Benchmark]) -> Section:
@@ -74,7 +74,7 @@ def _summary(document: Document, benchmarks: Sequence[Benchmark]) -> Section:
     )
 
 
-def _overview(benchmarks: Sequence[Benchmark]) -> Iterator[Figure]:
+def _overview(benchmarks: Sequence[Benchmark]) -> Iterator[ChartFigure]:
     """Medians of all benchmarks, as many as one chart holds."""
     timed = timed_rows(benchmarks)
     if len(timed) < 2:  # noqa: PLR2004 (one figure needs no picture)
@@ -88,7 +88,7 @@ def _overview(benchmarks: Sequence[Benchmark]) -> Iterator[Figure]:
         )
     if len(timed) > len(shown):
         words.append(f"The first {len(shown)} of {len(timed):,} rows; the table has all.")
-    yield Figure(
+    yield ChartFigure(
         name="overview",
         title="Total time of all benchmarks",
         description=" ".join(words),
@@ -103,7 +103,7 @@ def _strips(benchmarks: Sequence[Benchmark], detail: Detail) -> Section:
     what = "Each dot is a run" if with_runs else "Each bar goes from the fastest run to the slowest"
     charts = strip_charts(timed, clients=clients_of(benchmarks), with_runs=with_runs) if timed else ()
     figures = tuple(
-        Figure(
+        ChartFigure(
             name=f"runs-{number}",
             title=f"Total time, rows {(number - 1) * STRIPS_MAX + 1:,} to {min(number * STRIPS_MAX, len(timed)):,}",
             description=f"{what}, the black tick is the median. Multiples are of the median of the benchmark's fastest "
@@ -133,34 +133,34 @@ def _part(benchmark: Benchmark, clients: list[str], detail: Detail, *, is_folded
     )
 
 
-def _figures(rows: Sequence[Row], clients: list[str], detail: Detail, *, said: str) -> Iterator[Figure]:
+def _figures(rows: Sequence[ClientResults], clients: list[str], detail: Detail, *, said: str) -> Iterator[ChartFigure]:
     height = _COMPACT_HEIGHT if detail.level is Level.DOTS else _DOTS_HEIGHT
     dots = dots_chart(rows, TOTAL_TIME, clients=clients, width=theme.WIDTH, height=height)
     if dots is not None:
         words = f"{dots_words(rows, TOTAL_TIME)}{said}"
-        yield Figure(name="total-time", title="Total time of every run", description=words, chart=dots)
+        yield ChartFigure(name="total-time", title="Total time of every run", description=words, chart=dots)
     if detail.level < Level.DISTRIBUTION:
         return
     ecdf = ecdf_chart(rows, TOTAL_TIME, clients=clients, width=theme.WIDTH, height=_ECDF_HEIGHT)
     if ecdf is not None:
         words = f"Which share of a client's runs took how long at most; each step is a run, none is smoothed.{said}"
-        yield Figure(name="total-time-ecdf", title="Distribution of the total time", description=words, chart=ecdf)
+        yield ChartFigure(name="total-time-ecdf", title="Distribution of the total time", description=words, chart=ecdf)
     if detail.level is Level.ALL:
         yield from usage_figure(rows, clients=clients, said=said)
         yield from _inside(rows, clients, detail)
 
 
-def _inside(rows: Sequence[Row], clients: list[str], detail: Detail) -> Iterator[Figure]:
+def _inside(rows: Sequence[ClientResults], clients: list[str], detail: Detail) -> Iterator[ChartFigure]:
     """What happened within the runs."""
     if sampled := sampled_runs(rows, runs_max=detail.overlaid_max):
-        yield Figure(
+        yield ChartFigure(
             name="memory-cpu-over-time",
             title="Memory and CPU over time",
             description=memory_words(rows, sampled),
             chart=memory_chart(sampled, clients=clients),
         )
     if steps := steps_of(rows):
-        yield Figure(
+        yield ChartFigure(
             name="start-up",
             title="From the spawn to the end, step by step",
             description="What each client was at, between the medians of its milestones over all runs. "
@@ -169,7 +169,7 @@ def _inside(rows: Sequence[Row], clients: list[str], detail: Detail) -> Iterator
             table=waterfall_table(rows),
         )
     if wired := wire_runs(rows, requests_max=detail.requests_max):
-        yield Figure(
+        yield ChartFigure(
             name="requests",
             title="Requests by connection",
             description=wire_words(wired),

@@ -6,10 +6,10 @@ Owns their columns. Figures that no result has get none.
 from collections.abc import Iterator, Sequence
 
 from s3bench.report.page.run.axis import HEADINGS
-from s3bench.report.page.run.benchmark import Benchmark, Row
+from s3bench.report.page.run.benchmark import Benchmark, ClientResults
 from s3bench.report.page.run.dots import failed_runs
 from s3bench.report.page.run.waterfall import estimate_text
-from s3bench.report.page.section import Cell, Column, Mood, Table
+from s3bench.report.page.section import Table, TableCell, TableColumn, Tone
 from s3bench.report.run.figures import estimate, estimates, shortfall
 from s3bench.results.measurement import figure
 from s3bench.results.metrics import METRICS_BY_NAME, Metric, render_figure
@@ -17,7 +17,7 @@ from s3bench.results.metrics import METRICS_BY_NAME, Metric, render_figure
 SUMMARY_ROWS_MAX = 1000
 """The most rows of the summary: what is longer is read by a program."""
 
-_NOTHING = Cell(text="-")
+_NOTHING = TableCell(text="-")
 _METRICS = tuple(METRICS_BY_NAME[name] for name in HEADINGS)
 
 
@@ -31,53 +31,54 @@ def summary_table(benchmarks: Sequence[Benchmark]) -> Table:
     return Table(
         caption=caption,
         columns=(
-            Column(title="benchmark"),
-            Column(title="client"),
-            Column(title="runs", is_number=True),
-            *(Column(title=HEADINGS[metric.name], is_number=True) for metric in metrics),
-            Column(title="failed", is_number=True),
+            TableColumn(title="benchmark"),
+            TableColumn(title="client"),
+            TableColumn(title="runs", is_number=True),
+            *(TableColumn(title=HEADINGS[metric.name], is_number=True) for metric in metrics),
+            TableColumn(title="failed", is_number=True),
         ),
         rows=tuple(tuple(_summary_cells(*each, metrics)) for each in rows[:SUMMARY_ROWS_MAX]),
     )
 
 
-def runs_table(rows: Sequence[Row], metrics: Sequence[Metric]) -> Table:
+def runs_table(rows: Sequence[ClientResults], metrics: Sequence[Metric]) -> Table:
     """Each run of a benchmark: a column for each client and metric of which there are figures."""
     columns = [(row, metric) for metric in metrics for row in rows if estimate(row.result, metric) is not None]
     by_number = {id(row): {each.iteration: each for each in row.result.measurements} for row in rows}
     failed = {id(row): failed_runs(row) for row in rows}
     numbers = sorted({number for row in rows for number in (*by_number[id(row)], *failed[id(row)])})
 
-    def cell(row: Row, metric: Metric, number: int) -> Cell:
+    def cell(row: ClientResults, metric: Metric, number: int) -> TableCell:
         measurement = by_number[id(row)].get(number)
         value = None if measurement is None else figure(measurement, metric.name)
         has_failed = number in failed[id(row)]
         text = "-" if value is None else render_figure(value, metric.unit)
         if has_failed:
             text = "failed" if value is None else f"{text} (failed)"
-        return Cell(text=text, value=value, mood=Mood.BAD if has_failed else Mood.PLAIN)
+        return TableCell(text=text, value=value, mood=Tone.BAD if has_failed else Tone.PLAIN)
 
     return Table(
         caption="Every run",
         columns=(
-            Column(title="run", is_number=True),
-            *(Column(title=f"{row.client} {HEADINGS[metric.name]}", is_number=True) for row, metric in columns),
+            TableColumn(title="run", is_number=True),
+            *(TableColumn(title=f"{row.client} {HEADINGS[metric.name]}", is_number=True) for row, metric in columns),
         ),
         rows=tuple(
-            (Cell(text=str(number), value=number), *(cell(*column, number) for column in columns)) for number in numbers
+            (TableCell(text=str(number), value=number), *(cell(*column, number) for column in columns))
+            for number in numbers
         ),
     )
 
 
-def _summary_cells(benchmark: Benchmark, row: Row, metrics: Sequence[Metric]) -> Iterator[Cell]:
+def _summary_cells(benchmark: Benchmark, row: ClientResults, metrics: Sequence[Metric]) -> Iterator[TableCell]:
     found = {each.metric.name: each for each in estimates(row.result, metrics)}
     count = len(row.result.measurements)
-    yield Cell(text=benchmark.title)
-    yield Cell(text=row.client)
-    yield Cell(text=f"{count:,}", value=count)
+    yield TableCell(text=benchmark.title)
+    yield TableCell(text=row.client)
+    yield TableCell(text=f"{count:,}", value=count)
     for metric in metrics:
         each = found.get(metric.name)
-        yield _NOTHING if each is None else Cell(text=estimate_text(each), value=each.median)
+        yield _NOTHING if each is None else TableCell(text=estimate_text(each), value=each.median)
     failed = len(failed_runs(row))
     words = shortfall(row.result)
-    yield Cell(text=words or "0", value=failed, mood=Mood.BAD if failed else Mood.DOUBT if words else Mood.PLAIN)
+    yield TableCell(text=words or "0", value=failed, mood=Tone.BAD if failed else Tone.DOUBT if words else Tone.PLAIN)

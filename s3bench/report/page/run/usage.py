@@ -9,16 +9,16 @@ import altair as alt
 
 from s3bench.report.page import theme
 from s3bench.report.page.run.axis import HEADINGS
-from s3bench.report.page.run.benchmark import Row
+from s3bench.report.page.run.benchmark import ClientResults
 from s3bench.report.page.run.dots import dots_chart
-from s3bench.report.page.section import Figure
+from s3bench.report.page.section import ChartFigure
 from s3bench.results.metrics import METRICS_BY_NAME
 
 _METRICS = tuple(METRICS_BY_NAME[name] for name in ("peak_memory", "cpu_time"))
 _GAP, _HEIGHT = 70, 150
 
 
-def usage_figure(rows: Sequence[Row], *, clients: list[str], said: str) -> Iterator[Figure]:
+def usage_figure(rows: Sequence[ClientResults], *, clients: list[str], said: str) -> Iterator[ChartFigure]:
     """The charts of those metrics that any run has a figure of; nothing where none has. `said` ends its words."""
     width = (theme.WIDTH - _GAP) // len(_METRICS)
     charts = {
@@ -29,7 +29,7 @@ def usage_figure(rows: Sequence[Row], *, clients: list[str], said: str) -> Itera
     if not charts:
         return
     names = " and ".join(charts)
-    yield Figure(
+    yield ChartFigure(
         name="memory-cpu",
         title=f"{names[:1].upper()}{names[1:]} of every run",
         description=f"The {names} of each run, in run order, with medians and their 95 % intervals. "

@@ -16,10 +16,10 @@ from s3bench.report.page.run.axis import (
     client_color,
     inline,
 )
-from s3bench.report.page.run.benchmark import Row
-from s3bench.report.page.section import Cell, Column, Table
+from s3bench.report.page.run.benchmark import ClientResults
+from s3bench.report.page.section import Table, TableCell, TableColumn
 from s3bench.report.page.unit import seconds_unit
-from s3bench.report.run.figures import Estimate, estimate
+from s3bench.report.run.figures import MedianEstimate, estimate
 from s3bench.report.run.perfetto import UNTIL
 from s3bench.results.measurement import Milestones
 from s3bench.results.metrics import METRICS_BY_NAME, Unit, render_figure
@@ -30,7 +30,7 @@ _STEPS = tuple(UNTIL.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class WaterfallStep:
     """What `client` was at from `start_s` to `end_s`, seconds since the spawn; `runs` reached its end."""
 
     client: str
@@ -51,12 +51,12 @@ class Step:
         return render_figure(self.end_s - self.start_s, Unit.SECONDS)
 
 
-def steps_of(rows: Sequence[Row]) -> tuple[Step, ...]:
+def steps_of(rows: Sequence[ClientResults]) -> tuple[WaterfallStep, ...]:
     """The steps of each client between the medians of its milestones; none of clients that reached no milestone."""
     return tuple(step for row in rows for step in _steps(row))
 
 
-def waterfall_chart(steps: Sequence[Step], *, clients: list[str]) -> Layered:
+def waterfall_chart(steps: Sequence[WaterfallStep], *, clients: list[str]) -> Layered:
     """Draw a row for each step and in it a bar for each client, with its length behind it."""
     unit = seconds_unit(step.end_s for step in steps)
     values = [
@@ -85,23 +85,23 @@ def waterfall_chart(steps: Sequence[Step], *, clients: list[str]) -> Layered:
     return alt.layer(bars, words).properties(width=theme.WIDTH, height=alt.Step(_BAR))
 
 
-def waterfall_table(rows: Sequence[Row]) -> Table:
+def waterfall_table(rows: Sequence[ClientResults]) -> Table:
     """When each client reached each milestone: medians with their intervals."""
     shown = [row for row in rows if any(True for _ in _steps(row))]
     found = {row.client: dict(_reached(row)) for row in shown}
     names = [name for name in Milestones.__struct_fields__ if any(name in each for each in found.values())]
-    columns = (Column(title="milestone"), *(Column(title=client, is_number=True) for client in found))
+    columns = (TableColumn(title="milestone"), *(TableColumn(title=client, is_number=True) for client in found))
     return Table(
         caption="When the milestones were reached, since the spawn: medians, in brackets the 95 % interval",
         columns=columns,
         rows=tuple(
-            (Cell(text=name.replace("_", " ")), *(_cell(each.get(name)) for each in found.values()))
+            (TableCell(text=name.replace("_", " ")), *(_cell(each.get(name)) for each in found.values()))
             for name in (*names, "total_time")
         ),
     )
 
 
-def estimate_text(found: Estimate) -> str:
+def estimate_text(found: MedianEstimate) -> str:
     """`1.05 s (1.01 s to 1.10 s)`; without brackets where there is no interval."""
     center = render_figure(found.median, found.metric.unit)
     if found.low is None or found.high is None:
@@ -109,18 +109,18 @@ def estimate_text(found: Estimate) -> str:
     return f"{center} ({render_figure(found.low, found.metric.unit)} to {render_figure(found.high, found.metric.unit)})"
 
 
-def _cell(found: Estimate | None) -> Cell:
-    return Cell(text="-") if found is None else Cell(text=estimate_text(found), value=found.median)
+def _cell(found: MedianEstimate | None) -> TableCell:
+    return TableCell(text="-") if found is None else TableCell(text=estimate_text(found), value=found.median)
 
 
-def _reached(row: Row) -> Iterator[tuple[str, Estimate]]:
+def _reached(row: ClientResults) -> Iterator[tuple[str, MedianEstimate]]:
     for name in (*Milestones.__struct_fields__, "total_time"):
         metric = TOTAL_TIME if name == "total_time" else METRICS_BY_NAME[f"milestones.{name}"]
         if (found := estimate(row.result, metric)) is not None:
             yield name, found
 
 
-def _steps(row: Row) -> Iterator[Step]:
+def _steps(row: ClientResults) -> Iterator[WaterfallStep]:
     found = dict(_reached(row))
     end = found.pop("total_time", None)
     reached = sorted((each.median, name, each.count) for name, each in found.items() if each.median >= 0)
@@ -129,4 +129,4 @@ def _steps(row: Row) -> Iterator[Step]:
     if end is not None and reached[-1][0] < end.median:
         reached.append((end.median, _END, end.count))
     for (start_s, _, _), (end_s, name, runs) in pairwise(((0.0, _END, 0), *reached)):
-        yield Step(client=row.client, name=UNTIL[name], start_s=start_s, end_s=end_s, runs=runs)
+        yield WaterfallStep(client=row.client, name=UNTIL[name], start_s=start_s, end_s=end_s, runs=runs)

@@ -6,8 +6,8 @@ Owns which requests are shown, in which words, and their table.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from s3bench.report.page.run.benchmark import Row
-from s3bench.report.page.section import Cell, Column, Table
+from s3bench.report.page.run.benchmark import ClientResults
+from s3bench.report.page.section import Table, TableCell, TableColumn
 from s3bench.report.run.figures import one_line
 from s3bench.results.metrics import Unit, render_figure
 from s3bench.results.timeline import RequestSpan
@@ -81,7 +81,7 @@ class WireRun:
         return len({each.lane for each in self.requests})
 
 
-def wire_runs(rows: Sequence[Row], *, requests_max: int) -> tuple[WireRun, ...]:
+def wire_runs(rows: Sequence[ClientResults], *, requests_max: int) -> tuple[WireRun, ...]:
     """Of each client the run whose requests were kept, its first requests on its first connections."""
     return tuple(run for row in rows for run in _wire_run(row, requests_max))
 
@@ -113,15 +113,15 @@ def wire_table(runs: Sequence[WireRun], *, rows_max: int) -> Table | None:
     return Table(
         caption="The requests that are drawn: times since the spawn, bytes of bodies",
         columns=(
-            Column(title="request"),
-            *(Column(title=title, is_number=True) for title in numbers),
-            Column(title="wrong"),
+            TableColumn(title="request"),
+            *(TableColumn(title=title, is_number=True) for title in numbers),
+            TableColumn(title="wrong"),
         ),
         rows=tuple(tuple(_cells(run, each)) for run in runs for each in run.requests),
     )
 
 
-def _wire_run(row: Row, requests_max: int) -> Iterator[WireRun]:
+def _wire_run(row: ClientResults, requests_max: int) -> Iterator[WireRun]:
     measurement = next((each for each in row.result.measurements if each.requests), None)
     if measurement is not None:
         shown = tuple(each for each in _on_lanes(measurement.requests) if each.lane < LANES_MAX)[:requests_max]
@@ -142,21 +142,21 @@ def _on_lanes(spans: Sequence[RequestSpan]) -> Iterator[ShownRequest]:
         yield ShownRequest(lane=lane, span=span)
 
 
-def _cells(run: WireRun, shown: ShownRequest) -> Iterator[Cell]:
+def _cells(run: WireRun, shown: ShownRequest) -> Iterator[TableCell]:
     span = shown.span
-    yield Cell(text=f"{run.client} {shown.kind}")
+    yield TableCell(text=f"{run.client} {shown.kind}")
     yield _count(span.connection)
     for at_s in (span.start, span.first_byte, span.end):
-        yield Cell(text="-" if at_s is None else _seconds(at_s), value=at_s)
+        yield TableCell(text="-" if at_s is None else _seconds(at_s), value=at_s)
     for size_bytes in (span.bytes_up, span.bytes_down):
-        yield Cell(text=render_figure(size_bytes, Unit.BYTES), value=size_bytes)
+        yield TableCell(text=render_figure(size_bytes, Unit.BYTES), value=size_bytes)
     yield _count(span.status)
     yield _count(span.attempt)
-    yield Cell(text="; ".join(shown.wrongs) or "-")
+    yield TableCell(text="; ".join(shown.wrongs) or "-")
 
 
-def _count(value: int | None) -> Cell:
-    return Cell(text="-" if value is None else str(value), value=value)
+def _count(value: int | None) -> TableCell:
+    return TableCell(text="-" if value is None else str(value), value=value)
 
 
 def _seconds(value_s: float) -> str:

@@ -8,9 +8,9 @@ import altair as alt
 
 from s3bench.report.page import theme
 from s3bench.report.page.forest import distinct
-from s3bench.report.page.section import Cell, Column, Figure, Table
+from s3bench.report.page.section import ChartFigure, Table, TableCell, TableColumn
 from s3bench.report.page.trend.series import TrendSeries
-from s3bench.report.page.unit import Unit, bytes_unit, seconds_unit
+from s3bench.report.page.unit import AxisUnit, bytes_unit, seconds_unit
 from s3bench.report.run.summary import clipped
 from s3bench.results import metrics
 from s3bench.results.metrics import render_figure
@@ -32,7 +32,7 @@ _TICK_GAP = 16
 _Value = dict[str, str | float]
 
 
-def trend_figure(series: TrendSeries, *, name: str) -> Figure:
+def trend_figure(series: TrendSeries, *, name: str) -> ChartFigure:
     """The chart of one series, which has a point at least."""
     trend = series.trend
     count = len(trend.points)
@@ -45,7 +45,7 @@ def trend_figure(series: TrendSeries, *, name: str) -> Figure:
         words.append(f"The newest {POINTS_MAX} have points, the others are on the line.")
     if count > TABLE_MAX:
         words.append("s3bench history trend --json has the figures.")
-    return Figure(
+    return ChartFigure(
         name=name,
         title=clipped(series.title),
         description=" ".join(words),
@@ -151,11 +151,11 @@ def _kind(change: TrendChange) -> str:
     return "worse" if change.is_worse else "better"
 
 
-def _axis_title(trend: Trend) -> tuple[str, Unit]:
+def _axis_title(trend: Trend) -> tuple[str, AxisUnit]:
     """What is drawn upwards, and the unit of its figures."""
     name = trend.metric.name
     if trend.is_ratio:
-        return f"{name}, times the reference", Unit(name="", size=1.0)
+        return f"{name}, times the reference", AxisUnit(name="", size=1.0)
     match trend.metric.unit:
         case metrics.Unit.SECONDS:
             unit = seconds_unit(trend.figures)
@@ -164,7 +164,7 @@ def _axis_title(trend: Trend) -> tuple[str, Unit]:
         case metrics.Unit.BYTES_PER_SECOND:
             unit = bytes_unit(trend.figures, per="/s")
         case other:
-            unit = Unit(name=other.value, size=1.0)
+            unit = AxisUnit(name=other.value, size=1.0)
     return f"{name} ({unit.name})", unit
 
 
@@ -181,15 +181,15 @@ def _table(trend: Trend) -> Table:
     return Table(
         caption="Each release",
         columns=(
-            Column(title="release"),
-            Column(title="times the reference" if trend.is_ratio else trend.metric.name, is_number=True),
-            *((Column(title=trend.metric.name, is_number=True),) if trend.is_ratio else ()),
+            TableColumn(title="release"),
+            TableColumn(title="times the reference" if trend.is_ratio else trend.metric.name, is_number=True),
+            *((TableColumn(title=trend.metric.name, is_number=True),) if trend.is_ratio else ()),
         ),
         rows=tuple(
             (
-                Cell(text=clipped(point.label)),
-                Cell(text=f"{figure:.3f}" if trend.is_ratio else render_figure(figure, unit), value=figure),
-                *((Cell(text=render_figure(point.value, unit), value=point.value),) if trend.is_ratio else ()),
+                TableCell(text=clipped(point.label)),
+                TableCell(text=f"{figure:.3f}" if trend.is_ratio else render_figure(figure, unit), value=figure),
+                *((TableCell(text=render_figure(point.value, unit), value=point.value),) if trend.is_ratio else ()),
             )
             for point, figure in zip(trend.points, trend.figures, strict=True)
         ),

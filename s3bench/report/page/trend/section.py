@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from s3bench.report.page.section import Cell, Column, Line, Mood, Section, Table
+from s3bench.report.page.section import Line, Section, Table, TableCell, TableColumn, Tone
 from s3bench.report.page.trend.chart import POINTS_MAX, figure_words, trend_figure
 from s3bench.report.page.trend.series import TrendSeries
 from s3bench.report.run.summary import clipped
@@ -63,7 +63,7 @@ def _summary(series: Sequence[TrendSeries]) -> Line:
         words += f", {worse:,} of them for the worse at last"
     if few:
         words += f"; {few:,} are too short to tell"
-    mood = Mood.BAD if worse else Mood.DOUBT if few == len(series) else Mood.PLAIN
+    mood = Tone.BAD if worse else Tone.DOUBT if few == len(series) else Tone.PLAIN
     return Line(text=words, mood=mood)
 
 
@@ -74,7 +74,7 @@ def _part(series: TrendSeries, number: int) -> Section:
         title=clipped(series.title),
         lines=(
             *_changes(trend),
-            *(Line(text=clipped(text, most=_TEXT_MAX), mood=Mood.DOUBT) for text in series.doubts),
+            *(Line(text=clipped(text, most=_TEXT_MAX), mood=Tone.DOUBT) for text in series.doubts),
         ),
         figures=(trend_figure(series, name=f"trend-{number}"),) if trend.points else (),
     )
@@ -82,9 +82,9 @@ def _part(series: TrendSeries, number: int) -> Section:
 
 def _changes(trend: Trend) -> Iterator[Line]:
     if not trend.changes:
-        yield Line(text=trend.words, mood=Mood.PLAIN if trend.are_judged else Mood.DOUBT)
+        yield Line(text=trend.words, mood=Tone.PLAIN if trend.are_judged else Tone.DOUBT)
     for change in trend.changes:
-        mood = Mood.PLAIN if change.is_worse is None else Mood.BAD if change.is_worse else Mood.GOOD
+        mood = Tone.PLAIN if change.is_worse is None else Tone.BAD if change.is_worse else Tone.GOOD
         yield Line(text=change.words, mood=mood)
 
 
@@ -92,22 +92,24 @@ def _table(series: Sequence[TrendSeries]) -> Table:
     return Table(
         caption="All series: the newest figure, and since when it is different",
         columns=(
-            Column(title="series"),
-            Column(title="releases", is_number=True),
-            Column(title="newest", is_number=True),
-            Column(title="last change"),
+            TableColumn(title="series"),
+            TableColumn(title="releases", is_number=True),
+            TableColumn(title="newest", is_number=True),
+            TableColumn(title="last change"),
         ),
         rows=tuple(_cells(each) for each in series),
     )
 
 
-def _cells(series: TrendSeries) -> tuple[Cell, ...]:
+def _cells(series: TrendSeries) -> tuple[TableCell, ...]:
     trend = series.trend
     *_, last = _changes(trend)
     newest = len(trend.points) - 1
     return (
-        Cell(text=clipped(series.title)),
-        Cell(text=f"{newest + 1:,}", value=newest + 1),
-        Cell(text=figure_words(trend, newest), value=trend.figures[newest]) if trend.points else Cell(text="-"),
-        Cell(text=last.text, mood=last.mood),
+        TableCell(text=clipped(series.title)),
+        TableCell(text=f"{newest + 1:,}", value=newest + 1),
+        TableCell(text=figure_words(trend, newest), value=trend.figures[newest])
+        if trend.points
+        else TableCell(text="-"),
+        TableCell(text=last.text, mood=last.mood),
     )

@@ -11,8 +11,8 @@ from typing import Any
 import altair as alt
 
 from s3bench.report.page import theme
-from s3bench.report.page.section import Figure
-from s3bench.report.page.unit import Unit, log_y, seconds_unit
+from s3bench.report.page.section import ChartFigure
+from s3bench.report.page.unit import AxisUnit, log_y, seconds_unit
 from s3bench.report.run.summary import clipped
 from s3bench.report.tune.cells import amount_text
 from s3bench.tune.study import Header, Stage, Study, Trial
@@ -47,7 +47,7 @@ class _Point:
         return self.series not in {_FAILED, _CAPPED}
 
 
-def convergence_figure(study: Study) -> Figure | None:
+def convergence_figure(study: Study) -> ChartFigure | None:
     """The chart; `None` where no run came to its end."""
     points = tuple(_points(study))
     best = tuple(_best_so_far(points))
@@ -57,7 +57,7 @@ def convergence_figure(study: Study) -> Figure | None:
     shown = points if has_all else tuple(each for each, is_best in _with_records(points) if is_best)
     objective = study.header.objective
     values_s = [each.value for each in shown if each.value]
-    unit = seconds_unit(values_s) if objective.unit == "s" else Unit(name=objective.unit, size=1.0)
+    unit = seconds_unit(values_s) if objective.unit == "s" else AxisUnit(name=objective.unit, size=1.0)
     time = seconds_unit([points[-1].at_s])
     y = log_y("value", [value / unit.size for value in values_s], f"{objective.aim} ({unit.name})")
     x = alt.X(
@@ -75,7 +75,7 @@ def convergence_figure(study: Study) -> Figure | None:
         .encode(x=x, y=y),
         _dots(values).encode(x=x, y=y),
     ).properties(width=theme.WIDTH, height=_HEIGHT)
-    return Figure(
+    return ChartFigure(
         name="convergence",
         title="Trials and the fastest so far",
         description=" ".join(_sentences(points, best, study.header, has_all=has_all)),
@@ -109,7 +109,7 @@ def _best_so_far(points: Sequence[_Point]) -> Iterator[tuple[float, float]]:
     return ((each.at_s, each.value) for each, is_best in _with_records(points) if is_best and each.value is not None)
 
 
-def _value(each: _Point, header: Header, time: Unit, unit: Unit, worst: float) -> dict[str, Any]:
+def _value(each: _Point, header: Header, time: AxisUnit, unit: AxisUnit, worst: float) -> dict[str, Any]:
     """A dot; one without a value stands at the top, by its shape."""
     told = each.value if each.value is not None else worst
     return {

@@ -9,8 +9,8 @@ from typing import Any
 import altair as alt
 
 from s3bench.report.page import theme
-from s3bench.report.page.section import Figure
-from s3bench.report.page.unit import Unit, bytes_unit, log_axis, log_ticks, log_y, seconds_unit
+from s3bench.report.page.section import ChartFigure
+from s3bench.report.page.unit import AxisUnit, bytes_unit, log_axis, log_ticks, log_y, seconds_unit
 from s3bench.report.run.summary import clipped
 from s3bench.report.tune.cells import (
     bytes_text,
@@ -19,7 +19,7 @@ from s3bench.report.tune.cells import (
     setting_words,
     value_text,
 )
-from s3bench.tune.answer import Answer, Figures
+from s3bench.tune.answer import SettingFigures, StudyResult
 from s3bench.units import render_bytes
 
 POINTS_MAX = 300
@@ -32,12 +32,14 @@ _QUIET = (_OTHER, _FAILED)
 _POINT_SIZE, _ROLE_SIZE = 36, 120
 
 
-def front_figure(answer: Answer) -> Figure | None:
+def front_figure(answer: StudyResult) -> ChartFigure | None:
     """The chart; `None` where of fewer than two settings both time and memory are known."""
     rows = _drawn(answer)
     if len(rows) < _ROWS_MIN:
         return None
-    unit = seconds_unit([row.value or 0.0 for row in rows]) if answer.unit == "s" else Unit(name=answer.unit, size=1.0)
+    unit = (
+        seconds_unit([row.value or 0.0 for row in rows]) if answer.unit == "s" else AxisUnit(name=answer.unit, size=1.0)
+    )
     memory = bytes_unit([float(row.peak_memory or 0) for row in rows])
     values = [_value(row, role, answer, unit, memory) for row, role in _with_roles(rows, answer)]
     front = [_place(row, unit, memory) for row in front_of(answer)]
@@ -62,7 +64,7 @@ def front_figure(answer: Answer) -> Figure | None:
             description="label:N",
         ),
     ]  # fmt: skip
-    return Figure(
+    return ChartFigure(
         name="time-against-memory",
         title=f"{answer.objective.capitalize()} against memory",
         description=_description(answer, len(rows)),
@@ -70,21 +72,21 @@ def front_figure(answer: Answer) -> Figure | None:
     )
 
 
-def _drawn(answer: Answer) -> tuple[Figures, ...]:
+def _drawn(answer: StudyResult) -> tuple[SettingFigures, ...]:
     """Settings with whole runs and known memory, those that were verified with the figures of that."""
     known = {each.setting: each for each in answer.table[:POINTS_MAX]}
     known |= {each.setting: each for _, each in roles(answer)}
     return tuple(each for each in known.values() if each.value and each.peak_memory and not each.was_capped)
 
 
-def _with_roles(rows: Sequence[Figures], answer: Answer) -> Iterator[tuple[Figures, str]]:
+def _with_roles(rows: Sequence[SettingFigures], answer: StudyResult) -> Iterator[tuple[SettingFigures, str]]:
     """Each setting with the part that it has; those that have one come last, and are drawn above the others."""
     named = {each.setting: role for role, each in roles(answer)}
     for row in sorted(rows, key=lambda row: row.setting in named):
         yield row, named.get(row.setting, _FAILED if row.failures else _OTHER)
 
 
-def _value(row: Figures, role: str, answer: Answer, unit: Unit, memory: Unit) -> dict[str, Any]:
+def _value(row: SettingFigures, role: str, answer: StudyResult, unit: AxisUnit, memory: AxisUnit) -> dict[str, Any]:
     part = "" if role in _QUIET else f"{role}: "
     figures = f"{value_text(row, unit=answer.unit)}, {bytes_text(row.peak_memory)}"
     label = f"{part}{clipped(setting_words(row, answer))}: {figures}"
@@ -92,18 +94,20 @@ def _value(row: Figures, role: str, answer: Answer, unit: Unit, memory: Unit) ->
     return {**_place(row, unit, memory), "role": role, "size": size, "label": label}
 
 
-def _place(row: Figures, unit: Unit, memory: Unit) -> dict[str, Any]:
+def _place(row: SettingFigures, unit: AxisUnit, memory: AxisUnit) -> dict[str, Any]:
     return {"memory": memory.of(row.peak_memory), "value": unit.of(row.value)}
 
 
-def _axes(values: Sequence[dict[str, Any]], answer: Answer, unit: Unit, memory: Unit) -> tuple[alt.X, alt.Y]:
+def _axes(
+    values: Sequence[dict[str, Any]], answer: StudyResult, unit: AxisUnit, memory: AxisUnit
+) -> tuple[alt.X, alt.Y]:
     ticks = log_ticks([each["memory"] for each in values])
     scale = alt.Scale(type="log", domain=[ticks[0], ticks[-1]], nice=False)
     x = alt.X("memory:Q", title=f"peak memory ({memory.name})", scale=scale, axis=log_axis(ticks))
     return x, log_y("value", [each["value"] for each in values], f"{answer.objective} ({unit.name})")
 
 
-def _limit_rule(limit_bytes: int | None, memory: Unit, x: alt.X) -> Iterator[alt.Chart]:
+def _limit_rule(limit_bytes: int | None, memory: AxisUnit, x: alt.X) -> Iterator[alt.Chart]:
     if limit_bytes:
         base = alt.Chart(alt.InlineData(values=[{"memory": memory.of(limit_bytes), "name": "allowed"}])).encode(x=x)
         yield base.mark_rule(strokeDash=[4, 3], color=theme.BAD, aria=False)
@@ -118,7 +122,7 @@ def _colors(names: Sequence[str]) -> alt.Scale:
     return alt.Scale(domain=list(names), range=colors)
 
 
-def _description(answer: Answer, count: int) -> str:
+def _description(answer: StudyResult, count: int) -> str:
     told = [
         f"{count} settings by their peak memory and {answer.objective}; the line joins those that none beats in both."
     ]

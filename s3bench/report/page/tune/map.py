@@ -7,33 +7,32 @@ import math
 from collections.abc import Iterator
 
 from s3bench.report.page.heat_map import HeatCell, heat_chart
-from s3bench.report.page.section import Cell as TableCell
-from s3bench.report.page.section import Column, Figure, Table
+from s3bench.report.page.section import ChartFigure, Table, TableCell, TableColumn
 from s3bench.report.run.summary import clipped
 from s3bench.report.tune.cells import slower_than
 from s3bench.report.tune.heatmap import (
-    Cell,
+    CellState,
     Heatmap,
-    State,
+    HeatmapCell,
     heatmap_rows,
     heatmaps,
 )
-from s3bench.tune.answer import Answer
+from s3bench.tune.answer import StudyResult
 
 _PALE_FROM = 1.0
 """What takes this much more than the best, as a share, or more, is as pale as a cell can be."""
 
 _WORDS = {
-    State.CAPPED: "ended as too slow, so a lower bound",
-    State.OVER_MEMORY: "needs more memory than allowed",
-    State.FAILED: "no whole run",
+    CellState.CAPPED: "ended as too slow, so a lower bound",
+    CellState.OVER_MEMORY: "needs more memory than allowed",
+    CellState.FAILED: "no whole run",
 }
 
 
-def map_figures(answer: Answer) -> Iterator[Figure]:
+def map_figures(answer: StudyResult) -> Iterator[ChartFigure]:
     """A map for each client that has two main knobs and whole runs; what was not tried is a gap."""
     for number, found in enumerate(heatmaps(answer), 1):
-        yield Figure(
+        yield ChartFigure(
             name=f"map-{number}",
             title=clipped(found.title),
             description=clipped(
@@ -55,7 +54,7 @@ def map_figures(answer: Answer) -> Iterator[Figure]:
 def _cells(found: Heatmap) -> Iterator[HeatCell]:
     for row, line in zip(found.rows, found.cells, strict=True):
         for column, cell in zip(found.columns, line, strict=True):
-            if cell.state is State.EMPTY:
+            if cell.state is CellState.EMPTY:
                 continue
             yield HeatCell(
                 row=row,
@@ -66,16 +65,16 @@ def _cells(found: Heatmap) -> Iterator[HeatCell]:
             )
 
 
-def _cell_words(cell: Cell, found: Heatmap) -> str:
-    if cell.state in {State.WHOLE, State.CAPPED} and cell.share:
+def _cell_words(cell: HeatmapCell, found: Heatmap) -> str:
+    if cell.state in {CellState.WHOLE, CellState.CAPPED} and cell.share:
         told = f"{cell.text.removeprefix('+')} % {slower_than(found.objective)} than {found.best}"
-        return told if cell.state is State.WHOLE else f"{told}, {_WORDS[cell.state]}"
-    return f"best, {found.best}" if cell.state is State.WHOLE else _WORDS[cell.state]
+        return told if cell.state is CellState.WHOLE else f"{told}, {_WORDS[cell.state]}"
+    return f"best, {found.best}" if cell.state is CellState.WHOLE else _WORDS[cell.state]
 
 
-def _depth(cell: Cell) -> float | None:
+def _depth(cell: HeatmapCell) -> float | None:
     """1 for the best, 0 from `_PALE_FROM` on, in even steps of the ratio; nothing for what is no whole run."""
-    if cell.state is not State.WHOLE:
+    if cell.state is not CellState.WHOLE:
         return None
     return max(0.0, 1 - math.log1p(cell.share or 0.0) / math.log1p(_PALE_FROM))
 
@@ -84,6 +83,6 @@ def _table(found: Heatmap) -> Table:
     columns = (f"{found.row_knob} / {found.column_knob}", *found.columns)
     return Table(
         caption=clipped(f"{found.title}; {found.axes}; {found.legend}", most=500),
-        columns=tuple(Column(title=title) for title in columns),
+        columns=tuple(TableColumn(title=title) for title in columns),
         rows=tuple(tuple(TableCell(text=text) for text in row) for row in heatmap_rows(found)),
     )

@@ -10,10 +10,10 @@ from typing import Any
 import altair as alt
 
 from s3bench.report.page import theme
-from s3bench.report.page.section import Cell, Column, Figure, Table
+from s3bench.report.page.section import ChartFigure, Table, TableCell, TableColumn
 from s3bench.report.run.summary import clipped
 from s3bench.report.tune.cells import change_words, percent_text, slower_than
-from s3bench.tune.answer import Answer
+from s3bench.tune.answer import StudyResult
 from s3bench.tune.objective import Objective
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Stage, Study
@@ -24,15 +24,15 @@ _INTERVAL_OPACITY = 0.22
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class VerificationPair:
     """The runs of one block: by which share the setting's value is above the other's."""
 
     block: int
     change: float
 
 
-def pairs_figure(answer: Answer, study: Study) -> Figure | None:
-    """The pairs behind `Answer.gain`; `None` where nothing was verified."""
+def pairs_figure(answer: StudyResult, study: Study) -> ChartFigure | None:
+    """The pairs behind `StudyResult.gain`; `None` where nothing was verified."""
     reference = answer.default.setting
     held = answer.candidate if answer.candidate.setting != reference else answer.runner_up
     if held is None or answer.gain is None:
@@ -42,7 +42,7 @@ def pairs_figure(answer: Answer, study: Study) -> Figure | None:
         return None
     title = f"{slower_than(answer.objective)} than the default (%)"
     words = clipped(f"{held.setting} against {reference}", most=400)
-    return Figure(
+    return ChartFigure(
         name="verification",
         title="Verification, pair by pair",
         description=f"{words}, in runs next to each other: {change_words(answer.gain, answer.objective)}. Below 0 is "
@@ -52,13 +52,13 @@ def pairs_figure(answer: Answer, study: Study) -> Figure | None:
     )
 
 
-def verified_pairs(study: Study, setting: Setting, other: Setting) -> Iterator[Pair]:
+def verified_pairs(study: Study, setting: Setting, other: Setting) -> Iterator[VerificationPair]:
     """The blocks of the verification in which both settings have a whole run, in their order."""
     objective = study.header.objective
     first, second = _values(study, setting, objective), _values(study, other, objective)
     for block, value in first.items():
         if block in second:
-            yield Pair(block=block, change=value / second[block] - 1)
+            yield VerificationPair(block=block, change=value / second[block] - 1)
 
 
 def _values(study: Study, setting: Setting, objective: Objective) -> dict[int, float]:
@@ -69,7 +69,9 @@ def _values(study: Study, setting: Setting, objective: Objective) -> dict[int, f
     }
 
 
-def _chart(pairs: Sequence[Pair], gain: Change, title: str, objective: str) -> alt.LayerChart | alt.FacetChart:
+def _chart(
+    pairs: Sequence[VerificationPair], gain: Change, title: str, objective: str
+) -> alt.LayerChart | alt.FacetChart:
     values: list[dict[str, Any]] = [
         {"pair": number, "change": each.change * 100, "label": _label(number, each, objective)}
         for number, each in enumerate(pairs, 1)
@@ -105,7 +107,7 @@ def _rule(at: float, color: str, dash: list[int]) -> alt.Chart:
     return rule
 
 
-def _label(number: int, pair: Pair, objective: str) -> str:
+def _label(number: int, pair: VerificationPair, objective: str) -> str:
     return f"pair {number}: {_change_text(pair.change, objective)}"
 
 
@@ -116,14 +118,14 @@ def _change_text(change: float, objective: str) -> str:
     return f"{percent_text(abs(change))} {words}"
 
 
-def _table(pairs: Sequence[Pair], words: str, objective: str) -> Table:
+def _table(pairs: Sequence[VerificationPair], words: str, objective: str) -> Table:
     return Table(
         caption=words,
-        columns=(Column(title="pair", is_number=True), Column(title="change", is_number=True)),
+        columns=(TableColumn(title="pair", is_number=True), TableColumn(title="change", is_number=True)),
         rows=tuple(
             (
-                Cell(text=f"{number}", value=number),
-                Cell(text=_change_text(each.change, objective), value=each.change),
+                TableCell(text=f"{number}", value=number),
+                TableCell(text=_change_text(each.change, objective), value=each.change),
             )
             for number, each in enumerate(pairs, 1)
         ),

@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from s3bench.report.load.cells import NOTHING
-from s3bench.report.page.section import Block, Cell, Column, Line, Mood, Section, Table
+from s3bench.report.page.section import CodeBlock, Line, Section, Table, TableCell, TableColumn, Tone
 from s3bench.report.page.tune.convergence import convergence_figure
 from s3bench.report.page.tune.front import front_figure
 from s3bench.report.page.tune.map import map_figures
 from s3bench.report.page.tune.pairs import pairs_figure
 from s3bench.report.run.summary import clipped
 from s3bench.report.tune import cells as words
-from s3bench.tune.answer import Answer, Figures
+from s3bench.tune.answer import SettingFigures, StudyResult
 from s3bench.tune.prediction import Prediction
 from s3bench.tune.recipe import Recipe
 from s3bench.tune.study import Study
-from s3bench.tune.verification import Verdict
+from s3bench.tune.verification import TuneVerdict
 from s3bench.units import render_seconds
 
 ROWS_MAX = 200
@@ -31,9 +31,14 @@ LINE_MAX = 1000
 """The most characters of a line."""
 
 _MOODS = MappingProxyType(
-    {Verdict.BETTER: Mood.GOOD, Verdict.AS_GOOD: Mood.GOOD, Verdict.FITS: Mood.GOOD, Verdict.UNSETTLED: Mood.DOUBT}
+    {
+        TuneVerdict.BETTER: Tone.GOOD,
+        TuneVerdict.AS_GOOD: Tone.GOOD,
+        TuneVerdict.FITS: Tone.GOOD,
+        TuneVerdict.UNSETTLED: Tone.DOUBT,
+    }
 )
-_VALUES: Mapping[str, Callable[[Figures], float | None]] = MappingProxyType(
+_VALUES: Mapping[str, Callable[[SettingFigures], float | None]] = MappingProxyType(
     {
         "real": lambda row: row.time,
         "95 %": lambda row: row.time_low,
@@ -48,7 +53,7 @@ _VALUES: Mapping[str, Callable[[Figures], float | None]] = MappingProxyType(
 """By what a column of `tune_cells.figure_columns` is sorted; any other one is the objective's own."""
 
 
-def tune_section(answer: Answer, study: Study) -> Section:
+def tune_section(answer: StudyResult, study: Study) -> Section:
     """The section of one study and what it comes to."""
     figures = (pairs_figure(answer, study), *map_figures(answer), front_figure(answer), convergence_figure(study))
     return Section(
@@ -62,7 +67,7 @@ def tune_section(answer: Answer, study: Study) -> Section:
     )
 
 
-def _lines(answer: Answer) -> Iterator[Line]:
+def _lines(answer: StudyResult) -> Iterator[Line]:
     yield _line(words.verdict_words(answer), _MOODS[answer.verdict])
     yield _line(_recommended_words(answer.recommended))
     yield from (_line(each) for each in words.subject_lines(answer))
@@ -72,12 +77,12 @@ def _lines(answer: Answer) -> Iterator[Line]:
     if disk := words.disk_words(answer):
         yield _line(f"disk: {disk}")
     told = [note for note in answer.knobs if note.obedience in words.TOLD]
-    yield from _some("knob", words.knob_lines(told), Mood.DOUBT)
-    yield from _some("failure", words.failure_lines(answer), Mood.BAD)
-    yield from _some("warning", answer.warnings, Mood.DOUBT)
+    yield from _some("knob", words.knob_lines(told), Tone.DOUBT)
+    yield from _some("failure", words.failure_lines(answer), Tone.BAD)
+    yield from _some("warning", answer.warnings, Tone.DOUBT)
 
 
-def _recommended_words(figures: Figures) -> str:
+def _recommended_words(figures: SettingFigures) -> str:
     told = f"recommended: {figures.setting}"
     if figures.time is None:
         return told
@@ -85,25 +90,25 @@ def _recommended_words(figures: Figures) -> str:
     return f"{told}: {words.real_text(figures)}" + f" ({interval})" * (interval != NOTHING)
 
 
-def _some(kind: str, texts: Iterable[str], mood: Mood) -> Iterator[Line]:
+def _some(kind: str, texts: Iterable[str], mood: Tone) -> Iterator[Line]:
     every = list(texts)
     yield from (_line(f"{kind}: {each}", mood) for each in every[:LINES_MAX])
     if len(every) > LINES_MAX:
         yield _line(f"{kind}: and {len(every) - LINES_MAX:,} more", mood)
 
 
-def _line(text: str, mood: Mood = Mood.PLAIN) -> Line:
+def _line(text: str, mood: Tone = Tone.PLAIN) -> Line:
     return Line(text=clipped(text, most=LINE_MAX), mood=mood)
 
 
-def _tables(answer: Answer) -> Iterator[Table]:
+def _tables(answer: StudyResult) -> Iterator[Table]:
     named = words.roles(answer)
-    first = [("part", [Cell(text=role) for role, _ in named])]
+    first = [("part", [TableCell(text=role) for role, _ in named])]
     yield _figures_table(words.legend(answer), first, [figures for _, figures in named], answer)
     if len(answer.clients) > 1:
-        defaults = [Cell(text=words.real_text(each.default), value=each.default.time) for each in answer.clients]
+        defaults = [TableCell(text=words.real_text(each.default), value=each.default.time) for each in answer.clients]
         columns = [
-            ("client", [Cell(text=clipped(each.client)) for each in answer.clients]),
+            ("client", [TableCell(text=clipped(each.client)) for each in answer.clients]),
             ("its default", defaults),
         ]
         yield _figures_table(words.CLIENTS, columns, [each.best for each in answer.clients], answer)
@@ -111,10 +116,10 @@ def _tables(answer: Answer) -> Iterator[Table]:
         yield _predictions_table(answer.predictions)
 
 
-def _parts(answer: Answer) -> Iterator[Section]:
+def _parts(answer: StudyResult) -> Iterator[Section]:
     shown = answer.table[:ROWS_MAX]
     if shown:
-        numbers = [Cell(text=f"{number}", value=number) for number in range(1, len(shown) + 1)]
+        numbers = [TableCell(text=f"{number}", value=number) for number in range(1, len(shown) + 1)]
         left_out = f" (the first {ROWS_MAX} of {len(answer.table):,})" * (len(answer.table) > ROWS_MAX)
         table = _figures_table(f"best first{left_out}; {words.legend(answer)}", [("no.", numbers)], shown, answer)
         yield Section(name="settings", title="Settings tried", tables=(table,), is_folded=True)
@@ -127,12 +132,12 @@ def _parts(answer: Answer) -> Iterator[Section]:
         yield Section(name="knobs", title="Knobs, as the wire showed them", lines=lines, is_folded=True)
 
 
-def _recipe_block(recipe: Recipe) -> Block:
-    return Block(caption=f"To paste, {recipe.where}: {recipe.setting}", lines=recipe.lines)
+def _recipe_block(recipe: Recipe) -> CodeBlock:
+    return CodeBlock(caption=f"To paste, {recipe.where}: {recipe.setting}", lines=recipe.lines)
 
 
 def _figures_table(
-    caption: str, first: Sequence[tuple[str, Sequence[Cell]]], rows: Sequence[Figures], answer: Answer
+    caption: str, first: Sequence[tuple[str, Sequence[TableCell]]], rows: Sequence[SettingFigures], answer: StudyResult
 ) -> Table:
     """A table of figures as the terminal has it, the setting in its last column."""
     columns = list(words.figure_columns(rows, answer))
@@ -140,51 +145,57 @@ def _figures_table(
     body = (
         (
             *(cells[place] for _, cells in first),
-            *(Cell(text=column.cells[place], value=pick(row)) for column, pick in zip(columns, picks, strict=True)),
-            Cell(text=clipped(words.setting_words(row, answer), most=LINE_MAX), mood=_mood(row)),
+            *(
+                TableCell(text=column.cells[place], value=pick(row))
+                for column, pick in zip(columns, picks, strict=True)
+            ),
+            TableCell(text=clipped(words.setting_words(row, answer), most=LINE_MAX), mood=_mood(row)),
         )
         for place, row in enumerate(rows)
     )
     return Table(
         caption=caption,
         columns=(
-            *(Column(title=title, is_number=any(cell.value is not None for cell in cells)) for title, cells in first),
-            *(Column(title=column.heading, is_number=True) for column in columns),
-            Column(title="setting"),
+            *(
+                TableColumn(title=title, is_number=any(cell.value is not None for cell in cells))
+                for title, cells in first
+            ),
+            *(TableColumn(title=column.heading, is_number=True) for column in columns),
+            TableColumn(title="setting"),
         ),
         rows=tuple(body),
     )
 
 
-def _value(row: Figures) -> float | None:
+def _value(row: SettingFigures) -> float | None:
     return row.value
 
 
-def _mood(row: Figures) -> Mood:
+def _mood(row: SettingFigures) -> Tone:
     if row.value is None:
-        return Mood.BAD
-    return Mood.DOUBT if row.was_capped or row.exceeds_memory else Mood.PLAIN
+        return Tone.BAD
+    return Tone.DOUBT if row.was_capped or row.exceeds_memory else Tone.PLAIN
 
 
 def _predictions_table(predictions: Sequence[Prediction]) -> Table:
     return Table(
         caption=words.PREDICTIONS,
         columns=(
-            Column(title="transfer"),
-            Column(title="network"),
-            Column(title="predicted time", is_number=True),
-            Column(title="range", is_number=True),
-            Column(title="setting"),
-            Column(title="reservations"),
+            TableColumn(title="transfer"),
+            TableColumn(title="network"),
+            TableColumn(title="predicted time", is_number=True),
+            TableColumn(title="range", is_number=True),
+            TableColumn(title="setting"),
+            TableColumn(title="reservations"),
         ),
         rows=tuple(
             (
-                Cell(text=words.workload_words(each.workload)),
-                Cell(text=clipped(each.network)),
-                Cell(text=f"about {render_seconds(each.time_s)}", value=each.time_s),
-                Cell(text=words.span_text(each.low_s, each.high_s, render_seconds), value=each.low_s),
-                Cell(text=clipped(str(each.setting))),
-                Cell(text=clipped("; ".join(each.reservations), most=LINE_MAX)),
+                TableCell(text=words.workload_words(each.workload)),
+                TableCell(text=clipped(each.network)),
+                TableCell(text=f"about {render_seconds(each.time_s)}", value=each.time_s),
+                TableCell(text=words.span_text(each.low_s, each.high_s, render_seconds), value=each.low_s),
+                TableCell(text=clipped(str(each.setting))),
+                TableCell(text=clipped("; ".join(each.reservations), most=LINE_MAX)),
             )
             for each in predictions
         ),

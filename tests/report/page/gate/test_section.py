@@ -7,12 +7,12 @@ from msgspec.structs import replace
 
 from s3bench.gate.evidence import Role
 from s3bench.gate.record import GateRecord, encode_record, parse_record
-from s3bench.gate.row import Kind
+from s3bench.gate.row import RowKind
 from s3bench.report.gate import digest as words
 from s3bench.report.gate.digest import digest
 from s3bench.report.page.drawing import draw
 from s3bench.report.page.gate.section import PAIRS_SHOWN_MAX, gate_section
-from s3bench.report.page.section import Figure, Mood, Section
+from s3bench.report.page.section import ChartFigure, Section, Tone
 from tests.report.page.forest_reader import labels, layers
 
 
@@ -22,7 +22,7 @@ def sections(gates: Mapping[str, GateRecord]) -> Mapping[str, Section]:
     return {name: gate_section(gate) for name, gate in gates.items()}
 
 
-def figures(section: Section) -> Iterator[Figure]:
+def figures(section: Section) -> Iterator[ChartFigure]:
     yield from section.figures
     for part in section.parts:
         yield from figures(part)
@@ -36,19 +36,19 @@ def part(section: Section, name: str) -> Section:
 @pytest.mark.parametrize(
     ("name", "mood"),
     [
-        ("pass", Mood.GOOD),
-        ("small", Mood.DOUBT),
-        ("fail by size", Mood.BAD),
-        ("fail by imports", Mood.BAD),
-        ("inconclusive", Mood.DOUBT),
-        ("invalid by a failure", Mood.BAD),
-        ("waived", Mood.GOOD),
-        ("nothing", Mood.DOUBT),
-        ("two documents", Mood.BAD),
+        ("pass", Tone.GOOD),
+        ("small", Tone.DOUBT),
+        ("fail by size", Tone.BAD),
+        ("fail by imports", Tone.BAD),
+        ("inconclusive", Tone.DOUBT),
+        ("invalid by a failure", Tone.BAD),
+        ("waived", Tone.GOOD),
+        ("nothing", Tone.DOUBT),
+        ("two documents", Tone.BAD),
     ],
 )
 def test_the_verdict_is_the_first_line_in_its_mood(
-    gates: Mapping[str, GateRecord], sections: Mapping[str, Section], name: str, mood: Mood
+    gates: Mapping[str, GateRecord], sections: Mapping[str, Section], name: str, mood: Tone
 ) -> None:
     line = sections[name].lines[0]
     assert line.text == digest(gates[name]).headline
@@ -66,7 +66,7 @@ def test_a_forest_draws_each_row_judged_by_its_size_with_its_zone(
     gates: Mapping[str, GateRecord], sections: Mapping[str, Section]
 ) -> None:
     told = digest(gates["small"])
-    rows = [row for row in (*told.decided, *told.rest) if row.metric == "total_time" and row.kind is not Kind.EXACT]
+    rows = [row for row in (*told.decided, *told.rest) if row.metric == "total_time" and row.kind is not RowKind.EXACT]
     figure = sections["small"].figures[0]
     (points,) = layers(figure.chart, "point")
     assert [value["ratio"] for value in points] == [1 + (row.change or 0.0) for row in rows]
@@ -126,7 +126,9 @@ def test_a_pass_shows_the_pairs_of_the_row_that_may_be_worst(
 ) -> None:
     pairs = part(sections["pass"], "pairs")
     (figure,) = pairs.figures
-    worst = max((row for row in digest(gates["pass"]).rest if row.kind is Kind.SIZE), key=lambda row: row.at_most or 0)
+    worst = max(
+        (row for row in digest(gates["pass"]).rest if row.kind is RowKind.SIZE), key=lambda row: row.at_most or 0
+    )
     assert figure.title == f"Pairs: {words.subject(worst)}"
     assert "may be worst" in pairs.title
 

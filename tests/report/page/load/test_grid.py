@@ -5,7 +5,7 @@ from s3bench.report.page.heat_map import contrast, heat_color, text_color
 from s3bench.report.page.load.backdrop import Instance, backdrop
 from s3bench.report.page.load.grid import Grid, grid_table, grids
 from s3bench.report.page.load.grid_charts import grid_figures
-from s3bench.report.page.section import Figure
+from s3bench.report.page.section import ChartFigure
 from s3bench.results.document import Document
 from tests.report.loads import EMPTY, document, load, result
 from tests.report.page.chart_reader import assert_is_drawn, labels, marks, values
@@ -29,7 +29,7 @@ def matrix() -> Document:
     return document(puts, *reads)
 
 
-def drawn(grid: Grid, *instances: Instance) -> dict[str, Figure]:
+def drawn(grid: Grid, *instances: Instance) -> dict[str, ChartFigure]:
     """The figures by their names."""
     return {each.name: each for each in grid_figures(grid, instances)}
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from s3bench.report.load.cells import load_rows
 from s3bench.report.page.load.overview import LINES_MAX, note_lines
 from s3bench.report.page.load.section import load_sections
-from s3bench.report.page.section import Mood, Table
+from s3bench.report.page.section import Table, Tone
 from s3bench.results.load import Latency
 from tests.report.loads import EMPTY, document, everything, failures, latency, load, result, second
 from tests.report.page.chart_reader import assert_is_drawn, figures, labels, texts
@@ -28,7 +28,7 @@ def test_the_summary_comes_first() -> None:
     assert section.lines[0].text == (
         "get: 1,000/s; 3.91 MiB/s; latency p50 1.00 ms, p90 1.50 ms, p99 2.00 ms, p99.9 4.00 ms, max 10.0 ms; 3 failed"
     )
-    assert section.lines[0].mood is Mood.BAD
+    assert section.lines[0].mood is Tone.BAD
 
 
 def test_the_table_is_the_terminal_s() -> None:
@@ -43,9 +43,9 @@ def test_the_table_is_the_terminal_s() -> None:
 def test_what_has_to_be_said_stands_with_its_phase() -> None:
     (section,) = load_sections(everything())
     lines = {line.text: line.mood for part in section.parts for line in part.lines}
-    assert lines["failed: get: 12 of 1,234,579 operations (0.000972 %)"] is Mood.BAD
-    assert lines["stalled: all: no operation succeeded in seconds 7-9, 15"] is Mood.DOUBT
-    assert lines["not complete"] is Mood.DOUBT
+    assert lines["failed: get: 12 of 1,234,579 operations (0.000972 %)"] is Tone.BAD
+    assert lines["stalled: all: no operation succeeded in seconds 7-9, 15"] is Tone.DOUBT
+    assert lines["not complete"] is Tone.DOUBT
     assert any(text.startswith("bottleneck: the client") for text in lines)
 
 

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from s3bench.report.load.cells import load_rows
 from s3bench.report.page.load.seconds import SPANS_MAX, spans, warmup_s
-from s3bench.report.page.load.timeline import Timeline
-from s3bench.report.page.section import Figure
+from s3bench.report.page.load.timeline import LoadTimeline
+from s3bench.report.page.section import ChartFigure
 from s3bench.results.load import Second
 from tests.report.loads import EMPTY, document, load, result, second
 from tests.report.page.chart_reader import assert_is_drawn, labels, marks, values
@@ -16,12 +16,12 @@ from tests.report.page.chart_reader import assert_is_drawn, labels, marks, value
 STALLED: dict[str, Any] = {"operations": 0, "p50": None, "p99": None, "max": None, "stalled": True}
 
 
-def figure(*seconds: Second, warmup: int = 0, is_detailed: bool = True) -> Figure:
+def figure(*seconds: Second, warmup: int = 0, is_detailed: bool = True) -> ChartFigure:
     """The figure of a phase with these seconds."""
     stalls = tuple(each.second for each in seconds if each.stalled)
     told = load(seconds=seconds, stalls=stalls)
     (row,) = load_rows(document(result("load.get", told)))
-    return Timeline(row=row, load=told, loop=1, warmup=warmup, is_detailed=is_detailed).figure
+    return LoadTimeline(row=row, load=told, loop=1, warmup=warmup, is_detailed=is_detailed).figure
 
 
 def test_every_second_says_its_figures() -> None:

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from s3bench.report.page.run.benchmark import Row
+from s3bench.report.page.run.benchmark import ClientResults
 from s3bench.report.page.run.memory import sampled_runs
 from s3bench.report.page.run.section import run_sections
 from s3bench.report.page.run.wire import wire_runs
@@ -34,7 +34,7 @@ def test_the_steps_of_start_up_lie_between_milestones() -> None:
 
 
 def test_of_many_samples_the_median_run_is_drawn_and_the_rest_is_told() -> None:
-    row = Row(client="cli-crt", result=timed())
+    row = ClientResults(client="cli-crt", result=timed())
     drawn = sampled_runs((row,), runs_max=3)
     assert len(drawn) == 3
     assert [run.is_median for run in drawn] == [False, False, True]
@@ -44,8 +44,8 @@ def test_requests_without_sockets_lie_on_rows_of_their_own() -> None:
     spans = tuple(replace(SPAN, connection=None, start=start, end=start + 0.1) for start in (0.4, 0.45, 0.52))
     made = timed()
     one = replace(made, measurements=(replace(made.measurements[0], requests=spans),))
-    run = wire_runs((Row(client="cli-crt", result=one),), requests_max=2)[0]
+    run = wire_runs((ClientResults(client="cli-crt", result=one),), requests_max=2)[0]
     assert [each.lane for each in run.requests] == [0, 1]
     assert run.left_out == 1
-    run = wire_runs((Row(client="cli-crt", result=one),), requests_max=3)[0]
+    run = wire_runs((ClientResults(client="cli-crt", result=one),), requests_max=3)[0]
     assert [each.lane for each in run.requests] == [0, 1, 0]

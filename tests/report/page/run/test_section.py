@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from s3bench.report.page.run.detail import DOTS_MAX, TABLE_ROWS_MAX
 from s3bench.report.page.run.section import run_sections
-from s3bench.report.page.section import Mood, Section
+from s3bench.report.page.section import Section, Tone
 from s3bench.results.document import Document
 from s3bench.results.metrics import METRICS_BY_NAME, render_figure
 from tests.compare.documents import client, document, result
@@ -66,7 +66,7 @@ def test_the_summary_has_a_row_for_each_client_with_its_medians_and_failures() -
         "6",
         "1.05 s (1.00 s to 1.10 s)",
     ]
-    assert (classic[-1].text, classic[-1].mood) == ("1 failed", Mood.BAD)
+    assert (classic[-1].text, classic[-1].mood) == ("1 failed", Tone.BAD)
     assert crt[3].value == pytest.approx(0.525)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from s3bench.report.page.drawing import draw
-from s3bench.report.page.section import Mood
+from s3bench.report.page.section import Tone
 from s3bench.report.page.trend.chart import (
     POINTS_MAX,
     TABLE_MAX,
@@ -79,17 +79,17 @@ def test_the_series_that_are_worse_come_first_and_the_summary_counts_them() -> N
     section = trend_section(TIME, series)
     assert [part.title for part in section.parts] == ["worse", "better", "s3.cp on cli-crt"]
     assert section.lines[0].text == "2 of 3 series changed, 1 of them for the worse at last"
-    assert section.lines[0].mood is Mood.BAD
+    assert section.lines[0].mood is Tone.BAD
     assert [row[0].text for row in section.tables[0].rows] == ["worse", "better", "s3.cp on cli-crt"]
     assert section.tables[0].rows[0][3].text.startswith("since 2.20.0: ")
     assert section.tables[0].rows[2][3].text == "no change found in 20 releases"
-    assert [part.lines[0].mood for part in section.parts] == [Mood.BAD, Mood.GOOD, Mood.PLAIN]
+    assert [part.lines[0].mood for part in section.parts] == [Tone.BAD, Tone.GOOD, Tone.PLAIN]
 
 
 def test_nothing_kept_and_too_little_kept_are_said() -> None:
     assert trend_section(TIME, []).lines[0].text == "no figures are kept that fit"
     few = trend_section(TIME, [step((5, 0.3))])
-    assert few.lines[0].mood is Mood.DOUBT
+    assert few.lines[0].mood is Tone.DOUBT
     assert few.parts[0].lines[0].text == "too few to tell: 5 releases"
     empty = trend_section(TIME, [TrendSeries(title="t", trend=trend_of(TIME, []))])
     assert empty.parts[0].figures == ()

@@ -5,7 +5,7 @@ import math
 import pytest
 from msgspec.structs import replace
 
-from s3bench.report.page.section import Mood, Section, Table
+from s3bench.report.page.section import Section, Table, Tone
 from s3bench.report.page.tune.convergence import TRIALS_MAX, convergence_figure
 from s3bench.report.page.tune.front import front_figure
 from s3bench.report.page.tune.map import map_figures
@@ -15,7 +15,7 @@ from s3bench.report.tune import cells as words
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Stage, Study
-from s3bench.tune.verification import PLAIN_LOOKS, Change, Verdict, verify
+from s3bench.tune.verification import PLAIN_LOOKS, Change, TuneVerdict, verify
 from s3bench.units import render_seconds
 from tests.report.page.chart_reader import assert_is_drawn, figures, labels, marks, texts, values
 from tests.report.tune_samples import ANSWERS, CLASSIC, answer, everything, hostile, trial, unsettled
@@ -62,8 +62,8 @@ def test_every_figure_stands_in_the_table_as_in_the_terminal(name: str, study: S
 
 def test_the_verdict_s_mood(study: Study) -> None:
     moods = {told.verdict: tune_section(told, study).lines[0].mood for told in ANSWERS.values()}
-    assert moods[Verdict.BETTER] is moods[Verdict.AS_GOOD] is Mood.GOOD
-    assert tune_section(unsettled(), study).lines[0].mood is Mood.DOUBT
+    assert moods[TuneVerdict.BETTER] is moods[TuneVerdict.AS_GOOD] is Tone.GOOD
+    assert tune_section(unsettled(), study).lines[0].mood is Tone.DOUBT
 
 
 def test_predictions_are_marked_and_have_their_ranges(study: Study) -> None:
