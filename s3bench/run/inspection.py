@@ -55,9 +55,10 @@ class FaultInjection:
 def inspection_variables(*, modules_file: Path | None = None, dial: FaultInjection | None = None) -> dict[str, str]:
     """Make the variables that tell the probe what to do; they take effect where the probe is loaded alone.
 
-    `modules_file` is an absolute path in a directory that exists; `read_modules` reads it. A dial that plants nothing
-    is loaded all the same: give `FaultInjection()` to the other side of a comparison, and both pay for reading its source
-    (6 million instructions in a frozen aws-cli, a quarter of a percent), so that the fault is all they differ by.
+    `modules_file` is an absolute path in a directory that exists; `read_modules` reads it. A fault injection that
+    plants nothing is loaded all the same: give `FaultInjection()` to the other side of a comparison, and both pay for
+    reading its source (6 million instructions in a frozen aws-cli, a quarter of a percent), so that the fault is all
+    they differ by.
     """
     variables = {}
     if modules_file is not None:

@@ -19,13 +19,13 @@ class SettingFigures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """What the runs of one setting showed: `runs` whole ones of search and verification, `verified` of the latter.
 
     `value` is the objective's, in `StudyResult.unit`, and `time` the seconds of the whole command (`real` of time(1)):
-    both as in an average round of the verification, by least squares over the rounds of all settings, so that the figures of
-    all settings can be compared whenever they ran. `time_low` and `time_high` are the 95 % interval of the time, null
-    where the runs are too few. `gigabits_per_s` is all object data over the time, 10^9 bits. `user`, `system` (seconds)
-    and `requests` are medians over the runs of the verification, else of the search. `peak_memory` is the most of all
-    its runs, in bytes. `was_capped`: all runs were ended as too slow; `time` is then a lower bound and `value` too.
-    `failures` counts runs that failed, `failure` says how the last one did. `exceeds_memory`: it needed more than was
-    allowed.
+    both as in an average round of the verification, by least squares over the rounds of all settings, so that the
+    figures of all settings can be compared whenever they ran. `time_low` and `time_high` are the 95 % interval of the
+    time, null where the runs are too few. `gigabits_per_s` is all object data over the time, 10^9 bits. `user`,
+    `system` (seconds) and `requests` are medians over the runs of the verification, else of the search. `peak_memory`
+    is the most of all its runs, in bytes. `was_capped`: all runs were ended as too slow; `time` is then a lower bound
+    and `value` too. `failures` counts runs that failed, `failure` says how the last one did. `exceeds_memory`: it
+    needed more than was allowed.
     """
 
     setting: Setting

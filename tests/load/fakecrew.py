@@ -1,6 +1,6 @@
 """A crew without processes: it says what a test says, and remembers what it was told.
 
-Keeps the promises of `s3bench.load.session.worker_pool.WorkerPool`; real workers run the same phases in `test_worker_pool`.
+Keeps the promises of `WorkerPool`; real workers run the same phases in `test_worker_pool`.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,7 @@
 """One HTTP response as it comes in, piece by piece (RFC 9112): its status, where its body ends, and what matters in it.
 
-Owns the reading of heads and the framing of bodies. `quick_length` recognises the usual answer at once; `ResponseParser`
-reads any. Pure: bytes arrive as arguments; what a body holds is the reader's affair.
+Owns the reading of heads and the framing of bodies. `quick_length` recognises the usual answer at once;
+`ResponseParser` reads any. Pure: bytes arrive as arguments; what a body holds is the reader's affair.
 """
 
 import re
