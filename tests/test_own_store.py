@@ -11,7 +11,7 @@ from s3bench.clients.store import ClientStore
 
 
 def test_a_fact_is_remembered():
-    Store.from_environment(os.environ).remembered("key", [], lambda: "fact")
+    ClientStore.from_environment(os.environ).remembered("key", [], lambda: "fact")
 """
 
 

@@ -23,7 +23,7 @@ import socket, sys
 from s3bench.cluster.control import Answers, EngineChannel, Connected
 from s3bench.s3.control import Refused
 from s3bench.s3.frames import ChannelClosed
-channel = Channel(socket.socket(fileno=int(sys.argv[1])))
+channel = EngineChannel(socket.socket(fileno=int(sys.argv[1])))
 if sys.argv[2:]:
     channel.send(Refused(what=sys.argv[2], why="why", fix="fix", bad_input=True), limit_s=9)
     sys.exit()

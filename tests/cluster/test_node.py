@@ -168,7 +168,7 @@ def test_a_driver_that_asks_now_and_then_keeps_the_load_going(
     assert worker.is_running()
     node.stop(0)
     while worker.is_running() and not any(
-        type(each).__name__ == "Ended" for each in decode_reports(node.reports(2)).reports
+        type(each).__name__ == "PhaseEnded" for each in decode_reports(node.reports(2)).reports
     ):
         time.sleep(0.01)
     assert worker.is_running(), "it ended its phase, not itself"

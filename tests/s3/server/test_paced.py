@@ -380,7 +380,7 @@ def test_without_a_model_connections_are_as_they_were() -> None:
     ):
         link = Linked(server, listener.getsockname()[1])
         with link.connect():
-            assert "Connection" in [type(owner).__name__ for owner in server.loop.watched.values()]
+            assert "ServerConnection" in [type(owner).__name__ for owner in server.loop.watched.values()]
         server.start_recording(Networked(handler, parse_network("ttfb=1ms")))
         with link.connect():
             assert "PacedConnection" in [type(owner).__name__ for owner in server.loop.watched.values()]
