@@ -27,7 +27,8 @@ from s3bench.clients.finding import find_client
 from s3bench.clients.invocation import invocation
 from s3bench.clients.store import ClientStore
 from s3bench.errors import S3BenchError
-from s3bench.run.wire_checks import first_difference, moves_object_data
+from s3bench.run.download_check import first_difference
+from s3bench.run.wire_checks import moves_object_data
 from s3bench.s3.control import StoredFile
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
