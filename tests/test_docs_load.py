@@ -52,7 +52,7 @@ from s3bench.load.session.calibration import CALIBRATION_S, WARMUP_S
 from s3bench.load.session.inventory import OBJECTS
 from s3bench.load.session.session import EXISTING_MAX
 from s3bench.report.load.csv import SECOND_COLUMNS
-from s3bench.results.histogram import BINS_PER_OCTAVE, PERCENTS, samples_needed
+from s3bench.results.bins import BINS_PER_OCTAVE, PERCENTS, samples_needed
 from s3bench.results.metrics import METRICS_BY_NAME
 from s3bench.units import render_bytes
 

@@ -20,9 +20,9 @@ from typing import Annotated, Any
 
 import msgspec
 
+from s3bench.results.bins import carries
 from s3bench.results.document import Client, Document, Result
 from s3bench.results.foreign_tree import foreign_document, foreign_result, parse_moment, refuse, shaped
-from s3bench.results.histogram import carries
 from s3bench.results.load import Latency, Load
 from s3bench.results.measurement import Facts, Measurement, measure
 from s3bench.results.redaction import redact

@@ -1,46 +1,15 @@
-"""Latencies counted in log-linear bins: any number of them in little memory, merged by addition, exact to 0.2 %.
+"""Counts latencies in log-linear bins: any number of them in little memory, merged by addition, exact to 0.2 %."""
 
-Owns the bins, the percentiles and the rule for how many samples a percentile needs. A bin is the exponent and the first
-eight bits of the mantissa of a double (IEEE 754), so that each power of two has 256 bins of equal width: the idea of
-HdrHistogram (http://hdrhistogram.org), found by a shift instead of a loop.
-"""
-
-import math
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from typing import Self
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from s3bench.errors import BadInput
-
-BINS_PER_OCTAVE = 256
-OCTAVES = 44
-"""From 1 ns to 4.9 hours; what is longer counts as that."""
-
-PERCENTS = (25.0, 50.0, 75.0, 90.0, 99.0, 99.9)
+from s3bench.results.bins import BIN_COUNT, BINS_PER_OCTAVE, Bins, carries, check_bins
 
 _SHIFT = 52 - 8
 _OFFSET = 1023 << 8
-_BINS = BINS_PER_OCTAVE * OCTAVES
-_RISK = 0.025
-_COUNT_MAX = 2**53  # exact in a double, and sums of it fit into 64 bits
-_FIX = "give the document as s3bench wrote it"
-
-
-class Bins(msgspec.Struct, frozen=True, array_like=True):
-    """A histogram on its way or at rest: the bins that are not empty, in ascending order, and the exact extremes.
-
-    `min_ns`, `max_ns` and `sum_ns` are of the samples themselves; 0 without any.
-    """
-
-    indexes: tuple[int, ...] = ()
-    counts: tuple[int, ...] = ()
-    min_ns: int = 0
-    max_ns: int = 0
-    sum_ns: int = 0
 
 
 class Histogram:
@@ -61,7 +30,7 @@ class Histogram:
         """The histogram of all samples of `parts` together. Raises `BadInput` for bins that nobody could count."""
         whole = cls()
         for part in parts:
-            _check(part, before=whole.count)
+            check_bins(part, before=whole.count)
             whole.merge(part)
         return whole
 
@@ -124,8 +93,8 @@ class Histogram:
 
     def _cover(self, first: int, last: int) -> None:
         """Make room for the bins from `first` to `last`, by whole octaves."""
-        if not 0 <= first <= last < _BINS:
-            raise IndexError(f"bins {first} to {last} of {_BINS}")
+        if not 0 <= first <= last < BIN_COUNT:
+            raise IndexError(f"bins {first} to {last} of {BIN_COUNT}")
         end = self._first + len(self._counts)
         if len(self._counts) and self._first <= first and last < end:
             return
@@ -144,41 +113,12 @@ class Histogram:
         self.count += count
 
 
-def carries(count: int, percent: float) -> bool:
-    """Whether `count` samples bound a percentile from above: whether its 95 % interval has an upper end among them.
-
-    The largest of n samples exceeds the quantile p with probability 1 - p^n (David & Nagaraja, Order Statistics, 3rd
-    edition, 7.1), which must be 97.5 %: 6 samples for the median, 36 for the 90th percentile, 368 for the 99th, 3,688
-    for the 99.9th.
-    """
-    return count > 0 and (percent / 100) ** count <= _RISK
-
-
-def samples_needed(percent: float) -> int:
-    """The fewest samples that carry a percentile."""
-    return max(1, math.ceil(math.log(_RISK) / math.log(percent / 100)))
-
-
 def _bin_of(samples_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     bits = np.maximum(samples_ns, 1).astype(np.float64).view(np.int64)
-    bins: npt.NDArray[np.int64] = np.minimum((bits >> _SHIFT) - _OFFSET, _BINS - 1)
+    bins: npt.NDArray[np.int64] = np.minimum((bits >> _SHIFT) - _OFFSET, BIN_COUNT - 1)
     return bins
 
 
 def _middle_ns(index: int) -> float:
     octave, step = divmod(index, BINS_PER_OCTAVE)
     return float(2.0**octave * (1 + (step + 0.5) / BINS_PER_OCTAVE))
-
-
-def _check(part: Bins, *, before: int) -> None:
-    """Bins of a document may have been changed by hand; `before` samples were counted already."""
-    indexes = part.indexes
-    is_ordered = all(before < after for before, after in pairwise(indexes))
-    if not is_ordered or len(indexes) != len(part.counts) or (indexes and not 0 <= indexes[0] <= indexes[-1] < _BINS):
-        raise BadInput(
-            "a histogram is broken",
-            f"its bins are not {_BINS:,} at most in ascending order, each with a count",
-            _FIX,
-        )
-    if any(count < 0 for count in part.counts) or before + sum(part.counts) > _COUNT_MAX:
-        raise BadInput("a histogram is broken", f"it counts fewer than 0 or more than {_COUNT_MAX:,} samples", _FIX)

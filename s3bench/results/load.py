@@ -6,7 +6,7 @@ only the bins of histograms are nanoseconds.
 
 import msgspec
 
-from s3bench.results.histogram import Bins
+from s3bench.results.bins import Bins
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,8 +9,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from s3bench.errors import BadInput
 from s3bench.spec.definition import Environment, FileLiteral, Fill
 
@@ -133,6 +131,8 @@ def content_chunks(content: FixtureContent) -> Iterator[memoryview]:
     """
     noise = None
     if content.fill is Fill.RANDOM:
+        import numpy as np  # noqa: PLC0415 (for random contents alone)
+
         noise = np.random.SFC64(int.from_bytes(hashlib.sha256(content.seed.encode()).digest()))
     left = content.generated_bytes
     while left:

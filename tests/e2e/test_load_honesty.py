@@ -25,8 +25,9 @@ from s3bench.load.profile.profile import (
 )
 from s3bench.load.profile.sizes import fixed
 from s3bench.report.load.table import render_load
+from s3bench.results.bins import carries
 from s3bench.results.document import Document, parse_document
-from s3bench.results.histogram import Histogram, carries
+from s3bench.results.histogram import Histogram
 from s3bench.results.load import Latency, Load
 from s3bench.s3.certificates import write_certificates
 from s3bench.s3.emulator.settings import EmulatorSettings

@@ -14,7 +14,8 @@ from s3bench.load.profile.profile import (
     Share,
 )
 from s3bench.load.profile.sizes import fixed
-from s3bench.results.histogram import Bins, Histogram
+from s3bench.results.bins import Bins
+from s3bench.results.histogram import Histogram
 from tests.load.simulated import Operation, endings, tallies
 
 MS = 1_000_000

@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from s3bench.results.bins import carries
 from s3bench.results.document import Client, Document, Result, Status
-from s3bench.results.histogram import carries
 from s3bench.results.load import Failures, Latency, Load, Second
 from s3bench.results.measurement import Facts, Failure, measure
 

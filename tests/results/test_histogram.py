@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom  # type: ignore[import-untyped]
 
 from s3bench.errors import BadInput
-from s3bench.results.histogram import PERCENTS, Bins, Histogram, carries, samples_needed
+from s3bench.results.bins import PERCENTS, Bins, carries, samples_needed
+from s3bench.results.histogram import Histogram
 
 SAMPLES = st.lists(st.integers(1, 40_000_000_000), min_size=1, max_size=200)
 MILLISECOND = 1_000_000

@@ -12,7 +12,8 @@ import msgspec
 from s3bench.load.aggregation.live_status import KindStatus
 from s3bench.load.engine.interval_record import IntervalRecord, Stream
 from s3bench.load.operation import MIXABLE, OperationKind
-from s3bench.results.histogram import Bins, Histogram
+from s3bench.results.bins import Bins
+from s3bench.results.histogram import Histogram
 from s3bench.results.load import Second
 
 NS = 1_000_000_000

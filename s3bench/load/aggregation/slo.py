@@ -15,7 +15,7 @@ import msgspec
 from s3bench.errors import BadInput
 from s3bench.load.aggregation.bottleneck import PhaseLimit, is_reached
 from s3bench.load.operation import AttemptFailure
-from s3bench.results.histogram import samples_needed
+from s3bench.results.bins import samples_needed
 from s3bench.results.load import Latency, Load
 from s3bench.units import render_seconds
 

@@ -9,7 +9,8 @@ from typing import Self
 
 from s3bench.load.aggregation.second import NS, response_bins, seconds
 from s3bench.load.engine.interval_record import Loss, Stream
-from s3bench.results.histogram import Bins, Histogram
+from s3bench.results.bins import Bins
+from s3bench.results.histogram import Histogram
 from s3bench.results.load import Failures, Latency
 
 

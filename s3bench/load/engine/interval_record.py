@@ -6,7 +6,7 @@ Owns the records and their addition. Who counts is `recorder`, what follows from
 import msgspec
 
 from s3bench.load.operation import OperationKind
-from s3bench.results.histogram import Bins
+from s3bench.results.bins import Bins
 
 
 class Loss(msgspec.Struct, frozen=True, array_like=True):

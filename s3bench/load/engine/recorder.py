@@ -13,7 +13,8 @@ import numpy as np
 from s3bench.load.engine.interval_record import IntervalRecord, Loss, Stream
 from s3bench.load.engine.loop import EngineLoop
 from s3bench.load.operation import OperationKind
-from s3bench.results.histogram import Bins, Histogram
+from s3bench.results.bins import Bins
+from s3bench.results.histogram import Histogram
 
 SECOND_NS = 1_000_000_000
 SLOT_NS = 100_000_000

@@ -11,7 +11,8 @@ from s3bench.load.engine.interval_record import IntervalRecord, Loss, Stream
 from s3bench.load.operation import AttemptFailure, OperationKind
 from s3bench.load.profile.profile import Job, Rate, Share
 from s3bench.load.profile.sizes import fixed
-from s3bench.results.histogram import Bins, Histogram
+from s3bench.results.bins import Bins
+from s3bench.results.histogram import Histogram
 from tests.load.accounts import MS, account, bins, ended, job, phase, told
 from tests.load.simulated import NS, Operation, closed_loop, tallies
 

@@ -22,7 +22,8 @@ from s3bench.report.load.cells import (
 from s3bench.report.page import theme
 from s3bench.report.page.section import ChartFigure, Table, TableCell, TableColumn
 from s3bench.report.page.unit import AxisUnit, log_axis, log_ticks, log_y, seconds_unit
-from s3bench.results.histogram import BINS_PER_OCTAVE, Bins, Histogram, carries
+from s3bench.results.bins import BINS_PER_OCTAVE, Bins, carries
+from s3bench.results.histogram import Histogram
 
 SERIES_MAX = 6
 """The most distributions of a phase that are drawn."""
@@ -272,7 +273,7 @@ def _rarity(percent: float) -> float:
 
 
 def _log2_middle(index: int) -> float:
-    """The binary logarithm of a bin's middle, in nanoseconds: see `s3bench.results.histogram`."""
+    """The binary logarithm of a bin's middle, in nanoseconds: see `s3bench.results.bins`."""
     octave, step = divmod(index, BINS_PER_OCTAVE)
     return octave + math.log2(1 + (step + 0.5) / BINS_PER_OCTAVE)
 

@@ -5,7 +5,8 @@ import pytest
 
 from s3bench.report.load.cells import LoadPhase, load_phases, load_rows
 from s3bench.report.page.load.distribution import distributions, histogram_figure, percentile_figure
-from s3bench.results.histogram import Bins, Histogram
+from s3bench.results.bins import Bins
+from s3bench.results.histogram import Histogram
 from s3bench.results.load import Load
 from tests.report.loads import document, load, result
 from tests.report.page.chart_reader import assert_is_drawn, labels, values

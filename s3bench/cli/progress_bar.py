@@ -1,0 +1,61 @@
+"""A progress bar on a terminal: what is being done, how much of it, and the time left."""
+
+from typing import Self
+
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Column
+from rich.text import Text
+
+from s3bench.cli.console import stderr_console
+from s3bench.report.terminal import printable
+
+
+class _Doing(ProgressColumn):
+    """What is being done: the column that gives way where the terminal is too narrow for all of them."""
+
+    def render(self, task: Task) -> Text:
+        return Text(printable(task.description), no_wrap=True, overflow="ellipsis")
+
+
+class ProgressBar:
+    """The work as a bar with the time left, and lines that stay above it."""
+
+    def __init__(self, unit: str) -> None:
+        self._progress = Progress(
+            _Doing(),
+            BarColumn(),
+            MofNCompleteColumn(table_column=Column(no_wrap=True)),
+            TextColumn(unit),
+            TimeElapsedColumn(table_column=Column(no_wrap=True)),
+            TextColumn("left"),
+            TimeRemainingColumn(elapsed_when_finished=False, table_column=Column(no_wrap=True)),
+            console=stderr_console(),
+            transient=True,
+            # Redrawing takes CPU from the client under test, so seldom is often enough.
+            refresh_per_second=1,
+        )
+        self._task = self._progress.add_task("starting", total=None)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def stands(self, doing: str, *, done: int, total: int | None) -> None:
+        """Move the bar."""
+        self._progress.update(self._task, description=doing, completed=done, total=total)
+
+    def say(self, line: str) -> None:
+        """Print a line above the bar."""
+        self._progress.console.print(line, markup=False, soft_wrap=True)
