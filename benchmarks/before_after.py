@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""What this checkout costs beside another one, such as the commit before a large change: ratios of CPU time.
+
+    git worktree add ../before COMMIT && ../before/scripts/install
+    .venv/bin/python benchmarks/before_after.py ../before [--rounds 7] [--only TEXT] [--json]
+
+Both checkouts do the same work in turn, in the order ABBA, and the ratio of the medians counts, with the range of the
+ratios of single rounds beside it. All figures are CPU time as the kernel counts it for a process and its children,
+except the gap between iterations, which is elapsed time. What is not under test is the other checkout's on both sides:
+the server that load generators talk to, the requests that servers get, and the documents that are compared.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psutil
+
+HERE = Path(__file__).parents[1]
+OPERATIONS = 60_000
+REQUESTS = 20_000
+BODY_BYTES = 4096
+STUB = [
+    {
+        "name": "small",
+        "command": ["s3", "cp", "s3://bucket/small", "small"],
+        "environment": {"files": [{"name": "source", "size": BODY_BYTES}]},
+        "responses": [
+            {"match": {"method": "GET", "path": "/bucket/small"}, "body": {"file": "source"}, "instances": "any"}
+        ],
+    }
+]
+WRITE_DOCUMENTS = """
+import sys
+from pathlib import Path
+sys.path.insert(0, "benchmarks")
+from compare_speed import document
+from s3bench.results.file import write_document
+for seed in range(2):
+    write_document(document(100, 100, seed), Path(sys.argv[1]) / f"{seed}.json", durable=False)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkout:
+    """A checkout with its `.venv`."""
+
+    root: Path
+
+    def cpu_s(self, *arguments: str, env: dict[str, str] | None = None) -> float:
+        """Run `s3bench ARGUMENTS`: the CPU seconds of the command and of all processes that it waited for."""
+        argv = [str(self.root / ".venv/bin/s3bench"), *arguments]
+        process = os.posix_spawn(
+            argv[0], argv, os.environ | (env or {}), file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+        )
+        _, status, usage = os.wait4(process, 0)
+        if os.waitstatus_to_exitcode(status):
+            sys.exit(f"{' '.join(argv)} failed")
+        return usage.ru_utime + usage.ru_stime
+
+    @contextlib.contextmanager
+    def serving(self, *arguments: str) -> Iterator[tuple[str, psutil.Process]]:
+        """Serve: the URL, and the process of the server."""
+        argv = [self.root / ".venv/bin/s3bench", "serve", "--log", "none", *arguments]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+            assert process.stdout is not None
+            url = process.stdout.readline().strip()
+            [server] = psutil.Process(process.pid).children()
+            try:
+                yield url, server
+            finally:
+                process.terminate()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """What both sides share: the URL of an emulator, a stub's definition, two documents to compare."""
+
+    emulator: str
+    stub: Path
+    documents: Path
+
+
+def start_up(*arguments: str) -> Callable[[Checkout, Bench], float]:
+    """CPU seconds of a command that ends at once."""
+    return lambda checkout, _: checkout.cpu_s(*arguments)
+
+
+def compare(checkout: Checkout, bench: Bench) -> float:
+    """CPU seconds of comparing 10,000 measurements with as many others."""
+    return checkout.cpu_s("compare", *(str(bench.documents / f"{seed}.json") for seed in range(2)))
+
+
+def load(kind: str) -> Callable[[Checkout, Bench], float]:
+    """CPU seconds of one operation of 4 KiB, start-up taken out."""
+
+    def measure(checkout: Checkout, bench: Bench) -> float:
+        arguments = [
+            "load",
+            "-q",
+            "--endpoint-url",
+            bench.emulator,
+            "-b",
+            "data",
+            "--operation",
+            kind,
+            "--size",
+            "4KiB",
+        ]
+        arguments += ["--workers", "1", "-t", "16", "--objects", "100", *(["--overwrite"] if kind == "put" else [])]
+        keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
+        few, many = (checkout.cpu_s(*arguments, "--operations", f"{count}", env=keys) for count in (16, OPERATIONS))
+        return (many - few) / OPERATIONS
+
+    return measure
+
+
+def stub_get(checkout: Checkout, bench: Bench) -> float:
+    """CPU seconds of the stub for one GET of 4 KiB."""
+    with checkout.serving("--stub", str(bench.stub)) as (url, server):
+        address = urlsplit(url)
+        with socket.create_connection((address.hostname, address.port or 80)) as connection:
+            asked = f"GET /bucket/small HTTP/1.1\r\nHost: {address.netloc}\r\n\r\n".encode()
+            before = server.cpu_times()
+            for _ in range(REQUESTS):
+                connection.sendall(asked)
+                got = connection.recv(1 << 16)
+                while len(got) < BODY_BYTES or len(got) < got.index(b"\r\n\r\n") + 4 + BODY_BYTES:
+                    got += connection.recv(1 << 16)
+            after = server.cpu_times()
+    return (after.user + after.system - before.user - before.system) / REQUESTS
+
+
+def gap(checkout: Checkout, bench: Bench) -> float:
+    """Elapsed seconds between the end of one iteration and the start of the next."""
+    file = bench.documents / "gap.json"
+    checkout.cpu_s("run", "-q", "-n", "10", "-k", "cp and upload and 32MB and s5cmd", "-o", str(file), "--force")
+    document = json.loads(file.read_text())
+    times = [each["harness"]["turnaround_time"] for result in document["results"] for each in result["measurements"]]
+    return statistics.median(time for time in times if time is not None)
+
+
+CASES: dict[str, Callable[[Checkout, Bench], float]] = {
+    "s3bench --help": start_up("--help"),
+    "run --list": start_up("run", "--list"),
+    "load --help": start_up("load", "--help"),
+    "compare of 10,000 measurements": compare,
+    "load, GET of 4 KiB": load("get"),
+    "load, PUT of 4 KiB": load("put"),
+    "stub, GET of 4 KiB": stub_get,
+    "gap between iterations": gap,
+}
+
+
+def main() -> int:
+    """Print a row for each case."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("before", type=Path, help="the other checkout, in which scripts/install was run")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    options = parser.parse_args()
+    before, after = Checkout(root=options.before.resolve()), Checkout(root=HERE)
+    rows = []
+    with tempfile.TemporaryDirectory() as directory, before.serving("--bucket", "data") as (url, _):
+        bench = Bench(emulator=url, stub=Path(directory) / "stub.json", documents=Path(directory))
+        bench.stub.write_text(json.dumps(STUB))
+        subprocess.run(
+            [before.root / ".venv/bin/python", "-c", WRITE_DOCUMENTS, directory], cwd=before.root, check=True
+        )
+        for name, measure in CASES.items():
+            if options.only not in name:
+                continue
+            figures: dict[Path, list[float]] = {before.root: [], after.root: []}
+            for number in range(options.rounds):
+                for checkout in (before, after) if number % 2 == 0 else (after, before):
+                    figures[checkout.root].append(measure(checkout, bench))
+            medians = [statistics.median(figures[checkout.root]) for checkout in (before, after)]
+            ratios = [new / old for old, new in zip(*figures.values(), strict=True)]
+            row = {"case": name, "before_s": medians[0], "after_s": medians[1], "ratio": medians[1] / medians[0]}
+            rows.append(row | {"rounds": ratios})
+            if not options.json:
+                print(
+                    f"{name:32} before {medians[0]:.3g} s  after {medians[1]:.3g} s  "
+                    f"ratio {row['ratio']:.3f} (rounds {min(ratios):.2f} to {max(ratios):.2f})",
+                    flush=True,
+                )
+    if options.json:
+        print(json.dumps(rows, indent=2))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
