@@ -24,7 +24,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from s3bench.bench import Conditions, Settings
+from s3bench.bench.local import open_bench
+from s3bench.bench.runner import Conditions, Settings
 from s3bench.bisect.live import measurer, run_bisection
 from s3bench.bisect.search import (
     LOOKS,
@@ -38,9 +39,8 @@ from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
 from s3bench.clients.store import ClientStore
 from s3bench.gate.policy import Policy
-from s3bench.gate.self_test import calibrate, open_bench
+from s3bench.gate.self_test import calibrate, stub_with_injection
 from s3bench.run.inspection import FaultInjection, inspection_variables
-from s3bench.run.owner import workspace_parent
 from s3bench.spec.definition import Definition
 from s3bench.spec.plan import parse_client_spec, plan_runs
 from s3bench.stats.proportion import wilson
@@ -91,7 +91,7 @@ def one_run(condition: Condition, found: FoundClient, definition: Definition) ->
     seed = random.SystemRandom().randrange(2**32)
     first = random.Random(seed).randrange(1, VERSIONS)
     started_s = time.monotonic()
-    with open_bench(workspace_parent(os.environ), found.engine, tls=False) as bench:
+    with open_bench(stub_with_injection(found.engine)) as bench:
         usual = calibrate(bench, definition, found, SETTINGS)
         dial = FaultInjection(
             spin_s=condition.time * usual.total_s, hold_bytes=round(condition.memory * (usual.peak_bytes or 0))

@@ -33,7 +33,9 @@ from pathlib import Path
 from statistics import median, quantiles, stdev
 from typing import Any
 
-from s3bench.bench import Bench, ClientRunner, Conditions, Settings
+from s3bench.bench.endpoints import stub_server
+from s3bench.bench.local import open_bench
+from s3bench.bench.runner import Bench, Conditions, Settings
 from s3bench.cli.definitions import read_suite
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
@@ -52,12 +54,7 @@ from s3bench.gate.live import (
 from s3bench.gate.paired_series import series_of
 from s3bench.gate.policy import Policy
 from s3bench.results.measurement import Measurement
-from s3bench.run.endpoint import Stubbed
 from s3bench.run.inspection import FaultInjection, inspection_variables
-from s3bench.run.owner import workspace_parent
-from s3bench.run.process import Spawner
-from s3bench.run.workspace import Workspaces
-from s3bench.s3.endpoint import StubEndpoint
 from s3bench.spec.definition import DEFAULT_RESPONSES, ClientKind, Definition
 from s3bench.spec.plan import parse_client_spec, plan_runs
 from s3bench.stats.proportion import wilson
@@ -114,23 +111,13 @@ def competing(seed: int) -> Iterator[None]:
         process.wait()
 
 
-@contextmanager
-def bench_on_stub() -> Iterator[Bench]:
-    """Workspaces, a stub and a spawner."""
-    with Workspaces(parent=workspace_parent(os.environ)) as workspaces:
-        for name in ("server", "stage"):
-            (workspaces.root / name).mkdir(mode=0o700)
-        with StubEndpoint(directory=workspaces.root / "server") as stub, Spawner() as spawner:
-            yield Bench(spawner=spawner, endpoint=Stubbed(stub), workspaces=workspaces)
-
-
 def calibrate(bench: Bench, definition: Definition, client: FoundClient) -> Measurement:
     """The run with the median time of some, in which planted shares are counted."""
     runs = []
-    with bench.workspaces.open(definition.environment) as workspace:
-        bout = ClientRunner(bench=bench, definition=definition, found=client, workspace=workspace)
+    with bench.workspace(definition.environment) as runner_of:
+        runner = runner_of(definition, client)
         for number in range(CALIBRATING_RUNS):
-            run = bout.once(number, SETTINGS, "calibration")
+            run = runner.run_once(number, SETTINGS, "calibration")
             assert isinstance(run, Measurement), run
             runs.append(run)
     return sorted(runs, key=lambda run: run.total_time)[len(runs) // 2]
@@ -176,8 +163,8 @@ def run_campaign(name: str, client_text: str, gates: int, *, delay_s: float, tim
     plan = plan_runs(read_suite(()), clients=(spec,), select=SELECT, num_chunks=1, chunk_id=0, iterations=1, warmup=1)
     definitions = tuple(delayed(cell.definition, delay_s) for cell in plan.cells)
     end_s = time.monotonic() + time_limit_s
-    with bench_on_stub() as bench:
-        root = bench.workspaces.root
+    with open_bench(stub_server()) as bench:
+        root = bench.root
         inspector = find_inspector(root / "inspection", condition.policy)
         clients = {side: stage(found, root / "stage" / side.value[:1]).client for side in Side}
         usual = {definition: calibrate(bench, definition, found) for definition in definitions}
@@ -222,14 +209,14 @@ def run_instructions(client_text: str, gates: int) -> None:
         warmup=1,
     )
     definition = plan.cells[0].definition
-    with bench_on_stub() as bench, bench.workspaces.open(definition.environment) as workspace:
-        inspector = find_inspector(bench.workspaces.root / "inspection", policy)
+    with open_bench(stub_server()) as bench, bench.workspace(definition.environment) as runner_of:
+        inspector = find_inspector(bench.root / "inspection", policy)
         assert inspector is not None
-        bout = ClientRunner(bench=bench, definition=definition, found=found, workspace=workspace)
+        runner = runner_of(definition, found)
 
         def count(turns: int) -> Inspection:
             conditions = Conditions(env=inspection_variables(dial=FaultInjection(instructions=turns)))
-            seen = inspector.inspect(bout, SETTINGS, conditions)
+            seen = inspector.inspect(runner, SETTINGS, conditions)
             assert isinstance(seen, Inspection), seen
             return seen
 

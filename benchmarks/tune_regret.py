@@ -26,7 +26,6 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from os import environ
@@ -36,16 +35,13 @@ from typing import TypeVar
 
 import msgspec
 
-from s3bench.bench import Bench, Settings
+from s3bench.bench.endpoints import emulator
+from s3bench.bench.local import open_bench
+from s3bench.bench.runner import Settings
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
 from s3bench.clients.store import ClientStore
 from s3bench.results.measurement import Measurement
-from s3bench.run.endpoint import Emulated
-from s3bench.run.owner import workspace_parent
-from s3bench.run.process import Spawner
-from s3bench.run.workspace import Workspaces
-from s3bench.s3.endpoint import EmulatorEndpoint
 from s3bench.s3.network.model import parse_network
 from s3bench.spec.plan import parse_client_spec
 from s3bench.stats.signed_rank import hodges_lehmann
@@ -240,23 +236,15 @@ class Stand:
 
     def trials(self, planner: Planner) -> Iterator[Trial]:
         """Run what `planner` plans."""
-        with self._bench() as bench:
-            for standing in run_study(bench, self.clients, planner, (), RUNNING, now=time.monotonic):
-                yield standing.trial
-
-    @contextmanager
-    def _bench(self) -> Iterator[Bench]:
-        with Workspaces(parent=workspace_parent(environ)) as workspaces:
-            directory = workspaces.root / "server"
-            directory.mkdir(mode=0o700)
-            with EmulatorEndpoint(tls=False, directory=directory) as emulator, Spawner() as spawner:
-                endpoint = Emulated(
-                    emulator,
-                    network=parse_network(self.scenario.network),
-                    memory_limit_bytes=self.scenario.workload.total_bytes + SPARE_BYTES,
-                    discard_uploads=True,
-                )
-                yield Bench(spawner=spawner, endpoint=endpoint, workspaces=workspaces)
+        endpoint = emulator(
+            parse_network(self.scenario.network),
+            memory_limit_bytes=self.scenario.workload.total_bytes + SPARE_BYTES,
+            discard_uploads=True,
+        )
+        with open_bench(endpoint) as bench:
+            study = Study(header=planner.header)
+            for status in run_study(bench, self.clients, planner, study, RUNNING, now=time.monotonic):
+                yield status.trial
 
 
 def path_of(name: str, what: str) -> Path:

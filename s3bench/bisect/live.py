@@ -1,7 +1,6 @@
 """Finds the first version that changed a metric: installs each version when it is needed, and runs the gate on two.
 
-Owns the way from a comparison that the search asks for to the gate that makes it. What to compare next, and what the
-answers come to, is `bisect.search`'s; how pairs are run is `gating`'s.
+What to compare next, and what the results of all comparisons mean, is decided by `s3bench.bisect.search`.
 """
 
 import random
@@ -11,7 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from s3bench.bench import Bench, Conditions, Settings
+import msgspec
+
+from s3bench.bench.runner import Bench, Conditions, Settings
+from s3bench.bisect.record import BisectRecord
 from s3bench.bisect.search import (
     Bisection,
     ComparisonPurpose,
@@ -37,7 +39,7 @@ Measurer = Callable[[VersionComparison, int], Iterator[GateStatus]]
 
 
 class VersionFailed(S3BenchError):
-    """A version could not be had; the search goes on without it."""
+    """A version could not be installed; the search continues without it."""
 
     def __init__(self, place: int, error: S3BenchError) -> None:
         super().__init__(error.what, error.why, error.fix)
@@ -46,10 +48,10 @@ class VersionFailed(S3BenchError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BisectStatus:
-    """Where a search stands: a comparison is about to begin, has a `standing`, or has its `answer`."""
+    """A comparison that is about to begin, has a `gate` on its way, or has its `answer`."""
 
     comparison: VersionComparison
-    standing: GateStatus | None = None
+    gate: GateStatus | None = None
     answer: ComparisonResult | None = None
 
 
@@ -61,7 +63,7 @@ def run_bisection(
     seed: int,
     now: Callable[[], float],
 ) -> Iterator[BisectStatus]:
-    """Make one comparison after the other, after those of `answers`, until there is nothing more to ask.
+    """Make one comparison after the other, after those of `answers`, until the search has ended.
 
     It ends without the answer to a comparison that was out of time.
     """
@@ -70,18 +72,31 @@ def run_bisection(
         yield BisectStatus(comparison=comparison)
         started_s = now()
         try:
-            standing = None
-            for standing in measure(comparison, _seed_of(seed, made)):
-                yield BisectStatus(comparison=comparison, standing=standing)
+            gate = None
+            for gate in measure(comparison, _seed_of(seed, made)):
+                yield BisectStatus(comparison=comparison, gate=gate)
         except VersionFailed as error:
             answer = failed_answer(comparison, error.place, "; ".join(part for part in (error.what, error.why) if part))
         else:
-            assert standing is not None, "a gate ends with where it stands"
-            if standing.is_out_of_time:
+            assert gate is not None, "a gate ends with a status"
+            if gate.is_out_of_time:
                 return
-            answer = answer_of(comparison, standing.cells, took_s=round(now() - started_s, 3))
+            answer = answer_of(comparison, gate.cells, took_s=round(now() - started_s, 3))
         made = (*made, answer)
         yield BisectStatus(comparison=comparison, answer=answer)
+
+
+def recorded(
+    record: BisectRecord, statuses: Iterator[BisectStatus], *, out_of_time: str = ""
+) -> Iterator[tuple[BisectRecord, BisectStatus]]:
+    """Yield the record as it grows; `out_of_time` is why it was stopped if the time of the search is over."""
+    for status in statuses:
+        if status.answer is not None:
+            record = msgspec.structs.replace(record, answers=(*record.answers, status.answer), unfinished=())
+        elif status.gate is not None:
+            stopped = out_of_time if status.gate.is_out_of_time else ""
+            record = msgspec.structs.replace(record, unfinished=status.gate.cells, stopped=stopped)
+        yield record, status
 
 
 def _seed_of(seed: int, answers: Sequence[ComparisonResult]) -> int:
@@ -99,10 +114,10 @@ def measurer(
     deadline_s: float | None = None,
     conditions: Callable[[int], Conditions] | None = None,
 ) -> Measurer:
-    """Make comparisons by the real gate. `conditions` has each version run under its own, to test the search itself.
+    """Make comparisons by the gate. `conditions` has each version run under its own, to test the search itself.
 
-    The first and the last ones have the gate's controls: these show that the machine can tell and does not tell what is
-    not there, and a search is not believed without both. The steps between them would cost three times as much.
+    The first and the last ones have the gate's controls, which show that a difference is found and none is invented; a
+    search is not believed without both. With controls, the steps between them would cost three times as much.
     """
 
     def measure(comparison: VersionComparison, seed: int) -> Iterator[GateStatus]:
@@ -123,7 +138,7 @@ def measurer(
                 planted=dict.fromkeys(chosen, sides[Side.CANDIDATE]),
             )
         found = {side: _provided(provide, comparison.version(side)) for side in Side}
-        place = Path(tempfile.mkdtemp(prefix="bisect-", dir=bench.workspaces.root))
+        place = Path(tempfile.mkdtemp(prefix="bisect-", dir=bench.root))
         try:
             staged = {side: stage(found[side], place / name).client for name, side in zip("ab", Side, strict=True)}
             yield from run_gate(bench, chosen, staged, rules, None, now=now)

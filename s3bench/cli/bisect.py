@@ -1,9 +1,8 @@
-"""`s3bench bisect`: which versions there are between two ends, and where the answer goes."""
+"""`s3bench bisect`: its options, the versions between the two ends, the record that it begins or continues."""
 
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import environ
@@ -17,11 +16,14 @@ import msgspec
 from msgspec.structs import replace
 
 import s3bench
-from s3bench.bench import Bench, Settings
+from s3bench.bench.endpoints import stub_server
+from s3bench.bench.local import open_bench
+from s3bench.bench.runner import Settings
 from s3bench.bisect.live import (
     BisectStatus,
     Provider,
     measurer,
+    recorded,
     run_bisection,
     title_of,
 )
@@ -50,12 +52,7 @@ from s3bench.report.bisect_table import answer_line, render_bisection
 from s3bench.results.document import render_time
 from s3bench.results.file import check_output, read_whole, write_whole
 from s3bench.results.redaction import redact
-from s3bench.run.endpoint import Stubbed
 from s3bench.run.machine import machine_facts, machine_warnings
-from s3bench.run.owner import workspace_parent
-from s3bench.run.process import Spawner
-from s3bench.run.workspace import Workspaces
-from s3bench.s3.endpoint import StubEndpoint
 from s3bench.spec.definition import ClientKind, Definition
 from s3bench.spec.plan import ClientSpec, parse_client_spec, plan_runs
 from s3bench.spec.suite import Suite
@@ -367,7 +364,7 @@ def _measured(
     """Yield the record as it grows."""
     deadline_s = None if options.max_time_s is None else monotonic() + options.max_time_s
     progress.say(f"{record.subject}: {len(record.versions)} versions, {record.versions[0]} to {record.versions[-1]}")
-    with _bench(tls=bool(record.options.get("tls"))) as bench:
+    with open_bench(stub_server(tls=bool(record.options.get("tls"))), say=progress.say) as bench:
         measure = measurer(
             bench,
             definitions,
@@ -376,38 +373,25 @@ def _measured(
             now=monotonic,
             deadline_s=deadline_s,
         )
-        for step in run_bisection(record.bisection, record.answers, measure, seed=record.seed, now=monotonic):
-            if step.answer is not None:
-                record = replace(record, answers=(*record.answers, step.answer), unfinished=())
-                progress.say(answer_line(record, step.answer))
-            elif step.standing is not None:
-                is_over = step.standing.is_out_of_time
-                stopped = f"--max-time {options.max_time} was over" if is_over else ""
-                record = replace(record, unfinished=step.standing.cells, stopped=stopped)
-                _show(record, step, progress)
-            else:
-                progress.say(f"comparing {_words(record, step.comparison)}")
-            yield record
+        statuses = run_bisection(record.bisection, record.answers, measure, seed=record.seed, now=monotonic)
+        out_of_time = f"--max-time {options.max_time} was over"
+        for grown, status in recorded(record, statuses, out_of_time=out_of_time):
+            _show(grown, status, progress)
+            yield grown
 
 
-def _show(record: BisectRecord, step: BisectStatus, progress: Ticker) -> None:
-    standing = step.standing
-    assert standing is not None
-    doing = f"{_words(record, step.comparison)}, look {standing.look} at {standing.goal} pairs"
-    if standing.undecided:
-        progress.stands(doing, done=standing.pairs_done, total=standing.pairs_planned)
-    elif not standing.look:
-        progress.stands(f"{_words(record, step.comparison)}, warming up", done=0, total=None)
+def _show(record: BisectRecord, status: BisectStatus, progress: Ticker) -> None:
+    comparing, gate = _compared_versions(record, status.comparison), status.gate
+    if status.answer is not None:
+        progress.say(answer_line(record, status.answer))
+    elif gate is None:
+        progress.say(f"comparing {comparing}")
+    elif gate.undecided:
+        doing = f"{comparing}, look {gate.look} at {gate.goal} pairs"
+        progress.stands(doing, done=gate.pairs_done, total=gate.pairs_planned)
+    elif not gate.look:
+        progress.stands(f"{comparing}, warming up", done=0, total=None)
 
 
-def _words(record: BisectRecord, comparison: VersionComparison) -> str:
+def _compared_versions(record: BisectRecord, comparison: VersionComparison) -> str:
     return f"{record.versions[comparison.newer]} with {record.versions[comparison.older]}"
-
-
-@contextmanager
-def _bench(*, tls: bool) -> Iterator[Bench]:
-    with Workspaces(parent=workspace_parent(environ)) as workspaces:
-        directory = workspaces.root / "server"
-        directory.mkdir(mode=0o700)
-        with StubEndpoint(tls=tls, directory=directory) as stub, Spawner() as spawner:
-            yield Bench(spawner=spawner, endpoint=Stubbed(stub), workspaces=workspaces)

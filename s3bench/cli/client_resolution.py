@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from os import environ
 
-from s3bench.bench import ReadyCell
+from s3bench.bench.suite import ReadyCell
 from s3bench.cli.progress import Ticker
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client

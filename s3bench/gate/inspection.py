@@ -1,7 +1,4 @@
-"""Runs a client once under observation, apart from everything that is timed: what it imports, opens, asks and executes.
-
-Owns how the observers of `run` and the probe are put around one run of `bench`.
-"""
+"""Runs a client under observation, apart from everything that is timed, to list what it imports, opens and executes."""
 
 import shutil
 from collections.abc import Mapping
@@ -10,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from s3bench.bench import ClientRunner, Conditions, Settings
+from s3bench.bench.runner import ClientRunner, Conditions, Settings
 from s3bench.errors import MachineError
 from s3bench.gate.evidence import Inspection
 from s3bench.gate.exact_metric import EXACT_BY_NAME, INSTRUCTIONS
@@ -20,8 +17,8 @@ from s3bench.run.inspection import STEADY_VARIABLES, Unavailable, inspection_var
 from s3bench.run.instructions import PerfCounter, ValgrindCounter, instruction_counter
 from s3bench.run.tracing import TIMING_DEPENDENT, Traced, Tracer, find_tracer, parse_strace
 
-_SLOWER = 60
-"""How much longer than a timed run one under observation may take: valgrind takes up to 30 times as long."""
+_TIMEOUT_FACTOR = 60
+"""A run under observation may take this many times the timeout: valgrind takes up to 30 times as long."""
 
 _TRACED = frozenset({"files", "system_calls"})
 
@@ -30,7 +27,7 @@ Counter = ValgrindCounter | PerfCounter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspector:
-    """What is observed. `directory` is ours and holds what the observers write, `warnings` say what cannot be observed.
+    """What is observed. `directory` holds what the observers write, `warnings` say what cannot be observed.
 
     `tracer` sees system calls and files. With a `counter`, instructions are counted, in a run of their own; with
     `counts_alone`, nothing else is looked at.
@@ -42,36 +39,38 @@ class Inspector:
     counts_alone: bool = False
     warnings: tuple[str, ...] = ()
 
-    def inspect(self, bout: ClientRunner, settings: Settings, conditions: Conditions) -> Inspection | Failure:
-        """Run it as often as that takes; a run that failed is a `Failure`."""
-        seen = Inspection() if self.counts_alone else self._look(bout, settings, conditions)
+    def inspect(self, runner: ClientRunner, settings: Settings, conditions: Conditions) -> Inspection | Failure:
+        """Run it as often as needed; a run that failed is a `Failure`."""
+        seen = Inspection() if self.counts_alone else self._observe(runner, settings, conditions)
         if self.counter is None or isinstance(seen, Failure):
             return seen
-        counted = self._count(self.counter, bout, settings, conditions)
+        counted = self._count(self.counter, runner, settings, conditions)
         return counted if isinstance(counted, Failure) else msgspec.structs.replace(seen, instructions=counted)
 
-    def _look(self, bout: ClientRunner, settings: Settings, conditions: Conditions) -> Inspection | Failure:
-        modules_file = bout.workspace.output / "modules"
+    def _observe(self, runner: ClientRunner, settings: Settings, conditions: Conditions) -> Inspection | Failure:
+        modules_file = runner.workspace.output / "modules"
         variables = {**conditions.env, **STEADY_VARIABLES, **inspection_variables(modules_file=modules_file)}
         trace = self.directory / "trace"
         trace.unlink(missing_ok=True)
         prefix = self.tracer.prefix(trace) if self.tracer else ()
-        failure = _run(bout, settings, self._observed(conditions, variables, prefix))
+        failure = _run(runner, settings, self._observed(conditions, variables, prefix))
         if failure:
             return failure
-        traced = parse_strace(read_output(trace, of="strace"), roots=_roots(bout)) if self.tracer else None
+        traced = parse_strace(read_output(trace, of="strace"), roots=_roots(runner)) if self.tracer else None
         return Inspection(
             modules=read_modules(modules_file),
             files=traced.files_opened if traced else None,
             system_calls=_steady(traced) if traced else None,
         )
 
-    def _count(self, counter: Counter, bout: ClientRunner, settings: Settings, conditions: Conditions) -> int | Failure:
+    def _count(
+        self, counter: Counter, runner: ClientRunner, settings: Settings, conditions: Conditions
+    ) -> int | Failure:
         place = self.directory / "counts"
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
         observed = self._observed(conditions, {**conditions.env, **counter.env}, counter.prefix(place))
-        return _run(bout, settings, observed) or counter.read(place)
+        return _run(runner, settings, observed) or counter.read(place)
 
     def _observed(self, conditions: Conditions, variables: Mapping[str, str], prefix: tuple[str, ...]) -> Conditions:
         """The conditions with an observer in front, which writes to our directory."""
@@ -102,9 +101,9 @@ def find_inspector(directory: Path, policy: Policy) -> Inspector | None:
     )
 
 
-def _run(bout: ClientRunner, settings: Settings, conditions: Conditions) -> Failure | None:
-    patient = replace(settings, interval_s=None, timeout_s=settings.timeout_s * _SLOWER)
-    outcome = bout.once(0, patient, "inspection", conditions)
+def _run(runner: ClientRunner, settings: Settings, conditions: Conditions) -> Failure | None:
+    patient = replace(settings, interval_s=None, timeout_s=settings.timeout_s * _TIMEOUT_FACTOR)
+    outcome = runner.run_once(0, patient, "inspection", conditions)
     return outcome if isinstance(outcome, Failure) else None
 
 
@@ -112,10 +111,10 @@ def _steady(traced: Traced) -> dict[str, int]:
     return {name: count for name, count in traced.system_calls.items() if name not in TIMING_DEPENDENT}
 
 
-def _roots(bout: ClientRunner) -> dict[str, str]:
+def _roots(runner: ClientRunner) -> dict[str, str]:
     """Directories that have other names on the other side, or in another gate."""
-    workspace, found = bout.workspace, bout.found
-    program = found.site or found.executable.resolve().parent
+    workspace, client = runner.workspace, runner.client
+    program = client.site or client.executable.resolve().parent
     return {
         str(workspace.work): "$WORK",
         str(workspace.home): "$HOME",

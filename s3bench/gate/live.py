@@ -1,22 +1,24 @@
-"""Runs what a live gate asks for: fresh processes of both sides in ABBA and BAAB quads, until nothing is undecided.
+"""Runs a live gate: fresh processes of both sides in ABBA and BAAB quads, until nothing is undecided.
 
-Owns the order of runs and what both sides have in common: one workspace, one stub, one size of the stack, one hash seed
-a pair. What a verdict is made of the evidence is `verdict`'s; how one run goes is `bench`'s.
-
-Neighbouring runs share the machine's mood, and a quad takes what is left of a steady drift out of its two pairs.
-Benchmarks are shuffled anew in every round, so that no two of them keep company.
+Both sides of a benchmark share one workspace, one endpoint, one size of the stack, and a hash seed per pair.
+Neighbouring runs see the same speed of the machine, and a quad cancels a steady drift between its two pairs. Benchmarks
+are shuffled anew in every round, so that no two of them always run next to each other.
 """
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from s3bench.bench import PLAIN, Bench, ClientRunner, Conditions, Settings, StackSize
+import msgspec
+
+from s3bench.bench.runner import PLAIN, Bench, ClientRunner, Conditions, Settings, StackSize
 from s3bench.clients.client import FoundClient
 from s3bench.clients.identity import program_files
 from s3bench.clients.padding import common_size
 from s3bench.clients.pagecache import reread
+from s3bench.clients.staging import stage
 from s3bench.gate.evidence import (
     CellEvidence,
     Inspection,
@@ -29,6 +31,7 @@ from s3bench.gate.exact_rows import unconfirmed_cells
 from s3bench.gate.inspection import Inspector
 from s3bench.gate.multiple_testing import judge
 from s3bench.gate.policy import Policy
+from s3bench.gate.record import GateRecord
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.spec.definition import Definition
 from s3bench.stats.exact_counts import CONFIRMING_RUNS
@@ -73,7 +76,7 @@ class GateRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateStatus:
-    """Where a gate stands.
+    """How far a gate is.
 
     The look numbered `look` (from 1; 0 while benchmarks are warmed and inspected) is at `goal` pairs of each benchmark;
     `undecided` of them (controls are counted) take part, which needs `pairs_planned` further pairs together,
@@ -98,7 +101,7 @@ def run_gate(
     *,
     now: Callable[[], float],
 ) -> Iterator[GateStatus]:
-    """Run both clients on every definition; yield the standing after every quad. The last one is the end.
+    """Run both clients on every definition; yield its status after every quad. The last one is the end.
 
     A benchmark that fails on either side is not run again: its failure stands in the evidence. Before the first run
     both programs are read from the disk anew, so that the page cache has them alike.
@@ -107,67 +110,89 @@ def run_gate(
         reread(program_files(client))
     randomness = random.Random(rules.seed)  # noqa: S311 (an order, not a secret)
     with ExitStack() as stack:
-        contests = [_contest(bench, definition, clients, rules, stack) for definition in definitions]
-        warming = _Tally(contests=contests, look=0, goal=0, going=())
-        for contest in contests:
+        cells = [_live_cell(bench, definition, clients, rules, stack) for definition in definitions]
+        warming = _LookProgress(cells=cells, look=0, goal=0, going=())
+        for cell in cells:
             if rules.is_over(now()):
-                yield warming.standing(is_out_of_time=True)
+                yield warming.status(is_out_of_time=True)
                 return
-            yield warming.standing()
-            contest.warm(randomness)
+            yield warming.status()
+            cell.warm(randomness)
             if inspector is not None:
-                contest.inspect(inspector, INSPECTIONS)
+                cell.inspect(inspector, INSPECTIONS)
         if rules.has_controls:
-            contests += _controls(contests, rules)
-        yield from _look_by_look(contests, rules, randomness, now)
+            cells += _controls(cells, rules)
+        yield from _look_by_look(cells, rules, randomness, now)
         if rules.is_over(now()):
             return
         if inspector is not None:
-            unconfirmed = unconfirmed_cells([contest.evidence for contest in contests], rules.policy)
-            for contest in contests:
-                if contest.evidence.identity in unconfirmed and not rules.is_over(now()):
-                    contest.inspect(inspector, CONFIRMING_RUNS - INSPECTIONS)
+            unconfirmed = unconfirmed_cells([cell.evidence for cell in cells], rules.policy)
+            for cell in cells:
+                if cell.evidence.identity in unconfirmed and not rules.is_over(now()):
+                    cell.inspect(inspector, CONFIRMING_RUNS - INSPECTIONS)
         looks = rules.policy.looks
-        yield _Tally(contests=contests, look=len(looks.pairs), goal=looks.cap, going=()).standing()
+        yield _LookProgress(cells=cells, look=len(looks.pairs), goal=looks.cap, going=()).status()
+
+
+def recorded(
+    record: GateRecord, statuses: Iterator[GateStatus], *, out_of_time: str = ""
+) -> Iterator[tuple[GateRecord, GateStatus]]:
+    """Yield the record as it grows; `out_of_time` is why it was stopped if the gate's time is over."""
+    for status in statuses:
+        stopped = out_of_time if status.is_out_of_time else ""
+        yield msgspec.structs.replace(record, cells=status.cells, stopped=stopped), status
+
+
+def stage_sides(clients: Mapping[Side, FoundClient], root: Path) -> tuple[dict[Side, FoundClient], tuple[str, ...]]:
+    """Both clients at paths of equal length below `root`, and warnings about those that cannot be moved there."""
+    place = root / "stage"
+    place.mkdir(mode=0o700)
+    staged = {side: stage(client, place / name) for name, (side, client) in zip("ab", clients.items(), strict=True)}
+    warnings = dict.fromkeys(
+        f"{each.client.label} runs from where it is, its path may be of another length than the other's: {each.reason}"
+        for each in staged.values()
+        if not each.is_staged and len({str(client.executable) for client in clients.values()}) > 1
+    )
+    return {side: each.client for side, each in staged.items()}, tuple(warnings)
 
 
 def _look_by_look(
-    contests: Sequence["_Contest"], rules: GateRules, randomness: random.Random, now: Callable[[], float]
+    cells: Sequence["_LiveCell"], rules: GateRules, randomness: random.Random, now: Callable[[], float]
 ) -> Iterator[GateStatus]:
     """Run what is undecided up to the next look, until nothing is."""
     started_s = now()
     for look, goal in enumerate(rules.policy.looks.pairs, start=1):
-        undecided = judge([contest.evidence for contest in contests], rules.policy).undecided
-        going = [contest for contest in contests if contest.wants(goal) and contest.evidence.identity in undecided]
-        tally = _Tally(contests=contests, look=look, goal=goal, going=going)
+        undecided = judge([cell.evidence for cell in cells], rules.policy).undecided
+        going = [cell for cell in cells if cell.wants(goal) and cell.evidence.identity in undecided]
+        progress = _LookProgress(cells=cells, look=look, goal=goal, going=going)
         while going:
             randomness.shuffle(going)
-            for contest in going:
+            for cell in going:
                 if rules.is_over(now()):
-                    yield tally.standing(is_out_of_time=True)
+                    yield progress.status(is_out_of_time=True)
                     return
-                contest.quad(randomness, now() - started_s)
-                yield tally.standing()
-            going = [contest for contest in going if contest.wants(goal)]
+                cell.quad(randomness, now() - started_s)
+                yield progress.status()
+            going = [cell for cell in going if cell.wants(goal)]
 
 
-class _Tally:
+class _LookProgress:
     """Counts the pairs of one look."""
 
-    def __init__(self, *, contests: Sequence["_Contest"], look: int, goal: int, going: Sequence["_Contest"]) -> None:
-        self._contests = contests
+    def __init__(self, *, cells: Sequence["_LiveCell"], look: int, goal: int, going: Sequence["_LiveCell"]) -> None:
+        self._cells = cells
         self._look = look
         self._goal = goal
         self._going = tuple(going)
         self._before = self._pairs()
 
     def _pairs(self) -> int:
-        return sum(len(contest.pairs) for contest in self._going)
+        return sum(len(cell.pairs) for cell in self._going)
 
-    def standing(self, *, is_out_of_time: bool = False) -> GateStatus:
-        """Where the gate stands now."""
+    def status(self, *, is_out_of_time: bool = False) -> GateStatus:
+        """The status now."""
         return GateStatus(
-            cells=tuple(contest.evidence for contest in self._contests),
+            cells=tuple(cell.evidence for cell in self._cells),
             look=self._look,
             goal=self._goal,
             undecided=len(self._going),
@@ -177,24 +202,21 @@ class _Tally:
         )
 
 
-def _contest(
+def _live_cell(
     bench: Bench, definition: Definition, clients: Mapping[Side, FoundClient], rules: GateRules, stack: ExitStack
-) -> "_Contest":
-    workspace = stack.enter_context(bench.workspaces.open(definition.environment))
-    bouts = {
-        side: ClientRunner(bench=bench, definition=definition, found=clients[side], workspace=workspace)
-        for side in Side
-    }
+) -> "_LiveCell":
+    runner_of = stack.enter_context(bench.workspace(definition.environment))
+    runners = {side: runner_of(definition, clients[side]) for side in Side}
     planted, sham = rules.planted.get(definition, PLAIN), rules.sham.get(definition, PLAIN)
-    sizes = [bout.stack_size(rules.settings) for bout in bouts.values()]
+    sizes = [runner.stack_size(rules.settings) for runner in runners.values()]
     room = sum(len(f"{name}={value}") + 1 for name, value in planted.env.items())
     size = StackSize(
         size_bytes=common_size(*(size.size_bytes + room for size in sizes)),
         entries=max(size.entries for size in sizes) + len(planted.env) + _SPARE_VARIABLES,
     )
-    return _Contest(
+    return _LiveCell(
         definition=definition,
-        bouts=bouts,
+        runners=runners,
         settings=rules.settings,
         conditions={
             Side.BASELINE: replace(sham, stack=size),
@@ -204,11 +226,11 @@ def _contest(
 
 
 @dataclass(slots=True, kw_only=True)
-class _Contest:
+class _LiveCell:
     """One benchmark on both sides, or a control: runs quads and keeps what they showed."""
 
     definition: Definition
-    bouts: Mapping[Side, ClientRunner]
+    runners: Mapping[Side, ClientRunner]
     conditions: Mapping[Side, Conditions]
     settings: Settings
     role: Role = Role.BENCHMARK
@@ -271,19 +293,19 @@ class _Contest:
         """Run each side `count` times under observation."""
         for _ in range(0 if self.failures else count):
             for side in Side:
-                seen = inspector.inspect(self.bouts[side], self.settings, self.conditions[side])
+                seen = inspector.inspect(self.runners[side], self.settings, self.conditions[side])
                 if isinstance(seen, Failure):
                     self.failures.append(SideFailure(side=side, failure=seen))
                     return
                 self.inspections[side].append(seen)
 
-    def control(self, role: Role, delay_s: float = 0.0) -> "_Contest":
+    def control(self, role: Role, delay_s: float = 0.0) -> "_LiveCell":
         """A control on the same benchmark: the baseline on both sides, the second delayed by `delay_s`."""
         baseline = self.conditions[Side.BASELINE]
         delayed = replace(baseline, prefix=(*DELAY, f"{delay_s:.4f}")) if delay_s else baseline
-        return _Contest(
+        return _LiveCell(
             definition=self.definition,
-            bouts=dict.fromkeys(Side, self.bouts[Side.BASELINE]),
+            runners=dict.fromkeys(Side, self.runners[Side.BASELINE]),
             conditions={Side.BASELINE: baseline, Side.CANDIDATE: delayed},
             settings=self.settings,
             role=role,
@@ -293,19 +315,19 @@ class _Contest:
     def _once(self, side: Side, number: int, hash_seed: int) -> Measurement | None:
         conditions = self.conditions[side]
         conditions = replace(conditions, env={**conditions.env, "PYTHONHASHSEED": str(hash_seed)})
-        outcome = self.bouts[side].once(number, self.settings, f"{self.definition.name}-{side}", conditions)
+        outcome = self.runners[side].run_once(number, self.settings, f"{self.definition.name}-{side}", conditions)
         if isinstance(outcome, Failure):
             self.failures.append(SideFailure(side=side, failure=outcome))
             return None
         return outcome
 
 
-def _controls(contests: Sequence[_Contest], rules: GateRules) -> list[_Contest]:
+def _controls(cells: Sequence[_LiveCell], rules: GateRules) -> list[_LiveCell]:
     """The controls, on the quickest benchmark: without the planted delay where nothing that decides would show it."""
-    able = [contest for contest in contests if not contest.failures]
+    able = [cell for cell in cells if not cell.failures]
     if not able:
         return []
-    quickest = min(able, key=lambda contest: contest.warm_s)
+    quickest = min(able, key=lambda cell: cell.warm_s)
     zone = rules.policy.zone(_CONTROL_METRIC)
     assert zone is not None
     delay_s = CONTROL_DELAY * max(zone.d1 * quickest.warm_s, zone.floor)

@@ -1,7 +1,7 @@
 """Tests the gate itself: plants faults of known size into a real client, and runs the same gate on each.
 
-Owns what both sides share then: the baseline carries a dial that plants nothing, so that the fault is all they differ
-by, and the stub answers the dial's requests. What is planted is `gate.planted_fault`'s, how a gate runs `gating`'s.
+The candidate carries a fault injection, and the baseline one that plants nothing, so that the fault is all they differ
+by. The stub answers the requests of the injection.
 """
 
 import datetime as dt
@@ -14,7 +14,8 @@ from statistics import median
 
 import msgspec
 
-from s3bench.bench import Bench, ClientRunner, Conditions, Settings
+from s3bench.bench.endpoints import EndpointOpener
+from s3bench.bench.runner import Bench, ClientRunner, Conditions, Settings
 from s3bench.clients.client import FoundClient
 from s3bench.errors import BadInput, S3BenchError
 from s3bench.gate.conclusion import conclude
@@ -25,24 +26,24 @@ from s3bench.gate.planted_fault import (
     FaultKind,
     FaultVerdict,
     PlantedFault,
+    SelfTest,
     answer_of,
+    tally,
 )
 from s3bench.gate.policy import Policy
 from s3bench.results.measurement import Failure, Measurement
-from s3bench.run.endpoint import Stubbed
+from s3bench.run.endpoint import Endpoint, Stubbed
 from s3bench.run.inspection import FaultInjection, inspection_variables, read_modules
-from s3bench.run.process import Spawner
-from s3bench.run.workspace import Workspaces
 from s3bench.s3.endpoint import StubEndpoint
 from s3bench.s3.wirelog import TransferEngine, WireLog
 from s3bench.spec.definition import Definition, RequestMatch, Response
 from s3bench.spec.plan import title
 
 CALIBRATING_RUNS = 15
-"""Runs of the client as it is; the medians are what planted shares are taken of."""
+"""Runs of the client without a fault; planted shares are taken of their medians."""
 
-_DIAL_PATH = "/s3bench-dial/"
-_ANSWER = Response(match=RequestMatch(method="GET", path=f"{_DIAL_PATH}*"), instances=None)
+_INJECTED_PATH = "/s3bench-dial/"
+_RESPONSE = Response(match=RequestMatch(method="GET", path=f"{_INJECTED_PATH}*"), instances=None)
 _IDLE = Conditions(env=inspection_variables(dial=FaultInjection()))
 _SEEDS = 2**32
 
@@ -67,49 +68,50 @@ class SelfTestStep:
     answer: FaultVerdict | None = None
 
 
-@contextmanager
-def open_bench(parent: Path, engine: TransferEngine | None, *, tls: bool) -> Iterator[Bench]:
-    """Everything that runs take, for a client of this engine that carries a dial."""
-    with Workspaces(parent=parent) as workspaces:
-        directory = workspaces.root / "server"
-        directory.mkdir(mode=0o700)
-        with StubEndpoint(tls=tls, directory=directory) as stub, Spawner() as spawner:
-            yield Bench(spawner=spawner, endpoint=_DialStub(stub=stub, engine=engine), workspaces=workspaces)
+def stub_with_injection(engine: TransferEngine | None, *, tls: bool = False) -> EndpointOpener:
+    """A stub for a client of this engine that carries a fault injection."""
+
+    @contextmanager
+    def opened(directory: Path) -> Iterator[Endpoint]:
+        with StubEndpoint(tls=tls, directory=directory) as stub:
+            yield _InjectionStub(stub=stub, engine=engine)
+
+    return opened
 
 
 def calibrate(
-    bench: Bench, definition: Definition, found: FoundClient, settings: Settings, *, runs: int = CALIBRATING_RUNS
+    bench: Bench, definition: Definition, client: FoundClient, settings: Settings, *, runs: int = CALIBRATING_RUNS
 ) -> Usual:
-    """Find out what a run takes, once warm. Raises `BadInput` where the dial cannot be planted."""
-    with bench.workspaces.open(definition.environment) as workspace:
-        bout = ClientRunner(bench=bench, definition=definition, found=found, workspace=workspace)
-        # A client that ends before the probe is loaded would carry no fault, and the gate be blamed for not seeing it.
-        modules_file = workspace.output / "modules"
-        _measured(bout, settings, Conditions(env={**_IDLE.env, **inspection_variables(modules_file=modules_file)}))
+    """Measure what a run takes, once warm. Raises `BadInput` where no fault can be planted."""
+    with bench.workspace(definition.environment) as runner_of:
+        runner = runner_of(definition, client)
+        # A client that ends before the probe is loaded carries no fault, and the gate would be blamed for missing it.
+        modules_file = runner.workspace.output / "modules"
+        _measured(runner, settings, Conditions(env={**_IDLE.env, **inspection_variables(modules_file=modules_file)}))
         if read_modules(modules_file) is None:
             raise BadInput(
-                f"no fault can be planted into {found.label} running {title(definition)}",
-                "it ends before our probe is loaded, or is no Python",
-                "choose a benchmark that makes a request, as -k 's3.cp.upload and 4KB'",
+                f"no fault can be planted into {client.label} running {title(definition)}",
+                "it ends before the probe of s3bench is loaded, or is not a Python program",
+                "choose a benchmark that makes a request, for example -k 's3.cp.upload and 4KB'",
             )
-        measured = [_measured(bout, settings, _IDLE) for _ in range(runs)]
+        measured = [_measured(runner, settings, _IDLE) for _ in range(runs)]
     peaks = [run.peak_memory for run in measured if run.peak_memory is not None]
     return Usual(total_s=median(run.total_time for run in measured), peak_bytes=median(peaks) if peaks else None)
 
 
-def _measured(bout: ClientRunner, settings: Settings, conditions: Conditions) -> Measurement:
-    run = bout.once(0, settings, "calibration", conditions)
+def _measured(runner: ClientRunner, settings: Settings, conditions: Conditions) -> Measurement:
+    run = runner.run_once(0, settings, "calibration", conditions)
     if isinstance(run, Failure):
         raise S3BenchError(
-            f"{bout.found.label} failed on {title(bout.definition)} with nothing planted: {run.what}",
+            f"{runner.client.label} failed on {title(runner.definition)} with nothing planted: {run.what}",
             run.why,
-            "mend that first: `s3bench run` with the same client and benchmark shows it",
+            "run `s3bench run` with the same client and benchmark to see why",
         )
     return run
 
 
-def dial_of(fault: PlantedFault) -> FaultInjection:
-    """The dial that plants `fault`."""
+def injection_of(fault: PlantedFault) -> FaultInjection:
+    """The fault injection that plants `fault`."""
     match fault.kind:
         case FaultKind.WORK:
             return FaultInjection(spin_s=fault.amount)
@@ -133,8 +135,8 @@ def gate_runner(
     """Run the real gate, the fault in the first of `definitions`."""
 
     def run(fault: PlantedFault, seed: int) -> Iterator[GateStatus]:
-        victim, dial = definitions[0], inspection_variables(dial=dial_of(fault))
-        faulty = replace(rules, seed=seed, planted={victim: Conditions(env=dial)}, sham={victim: _IDLE})
+        target, conditions = definitions[0], Conditions(env=inspection_variables(dial=injection_of(fault)))
+        faulty = replace(rules, seed=seed, planted={target: conditions}, sham={target: _IDLE})
         return run_gate(bench, definitions, clients, faulty, inspector, now=now)
 
     return run
@@ -153,9 +155,9 @@ def run_self_test(
 ) -> Iterator[SelfTestStep]:
     """Run a gate on each fault, `rounds` times; yield every gate before it runs, and with its answer.
 
-    All faults have their turn in each round, in an order of its own, so that whenever it is stopped it tells of all of
-    them, and none always runs in the company of another. It ends at `deadline_s` on the clock `now`; a gate that was
-    not through by then is no answer.
+    Each round has all faults, in an order of its own, so that whenever it is stopped there are answers to all of them,
+    and no two always run next to each other. It ends at `deadline_s` on the clock `now`; a gate that was not done by
+    then has no answer.
     """
     randomness = random.Random(seed)  # noqa: S311 (an order, not a secret)
     for number in range(1, rounds + 1):
@@ -165,17 +167,17 @@ def run_self_test(
             if deadline_s is not None and started_s >= deadline_s:
                 return
             yield SelfTestStep(fault=fault, round=number)
-            standing = None
-            for standing in run(fault, gate_seed):  # noqa: B007 (the last one counts)
+            status = None
+            for status in run(fault, gate_seed):  # noqa: B007 (the last one counts)
                 pass
-            assert standing is not None, "a gate ends with where it stands"
-            if standing.is_out_of_time:
+            assert status is not None, "a gate ends with a status"
+            if status.is_out_of_time:
                 return
-            victim = next(cell for cell in standing.cells if cell.role is Role.BENCHMARK)
+            target = next(cell for cell in status.cells if cell.role is Role.BENCHMARK)
             answer = answer_of(
                 fault,
-                victim,
-                conclude(standing.cells, policy, today=today),
+                target,
+                conclude(status.cells, policy, today=today),
                 policy,
                 round=number,
                 seed=gate_seed,
@@ -184,27 +186,47 @@ def run_self_test(
             yield SelfTestStep(fault=fault, round=number, answer=answer)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _DialStub(Stubbed):
-    """Scripted responses, and one for whatever the dial asks.
+def recorded(
+    test: SelfTest, faults: Sequence[PlantedFault], steps: Iterator[SelfTestStep], *, out_of_time: str = ""
+) -> Iterator[tuple[SelfTest, SelfTestStep | None]]:
+    """Yield the test as it grows, before and after every gate and at the end, there without a step.
 
-    The dial's requests stand for the client's own, and count as `engine`'s: the wire shows another program, and would
-    prove the fault rather than leave it to the gate.
+    `out_of_time` is why it was stopped if not all of its gates are there then.
+    """
+    answers: dict[PlantedFault, list[FaultVerdict]] = {fault: [] for fault in faults}
+    for step in steps:
+        if step.answer is not None:
+            answers[step.fault].append(step.answer)
+        test = _with_answers(test, answers)
+        yield test, step
+    yield _with_answers(test, answers).stopped_by(out_of_time), None
+
+
+def _with_answers(test: SelfTest, answers: Mapping[PlantedFault, Sequence[FaultVerdict]]) -> SelfTest:
+    return msgspec.structs.replace(test, tallies=tuple(tally(fault, answers[fault]) for fault in answers))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _InjectionStub(Stubbed):
+    """Scripted responses, and one for the requests of a fault injection.
+
+    These stand for the client's own, and count as `engine`'s: they are made by another HTTP library, and the wire
+    checks would report that, instead of the gate finding the fault.
     """
 
     engine: TransferEngine | None = None
 
     def arm(self, responses: tuple[Response, ...], *, workspace: Path, verify: bool) -> None:
-        """Hand the script to the server, the dial's response first: one that fits any request comes after it."""
-        self.stub.arm((_ANSWER, *responses), workspace=workspace, verify=verify)
+        """Hand the script to the server, our response first: one that fits any request comes after it."""
+        self.stub.arm((_RESPONSE, *responses), workspace=workspace, verify=verify)
 
     def collect(self, meanwhile: Callable[[], object]) -> WireLog | None:
-        """The server's own record, but for the dial's engine."""
+        """The server's own record, the injected requests as the client's."""
         log, engine = self.stub.collect(meanwhile), self.engine
         if engine is None:
             return log
         requests = (
-            msgspec.structs.replace(request, engine=engine) if request.path.startswith(_DIAL_PATH) else request
+            msgspec.structs.replace(request, engine=engine) if request.path.startswith(_INJECTED_PATH) else request
             for request in log.requests
         )
         return msgspec.structs.replace(log, requests=tuple(requests))

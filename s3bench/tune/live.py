@@ -1,19 +1,15 @@
-"""Runs what a tuner plans: one trial after the other, in one workspace, against one endpoint.
+"""Runs what a tuner plans: one trial after the other, in one workspace, against one endpoint."""
 
-Owns how a planned run becomes a trial. What to run is `tune.tuner`'s, how one run goes is `bench`'s.
-"""
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from s3bench.bench import Bench, ClientRunner, Settings
+from s3bench.bench.runner import Bench, ClientRunner, RunnerFactory, Settings
 from s3bench.clients.client import FoundClient
 from s3bench.results.measurement import Failure
-from s3bench.run.workspace import Workspace
 from s3bench.tune.setting import Setting, config_of
-from s3bench.tune.study import Trial
+from s3bench.tune.study import Study, Trial
 from s3bench.tune.tuner import PlannedRun, Planner, RunBlock
 from s3bench.tune.workload import definition_of
 
@@ -23,61 +19,65 @@ FIRST_RUN_S = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneStatus:
-    """A trial that was just made, the block it belongs to, and how many runs of that block are left."""
+    """The study up to a trial that was just made, the block of that trial, and how many runs of the block are left."""
 
-    trial: Trial
+    study: Study
     block: RunBlock
     left: int
+
+    @property
+    def trial(self) -> Trial:
+        """The trial that was just made."""
+        return self.study.trials[-1]
 
 
 def run_study(
     bench: Bench,
     clients: Mapping[str, FoundClient],
     planner: Planner,
-    trials: Sequence[Trial],
+    study: Study,
     settings: Settings,
     *,
     began_s: float | None = None,
     now: Callable[[], float],
 ) -> Iterator[TuneStatus]:
-    """Run the study on from `trials` to its end; yield after every run. A run that fails is a trial that tells why.
+    """Continue the study to its end; yield after every run. A run that fails is a trial with its failure.
 
-    What passed since `began_s` counts as set-up of the first run. A run that is not over when the time of the study is
-    ends the study, and is no trial: nothing is known of its setting but that there was no time for it.
+    The time since `began_s` counts as set-up of the first run. A run that is still going at the end of the study's time
+    ends the study and is no trial: nothing is known of its setting but that there was no time for it.
     """
-    known = list(trials)
     workload = planner.header.workload
-    with bench.workspaces.open(definition_of(workload, config="").environment) as workspace:
-        stand = _Stand(bench=bench, clients=clients, planner=planner, workspace=workspace, settings=settings, now=now)
+    with bench.workspace(definition_of(workload, config="").environment) as runner_of:
+        runner = _TrialRunner(clients=clients, planner=planner, runner_of=runner_of, settings=settings, now=now)
         set_up_s = 0.0 if began_s is None else now() - began_s
-        while (block := planner.next_block(known)) is not None:
+        while (block := planner.next_block(study.trials)) is not None:
             for position, run in enumerate(block.runs, start=1):
-                left_s = max(planner.left_s(known) - set_up_s, 0.0 if known else FIRST_RUN_S)
-                trial = stand.once(run, block, number=len(known), left_s=left_s) if left_s else None
+                left_s = max(planner.left_s(study.trials) - set_up_s, 0.0 if study.trials else FIRST_RUN_S)
+                trial = runner.run(run, block, number=len(study.trials), left_s=left_s) if left_s else None
                 if trial is None:
                     return
-                known.append(msgspec.structs.replace(trial, set_up_s=set_up_s))
+                trial = msgspec.structs.replace(trial, set_up_s=set_up_s)
+                study = msgspec.structs.replace(study, trials=(*study.trials, trial))
                 set_up_s = 0.0
-                yield TuneStatus(trial=known[-1], block=block, left=len(block.runs) - position)
+                yield TuneStatus(study=study, block=block, left=len(block.runs) - position)
 
 
 @dataclass(slots=True, kw_only=True)
-class _Stand:
-    bench: Bench
+class _TrialRunner:
     clients: Mapping[str, FoundClient]
     planner: Planner
-    workspace: Workspace
+    runner_of: RunnerFactory
     settings: Settings
     now: Callable[[], float]
-    bouts: dict[Setting, ClientRunner] = field(default_factory=dict)
+    runners: dict[Setting, ClientRunner] = field(default_factory=dict)
 
-    def once(self, run: PlannedRun, block: RunBlock, *, number: int, left_s: float) -> Trial | None:
+    def run(self, run: PlannedRun, block: RunBlock, *, number: int, left_s: float) -> Trial | None:
         """Make one run; `None` when it is not over after `left_s` seconds."""
         started_s = self.now()
         cap_s = None if run.cap_s is None else min(run.cap_s, self.settings.timeout_s)
         limit_s = self.settings.timeout_s if cap_s is None else cap_s
         settings = replace(self.settings, timeout_s=min(limit_s, left_s))
-        outcome = self._bout(run.setting).once(number, settings, f"tune-{run.setting.client}")
+        outcome = self._runner(run.setting).run_once(number, settings, f"tune-{run.setting.client}")
         was_ended = isinstance(outcome, Failure) and outcome.exit_code is None
         if was_ended and left_s < limit_s and self.now() - started_s >= left_s:
             return None
@@ -94,13 +94,8 @@ class _Stand:
             failure=outcome if isinstance(outcome, Failure) and not was_capped else None,
         )
 
-    def _bout(self, setting: Setting) -> ClientRunner:
-        if setting not in self.bouts:
-            self.bouts[setting] = self._new_bout(setting)
-        return self.bouts[setting]
-
-    def _new_bout(self, setting: Setting) -> ClientRunner:
-        definition = definition_of(self.planner.header.workload, config=config_of(setting))
-        return ClientRunner(
-            bench=self.bench, definition=definition, found=self.clients[setting.client], workspace=self.workspace
-        )
+    def _runner(self, setting: Setting) -> ClientRunner:
+        if setting not in self.runners:
+            definition = definition_of(self.planner.header.workload, config=config_of(setting))
+            self.runners[setting] = self.runner_of(definition, self.clients[setting.client])
+        return self.runners[setting]

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 import s3bench.bisect.live
-from s3bench.bench import PLAIN, Bench, Settings
+from s3bench.bench.runner import PLAIN, Bench, Settings
 from s3bench.bisect.live import (
     BisectStatus,
     VersionFailed,
@@ -79,7 +79,7 @@ def outcome(steps: Sequence[BisectStatus]) -> SearchResult:
 def test_it_goes_on_until_the_change_is_found() -> None:
     steps = list(Gates().steps())
     assert (outcome(steps).ending, outcome(steps).first) == (Ending.FOUND, 6)
-    first = [(step.standing is not None, step.answer is not None) for step in steps[:4]]
+    first = [(step.gate is not None, step.answer is not None) for step in steps[:4]]
     assert first == [(False, False), (True, False), (True, False), (False, True)]
     assert steps[3].answer is not None
     assert steps[3].answer.took_s == 1.0
@@ -155,7 +155,7 @@ def gated(monkeypatch: pytest.MonkeyPatch) -> list[SimpleNamespace]:
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     (tmp_path / "root").mkdir()
-    return cast("Bench", SimpleNamespace(workspaces=SimpleNamespace(root=tmp_path / "root")))
+    return cast("Bench", SimpleNamespace(root=tmp_path / "root"))
 
 
 @pytest.fixture
@@ -188,7 +188,7 @@ def test_both_versions_run_from_paths_of_equal_length_that_are_removed_again(
     assert len({len(str(place)) for place in gate.places.values()}) == 1
     assert (gate.rules.seed, gate.rules.deadline_s, gate.inspector) == (7, 9.0, None)
     assert (gate.rules.planted, gate.rules.sham) == ({}, {})
-    assert list(bench.workspaces.root.iterdir()) == []
+    assert list(bench.root.iterdir()) == []
 
 
 def test_a_search_for_what_is_better_changes_the_sides_over(

@@ -53,7 +53,7 @@ class Machine:
             is_over = len(made) == self.stops_at
             yield BisectStatus(
                 comparison=comparison,
-                standing=GateStatus(
+                gate=GateStatus(
                     cells=(cell,), look=1, goal=10, undecided=1, pairs_planned=10, pairs_done=4, is_out_of_time=is_over
                 ),
             )
@@ -84,7 +84,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     playing = Machine()
     monkeypatch.setattr(bisect, "run_bisection", playing)
     monkeypatch.setattr(bisect, "measurer", lambda *_args, **_named: None)
-    monkeypatch.setattr(bisect, "_bench", lambda **_: nullcontext())
+    monkeypatch.setattr(bisect, "open_bench", lambda *_, **_named: nullcontext())
     monkeypatch.setattr(bisect, "releases_between", lambda *_: VERSIONS)
     return playing
 

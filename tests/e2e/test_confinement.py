@@ -9,19 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from s3bench.bench import PLAIN, Bench, ClientRunner, Settings
+from s3bench.bench.endpoints import stub_in_process, stub_server
+from s3bench.bench.local import open_bench
+from s3bench.bench.runner import PLAIN, Bench, Settings
 from s3bench.clients.confinement import CRT_LOCKS
 from s3bench.gate.evidence import Inspection
 from s3bench.gate.inspection import Inspector
 from s3bench.results.measurement import Failure, Measurement
-from s3bench.run.endpoint import InProcess, Stubbed
 from s3bench.run.inspection import Unavailable
 from s3bench.run.instructions import instruction_counter
 from s3bench.run.landlock import abi_version
-from s3bench.run.process import Spawner
 from s3bench.run.tracing import find_tracer
-from s3bench.run.workspace import Workspaces
-from s3bench.s3.endpoint import StubEndpoint
 from s3bench.spec.definition import Definition, Environment, FileBody, FileLiteral, FixtureFile, RequestMatch, Response
 from tests.e2e.conftest import COMMAND, Finished, Place, download, upload
 from tests.e2e.programs import found
@@ -67,23 +65,18 @@ def test_a_definition_that_leaves_its_workspace_is_refused_and_nothing_runs(
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
-    with (
-        Workspaces(parent=tmp_path) as workspaces,
-        StubEndpoint(tls=False, directory=tmp_path) as stub,
-        Spawner() as spawner,
-    ):
-        yield Bench(spawner=spawner, endpoint=Stubbed(stub), workspaces=workspaces)
+    with open_bench(stub_server(), parent=tmp_path) as bench:
+        yield bench
 
 
 def once(
     bench: Bench, definition: Definition, client: str, settings: Settings
 ) -> tuple[Measurement | Failure, set[str]]:
     """Run `definition` once: what came of it, and the files it left in its directory."""
-    with bench.workspaces.open(definition.environment) as workspace:
-        outcome = ClientRunner(bench=bench, definition=definition, found=found(client), workspace=workspace).once(
-            0, settings, ""
-        )
-        return outcome, {path.name for path in workspace.work.iterdir()}
+    with bench.workspace(definition.environment) as runner_of:
+        runner = runner_of(definition, found(client))
+        outcome = runner.run_once(0, settings, "")
+        return outcome, {path.name for path in runner.workspace.work.iterdir()}
 
 
 @needs_landlock
@@ -159,9 +152,7 @@ def test_the_stub_in_the_clients_process_works_behind_the_wall(tmp_path: Path) -
         environment=REMOTE,
         responses=OBJECTS,
     )
-    (tmp_path / "server").mkdir()
-    with Workspaces(parent=tmp_path) as workspaces, Spawner() as spawner:
-        bench = Bench(spawner=spawner, endpoint=InProcess(tmp_path / "server"), workspaces=workspaces)
+    with open_bench(stub_in_process(), parent=tmp_path) as bench:
         outcome, left = once(bench, definition, "cli-classic", Settings(timeout_s=30))
     assert isinstance(outcome, Measurement), outcome
     assert "landed" in left
@@ -223,9 +214,8 @@ def test_system_calls_and_instructions_are_counted_behind_the_wall(bench: Bench,
         environment=REMOTE,
         responses=(Response(match=RequestMatch(method="PUT", path="/bucket/key"), instances=None),),
     )
-    with bench.workspaces.open(definition.environment) as workspace:
-        bout = ClientRunner(bench=bench, definition=definition, found=found(client), workspace=workspace)
-        seen = inspector.inspect(bout, Settings(timeout_s=30), PLAIN)
+    with bench.workspace(definition.environment) as runner_of:
+        seen = inspector.inspect(runner_of(definition, found(client)), Settings(timeout_s=30), PLAIN)
     assert isinstance(seen, Inspection), seen
     assert seen.instructions is not None
     assert seen.instructions > 1_000_000

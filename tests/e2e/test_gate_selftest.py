@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from s3bench.bench import Settings
+from s3bench.bench.local import open_bench
+from s3bench.bench.runner import Settings
 from s3bench.cli.definitions import read_suite
 from s3bench.clients.finding import find_client
 from s3bench.clients.staging import stage
@@ -25,8 +26,8 @@ from s3bench.gate.policy import Policy
 from s3bench.gate.self_test import (
     calibrate,
     gate_runner,
-    open_bench,
     run_self_test,
+    stub_with_injection,
 )
 from s3bench.run.tracing import Tracer, find_tracer
 from s3bench.spec.plan import parse_client_spec
@@ -41,7 +42,7 @@ SETTINGS = Settings(interval_s=None, timeout_s=30)
 def caught(fault: PlantedFault, policy: Policy, root: Path) -> FaultVerdict:
     """What the gate says of `fault` in a real client."""
     found = find_client(parse_client_spec("crt-python"), ClientStore(root / "store"))
-    with open_bench(root, found.engine, tls=False) as bench:
+    with open_bench(stub_with_injection(found.engine), parent=root) as bench:
         usual = calibrate(bench, UPLOAD, found, SETTINGS, runs=1)
         assert usual.total_s > 0
         assert usual.peak_bytes

@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from s3bench.bench import Bench, Settings
+from s3bench.bench.runner import Bench, Settings
 from s3bench.clients.client import FoundClient
 from s3bench.gate.evidence import Side
 from s3bench.gate.live import GateRules, run_gate

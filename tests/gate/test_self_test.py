@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 import s3bench.gate.self_test
-from s3bench.bench import Bench, Settings
+from s3bench.bench.runner import Bench, Settings
 from s3bench.clients.client import FoundClient
 from s3bench.gate.evidence import Role, Side
 from s3bench.gate.live import GateRules, GateStatus
@@ -19,9 +19,9 @@ from s3bench.gate.policy import Policy
 from s3bench.gate.row import Verdict
 from s3bench.gate.self_test import (
     SelfTestStep,
-    _DialStub,
-    dial_of,
+    _InjectionStub,
     gate_runner,
+    injection_of,
     run_self_test,
 )
 from s3bench.run.inspection import FaultInjection
@@ -137,7 +137,7 @@ def test_an_interruption_comes_through_at_once() -> None:
     ],
 )
 def test_a_fault_is_planted_by_its_dial(fault: PlantedFault, dial: FaultInjection) -> None:
-    assert dial_of(fault) == dial
+    assert injection_of(fault) == dial
 
 
 def test_the_fault_is_in_the_candidate_of_the_first_benchmark_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +197,7 @@ def request(path: str, engine: TransferEngine) -> WireRequest:
 
 
 def engines_seen(engine: TransferEngine | None) -> list[TransferEngine]:
-    log = _DialStub(stub=cast("Any", Stub()), engine=engine).collect(lambda: None)
+    log = _InjectionStub(stub=cast("Any", Stub()), engine=engine).collect(lambda: None)
     assert log
     return [each.engine for each in log.requests]
 
@@ -209,7 +209,7 @@ def test_the_dials_requests_count_as_the_clients_and_all_others_as_they_are() ->
 
 def test_the_dial_is_answered_before_a_response_that_fits_any_request() -> None:
     stub = Stub()
-    _DialStub(stub=cast("Any", stub)).arm(DEFAULT_RESPONSES, workspace=Path("/"), verify=True)
+    _InjectionStub(stub=cast("Any", stub)).arm(DEFAULT_RESPONSES, workspace=Path("/"), verify=True)
     first, *rest = stub.responses
     assert (first.match.method, first.match.path, first.instances) == ("GET", "/s3bench-dial/*", None)
     assert tuple(rest) == DEFAULT_RESPONSES

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from s3bench.bench import Settings
+from s3bench.bench.runner import Settings
 from s3bench.results.measurement import measure
 from s3bench.results.timeline import REQUESTS_MAX, RequestSpan, Timeline, UsageSeries
 from s3bench.run.facts import gather_facts

@@ -1,7 +1,6 @@
-"""`s3bench gate`: the release gate's options, and where its verdict comes from."""
+"""`s3bench gate`: its options, the record that it measures, reads or replays, and its exit codes."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from os import environ
 from pathlib import Path
@@ -15,7 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 import s3bench
-from s3bench.bench import Bench
+from s3bench.bench.endpoints import stub_server
+from s3bench.bench.local import open_bench
 from s3bench.cli.client_resolution import find_or_install
 from s3bench.cli.definitions import read_suite
 from s3bench.cli.gate.options import GateOptions
@@ -24,13 +24,12 @@ from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.sandbox import wall_warnings
 from s3bench.clients.client import FoundClient
 from s3bench.clients.identity import program_digest, same_program
-from s3bench.clients.staging import stage
 from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ExitCode, S3BenchError
 from s3bench.gate.evidence import Side
 from s3bench.gate.exact_metric import EXACT_BY_NAME
 from s3bench.gate.inspection import find_inspector
-from s3bench.gate.live import GateRules, run_gate
+from s3bench.gate.live import GateRules, GateStatus, recorded, run_gate, stage_sides
 from s3bench.gate.policy import LOAD_GATING_METRICS, Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity, parse_record
 from s3bench.gate.row import Verdict
@@ -39,12 +38,7 @@ from s3bench.gate.waiver import Waiver, parse_waivers
 from s3bench.results.document import render_time
 from s3bench.results.file import read_document, read_whole
 from s3bench.results.redaction import redact
-from s3bench.run.endpoint import Stubbed
 from s3bench.run.machine import machine_facts, machine_warnings
-from s3bench.run.owner import workspace_parent
-from s3bench.run.process import Spawner
-from s3bench.run.workspace import Workspaces
-from s3bench.s3.endpoint import StubEndpoint
 from s3bench.spec.definition import Definition
 from s3bench.spec.plan import ClientSpec, parse_client_spec, plan_runs
 from s3bench.spec.suite import Suite
@@ -249,29 +243,32 @@ def _measured(
     seed: int,
     progress: Ticker,
 ) -> Iterator[GateRecord]:
-    with _bench(options) as bench:
-        for swept in bench.workspaces.swept:
-            progress.say(f"removed what a crashed run had left: {swept}")
-        inspector = find_inspector(bench.workspaces.root / "inspection", record.policy)
-        staged, warnings = _staged(clients, bench.workspaces.root)
+    with open_bench(stub_server(tls=options.tls), say=progress.say) as bench:
+        inspector = find_inspector(bench.root / "inspection", record.policy)
+        staged, warnings = stage_sides(clients, bench.root)
         record = replace(record, warnings=(*record.warnings, *warnings, *(inspector.warnings if inspector else ())))
         for line in record.warnings:
             progress.say(f"warning: {line}")
         deadline_s = None if options.max_time_s is None else monotonic() + options.max_time_s
         rules = GateRules(policy=record.policy, settings=options.settings, seed=seed, deadline_s=deadline_s)
+        statuses = run_gate(bench, definitions, staged, rules, inspector, now=monotonic)
         look = 0
-        for standing in run_gate(bench, definitions, staged, rules, inspector, now=monotonic):
-            if standing.look > look and standing.undecided:
-                look = standing.look
-                what = "benchmark or control" if standing.undecided == 1 else "benchmarks and controls"
-                progress.say(f"look {look}: {standing.goal} pairs of {standing.undecided} {what}")
-            if standing.undecided:
-                doing = f"look {look} at {standing.goal} pairs"
-                progress.stands(doing, done=standing.pairs_done, total=standing.pairs_planned)
-            elif not look:
-                progress.stands("warming up", done=0, total=None)
-            stopped = f"--max-time {options.max_time} was over" if standing.is_out_of_time else ""
-            yield replace(record, cells=standing.cells, stopped=stopped)
+        out_of_time = f"--max-time {options.max_time} was over"
+        for grown, status in recorded(record, statuses, out_of_time=out_of_time):
+            _show(status, look, progress)
+            look = status.look
+            yield grown
+
+
+def _show(status: GateStatus, look_before: int, progress: Ticker) -> None:
+    if status.look > look_before and status.undecided:
+        what = "benchmark or control" if status.undecided == 1 else "benchmarks and controls"
+        progress.say(f"look {status.look}: {status.goal} pairs of {status.undecided} {what}")
+    if status.undecided:
+        doing = f"look {status.look} at {status.goal} pairs"
+        progress.stands(doing, done=status.pairs_done, total=status.pairs_planned)
+    elif not status.look:
+        progress.stands("warming up", done=0, total=None)
 
 
 def _definitions(options: GateOptions, specs: dict[Side, ClientSpec]) -> tuple[tuple[Definition, ...], tuple[str, ...]]:
@@ -315,25 +312,3 @@ def _clients(specs: dict[Side, ClientSpec], progress: Ticker) -> dict[Side, Foun
 
 def _program(found: FoundClient) -> ProgramIdentity:
     return ProgramIdentity(label=found.label, name=found.kind, version=found.version, digest=program_digest(found))
-
-
-def _staged(clients: dict[Side, FoundClient], root: Path) -> tuple[dict[Side, FoundClient], tuple[str, ...]]:
-    """Both clients at paths of equal length, and what could not be moved there."""
-    place = root / "stage"
-    place.mkdir(mode=0o700)
-    staged = {side: stage(found, place / name) for name, (side, found) in zip("ab", clients.items(), strict=True)}
-    warnings = dict.fromkeys(
-        f"{each.client.label} runs from where it is, its path may be of another length than the other's: {each.reason}"
-        for each in staged.values()
-        if not each.is_staged and len({str(found.executable) for found in clients.values()}) > 1
-    )
-    return {side: each.client for side, each in staged.items()}, tuple(warnings)
-
-
-@contextmanager
-def _bench(options: GateOptions) -> Iterator[Bench]:
-    with Workspaces(parent=workspace_parent(environ)) as workspaces:
-        directory = workspaces.root / "server"
-        directory.mkdir(mode=0o700)
-        with StubEndpoint(tls=options.tls, directory=directory) as stub, Spawner() as spawner:
-            yield Bench(spawner=spawner, endpoint=Stubbed(stub), workspaces=workspaces)

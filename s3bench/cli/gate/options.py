@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from s3bench.bench import Settings
+from s3bench.bench.runner import Settings
 from s3bench.errors import BadInput
 from s3bench.gate.exact_metric import DEFAULT_EXACT, EXACT_BY_NAME, INSTRUCTIONS
 from s3bench.gate.indifference_zone import parse_zone

@@ -1,4 +1,4 @@
-"""`s3bench gate --self-test`: which client and which benchmarks, and where the result goes."""
+"""`s3bench gate --self-test`: its client and benchmarks, and where the result goes."""
 
 import shutil
 import sys
@@ -12,7 +12,8 @@ import msgspec
 from msgspec.structs import replace
 
 import s3bench
-from s3bench.bench import Bench
+from s3bench.bench.local import open_bench
+from s3bench.bench.runner import Bench
 from s3bench.cli.client_resolution import find_or_install
 from s3bench.cli.definitions import read_suite
 from s3bench.cli.gate.options import GateOptions
@@ -30,12 +31,10 @@ from s3bench.gate.inspection import find_inspector
 from s3bench.gate.live import GateRules
 from s3bench.gate.planted_fault import (
     FaultKind,
-    FaultVerdict,
     PlantedFault,
     SelfTest,
     encode_self_test,
     faults_for,
-    tally,
 )
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import ProgramIdentity
@@ -44,15 +43,15 @@ from s3bench.gate.self_test import (
     SelfTestStep,
     calibrate,
     gate_runner,
-    open_bench,
+    recorded,
     run_self_test,
+    stub_with_injection,
 )
 from s3bench.report.gate.self_test_table import render_answer, render_self_test
 from s3bench.results.document import render_time
 from s3bench.results.file import check_output, write_whole
 from s3bench.results.redaction import redact
 from s3bench.run.machine import machine_facts, machine_warnings
-from s3bench.run.owner import workspace_parent
 from s3bench.spec.definition import ClientKind, Definition
 from s3bench.spec.plan import ClientSpec, parse_client_spec, plan_runs, title
 from s3bench.spec.suite import Suite
@@ -117,10 +116,10 @@ def _tested(
 ) -> Iterator[SelfTest]:
     """Yield what is known after every gate; the last one is the end."""
     deadline_s = None if options.max_time_s is None else monotonic() + options.max_time_s
-    with open_bench(workspace_parent(environ), found.engine, tls=options.tls) as bench:
-        inspector = find_inspector(bench.workspaces.root / "inspection", policy)
-        clients = {side: stage(found, bench.workspaces.root / f"stage-{side.value[:1]}").client for side in Side}
-        progress.say(f"measuring what {found.label} takes with nothing planted")
+    with open_bench(stub_with_injection(found.engine, tls=options.tls), say=progress.say) as bench:
+        inspector = find_inspector(bench.root / "inspection", policy)
+        clients = {side: stage(found, bench.root / f"stage-{side.value[:1]}").client for side in Side}
+        progress.say(f"measuring {found.label} without a fault")
         test, faults = _prepared(options, policy, found, definitions, bench, clients[Side.BASELINE])
         seed = SystemRandom().randrange(_SEEDS) if options.seed is None else options.seed
         test = replace(
@@ -139,28 +138,20 @@ def _tested(
             today=datetime.now(UTC).date(),
             now=monotonic,
         )
-        yield from _counted(test, faults, steps, options, progress)
+        grown = recorded(test, faults, steps, out_of_time=f"--max-time {options.max_time} was over")
+        for test, step in grown:
+            _show(test, step, progress)
+            yield test
 
 
-def _counted(
-    test: SelfTest,
-    faults: tuple[PlantedFault, ...],
-    steps: Iterator[SelfTestStep],
-    options: GateOptions,
-    progress: Ticker,
-) -> Iterator[SelfTest]:
-    """Add each answer to the test."""
-    answers: dict[PlantedFault, list[FaultVerdict]] = {fault: [] for fault in faults}
-    for step in steps:
-        if step.answer is None:
-            done = sum(map(len, answers.values()))
-            progress.stands(f"round {step.round}, {step.fault.title}", done=done, total=options.rounds * len(faults))
-            continue
-        answers[step.fault].append(step.answer)
+def _show(test: SelfTest, step: SelfTestStep | None, progress: Ticker) -> None:
+    if step is None:
+        return
+    if step.answer is not None:
         progress.say(render_answer(step.fault, step.answer))
-        yield replace(test, tallies=tuple(tally(fault, answers[fault]) for fault in faults))
-    tallies = tuple(tally(fault, answers[fault]) for fault in faults)
-    yield replace(test, tallies=tallies).stopped_by(f"--max-time {options.max_time} was over")
+        return
+    done = sum(each.gates for each in test.tallies)
+    progress.stands(f"round {step.round}, {step.fault.title}", done=done, total=test.rounds * len(test.tallies))
 
 
 def _prepared(
@@ -206,8 +197,8 @@ def _client(options: GateOptions, progress: Ticker) -> FoundClient:
         if spec.kind is ClientKind.S5CMD:
             raise BadInput(
                 "--self-test: no fault can be planted into s5cmd",
-                "a fault is a few lines of Python inside the client's process, and s5cmd is no Python",
-                "leave --baseline out, or name another client: what it tells of the machine holds for s5cmd too",
+                "a fault is a few lines of Python inside the client's process, and s5cmd is not a Python program",
+                "leave --baseline out, or name another client: what the test shows of the machine holds for s5cmd too",
             )
         found = find_or_install(spec, store, progress.say)
     else:

@@ -1,9 +1,6 @@
-"""`s3bench run`: the executor's options, and where its results go."""
+"""`s3bench run`: its options, the suite that it runs here or on a cluster, and its exit codes."""
 
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +10,9 @@ import click
 import msgspec
 
 import s3bench
-from s3bench.bench import Bench, ReadyCell, run_cells
+from s3bench.bench.endpoints import EndpointOpener, emulator, live, stub_in_process, stub_server
+from s3bench.bench.local import open_bench
+from s3bench.bench.suite import ReadyCell, run_suite
 from s3bench.cli.client_resolution import ready_cells
 from s3bench.cli.definitions import read_suite
 from s3bench.cli.progress import Ticker, ticker_for
@@ -25,13 +24,7 @@ from s3bench.report.run.table import result_line
 from s3bench.results.document import Client, Document, Result, render_time
 from s3bench.results.file import check_output
 from s3bench.results.redaction import redact
-from s3bench.run.endpoint import Emulated, Endpoint, InProcess, Stubbed
-from s3bench.run.live import LiveEndpoint
 from s3bench.run.machine import machine_facts, machine_warnings
-from s3bench.run.owner import workspace_parent
-from s3bench.run.process import Spawner
-from s3bench.run.workspace import Workspaces
-from s3bench.s3.endpoint import EmulatorEndpoint, StubEndpoint
 from s3bench.spec.definition import Definition
 from s3bench.spec.plan import Plan, parse_client_spec, plan_runs
 from s3bench.spec.suite import Suite
@@ -242,17 +235,11 @@ def _measure(
     sink: RunOutput,
     progress: Ticker,
 ) -> Document:
-    with _bench(options) as bench:
-        for swept in bench.workspaces.swept:
-            progress.say(f"removed what a crashed run had left: {swept}")
-        if options.keep_workspace:
-            progress.say(f"the working directories stay in {bench.workspaces.root}")
-        total, done = len(plan.cells) * (plan.iterations + plan.warmup) * (2 if options.audit else 1), 0
-        for result in run_cells(bench, cells, options.settings, plan, audit=options.audit):
-            document = document.with_result(result)
+    with open_bench(_endpoint(options), keep=options.keep_workspace, say=progress.say) as bench:
+        for status in run_suite(bench, cells, options.settings, plan, document, audit=options.audit):
+            document, result = status.document, status.result
             if result.is_running:
-                done += 1
-                progress.stands(_doing(result), done=done, total=total)
+                progress.stands(_doing(result), done=status.done, total=status.total)
             else:
                 progress.say(result_line(result))
             sink.save(document, durable=not result.is_running)
@@ -264,32 +251,10 @@ def _doing(result: Result) -> str:
     return " ".join((result.name, *dimensions, "on", result.client.label))
 
 
-@contextmanager
-def _bench(options: RunOptions) -> Iterator[Bench]:
-    parent = workspace_parent(os.environ)
-    with (
-        Workspaces(parent=parent, keep=options.keep_workspace) as workspaces,
-        _endpoint(options, workspaces.root) as endpoint,
-        Spawner() as spawner,
-    ):
-        yield Bench(spawner=spawner, endpoint=endpoint, workspaces=workspaces)
-
-
-@contextmanager
-def _endpoint(options: RunOptions, root: Path) -> Iterator[Endpoint]:
+def _endpoint(options: RunOptions) -> EndpointOpener:
     if options.endpoint_url:
         assert options.bucket is not None
-        with LiveEndpoint(options.endpoint_url, bucket=options.bucket) as live:
-            yield live
-        return
-    directory = root / "server"
-    directory.mkdir(mode=0o700)
+        return live(options.endpoint_url, bucket=options.bucket)
     if options.endpoint == "emulator":
-        with EmulatorEndpoint(tls=options.tls, directory=directory) as emulator:
-            yield Emulated(emulator, network=options.network)
-        return
-    if options.stub == "in-process":
-        yield InProcess(directory)
-        return
-    with StubEndpoint(tls=options.tls, directory=directory) as stub:
-        yield Stubbed(stub)
+        return emulator(options.network, tls=options.tls)
+    return stub_in_process() if options.stub == "in-process" else stub_server(tls=options.tls)

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import msgspec
 
-from s3bench.bench import Settings
+from s3bench.bench.runner import Settings
 from s3bench.clients.environment import check_endpoint_url
 from s3bench.errors import BadInput
 from s3bench.s3.network.model import NetworkModel, describe, parse_network

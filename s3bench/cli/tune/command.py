@@ -1,7 +1,7 @@
-"""`s3bench tune`: its options, and where its answer comes from."""
+"""`s3bench tune`: its options, the study that it begins or continues, and its exit codes."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from datetime import UTC, datetime
 from os import environ
 from pathlib import Path
@@ -15,7 +15,9 @@ import msgspec
 from msgspec.structs import replace
 
 import s3bench
-from s3bench.bench import Bench
+from s3bench.bench.endpoints import EndpointOpener, emulator, live
+from s3bench.bench.local import open_bench
+from s3bench.bench.runner import Bench
 from s3bench.cli.client_resolution import find_or_install
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.sandbox import check_wall, unsandboxed_option, wall_warnings
@@ -28,13 +30,8 @@ from s3bench.errors import ClientNotFound, ExitCode, MachineError
 from s3bench.results.document import render_time
 from s3bench.results.redaction import redact
 from s3bench.run.disk import LIMIT_S, measure_disk, memory_directory
-from s3bench.run.endpoint import Emulated, Endpoint
-from s3bench.run.live import LiveEndpoint
 from s3bench.run.machine import machine_facts, machine_warnings
 from s3bench.run.owner import workspace_parent
-from s3bench.run.process import Spawner
-from s3bench.run.workspace import Workspaces
-from s3bench.s3.endpoint import EmulatorEndpoint
 from s3bench.s3.network.model import describe, parse_network
 from s3bench.spec.plan import ClientSpec, parse_client_spec
 from s3bench.tune.live import TuneStatus, run_study
@@ -184,28 +181,27 @@ def _run(
     header = study.header
     tuner = Tuner(header=header, space=Space.of(header.clients, header.workload))
     try:
-        with _bench(header) as bench:
-            for standing in run_study(
-                bench, clients, tuner, study.trials, options.settings, began_s=began_s, now=monotonic
-            ):
-                study = replace(study, trials=(*study.trials, standing.trial))
+        with _bench(header, progress) as bench:
+            for status in run_study(bench, clients, tuner, study, options.settings, began_s=began_s, now=monotonic):
+                study = status.study
                 if file is not None:
-                    file.keep(standing.trial)
-                _tell(progress, standing, study)
+                    file.keep(status.trial)
+                _show(progress, status)
     except KeyboardInterrupt:
         output.interrupted(study)
         raise
     return study
 
 
-def _tell(progress: Ticker, standing: TuneStatus, study: Study) -> None:
-    trial, spent_s = standing.trial, sum(trial.cost_s for trial in study.trials)
-    doing = f"{standing.block.stage} {standing.block.number + 1}: {trial.setting}"
+def _show(progress: Ticker, status: TuneStatus) -> None:
+    study, trial, block = status.study, status.trial, status.block
+    spent_s = sum(trial.cost_s for trial in study.trials)
+    doing = f"{block.stage} {block.number + 1}: {trial.setting}"
     progress.stands(doing, done=round(spent_s), total=max(round(study.header.budget_s), round(spent_s)))
     if trial.failure is not None:
         progress.say(f"{trial.setting}: {trial.failure.what}")
-    if not standing.left:
-        progress.say(f"{standing.block.stage} {standing.block.number + 1}: {len(study.trials)} runs, {spent_s:.0f} s")
+    if not status.left:
+        progress.say(f"{block.stage} {block.number + 1}: {len(study.trials)} runs, {spent_s:.0f} s")
 
 
 def _compare(options: TuneOptions, output: TuneOutput) -> None:
@@ -220,11 +216,11 @@ def _compare(options: TuneOptions, output: TuneOutput) -> None:
             header = _header(options, workload, clients)
             rounds = Rounds(header=header, rounds=options.rounds)
             study = Study(header=header)
-            with _bench(header) as bench:
-                for standing in run_study(bench, clients, rounds, (), options.settings, now=monotonic):
-                    study = replace(study, trials=(*study.trials, standing.trial))
+            with _bench(header, progress) as bench:
+                for status in run_study(bench, clients, rounds, study, options.settings, now=monotonic):
+                    study = status.study
                     total = (options.rounds + 1) * len(clients)  # the first round warms caches
-                    progress.stands(str(standing.trial.setting), done=len(study.trials), total=total)
+                    progress.stands(str(status.trial.setting), done=len(study.trials), total=total)
             studies.append(study)
     output.compared(studies)
 
@@ -301,31 +297,19 @@ def _parent(workload: Workload, *, no_disk: bool) -> Path:
     return memory_directory(round(workload.total_bytes * _ROOM_SHARE)) if no_disk else workspace_parent(environ)
 
 
-@contextmanager
-def _bench(header: Header) -> Iterator[Bench]:
+def _bench(header: Header, progress: Ticker) -> AbstractContextManager[Bench]:
     parent = _parent(header.workload, no_disk=header.no_disk)
-    with (
-        Workspaces(parent=parent) as workspaces,
-        _endpoint(header, workspaces.root) as endpoint,
-        Spawner() as spawner,
-    ):
-        yield Bench(spawner=spawner, endpoint=endpoint, workspaces=workspaces)
+    return open_bench(_endpoint(header), parent=parent, say=progress.say)
 
 
-@contextmanager
-def _endpoint(header: Header, root: Path) -> Iterator[Endpoint]:
+def _endpoint(header: Header) -> EndpointOpener:
     if header.endpoint_url is not None:
         assert header.bucket is not None
-        with LiveEndpoint(header.endpoint_url, bucket=header.bucket) as live:
-            yield live
-        return
+        return live(header.endpoint_url, bucket=header.bucket)
     assert header.network is not None
-    directory = root / "server"
-    directory.mkdir(mode=0o700)
-    with EmulatorEndpoint(tls=header.tls, directory=directory) as emulator:
-        yield Emulated(
-            emulator,
-            network=parse_network(header.network),
-            memory_limit_bytes=header.workload.total_bytes + _SPARE_BYTES,
-            discard_uploads=True,
-        )
+    return emulator(
+        parse_network(header.network),
+        tls=header.tls,
+        memory_limit_bytes=header.workload.total_bytes + _SPARE_BYTES,
+        discard_uploads=True,
+    )

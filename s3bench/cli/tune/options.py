@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from s3bench.bench import Settings
+from s3bench.bench.runner import Settings
 from s3bench.cli.gate.options import parse_duration
 from s3bench.clients.environment import check_endpoint_url
 from s3bench.errors import BadInput

@@ -5,7 +5,7 @@ Owns the order, and what becomes of results that a unit did not bring to its end
 
 from collections.abc import Mapping
 
-from s3bench.bench import new_result
+from s3bench.bench.suite import new_result
 from s3bench.clients.client import ENGINES
 from s3bench.cluster.suite.message import FoundHere
 from s3bench.cluster.suite.unit import SuiteUnit

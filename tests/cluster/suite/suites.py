@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import s3bench
-from s3bench.bench import new_result
+from s3bench.bench.suite import new_result
 from s3bench.clients.client import ENGINES
 from s3bench.cluster.message import PROTOCOL
 from s3bench.cluster.node_group import NodeGone

@@ -1,0 +1,1 @@
+"""Runs definitions on clients: `runner` is the seam, `local` its implementation here, `suite` runs a whole plan."""

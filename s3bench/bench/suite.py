@@ -1,0 +1,130 @@
+"""Runs the benchmarks of a plan one after the other, and makes the results document from what they show."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from s3bench.bench.runner import Bench, Settings
+from s3bench.clients.client import FoundClient
+from s3bench.errors import S3BenchError
+from s3bench.results.audit import compare_observed
+from s3bench.results.document import Client, Document, Result
+from s3bench.results.measurement import Failure, Measurement
+from s3bench.s3.wirelog import TransferEngine
+from s3bench.spec.command import parse_transfer
+from s3bench.spec.plan import Cell, Plan
+
+FAILURES_MAX = 3
+"""A client that failed this often, and never once succeeded, is not run again: the reason is known by then."""
+
+TRANSFER_CLIENT = "S3TransferClient"
+TRANSFER_CLIENTS = {TransferEngine.PYTHON: "Classic", TransferEngine.CRT: "CRT"}
+"""The dimension that separates Classic from CRT, added where a definition leaves it to the client."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadyCell:
+    """One definition, and its client as found; or why it cannot be run here."""
+
+    cell: Cell
+    client: FoundClient | S3BenchError
+
+    @property
+    def found(self) -> FoundClient | None:
+        """The client, if it was found."""
+        return self.client if isinstance(self.client, FoundClient) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteStatus:
+    """The document so far, the `result` that changed last, and how many of `total` runs are `done`."""
+
+    document: Document
+    result: Result
+    done: int
+    total: int
+
+
+def run_suite(
+    bench: Bench, cells: tuple[ReadyCell, ...], settings: Settings, plan: Plan, document: Document, *, audit: bool
+) -> Iterator[SuiteStatus]:
+    """Run every cell in turn; yield `document` with its result after every run, and once more when it is closed.
+
+    What fails is an error in its result, and the others run all the same. Requests are kept of the iteration of median
+    time so far. With `audit` every iteration has a twin without sampling and probes, in the order ABBA, and the result
+    says what measuring changed.
+    """
+    steps = _schedule(settings, plan, audit=audit)
+    done = 0
+    for number, ready in enumerate(cells):
+        for result in _run_cell(bench, ready, steps, number):
+            document = document.with_result(result)
+            done += result.is_running
+            yield SuiteStatus(document=document, result=result, done=done, total=len(steps) * len(cells))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """One run to come. `iteration` counts what is measured from 0, and is `None` for a warm-up."""
+
+    settings: Settings
+    iteration: int | None
+    is_observed: bool = True
+
+
+def _schedule(settings: Settings, plan: Plan, *, audit: bool) -> tuple[_Step, ...]:
+    steps = [_Step(settings=settings, iteration=None) for _ in range(plan.warmup)]
+    for iteration in range(plan.iterations):
+        step = _Step(settings=settings, iteration=iteration)
+        twin = _Step(settings=settings.unobserved(), iteration=iteration, is_observed=False)
+        steps += ([step, twin] if iteration % 2 == 0 else [twin, step]) if audit else [step]
+    return tuple(steps)
+
+
+def _run_cell(bench: Bench, ready: ReadyCell, steps: tuple[_Step, ...], number: int) -> Iterator[Result]:
+    cell, client = ready.cell, ready.client
+    if isinstance(client, S3BenchError):
+        yield _unrunnable(cell, client)
+        return
+    result = new_result(cell, Client(name=client.kind, version=client.version, label=client.label), client.engine)
+    unobserved: dict[int, Measurement] = {}
+    # A name may hold anything that can be printed; as a directory's name it must stay inside --debug-dir.
+    debug_name = re.sub(r"[^\w.-]+", "_", f"{number:03d}-{cell.definition.name}-{client.label}")
+    try:
+        with bench.workspace(cell.definition.environment) as runner_of:
+            runner = runner_of(cell.definition, client)
+            for step in steps:
+                outcome = runner.run_once(step.iteration or 0, step.settings, debug_name)
+                if isinstance(outcome, Failure):
+                    result = result.with_failure(outcome)
+                elif not step.is_observed:
+                    unobserved[outcome.iteration] = outcome
+                elif step.iteration is not None:
+                    result = result.with_measurement(outcome)
+                yield result.with_requests_of_one()
+                if len(result.errors) >= FAILURES_MAX and not result.measurements:
+                    break
+    except S3BenchError as error:
+        result = result.with_failure(_failure_of(error))
+    if unobserved:
+        result = result.with_audit(compare_observed(result.measurements, unobserved))
+    yield result.completed()
+
+
+def new_result(cell: Cell, client: Client, engine: TransferEngine | None) -> Result:
+    """The result of a cell before anything was measured; `engine` is the one that its client must show."""
+    definition = cell.definition
+    dimensions = [{name: value} for name, value in definition.dimensions]
+    named = {name for name, _ in definition.dimensions}
+    if engine in TRANSFER_CLIENTS and TRANSFER_CLIENT not in named and parse_transfer(definition.command):
+        dimensions.append({TRANSFER_CLIENT: TRANSFER_CLIENTS[engine]})
+    return Result(name=definition.name, dimensions=tuple(dimensions), client=client, tags=definition.tags)
+
+
+def _unrunnable(cell: Cell, error: S3BenchError) -> Result:
+    client = Client(name=cell.client.kind, version=cell.client.version or "", label=str(cell.client))
+    return new_result(cell, client, None).with_failure(_failure_of(error)).completed()
+
+
+def _failure_of(error: S3BenchError) -> Failure:
+    return Failure(iteration=0, what=error.what, why=f"{error.why} {error.fix}".strip())
