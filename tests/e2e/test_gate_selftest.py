@@ -83,7 +83,8 @@ def test_one_more_import_is_caught_by_its_name_and_what_carries_it_is_on_both_si
 
 def test_a_fault_that_would_not_be_planted_is_refused(workspaces: Path, tmp_path: Path) -> None:
     found = find_client(parse_client_spec("s5cmd"), ClientStore(tmp_path / "store"))
-    with open_bench(workspaces, found.engine, tls=False) as bench, pytest.raises(BadInput, match="into s5cmd") as no:
+    endpoint = stub_with_injection(found.engine)
+    with open_bench(endpoint, parent=workspaces) as bench, pytest.raises(BadInput, match="into s5cmd") as no:
         calibrate(bench, UPLOAD, found, SETTINGS)
     assert no.value.what == f"no fault can be planted into {found.label} running s3.cp.upload [FileSize=4KB]"
 
