@@ -1,4 +1,4 @@
-"""`s3bench compare`: documents side by side, or groups within them."""
+"""`s3bench compare`: compares results documents, or groups within them."""
 
 import gc
 import shutil
@@ -29,17 +29,17 @@ _INDENT = 2
     metavar="DIMENSION",
     help="Compare the values of a dimension, or of `client`, within the documents; the first value is the baseline.",
 )
-@click.option("--baseline", metavar="VALUE", help="With --by: the value that the others are held against.")
+@click.option("--baseline", metavar="VALUE", help="With --by: the value that the others are compared with.")
 @click.option(
     "--metric",
     "metrics",
     multiple=True,
     metavar="NAME",
-    help=f"Only this metric; repeat for several, `all` for every one.  [default: {', '.join(DEFAULT_METRICS)}]",
+    help=f"Only this metric; repeat for several; `all` for every metric.  [default: {', '.join(DEFAULT_METRICS)}]",
 )
-@click.option("--all", "show_all", is_flag=True, help="Show the rows without a difference too.")
+@click.option("--all", "show_all", is_flag=True, help="Also show the rows without a difference.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON, with all rows.")
-@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown, for a pull request.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown, for example for a pull request.")
 def compare_command(
     files: tuple[Path, ...],
     *,
@@ -50,20 +50,20 @@ def compare_command(
     as_json: bool,
     as_markdown: bool,
 ) -> None:
-    """Hold results documents against the first of them: what is slower, what is hungrier, and what cannot be told.
+    """Compare results documents with the first one: what got slower, what needs more memory, what is undetermined.
 
     \b
-    s3bench compare before.json after.json             the second against the first
-    s3bench compare results.json --by client           every client against the first one
+    s3bench compare before.json after.json             compare the second with the first
+    s3bench compare results.json --by client           compare every client with the first one
     s3bench compare results.json --by S3TransferClient --baseline Classic
     s3bench compare before.json after.json --metric throughput --markdown
 
-    Exit code 0 whatever the figures say; `s3bench gate` judges. 2 when there is nothing to compare.
+    Exit codes: 0 whatever the figures are (use `s3bench gate` for a verdict); 2 if there is nothing to compare.
     """
     if as_json and as_markdown:
-        raise BadInput("--json and --markdown are two forms of one output", fix="leave one out")
+        raise BadInput("--json cannot be combined with --markdown", fix="remove one of them")
     if not files:
-        raise BadInput("no results document was named", fix="name two: s3bench compare before.json after.json")
+        raise BadInput("no results document was given", fix="pass two: s3bench compare before.json after.json")
     with without_collection():
         sources = tuple(DocumentSource(name=str(file), document=_read(file)) for file in files)
         comparison = compare(sources, metrics=metrics or DEFAULT_METRICS, by=by, baseline=baseline)
@@ -71,7 +71,7 @@ def compare_command(
             print_whole(msgspec.json.format(msgspec.json.encode(comparison), indent=_INDENT) + b"\n")
         else:
             print_styled(_rendered(comparison, as_markdown=as_markdown, show_all=show_all))
-        gc.freeze()  # the command ends here: its documents need not be searched on the way out
+        gc.freeze()  # the process ends here; do not search the documents for garbage at exit
 
 
 def _rendered(comparison: Comparison, *, as_markdown: bool, show_all: bool) -> str:

@@ -1,4 +1,1 @@
-"""Compares results documents or groups within them.
-
-Which results belong together, what differs, how sure that is. Pure.
-"""
+"""Compares results documents, or groups of results within them: pure rules and the comparison's JSON form."""

@@ -1,7 +1,7 @@
-"""Documents held against each other: the first is the baseline, or the first value of a dimension.
+"""Compares results documents with a baseline: the first document, or the first value of a dimension.
 
-Owns the comparison as a whole: its versioned JSON form (`docs/compare.md` describes each key), which metrics it looks
-at, the order of its rows, its summary in a line. Single rows are `difference`'s, partners `matching`'s. Pure.
+Defines the versioned JSON form (`docs/compare.md` describes each key), the default metrics, the order of the rows and
+the one-line summary.
 
 History of the format (`schema_version`):
 1: the first.
@@ -21,11 +21,11 @@ from s3bench.compare.difference import (
     ChangeOutcome,
     ComparedMetric,
     ComparisonRow,
-    hold,
+    compare_metric,
     is_measured,
-    judged,
+    with_outcomes,
 )
-from s3bench.compare.document_warnings import objections, subject
+from s3bench.compare.document_warnings import document_warnings, subject
 from s3bench.compare.matching import (
     BY_CLIENT,
     DocumentSource,
@@ -44,7 +44,7 @@ from s3bench.compare.sample import (
     request_figures,
     request_kinds,
 )
-from s3bench.compare.sample_warning import SampleWarning, reservations
+from s3bench.compare.sample_warning import SampleWarning, sample_warnings
 from s3bench.compare.similarity import differences_between
 from s3bench.errors import BadInput
 from s3bench.results.document import NODE, Client, Result
@@ -69,23 +69,23 @@ DEFAULT_METRICS = (
     "load.response.p99",
 )
 ORDER_WARNING = (
-    "measured one after the other: what the machine did meanwhile looks like a difference between them, and order "
-    "alone raises false alarms; `s3bench gate` measures in turns"
+    "measured one after the other: a change in the speed of the machine in between looks like a difference; "
+    "`s3bench gate` avoids such false alarms by running the two sides in alternation"
 )
 
-_SUMMARY = {  # of one row, of several
+_SUMMARY = {  # singular and plural
     ChangeOutcome.DIFFERS: ("{} count differs", "{} counts differ"),
     ChangeOutcome.NO_DETECTABLE_DIFFERENCE: ("{} without detectable difference",) * 2,
     ChangeOutcome.TOO_FEW: ("{} with too few runs",) * 2,
     ChangeOutcome.VARIES: ("{} count varies from run to run", "{} counts vary from run to run"),
     ChangeOutcome.NOT_JUDGED: ("{} not judged",) * 2,
-    ChangeOutcome.NO_DIFFERENCE: ("{} without any difference",) * 2,
+    ChangeOutcome.NO_DIFFERENCE: ("{} without difference",) * 2,
     ChangeOutcome.EQUAL: ("{} count equal", "{} counts equal"),
 }
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A document that was compared: its name as given, and when and by what it was written."""
+    """A document that was compared: its name as given, when its run started and ended, and the s3bench version."""
 
     name: str
     started_at: str
@@ -95,7 +95,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class MissingResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A result without partner: it is missing in the group named `missing_in`."""
+    """A result without counterpart: the group named `missing_in` lacks it."""
 
     benchmark: str
     dimensions: tuple[dict[str, str], ...]
@@ -104,17 +104,17 @@ class MissingResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the others are held against: its name and its clients."""
+    """The group that the others are compared with: its name and its clients."""
 
     name: str
     clients: tuple[Client, ...]
 
 
 class Against(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Another group held against the baseline.
+    """The comparison of one other group with the baseline.
 
-    `summary` counts the outcomes in words, `counts` by their names. `same_measurements`: both hold the very same
-    measurements. `rows` stand in the order of their importance.
+    `summary` counts the outcomes in words, `counts` by name. `same_measurements`: both groups hold identical
+    measurements. `rows` are sorted by importance.
     """
 
     name: str
@@ -127,7 +127,11 @@ class Against(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The whole. `by` is the dimension by which groups were made, null for documents; `s3bench` compared them."""
+    """A whole comparison.
+
+    `by` is the dimension that forms the groups, null if whole documents are compared; `s3bench` is the version that
+    compared them.
+    """
 
     schema_version: int = SCHEMA_VERSION
     s3bench: str
@@ -147,9 +151,9 @@ def compare(
     by: str | None = None,
     baseline: str | None = None,
 ) -> Comparison:
-    """Compare documents with the first, or, with `by`, the groups within them with the first or with `baseline`.
+    """Compare documents with the first one, or, with `by`, groups within them with the first group or with `baseline`.
 
-    The parts of single nodes are compared with `by="node"` alone. Raises `BadInput` when there is nothing to compare.
+    Results of single cluster nodes are compared only with `by="node"`. Raises `BadInput` if nothing can be compared.
     """
     chosen = choose_metrics(metrics)
     if by != NODE:
@@ -158,12 +162,12 @@ def compare(
     first, *others = grouping.groups
     matchings = [match(first, other) for other in others]
     if not any(matching.matches for matching in matchings):
-        _refuse(first, others)
+        _raise_nothing_in_common(first, others)
     rows = _Rows(chosen, grouping.groups)
     drafts = [[draft for each in matching.matches for draft in rows.of(each)] for matching in matchings]
-    words = iter(judged([draft for section in drafts for draft in section]))
+    assessed = iter(with_outcomes([draft for section in drafts for draft in section]))
     against = tuple(
-        _against(first, other, matching, tuple(next(words) for _ in section))
+        _against(first, other, matching, tuple(next(assessed) for _ in section))
         for other, matching, section in zip(others, matchings, drafts, strict=True)
     )
     return Comparison(
@@ -178,14 +182,14 @@ def compare(
 
 
 def choose_metrics(names: Sequence[str]) -> tuple[str, ...]:
-    """The metrics named, each once; `all` stands for every one. Raises `BadInput` with the nearest right name."""
+    """The named metrics without duplicates; `all` means every metric. Raises `BadInput` for an unknown name."""
     known = (*METRICS_BY_NAME, REQUESTS_BY_KIND)
     for name in names:
         if name != ALL_METRICS and name not in known:
             near = nearest(name, (*known, ALL_METRICS))
             raise BadInput(
-                f"--metric {name}: there is no such metric",
-                fix=f"did you mean `{near}`?" if near else f"There is {one_of((*known, ALL_METRICS))}",
+                f"--metric {name}: unknown metric",
+                fix=f"did you mean `{near}`?" if near else f"Known metrics: {one_of((*known, ALL_METRICS))}",
             )
     if ALL_METRICS in names:
         return (*(metric.name for metric in METRICS), REQUESTS_BY_KIND)
@@ -193,7 +197,7 @@ def choose_metrics(names: Sequence[str]) -> tuple[str, ...]:
 
 
 class _Rows:
-    """Makes the rows of matches; the baseline's figures are gathered once for all that is held against it."""
+    """Builds the rows of matched benchmarks; the figures of each result are gathered only once."""
 
     def __init__(self, metrics: Sequence[str], groups: Sequence[Group]) -> None:
         self._metrics = metrics
@@ -201,7 +205,7 @@ class _Rows:
         self._figures: dict[tuple[int, str], tuple[MetricFigures, tuple[SampleWarning, ...]]] = {}
 
     def of(self, each: MatchedBenchmark) -> Iterator[ComparisonRow]:
-        """All rows of one match: a metric that neither side has is left out."""
+        """All rows of one matched benchmark; a metric that neither side has is left out."""
         baseline, other = each.baseline.result, each.other.result
         about = ComparedMetric(
             benchmark=baseline.name,
@@ -213,18 +217,21 @@ class _Rows:
             if name == REQUESTS_BY_KIND:
                 yield from _request_rows(about, baseline, other)
                 continue
-            (first, first_doubts), (second, second_doubts) = self._of(each.baseline, name), self._of(each.other, name)
+            (first, first_warnings), (second, second_warnings) = (
+                self._of(each.baseline, name),
+                self._of(each.other, name),
+            )
             if first.values or second.values:
-                row = hold(about, METRICS_BY_NAME[name], first, second)
-                yield msgspec.structs.replace(row, doubts=first_doubts + second_doubts)
+                row = compare_metric(about, METRICS_BY_NAME[name], first, second)
+                yield msgspec.structs.replace(row, doubts=first_warnings + second_warnings)
 
     def _of(self, cell: GroupResult, name: str) -> tuple[MetricFigures, tuple[SampleWarning, ...]]:
         key = id(cell), name
         if key not in self._figures:
             metric, figures = METRICS_BY_NAME[name], figures_of(cell.result, name)
             group, client = self._names[id(cell)], cell.result.client.label
-            doubts = reservations(group, client, figures, metric.unit) if is_measured(metric) else ()
-            self._figures[key] = figures, doubts
+            warnings = sample_warnings(group, client, figures, metric.unit) if is_measured(metric) else ()
+            self._figures[key] = figures, warnings
         return self._figures[key]
 
 
@@ -232,34 +239,38 @@ def _request_rows(about: ComparedMetric, baseline: Result, other: Result) -> Ite
     kinds = request_kinds(baseline) | request_kinds(other)
     before, after = request_figures(baseline, kinds), request_figures(other, kinds)
     for kind in kinds:
-        yield hold(about, METRICS_BY_NAME["wire.requests"], before[kind], after[kind], kind=kind)
+        yield compare_metric(about, METRICS_BY_NAME["wire.requests"], before[kind], after[kind], kind=kind)
 
 
 def _grouping(sources: Sequence[DocumentSource], *, by: str | None, baseline: str | None) -> Grouping:
     if by is not None:
         return group_by_value(sources, by, baseline=baseline)
     if baseline is not None:
-        raise BadInput("--baseline goes with --by", "of documents, the first is the baseline", "put it first")
+        raise BadInput(
+            "--baseline needs --by",
+            "without --by the first document is the baseline",
+            "put that document first, or add --by DIMENSION",
+        )
     if len(sources) < 2:  # noqa: PLR2004 (a baseline and another)
         raise BadInput(
-            "one document is nothing to compare",
-            fix="give a second one, or --by DIMENSION to compare within it, such as --by client",
+            "compare needs two results documents",
+            fix="add a second one, or add --by DIMENSION to compare within this one, for example --by client",
         )
     return group_by_document(sources)
 
 
-def _refuse(first: Group, others: Sequence[Group]) -> NoReturn:
+def _raise_nothing_in_common(first: Group, others: Sequence[Group]) -> NoReturn:
     before = {cell.benchmark[0] for cell in first.cells}
     after = {cell.benchmark[0] for other in others for cell in other.cells}
     if not before or not after:
         empty = first if not before else others[0]
-        raise BadInput(f"{empty.name} has no results", "nothing was measured", "give a document with measurements")
+        raise BadInput(f"{empty.name} has no results", "nothing was measured", "pass a document with measurements")
     if before & after:
         raise BadInput(
             "the documents have no result in common",
             f"the same benchmarks ran on other clients or with other dimensions: {_clients(first)} in {first.name}, "
             f"{_clients(others[0])} in {others[0].name}",
-            f"to hold clients against each other, add --by {BY_CLIENT}",
+            f"to compare clients with each other, add --by {BY_CLIENT}",
         )
     raise BadInput(
         "the documents have no benchmark in common",
@@ -302,17 +313,17 @@ def _outcomes(rows: Sequence[ComparisonRow]) -> Counter[ChangeOutcome]:
 
 
 def summary(rows: Sequence[ComparisonRow]) -> str:
-    """Say in a line how many rows say what, the gravest first."""
+    """One line with the number of rows of each outcome, the most important first."""
     counts = _outcomes(rows)
-    words = [
+    phrases = [
         f"{count} {'' if word in {'slower', 'faster'} else 'with '}{word}"
         for outcome in (ChangeOutcome.WORSE, ChangeOutcome.BETTER)
         for word, count in Counter(row.word for row in rows if row.outcome is outcome).most_common()
     ]
-    words += [
-        texts[counts[outcome] > 1].format(counts[outcome]) for outcome, texts in _SUMMARY.items() if counts[outcome]
+    phrases += [
+        forms[counts[outcome] > 1].format(counts[outcome]) for outcome, forms in _SUMMARY.items() if counts[outcome]
     ]
-    return ", ".join(words) or "no metric was measured on both sides"
+    return ", ".join(phrases) or "no metric was measured on both sides"
 
 
 def _origin(source: DocumentSource) -> Origin:
@@ -339,11 +350,11 @@ def _warnings(
     yield from grouping.notes
     for other, matching in zip(grouping.groups[1:], matchings, strict=True):
         yield from _engines(grouping.groups[0].name, other.name, matching.matches)
-    yield from objections([source for index, source in enumerate(sources) if source not in sources[:index]])
+    yield from document_warnings([source for index, source in enumerate(sources) if source not in sources[:index]])
 
 
 def _engines(baseline: str, other: str, matches: Sequence[MatchedBenchmark]) -> Iterator[str]:
-    """Tell where one client ran on another engine: its version or its settings chose differently."""
+    """Report clients whose transfer engine differs between the two groups."""
     changed: dict[tuple[str, str], list[Result]] = {}
     for each in matches:
         before, after = _engine(each.baseline.result), _engine(each.other.result)
@@ -351,7 +362,7 @@ def _engines(baseline: str, other: str, matches: Sequence[MatchedBenchmark]) -> 
             changed.setdefault((before, after), []).append(each.other.result)
     for (before, after), results in changed.items():
         more = f" and {len(results) - 1} more" if len(results) > 1 else ""
-        yield f"other engine: {before} in {baseline}, {after} in {other}, for {subject(results[0])}{more}"
+        yield f"different transfer engines: {before} in {baseline}, {after} in {other}, for {subject(results[0])}{more}"
 
 
 def _engine(result: Result) -> str:

@@ -1,11 +1,11 @@
-"""What is said of one metric of one benchmark in two groups: medians, relative change, interval, and a word.
+"""Compares one metric of one benchmark in two groups: medians, relative change, confidence interval, outcome.
 
-Owns the rows of a comparison and their words. Measured figures (times, memory, throughput) are judged as ratios: the
-Hodges-Lehmann shift of their logarithms, its interval by inverting the exact Mann-Whitney test (`ranksum`). Exact
-figures (requests, bytes on the wire) are compared as they are. All others are shown, not judged.
+Measured metrics (times, memory, throughput) are compared as ratios: the Hodges-Lehmann shift of their logarithms, with
+an interval from the exact Mann-Whitney test. Exact metrics (requests, bytes on the wire) are compared as counts. All
+others are shown without an outcome.
 
-A word is given only after all rows are known: the more rows, the more of them differ by chance, so p-values are
-adjusted together (Benjamini and Hochberg, `multiplicity`).
+Outcomes are decided only when all rows are known: the more rows, the more of them differ by chance, so the p-values are
+adjusted together (Benjamini-Hochberg).
 """
 
 import math
@@ -21,14 +21,14 @@ from s3bench.compare.sample_warning import SampleWarning
 from s3bench.results.metrics import Direction, Metric, Unit
 from s3bench.stats.exact_counts import CONFIRMING_RUNS
 from s3bench.stats.multiplicity import benjamini_hochberg
-from s3bench.stats.rank_sum import compared
+from s3bench.stats.rank_sum import estimate_shift
 
 CONFIDENCE = 0.95
 REQUESTS_BY_KIND = "requests_by_kind"
-"""The one metric that is a table: it gives a row for each kind of request."""
+"""The only metric with several values: it gives one row for each kind of request."""
 
 _ALPHA = 1 - CONFIDENCE
-_FEW = 25  # above, the smallest p-value suffices for any number of rows
+_SEPARATION_RUNS_MAX = 25  # with more runs, the smallest possible p-value suffices for any number of rows
 _ROUNDING = 1 + 1e-9
 _EXACT = frozenset({
     "wire.requests", "wire.retries", "wire.bytes_received", "wire.bytes_sent", "wire.part_size_max",
@@ -37,7 +37,7 @@ _EXACT = frozenset({
 
 
 class ChangeOutcome(StrEnum):
-    """What a row says, in the order of its importance to the reader."""
+    """The outcome of a row, in the order of importance to the reader."""
 
     WORSE = "worse"
     DIFFERS = "differs"
@@ -51,11 +51,11 @@ class ChangeOutcome(StrEnum):
 
 
 class ComparisonRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One metric of one benchmark, the other group held against the baseline.
+    """One metric of one benchmark: the other group compared with the baseline.
 
-    `change` is relative (0.05 is 5 % more), `low` and `high` bound it with 95 % confidence for this row by itself;
-    null where there is none. `p` is that of this row, `p_adjusted` that among all rows of the comparison. `word` says
-    the outcome, `detail` why. `kind` is the kind of request where the metric is `requests_by_kind`.
+    `change` is relative (0.05 is 5 % more), `low` and `high` are its 95 % confidence interval for this row alone; null
+    if unknown. `p` is the p-value of this row, `p_adjusted` the one adjusted for all rows of the comparison. `word`
+    names the outcome, `detail` explains it. `kind` is the kind of request for `requests_by_kind`, else empty.
     """
 
     benchmark: str
@@ -80,7 +80,7 @@ class ComparisonRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     @property
     def importance(self) -> tuple[int, float]:
-        """What to sort rows by: outcomes in their order, large changes before small ones."""
+        """The sort key of rows: by outcome, then large changes before small ones."""
         size = 0.0 if self.change is None else abs(math.log1p(self.change)) if self.change > -1 else math.inf
         return _ORDER[self.outcome], -size
 
@@ -90,7 +90,7 @@ _ORDER = {outcome: place for place, outcome in enumerate(ChangeOutcome)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedMetric:
-    """What a row speaks of."""
+    """The benchmark, dimensions and clients of a row."""
 
     benchmark: str
     dimensions: tuple[dict[str, str], ...]
@@ -99,14 +99,14 @@ class ComparedMetric:
 
 
 def is_measured(metric: Metric) -> bool:
-    """Whether noise touches the metric and one way is better: times, memory, throughput."""
+    """Whether the metric is noisy and has a better direction: times, memory, throughput."""
     return metric.direction is not Direction.NEUTRAL and metric.unit is not Unit.COUNT
 
 
-def hold(
+def compare_metric(
     subject: ComparedMetric, metric: Metric, baseline: MetricFigures, other: MetricFigures, *, kind: str = ""
 ) -> ComparisonRow:
-    """Hold the figures of two groups against each other. A measured row has its final word only after `judged`."""
+    """Compare the figures of two groups. Rows of measured metrics get their outcome from `with_outcomes`."""
     blank = ComparisonRow(
         benchmark=subject.benchmark,
         dimensions=subject.dimensions,
@@ -122,63 +122,71 @@ def hold(
         other=other.sample,
     )
     if not baseline.values or not other.values:
-        return _said(blank, ChangeOutcome.TOO_FEW, detail=f"{_counts(blank)}; nothing to compare with")
+        return _with(blank, ChangeOutcome.TOO_FEW, detail=f"{_counts(blank)}; nothing to compare with")
     if kind or metric.name in _EXACT:
         return _exact_row(blank, baseline, other)
     if _are_equal(baseline, other):
-        return _said(blank, ChangeOutcome.NO_DIFFERENCE, change=0.0)
+        return _with(blank, ChangeOutcome.NO_DIFFERENCE, change=0.0)
     if not is_measured(metric):
-        return _said(
+        return _with(
             blank,
             ChangeOutcome.NOT_JUDGED,
             change=_change_of_medians(blank),
-            detail="neither more nor less of it is better",
+            detail="for this metric neither direction is better",
         )
     if min(*baseline.values, *other.values) <= 0:
-        return _said(
-            blank, ChangeOutcome.NOT_JUDGED, change=_change_of_medians(blank), detail="figures of 0 have no ratio"
+        return _with(
+            blank, ChangeOutcome.NOT_JUDGED, change=_change_of_medians(blank), detail="values of 0 have no ratio"
         )
     return _measured_row(blank, baseline, other)
 
 
-def judged(rows: Sequence[ComparisonRow]) -> list[ComparisonRow]:
-    """Give every measured row its word, all p-values adjusted together."""
+def with_outcomes(rows: Sequence[ComparisonRow]) -> list[ComparisonRow]:
+    """Decide the outcome of every row of a measured metric, with all p-values adjusted together."""
     tested = [index for index, each in enumerate(rows) if each.p is not None]
     adjusted = benjamini_hochberg([each.p for each in rows if each.p is not None])
-    words = list(rows)
+    assessed = list(rows)
     for index, p_adjusted in zip(tested, adjusted, strict=True):
-        words[index] = _judged_row(rows[index], p_adjusted, len(tested))
-    return words
+        assessed[index] = _with_outcome(rows[index], p_adjusted, len(tested))
+    return assessed
 
 
 def _are_equal(baseline: MetricFigures, other: MetricFigures) -> bool:
-    """Whether the figures are the same, or one figure throughout. Noise that happens to look alike is not equal."""
+    """Whether the values are identical in order, or one value throughout.
+
+    Noisy values that merely happen to be the same set are not equal.
+    """
     return baseline.values == other.values or len({*baseline.values, *other.values}) == 1
 
 
 def _exact_row(blank: ComparisonRow, baseline: MetricFigures, other: MetricFigures) -> ComparisonRow:
     if _are_equal(baseline, other):
-        return _said(blank, ChangeOutcome.EQUAL)
+        return _with(blank, ChangeOutcome.EQUAL)
     change = _change_of_medians(blank)
     if min(other.values) <= max(baseline.values) and min(baseline.values) <= max(other.values):
-        return _said(blank, ChangeOutcome.VARIES, change=change, detail="from run to run, over a common range")
+        return _with(
+            blank,
+            ChangeOutcome.VARIES,
+            change=change,
+            detail="the counts vary from run to run and their ranges overlap",
+        )
     fewest = min(blank.baseline.n, blank.other.n)
     detail = f"{_counts(blank)}; {CONFIRMING_RUNS} confirm it" if fewest < CONFIRMING_RUNS else ""
-    return _said(blank, ChangeOutcome.DIFFERS, change=change, detail=detail)
+    return _with(blank, ChangeOutcome.DIFFERS, change=change, detail=detail)
 
 
 def _measured_row(blank: ComparisonRow, baseline: MetricFigures, other: MetricFigures) -> ComparisonRow:
     first, second = _logarithms(baseline), _logarithms(other)
-    found = compared(first, second, alpha=_ALPHA / 2)
+    found = estimate_shift(first, second, alpha=_ALPHA / 2)
     change = math.expm1(found.shift)
     if not math.isfinite(found.low) or not math.isfinite(found.high):
-        return _said(blank, ChangeOutcome.TOO_FEW, change=change, detail=_too_few(blank))
+        return _with(blank, ChangeOutcome.TOO_FEW, change=change, detail=_too_few(blank))
     return msgspec.structs.replace(
         blank, change=change, low=math.expm1(found.low), high=math.expm1(found.high), p=found.p
     )
 
 
-def _judged_row(each: ComparisonRow, p_adjusted: float, rows: int) -> ComparisonRow:
+def _with_outcome(each: ComparisonRow, p_adjusted: float, rows: int) -> ComparisonRow:
     assert each.change is not None
     assert each.low is not None
     assert each.high is not None
@@ -187,14 +195,14 @@ def _judged_row(each: ComparisonRow, p_adjusted: float, rows: int) -> Comparison
         is_worse = (each.change > 0) is (each.direction is Direction.LOWER)
         outcome = ChangeOutcome.WORSE if is_worse else ChangeOutcome.BETTER
         return msgspec.structs.replace(each, outcome=outcome, word=_word(each), p_adjusted=p_adjusted)
-    if excludes_zero and _is_apart(each):
-        # The data could not have said it more clearly: what is missing is their number.
-        detail = f"{_counts(each)}; {_runs_needed(_ALPHA / rows)} needed on each side to tell among {rows} rows"
-        return _said(each, ChangeOutcome.TOO_FEW, detail=detail, p_adjusted=p_adjusted)
-    return _said(each, ChangeOutcome.NO_DETECTABLE_DIFFERENCE, p_adjusted=p_adjusted)
+    if excludes_zero and _is_separated(each):
+        # The groups are completely separated: only the number of runs is too small.
+        detail = f"{_counts(each)}; {_runs_needed(_ALPHA / rows)} needed on each side to decide among {rows} rows"
+        return _with(each, ChangeOutcome.TOO_FEW, detail=detail, p_adjusted=p_adjusted)
+    return _with(each, ChangeOutcome.NO_DETECTABLE_DIFFERENCE, p_adjusted=p_adjusted)
 
 
-def _said(each: ComparisonRow, outcome: ChangeOutcome, **known: object) -> ComparisonRow:
+def _with(each: ComparisonRow, outcome: ChangeOutcome, **known: object) -> ComparisonRow:
     return msgspec.structs.replace(each, outcome=outcome, word=outcome.value, **known)
 
 
@@ -207,11 +215,11 @@ def _change_of_medians(each: ComparisonRow) -> float | None:
     return (after - before) / before if before and after is not None else None
 
 
-def _is_apart(each: ComparisonRow) -> bool:
-    """Whether its p-value is the smallest that so few runs can have: all of one group above all of the other."""
+def _is_separated(each: ComparisonRow) -> bool:
+    """Whether every value of one group lies above every value of the other, which gives the smallest p-value."""
     assert each.p is not None
     before, after = each.baseline.n, each.other.n
-    return max(before, after) <= _FEW and each.p <= 2 / math.comb(before + after, before) * _ROUNDING
+    return max(before, after) <= _SEPARATION_RUNS_MAX and each.p <= 2 / math.comb(before + after, before) * _ROUNDING
 
 
 def _too_few(each: ComparisonRow) -> str:
@@ -225,7 +233,7 @@ def _counts(each: ComparisonRow) -> str:
 
 @lru_cache(maxsize=64)
 def _runs_needed(alpha: float) -> int:
-    """The fewest runs in each of two groups whose complete separation has a two-sided p of `alpha` at most."""
+    """The fewest runs per group for which complete separation has a two-sided p-value of at most `alpha`."""
     runs = 1
     while 2 / math.comb(2 * runs, runs) > alpha:
         runs += 1
@@ -233,7 +241,7 @@ def _runs_needed(alpha: float) -> int:
 
 
 def _word(each: ComparisonRow) -> str:
-    """Say which way the other group differs, in the metric's own words."""
+    """The direction of the change in words that fit the metric, such as `slower` or `more memory`."""
     more = (each.change or 0) > 0
     name = each.metric
     if each.unit is Unit.SECONDS and "cpu" not in name:

@@ -1,4 +1,4 @@
-"""The figures of one metric in one result: gathered, summed up, and written with their unit."""
+"""The figures of one metric in one result, and their summary."""
 
 from collections.abc import Mapping
 from statistics import median
@@ -10,7 +10,7 @@ from s3bench.results.measurement import figure
 
 
 class SampleSummary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How many figures there are, and where they lie in the metric's unit; null without any."""
+    """Count, median and range of the figures, in the metric's unit; null if there are none."""
 
     n: int
     median: float | None
@@ -19,14 +19,14 @@ class SampleSummary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class MetricFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """The values and the iterations that they come from, in the order of measurement."""
+    """Values with their iterations, in the order of measurement."""
 
     values: tuple[float, ...]
     iterations: tuple[int, ...]
 
     @property
     def sample(self) -> SampleSummary:
-        """How many there are, and where they lie."""
+        """Count, median and range of the values."""
         if not self.values:
             return SampleSummary(n=0, median=None, minimum=None, maximum=None)
         ordered = sorted(self.values)
@@ -40,7 +40,7 @@ def figures_of(result: Result, metric: str) -> MetricFigures:
     """Gather the figures of a metric; iterations that lack it are left out."""
     part, _, rest = metric.partition(".")
     if rest and all(getattr(each, part) is None for each in result.measurements):
-        return _NONE  # most metrics of load runs, in documents without any
+        return _NONE  # a shortcut for the many metrics of load runs
     found = [(value, each.iteration) for each in result.measurements if (value := figure(each, metric)) is not None]
     return MetricFigures(
         values=tuple(value for value, _ in found), iterations=tuple(iteration for _, iteration in found)
@@ -48,9 +48,9 @@ def figures_of(result: Result, metric: str) -> MetricFigures:
 
 
 def request_figures(result: Result, kinds: Mapping[str, object]) -> dict[str, MetricFigures]:
-    """Gather the number of requests of each of `kinds`; one that an iteration lacks counts 0.
+    """Gather the number of requests of each kind; a kind that an iteration lacks counts 0.
 
-    Iterations without a server's log are left out.
+    Iterations without a wire log are left out.
     """
     seen = [each for each in result.measurements if each.wire is not None]
     iterations = tuple(each.iteration for each in seen)
@@ -61,5 +61,5 @@ def request_figures(result: Result, kinds: Mapping[str, object]) -> dict[str, Me
 
 
 def request_kinds(result: Result) -> dict[str, None]:
-    """The kinds of request that any iteration made, in order of appearance."""
+    """The kinds of request in any iteration, in order of appearance."""
     return dict.fromkeys(kind for each in result.measurements for kind in each.requests_by_kind)

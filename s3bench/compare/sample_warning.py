@@ -1,7 +1,4 @@
-"""What speaks against the figures of one metric in one group: drift, two modes, outliers.
-
-Owns their form in a comparison and their words; `doubt` finds them. Nothing is left out because of them.
-"""
+"""Warnings about the figures of one metric in one group: drift, two modes, outliers. No value is removed for them."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -16,7 +13,7 @@ _NAMED_MAX = 5
 
 
 class SampleWarningKind(StrEnum):
-    """What was found."""
+    """The kind of a sample warning."""
 
     DRIFT = "drift"
     TWO_MODES = "two modes"
@@ -24,7 +21,7 @@ class SampleWarningKind(StrEnum):
 
 
 class SampleWarning(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One doubt about the figures of a client (its label) in a group; outliers with their iterations and figures."""
+    """A warning about the figures of a client (its label) in a group; outliers come with iterations and values."""
 
     group: str
     client: str
@@ -34,12 +31,12 @@ class SampleWarning(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     values: tuple[float, ...] = ()
 
 
-def reservations(group: str, client: str, figures: MetricFigures, unit: Unit) -> tuple[SampleWarning, ...]:
-    """Look for all three in the order of measurement."""
-    return tuple(_reservations(group, client, figures, unit)) if figures.values else ()
+def sample_warnings(group: str, client: str, figures: MetricFigures, unit: Unit) -> tuple[SampleWarning, ...]:
+    """The diagnostics of a sample in the order of measurement, as warnings."""
+    return tuple(_sample_warnings(group, client, figures, unit)) if figures.values else ()
 
 
-def _reservations(group: str, client: str, figures: MetricFigures, unit: Unit) -> Iterator[SampleWarning]:
+def _sample_warnings(group: str, client: str, figures: MetricFigures, unit: Unit) -> Iterator[SampleWarning]:
     trend = drift(figures.values)
     if trend is not None:
         way = "up" if trend.change > 0 else "down"
@@ -50,20 +47,20 @@ def _reservations(group: str, client: str, figures: MetricFigures, unit: Unit) -
         low, high = render_figure(modes.low, unit), render_figure(modes.high, unit)
         words = f"has two modes: {1 - modes.high_share:.0%} of the runs near {low}, {modes.high_share:.0%} near {high}"
         yield SampleWarning(group=group, client=client, kind=SampleWarningKind.TWO_MODES, words=words)
-    strays = outliers(figures.values)
-    if strays is not None:
-        iterations = tuple(figures.iterations[position] for position in strays.positions)
+    found = outliers(figures.values)
+    if found is not None:
+        iterations = tuple(figures.iterations[position] for position in found.positions)
         named = [
             f"iteration {iteration} ({render_figure(value, unit)})"
-            for iteration, value in zip(iterations[:_NAMED_MAX], strays.values, strict=False)
+            for iteration, value in zip(iterations[:_NAMED_MAX], found.values, strict=False)
         ]
         more = f" and {len(iterations) - _NAMED_MAX} more" if len(iterations) > _NAMED_MAX else ""
-        words = f"has outliers, kept: {', '.join(named)}{more}"
+        words = f"has outliers, which are included: {', '.join(named)}{more}"
         yield SampleWarning(
             group=group,
             client=client,
             kind=SampleWarningKind.OUTLIERS,
             words=words,
             iterations=iterations,
-            values=tuple(strays.values),
+            values=tuple(found.values),
         )

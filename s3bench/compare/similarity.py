@@ -1,7 +1,6 @@
-"""Whether documents can be compared at all: what differs between the runs beside what is compared.
+"""Warns about differences between compared runs: machine, operating system, options.
 
-Owns the warnings about other machines, systems and options. Versions of the clients are no warning: they are what
-people compare.
+Client versions cause no warning: they are what people compare.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,20 +39,20 @@ _CHANGES_NO_FIGURE = frozenset({"num_iterations", "timeout", "run", "loops", "se
 
 
 def differences_between(sources: Sequence[DocumentSource]) -> tuple[str, ...]:
-    """Say what is other about each document than about the first."""
+    """The differences of each document from the first, as warnings."""
     first = sources[0]
     return tuple(
-        f"other {what}: {before} in {first.name}, {after} in {source.name}"
+        f"different {what}: {before} in {first.name}, {after} in {source.name}"
         for source in sources[1:]
         for what, before, after in _differences(first.document, source.document)
     )
 
 
 def _differences(first: Document, second: Document) -> Iterator[tuple[str, str, str]]:
-    for key, words in _MACHINE.items():
+    for key, what in _MACHINE.items():
         before, after = first.machine.get(key), second.machine.get(key)
         if before != after:
-            yield words, _rendered(key, before), _rendered(key, after)
+            yield what, _rendered(key, before), _rendered(key, after)
     yield from _memory(first.machine, second.machine)
     if first.s3bench != second.s3bench:
         yield "s3bench", first.s3bench, second.s3bench
@@ -64,14 +63,14 @@ def _differences(first: Document, second: Document) -> Iterator[tuple[str, str, 
 
 
 def _of_figures(key: str, value: object) -> object:
-    """What of an option can change a figure: of a cluster its engine, and into how many parts a load is cut."""
+    """The part of an option that can change a figure: of a cluster its engine, nodes and workers."""
     match value:
         case {"engine": engine, **facts} if key == _CLUSTER:
-            named = " ".join(str(word) for word in (engine, facts.get("version")) if word is not None)
+            label = " ".join(str(word) for word in (engine, facts.get("version")) if word is not None)
             match facts:
                 case {"nodes": list(nodes), "workers_per_node": workers}:
-                    return f"{len(nodes)} nodes with {workers} workers each, by {named}"
-            return named
+                    return f"{len(nodes)} nodes with {workers} workers each, by {label}"
+            return label
         case _:
             return value
 

@@ -6,7 +6,7 @@ them looks like a change of the client: every conclusion from them carries that 
 
 from collections.abc import Iterator
 
-from s3bench.compare.document_warnings import objections
+from s3bench.compare.document_warnings import document_warnings
 from s3bench.compare.matching import (
     DocumentSource,
     Group,
@@ -62,4 +62,4 @@ def program_of(document: Document) -> ProgramIdentity:
 def doubts(baseline: tuple[str, Document], candidate: tuple[str, Document]) -> tuple[str, ...]:
     """What speaks against holding these documents, each with its name, against each other."""
     sources = [DocumentSource(name=name, document=document) for name, document in (baseline, candidate)]
-    return (NOT_INTERLEAVED, *differences_between(sources), *objections(sources))
+    return (NOT_INTERLEAVED, *differences_between(sources), *document_warnings(sources))

@@ -1,6 +1,6 @@
-"""The warnings inside measurements, gathered: each kind once, whoever shares it.
+"""Gathers the warnings of measurements: each kind once, with the results that have it.
 
-Owns what makes two warnings one kind: their words. Their figures differ from iteration to iteration.
+Two warnings are of one kind if they differ only in their numbers.
 """
 
 import re
@@ -14,9 +14,9 @@ _NUMBER = re.compile(r"[0-9][0-9.]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasurementWarning:
-    """One kind of warning: the first of them as an `example`, in how many iterations, and of which results.
+    """One kind of warning: its first text, the number of iterations that have it, and their results.
 
-    It `varies` where others have other figures.
+    It `varies` if the numbers in its text differ between iterations.
     """
 
     example: str
@@ -26,12 +26,12 @@ class MeasurementWarning:
 
     @property
     def words(self) -> str:
-        """The example, and that it is one."""
-        return f"such as: {self.example}" if self.varies else self.example
+        """The text, marked as an example if others have different numbers."""
+        return f"for example: {self.example}" if self.varies else self.example
 
 
-def gather_doubts(results: Iterable[Result]) -> tuple[MeasurementWarning, ...]:
-    """Gather the warnings of all measurements, in the order in which each kind first came."""
+def gather_warnings(results: Iterable[Result]) -> tuple[MeasurementWarning, ...]:
+    """The warnings of all measurements, in the order in which each kind first occurs."""
     counts: dict[str, int] = {}
     texts: dict[str, dict[str, None]] = {}
     where: dict[str, dict[int, Result]] = {}

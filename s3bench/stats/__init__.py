@@ -1,1 +1,1 @@
-"""Statistics of samples and pairs, each method once: rank tests, intervals, corrections, diagnostics. Pure."""
+"""Pure statistics of samples and pairs: rank tests, confidence intervals, multiplicity corrections, diagnostics."""

@@ -1,12 +1,13 @@
-"""Whether a series wanders: values that remember their neighbours, as those of a machine with moods do.
+"""Detects autocorrelation within the levels of a series and estimates how strong it is.
 
-Owns the finding and its size. Releases measured on one machine, one after the other, share its temperature, its
-neighbours and its disk's age; then neighbours are alike, and a stretch of them lies above or below the rest without
-any change of the program. `steps` asks that much more of a step.
+Releases measured on one machine, one after the other, share its temperature, its neighbours and the age of its disk.
+Neighbouring values are then alike, and a stretch of them can lie above or below the rest without any change of the
+program.
 
-The model is noise without memory plus an autoregressive part, so that values k apart are correlated by
+The model is white noise plus a first-order autoregressive part, so that values k apart have the correlation
 `share * persistence^k`. It is fitted to the variogram within the levels (Cressie, Statistics for Spatial Data, 1993,
-2.4), where no step can disturb it. What wanders much more slowly than the levels are long cannot be told from changes.
+2.4), where no step can disturb it. Fluctuations much slower than the levels are long cannot be distinguished from
+changes.
 """
 
 from collections.abc import Sequence
@@ -25,30 +26,30 @@ _P_VALUE = 0.05
 _PERSISTENCES = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
 
 Segments = Sequence[tuple[int, int]]
-"""The levels of a series: the first position of each, and the one behind its last."""
+"""The levels of a series: the first position of each, and the position after its last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Autocorrelation:
-    """The share of the variance that remembers, 0 to 1, and the correlation of that part between neighbours."""
+    """The share of the variance that is autocorrelated, 0 to 1, and the correlation of that part at lag 1."""
 
     share: float
     persistence: float
 
 
 def residuals_of(series: NDArray[np.float64], segments: Segments) -> NDArray[np.float64]:
-    """Distances from the median of each value's level, none beyond 3 robust standard deviations."""
+    """Distances from the median of each value's level, clipped at 3 robust standard deviations."""
     residuals = np.concatenate([series[start:stop] - np.median(series[start:stop]) for start, stop in segments])
     spread = NORMAL * float(np.median(np.abs(residuals))) or float(residuals.std())
     clipped: NDArray[np.float64] = np.clip(residuals, -OUTLIER * spread, OUTLIER * spread)
     return clipped
 
 
-def wandering_of(series: NDArray[np.float64], segments: Segments, *, seed: int) -> Autocorrelation | None:
-    """How the series wanders around its levels; `None` where that could be chance (5 %), or of fewer than 20 values.
+def autocorrelation_of(series: NDArray[np.float64], segments: Segments, *, seed: int) -> Autocorrelation | None:
+    """The autocorrelation around the levels; `None` if it is not significant at 5 % or there are fewer than 20 values.
 
-    The test holds the differences of neighbours against those of values further apart (von Neumann, Annals of
-    Mathematical Statistics 12, 1941, for several lags), and against the same with each level's values permuted.
+    The statistic compares the differences of neighbours with those of values further apart (von Neumann, Annals of
+    Mathematical Statistics 12, 1941, for several lags); its p-value comes from permutations of each level's values.
     """
     if series.size < _VALUES_MIN:
         return None
@@ -69,8 +70,8 @@ def wandering_of(series: NDArray[np.float64], segments: Segments, *, seed: int) 
         axis=1,
     )
     observed = _variogram(residuals[None], pairs)
-    closer = np.count_nonzero(_nearness(_variogram(permuted, pairs)) <= _nearness(observed)[0])
-    if (1 + closer) / (1 + _PERMUTATIONS) > _P_VALUE:
+    as_extreme = np.count_nonzero(_von_neumann_ratio(_variogram(permuted, pairs)) <= _von_neumann_ratio(observed)[0])
+    if (1 + as_extreme) / (1 + _PERMUTATIONS) > _P_VALUE:
         return None
     return _fitted(np.array(list(pairs)), observed[0], np.array([firsts.size for firsts in pairs.values()]))
 
@@ -81,24 +82,24 @@ def _variogram(rows: NDArray[np.float64], pairs: dict[int, NDArray[np.intp]]) ->
     return np.stack(columns, axis=1)
 
 
-def _nearness(variogram: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The first lag over the mean of the others: 1 without memory, less with it."""
-    further: NDArray[np.float64] = np.maximum(variogram[:, 1:].mean(axis=1), np.finfo(np.float64).tiny)
-    return variogram[:, 0] / further
+def _von_neumann_ratio(variogram: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The first lag over the mean of the others: about 1 for independent values, less for autocorrelated ones."""
+    others: NDArray[np.float64] = np.maximum(variogram[:, 1:].mean(axis=1), np.finfo(np.float64).tiny)
+    return variogram[:, 0] / others
 
 
 def _fitted(lags: NDArray[np.intp], variogram: NDArray[np.float64], counts: NDArray[np.intp]) -> Autocorrelation | None:
-    """The model with the least squares, each lag weighing as it has pairs."""
+    """The least-squares fit of the model, each lag weighted by its number of pairs."""
     found, least = None, np.inf
     for persistence in _PERSISTENCES:
-        grown = 1 - persistence**lags
+        growth = 1 - persistence**lags
         weights = np.sqrt(counts)
-        design = np.stack([np.ones(lags.size), grown], axis=1)
-        fresh, remembered = np.linalg.lstsq(design * weights[:, None], variogram * weights, rcond=None)[0]
-        if fresh < 0:
-            fresh, remembered = 0.0, float((counts * grown * variogram).sum() / (counts * grown**2).sum())
-        squares = float((counts * (fresh + remembered * grown - variogram) ** 2).sum())
-        if remembered > 0 and squares < least:
-            share = float(remembered / (fresh + remembered))
+        design = np.stack([np.ones(lags.size), growth], axis=1)
+        independent, correlated = np.linalg.lstsq(design * weights[:, None], variogram * weights, rcond=None)[0]
+        if independent < 0:
+            independent, correlated = 0.0, float((counts * growth * variogram).sum() / (counts * growth**2).sum())
+        squares = float((counts * (independent + correlated * growth - variogram) ** 2).sum())
+        if correlated > 0 and squares < least:
+            share = float(correlated / (independent + correlated))
             found, least = Autocorrelation(share=share, persistence=persistence), squares
     return found

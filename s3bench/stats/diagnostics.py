@@ -1,11 +1,11 @@
-"""What a reader should know about a sample before believing a comparison: drift, two modes, outliers.
+"""Sample diagnostics: tests for drift, bimodality and outliers.
 
-Owns the criteria. Each function takes the values in the order in which they were measured and returns what it found,
-or None; nothing is ever removed from a sample. Each asks for significance and for a size that matters, so that a quiet
-machine is not accused of trifles. The report finds the words.
+Each function takes the values in the order in which they were measured and returns what it found, or None; it never
+removes a value. A finding must be significant and also large enough to matter, so that tiny effects on a quiet machine
+are not reported.
 
-A comparison asks about thousands of samples of ten values, on which an array costs more than it saves: lists it is,
-but for what grows with the square of their length.
+A comparison checks thousands of samples of ten values each, for which lists are faster than arrays; arrays are used
+only where the work grows with the square of the sample's size.
 """
 
 import math
@@ -25,15 +25,14 @@ from s3bench.stats.pairwise import upper_triangle
 _DRIFT_VALUES_MIN = 8
 _DRIFT_P_VALUE = 0.01
 _DRIFT_CHANGE_MIN = 0.01
-# A trend over more values than this is looked for in the medians of so many consecutive blocks.
-_DRIFT_BLOCKS = 500
+_DRIFT_BLOCKS = 500  # larger samples are reduced to the medians of so many consecutive blocks
 _EXACT_TREND_VALUES_MAX = 50
 
 _MODES_VALUES_MIN = 10
 _MODE_SHARE_MIN = 0.2
 _MODE_DISTANCE_MIN = 0.02
 
-_OUTLIER_VALUES_MIN = 5  # four values cannot reach beyond fences that they draw themselves
+_OUTLIER_VALUES_MIN = 5  # of four values, none can lie outside the fences computed from them
 _OUTER_FENCE = 3.0
 _OUTLIER_DISTANCE_MIN = 0.02
 
@@ -66,8 +65,8 @@ class Outliers:
 def drift(values: Sequence[float]) -> Drift | None:
     """A trend over the run: a Mann-Kendall test at 1 % and a change of more than 1 % of the median.
 
-    The change is the Theil-Sen slope (Sen, JASA 63, 1968) from the first value to the last. Needs 8 values; of more
-    than 500, the medians of 500 consecutive blocks are looked at.
+    The change is the Theil-Sen slope (Sen, JASA 63, 1968) times the length of the sample. Needs 8 values; more than 500
+    are reduced to the medians of 500 consecutive blocks.
     """
     _assert_finite(values)
     if len(values) < _DRIFT_VALUES_MIN:
@@ -88,8 +87,9 @@ def two_modes(values: Sequence[float]) -> TwoModes | None:
 
     Of the splits that leave each side a fifth of the values, the one with the least variance within (Otsu, 1979)
     must separate the sides by an Ashman's D (Ashman, Bird & Zepf, Astronomical Journal 108, 1994) above
-    `_separation_min`, and their means must differ by more than 2 % of the median. Equal modes 6 standard deviations
-    apart are seen in 95 % of samples of 40 values, in half of those of 20, in a seventh of those of 10.
+    `_separation_min`, and their means must differ by more than 2 % of the median. Two equally frequent modes, 6
+    standard deviations apart, are detected in 95 % of samples of 40 values, half of those of 20, a seventh of those of
+    10.
     """
     _assert_finite(values)
     ordered, count = sorted(values), len(values)
@@ -97,7 +97,7 @@ def two_modes(values: Sequence[float]) -> TwoModes | None:
         return None
     mean = math.fsum(ordered) / count
     share_min = math.ceil(_MODE_SHARE_MIN * count)
-    # The total variance is fixed, so the least within is the most between; the sums of both sides cancel.
+    # The total variance is fixed, so the least variance within the sides is the most between them.
     low_sums = list(accumulate(value - mean for value in ordered))
     between = [low_sums[size - 1] ** 2 / (size * (count - size)) for size in range(share_min, count - share_min + 1)]
     split = share_min + between.index(max(between))
@@ -122,20 +122,20 @@ def outliers(values: Sequence[float]) -> Outliers | None:
         return None
     low, middle, high = quantiles(values, n=4, method="inclusive")
     fence, distance_min = _OUTER_FENCE * (high - low), _OUTLIER_DISTANCE_MIN * abs(middle)
-    strays = {
+    found = {
         position: value
         for position, value in enumerate(values)
         if not low - fence <= value <= high + fence and abs(value - middle) > distance_min
     }
-    return Outliers(positions=tuple(strays), values=tuple(strays.values())) if strays else None
+    return Outliers(positions=tuple(found), values=tuple(found.values())) if found else None
 
 
 def _assert_finite(values: Sequence[float]) -> None:
-    assert all(map(math.isfinite, values)), "every value of a sample is finite: a run that failed has none"
+    assert all(map(math.isfinite, values)), "every value of a sample is finite: a failed run has no value"
 
 
 def _blocks(values: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
-    """When and what: the values themselves, or the middles and the medians of consecutive blocks of many values."""
+    """Positions and values: the sample itself, or, of a large one, the middles and medians of consecutive blocks."""
     count = len(values)
     if count <= _DRIFT_BLOCKS:
         return range(count), values
@@ -144,26 +144,26 @@ def _blocks(values: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
 
 
 def _slope(times: Sequence[float], levels: Sequence[float]) -> float:
-    """The median of the slopes between any two levels (Theil 1950, Sen 1968), per unit of time."""
+    """The Theil-Sen slope (Theil 1950, Sen 1968), per unit of time."""
     earlier, later = upper_triangle(len(levels), above=1)
-    when, what = np.array(times, dtype=np.float64), np.array(levels, dtype=np.float64)
-    return float(np.median((what[later] - what[earlier]) / (when[later] - when[earlier])))
+    at, level = np.array(times, dtype=np.float64), np.array(levels, dtype=np.float64)
+    return float(np.median((level[later] - level[earlier]) / (at[later] - at[earlier])))
 
 
 def _separation_min(count: int) -> float:
-    """The Ashman's D that fewer than 1 % of samples of one mode reach, for `count` values.
+    """The Ashman's D that fewer than 1 % of unimodal samples of `count` values reach.
 
-    Halves of a uniform distribution lie sqrt(12) = 3.46 apart, more than those of a normal, lognormal or t4 one; the
-    further terms, for small samples, were fitted to what 0.6 % of simulated uniform samples of 10 to 100 values reach.
+    The halves of a uniform distribution have D = sqrt(12) = 3.46, more than those of a normal, lognormal or t4 one. The
+    terms for small samples were fitted to the D that 0.6 % of simulated uniform samples of 10 to 100 values reach.
     """
     return 3.5 + 6.2 / math.sqrt(count) + 100 / (count * math.sqrt(count))
 
 
 def _trend_p_value(values: Sequence[float]) -> float:
-    """The two-sided p-value of how many pairs of values rise, less how many fall, from the earlier to the later.
+    """The two-sided p-value of the Mann-Kendall test (Mann, Econometrica 13, 1945).
 
-    The test of Mann (Econometrica 13, 1945): exact for up to 50 different values, else normal with tie and continuity
-    correction (Kendall, Rank Correlation Methods, 1975).
+    The statistic is the number of pairs that rise with time less the number that fall. Exact for up to 50 distinct
+    values, else normal with tie and continuity correction (Kendall, Rank Correlation Methods, 1975).
     """
     count = len(values)
     rising = falling = 0

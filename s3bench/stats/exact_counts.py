@@ -1,9 +1,9 @@
-"""How many runs of each side show that two counts differ for good, and not by the luck of the draw.
+"""The number of runs that confirms a difference between two exact metrics.
 
-Where each side shows one value and the values differ, a few runs say so already, unless the count has two values of its
-own and chance dealt one to each side: with k runs a side that happens at most once in 2^(2k-1) times (500,000 for
-`CONFIRMING_RUNS`), and to a count of many values once in 90,000.
+When all runs of one side show one count and all runs of the other side another, the difference is real unless the count
+varies by itself and each side happened to get only one of its values. With k runs per side that has a probability of at
+most 1 in 2^(2k-1): 1 in 500,000 for `CONFIRMING_RUNS`. For a count with many values it is 1 in 90,000.
 """
 
 CONFIRMING_RUNS = 10
-"""Runs a side from which a difference between counts is confirmed."""
+"""Runs per side from which a difference between counts is confirmed."""

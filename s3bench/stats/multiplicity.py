@@ -1,17 +1,16 @@
-"""Many tests at once, for information: p-values adjusted so that few of those shown are false.
+"""Benjamini-Hochberg: p-values of many tests adjusted so that few of the reported changes are false.
 
-Owns the correction. Which tests belong together is the caller's to say; tests that decide share their level otherwise
-(Holm's procedure, `judgement`).
+Used for information. Tests that decide a gate use Holm's procedure instead (`s3bench.gate.multiple_testing`).
 """
 
 from collections.abc import Sequence
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Adjusted p-values in the input's order: of those at most q, a share of q is false on average.
+    """Adjusted p-values in the order of the input: rejecting those of at most q keeps the false discovery rate at q.
 
-    Step-up; for tests that are independent or rise together (Benjamini & Hochberg, Journal of the Royal Statistical
-    Society B 57, 1995).
+    Step-up procedure for independent or positively dependent tests (Benjamini & Hochberg, Journal of the Royal
+    Statistical Society B 57, 1995).
     """
     assert all(0 <= p_value <= 1 for p_value in p_values), "a p-value is a probability"
     adjusted = [0.0] * len(p_values)

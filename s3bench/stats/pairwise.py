@@ -1,12 +1,12 @@
-"""Order statistics of all pairwise sums, without writing them all out.
+"""Order statistics of all pairwise sums, without storing them all.
 
-Owns the Walsh averages of one sample and the differences between two: the k-th smallest, the median, and how many
-lie above or below a value. Knows nothing of tests or levels; `signedrank` and `ranksum` do.
+Works on the Walsh averages of one sample and on the differences between two: the k-th smallest, the median, and how
+many lie above or below a value. `signed_rank` and `rank_sum` build their tests on it.
 
-Ten thousand values a side have 10^8 differences, so large sets are never written out. They form a matrix with sorted
-rows: a binary search per row counts, and the weighted median of the rows' medians is the pivot that narrows the
-choice (Johnson & Mizoguchi, SIAM Journal on Computing 7, 1978). Every answer is one of the sums itself, as rounded
-when it was added, so that selecting and counting agree to the last bit.
+Ten thousand values per side have 10^8 differences, so large sets are never stored. They form a matrix with sorted rows:
+a binary search per row counts, and the weighted median of the row medians is the pivot of the selection (Johnson &
+Mizoguchi, SIAM Journal on Computing 7, 1978). Every result is one of the rounded sums itself, so that selecting and
+counting agree to the last bit.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-# So many sums (512 KiB of them) are written out at once: below this, writing is faster than searching.
-_WRITTEN_SUMS_MAX = 65_536
+_STORED_SUMS_MAX = 65_536  # 512 KiB; up to here storing all sums is faster than searching
 
 
 def finite_sample(values: Sequence[float]) -> NDArray[np.float64]:
-    """A copy of `values` as an array; each must be finite (a run that failed has no value and is left out)."""
+    """A copy of `values` as an array; each must be finite (a failed run has no value and is left out)."""
     sample = np.array(values, dtype=np.float64)
     assert sample.ndim == 1, "a sample is a flat sequence"
     assert np.isfinite(sample).all(), "every value of a sample is finite"
@@ -45,13 +44,13 @@ class PairwiseSums:
         self._values = values
         self._starts = np.zeros(offsets.size, dtype=np.intp) if starts is None else starts
         self.size = offsets.size * values.size - (0 if starts is None else int(starts.sum()))
-        self._written: NDArray[np.float64] | None = None
-        if self.size <= _WRITTEN_SUMS_MAX:
+        self._stored: NDArray[np.float64] | None = None
+        if self.size <= _STORED_SUMS_MAX:
             if starts is None:
-                self._written = np.add.outer(offsets, values).ravel()
+                self._stored = np.add.outer(offsets, values).ravel()
             else:
                 rows, columns = upper_triangle(offsets.size, above=0)
-                self._written = offsets[rows] + values[columns]
+                self._stored = offsets[rows] + values[columns]
 
     @classmethod
     def walsh_averages(cls, sample: NDArray[np.float64]) -> Self:
@@ -68,32 +67,32 @@ class PairwiseSums:
 
     def count_above(self, limit: float) -> int:
         """How many sums are greater than `limit`; equal ones are not."""
-        if self._written is not None:
-            return int(np.count_nonzero(self._written > limit))
+        if self._stored is not None:
+            return int(np.count_nonzero(self._stored > limit))
         ends = self._search(limit, self._starts, self._row_ends(), inclusive=True)
         return self.size - int((ends - self._starts).sum())
 
     def count_below(self, limit: float) -> int:
         """How many sums are less than `limit`; equal ones are not."""
-        if self._written is not None:
-            return int(np.count_nonzero(self._written < limit))
+        if self._stored is not None:
+            return int(np.count_nonzero(self._stored < limit))
         ends = self._search(limit, self._starts, self._row_ends(), inclusive=False)
         return int((ends - self._starts).sum())
 
     def nth(self, rank: int) -> float:
         """The sum with `rank` others before it in ascending order: 0 is the smallest, `size - 1` the largest."""
         assert 0 <= rank < self.size, f"rank {rank} of {self.size} sums"
-        if self._written is not None:
-            return float(np.partition(self._written, rank)[rank])
+        if self._stored is not None:
+            return float(np.partition(self._stored, rank)[rank])
         return self._select(rank)
 
     def median(self) -> float:
         """The middle sum, or the mean of the two in the middle."""
-        assert self.size, "no values, no median"
+        assert self.size, "an empty sample has no median"
         low, high = (self.size - 1) // 2, self.size // 2
-        if self._written is not None:
-            parted = np.partition(self._written, (low, high))
-            return float(0.5 * parted[low] + 0.5 * parted[high])
+        if self._stored is not None:
+            partitioned = np.partition(self._stored, (low, high))
+            return float(0.5 * partitioned[low] + 0.5 * partitioned[high])
         lower = self._select(low)
         return lower if low == high else 0.5 * lower + 0.5 * self._select(high)
 
@@ -101,9 +100,9 @@ class PairwiseSums:
         return np.full(self._offsets.size, self._values.size, dtype=np.intp)
 
     def _select(self, rank: int) -> float:
-        """`nth` where the sums are too many: each round keeps the columns `low[i]:high[i]` of each row i."""
+        """`nth` for too many sums to store: each round keeps the columns `low[i]:high[i]` of each row i."""
         low, high = self._starts, self._row_ends()
-        while int((high - low).sum()) > _WRITTEN_SUMS_MAX:
+        while int((high - low).sum()) > _STORED_SUMS_MAX:
             pivot = self._pivot(low, high)
             below = self._search(pivot, low, high, inclusive=False)
             if rank < int((below - self._starts).sum()):
@@ -120,7 +119,7 @@ class PairwiseSums:
         return float(np.partition(self._offsets[rows] + self._values[columns], rank_left)[rank_left])
 
     def _pivot(self, low: NDArray[np.intp], high: NDArray[np.intp]) -> float:
-        """The weighted median of the rows' medians: at least a quarter of what is left lies on either side of it."""
+        """The weighted median of the row medians: at least a quarter of the remaining sums lies on each side."""
         open_rows = np.flatnonzero(high > low)
         middles = (low[open_rows] + high[open_rows]) // 2
         medians = self._offsets[open_rows] + self._values[middles]

@@ -1,13 +1,13 @@
-"""How sure a share of successes is, such as the share of planted changes that a gate caught."""
+"""Confidence interval of a proportion, such as the share of planted faults that a gate caught."""
 
 import math
 from statistics import NormalDist
 
 
 def wilson(successes: int, trials: int, *, confidence: float = 0.95) -> tuple[float, float]:
-    """The two-sided score interval of a proportion, low and high (Wilson, JASA 22, 1927).
+    """The two-sided Wilson score interval of a proportion, low and high (Wilson, JASA 22, 1927).
 
-    No successes give a low end of exactly 0, no failures a high end of exactly 1, no trials (0, 1).
+    Without successes `low` is exactly 0, without failures `high` is exactly 1; without trials the interval is (0, 1).
     """
     assert 0 <= successes <= trials, f"{successes} successes in {trials} trials"
     assert 0 < confidence < 1, "a confidence is a probability"

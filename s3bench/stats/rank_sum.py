@@ -1,13 +1,13 @@
-"""How far two unpaired samples lie apart: the Mann-Whitney test, the Hodges-Lehmann shift and its bounds.
+"""Compares two unpaired samples: Mann-Whitney test, Hodges-Lehmann shift, confidence bounds.
 
-Owns the exact null distributions, with and without ties, and their inversion. Measurements taken in pairs belong to
-`signedrank`, which sees more.
+The null distributions are exact for small samples, with and without ties. Paired measurements have more power with
+`signed_rank`.
 
 The shift is how far `second` lies above `first`. Its test at c counts the differences `second_j - first_i` above c
 (Mann & Whitney, Annals of Mathematical Statistics 18, 1947; Hollander & Wolfe, Nonparametric Statistical Methods,
 4.1-4.3). Differences equal to c count neither as above nor as below: breaking such ties at random could only raise
 either count, so that with repeated values `p_greater` is never too small and the bounds are never too tight.
-`p_two_sided` ranks ties midway instead and knows their exact distribution, and so may be smaller.
+`p_two_sided` uses midranks for ties and their exact distribution, and may therefore be smaller.
 """
 
 import math
@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from s3bench.stats.pairwise import PairwiseSums, sorted_sample
 
-# The null distribution is exact while (smaller size)^2 * larger size is at most this: 50 beside 50 values, 10 beside
-# 1,250, 5 beside 5,000. It costs about 10 ms there, once per pair of sizes.
+# The null distribution is exact while (smaller size)^2 * larger size is at most this: 50 and 50 values, 10 and 1,250,
+# 5 and 5,000. It costs about 10 ms at most, once per pair of sizes.
 _EXACT_WORK_MAX = 50 * 50 * 50
-# With ties each pattern of them has its own distribution (about 1 ms at 25 beside 25 values).
+# With ties each pattern of them has its own distribution (about 1 ms for 25 and 25 values).
 _EXACT_TIED_SIZE_MAX = 25
 
 
@@ -38,15 +38,15 @@ def shift(first: Sequence[float], second: Sequence[float]) -> float:
 def shift_bounds(first: Sequence[float], second: Sequence[float], *, alpha: float) -> tuple[float, float]:
     """The lower and the upper confidence bound of the shift, each one-sided of level `alpha`.
 
-    Order statistics of the differences that invert the Mann-Whitney test; (-inf, inf) where so few values cannot
-    reach `alpha`. Exact up to 50 values a side (and where one side is short), then the normal approximation with
+    Order statistics of the differences that invert the Mann-Whitney test; (-inf, inf) for too few values to reach
+    `alpha`. Exact up to 50 values per side (more if the other side has fewer), then the normal approximation with
     continuity correction.
     """
     return _bounds(PairwiseSums.differences(sorted_sample(first), sorted_sample(second)), first, second, alpha)
 
 
 class ShiftEstimate(NamedTuple):
-    """How far two samples lie apart, as of `shift`; `low` and `high` as of `shift_bounds`, `p` as of `p_two_sided`."""
+    """The results of `shift`, `shift_bounds` (`low`, `high`) and `p_two_sided` (`p`) for the same two samples."""
 
     shift: float
     low: float
@@ -54,8 +54,8 @@ class ShiftEstimate(NamedTuple):
     p: float
 
 
-def compared(first: Sequence[float], second: Sequence[float], *, alpha: float) -> ShiftEstimate:
-    """All that is asked of two samples, from differences taken once. Needs at least one value on each side."""
+def estimate_shift(first: Sequence[float], second: Sequence[float], *, alpha: float) -> ShiftEstimate:
+    """Shift, bounds and p-value together, from differences computed once. Needs at least one value on each side."""
     ordered = sorted_sample(first), sorted_sample(second)
     sums = PairwiseSums.differences(*ordered)
     low, high = _bounds(sums, first, second, alpha)
@@ -81,8 +81,8 @@ def p_greater(first: Sequence[float], second: Sequence[float], *, center: float 
 def p_two_sided(first: Sequence[float], second: Sequence[float]) -> float:
     """The p-value of "both come from one distribution": twice the smaller tail, at most 1; 1 where a side is empty.
 
-    Exact up to 50 values a side, or 25 where some are equal (the permutation distribution of the midranks, given the
-    ties: Lehmann, Nonparametrics, 1975, 1.4); then the normal approximation with tie and continuity correction.
+    Exact up to 50 values per side, or 25 with ties (the permutation distribution of the midranks: Lehmann,
+    Nonparametrics, 1975, 1.4); then the normal approximation with tie and continuity correction.
     """
     low, high = sorted_sample(first), sorted_sample(second)
     return _p_two_sided(low, high) if low.size and high.size else 1.0
@@ -115,7 +115,7 @@ def _two_sided_normal(distance: float, variance: float) -> float:
 
 
 def _sizes(first: Sized, second: Sized) -> tuple[int, int]:
-    """The smaller size and the larger: the null distribution is the same either way round."""
+    """The smaller size and the larger one: the null distribution is the same either way round."""
     return min(len(first), len(second)), max(len(first), len(second))
 
 
@@ -153,7 +153,7 @@ def _exact_tail(smaller: int, larger: int) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=1024)
 def _critical_count(smaller: int, larger: int, alpha: float) -> int:
-    """The smallest count whose tail is at most `alpha`: one more than all differences where no count is."""
+    """The smallest count whose tail is at most `alpha`; the number of differences plus one if there is none."""
     assert 0 < alpha < 1, "a level is a probability"
     low, high = 1, smaller * larger + 1
     while low < high:
@@ -170,7 +170,7 @@ def _tied_tails(midranks_doubled: tuple[int, ...], size: int) -> tuple[NDArray[n
     """P(at most s) and P(at least s) of s, the sum of `size` of the doubled midranks, each less the smallest.
 
     They are drawn without replacement. `ways[k * width + s]` counts the subsets of k with sum s, whole numbers below
-    2^53; in this flat order a further midrank joins all subsets by one shift.
+    2^53; in this flat order one shift adds a further midrank to all subsets.
     """
     weights = [rank - midranks_doubled[0] for rank in midranks_doubled]
     width = sum(weights[-size:]) + 1

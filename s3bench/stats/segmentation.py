@@ -1,13 +1,12 @@
-"""Where a series may have changed its level: the cheapest way to draw it as few steady levels.
+"""Segmentation of a series into constant levels: proposes where the level may have changed.
 
-Owns the proposal, not the proof: it is generous on purpose, and `steps` tests what it proposes.
+It proposes generously; each proposal must then be tested (`s3bench.trend.step_test`).
 
 Optimal partitioning (Jackson et al., IEEE Signal Processing Letters 12, 2005) with the biweight loss of Fearnhead &
-Rigaill, "Changepoint Detection in the Presence of Outliers", JASA 114, 2019: a value pays its squared distance from the
-level in units of the noise, but never more than K^2, and each change pays a penalty. As the penalty is a
-little above K^2, a single bad release is never worth a change, not even at the end, while two at the end are, and three
-that come and go are worth two changes. All changes are placed at once, so that two close steps, or a step and back, do
-not hide one another.
+Rigaill, "Changepoint Detection in the Presence of Outliers", JASA 114, 2019: the cost of a value is its squared
+distance from the level in units of the noise, at most K^2, and each change costs a penalty. As the penalty is a little
+above K^2, a single bad release never causes a change, not even at the end; two at the end do, and three in the middle
+cause two changes. All changes are placed at once, so that two close steps, or a step and back, do not hide one another.
 """
 
 import math
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 OUTLIER = 3.0
-"""Distances are counted up to so many standard deviations of the noise (Fearnhead & Rigaill, 2019, section 6)."""
+"""Distances are clipped at so many standard deviations of the noise (Fearnhead & Rigaill, 2019, section 6)."""
 
 NORMAL = 1.4826
 """The standard deviation of normal values in units of their median absolute deviation."""
@@ -27,10 +26,10 @@ _LEVELS_MAX = 400
 
 
 def noise_of(series: NDArray[np.float64]) -> float:
-    """The standard deviation of a value around its level, from the steps between neighbours; 0 where all are equal.
+    """The standard deviation of a value around its level, from the steps between neighbours; 0 if all are equal.
 
-    The median absolute step, over sqrt(2): changes of the level are few among the steps and hardly count. Where more
-    than half of the steps are 0, their mean size instead.
+    The median absolute step over sqrt(2): the few changes of level among the steps hardly affect it. If more than half
+    of the steps are 0, their mean size is used instead.
     """
     steps = np.abs(np.diff(series))
     if not steps.size:
@@ -39,25 +38,25 @@ def noise_of(series: NDArray[np.float64]) -> float:
 
 
 def proposed_changes(series: NDArray[np.float64]) -> list[int]:
-    """The first positions of all levels but the first, ascending; none where the values do not differ."""
+    """The first position of every level but the first, in ascending order; none if all values are equal."""
     noise = noise_of(series)
     if noise == 0:
         return []
     levels = _levels(series, noise)
     losses = np.minimum(((series[:, None] - levels) / noise) ** 2, OUTLIER**2)
     costs = losses[0]
-    came_anew = np.zeros(losses.shape, dtype=np.bool_)
-    came_from = np.zeros(series.size, dtype=np.intp)
+    is_change = np.zeros(losses.shape, dtype=np.bool_)
+    previous_level = np.zeros(series.size, dtype=np.intp)
     for position in range(1, series.size):
         cheapest = int(costs.argmin())
-        anew = costs[cheapest] + _PENALTY
-        came_anew[position], came_from[position] = costs > anew, cheapest
-        costs = np.minimum(costs, anew) + losses[position]
+        after_change = costs[cheapest] + _PENALTY
+        is_change[position], previous_level[position] = costs > after_change, cheapest
+        costs = np.minimum(costs, after_change) + losses[position]
     changes, level = [], int(costs.argmin())
     for position in range(series.size - 1, 0, -1):
-        if came_anew[position, level]:
+        if is_change[position, level]:
             changes.append(position)
-            level = int(came_from[position])
+            level = int(previous_level[position])
     return changes[::-1]
 
 

@@ -1,13 +1,12 @@
-"""Where the centre of paired differences lies: Wilcoxon's signed-rank test, its estimate and its bounds.
+"""Wilcoxon's signed-rank test of paired differences, with the Hodges-Lehmann estimate and confidence bounds.
 
-Owns the exact null distribution and its inversion. The caller forms the differences (for a gate: log-ratios, one per
-pair), chooses the levels and draws the verdict.
+The caller forms the differences; for a gate they are log-ratios, one per pair.
 
 The statistic at a centre c is the number of Walsh averages `(x_i + x_j) / 2`, i <= j, above c, which without ties is
 the sum of the ranks of the values above c (Tukey, "The Simplest Signed-Rank Tests", 1949; Hollander & Wolfe,
 Nonparametric Statistical Methods, 3.1-3.3). Averages equal to c count neither as above nor as below: breaking such
 ties at random could only raise either count, so that p-values are never too small nor bounds too tight where values
-repeat, or equal the centre. The test assumes values symmetric around their centre, and nothing else of their shape.
+repeat, or equal the centre. The test assumes only that the values are distributed symmetrically around their centre.
 """
 
 import math
@@ -19,9 +18,12 @@ from numpy.typing import NDArray
 
 from s3bench.stats.pairwise import PairwiseSums, sorted_sample
 
-# Up to so many values the null distribution is exact. The normal one with continuity correction, used beyond, errs on
-# the cautious side: its tail is too large by 1 % of itself at 1 %, by 5 % at 0.1 %.
 EXACT_VALUES_MAX = 200
+"""Up to so many values the null distribution is exact.
+
+The normal approximation with continuity correction, used beyond, is conservative: its tail is too large by 1 % of
+itself at 1 %, by 5 % at 0.1 %.
+"""
 
 
 def hodges_lehmann(values: Sequence[float]) -> float:
@@ -36,8 +38,8 @@ def lower_bound(values: Sequence[float], *, alpha: float) -> float:
     """The lower confidence bound of level `alpha`: the centre lies below it with at most that probability.
 
     It is the order statistic of the Walsh averages that inverts the signed-rank test against "greater" (Tukey 1949);
-    -inf where so few values cannot reach `alpha`. Exact up to `EXACT_VALUES_MAX` values, then the normal
-    approximation with continuity correction.
+    -inf for too few values to reach `alpha`. Exact up to `EXACT_VALUES_MAX` values, then the normal approximation with
+    continuity correction.
     """
     sums = PairwiseSums.walsh_averages(sorted_sample(values))
     count = _critical_count(len(values), alpha)
@@ -45,7 +47,7 @@ def lower_bound(values: Sequence[float], *, alpha: float) -> float:
 
 
 def upper_bound(values: Sequence[float], *, alpha: float) -> float:
-    """The upper confidence bound of level `alpha`, in the way of `lower_bound`; +inf where there are too few values."""
+    """The upper confidence bound of level `alpha`, as `lower_bound`; +inf for too few values."""
     sums = PairwiseSums.walsh_averages(sorted_sample(values))
     count = _critical_count(len(values), alpha)
     return sums.nth(count - 1) if count <= sums.size else math.inf
@@ -89,14 +91,14 @@ def _exact_tail(size: int) -> NDArray[np.float64]:
     for rank in range(1, size + 1):
         chances[rank:] += chances[:-rank].copy()
         chances *= 0.5
-    # The distribution is symmetric, and summing from the small end keeps the digits of a small tail.
+    # The distribution is symmetric; summing from the small end keeps the precision of a small tail.
     at_most = np.minimum(np.cumsum(chances), 1.0)
     return np.append(at_most[::-1], 0.0)
 
 
 @lru_cache(maxsize=1024)
 def _critical_count(size: int, alpha: float) -> int:
-    """The smallest count whose tail is at most `alpha`: one more than all averages where no count is."""
+    """The smallest count whose tail is at most `alpha`; the number of averages plus one if there is none."""
     assert 0 < alpha < 1, "a level is a probability"
     low, high = 1, size * (size + 1) // 2 + 1
     while low < high:

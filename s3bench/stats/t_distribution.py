@@ -1,8 +1,8 @@
-"""Student's t distribution: how far a mean lies from where it should, when its spread is itself an estimate.
+"""Student's t distribution: its upper tail and the inverse; degrees of freedom need not be whole.
 
-Owns the upper tail and its inverse, by the incomplete beta function's continued fraction: Abramowitz & Stegun,
-Handbook of Mathematical Functions, 26.5.8 and 26.7.1, evaluated in the way of Lentz as changed by Thompson and Barnett
-(Journal of Computational Physics 64, 1986). Pure; degrees of freedom need not be whole.
+Computed by the continued fraction of the incomplete beta function (Abramowitz & Stegun, Handbook of Mathematical
+Functions, 26.5.8 and 26.7.1), evaluated by the modified Lentz method (Thompson & Barnett, Journal of Computational
+Physics 64, 1986).
 """
 
 import math
@@ -15,17 +15,17 @@ _HALVINGS = 100
 
 
 def upper_tail(t: float, degrees_of_freedom: float) -> float:
-    """The probability that a Student variable exceeds `t`; good to ten digits."""
-    assert degrees_of_freedom > 0, "a spread known from nothing has no distribution"
+    """The probability that a t-distributed variable exceeds `t`, accurate to ten digits."""
+    assert degrees_of_freedom > 0, "the t distribution needs degrees of freedom above 0"
     if math.isinf(t):
         return 0.0 if t > 0 else 1.0
-    whole = degrees_of_freedom + t * t
-    tail = 0.5 * _incomplete_beta(degrees_of_freedom / 2, 0.5, degrees_of_freedom / whole, t * t / whole)
+    total = degrees_of_freedom + t * t
+    tail = 0.5 * _incomplete_beta(degrees_of_freedom / 2, 0.5, degrees_of_freedom / total, t * t / total)
     return tail if t >= 0 else 1 - tail
 
 
 def upper_quantile(alpha: float, degrees_of_freedom: float) -> float:
-    """The value that a Student variable exceeds with probability `alpha`, by bisection of `upper_tail`."""
+    """The value that a t-distributed variable exceeds with probability `alpha`, by bisection of `upper_tail`."""
     assert 0 < alpha < 1, "a level is a probability"
     if alpha > 0.5:  # noqa: PLR2004 (the distribution is symmetric)
         return -upper_quantile(1 - alpha, degrees_of_freedom)
@@ -41,7 +41,7 @@ def upper_quantile(alpha: float, degrees_of_freedom: float) -> float:
 
 
 def _incomplete_beta(a: float, b: float, x: float, rest: float) -> float:
-    """The regularised incomplete beta function I_x(a, b); `rest` is 1 - x, with all its digits where x is near 1."""
+    """The regularised incomplete beta function I_x(a, b); `rest` is 1 - x in full precision, also for x near 1."""
     if x <= 0 or rest <= 0:
         return float(rest <= 0)
     front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(rest))
@@ -52,7 +52,7 @@ def _incomplete_beta(a: float, b: float, x: float, rest: float) -> float:
 
 
 def _fraction(a: float, b: float, x: float) -> float:
-    """The continued fraction of 26.5.8, by Lentz's method."""
+    """The continued fraction of 26.5.8, by the modified Lentz method."""
     above, below = 1.0, 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
     value = below
     for m in range(1, _TERMS_MAX):

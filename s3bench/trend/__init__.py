@@ -1,1 +1,1 @@
-"""Finds where a metric changed over many releases, by how much, and how sure that is. Pure."""
+"""Finds the releases at which a metric changed, with the size of each change and its uncertainty (pure rules)."""

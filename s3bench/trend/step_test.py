@@ -1,13 +1,13 @@
-"""Whether one step in a stretch of a series is more than chance: a scan over all places, with permutations.
+"""Permutation test for one step in a stretch of a series, scanned over all places.
 
-Owns the test and its p-value. The null hypothesis is that the values of the stretch came in this order by chance, of
-whatever distribution; then each order was as likely (Fisher, 1935; Antoch & Huskova, "Permutation tests in change point
-analysis", Statistics & Probability Letters 53, 2001), and the p-value is exact for the stretch, place included.
+Under the null hypothesis every order of the values is equally likely, whatever their distribution (Fisher, 1935; Antoch
+& Huskova, "Permutation tests in change point analysis", Statistics & Probability Letters 53, 2001), so the p-value is
+exact for the stretch and includes the choice of the place.
 
-The statistic is the largest |mean after - mean before|, standardised, over all places that leave two values on each
-side (CUSUM; Page 1954). Values count as distances from the stretch's median, none beyond 3 robust standard deviations,
-so that an outlier is one value among others. If the series wanders, each place's statistic is divided by how much
-more it then varies.
+The statistic is the largest standardised |mean after - mean before| over all places with two values on each side
+(CUSUM; Page 1954). Values are distances from the stretch's median, clipped at 3 robust standard deviations, so that an
+outlier has little weight. With autocorrelation the statistic at each place is divided by its inflated standard
+deviation.
 """
 
 from functools import lru_cache
@@ -19,27 +19,27 @@ from s3bench.stats.autocorrelation import Autocorrelation
 from s3bench.stats.segmentation import NORMAL, OUTLIER
 
 SIDE_MIN = 2
-"""A single release on one side is an outlier or not; nobody can tell."""
+"""Releases needed on each side of a step: a single one could be an outlier."""
 
-_CHUNK_CELLS = 40_000  # permutations times values at once: what fits a cache
-_ENOUGH = 20  # permutations beyond the observed tell that it is nothing special (Besag & Clifford, Biometrika 78, 1991)
+_CHUNK_CELLS = 40_000  # permutations times values at once: fits into a cache
+_ENOUGH = 20  # stop after so many permutations beyond the observed one (Besag & Clifford, Biometrika 78, 1991)
 _ROUNDING = 1e-9
 
 
 class StepTest:
-    """The test of one stretch, with so many permutations, which `seed` fixes."""
+    """The test of one stretch with a number of permutations, which `seed` makes reproducible."""
 
     def __init__(self, stretch: NDArray[np.float64], *, permutations: int, seed: int) -> None:
         self._scores = _scores(stretch)
         self._permutations = permutations
         self._seed = seed
 
-    def p_value(self, wandering: Autocorrelation | None = None) -> float:
-        """The chance of a step as clear as the clearest in the stretch, without any; 1 where it is too short."""
+    def p_value(self, autocorrelation: Autocorrelation | None = None) -> float:
+        """The probability of a step as large as the largest in the stretch by chance; 1 if the stretch is too short."""
         count = self._scores.size
         if count < 2 * SIDE_MIN or not self._scores.any():
             return 1.0
-        observed = float((_scan(self._scores[None])[0] / _inflation(count, wandering)).max()) - _ROUNDING
+        observed = float((_scan(self._scores[None])[0] / _inflation(count, autocorrelation)).max()) - _ROUNDING
         random = np.random.default_rng((self._seed, count))
         rows = max(1, _CHUNK_CELLS // count)
         done = beyond = 0
@@ -65,7 +65,7 @@ def _scores(stretch: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _scan(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Per row, the statistic at each place: the row's mean is 0, so the sum before tells both means."""
+    """Per row, the statistic at each place: as the row's mean is 0, the sum before the place gives both means."""
     count = rows.shape[1]
     places = np.arange(SIDE_MIN, count - SIDE_MIN + 1)
     sums = np.abs(np.cumsum(rows, axis=1)[:, places - 1])
@@ -74,18 +74,18 @@ def _scan(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=256)
-def _inflation(count: int, wandering: Autocorrelation | None) -> NDArray[np.float64]:
-    """How much larger the statistic's standard deviation is at each place when neighbours are alike: 1 if they are not.
+def _inflation(count: int, autocorrelation: Autocorrelation | None) -> NDArray[np.float64]:
+    """The factor by which autocorrelation inflates the statistic's standard deviation at each place; 1 without it.
 
     The variance of `S_k - k/m S_m` follows from those of sums of neighbours, A(k) = k + 2 sum (k - j) r_j over lags j,
-    since cov(S_k, S_m) = (A(k) + A(m) - A(m - k)) / 2. Smooth sums have fewer places that are really different, so the
-    permutations of values without memory ask a little too much.
+    since cov(S_k, S_m) = (A(k) + A(m) - A(m - k)) / 2. Autocorrelated sums have fewer effectively different places, so
+    comparing them with permutations, which are independent, is a little conservative.
     """
     places = np.arange(SIDE_MIN, count - SIDE_MIN + 1)
-    if wandering is None:
+    if autocorrelation is None:
         return np.ones(places.size)
     lags = np.arange(1, count + 1)
-    correlations = wandering.share * wandering.persistence**lags
+    correlations = autocorrelation.share * autocorrelation.persistence**lags
     # A(k+1) - A(k) = 1 + 2 (r_1 + ... + r_k)
     growth = 1 + 2 * np.concatenate(([0.0], np.cumsum(correlations)))[:-1]
     sums = np.concatenate(([0.0], np.cumsum(growth)))

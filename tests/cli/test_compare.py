@@ -72,8 +72,8 @@ def test_the_command_itself_says_what_is_wrong_and_exits_2(files: Path) -> None:
     finished = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=50, check=False, cwd=files)
     assert (finished.returncode, finished.stdout) == (2, "")
     assert finished.stderr.splitlines() == [
-        "s3bench: one document is nothing to compare",
-        "  give a second one, or --by DIMENSION to compare within it, such as --by client",
+        "s3bench: compare needs two results documents",
+        "  add a second one, or add --by DIMENSION to compare within this one, for example --by client",
     ]
 
 
@@ -89,7 +89,7 @@ def test_a_regression_is_told_first(compare: Compare) -> None:
     finished = compare("before.json", "after.json")
     assert finished.error is None
     assert finished.stdout.splitlines()[0] == (
-        "1 slower, 1 with more CPU time, 4 without any difference, 10 counts equal (after.json against before.json)"
+        "1 slower, 1 with more CPU time, 4 without difference, 10 counts equal (after.json against before.json)"
     )
 
 
@@ -131,17 +131,17 @@ def test_all_shows_all(compare: Compare) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "no results document was named"),
+        ((), "no results document was given"),
         (("before.json",), "--by client"),
         (("before.json", "missing.json"), "cannot read missing.json"),
         (("before.json", "."), "cannot read"),
         (("before.json", "broken.json"), "broken.json is no JSON"),
         (("before.json", "else.json"), "no benchmark in common"),
         (("before.json", "after.json", "--metric", "totaltime"), "did you mean `total_time`?"),
-        (("before.json", "--by", "Size"), "There is `FileSize`, `S3TransferClient` or `client`"),
-        (("before.json", "--by", "client", "--baseline", "s5"), "The values are `cli-classic` or `cli-crt`"),
-        (("before.json", "after.json", "--baseline", "x"), "--baseline goes with --by"),
-        (("before.json", "after.json", "--json", "--markdown"), "leave one out"),
+        (("before.json", "--by", "Size"), "The documents have `FileSize`, `S3TransferClient` or `client`"),
+        (("before.json", "--by", "client", "--baseline", "s5"), "client has the values `cli-classic` or `cli-crt`"),
+        (("before.json", "after.json", "--baseline", "x"), "--baseline needs --by"),
+        (("before.json", "after.json", "--json", "--markdown"), "remove one of them"),
     ],
 )
 def test_bad_input_is_exit_code_2_and_says_what_to_do(compare: Compare, arguments: tuple[str, ...], said: str) -> None:

@@ -117,7 +117,7 @@ def test_clusters_are_told_apart_by_size_and_not_by_their_clocks(tmp_path: Path,
     names = [written(tmp_path / name, each) for name, each in (("a", even), ("b", later), ("c", smaller))]
     warnings = json.loads(run(compare_command, *names, "--json"))["warnings"]
     before, after = (f"{nodes} nodes with 2 workers each, by simulated" for nodes in (3, 2))
-    told = f"other cluster: {before} in {names[0]}, {after} in {names[2]}"
+    told = f"different cluster: {before} in {names[0]}, {after} in {names[2]}"
     assert [each for each in warnings if "cluster" in each] == [told]
 
 

@@ -64,7 +64,7 @@ def test_a_part_of_a_document_is_not_the_same_measurements() -> None:
     assert {row.outcome for row in other.rows} == {ChangeOutcome.NO_DIFFERENCE, ChangeOutcome.EQUAL}
 
 
-def test_regressions_come_first_by_size_then_counts_improvements_and_doubt() -> None:
+def test_regressions_come_first_by_size_then_counts_improvements_and_warnings() -> None:
     first = source("a", *(result(dimensions=size) for size in (*SIZES, {"FileSize": "1B"}, {"FileSize": "2B"})))
     second = source(
         "b",
@@ -75,8 +75,8 @@ def test_regressions_come_first_by_size_then_counts_improvements_and_doubt() -> 
         result(slower(BASE, 1.0001), dimensions={"FileSize": "2B"}, kinds={"HEAD": 2, "GET ranged": 4}),
     )
     other = compare([first, second], metrics=("total_time", "requests_by_kind")).others[0]
-    told = [(row.word, row.dimensions[0]["FileSize"], row.kind) for row in other.rows]
-    assert told[:6] == [
+    reported = [(row.word, row.dimensions[0]["FileSize"], row.kind) for row in other.rows]
+    assert reported[:6] == [
         ("slower", "32KB", ""),
         ("slower", "4KB", ""),
         ("differs", "2B", "HEAD"),
@@ -84,7 +84,7 @@ def test_regressions_come_first_by_size_then_counts_improvements_and_doubt() -> 
         ("too few runs", "1B", ""),
         ("no detectable difference", "2B", ""),
     ]
-    assert {word for word, _, _ in told[6:]} == {"equal"}
+    assert {word for word, _, _ in reported[6:]} == {"equal"}
     assert other.summary == (
         "2 slower, 1 faster, 1 count differs, 1 without detectable difference, 1 with too few runs, 9 counts equal"
     )
@@ -99,7 +99,7 @@ def test_p_values_are_adjusted_over_everything_that_is_compared() -> None:
     assert among.p_adjusted == pytest.approx(2 * alone.p if alone.p else None)
 
 
-def test_noise_alone_seldom_tells_of_a_difference() -> None:
+def test_noise_alone_seldom_reports_a_difference() -> None:
     draws = random.Random(5)
 
     def run(name: str) -> DocumentSource:
@@ -117,7 +117,7 @@ def test_noise_alone_seldom_tells_of_a_difference() -> None:
     assert len(detected) <= 3  # of 600 rows; unadjusted it would be about 27
 
 
-def test_more_documents_are_each_held_against_the_first() -> None:
+def test_more_documents_are_each_compared_with_the_first() -> None:
     comparison = compare([source("a", result()), source("b", result(slower(BASE, 2))), source("c", result(BASE[::-1]))])
     assert comparison.baseline.name == "a"
     assert [other.name for other in comparison.others] == ["b", "c"]
@@ -135,7 +135,7 @@ def test_what_matches_nothing_is_missing_on_its_side() -> None:
     ]
 
 
-def test_a_metric_that_neither_side_measured_gives_no_row_and_one_side_alone_says_so() -> None:
+def test_a_metric_that_neither_side_measured_gives_no_row_and_one_side_alone_is_reported() -> None:
     bare = msgspec.structs.replace(
         result(), measurements=tuple(msgspec.structs.replace(each, wire=None) for each in result().measurements)
     )
@@ -148,12 +148,12 @@ def test_a_metric_that_neither_side_measured_gives_no_row_and_one_side_alone_say
     assert (row.outcome, row.detail) == (ChangeOutcome.TOO_FEW, "n=6 and 0; nothing to compare with")
 
 
-def test_doubts_about_figures_are_named_with_their_iterations_and_nothing_is_left_out() -> None:
+def test_warnings_about_figures_are_named_with_their_iterations_and_nothing_is_left_out() -> None:
     wild = (0.50, 0.51, 0.52, 2.50, 0.51, 0.50, 0.52)
     (row,) = compare([source("a", result()), source("b", result(wild))], metrics=("total_time",)).others[0].rows
-    (doubt,) = row.doubts
-    assert (doubt.group, doubt.kind, doubt.iterations, doubt.values) == ("b", "outliers", (3,), (2.5,))
-    assert doubt.words == "has outliers, kept: iteration 3 (2.50 s)"
+    (warning,) = row.doubts
+    assert (warning.group, warning.kind, warning.iterations, warning.values) == ("b", "outliers", (3,), (2.5,))
+    assert warning.words == "has outliers, which are included: iteration 3 (2.50 s)"
     assert row.other.n == 7
     assert row.other.maximum == 2.5
 
@@ -176,11 +176,11 @@ def test_a_kind_of_request_that_an_iteration_lacks_counts_0_there() -> None:
     assert {row.kind: (row.baseline.minimum, row.baseline.maximum) for row in rows} == {"PUT": (1, 1), "HEAD": (0, 1)}
 
 
-def test_drift_and_two_modes_are_told() -> None:
+def test_drift_and_two_modes_are_reported() -> None:
     drifting = tuple(0.5 + 0.01 * number for number in range(12))
     switching = tuple(0.5 + 0.001 * (number % 7) + 0.5 * (number % 3 == 0) for number in range(30))
     rows = compare([source("a", result(drifting)), source("b", result(switching))], metrics=("total_time",))
-    words = [doubt.words for doubt in rows.others[0].rows[0].doubts]
+    words = [warning.words for warning in rows.others[0].rows[0].doubts]
     assert words[0].startswith("drifts up by 19.8%")
     assert words[1].startswith("has two modes: 67% of the runs near 502 ms, 33% near 1.00 s")
 
@@ -197,9 +197,9 @@ def test_other_machines_and_options_are_warned_of_and_other_clients_are_not() ->
     )
     assert compare([first, second]).warnings == (
         ORDER_WARNING,
-        "other CPU: Model 1 in a, Model 2 in b",
-        "other kernel: Linux 6.1 in a, Linux 6.2 in b",
-        "other tls: no in a, yes in b",
+        "different CPU: Model 1 in a, Model 2 in b",
+        "different kernel: Linux 6.1 in a, Linux 6.2 in b",
+        "different tls: no in a, yes in b",
     )
 
 
@@ -214,8 +214,8 @@ def test_what_changes_no_figure_is_not_warned_of() -> None:
         name="b", document=document(result(BASE[::-1]), machine={"memory_total": 4 << 30}, data_interval=1)
     )
     assert compare([first, other]).warnings[1:] == (
-        "other amount of memory: 8.00 GiB in a, 4.00 GiB in b",
-        "other data interval: 0.001 in a, 1 in b",
+        "different amount of memory: 8.00 GiB in a, 4.00 GiB in b",
+        "different data interval: 0.001 in a, 1 in b",
     )
 
 
@@ -230,32 +230,35 @@ def test_of_a_cluster_its_engine_and_the_parts_of_its_load_are_warned_of_and_not
         ]
         return compare(sources).warnings[1:]
 
-    assert warnings(None, suite) == ("other cluster: none in a, ray in b",)
+    assert warnings(None, suite) == ("different cluster: none in a, ray in b",)
     assert warnings(suite, {**suite, "nodes": [{}], "units": []}) == ()
     assert warnings(load, {**load, "phases": []}) == ()
     assert warnings(load, {**load, "nodes": [{}, {}, {}]}) == (
-        "other cluster: 2 nodes with 4 workers each, by ray in a, 3 nodes with 4 workers each, by ray in b",
+        "different cluster: 2 nodes with 4 workers each, by ray in a, 3 nodes with 4 workers each, by ray in b",
     )
 
 
 def test_another_engine_of_the_same_client_is_warned_of() -> None:
     comparison = compare([source("a", result()), source("b", result(engine="python"))])
-    assert comparison.warnings[1] == "other engine: crt in a, python in b, for s3.cp.download on cli-crt@2.38.5"
-
-
-def test_warnings_failures_and_unfinished_runs_of_either_document_are_told() -> None:
-    doubtful = result(warnings=("stub-bound: busy for 62% of it",))
-    failed = doubtful.with_failure(Failure(iteration=6, what="the client failed")).completed()
-    second = msgspec.structs.replace(document(failed), ended_at=None, warnings=("the machine is busy",))
-    assert compare([source("a", result()), DocumentSource(name="b", document=second)]).warnings[1:] == (
-        "b: the machine is busy",
-        "b: the run did not come to its end",
-        "b: 1 failure in s3.cp.download on cli-crt@2.38.5 (the client failed)",
-        "b: s3.cp.download on cli-crt@2.38.5: 6 iterations in doubt, stub-bound: busy for 62% of it",
+    assert (
+        comparison.warnings[1]
+        == "different transfer engines: crt in a, python in b, for s3.cp.download on cli-crt@2.38.5"
     )
 
 
-def test_doubts_that_differ_by_their_numbers_alone_are_told_once() -> None:
+def test_warnings_failures_and_unfinished_runs_of_either_document_are_reported() -> None:
+    questionable = result(warnings=("stub-bound: busy for 62% of it",))
+    failed = questionable.with_failure(Failure(iteration=6, what="the client failed")).completed()
+    second = msgspec.structs.replace(document(failed), ended_at=None, warnings=("the machine is busy",))
+    assert compare([source("a", result()), DocumentSource(name="b", document=second)]).warnings[1:] == (
+        "b: the machine is busy",
+        "b: the run is not complete",
+        "b: 1 failure in s3.cp.download on cli-crt@2.38.5 (the client failed)",
+        "b: s3.cp.download on cli-crt@2.38.5: 6 iterations with a warning, stub-bound: busy for 62% of it",
+    )
+
+
+def test_warnings_that_differ_by_their_numbers_alone_are_reported_once() -> None:
     shares = msgspec.structs.replace(
         result(),
         measurements=tuple(
@@ -265,7 +268,7 @@ def test_doubts_that_differ_by_their_numbers_alone_are_told_once() -> None:
     )
     warnings = compare([source("a", result()), source("b", shares)]).warnings
     assert warnings[1:] == (
-        "b: s3.cp.download on cli-crt@2.38.5: 4 iterations in doubt, such as: stub-bound: busy for 50.0% of it",
+        "b: s3.cp.download on cli-crt@2.38.5: 4 iterations with a warning, for example: stub-bound: busy for 50.0% of it",  # noqa: E501
     )
 
 
@@ -292,11 +295,11 @@ def test_nothing_to_compare_is_refused_with_a_way_out(sources: list[DocumentSour
 
 
 def test_a_baseline_by_name_needs_groups() -> None:
-    with pytest.raises(BadInput, match="--baseline goes with --by"):
+    with pytest.raises(BadInput, match="--baseline needs --by"):
         compare([source("a", result()), source("b", result())], baseline="a")
 
 
-def test_every_metric_can_be_chosen_and_a_mistyped_one_is_told_the_nearest() -> None:
+def test_every_metric_can_be_chosen_and_a_mistyped_one_is_answered_with_the_nearest() -> None:
     assert set(choose_metrics(["all"])) == {*METRICS_BY_NAME, "requests_by_kind"}
     assert choose_metrics(["throughput", "throughput"]) == ("throughput",)
     assert set(DEFAULT_METRICS) <= set(choose_metrics(["all"]))

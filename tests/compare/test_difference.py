@@ -8,8 +8,8 @@ from s3bench.compare.difference import (
     ChangeOutcome,
     ComparedMetric,
     ComparisonRow,
-    hold,
-    judged,
+    compare_metric,
+    with_outcomes,
 )
 from s3bench.compare.sample import MetricFigures
 from s3bench.results.metrics import METRICS_BY_NAME
@@ -23,7 +23,9 @@ def figures(*values: float) -> MetricFigures:
 
 
 def held(metric: str, first: tuple[float, ...], second: tuple[float, ...], *, kind: str = "") -> ComparisonRow:
-    return judged([hold(SUBJECT, METRICS_BY_NAME[metric], figures(*first), figures(*second), kind=kind)])[0]
+    return with_outcomes(
+        [compare_metric(SUBJECT, METRICS_BY_NAME[metric], figures(*first), figures(*second), kind=kind)]
+    )[0]
 
 
 @pytest.mark.parametrize(
@@ -93,26 +95,26 @@ def test_four_runs_on_each_side_are_enough_for_one_row() -> None:
     assert held("total_time", BASE[:3], slower(BASE[:4], 1.5)).outcome is ChangeOutcome.TOO_FEW
 
 
-def test_among_many_rows_four_runs_are_too_few_and_it_says_so() -> None:
+def test_among_many_rows_four_runs_are_too_few_and_it_is_reported() -> None:
     metric = METRICS_BY_NAME["total_time"]
-    still = [hold(SUBJECT, metric, figures(1.0, 3.0, 2.0, 4.0), figures(1.5, 3.5, 2.5, 0.5))] * 19
-    clear = hold(SUBJECT, metric, figures(*BASE[:4]), figures(*slower(BASE[:4], 1.5)))
-    row = judged([*still, clear])[-1]
+    still = [compare_metric(SUBJECT, metric, figures(1.0, 3.0, 2.0, 4.0), figures(1.5, 3.5, 2.5, 0.5))] * 19
+    clear = compare_metric(SUBJECT, metric, figures(*BASE[:4]), figures(*slower(BASE[:4], 1.5)))
+    row = with_outcomes([*still, clear])[-1]
     assert row.outcome is ChangeOutcome.TOO_FEW
-    assert row.detail == "n=4; 6 needed on each side to tell among 20 rows"
+    assert row.detail == "n=4; 6 needed on each side to decide among 20 rows"
     assert row.p_adjusted == pytest.approx(20 * 2 / math.comb(8, 4))
 
 
 def test_a_metric_without_a_better_way_is_shown_and_not_judged() -> None:
     row = held("max_cpu", BASE, slower(BASE, 2))
-    assert (row.outcome, row.detail) == (ChangeOutcome.NOT_JUDGED, "neither more nor less of it is better")
+    assert (row.outcome, row.detail) == (ChangeOutcome.NOT_JUDGED, "for this metric neither direction is better")
     assert row.change == pytest.approx(1.0)
     assert row.low is None
 
 
 def test_figures_of_zero_have_medians_and_no_ratio() -> None:
     row = held("harness.sampler_cpu_time", (0.0, 0.1, 0.2, 0.3), (0.1, 0.2, 0.3, 0.4))
-    assert (row.outcome, row.detail) == (ChangeOutcome.NOT_JUDGED, "figures of 0 have no ratio")
+    assert (row.outcome, row.detail) == (ChangeOutcome.NOT_JUDGED, "values of 0 have no ratio")
     assert row.change == pytest.approx(2 / 3)
     assert held("major_faults", (0.0, 0.0), (1.0, 2.0)).change is None
 

@@ -67,7 +67,7 @@ def rows(before: Result, after: Result) -> dict[str, ComparisonRow]:
     return {row.metric: row for row in held(before, after).rows}
 
 
-def test_a_slower_endpoint_is_told_by_its_rate_and_its_latencies() -> None:
+def test_a_slower_endpoint_is_reported_by_its_rate_and_its_latencies() -> None:
     found = rows(result(), result([p50 * 1.3 for p50 in P50S]))
     assert {name: row.word for name, row in found.items()} == {
         "load.operations_rate": "fewer operations",
@@ -85,7 +85,7 @@ def test_more_operations_are_better() -> None:
     assert (row.outcome, row.word) == (ChangeOutcome.BETTER, "more operations")
 
 
-def test_errors_are_told() -> None:
+def test_errors_are_reported() -> None:
     few, many = (
         msgspec.structs.replace(
             result(),
@@ -127,7 +127,7 @@ def test_load_runs_and_clients_stand_in_one_document_without_touching_each_other
     assert len(held(result(), result()).missing) == 0
 
 
-def test_latencies_and_rates_have_zones_without_a_floor() -> None:
+def test_latencies_and_rates_have_indifference_zones_without_a_floor() -> None:
     for name in ("load.latency.p50", "load.first_byte.p99", "load.response.p99", "load.operations_rate"):
         zone = default_zone(METRICS_BY_NAME[name])
         assert zone is not None

@@ -129,8 +129,8 @@ def test_chunks_of_one_run_are_joined() -> None:
     ("by", "baseline", "said"),
     [
         ("FileSzie", None, "did you mean `FileSize`"),
-        ("Region", None, "There is `FileSize` or `client`"),
-        ("FileSize", None, "only the value 4KB"),
+        ("Region", None, "The documents have `FileSize` or `client`"),
+        ("FileSize", None, "its only value is 4KB"),
         ("client", "s5cmb", "did you mean `s5cmd`"),
     ],
 )

@@ -2,7 +2,7 @@ from msgspec.structs import replace
 
 from s3bench.results.document import Client, Result
 from s3bench.results.measurement import Facts, measure
-from s3bench.results.warnings import gather_doubts
+from s3bench.results.warnings import gather_warnings
 
 CLIENT = Client(name="s5cmd", version="1", label="s5cmd@1")
 
@@ -20,15 +20,15 @@ def test_doubts_that_differ_in_figures_alone_are_one() -> None:
         result("a", "samples are 4.3 ms apart", "samples are 5 ms apart"),
         result("b", "samples are 6 ms apart"),
     )
-    (doubt,) = gather_doubts([first, second])
+    (doubt,) = gather_warnings([first, second])
     assert (doubt.example, doubt.iterations, doubt.results) == ("samples are 4.3 ms apart", 3, (first, second))
-    assert doubt.words == "such as: samples are 4.3 ms apart"
+    assert doubt.words == "for example: samples are 4.3 ms apart"
 
 
 def test_other_words_are_another_doubt_and_one_alone_is_no_example() -> None:
-    doubts = gather_doubts([result("a", "the machine is busy", "the stub is busy")])
+    doubts = gather_warnings([result("a", "the machine is busy", "the stub is busy")])
     assert [doubt.words for doubt in doubts] == ["the machine is busy", "the stub is busy"]
 
 
 def test_no_warnings_no_doubts() -> None:
-    assert gather_doubts([result("a")]) == ()
+    assert gather_warnings([result("a")]) == ()

@@ -24,7 +24,7 @@ Shape = Callable[[Generator, int], NDArray[np.float64]]
 
 
 class TestDrift:
-    def test_a_rise_is_told_with_its_size(self) -> None:
+    def test_a_rise_is_reported_with_its_size(self) -> None:
         # The last value lies 19 steps of 1 % of the median above the first.
         values = [100 + step - 9.5 for step in range(20)]
         found = drift(values)
@@ -54,7 +54,7 @@ class TestDrift:
         assert drift([1000 + step for step in range(10)]) is None
         assert drift([1000 + 1.2 * step for step in range(10)]) is not None
 
-    def test_what_could_well_be_chance_is_not_told(self) -> None:
+    def test_what_could_well_be_chance_is_not_reported(self) -> None:
         rising = [10.0, 11, 12, 13, 14, 15, 16, 17]
         assert drift(rising) is not None
         # Six falling pairs of 28: p is 0.031.
@@ -86,7 +86,7 @@ class TestDrift:
         expected = [sum(count <= most for count in falls) / 720 for most in range(16)]
         assert diagnostics._inversions_at_most(6) == pytest.approx(expected, rel=1e-12)
 
-    def test_a_steady_machine_is_rarely_accused(self) -> None:
+    def test_a_steady_machine_is_rarely_flagged(self) -> None:
         random = np.random.default_rng(7)
         assert sum(drift(random.normal(10, 1, 12).tolist()) is not None for _ in range(4000)) <= 0.01 * 4000 + 3 * 6.3
 
@@ -103,7 +103,7 @@ def p_value_of(values: NDArray[np.float64]) -> float:
 
 
 class TestTwoModes:
-    def test_both_modes_and_the_share_of_the_higher_are_told(self) -> None:
+    def test_both_modes_and_the_share_of_the_higher_are_reported(self) -> None:
         slow, fast = [20.0, 20.1, 20.2], [10.0, 10.1, 10.2, 10.3, 10.1, 10.2, 10.0]
         assert two_modes([*fast[:4], *slow, *fast[4:]]) == TwoModes(low=10.1, high=20.1, high_share=0.3)
 

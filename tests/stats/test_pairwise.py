@@ -24,13 +24,13 @@ def differences(first: list[float], second: list[float]) -> list[float]:
 def _either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small sets of sums too go through the search that large ones need."""
     if request.param == "searched":
-        monkeypatch.setattr(pairwise, "_WRITTEN_SUMS_MAX", 4)
+        monkeypatch.setattr(pairwise, "_STORED_SUMS_MAX", 4)
 
 
 @pytest.mark.usefixtures("_either_way")
 class TestPairwiseSums:
     @pytest.mark.parametrize("seed", range(40))
-    def test_every_order_statistic_median_and_count_is_that_of_the_sums_written_out(self, seed: int) -> None:
+    def test_every_order_statistic_median_and_count_is_that_of_the_sums_stored(self, seed: int) -> None:
         random = np.random.default_rng(seed)
         digits = 0 if seed % 2 else 9
         first = sorted_sample(random.normal(size=random.integers(1, 9)).round(digits).tolist())
@@ -61,14 +61,14 @@ def test_selecting_agrees_with_counting_to_the_last_bit(
     first: list[float], second: list[float], data: st.DataObject
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pairwise, "_WRITTEN_SUMS_MAX", 3)
+        patch.setattr(pairwise, "_STORED_SUMS_MAX", 3)
         sums = PairwiseSums.differences(sorted_sample(first), sorted_sample(second))
         rank = data.draw(st.integers(0, sums.size - 1))
         value = sums.nth(rank)
         assert sums.count_below(value) <= rank < sums.size - sums.count_above(value)
 
 
-def test_a_large_set_is_searched_without_being_written_out() -> None:
+def test_a_large_set_is_searched_without_being_stored() -> None:
     random = np.random.default_rng(1)
     first, second = (sorted_sample(random.lognormal(size=size).tolist()) for size in (700, 400))
     sums = PairwiseSums.differences(first, second)
@@ -76,7 +76,7 @@ def test_a_large_set_is_searched_without_being_written_out() -> None:
     for rank in (0, 1, 1000, 139_999, 140_000, 279_998, 279_999):
         assert sums.nth(rank) == written[rank]
     assert sums.median() == np.median(written)
-    assert sums._written is None
+    assert sums._stored is None
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])

@@ -11,7 +11,7 @@ def test_the_interval_is_that_of_scipy(successes: int, trials: int, confidence: 
     assert wilson(successes, trials, confidence=confidence) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
-def test_the_confidence_is_95_percent_unless_told() -> None:
+def test_the_confidence_is_95_percent_unless_reported() -> None:
     assert wilson(3, 20) == wilson(3, 20, confidence=0.95)
 
 

@@ -10,7 +10,7 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from s3bench.stats import rank_sum
 from s3bench.stats.rank_sum import (
-    compared,
+    estimate_shift,
     p_greater,
     p_two_sided,
     shift,
@@ -151,7 +151,7 @@ def test_exchanging_the_samples_mirrors_the_answers(first: list[float], second: 
 
 @given(SAMPLES.filter(len), SAMPLES.filter(len), LEVELS)
 def test_all_at_once_is_what_each_says(first: list[float], second: list[float], alpha: float) -> None:
-    found = compared(first, second, alpha=alpha)
+    found = estimate_shift(first, second, alpha=alpha)
     assert found.shift == shift(first, second)
     assert (found.low, found.high) == shift_bounds(first, second, alpha=alpha)
     assert found.p == p_two_sided(first, second)
@@ -186,7 +186,7 @@ def test_what_is_no_number_is_refused() -> None:
         shift_bounds([1.0], [2.0], alpha=1.0)
 
 
-def test_the_interval_covers_the_true_shift_as_often_as_it_says() -> None:
+def test_the_interval_covers_the_true_shift_as_often_as_stated() -> None:
     random = np.random.default_rng(3)
     trials, size = 5000, 10
     missed = [0, 0]

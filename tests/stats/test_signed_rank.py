@@ -173,7 +173,7 @@ def test_what_is_no_number_is_refused(answer: object) -> None:
 
 
 @pytest.mark.parametrize("size", [10, 20])
-def test_the_interval_covers_the_true_centre_at_least_as_often_as_it_says(size: int) -> None:
+def test_the_interval_covers_the_true_centre_at_least_as_often_as_stated(size: int) -> None:
     random = np.random.default_rng(20)
     trials = 6000
     missed_low = missed_high = 0

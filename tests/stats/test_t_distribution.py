@@ -31,8 +31,8 @@ def test_the_ends_are_certain_and_the_middle_is_even() -> None:
     assert (upper_tail(math.inf, 3.0), upper_tail(-math.inf, 3.0), upper_tail(0.0, 3.0)) == (0.0, 1.0, 0.5)
 
 
-def test_a_spread_known_from_nothing_and_a_level_that_is_none_are_refused() -> None:
-    with pytest.raises(AssertionError, match="spread"):
+def test_no_degrees_of_freedom_and_a_level_that_is_no_probability_are_refused() -> None:
+    with pytest.raises(AssertionError, match="degrees of freedom"):
         upper_tail(1.0, 0.0)
     with pytest.raises(AssertionError, match="probability"):
         upper_quantile(0.0, 3.0)

@@ -10,7 +10,7 @@ from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped]
 
-from s3bench.stats.autocorrelation import Autocorrelation, wandering_of
+from s3bench.stats.autocorrelation import Autocorrelation, autocorrelation_of
 from s3bench.stats.segmentation import noise_of, proposed_changes
 from s3bench.trend.change_point import ChangePoint, find_changes, release_value
 from s3bench.trend.step_test import StepTest, _inflation
@@ -116,7 +116,7 @@ class TestFindingChanges:
         assert median(widths[8]) == 0
         assert median(widths[1.5]) >= 2
 
-    def test_the_interval_holds_the_true_place_about_as_often_as_it_says(self) -> None:
+    def test_the_interval_holds_the_true_place_about_as_often_as_stated(self) -> None:
         random = default_rng(10)
         points = [found(noisy(random, (30, 0), (30, 3))) for _ in range(40)]
         single = [point[0] for point in points if len(point) == 1]
@@ -177,12 +177,12 @@ class TestFindingChanges:
             find_changes([1.0, 0.0])
 
 
-class TestWandering:
-    def test_a_series_that_remembers_is_told_and_shows_fewer_changes(self) -> None:
+class TestAutocorrelation:
+    def test_a_series_that_remembers_is_reported_and_shows_fewer_changes(self) -> None:
         random = default_rng(20)
         series = [np.exp(NOISE * remembering(random, 150, 0.8)) for _ in range(4)]
         changes = [find_changes(values.tolist()) for values in series]
-        assert all(each.wandering is not None for each in changes)
+        assert all(each.autocorrelation is not None for each in changes)
         assert sum(len(each.points) for each in changes) <= 2
         # Without memory the same series would be full of changes.
         assert sum(len(proposed_changes(np.log(values))) for values in series) >= 20
@@ -195,19 +195,19 @@ class TestWandering:
 
     def test_values_without_memory_rarely_seem_to_have_one(self) -> None:
         random = default_rng(22)
-        told = [wandering_of(random.normal(size=80), [(0, 40), (40, 80)], seed=0) for _ in range(60)]
-        assert sum(each is not None for each in told) <= 9
+        reported = [autocorrelation_of(random.normal(size=80), [(0, 40), (40, 80)], seed=0) for _ in range(60)]
+        assert sum(each is not None for each in reported) <= 9
 
     def test_a_step_between_levels_is_not_taken_for_memory(self) -> None:
         series = np.concatenate([default_rng(23).normal(size=40), 50 + default_rng(24).normal(size=40)])
-        assert wandering_of(series, [(0, 40), (40, 80)], seed=0) is None
-        assert wandering_of(series, [(0, 80)], seed=0) is not None
+        assert autocorrelation_of(series, [(0, 40), (40, 80)], seed=0) is None
+        assert autocorrelation_of(series, [(0, 80)], seed=0) is not None
 
     def test_the_inflation_is_that_of_the_exact_covariance(self) -> None:
-        wandering, count = Autocorrelation(share=0.6, persistence=0.8), 12
+        autocorrelation, count = Autocorrelation(share=0.6, persistence=0.8), 12
         lags = np.abs(np.subtract.outer(np.arange(count), np.arange(count)))
         covariance = np.where(lags == 0, 1.0, 0.6 * 0.8**lags)
-        for place, inflation in zip(range(2, 11), _inflation(count, wandering), strict=True):
+        for place, inflation in zip(range(2, 11), _inflation(count, autocorrelation), strict=True):
             weights = np.where(np.arange(count) < place, 1 - place / count, -place / count)
             assert inflation**2 == pytest.approx(weights @ covariance @ weights / (weights @ weights))
 

@@ -65,12 +65,12 @@ class TestWords:
     def test_no_change_and_too_few_releases_are_different_words(self) -> None:
         assert trend_of(TIME, points((30, 1.0))).words == "no change found in 30 releases"
         few = trend_of(TIME, points((5, 1.0), (4, 3.0)))
-        assert few.words == "too few to tell: 9 releases"
-        assert not few.are_judged
-        assert few.doubts == ("9 releases: no change can be told among fewer than 10",)
+        assert few.words == "too few to find a change: 9 releases"
+        assert not few.is_tested
+        assert few.warnings == ("9 releases: finding a change needs at least 10",)
 
     def test_without_any_point_there_is_nothing_to_tell(self) -> None:
-        assert trend_of(TIME, []).words == "too few to tell: 0 releases"
+        assert trend_of(TIME, []).words == "too few to find a change: 0 releases"
 
     def test_hostile_labels_do_no_harm(self) -> None:
         hostile = points((20, 1.0), (20, 1.3))
@@ -98,7 +98,7 @@ class TestReferences:
         trend = trend_of(TIME, some)
         assert trend.is_ratio
         assert len(trend.points) == 20
-        assert "10 releases left out: no reference was run beside" in trend.doubts
+        assert "10 releases left out: no reference release was measured with it" in trend.warnings
 
     def test_few_references_are_not_used(self) -> None:
         few = [replace(point, reference=1.0 if number < 5 else None) for number, point in enumerate(points((30, 1.0)))]
@@ -114,24 +114,24 @@ class TestDoubts:
             for number, point in enumerate(points((20, 1.0), (20, 1.3)))
         ]
         trend = trend_of(TIME, moved)
-        assert trend.changes[0].doubts == ("the machine changed there too: the change may be the machine's",)
-        assert "the machine changed 1 time, and no reference release was run beside" in trend.doubts
+        assert trend.changes[0].warnings == ("the machine changed at the same time and may be the cause",)
+        assert "the machine changed 1 time, and no reference release was measured with it" in trend.warnings
 
-    def test_a_change_far_from_the_machines_is_not_doubted(self) -> None:
+    def test_a_change_far_from_the_machines_has_no_warning(self) -> None:
         moved = [
             replace(point, machine="old" if number < 10 else "new")
             for number, point in enumerate(points((20, 1.0), (20, 1.3)))
         ]
-        assert trend_of(TIME, moved).changes[0].doubts == ()
+        assert trend_of(TIME, moved).changes[0].warnings == ()
 
-    def test_beside_a_reference_another_machine_is_no_doubt(self) -> None:
+    def test_beside_a_reference_another_machine_is_no_warning(self) -> None:
         moved = [
             replace(point, machine="old" if number < 20 else "new", reference=1.0)
             for number, point in enumerate(points((20, 1.0), (20, 1.3)))
         ]
         trend = trend_of(TIME, moved)
-        assert trend.changes[0].doubts == ()
-        assert trend.doubts == ()
+        assert trend.changes[0].warnings == ()
+        assert trend.warnings == ()
 
     @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
     def test_figures_without_a_logarithm_are_left_out_and_said(self, bad: float) -> None:
@@ -139,20 +139,20 @@ class TestDoubts:
         some[3] = replace(some[3], value=bad)
         trend = trend_of(TIME, some)
         assert len(trend.points) == 19
-        assert trend.doubts == ("1 release left out: a figure of 0 or none has no ratio",)
+        assert trend.warnings == ("1 release left out: its figure is missing or 0",)
 
-    def test_a_series_that_goes_up_and_down_is_doubted(self) -> None:
+    def test_a_series_that_goes_up_and_down_has_a_warning(self) -> None:
         trend = trend_of(TIME, points((15, 1.0), (15, 1.2), (15, 1.0), (15, 1.2)))
         assert len(trend.changes) == 3
-        assert any("goes up and down" in doubt for doubt in trend.doubts)
+        assert any("go up and down" in warning for warning in trend.warnings)
 
-    def test_a_series_that_remembers_is_doubted(self) -> None:
+    def test_a_series_that_is_autocorrelated_has_a_warning(self) -> None:
         random = np.random.default_rng(3)
         noise = random.normal(size=100)
         for number in range(1, 100):
             noise[number] += 0.8 * noise[number - 1]
-        moody = [
+        drifting = [
             TrendPoint(label=str(number), value=math.exp(0.01 * each), machine="box")
             for number, each in enumerate(noise)
         ]
-        assert any("neighbouring releases are alike" in doubt for doubt in trend_of(TIME, moody).doubts)
+        assert any("neighbouring releases are alike" in warning for warning in trend_of(TIME, drifting).warnings)

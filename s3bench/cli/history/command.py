@@ -69,7 +69,7 @@ def add_command(files: tuple[Path, ...], *, store: str | None, as_json: bool) ->
     s3bench history add results.json --store postgresql://bench@db.example.com/s3bench
     """
     if not files:
-        raise BadInput("no results document was named", fix="name one: s3bench history add results.json")
+        raise BadInput("no results document was given", fix="name one: s3bench history add results.json")
     documents = [(file, index_document(read_whole(file, of="a results file"), source=str(file))) for file in files]
     with opened(store, create=True) as history:
         rows = []

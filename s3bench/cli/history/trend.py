@@ -187,7 +187,7 @@ def _lines(found: Sequence[TrendSeries]) -> Iterator[str]:
         yield series.title
         for line in series.trend.words.splitlines():
             yield f"  {line}"
-        yield from (f"  warning: {printable(doubt)}" for doubt in series.doubts)
+        yield from (f"  warning: {printable(warning)}" for warning in series.warnings)
 
 
 def _title(point: Point) -> str:

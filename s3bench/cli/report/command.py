@@ -139,7 +139,7 @@ def _give(text: str, output: Path | None) -> None:
 
 def _check(files: Sequence[Path], *, form: str | None, output: Path | None) -> None:
     if not files:
-        raise BadInput("no results document was named", fix="name one: s3bench report results.json")
+        raise BadInput("no results document was given", fix="name one: s3bench report results.json")
     if output is not None and form is None:
         raise BadInput(
             f"it is not said as what {output} is to be written",

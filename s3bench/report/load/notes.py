@@ -18,7 +18,7 @@ from s3bench.report.load.cells import (
 )
 from s3bench.results.document import Document, Result
 from s3bench.results.load import Failures, Load
-from s3bench.results.warnings import gather_doubts
+from s3bench.results.warnings import gather_warnings
 from s3bench.units import render_bytes
 
 _BOTTLENECKS = {
@@ -56,7 +56,7 @@ def document_notes(document: Document) -> Iterator[Note]:
     """Warnings, those inside measurements once of each kind, and the errors that left a loop without figures."""
     yield from (("warning", words) for words in document.warnings)
     results = document.without_parts().results
-    for doubt in gather_doubts(results):
+    for doubt in gather_warnings(results):
         where = _subject(doubt.results[0]) if len(doubt.results) == 1 else f"{len(doubt.results)} results"
         yield "warning", f"{where}: {doubt.words}"
     for result in results:

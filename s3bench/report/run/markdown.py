@@ -19,7 +19,7 @@ from s3bench.report.run.figures import (
 from s3bench.report.run.summary import dimension_pairs
 from s3bench.results.document import Document, Result, Status
 from s3bench.results.metrics import METRICS_BY_NAME, render_figure
-from s3bench.results.warnings import gather_doubts
+from s3bench.results.warnings import gather_warnings
 
 _NOTHING = "-"
 _RUN = (
@@ -121,7 +121,7 @@ def _failures(document: Document) -> Iterator[str]:
 
 def _warnings(document: Document) -> Iterator[str]:
     yield from (one_line(words, characters_max=_WORDS_MAX) for words in document.warnings)
-    for doubt in gather_doubts(document.results):
+    for doubt in gather_warnings(document.results):
         first = doubt.results[0]
         where = f"{benchmark_text(first)} on {client_text(document, first)}"
         if len(doubt.results) > 1:

@@ -17,7 +17,7 @@ from s3bench.report.terminal import printable, rendered, terminal_console
 from s3bench.results.audit import Audit, Ratio
 from s3bench.results.document import Document, Result, Status
 from s3bench.results.measurement import figure
-from s3bench.results.warnings import gather_doubts
+from s3bench.results.warnings import gather_warnings
 from s3bench.units import render_bytes, render_seconds
 
 _NOTHING = "-"
@@ -146,7 +146,7 @@ def _lines(document: Document) -> Iterator[Text]:
 
 
 def _doubts(results: Sequence[Result]) -> Iterator[Text]:
-    for doubt in gather_doubts(results):
+    for doubt in gather_warnings(results):
         first = doubt.results[0]
         where = f"{_benchmark(first)} on {first.client.label}"
         if len(doubt.results) > 1:

@@ -182,7 +182,7 @@ def test_without_a_history_each_command_says_how_to_begin_one(history: History, 
 
 
 def test_nothing_named_is_nothing_done(history: History) -> None:
-    assert "no results document was named" in refused(history("add")).what
+    assert "no results document was given" in refused(history("add")).what
     assert "no document was named" in refused(history("export", "-o", ".")).what
 
 

@@ -168,7 +168,7 @@ def test_the_help_has_examples_and_its_exit_codes(report: Report) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "no results document was named"),
+        ((), "no results document was given"),
         (("missing.json",), "cannot read missing.json"),
         (("broken.json",), "broken.json is no JSON"),
         (("run.json", "other.json", "--format", "csv"), "--format csv holds one document; 2 were named"),

@@ -102,7 +102,7 @@ def test_what_is_missing_and_what_is_doubtful_is_told(comparison: Comparison) ->
     assert "missing in after.json: s3.ls on cli-crt@2.36.0" in [line.text for line in section.lines]
     (doubts,) = section.parts
     assert doubts.is_folded
-    assert any("has outliers, kept: iteration 6 (5.00 s)" in line.text for line in doubts.lines)
+    assert any("has outliers, which are included: iteration 6 (5.00 s)" in line.text for line in doubts.lines)
 
 
 def test_several_others_have_a_part_each() -> None:

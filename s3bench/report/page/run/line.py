@@ -10,7 +10,7 @@ from s3bench.report.page.section import Line, Tone
 from s3bench.report.run.figures import one_line
 from s3bench.results.document import Document
 from s3bench.results.measurement import Failure
-from s3bench.results.warnings import MeasurementWarning, gather_doubts
+from s3bench.results.warnings import MeasurementWarning, gather_warnings
 
 LINES_MAX = 20
 """The most failures of a section, and the most doubts, that are told."""
@@ -64,7 +64,7 @@ def _doubts(document: Document, benchmarks: Sequence[Benchmark]) -> Iterator[str
     """Doubts about measurements; those about the whole run stand in the head of the page."""
     where = {id(row.result): f"{benchmark.title} on {row.client}" for benchmark in benchmarks for row in benchmark.rows}
     results = [result for result in document.results if id(result) in where]
-    yield from (_doubt_words(doubt, where) for doubt in gather_doubts(results))
+    yield from (_doubt_words(doubt, where) for doubt in gather_warnings(results))
 
 
 def _doubt_words(doubt: MeasurementWarning, where: dict[int, str]) -> str:

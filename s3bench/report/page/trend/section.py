@@ -57,7 +57,7 @@ def _summary(series: Sequence[TrendSeries]) -> Line:
         return Line(text="no figures are kept that fit")
     changed = [each for each in series if each.trend.changes]
     worse = sum(_rank(each.trend) == 0 for each in changed)
-    few = sum(not each.trend.are_judged for each in series)
+    few = sum(not each.trend.is_tested for each in series)
     words = f"{len(changed):,} of {len(series):,} series changed"
     if changed:
         words += f", {worse:,} of them for the worse at last"
@@ -74,7 +74,7 @@ def _part(series: TrendSeries, number: int) -> Section:
         title=clipped(series.title),
         lines=(
             *_changes(trend),
-            *(Line(text=clipped(text, most=_TEXT_MAX), mood=Tone.DOUBT) for text in series.doubts),
+            *(Line(text=clipped(text, most=_TEXT_MAX), mood=Tone.DOUBT) for text in series.warnings),
         ),
         figures=(trend_figure(series, name=f"trend-{number}"),) if trend.points else (),
     )
@@ -82,7 +82,7 @@ def _part(series: TrendSeries, number: int) -> Section:
 
 def _changes(trend: Trend) -> Iterator[Line]:
     if not trend.changes:
-        yield Line(text=trend.words, mood=Tone.PLAIN if trend.are_judged else Tone.DOUBT)
+        yield Line(text=trend.words, mood=Tone.PLAIN if trend.is_tested else Tone.DOUBT)
     for change in trend.changes:
         mood = Tone.PLAIN if change.is_worse is None else Tone.BAD if change.is_worse else Tone.GOOD
         yield Line(text=change.words, mood=mood)

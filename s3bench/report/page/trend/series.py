@@ -13,7 +13,7 @@ class TrendSeries:
     trend: Trend
 
     @property
-    def doubts(self) -> tuple[str, ...]:
-        """What speaks against the whole or against one of its changes, each once."""
-        of_changes = (doubt for change in self.trend.changes for doubt in change.doubts)
-        return tuple(dict.fromkeys((*self.trend.doubts, *of_changes)))
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings about the trend and its changes, without duplicates."""
+        of_changes = (warning for change in self.trend.changes for warning in change.warnings)
+        return tuple(dict.fromkeys((*self.trend.warnings, *of_changes)))
