@@ -10,7 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from s3bench.cli.compare import compare_command
+from s3bench.cli.compare.command import compare_command
 from s3bench.cli.gate.command import gate_command
 from s3bench.cli.load.options import (
     GROUPS,

@@ -7,10 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
-from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bars
 
-from s3bench.cli.console import stderr_console
 from s3bench.clients.client import FoundClient
 from s3bench.clients.installing import InstallProgress, by_line, install
 from s3bench.clients.inventory import InstalledProgram, take_inventory
@@ -80,13 +77,9 @@ def _shown_progress() -> Iterator[InstallProgress]:
     if not sys.stderr.isatty():
         yield by_line(lambda line: click.echo(line, err=True))
         return
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Bars(*columns, console=stderr_console(), transient=True) as bars:
-        task = bars.add_task("", total=None)
+    from s3bench.cli.progress_bar import download_bar  # noqa: PLC0415 (rich, for terminals alone)
 
-        def show(step: str, done_bytes: int, total_bytes: int, /) -> None:
-            bars.update(task, description=step, completed=done_bytes, total=total_bytes or None)
-
+    with download_bar() as show:
         yield show
 
 

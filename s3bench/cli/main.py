@@ -19,7 +19,7 @@ from s3bench.results.redaction import without_url_credentials
 # command is asked for, so that `--help` and a mistyped command answer at once.
 COMMANDS = {
     "run": ("run.command:run_command", "Run benchmarks and write a results document."),
-    "compare": ("compare:compare_command", "Hold results documents side by side."),
+    "compare": ("compare.command:compare_command", "Hold results documents side by side."),
     "gate": ("gate.command:gate_command", "Judge a release: did the client get slower or hungrier?"),
     "tune": ("tune.command:tune_command", "Find the settings and the client that move your files fastest."),
     "bisect": ("bisect:bisect_command", "Find the first version that changed a metric."),

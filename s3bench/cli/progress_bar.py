@@ -1,9 +1,12 @@
-"""A progress bar on a terminal: what is being done, how much of it, and the time left."""
+"""Progress bars on a terminal: what is being done, how much of it, and the time left."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Self
 
 from rich.progress import (
     BarColumn,
+    DownloadColumn,
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
@@ -16,6 +19,7 @@ from rich.table import Column
 from rich.text import Text
 
 from s3bench.cli.console import stderr_console
+from s3bench.clients.installing import InstallProgress
 from s3bench.report.terminal import printable
 
 
@@ -59,3 +63,16 @@ class ProgressBar:
     def say(self, line: str) -> None:
         """Print a line above the bar."""
         self._progress.console.print(line, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def download_bar() -> Iterator[InstallProgress]:
+    """Show the bytes of a download as a bar, with the time left."""
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=stderr_console(), transient=True) as bars:
+        task = bars.add_task("", total=None)
+
+        def show(step: str, done_bytes: int, total_bytes: int, /) -> None:
+            bars.update(task, description=step, completed=done_bytes, total=total_bytes or None)
+
+        yield show

@@ -17,7 +17,6 @@ import msgspec
 import s3bench
 from s3bench.compare.difference import (
     CONFIDENCE,
-    REQUESTS_BY_KIND,
     ChangeOutcome,
     ComparedMetric,
     ComparisonRow,
@@ -38,6 +37,7 @@ from s3bench.compare.matching import (
     group_by_value,
     match,
 )
+from s3bench.compare.metrics import DEFAULT_METRICS, REQUESTS_BY_KIND, choose_metrics
 from s3bench.compare.sample import (
     MetricFigures,
     figures_of,
@@ -48,26 +48,10 @@ from s3bench.compare.sample_warning import SampleWarning, sample_warnings
 from s3bench.compare.similarity import differences_between
 from s3bench.errors import BadInput
 from s3bench.results.document import NODE, Client, Result
-from s3bench.results.metrics import METRICS, METRICS_BY_NAME
-from s3bench.spec.reader import nearest, one_of
+from s3bench.results.metrics import METRICS_BY_NAME
+from s3bench.spec.reader import one_of
 
 SCHEMA_VERSION = 1
-ALL_METRICS = "all"
-DEFAULT_METRICS = (
-    "total_time",
-    "cpu_time",
-    "peak_memory",
-    REQUESTS_BY_KIND,
-    "wire.requests",
-    "wire.bytes_received",
-    "wire.bytes_sent",
-    "load.operations_rate",
-    "load.error_rate",
-    "load.latency.p50",
-    "load.latency.p99",
-    "load.first_byte.p50",
-    "load.response.p99",
-)
 ORDER_WARNING = (
     "measured one after the other: a change in the speed of the machine in between looks like a difference; "
     "`s3bench gate` avoids such false alarms by running the two sides in alternation"
@@ -179,21 +163,6 @@ def compare(
         others=against,
         warnings=tuple(_warnings(sources, grouping, matchings, against)),
     )
-
-
-def choose_metrics(names: Sequence[str]) -> tuple[str, ...]:
-    """The named metrics without duplicates; `all` means every metric. Raises `BadInput` for an unknown name."""
-    known = (*METRICS_BY_NAME, REQUESTS_BY_KIND)
-    for name in names:
-        if name != ALL_METRICS and name not in known:
-            near = nearest(name, (*known, ALL_METRICS))
-            raise BadInput(
-                f"--metric {name}: unknown metric",
-                fix=f"did you mean `{near}`?" if near else f"Known metrics: {one_of((*known, ALL_METRICS))}",
-            )
-    if ALL_METRICS in names:
-        return (*(metric.name for metric in METRICS), REQUESTS_BY_KIND)
-    return tuple(dict.fromkeys(names))
 
 
 class _Rows:

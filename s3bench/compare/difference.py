@@ -16,6 +16,7 @@ from functools import lru_cache
 
 import msgspec
 
+from s3bench.compare.metrics import REQUESTS_BY_KIND
 from s3bench.compare.sample import MetricFigures, SampleSummary
 from s3bench.compare.sample_warning import SampleWarning
 from s3bench.results.metrics import Direction, Metric, Unit
@@ -24,8 +25,6 @@ from s3bench.stats.multiplicity import benjamini_hochberg
 from s3bench.stats.rank_sum import estimate_shift
 
 CONFIDENCE = 0.95
-REQUESTS_BY_KIND = "requests_by_kind"
-"""The only metric with several values: it gives one row for each kind of request."""
 
 _ALPHA = 1 - CONFIDENCE
 _SEPARATION_RUNS_MAX = 25  # with more runs, the smallest possible p-value suffices for any number of rows

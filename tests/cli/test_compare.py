@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from s3bench.cli.compare import compare_command
+from s3bench.cli.compare.command import compare_command
 from s3bench.compare.comparison import Comparison
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.results.file import write_document
@@ -23,9 +23,7 @@ from tests.compare.documents import (
 )
 
 # The front door's error handling around the one command, as `s3bench compare` has it.
-PROGRAM = (
-    "from s3bench.cli import main\nmain.COMMANDS['compare'] = ('compare:compare_command', 'Compare.')\nmain.main()"
-)
+PROGRAM = "from s3bench.cli.main import main; main()"
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
-from s3bench.cli.compare import compare_command
+from s3bench.cli.compare.command import compare_command
 from s3bench.cli.gate.command import gate_command
 from s3bench.cli.report.command import report_command
 from s3bench.errors import BadInput

@@ -7,18 +7,17 @@ import msgspec
 import pytest
 
 from s3bench.compare.comparison import (
-    DEFAULT_METRICS,
     ORDER_WARNING,
     Against,
     Baseline,
     Comparison,
     MissingResult,
     Origin,
-    choose_metrics,
     compare,
 )
 from s3bench.compare.difference import ChangeOutcome, ComparisonRow
 from s3bench.compare.matching import DocumentSource
+from s3bench.compare.metrics import DEFAULT_METRICS, choose_metrics
 from s3bench.compare.sample import SampleSummary
 from s3bench.compare.sample_warning import SampleWarning
 from s3bench.errors import BadInput

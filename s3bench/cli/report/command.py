@@ -108,7 +108,7 @@ def _draw(
     force: bool,
 ) -> None:
     """Make the page, and draw its charts into files, as far as either is asked for."""
-    from s3bench.cli.report import page  # noqa: PLC0415 (loads what draws charts, and only a page needs it)
+    from s3bench.cli.report import page
 
     _check(files, form=None if form == _HTML else form, output=None)
     if form not in {None, _HTML} or (output is not None and form is None):

@@ -170,7 +170,7 @@ def _run(options: RunOptions) -> None:
         check_output(options.output, force=options.force)
     sink = RunOutput(options)
     if options.cluster is not None:
-        from s3bench.cli.run.cluster import run_on_cluster  # noqa: PLC0415 (a tenth of a second, for clusters alone)
+        from s3bench.cli.run.cluster import run_on_cluster
 
         run_on_cluster(options, plan, _plan(replace(options, num_chunks=1, chunk_id=0), definitions), sink)
         return

@@ -1,0 +1,1 @@
+"""`s3bench compare`: its options, and the comparison it prints."""
