@@ -1,7 +1,4 @@
-"""What the driver and the process of its engine say to each other, over the framing of `s3bench.s3.frames`.
-
-Owns the messages, in MessagePack. One question at a time, one answer each.
-"""
+"""Messages between the driver and the process of its engine: one question at a time, one answer each."""
 
 import socket
 from typing import Any
@@ -9,7 +6,7 @@ from typing import Any
 import msgspec
 
 from s3bench.s3.control import Refused
-from s3bench.s3.frames import read_frame, write_frame
+from s3bench.system.channel import Channel
 
 
 class Connected(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -43,20 +40,11 @@ _QUESTIONS = msgspec.msgpack.Decoder(Ask)
 _ANSWERS: msgspec.msgpack.Decoder[Answer] = msgspec.msgpack.Decoder(Answer)
 
 
-class EngineChannel:
-    """One end of a socket pair. Raises `ChannelClosed` when the other side is gone, or mute for too long."""
+def driver_channel(sock: socket.socket) -> Channel[Ask, Answer]:
+    """The driver's end of the socket pair."""
+    return Channel(sock, _ANSWERS)
 
-    def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
 
-    def send(self, message: Ask | Answer, *, limit_s: float) -> None:
-        """Send one message within `limit_s`."""
-        write_frame(self._sock, msgspec.msgpack.encode(message), limit_s=limit_s)
-
-    def receive_question(self, *, limit_s: float) -> Ask:
-        """Wait for the next question, at the engine."""
-        return _QUESTIONS.decode(read_frame(self._sock, limit_s=limit_s))
-
-    def receive_answer(self, *, limit_s: float) -> Answer:
-        """Wait for the next answer, at the driver."""
-        return _ANSWERS.decode(read_frame(self._sock, limit_s=limit_s))
+def engine_channel(sock: socket.socket) -> Channel[Answer, Ask]:
+    """The engine's end of the socket pair."""
+    return Channel(sock, _QUESTIONS)

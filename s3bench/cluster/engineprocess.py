@@ -6,37 +6,27 @@ client wait for a lost network without a bound: here both are nodes that do not 
 
 import contextlib
 import select
-import socket
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
-import s3bench
-from s3bench.cluster.control import Answer, Answers, Ask, Connected, EngineChannel
+from s3bench.cluster.control import Answer, Answers, Ask, Connected, driver_channel
 from s3bench.cluster.engine import NodePurpose
 from s3bench.cluster.host import END_S
 from s3bench.cluster.node_group import NodeGone
 from s3bench.errors import BadInput
 from s3bench.s3.control import Refused
-from s3bench.s3.frames import ChannelClosed
+from s3bench.system.channel import ChannelClosed
+from s3bench.system.child import ChildProcess, module_command
 
 CONNECT_S = 90.0
 """How long connecting and the placing of a process on each node may last."""
 
 _SLACK_S = 0.2  # for the engine's own part of an answer
 _TALK_S = 5.0
-_STDERR_BYTES = 2000
-
-# Isolated mode hides the current directory, so a source tree that is not installed is added, last.
-_START = (
-    "import sys, runpy; sys.path.append(sys.argv.pop(1)); runpy.run_module('s3bench.cluster.host', run_name='__main__')"
-)
 
 
 class EngineNodeGroup:
@@ -45,12 +35,11 @@ class EngineNodeGroup:
     When the process ends all nodes are gone, and when it hangs they are silent.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], control: socket.socket, stderr: IO[bytes]) -> None:
+    def __init__(self, process: ChildProcess) -> None:
         self._process = process
-        self._stderr = stderr
-        self._channel = EngineChannel(control)
+        self._channel = driver_channel(process.control)
         self._readable = select.poll()
-        self._readable.register(control, select.POLLIN)
+        self._readable.register(process.control, select.POLLIN)
         self._is_owed = False  # an answer, to a question that was given up
         connected = self._connected()
         self.hosts = connected.hosts
@@ -93,15 +82,11 @@ class EngineNodeGroup:
     def _answer(self, until_s: float) -> Answer | None:
         """The next answer, or `None` where none has begun to come by then: it is owed."""
         self._is_owed = not self._readable.poll(max(0.0, until_s - time.monotonic()) * 1e3)
-        return None if self._is_owed else self._channel.receive_answer(limit_s=_TALK_S)
+        return None if self._is_owed else self._channel.receive(limit_s=_TALK_S)
 
     def _last_words(self) -> str:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(1.0)
-        self._stderr.seek(0, 2)
-        self._stderr.seek(max(0, self._stderr.tell() - _STDERR_BYTES))
-        said = " ".join(self._stderr.read().decode("utf-8", "replace").split())
-        return f"Ray's process on this machine ended with exit code {self._process.returncode}: {said or 'no word'}"
+        code, last_words = self._process.how_it_ended()
+        return f"Ray's process on this machine ended with exit code {code}: {' '.join(last_words.split()) or 'no word'}"
 
 
 @contextlib.contextmanager
@@ -110,30 +95,9 @@ def connect(address: str, *, nodes: int | None, purpose: NodePurpose = NodePurpo
 
     They are ended with the context, within a bounded time. Raises `BadInput` where there is no cluster to be used.
     """
+    arguments = msgspec.json.encode({"address": address, "nodes": nodes, "purpose": purpose}).decode()
     with contextlib.ExitStack() as stack:
-        ours, theirs = socket.socketpair()
-        stack.enter_context(ours)
         stderr = stack.enter_context(tempfile.TemporaryFile())
-        root = str(Path(s3bench.__file__).parent.parent)
-        with theirs:
-            told = {"control": theirs.fileno(), "address": address, "nodes": nodes, "purpose": purpose}
-            process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _START, root, msgspec.json.encode(told).decode()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=stderr,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,  # Ctrl-C is the driver's
-            )
-        stack.callback(_end, process, ours)
-        yield EngineNodeGroup(process, ours, stderr)
-
-
-def _end(process: subprocess.Popen[bytes], ours: socket.socket) -> None:
-    """Close the channel, on which the process takes leave of the cluster; kill it where it does not."""
-    ours.close()
-    try:
-        process.wait(END_S + _TALK_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+        process = ChildProcess(module_command("s3bench.cluster.host", arguments), stderr=stderr)
+        stack.callback(process.end, END_S + _TALK_S)  # closing the channel makes it take leave of the cluster
+        yield EngineNodeGroup(process)

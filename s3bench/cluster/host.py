@@ -12,12 +12,13 @@ import time
 
 import msgspec
 
-from s3bench.cluster.control import Answers, Connected, EngineChannel
+from s3bench.cluster.control import Answer, Answers, Ask, Connected, engine_channel
 from s3bench.cluster.engine import NodePurpose, connect
 from s3bench.cluster.node_group import NodeGone
 from s3bench.errors import S3BenchError
 from s3bench.s3.control import Refused
-from s3bench.s3.frames import ChannelClosed
+from s3bench.system.channel import Channel, ChannelClosed
+from s3bench.system.child import take_control
 
 END_S = 8.0
 """How long taking leave of a cluster may last, once the driver is gone."""
@@ -31,17 +32,16 @@ _IDLE_S = 86_400.0  # the driver may be busy for long; its end closes the channe
 class HostArguments(msgspec.Struct, frozen=True, kw_only=True):
     """What the process is told on its command line, as JSON; see `engine.connect`."""
 
-    control: int
     address: str
     nodes: int | None
     purpose: NodePurpose
 
 
 def main(told: HostArguments) -> None:
-    """Connect to the cluster, and answer until the channel behind `told.control` closes."""
-    with socket.socket(fileno=told.control) as control:
-        threading.Thread(target=_end_with_driver, args=(told.control,), daemon=True).start()
-        channel = EngineChannel(control)
+    """Connect to the cluster, and answer until the other end of the channel closes."""
+    with take_control() as control:
+        threading.Thread(target=_end_with_driver, args=(control,), daemon=True).start()
+        channel = engine_channel(control)
         try:
             _serve(channel, told)
         except S3BenchError as error:
@@ -50,12 +50,12 @@ def main(told: HostArguments) -> None:
             pass
 
 
-def _serve(channel: EngineChannel, told: HostArguments) -> None:
+def _serve(channel: Channel[Answer, Ask], told: HostArguments) -> None:
     with connect(told.address, nodes=told.nodes, purpose=told.purpose) as fleet:
         channel.send(Connected(hosts=fleet.hosts, facts=dict(fleet.facts)), limit_s=_TALK_S)
         try:
             while True:
-                ask = channel.receive_question(limit_s=_IDLE_S)
+                ask = channel.receive(limit_s=_IDLE_S)
                 answers = fleet.ask(ask.question, ask.told, limit_s=ask.limit_s)
                 gone = {node: answer.why for node, answer in answers.items() if isinstance(answer, NodeGone)}
                 there = {node: answer for node, answer in answers.items() if node not in gone}
@@ -64,7 +64,7 @@ def _serve(channel: EngineChannel, told: HostArguments) -> None:
             fleet.ask("close", dict.fromkeys(range(fleet.nodes), ()), limit_s=_CLOSE_S)
 
 
-def _end_with_driver(control: int) -> None:
+def _end_with_driver(control: socket.socket) -> None:
     """End this process, some time after the driver's end of the channel is closed: Ray's own waits have no bound."""
     hangup = select.poll()
     hangup.register(control, 0)

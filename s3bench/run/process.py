@@ -7,8 +7,6 @@ that forks, waits and samples is `spawner`; the sampling itself is `sampler`.
 import errno
 import os
 import shutil
-import socket
-import subprocess
 import sys
 import tempfile
 from array import array
@@ -23,6 +21,7 @@ from typing import IO, Any, Self
 
 from s3bench.errors import ClientNotFound, MachineError
 from s3bench.run import landlock, spawner
+from s3bench.system.child import ChildProcess
 
 _SECOND_NS = 1_000_000_000
 _STOP_WAIT_S = 15.0
@@ -30,7 +29,6 @@ _RSS_SLACK_BYTES = 1 << 20
 """Per-CPU counters make `ru_maxrss` uncertain by this much; a mark this close to its floor says nothing."""
 
 _SAMPLES_TRUSTED = 5
-_COMPLAINT_BYTES = 2000
 _JUDGED_SAMPLES_MIN = 20
 _STRETCH_WARN = 1.5
 _UNSEEN_CPU_SHARE = 0.2
@@ -131,9 +129,8 @@ class Spawner:
     """
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        self._control: socket.socket | None = None
-        self._complaints: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed by __exit__)
+        self._process: ChildProcess | None = None
+        self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed by __exit__)
 
     def __enter__(self) -> Self:
         self._start()
@@ -143,7 +140,7 @@ class Spawner:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stop()
-        self._complaints.close()
+        self._stderr.close()
 
     @property
     def pid(self) -> int:
@@ -159,13 +156,14 @@ class Spawner:
         a new helper.
         """
         request = _request(launch)
-        control = self._control or self._start()
+        process = self._process or self._start()
+        control = process.control.fileno()
         try:
-            spawner.send(control.fileno(), request)
-            reply = spawner.receive(control.fileno())
+            spawner.send(control, request)
+            reply = spawner.receive(control)
         except (spawner.StreamEnded, ConnectionError) as error:
             self._stop()
-            raise self._helper_died() from error
+            raise self._helper_died(process) from error
         except BaseException:
             self._stop()
             raise
@@ -173,40 +171,23 @@ class Spawner:
             raise _launch_error(launch, *reply["failure"])
         return _record(launch, reply)
 
-    def _start(self) -> socket.socket:
-        control, theirs = socket.socketpair()
+    def _start(self) -> ChildProcess:
         paths = [str(Path(__file__).parents[2]), *sys.path]
         program = "import sys; sys.path += sys.argv[1:]; from s3bench.run.spawner import main; main()"
-        with theirs:
-            self._process = subprocess.Popen(
-                (sys.executable, "-I", "-S", "-c", program, *paths),
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                stderr=self._complaints,
-                start_new_session=True,  # Ctrl-C on the terminal is for the harness, which ends the helper
-            )
-        self._control = control
-        return control
+        command = (sys.executable, "-I", "-S", "-c", program, *paths)  # without `site`, which would weigh on clients
+        self._process = ChildProcess(command, stderr=self._stderr)
+        return self._process
 
     def _stop(self) -> None:
         """End the stream, at which the helper kills what it runs and ends itself."""
-        control, process = self._control, self._process
-        self._control = self._process = None
-        if control is not None:
-            control.close()
+        process, self._process = self._process, None
         if process is not None:
-            try:
-                process.wait(_STOP_WAIT_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.end(_STOP_WAIT_S)
 
-    def _helper_died(self) -> MachineError:
-        self._complaints.seek(0)
-        tail = self._complaints.read()[-_COMPLAINT_BYTES:].decode("utf-8", "backslashreplace").strip()
+    def _helper_died(self, process: ChildProcess) -> MachineError:
         return MachineError(
             "the helper process that starts clients has died",
-            tail or "It left no message; the system may have killed it for want of memory.",
+            process.last_words or "It left no message; the system may have killed it for want of memory.",
             "Look into the system's log; run fewer things beside the benchmark.",
         )
 

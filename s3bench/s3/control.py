@@ -9,10 +9,10 @@ import msgspec
 
 from s3bench.errors import BadInput, S3BenchError
 from s3bench.s3.emulator.settings import EmulatorSettings
-from s3bench.s3.frames import read_frame, write_frame
 from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog, WireRequest
 from s3bench.spec.definition import FileBody, RequestMatch, Response
+from s3bench.system.channel import Channel
 
 
 class Scripted(msgspec.Struct, frozen=True, array_like=True):
@@ -163,20 +163,11 @@ _QUESTIONS: msgspec.msgpack.Decoder[Question] = msgspec.msgpack.Decoder(Question
 _ANSWERS: msgspec.msgpack.Decoder[Answer] = msgspec.msgpack.Decoder(Answer)
 
 
-class ServerChannel:
-    """One end of the socket pair; blocking, within the limits given."""
+def harness_channel(sock: socket.socket) -> Channel[Question, Answer]:
+    """The harness's end of the socket pair."""
+    return Channel(sock, _ANSWERS)
 
-    def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
 
-    def send(self, message: Question | Answer, *, limit_s: float) -> None:
-        """Send one message within `limit_s`."""
-        write_frame(self._sock, msgspec.msgpack.encode(message), limit_s=limit_s)
-
-    def receive_question(self, *, limit_s: float) -> Question:
-        """Wait for the next question, at the server."""
-        return _QUESTIONS.decode(read_frame(self._sock, limit_s=limit_s))
-
-    def receive_answer(self, *, limit_s: float) -> Answer:
-        """Wait for the next answer, at the harness."""
-        return _ANSWERS.decode(read_frame(self._sock, limit_s=limit_s))
+def server_channel(sock: socket.socket) -> Channel[Answer, Question]:
+    """The server's end of the socket pair."""
+    return Channel(sock, _QUESTIONS)

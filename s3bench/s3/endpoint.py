@@ -4,16 +4,12 @@ Owns the server's process and the talk with it. What the server does is `host`'s
 """
 
 import contextlib
-import socket
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
 import msgspec
 
-import s3bench
 from s3bench.errors import MachineError
 from s3bench.s3.certificates import write_certificates
 from s3bench.s3.control import (
@@ -28,15 +24,16 @@ from s3bench.s3.control import (
     Question,
     Refused,
     Scripted,
-    ServerChannel,
     ServerReady,
     StoredFile,
+    harness_channel,
 )
 from s3bench.s3.emulator.settings import EmulatorSettings
-from s3bench.s3.frames import ChannelClosed
 from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog
 from s3bench.spec.definition import Response
+from s3bench.system.channel import Channel, ChannelClosed
+from s3bench.system.child import ChildProcess, module_command
 
 LOOPBACK = "127.0.0.1"
 
@@ -45,15 +42,8 @@ _ARM_S = 60.0
 _LOAD_S = 600.0
 _COLLECT_S = 120.0
 _STOP_S = 5.0
-_STDERR_BYTES = 2000
 
 _AnswerT = TypeVar("_AnswerT", ServerReady, Armed, Collected, Drained)
-
-# Isolated mode hides the current directory, so a source tree that is not installed is added, last.
-_START = (
-    "import sys, runpy; sys.path.append(sys.argv.pop(1)); "
-    "runpy.run_module('s3bench.s3.server.host', run_name='__main__')"
-)
 
 
 class ServerProcess:
@@ -78,8 +68,8 @@ class ServerProcess:
         self._directory = directory
         self._names = names
         self._stack = contextlib.ExitStack()
-        self._channel: ServerChannel | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        self._channel: Channel[Question, Answer] | None = None
+        self._process: ChildProcess | None = None
         self.host = host
         self.port = port
         self.url = ""
@@ -125,35 +115,15 @@ class ServerProcess:
                 ) from error
             self.ca_bundle = certificates.ca_bundle
             certificate = str(certificates.server)
-        ours, theirs = socket.socketpair()
-        root = str(Path(s3bench.__file__).parent.parent)
-        with theirs, self._stderr_path.open("wb") as stderr:
-            told = {"control": theirs.fileno(), "host": self.host, "port": self.port, "certificate": certificate}
-            command = [sys.executable, "-I", "-c", _START, root, msgspec.json.encode(told).decode()]
-            self._stack.enter_context(ours)
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=stderr,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,  # Ctrl-C is the harness's: the log of what ran is still wanted then
-            )
-        self._stack.callback(self._stop, ours)
-        self._channel = ServerChannel(ours)
+        stderr = self._stack.enter_context((self._directory / "server-stderr.txt").open("w+b"))
+        told = {"host": self.host, "port": self.port, "certificate": certificate}
+        command = module_command("s3bench.s3.server.host", msgspec.json.encode(told).decode())
+        self._process = ChildProcess(command, stderr=stderr)
+        self._stack.callback(self._process.end, _STOP_S)
+        self._channel = harness_channel(self._process.control)
         self.port = self._answer(ServerReady, limit_s=_START_S).port
         self.pid = self._process.pid
         self.url = f"{'https' if self._tls else 'http'}://{reachable(self.host)}:{self.port}"
-
-    def _stop(self, ours: socket.socket) -> None:
-        """Close the channel, on which the server ends; kill it where it does not."""
-        assert self._process is not None
-        ours.close()
-        try:
-            self._process.wait(_STOP_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
 
     def _ask(self, question: Question, expected: type[_AnswerT], *, limit_s: float) -> _AnswerT:
         self._tell(question, limit_s=limit_s)
@@ -169,7 +139,7 @@ class ServerProcess:
     def _answer(self, expected: type[_AnswerT], *, limit_s: float) -> _AnswerT:
         assert self._channel is not None
         try:
-            answer: Answer = self._channel.receive_answer(limit_s=limit_s)
+            answer: Answer = self._channel.receive(limit_s=limit_s)
         except ChannelClosed as closed:
             raise self._gone() from closed
         if isinstance(answer, Refused):
@@ -179,18 +149,11 @@ class ServerProcess:
 
     def _gone(self) -> MachineError:
         assert self._process is not None
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(1.0)
-        code = self._process.returncode
-        said = self._stderr_path.read_bytes()[-_STDERR_BYTES:].decode("utf-8", "replace").strip()
+        code, last_words = self._process.how_it_ended()
         what = "the server does not answer" if code is None else f"the server ended with exit code {code}"
         return MachineError(
-            what, said or "it wrote nothing to stderr", "run again; if it stays, report it with the above"
+            what, last_words or "it wrote nothing to stderr", "run again; if it happens again, report it with the above"
         )
-
-    @property
-    def _stderr_path(self) -> Path:
-        return self._directory / "server-stderr.txt"
 
 
 class StubEndpoint(ServerProcess):

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import socket
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -11,25 +9,27 @@ from contextlib import ExitStack
 
 import pytest
 
-from s3bench.cluster.engineprocess import EngineNodeGroup, _end, connect
+from s3bench.cluster.engineprocess import EngineNodeGroup, connect
 from s3bench.cluster.node_group import NodeGone
 from s3bench.errors import BadInput, ExitCode
+from s3bench.system.child import ChildProcess
 
 TOLD = {0: (1, {"path": b"data"}), 1: ()}
 ANSWERS = {0: "here", 1: NodeGone("it was ended")}
 
 ENGINE = """
-import socket, sys
-from s3bench.cluster.control import Answers, EngineChannel, Connected
+import sys
+from s3bench.cluster.control import Answers, Connected, engine_channel
 from s3bench.s3.control import Refused
-from s3bench.s3.frames import ChannelClosed
-channel = EngineChannel(socket.socket(fileno=int(sys.argv[1])))
-if sys.argv[2:]:
-    channel.send(Refused(what=sys.argv[2], why="why", fix="fix", bad_input=True), limit_s=9)
+from s3bench.system.channel import ChannelClosed
+from s3bench.system.child import take_control
+channel = engine_channel(take_control())
+if sys.argv[1:]:
+    channel.send(Refused(what=sys.argv[1], why="why", fix="fix", bad_input=True), limit_s=9)
     sys.exit()
 channel.send(Connected(hosts=("10.0.0.1", "10.0.0.2"), facts={"engine": "none"}), limit_s=9)
 try:
-    while (ask := channel.receive_question(limit_s=60)).question != "end":
+    while (ask := channel.receive(limit_s=60)).question != "end":
         channel.send(Answers(answers={0: ask.question}, gone={1: "it was ended"}), limit_s=9)
     sys.exit("these were its last words")
 except ChannelClosed:
@@ -41,17 +41,13 @@ class Engine:
     """A process that talks as `s3bench.cluster.host` does, and says what it is asked."""
 
     def __init__(self, stack: ExitStack, *arguments: str) -> None:
-        self.ours, theirs = socket.socketpair()
-        stack.enter_context(self.ours)
-        self.stderr = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 (the stack closes it)
-        with theirs:
-            command = [sys.executable, "-c", ENGINE, str(theirs.fileno()), *arguments]
-            self.process = subprocess.Popen(command, stderr=self.stderr, pass_fds=(theirs.fileno(),))
-        stack.callback(_end, self.process, self.ours)
+        stderr = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 (the stack closes it)
+        self.process = ChildProcess((sys.executable, "-c", ENGINE, *arguments), stderr=stderr)
+        stack.callback(self.process.end, 0.01)
 
     @property
     def fleet(self) -> EngineNodeGroup:
-        return EngineNodeGroup(self.process, self.ours, self.stderr)
+        return EngineNodeGroup(self.process)
 
 
 @pytest.fixture
@@ -87,15 +83,6 @@ def test_when_the_process_ends_all_nodes_are_gone_with_its_last_words(stack: Exi
         assert {each.why for each in answers.values()} == {
             "Ray's process on this machine ended with exit code 1: these were its last words"
         }
-
-
-def test_a_process_that_hangs_does_not_hold_up_the_end(stack: ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("END_S", "_TALK_S"):
-        monkeypatch.setattr(f"s3bench.cluster.engineprocess.{name}", 0.01)
-    engine = Engine(stack)
-    os.kill(engine.process.pid, signal.SIGSTOP)
-    stack.close()
-    assert engine.process.returncode == -signal.SIGKILL
 
 
 def test_why_there_is_no_cluster_is_said_by_the_process(stack: ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:

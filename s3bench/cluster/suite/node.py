@@ -71,7 +71,7 @@ class SuiteNode:
         self._hear()
         if self._child is not None:
             assert self._child.exit_code is not None, "one unit at a time"
-            self._child.stop()
+            self._child.end(END_S)
         self._is_orphan = False
         own = {name: value for name, value in environ.items() if not (keys and name in _OWN_KEYS)}
         self._child = Child(
@@ -90,7 +90,7 @@ class SuiteNode:
         if exit_code is None:
             return None
         output = self._directory / self._output(chunk)
-        said = f"the driver was not heard of for {self._lease_s:g} s" if self._is_orphan else self._child.said
+        said = f"the driver was not heard of for {self._lease_s:g} s" if self._is_orphan else self._child.last_words
         document = output.read_bytes() if output.is_file() else b""
         return encode(UnitOutcome(exit_code=exit_code, document=document, said=said))
 

@@ -9,15 +9,16 @@ import errno
 import socket
 import ssl
 from enum import IntEnum
-from select import EPOLLIN, EPOLLOUT, EPOLLRDHUP
 
 from s3bench.load.engine.loop import EngineLoop, Route
 from s3bench.load.operation import AttemptFailure
+from s3bench.system.poller import PEER_CLOSED, READABLE, WRITABLE
+from s3bench.system.sockets import avoid_pacing
 
 RECEIVE_BYTES = 64 * 1024
 """At least one TLS record (16 KiB), so that no decrypted byte stays behind in OpenSSL, where epoll cannot see it."""
 
-READ_MASK = EPOLLIN | EPOLLRDHUP
+READ_MASK = READABLE | PEER_CLOSED
 
 BLOCKED = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 """What a non-blocking socket raises when it has to be waited for."""
@@ -97,7 +98,7 @@ class ClientConnection:
     def close(self) -> None:
         """Close; what is on is over without another word."""
         if self._sock is not None:
-            self._loop.watched.pop(self._sock.fileno(), None)
+            self._loop.unwatch(self._sock.fileno())
             if self._state > ClientConnectionState.HANDSHAKE and isinstance(self._sock, ssl.SSLSocket):
                 self.route.session = self._sock.session
             with contextlib.suppress(OSError):
@@ -138,7 +139,7 @@ class ClientConnection:
         if mask != self._mask:
             self._mask = mask
             assert self._sock is not None
-            self._loop.epoll.modify(self._sock, mask)
+            self._loop.poller.modify(self._sock.fileno(), mask)
 
     # Connecting.
 
@@ -154,18 +155,14 @@ class ClientConnection:
         self._sock = sock
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if route.local:
-            # BBR, the default of some machines, paces its sending by timers: on loopback that halves what one
-            # connection carries, and there is no congestion to control.
-            with contextlib.suppress(OSError):
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
+            avoid_pacing(sock)
         code = sock.connect_ex(route.address)
         if code not in {0, errno.EINPROGRESS}:
             self._break(FAULTS.get(code, AttemptFailure.UNREACHABLE))
             return
         self._state = ClientConnectionState.CONNECT
-        self._mask = EPOLLOUT
-        loop.epoll.register(sock, EPOLLOUT)
-        loop.watched[sock.fileno()] = self
+        self._mask = WRITABLE
+        loop.watch(sock.fileno(), self, WRITABLE)
 
     def _connected(self) -> None:
         sock = self._sock
@@ -195,9 +192,9 @@ class ClientConnection:
         try:
             sock.do_handshake()
         except ssl.SSLWantReadError:
-            self._watch_for(EPOLLIN)
+            self._watch_for(READABLE)
         except ssl.SSLWantWriteError:
-            self._watch_for(EPOLLOUT)
+            self._watch_for(WRITABLE)
         except OSError:
             self._break(AttemptFailure.TLS)
         else:

@@ -4,7 +4,6 @@ Owns the loop's turns: when threads begin, when seconds end, and how a phase end
 what is counted `recorder`'s. Nothing blocks, and every wait is bounded.
 """
 
-import resource
 import ssl
 import time
 from collections.abc import Callable, Mapping
@@ -14,7 +13,7 @@ import msgspec
 
 from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.job_state import JobState, Seen
-from s3bench.load.engine.loop import EngineLoop, EngineWatched
+from s3bench.load.engine.loop import EngineLoop
 from s3bench.load.engine.message import BeginPhase, PhaseEnded, PreparePhase
 from s3bench.load.engine.objects import Objects
 from s3bench.load.engine.operation_mix import seed_of
@@ -27,16 +26,8 @@ from s3bench.load.profile.profile import Job
 LATE_S_MAX = 10.0
 """How long what is in flight at the end may take to end."""
 
-_DESCRIPTORS_MAX = 1 << 20  # the usual fs.nr_open (proc_sys_fs(5)), ten times what the most threads need
 _SWEEP_NS = 250_000_000
 _SWEEP_NS_MIN = 10_000_000
-
-
-def raise_descriptor_limit() -> None:
-    """Raise this process's soft limit on open files to the hard one."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    limit = _DESCRIPTORS_MAX if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS_MAX)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def run_delay_ns(path: Path = Path("/proc/self/schedstat")) -> int | None:
@@ -93,11 +84,6 @@ class WorkerEngine:
         self._recorder = IntervalRecorder(self.loop, worker=prepare.worker, start_ns=start_ns)
         self._works = [self._work(index, job, contents(job), seen[index]) for index, job in enumerate(begin.phase.jobs)]
         self._threads: list[VirtualUser] = []
-
-    def watch(self, descriptor: int, owner: EngineWatched, events: int) -> None:
-        """Have `owner` called when `descriptor` is ready."""
-        self.loop.epoll.register(descriptor, events)
-        self.loop.watched[descriptor] = owner
 
     def stop(self) -> None:
         """Start nothing any more."""

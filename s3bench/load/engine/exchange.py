@@ -8,9 +8,6 @@ are in; what comes back is discarded by the kernel where nobody looks at it (MSG
 that all connections share.
 """
 
-import socket
-from select import EPOLLIN, EPOLLOUT
-
 from s3bench.load.engine.connection import (
     BLOCKED,
     FAULTS,
@@ -20,7 +17,7 @@ from s3bench.load.engine.connection import (
     ClientConnectionState,
 )
 from s3bench.load.engine.crc import crc32
-from s3bench.load.engine.loop import BUFFER_BYTES, VOID_BYTES, EngineLoop
+from s3bench.load.engine.loop import EngineLoop
 from s3bench.load.engine.response import (
     HEAD_END,
     HEAD_END_BYTES,
@@ -29,6 +26,9 @@ from s3bench.load.engine.response import (
     quick_length,
 )
 from s3bench.load.operation import AttemptFailure
+from s3bench.system.event_loop import BUFFER_BYTES, VOID_BYTES
+from s3bench.system.poller import READABLE, WRITABLE
+from s3bench.system.sockets import DISCARD
 
 OK = b"HTTP/1.1 200 "
 PARTIAL = b"HTTP/1.1 206 "
@@ -178,7 +178,7 @@ class Exchange(ClientConnection):
         if sent != len(head):
             self._out = [memoryview(head)[sent:]]
             self._state = _SEND
-            self._watch_for(READ_MASK | EPOLLOUT)
+            self._watch_for(READ_MASK | WRITABLE)
 
     def _send_on(self) -> None:
         """Send on until all is sent or the socket is full."""
@@ -204,7 +204,7 @@ class Exchange(ClientConnection):
                 self._break(FAULTS.get(error.errno or 0, AttemptFailure.RESET))
             return
         if out:
-            self._watch_for(READ_MASK | EPOLLOUT)
+            self._watch_for(READ_MASK | WRITABLE)
         else:
             self._state = _AWAIT
             self._watch_for(READ_MASK)
@@ -242,9 +242,9 @@ class Exchange(ClientConnection):
         elif state is _RECEIVE:
             self._receive()
         elif state is _SEND:
-            if events & EPOLLIN or not events & EPOLLOUT:
+            if events & READABLE or not events & WRITABLE:
                 self._take_early()
-            if self._state is _SEND and events & EPOLLOUT:
+            if self._state is _SEND and events & WRITABLE:
                 self._send_on()
         else:
             super().on_event(events)
@@ -351,7 +351,7 @@ class Exchange(ClientConnection):
                 self._take(self._recv(RECEIVE_BYTES))
                 return
             if self.crc32 is None and loop.context is None:
-                count = sock.recv_into(loop.void, min(wanted + beyond, VOID_BYTES), socket.MSG_TRUNC)
+                count = sock.recv_into(loop.void, min(wanted + beyond, VOID_BYTES), DISCARD)
             else:
                 count = sock.recv_into(loop.buffer, min(wanted + beyond, BUFFER_BYTES))
                 if self.crc32 is not None:

@@ -1,44 +1,20 @@
-"""What all connections of one worker share: the epoll set, the clock, timers, buffers, and where to connect to.
+"""The event loop of one worker: waiting, what is in flight, and where connections go to."""
 
-Owns the waiting. One thread, so nothing is locked. `engine` drives it, `connection` and `exchange` use it.
-"""
-
-import heapq
 import itertools
-import select
 import socket
 import ssl
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Self
 
 from s3bench.load.engine.message import RequestTarget
 from s3bench.load.engine.request import Requests
 from s3bench.load.profile.profile import Manner
-
-BUFFER_BYTES = 256 * 1024
-"""Body bytes read in one piece where they are looked at: large enough for checksums to run at memory speed."""
-
-VOID_BYTES = 8 * 1024 * 1024
-"""Body bytes discarded in one system call. The kernel never writes there, so no memory stands behind it."""
+from s3bench.system.event_loop import EventLoop, Timed, Watched
+from s3bench.system.poller import wait_precisely
 
 _EVENTS_A_TURN = 512
 _NO_LIMIT_NS = 1 << 62
-
-
-class EngineWatched(Protocol):
-    """Whoever owns a descriptor in the epoll set."""
-
-    def on_event(self, events: int) -> None:
-        """Go on, since the descriptor is ready for `events` (an epoll mask)."""
-
-
-class EngineTimer(Protocol):
-    """Whoever waits for a time."""
-
-    def on_time(self, ticket: int) -> None:
-        """Go on, since the time given to `EngineLoop.call_at` has come; `ticket` as given there."""
 
 
 @dataclass(slots=True, eq=False)
@@ -56,16 +32,17 @@ class Route:
     session: ssl.SSLSession | None = None
 
 
-class EngineLoop:
-    """The epoll set and what goes with it, for one target; open while the context lasts."""
+class EngineLoop(EventLoop[Watched, Timed]):
+    """The event loop for one target; open while the context lasts."""
 
     __slots__ = (
-        "_events", "_next_route", "_sequence", "buffer", "clock", "connect_timeout_ns", "connects", "context", "cut",
-        "epoll", "flight_ns", "gap_ns", "idle_timeout_ns", "in_flight", "in_flight_max", "keep_alive", "now_ns",
-        "paused_ns", "pausing", "routes", "timeout_ns", "timers", "void", "wait_ns", "watched",
+        "_events", "_next_route", "connect_timeout_ns", "connects", "context", "cut", "flight_ns", "gap_ns",
+        "idle_timeout_ns", "in_flight", "in_flight_max", "keep_alive", "paused_ns", "pausing", "routes", "timeout_ns",
+        "wait_ns",
     )  # fmt: skip
 
     def __init__(self, target: RequestTarget, manner: Manner, context: ssl.SSLContext | None) -> None:
+        super().__init__()
         self.routes = _routes(target, manner)
         self._next_route = itertools.cycle(self.routes)
         self.context = context
@@ -73,14 +50,6 @@ class EngineLoop:
         self.idle_timeout_ns = round(manner.idle_timeout_s * 1e9)
         self.timeout_ns = _NO_LIMIT_NS if manner.timeout_s is None else round(manner.timeout_s * 1e9)
         self.connect_timeout_ns = round(manner.connect_timeout_s * 1e9)
-        self.epoll = select.epoll()
-        self.watched: dict[int, EngineWatched] = {}
-        self.timers: list[tuple[int, int, EngineTimer, int]] = []
-        self._sequence = 0
-        self.buffer = memoryview(bytearray(BUFFER_BYTES))
-        self.void = memoryview(bytearray(VOID_BYTES))
-        self.clock = time.monotonic_ns
-        self.now_ns = self.clock()  # when the current batch of events was known
         self.wait_ns = 0  # spent with nothing to do
         self.in_flight = 0  # operations
         self.in_flight_max = 0
@@ -96,7 +65,7 @@ class EngineLoop:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.epoll.close()
+        self.poller.close()
 
     def route(self) -> Route:
         """The next address: all are taken in turn."""
@@ -105,9 +74,7 @@ class EngineLoop:
     def wait(self, until_ns: int, *, precise: bool) -> None:
         """Wait until something is ready, no longer than `until_ns`; `now_ns` is the time afterwards.
 
-        epoll_wait(2) counts in milliseconds, and Python rounds up. With `precise` select(2) waits before it, on the
-        epoll set itself, and counts in microseconds; its descriptors end at 1024, but the set is opened before any
-        connection is.
+        With `precise` to the microsecond, without to the millisecond, and later.
         """
         before_ns = self.clock()
         if self.timers and self.timers[0][0] < until_ns:
@@ -116,9 +83,9 @@ class EngineLoop:
         if wait_s < 0:
             wait_s = 0.0
         elif precise:
-            select.select((self.epoll,), (), (), wait_s)
+            wait_precisely(self.poller, wait_s)
             wait_s = 0.0
-        self._events = self.epoll.poll(wait_s, _EVENTS_A_TURN)
+        self._events = self.poller.poll(wait_s, _EVENTS_A_TURN)
         now_ns = self.clock()
         self.wait_ns += now_ns - before_ns
         self.flight_ns += self.in_flight * (now_ns - self.now_ns)
@@ -134,7 +101,7 @@ class EngineLoop:
             if owner is not None:
                 owner.on_event(mask)
         if self.timers and self.timers[0][0] <= self.now_ns:
-            for timed, ticket in self._due():
+            for timed, ticket in self.due():
                 timed.on_time(ticket)
 
     def enter(self) -> None:
@@ -154,16 +121,6 @@ class EngineLoop:
     def paused_until(self, until_ns: int) -> int:
         """The integral of the pausing threads over the time, up to `until_ns`, which lies in the last wait."""
         return self.paused_ns - self.pausing * (self.now_ns - until_ns)
-
-    def call_at(self, due_ns: int, owner: EngineTimer, ticket: int) -> None:
-        """Call `owner.on_time(ticket)` when the clock reaches `due_ns`."""
-        self._sequence += 1
-        heapq.heappush(self.timers, (due_ns, self._sequence, owner, ticket))
-
-    def _due(self) -> Iterator[tuple[EngineTimer, int]]:
-        while self.timers and self.timers[0][0] <= self.now_ns:
-            _, _, owner, ticket = heapq.heappop(self.timers)
-            yield owner, ticket
 
 
 def _routes(target: RequestTarget, manner: Manner) -> tuple[Route, ...]:

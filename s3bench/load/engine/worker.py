@@ -8,15 +8,13 @@ import contextlib
 import gc
 import os
 import select
-import socket
 import ssl
-import sys
 
 import msgspec
 
 from s3bench.errors import S3BenchError
-from s3bench.load.engine.channel import ChannelClosed, WorkerChannel
-from s3bench.load.engine.engine import WorkerEngine, raise_descriptor_limit
+from s3bench.load.engine.channel import worker_channel
+from s3bench.load.engine.engine import WorkerEngine
 from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.job_state import Seen
 from s3bench.load.engine.message import (
@@ -25,6 +23,7 @@ from s3bench.load.engine.message import (
     PhasePrepared,
     PhaseReady,
     PreparePhase,
+    Report,
     StartPhase,
     StopPhase,
     WorkerFailed,
@@ -34,15 +33,14 @@ from s3bench.load.engine.tls import client_context
 from s3bench.load.engine.trace import Trace
 from s3bench.load.profile.profile import Job
 from s3bench.load.profile.sizes import Sizes
+from s3bench.system.channel import Channel, ChannelClosed
+from s3bench.system.child import take_control
+from s3bench.system.descriptors import raise_descriptor_limit
+from s3bench.system.poller import READABLE
 
+_DESCRIPTORS_MAX = 1 << 20  # the usual fs.nr_open (proc_sys_fs(5)), ten times what the most threads need
 _TURN_S = 1.0
 _TALK_S = 60.0
-
-
-class WorkerArguments(msgspec.Struct, frozen=True, kw_only=True):
-    """What the process is told on its command line, as JSON."""
-
-    control: int
 
 
 class Contents:
@@ -83,7 +81,7 @@ class Contents:
 class Worker:
     """Obeys the orders that come over `channel`."""
 
-    def __init__(self, channel: WorkerChannel, stack: contextlib.ExitStack) -> None:
+    def __init__(self, channel: Channel[Report, Order], stack: contextlib.ExitStack) -> None:
         self._channel = channel
         self._stack = stack  # what lasts as long as the process
         self._parent = os.getppid()
@@ -99,7 +97,7 @@ class Worker:
         while os.getppid() == self._parent:
             if not select.select((self._channel,), (), (), _TURN_S)[0]:
                 continue
-            order = self._channel.receive_order(limit_s=_TALK_S)
+            order = self._channel.receive(limit_s=_TALK_S)
             try:
                 self._obey(order)
             except S3BenchError as error:
@@ -151,7 +149,7 @@ class Worker:
             tell=self._tell,
             trace=self._trace if prepare.trace is not None else None,
         )
-        self._engine.watch(self._channel.fileno(), self, select.EPOLLIN)
+        self._engine.loop.watch(self._channel.fileno(), self, READABLE)
         gc.disable()
         gc.freeze()
         try:
@@ -165,7 +163,7 @@ class Worker:
     def on_event(self, events: int) -> None:
         """Hear an order in the middle of a phase: to stop it, or, by the channel's end, to give all up."""
         del events
-        order = self._channel.receive_order(limit_s=_TALK_S)
+        order = self._channel.receive(limit_s=_TALK_S)
         assert isinstance(order, StopPhase), order
         assert self._engine is not None
         self._engine.stop()
@@ -176,14 +174,14 @@ class Worker:
         self._channel.post(tally)
 
 
-def main(told: WorkerArguments) -> None:
-    """Work until the channel behind `told.control` closes."""
-    raise_descriptor_limit()
+def main() -> None:
+    """Work until the other end of the channel closes."""
+    raise_descriptor_limit(_DESCRIPTORS_MAX)
     with contextlib.ExitStack() as stack:
-        control = stack.enter_context(socket.socket(fileno=told.control))
+        control = stack.enter_context(take_control())
         with contextlib.suppress(ChannelClosed):
-            Worker(WorkerChannel(control), stack).serve()
+            Worker(worker_channel(control), stack).serve()
 
 
 if __name__ == "__main__":
-    main(msgspec.json.decode(sys.argv[1], type=WorkerArguments))
+    main()

@@ -4,7 +4,6 @@ Only what can never work is refused, before anything is sent. A profile that is 
 where it stayed behind its plan.
 """
 
-import resource
 from pathlib import Path
 
 import msgspec
@@ -16,6 +15,7 @@ from s3bench.load.profile.profile import Phase, Profile
 from s3bench.run.machine import MachineFacts
 from s3bench.s3.emulator.settings import MEMORY_LIMIT_BYTES
 from s3bench.s3.server.server import connections_of
+from s3bench.system.descriptors import descriptor_limit
 from s3bench.units import render_bytes
 
 RATE_PER_WORKER_MAX = 1_000_000.0
@@ -42,10 +42,10 @@ class Capacity(msgspec.Struct, frozen=True, kw_only=True):
 
 def capacity_of(facts: MachineFacts, root: Path = Path("/")) -> Capacity:
     """The capacity of this machine, whose `facts` are known. `root` is where /proc is looked for."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = descriptor_limit()
     sizes = (facts.memory_total, facts.memory_limit)
     return Capacity(
-        descriptors=hard if hard != resource.RLIM_INFINITY else 2**31 - 1,
+        descriptors=2**31 - 1 if limit is None else limit,
         ports=_ports(root),
         memory_bytes=min((size for size in sizes if size), default=None),
     )

@@ -6,19 +6,13 @@ Owns the processes and the talk with them. What they do is `worker`'s; the coord
 import contextlib
 import os
 import selectors
-import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
-import msgspec
-
-import s3bench
 from s3bench.errors import MachineError
-from s3bench.load.engine.channel import ChannelClosed, WorkerChannel
+from s3bench.load.engine.channel import coordinator_channel
 from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import (
     BeginPhase,
@@ -32,19 +26,14 @@ from s3bench.load.engine.message import (
     StopPhase,
     WorkerFailed,
 )
+from s3bench.system.channel import Channel, ChannelClosed
+from s3bench.system.child import ChildProcess, module_command
 
 _START_S = 120.0  # random data and checksums of large objects are made before a phase starts
 _AHEAD_NS = 20_000_000
 _STOP_S = 5.0
 _TALK_S = 30.0
-_STDERR_BYTES = 2000
 _KIB = 1024
-
-# Isolated mode hides the current directory, so a source tree that is not installed is added, last.
-_START = (
-    "import sys, runpy; sys.path.append(sys.argv.pop(1)); "
-    "runpy.run_module('s3bench.load.engine.worker', run_name='__main__')"
-)
 
 
 def _soon_ns() -> int:
@@ -63,8 +52,8 @@ class WorkerPool:
         self.workers = workers
         self._directory = directory
         self._stack = contextlib.ExitStack()
-        self._channels: list[WorkerChannel] = []
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._channels: list[Channel[Order, Report]] = []
+        self._processes: list[ChildProcess] = []
 
     def __enter__(self) -> Self:
         try:
@@ -133,33 +122,25 @@ class WorkerPool:
         return None if None in highs else sum(high for high in highs if high is not None)
 
     def _start(self, worker: int) -> None:
-        ours, theirs = socket.socketpair()
-        self._stack.enter_context(ours)
-        root = str(Path(s3bench.__file__).parent.parent)
-        with theirs, self._stderr_path(worker).open("wb") as stderr:
-            told = msgspec.json.encode({"control": theirs.fileno()}).decode()
-            process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _START, root, told],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=stderr,
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # numpy counts bins, and needs no threads for that
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,  # Ctrl-C is the coordinator's: what was measured so far is still wanted then
-            )
-        self._stack.callback(_end, process, ours)
+        stderr = self._stack.enter_context((self._directory / f"worker-{worker}-stderr.txt").open("w+b"))
+        process = ChildProcess(
+            module_command("s3bench.load.engine.worker"),
+            stderr=stderr,
+            environment={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # numpy counts bins, and needs no threads for that
+        )
+        self._stack.callback(process.end, _STOP_S)
         self._processes.append(process)
-        self._channels.append(WorkerChannel(ours))
+        self._channels.append(coordinator_channel(process.control))
 
-    def _tell(self, channel: WorkerChannel, order: Order) -> None:
+    def _tell(self, channel: Channel[Order, Report], order: Order) -> None:
         try:
             channel.send(order, limit_s=_TALK_S)
         except ChannelClosed as closed:
             raise self._gone(self._channels.index(channel)) from closed
 
-    def _hear(self, worker: int, channel: WorkerChannel, *, limit_s: float) -> Report:
+    def _hear(self, worker: int, channel: Channel[Order, Report], *, limit_s: float) -> Report:
         try:
-            report = channel.receive_report(limit_s=limit_s)
+            report = channel.receive(limit_s=limit_s)
         except ChannelClosed as closed:
             raise self._gone(worker) from closed
         if isinstance(report, WorkerFailed):
@@ -167,26 +148,11 @@ class WorkerPool:
         return report
 
     def _gone(self, worker: int) -> MachineError:
-        process = self._processes[worker]
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(1.0)
-        said = self._stderr_path(worker).read_bytes()[-_STDERR_BYTES:].decode("utf-8", "replace").strip()
-        code = process.returncode
+        code, last_words = self._processes[worker].how_it_ended()
         what = f"load worker {worker} " + ("does not answer" if code is None else f"ended with exit code {code}")
-        return MachineError(what, said or "it wrote nothing to stderr", "run again; if it stays, report it")
-
-    def _stderr_path(self, worker: int) -> Path:
-        return self._directory / f"worker-{worker}-stderr.txt"
-
-
-def _end(process: subprocess.Popen[bytes], ours: socket.socket) -> None:
-    """Close the channel, on which the worker ends; kill it where it does not."""
-    ours.close()
-    try:
-        process.wait(_STOP_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+        return MachineError(
+            what, last_words or "it wrote nothing to stderr", "run again; if it happens again, report it with the above"
+        )
 
 
 def _high_water_bytes(pid: int) -> int | None:

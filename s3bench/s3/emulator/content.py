@@ -17,6 +17,7 @@ from s3bench.s3.files.beneath import open_file
 from s3bench.s3.files.file_cache import OpenFile
 from s3bench.s3.protocol.exchange import Segment
 from s3bench.s3.protocol.s3_error import S3Error
+from s3bench.system.files import open_anonymous
 
 Sendable = tuple[bytes, tuple[Segment, ...]]
 """Bytes to send, and the segments to send after them."""
@@ -126,7 +127,7 @@ class NoiseBlock:
     name = "the noise that stands for discarded data"
 
     def __init__(self, seed: int) -> None:
-        self.descriptor = os.memfd_create("s3bench-noise", os.MFD_CLOEXEC)
+        self.descriptor = open_anonymous("s3bench-noise")
         os.write(self.descriptor, random.Random(seed).randbytes(NOISE_BYTES))  # noqa: S311 (noise, not a secret)
 
     def __del__(self) -> None:

@@ -1,20 +1,19 @@
-"""Where object data lies: one memfd, and the account of what it and everything kept about objects take.
+"""Keeps the data of objects in one anonymous file, and counts what it and everything kept about objects take.
 
-Owns the limit. Large bodies are extents of an anonymous file that sendfile(2) can read from. Its offsets are endless, a
+Large bodies are extents of an anonymous file that sendfile(2) can read from. Its offsets are endless, a
 freed extent gives its pages back to the machine, so nothing fragments and no descriptor is spent on an object. A few
 freed extents are kept for the next body of the same size, since fresh pages cost as much as filling them: never such as
 were sent, since what sendfile(2) has put into a socket are the pages themselves, read by the client later.
 """
 
-import ctypes
 import mmap
 import os
 
 from s3bench.s3.protocol.s3_error import S3Error
+from s3bench.system.files import open_anonymous, punch_hole, trim_heap
 
 PAGE_BYTES = mmap.PAGESIZE
 
-_PUNCH_HOLE_KEEP_SIZE = 0x02 | 0x01  # FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, fallocate(2)
 _TRIM_BYTES = 8 * 1024 * 1024
 _SPARE_BYTES_MAX = 64 * 1024 * 1024
 _RESERVE_BYTES = 64 * 1024 * 1024  # beyond the limit, for documents on their way in: some of them delete objects
@@ -27,10 +26,7 @@ class Memory:
         self.limit_bytes = limit_bytes
         self.held_bytes = 0
         self._peak_bytes = 0  # the most that was held since memory was last given back to the machine
-        self.descriptor = os.memfd_create("s3bench-objects", os.MFD_CLOEXEC)
-        self._libc = ctypes.CDLL(None, use_errno=True)
-        self._libc.fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
-        self._trim = getattr(self._libc, "malloc_trim", None)  # glibc has it, others need none
+        self.descriptor = open_anonymous("s3bench-objects")
         self._next = 0  # offset of the next extent
         self._spare: dict[int, list[int]] = {}  # size to offsets of extents that are free and have their pages
         self._spare_bytes = 0
@@ -63,25 +59,21 @@ class Memory:
         self.held_bytes -= size_bytes
         if self.held_bytes < self._peak_bytes - _TRIM_BYTES:
             self._peak_bytes = self.held_bytes
-            if self._trim is not None:
-                self._trim(0)
+            trim_heap()
 
     def free(self, offset: int, size_bytes: int, *, was_sent: bool) -> None:
         """Take back an extent: keep it for the next one of its size, or give its pages to the machine."""
         self.held_bytes -= size_bytes
         if was_sent or self._spare_bytes + size_bytes > _SPARE_BYTES_MAX:
-            self._punch(offset, size_bytes)
+            punch_hole(self.descriptor, offset, size_bytes)
             return
         self._spare.setdefault(size_bytes, []).append(offset)
         self._spare_bytes += size_bytes
 
-    def _punch(self, offset: int, size_bytes: int) -> None:
-        self._libc.fallocate(self.descriptor, _PUNCH_HOLE_KEEP_SIZE, offset, size_bytes)
-
     def _drop_spare(self) -> None:
         for size_bytes, offsets in self._spare.items():
             for offset in offsets:
-                self._punch(offset, size_bytes)
+                punch_hole(self.descriptor, offset, size_bytes)
         self._spare.clear()
         self._spare_bytes = 0
 

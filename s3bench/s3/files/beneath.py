@@ -15,7 +15,9 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-_PASS = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+from s3bench.system.files import OPEN_PATH
+
+_PASS = OPEN_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 

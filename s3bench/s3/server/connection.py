@@ -9,7 +9,6 @@ usual request costs one epoll_wait (shared by all ready connections), one recv a
 """
 
 import socket
-from select import EPOLLOUT
 
 from s3bench.s3.protocol.exchange import (
     NO_BODY,
@@ -31,6 +30,7 @@ from s3bench.s3.server.intake import Intake
 from s3bench.s3.server.loop import ServerLoop
 from s3bench.s3.server.outbox import BLOCKED, FileChanged, Outbox
 from s3bench.s3.server.peer import READ_MASK, Peer, PeerState
+from s3bench.system.poller import WRITABLE
 
 RECEIVE_BYTES = 64 * 1024
 """At least one TLS record (16 KiB), so that no decrypted byte stays behind in OpenSSL, where epoll cannot see it."""
@@ -294,7 +294,7 @@ class ServerConnection(Peer):
             self._state = PeerState.DELAY
             self._ticket += 1
             self._watch_for(0)
-            loop.call_at(now_ns + round(reply.delay_s * 1e9), self, self._ticket, prompt=True)
+            loop.call_promptly_at(now_ns + round(reply.delay_s * 1e9), self, self._ticket)
             return False
         return self._start_reply(reply, now_ns, sent)
 
@@ -310,7 +310,7 @@ class ServerConnection(Peer):
             self._lose(in_words(error))
             return False
         self._state = _SEND
-        self._watch_for(EPOLLOUT)
+        self._watch_for(WRITABLE)
         return False
 
     def _send_on(self) -> None:

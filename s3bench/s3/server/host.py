@@ -30,23 +30,25 @@ from s3bench.s3.control import (
     Emulate,
     Question,
     Refused,
-    ServerChannel,
     ServerReady,
     StoredFile,
+    server_channel,
 )
 from s3bench.s3.emulator.handler import Emulator
 from s3bench.s3.emulator.loading import Loaded
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.files.file_cache import FileCache
-from s3bench.s3.frames import ChannelClosed
 from s3bench.s3.network.networked import Networked
 from s3bench.s3.protocol.checksums import load_algorithms
 from s3bench.s3.protocol.exchange import Handler
 from s3bench.s3.protocol.s3_error import S3Error
 from s3bench.s3.server.connection import ServerConnection
-from s3bench.s3.server.server import Server, raise_descriptor_limit
+from s3bench.s3.server.server import CONNECTIONS_MAX, Server, connections_of
 from s3bench.s3.stub.script import Script
 from s3bench.s3.wirelog import WireLog
+from s3bench.system.channel import Channel, ChannelClosed
+from s3bench.system.child import take_control
+from s3bench.system.descriptors import raise_descriptor_limit
 
 _BACKLOG = 4096
 _TURN_S = 1.0
@@ -63,7 +65,6 @@ _NOTHING_ARMED = Script((), files=FileCache(Path(os.devnull)), verify=False)
 class Listen(msgspec.Struct, frozen=True, kw_only=True):
     """What the process is told on its command line, as JSON: where to listen, and the PEM file for TLS."""
 
-    control: int
     host: str
     port: int
     certificate: str | None
@@ -72,9 +73,9 @@ class Listen(msgspec.Struct, frozen=True, kw_only=True):
 class Host:
     """Obeys the questions that come over `channel`, and turns the server meanwhile."""
 
-    def __init__(self, server: Server, control: socket.socket) -> None:
+    def __init__(self, server: Server, channel: Channel[Answer, Question]) -> None:
         self._server = server
-        self._channel = ServerChannel(control)
+        self._channel = channel
         self._script = _NOTHING_ARMED
         self._emulator: Emulator | None = None
         self._loaded: dict[Path, Loaded] = {}
@@ -82,7 +83,7 @@ class Host:
         self._cpu_s = 0.0
         self._parent = os.getppid()
         self._ended = False
-        server.watch(control.fileno(), self)
+        server.watch(channel.fileno(), self)
 
     def serve(self) -> None:
         """Turn the loop until the harness is gone."""
@@ -98,7 +99,7 @@ class Host:
         """Answer the harness, or end when it is gone."""
         del events
         try:
-            question = self._channel.receive_question(limit_s=_TALK_S)
+            question = self._channel.receive(limit_s=_TALK_S)
             try:
                 answer = self._answer(question)
             except S3BenchError as error:
@@ -216,11 +217,11 @@ def _load(emulator: Emulator, item: StoredFile) -> None:
 
 
 def main(listen: Listen) -> None:
-    """Serve until the channel behind `listen.control` closes."""
-    connections_max = raise_descriptor_limit()
+    """Serve until the other end of the channel closes."""
+    connections_max = connections_of(raise_descriptor_limit(CONNECTIONS_MAX))
     with contextlib.ExitStack() as stack:
-        control = stack.enter_context(socket.socket(fileno=listen.control))
-        channel = ServerChannel(control)
+        control = stack.enter_context(take_control())
+        channel = server_channel(control)
         try:
             context = None if listen.certificate is None else _tls_context(listen.certificate)
             listener = stack.enter_context(_listener(listen))
@@ -228,7 +229,7 @@ def main(listen: Listen) -> None:
             channel.send(Refused.of(error), limit_s=_TALK_S)
             return
         server = stack.enter_context(Server(listener, _NOTHING_ARMED, connections_max=connections_max, context=context))
-        host = Host(server, control)
+        host = Host(server, channel)
         channel.send(ServerReady(port=listener.getsockname()[1]), limit_s=_TALK_S)
         host.serve()
 

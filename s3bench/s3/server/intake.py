@@ -8,7 +8,8 @@ import socket
 
 from s3bench.s3.protocol.exchange import RequestBody, Sink
 from s3bench.s3.protocol.framing import Framing
-from s3bench.s3.server.loop import VOID_BYTES
+from s3bench.system.event_loop import VOID_BYTES
+from s3bench.system.sockets import DISCARD
 
 _FRAME_BYTES = 4 * 1024  # read where only a chunk line is wanted and what follows it will be dropped
 
@@ -74,8 +75,8 @@ class Intake:
         return bytes(self._buffer[consumed:count])
 
     def _drop(self, ahead: int) -> bytes | None:
-        # MSG_TRUNC on TCP discards without copying (tcp(7)); the buffer only bounds how much, and is not written to.
-        count = self._sock.recv_into(self._void, min(ahead, VOID_BYTES), socket.MSG_TRUNC)
+        # The buffer only bounds how much is discarded; Linux does not write to it.
+        count = self._sock.recv_into(self._void, min(ahead, VOID_BYTES), DISCARD)
         if not count:
             return None
         self.wire_bytes += count

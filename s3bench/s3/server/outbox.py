@@ -10,6 +10,7 @@ import ssl
 from collections.abc import Iterator
 
 from s3bench.s3.protocol.exchange import Reply, Segment
+from s3bench.system.sockets import MORE
 
 BLOCKED = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 """What a non-blocking socket raises when it has to be waited for."""
@@ -110,7 +111,7 @@ class Outbox:
         return True
 
     def _send_bytes(self, data: memoryview, *, more: bool) -> int:
-        return self._sock.send(data, socket.MSG_MORE if more else 0)
+        return self._sock.send(data, MORE if more else 0)
 
     def _send_file(self, room: int) -> bool:
         """Move up to `room` file bytes into the socket; whether it may take more."""

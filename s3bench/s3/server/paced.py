@@ -12,7 +12,6 @@ waits in the sockets' buffers, where the client sees the link's pace as TCP's ba
 import socket
 import ssl
 import struct
-from select import EPOLLOUT
 
 from s3bench.s3.network.lane import reserve
 from s3bench.s3.network.link import Link, Way
@@ -23,6 +22,7 @@ from s3bench.s3.server.loop import ServerLoop
 from s3bench.s3.server.outbox import BLOCKED, FileChanged
 from s3bench.s3.server.peer import READ_MASK, PeerState
 from s3bench.s3.server.tls import TlsConnection
+from s3bench.system.poller import WRITABLE
 
 SLACK_NS = 20_000_000
 """How late a timer or a socket may be without costing the connection its pace: what was missed is made up for. A client
@@ -183,7 +183,7 @@ class PacedConnection(ServerConnection):
         """
         try:
             if not first and not self._outbox.pump(self._allowed_bytes):
-                self._watch_for(EPOLLOUT)
+                self._watch_for(WRITABLE)
                 return False
             self._reserve(first=first)
             sent = self._outbox.pump(self._allowed_bytes)
@@ -193,7 +193,7 @@ class PacedConnection(ServerConnection):
         if self._slot_bytes:
             return False
         if not sent:
-            self._watch_for(EPOLLOUT)
+            self._watch_for(WRITABLE)
             return False
         return self._reach_edge()
 

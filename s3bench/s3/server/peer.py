@@ -5,12 +5,14 @@ Owns the states of a connection and how long each may last. What is read and ans
 
 import socket
 from enum import IntEnum
-from select import EPOLLIN, EPOLLRDHUP
 
-from s3bench.s3.server.loop import VOID_BYTES, ServerLoop
+from s3bench.s3.server.loop import ServerLoop
 from s3bench.s3.server.outbox import BLOCKED
+from s3bench.system.event_loop import VOID_BYTES
+from s3bench.system.poller import PEER_CLOSED, READABLE
+from s3bench.system.sockets import DISCARD
 
-READ_MASK = EPOLLIN | EPOLLRDHUP
+READ_MASK = READABLE | PEER_CLOSED
 
 
 class PeerState(IntEnum):
@@ -82,7 +84,7 @@ class Peer:
     def _watch_for(self, mask: int) -> None:
         if mask != self._mask:
             self._mask = mask
-            self._loop.epoll.modify(self.sock.fileno(), mask)
+            self._loop.poller.modify(self.sock.fileno(), mask)
 
     def _linger(self) -> None:
         """Close our half and wait for the client to close its own: closing both would destroy a reply on its way."""
@@ -93,12 +95,12 @@ class Peer:
             return
         self._held = b""
         self._state = PeerState.LINGER
-        self._watch_for(EPOLLIN)
+        self._watch_for(READABLE)
 
     def _drain(self) -> None:
         """Drop what a client sends that is told to go."""
         try:
-            count = self.sock.recv_into(self._loop.void, VOID_BYTES, socket.MSG_TRUNC)
+            count = self.sock.recv_into(self._loop.void, VOID_BYTES, DISCARD)
         except BLOCKED:
             return
         except OSError:

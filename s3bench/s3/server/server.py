@@ -4,16 +4,12 @@ Owns accepting, turning the loop, and what bounds it: how many connections, how 
 answered is the handler's. Speaks HTTP/1.1 on a listening socket that is given to it, over TLS where it gets a context.
 """
 
-import contextlib
 import errno
 import os
-import resource
-import select
 import socket
 import ssl
 import traceback
 from pathlib import Path
-from select import EPOLLIN
 from typing import Self
 
 from s3bench.s3.network.link import Link
@@ -24,13 +20,17 @@ from s3bench.s3.server.loop import ServerLoop, ServerWatched
 from s3bench.s3.server.paced import PacedConnection, PacedTlsConnection
 from s3bench.s3.server.recorder import WireRecorder
 from s3bench.s3.server.tls import TlsConnection
+from s3bench.system.poller import READABLE, wait_precisely
+from s3bench.system.sockets import avoid_pacing
+
+CONNECTIONS_MAX = 50_000
+"""More than any client under test opens; a limit without bound would be one on memory."""
 
 _ACCEPTS_A_TURN = 64
 _EVENTS_A_TURN = 512
 _EVENTS_BETWEEN_TIMERS = 2  # an event may be a body of 256 KiB, and timers shall not wait for many of those
 _SWEEP_NS = 1_000_000_000
 _DESCRIPTORS_RESERVED = 512  # for the workspace's files, the control channel and the process itself
-_CONNECTIONS_MAX = 50_000
 _TOO_MANY = (
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n"
     b"x-amz-request-id: S3BENCH000000001\r\n\r\n"
@@ -38,17 +38,9 @@ _TOO_MANY = (
 _FULL = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
-def raise_descriptor_limit() -> int:
-    """Raise this process's soft limit on open files to the hard one; how many connections that allows."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    limit = _CONNECTIONS_MAX if hard == resource.RLIM_INFINITY else min(hard, _CONNECTIONS_MAX)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
-    return connections_of(limit)
-
-
 def connections_of(descriptors: int) -> int:
     """How many connections a server takes that may open so many files."""
-    limit = min(descriptors, _CONNECTIONS_MAX)
+    limit = min(descriptors, CONNECTIONS_MAX)
     return limit - min(_DESCRIPTORS_RESERVED, limit // 2)
 
 
@@ -73,11 +65,8 @@ class Server:
         # Closed for a moment when descriptors run out, so that a connection can be accepted and told so.
         self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         listener.settimeout(0)
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # inherited by every accepted socket on Linux
-        with contextlib.suppress(OSError):  # not every kernel lets us choose
-            # BBR, the default of some machines, paces its sending by timers: on loopback that halves what one
-            # connection carries, and there is no congestion to control. Inherited by accepted sockets as well.
-            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # inherited by every accepted socket
+        avoid_pacing(listener)
         self.watch(listener.fileno(), self)
 
     def __enter__(self) -> Self:
@@ -85,13 +74,13 @@ class Server:
 
     def __exit__(self, *_: object) -> None:
         self.close_connections("the server ended")
-        self.loop.epoll.close()
+        self.loop.poller.close()
         os.close(self._spare)
 
     def watch(self, descriptor: int, owner: ServerWatched) -> None:
         """Have `owner` called when `descriptor` becomes readable, for as long as the server lives."""
         self._permanent += 1
-        self.loop.watch(descriptor, owner, EPOLLIN)
+        self.loop.watch(descriptor, owner, READABLE)
 
     def turn(self, timeout_s: float) -> int:
         """Wait up to `timeout_s` for events and handle them; how many there were."""
@@ -101,7 +90,7 @@ class Server:
         if due_ns is not None:
             timeout_s = self._wait_precisely(timeout_s, due_ns)
             events_max = _EVENTS_BETWEEN_TIMERS
-        events = loop.epoll.poll(timeout_s, events_max)
+        events = loop.poller.poll(timeout_s, events_max)
         loop.tick()
         if loop.busy + len(events) > loop.recorder.in_flight_max:
             self._note_in_flight(events)
@@ -210,16 +199,11 @@ class Server:
             self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
     def _wait_precisely(self, timeout_s: float, due_ns: int) -> float:
-        """Wait for events or until `due_ns`; how long to wait afterwards, which is not at all.
-
-        epoll_wait(2) counts in milliseconds, and Python rounds up. The epoll set is itself a descriptor that becomes
-        readable with its first event, and select(2) counts in microseconds. Its descriptors end at 1024; the set is
-        opened before any connection is.
-        """
+        """Wait for events or until `due_ns`; how long to wait afterwards, which is not at all."""
         loop = self.loop
         wait_s = min(timeout_s, (due_ns - loop.clock()) / 1e9)
         if wait_s > 0:
-            select.select((loop.epoll,), (), (), wait_s)
+            wait_precisely(loop.poller, wait_s)
         return 0.0
 
     def _run_timers(self) -> None:
@@ -246,7 +230,7 @@ class Server:
         begun = 0
         for descriptor, mask in events:
             owner = loop.watched.get(descriptor)
-            begun += isinstance(owner, ServerConnection) and owner.idle and mask == EPOLLIN
+            begun += isinstance(owner, ServerConnection) and owner.idle and mask == READABLE
         loop.recorder.in_flight_max = max(loop.recorder.in_flight_max, loop.busy + begun)
 
 

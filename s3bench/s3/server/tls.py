@@ -7,12 +7,12 @@ TLS 1.2 and 1.3 and offers HTTP/1.1 alone.
 import socket
 import ssl
 from pathlib import Path
-from select import EPOLLIN, EPOLLOUT
 
 from s3bench.s3.server.connection import ServerConnection
 from s3bench.s3.server.loop import ServerLoop
 from s3bench.s3.server.outbox import TlsOutbox
 from s3bench.s3.server.peer import READ_MASK, PeerState
+from s3bench.system.poller import READABLE, WRITABLE
 
 
 def server_context(certificate: Path) -> ssl.SSLContext:
@@ -49,9 +49,9 @@ class TlsConnection(ServerConnection):
         try:
             self._secure.do_handshake()
         except ssl.SSLWantReadError:
-            self._watch_for(EPOLLIN)
+            self._watch_for(READABLE)
         except ssl.SSLWantWriteError:
-            self._watch_for(EPOLLOUT)
+            self._watch_for(WRITABLE)
         except OSError as error:
             self._loop.recorder.fault(
                 f"connection {self._number}: the TLS handshake failed ({error.strerror or error})"

@@ -6,24 +6,24 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from s3bench.clients.environment import Credentials
 from s3bench.errors import MachineError
-from s3bench.load.engine.channel import ChannelClosed, WorkerChannel
+from s3bench.load.engine.channel import coordinator_channel
 from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import (
     BeginPhase,
+    Order,
     PhaseEnded,
     PhasePrepared,
     PhaseReady,
     PreparePhase,
+    Report,
     RequestTarget,
     StartPhase,
     StopPhase,
@@ -39,6 +39,7 @@ from s3bench.load.session.target import find_target
 from s3bench.load.session.worker_pool import WorkerPool
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
+from s3bench.system.channel import Channel
 from tests.load.phases import BUCKET, DATA, LIMIT_S, SMALL
 
 
@@ -103,27 +104,29 @@ def test_what_a_worker_cannot_do_is_told(target: RequestTarget, tmp_path: Path) 
 
 
 @contextlib.contextmanager
-def alone() -> Iterator[tuple[subprocess.Popen[bytes], WorkerChannel, socket.socket]]:
+def alone() -> Iterator[tuple[subprocess.Popen[bytes], Channel[Order, Report], socket.socket]]:
     """A worker without a crew."""
     ours, theirs = socket.socketpair()
-    with ours, theirs:
-        told = msgspec.json.encode({"control": theirs.fileno()}).decode()
-        with subprocess.Popen(
-            [sys.executable, "-m", "s3bench.load.engine.worker", told],
-            pass_fds=(theirs.fileno(),),
+    with (
+        ours,
+        theirs,
+        subprocess.Popen(
+            [sys.executable, "-m", "s3bench.load.engine.worker"],
+            stdin=theirs.fileno(),
             start_new_session=True,
-        ) as process:
-            theirs.close()
-            try:
-                yield process, WorkerChannel(ours), ours
-            finally:
-                process.kill()
+        ) as process,
+    ):
+        theirs.close()
+        try:
+            yield process, coordinator_channel(ours), ours
+        finally:
+            process.kill()
 
 
 def test_it_ends_with_the_coordinator(target: RequestTarget) -> None:
     with alone() as (process, channel, ours):
         channel.send(orders(target, 1)[0], limit_s=LIMIT_S)
-        channel.receive_report(limit_s=LIMIT_S)
+        channel.receive(limit_s=LIMIT_S)
         ours.close()
         assert process.wait(LIMIT_S) == 0
 
@@ -131,11 +134,11 @@ def test_it_ends_with_the_coordinator(target: RequestTarget) -> None:
 def test_it_ends_with_the_coordinator_in_the_middle_of_a_phase(target: RequestTarget) -> None:
     with alone() as (process, channel, ours):
         channel.send(orders(target, 1)[0], limit_s=LIMIT_S)
-        channel.receive_report(limit_s=LIMIT_S)
+        channel.receive(limit_s=LIMIT_S)
         channel.send(begin(OperationKind.PUT, duration_s=600), limit_s=LIMIT_S)
-        assert channel.receive_report(limit_s=LIMIT_S) == PhaseReady(worker=0)
+        assert channel.receive(limit_s=LIMIT_S) == PhaseReady(worker=0)
         channel.send(StartPhase(start_ns=time.monotonic_ns()), limit_s=LIMIT_S)
-        assert isinstance(channel.receive_report(limit_s=LIMIT_S), IntervalRecord)
+        assert isinstance(channel.receive(limit_s=LIMIT_S), IntervalRecord)
         ours.close()
         assert process.wait(LIMIT_S) == 0
 
@@ -144,7 +147,7 @@ def test_a_stop_that_comes_too_late_is_ignored(target: RequestTarget) -> None:
     with alone() as (_, channel, _ours):
         channel.send(StopPhase(), limit_s=LIMIT_S)
         channel.send(orders(target, 1)[0], limit_s=LIMIT_S)
-        assert isinstance(channel.receive_report(limit_s=LIMIT_S), PhasePrepared)
+        assert isinstance(channel.receive(limit_s=LIMIT_S), PhasePrepared)
 
 
 def test_a_worker_that_is_killed_is_missed(target: RequestTarget, tmp_path: Path) -> None:
@@ -155,22 +158,3 @@ def test_a_worker_that_is_killed_is_missed(target: RequestTarget, tmp_path: Path
         os.kill(crew._processes[0].pid, signal.SIGKILL)
         with pytest.raises(MachineError, match="load worker 0"):
             list(reports)
-
-
-def test_reports_are_posted_without_waiting_for_whoever_reads_them() -> None:
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        worker, coordinator = WorkerChannel(ours), WorkerChannel(theirs)
-        tallies = [IntervalRecord(worker=0, second=second, length_ns=1) for second in range(20_000)]
-        for tally in tallies:
-            worker.post(tally)  # far more than the socket takes
-        received = [coordinator.receive_report(limit_s=LIMIT_S) for _ in range(100)]
-        assert received == tallies[:100]
-        last = threading.Thread(target=worker.send, args=(tallies[0],), kwargs={"limit_s": LIMIT_S})
-        last.start()
-        rest = [coordinator.receive_report(limit_s=LIMIT_S) for _ in range(19_901)]
-        last.join(LIMIT_S)
-        assert rest == [*tallies[100:], tallies[0]]
-        theirs.close()
-        with pytest.raises(ChannelClosed):
-            worker.post(tallies[0])

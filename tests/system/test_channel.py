@@ -1,0 +1,54 @@
+import socket
+import threading
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from s3bench.system.channel import Channel, ChannelClosed
+
+LIMIT_S = 20.0
+
+Numbered = Channel[int, int]
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[Numbered, Numbered, socket.socket]]:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        decoder = msgspec.msgpack.Decoder(int)
+        yield Channel(ours, decoder), Channel(theirs, decoder), theirs
+
+
+def test_messages_arrive_in_order_and_are_posted_without_waiting(
+    ends: tuple[Numbered, Numbered, socket.socket],
+) -> None:
+    ours, theirs, _ = ends
+    for number in range(200_000):
+        ours.post(number)  # far more than the socket takes
+    assert [theirs.receive(limit_s=LIMIT_S) for _ in range(100)] == list(range(100))
+    last = threading.Thread(target=ours.send, args=(-1,), kwargs={"limit_s": LIMIT_S})
+    last.start()
+    rest = [theirs.receive(limit_s=LIMIT_S) for _ in range(199_901)]
+    last.join(LIMIT_S)
+    assert rest == [*range(100, 200_000), -1]
+
+
+def test_a_side_that_is_gone_closes_the_channel(ends: tuple[Numbered, Numbered, socket.socket]) -> None:
+    ours, _, their_socket = ends
+    their_socket.close()
+    with pytest.raises(ChannelClosed):
+        ours.receive(limit_s=LIMIT_S)
+    with pytest.raises(ChannelClosed):
+        ours.send(1, limit_s=LIMIT_S)
+    with pytest.raises(ChannelClosed):
+        ours.post(1)
+
+
+def test_every_wait_is_bounded(ends: tuple[Numbered, Numbered, socket.socket]) -> None:
+    ours, _, their_socket = ends
+    with pytest.raises(ChannelClosed):
+        ours.receive(limit_s=0.01)
+    their_socket.send(b"\0" * 7)  # a length has eight
+    with pytest.raises(ChannelClosed):
+        ours.receive(limit_s=0.01)
