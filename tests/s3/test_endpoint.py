@@ -87,7 +87,8 @@ def test_a_server_that_died_is_the_machines_error(tmp_path: Path, question: str)
 
 
 def test_a_server_that_cannot_start_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("s3bench.s3.endpoint._START", "raise SystemExit('no luck')")
+    command = (sys.executable, "-c", "raise SystemExit('no luck')")
+    monkeypatch.setattr("s3bench.s3.endpoint.module_command", lambda *_: command)
     with pytest.raises(MachineError) as raised, StubEndpoint(directory=tmp_path):
         pass
     assert "no luck" in raised.value.why
