@@ -10,7 +10,7 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from xml.sax.saxutils import escape
+from html import escape
 
 from s3bench.errors import BadDefinitions, Problem
 from s3bench.spec.compound import Either, ListOf, Record, RecordKey
@@ -300,7 +300,7 @@ def _listings(tasks: Sequence[_Task]) -> Iterator[Response]:
 
 def _page_xml(tasks: Sequence[_Task], following: str) -> str:
     contents = "".join(
-        f"<Contents><Key>{escape(task.key)}</Key><LastModified>{LISTED_AT}</LastModified>"
+        f"<Contents><Key>{escape(task.key, quote=False)}</Key><LastModified>{LISTED_AT}</LastModified>"
         f'<ETag>"00000000000000000000000000000000"</ETag><Size>{task.size_bytes}</Size></Contents>'
         for task in tasks
     )

@@ -6,7 +6,7 @@ responses is `s3bench.s3.stub.script`'s.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from xml.sax.saxutils import escape
+from html import escape
 
 from s3bench.spec.definition import Environment, ListingBody, RequestMatch, Response
 
@@ -45,7 +45,7 @@ def _pages(response: Response, listing: ListingBody, environment: Environment) -
 
 def _page_xml(keys: list[str], size_bytes: int, following: str) -> str:
     contents = "".join(
-        f"<Contents><Key>{escape(key)}</Key><LastModified>{LISTED_AT}</LastModified>"
+        f"<Contents><Key>{escape(key, quote=False)}</Key><LastModified>{LISTED_AT}</LastModified>"
         f'<ETag>"00000000000000000000000000000000"</ETag><Size>{size_bytes}</Size></Contents>'
         for key in keys
     )

@@ -11,7 +11,6 @@ from typing import Any, Self
 
 import msgspec
 
-from s3bench.bench.runner import Settings
 from s3bench.clients.environment import check_endpoint_url
 from s3bench.errors import BadInput
 from s3bench.s3.network.model import NetworkModel, describe, parse_network
@@ -60,17 +59,6 @@ class RunOptions:
         """Take the options as typed. Raises `BadInput` for a network model that cannot be read."""
         network = typed["network"]
         return cls(**{**typed, "network": None if network is None else parse_network(network)})
-
-    @property
-    def settings(self) -> Settings:
-        """How to measure."""
-        return Settings(
-            interval_s=self.data_interval,
-            verify=self.verify,
-            keeps_timeline=True,
-            timeout_s=self.timeout,
-            debug_dir=self.debug_dir,
-        )
 
     @property
     def recorded(self) -> dict[str, object]:

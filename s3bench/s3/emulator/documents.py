@@ -9,7 +9,7 @@ import time
 import urllib.parse
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator
-from xml.sax.saxutils import escape
+from html import escape
 
 from s3bench.s3.protocol.s3_error import S3Error
 
@@ -162,7 +162,7 @@ def _local(tag: str) -> str:
 
 
 def _text(text: str) -> str:
-    escaped = escape(text, {'"': "&quot;", "\r": "&#13;"})
+    escaped = escape(text, quote=False).replace('"', "&quot;").replace("\r", "&#13;")
     if escaped.isprintable():
         return escaped
     return "".join(_reference(character) for character in escaped)

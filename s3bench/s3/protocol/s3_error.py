@@ -4,7 +4,7 @@ Owns what a refusal says, as the exception that whoever decides about a request 
 (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html) into a reply.
 """
 
-from xml.sax.saxutils import escape
+from html import escape
 
 from s3bench.s3.protocol.exchange import Reply
 from s3bench.s3.protocol.http import RequestHead, render_head
@@ -101,4 +101,4 @@ def _text(value: str) -> str:
     Lines stay: S3 shows what it would have signed in lines.
     """
     shown = (character if character.isprintable() or character == "\n" else "?" for character in value)
-    return escape("".join(shown))
+    return escape("".join(shown), quote=False)

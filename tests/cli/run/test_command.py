@@ -22,7 +22,7 @@ def test_what_was_measured_before_the_machine_failed_is_printed(
 
     monkeypatch.setenv("S3BENCH_TMPDIR", str(tmp_path))
     (tmp_path / "one.json").write_text(json.dumps([upload(1000, clients=["s5cmd"])]))
-    monkeypatch.setattr("s3bench.cli.run.command.run_suite", fail_at_last)
+    monkeypatch.setattr("s3bench.cli.run.action.run_suite", fail_at_last)
     finished = here("run", "-q", str(tmp_path / "one.json"))
     assert finished.returncode == 4
     assert finished.stderr == "s3bench: the helper ended\n"

@@ -1,0 +1,114 @@
+"""Runs the plan of `s3bench run`, here or on a cluster, and keeps its results."""
+
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import click
+import msgspec
+
+import s3bench
+from s3bench.bench.endpoints import EndpointOpener, emulator, live, stub_in_process, stub_server
+from s3bench.bench.local import open_bench
+from s3bench.bench.runner import Settings
+from s3bench.bench.suite import ReadyCell, run_suite
+from s3bench.cli.client_resolution import ready_cells
+from s3bench.cli.progress import Ticker, ticker_for
+from s3bench.cli.run.options import RunOptions
+from s3bench.cli.run.output import RunOutput
+from s3bench.cli.run.plan import read_plan
+from s3bench.cli.sandbox import check_wall, wall_warnings
+from s3bench.errors import ExitCode
+from s3bench.report.run.table import result_line
+from s3bench.results.document import Client, Document, Result, render_time
+from s3bench.results.file import check_output
+from s3bench.results.redaction import redact
+from s3bench.run.machine import machine_facts, machine_warnings
+from s3bench.spec.plan import Plan
+
+
+def run_here_or_on_cluster(options: RunOptions, plan: Plan) -> None:
+    """Run `plan` and write its results; exit code 4 when a run failed."""
+    if options.endpoint_url is not None and options.cluster is None:
+        check_wall(allow_unsandboxed=options.allow_unsandboxed)
+    if options.output is not None:
+        check_output(options.output, force=options.force)
+    sink = RunOutput(options)
+    if options.cluster is not None:
+        from s3bench.cli.run.cluster import run_on_cluster  # noqa: PLC0415 (a tenth of a second, for clusters alone)
+
+        run_on_cluster(options, plan, read_plan(replace(options, num_chunks=1, chunk_id=0)), sink)
+        return
+    with ticker_for(quiet=options.quiet) as progress:
+        for line in plan.skipped:
+            progress.say(f"skipped: {line}")
+        cells = ready_cells(plan, progress)
+        document = _new_document(options, cells)
+        for line in document.warnings:
+            progress.say(f"warning: {line}")
+        try:
+            document = _measure(document, options, plan, cells, sink, progress)
+        except BaseException as error:
+            if sink.latest is not None or isinstance(error, KeyboardInterrupt):
+                sink.finish(sink.latest or document)
+            raise
+    sink.finish(document)
+    if document.has_failures:
+        raise click.exceptions.Exit(ExitCode.CLIENT_FAILED)
+
+
+def _new_document(options: RunOptions, cells: tuple[ReadyCell, ...]) -> Document:
+    facts = machine_facts()
+    found = {cell.found.label: cell.found for cell in cells if cell.found is not None}
+    return Document(
+        s3bench=s3bench.__version__,
+        started_at=render_time(datetime.now(UTC)),
+        command_line=("s3bench", *redact(sys.argv[1:])),
+        machine=msgspec.to_builtins(facts),
+        clients=tuple(Client(name=client.kind, version=client.version, label=label) for label, client in found.items()),
+        options=options.recorded,
+        warnings=(*machine_warnings(facts), *wall_warnings()),
+    )
+
+
+def _measure(
+    document: Document,
+    options: RunOptions,
+    plan: Plan,
+    cells: tuple[ReadyCell, ...],
+    sink: RunOutput,
+    progress: Ticker,
+) -> Document:
+    with open_bench(_endpoint(options), keep=options.keep_workspace, say=progress.say) as bench:
+        for status in run_suite(bench, cells, _settings(options), plan, document, audit=options.audit):
+            document, result = status.document, status.result
+            if result.is_running:
+                progress.stands(_doing(result), done=status.done, total=status.total)
+            else:
+                progress.say(result_line(result))
+            sink.save(document, durable=not result.is_running)
+    return document.ended(datetime.now(UTC))
+
+
+def _doing(result: Result) -> str:
+    dimensions = (value for dimension in result.dimensions for value in dimension.values())
+    return " ".join((result.name, *dimensions, "on", result.client.label))
+
+
+def _settings(options: RunOptions) -> Settings:
+    return Settings(
+        interval_s=options.data_interval,
+        verify=options.verify,
+        keeps_timeline=True,
+        timeout_s=options.timeout,
+        debug_dir=options.debug_dir,
+    )
+
+
+def _endpoint(options: RunOptions) -> EndpointOpener:
+    if options.endpoint_url:
+        assert options.bucket is not None
+        return live(options.endpoint_url, bucket=options.bucket)
+    if options.endpoint == "emulator":
+        return emulator(options.network, tls=options.tls)
+    return stub_in_process() if options.stub == "in-process" else stub_server(tls=options.tls)
