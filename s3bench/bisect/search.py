@@ -32,14 +32,9 @@ from msgspec.structs import replace
 from s3bench.errors import BadInput
 from s3bench.gate.conclusion import conclude
 from s3bench.gate.evidence import CellEvidence, Role, Side
-from s3bench.gate.looks import Looks
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.results.metrics import METRICS_BY_NAME, Direction
-
-LOOKS = Looks(pairs=(20, 40, 80))
-"""Twice the gate's: levels are stricter, and ten pairs reach none of them. Forty would leave every fifth search among
-32 versions with suspects where the change is 1.5 times the noise of a pair; eighty one in fifty (simulated)."""
 
 UNANSWERED_MAX = 3
 """Comparisons that may end without an answer, for noise or a failed control; after one more the search ends."""

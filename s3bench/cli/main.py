@@ -22,7 +22,7 @@ COMMANDS = {
     "compare": ("compare.command:compare_command", "Hold results documents side by side."),
     "gate": ("gate.command:gate_command", "Judge a release: did the client get slower or hungrier?"),
     "tune": ("tune.command:tune_command", "Find the settings and the client that move your files fastest."),
-    "bisect": ("bisect:bisect_command", "Find the first version that changed a metric."),
+    "bisect": ("bisect.command:bisect_command", "Find the first version that changed a metric."),
     "history": (
         "history.command:history_group",
         "Keep results documents in a database, and find them again.",

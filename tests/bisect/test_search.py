@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from s3bench.bisect.search import (
-    LOOKS,
     UNANSWERED_MAX,
     Bisection,
     ComparisonOutcome,
@@ -26,10 +25,11 @@ from s3bench.bisect.search import (
     answer_of,
     failed_answer,
 )
+from s3bench.cli.bisect.options import PAIRS
 from s3bench.errors import BadInput
 from s3bench.gate.evidence import CellEvidence, Role, Side
 from s3bench.gate.indifference_zone import IndifferenceZone
-from s3bench.gate.looks import Looks
+from s3bench.gate.looks import Looks, parse_looks
 from s3bench.gate.policy import Policy
 from tests.gate.evidence_maker import failed, paired, ratios
 from tests.gate.simulated_gate import (
@@ -43,7 +43,7 @@ from tests.gate.simulated_gate import (
 
 ZONES = {TIME: IndifferenceZone(d0=0.02, d1=0.06, floor=0.0), MEMORY: IndifferenceZone(d0=0.01, d1=0.03, floor=0.0)}
 POLICY = SizePolicy(metrics=(TIME,), zones=ZONES)
-PATIENT = replace(POLICY, looks=LOOKS)
+PATIENT = replace(POLICY, looks=parse_looks(PAIRS))
 
 Oracle = Callable[[VersionComparison], ComparisonResult]
 

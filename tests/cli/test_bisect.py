@@ -19,8 +19,8 @@ from s3bench.bisect.search import (
     answer_of,
     failed_answer,
 )
-from s3bench.cli import bisect
-from s3bench.cli.bisect import bisect_command
+from s3bench.cli.bisect import action as bisect
+from s3bench.cli.bisect.command import bisect_command
 from s3bench.clients.releases import Base, Combinable
 from s3bench.errors import BadInput, MachineError
 from s3bench.gate.live import GateStatus

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from s3bench.bench.runner import Settings
 from s3bench.cli.gate.options import parse_duration
 from s3bench.clients.environment import check_endpoint_url
 from s3bench.errors import BadInput
@@ -32,6 +31,7 @@ CLIENTS = (
 
 BUDGET = "10m"
 FILES_MAX = 100_000
+SEEDS = 2**31
 _PREDICTED = ("size", "files", "instance")
 
 
@@ -132,11 +132,6 @@ class TuneOptions:
         if self.request_prices is not None:
             prices |= dict(zip(("writes_per_1000", "reads_per_1000"), self.request_prices, strict=True))
         return Objective(aim=Aim(self.objective), **prices)
-
-    @property
-    def settings(self) -> Settings:
-        """How to measure: nothing is sampled and no probe is put in, so that runs are those of the user."""
-        return Settings(interval_s=None, probes=False, timeout_s=self.timeout)
 
     def others(self, workload: Workload) -> tuple[Other, ...]:
         """What predictions are asked for, beside `workload`. Raises `BadInput`."""

@@ -1,17 +1,14 @@
-"""`s3bench bisect`: its options, the versions between the two ends, the record that it begins or continues."""
+"""Runs the search of `s3bench bisect`, or goes on with one, and keeps its record."""
 
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from os import environ
 from pathlib import Path
 from random import SystemRandom
 from time import monotonic
-from typing import Any, Self
 
-import click
 import msgspec
 from msgspec.structs import replace
 
@@ -28,9 +25,9 @@ from s3bench.bisect.live import (
     title_of,
 )
 from s3bench.bisect.record import BisectRecord, encode_bisect, parse_bisect
-from s3bench.bisect.search import LOOKS, Ending, VersionComparison
+from s3bench.bisect.search import Ending, VersionComparison
+from s3bench.cli.bisect.options import BisectOptions
 from s3bench.cli.definitions import read_suite
-from s3bench.cli.gate.options import parse_duration
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.sandbox import wall_warnings
 from s3bench.cli.streams import print_styled, print_whole
@@ -45,9 +42,6 @@ from s3bench.clients.releases import (
 )
 from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ExitCode
-from s3bench.gate.indifference_zone import parse_zone
-from s3bench.gate.looks import parse_looks
-from s3bench.gate.policy import Policy, check_gating
 from s3bench.report.bisect_table import answer_line, render_bisection
 from s3bench.results.document import render_time
 from s3bench.results.file import check_output, read_whole, write_whole
@@ -57,145 +51,21 @@ from s3bench.spec.definition import ClientKind, Definition
 from s3bench.spec.plan import ClientSpec, parse_client_spec, plan_runs
 from s3bench.spec.suite import Suite
 
-_POSITIVE_SECONDS = click.FloatRange(min=0, min_open=True)
-_CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
 _SEEDS = 2**32
+
+
 _KEEP_EVERY_S = 5.0
-_METRICS = ("total_time",)
-_RESUMED_WITH = frozenset({"resume", "max_time", "as_json", "quiet"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Options:
-    """The options of `s3bench bisect`, by the names of its parameters."""
-
-    files: tuple[Path, ...]
-    client: str | None
-    good: str | None
-    bad: str | None
-    dependency: str | None
-    metrics: tuple[str, ...]
-    select: str | None
-    suite: str | None
-    pairs: str
-    zones: tuple[str, ...]
-    error: float
-    max_time: str | None
-    seed: int | None
-    timeout: float
-    tls: bool
-    output: Path | None
-    force: bool
-    resume: Path | None
-    as_json: bool
-    quiet: bool
-
-    @classmethod
-    def of(cls, typed: Mapping[str, Any], given: frozenset[str]) -> Self:
-        """Take the options as typed, of which `given` were; refuse what contradicts. Raises `BadInput`."""
-        options = cls(**typed)
-        if options.resume is not None and given - _RESUMED_WITH:
-            raise BadInput(
-                "--resume goes on with what its record was asked for",
-                f"{', '.join(sorted(given - _RESUMED_WITH))} cannot be changed on the way",
-                "leave these out, or begin anew with -o FILE",
-            )
-        if options.resume is None and not (options.client and options.good and options.bad):
-            raise BadInput(
-                "a search needs a client and two of its versions",
-                fix="s3bench bisect --client cli-crt --good 2.34.0 --bad 2.38.5",
-            )
-        return options
-
-    @property
-    def kept(self) -> Path | None:
-        """The file of the record."""
-        return self.output or self.resume
-
-    @property
-    def max_time_s(self) -> float | None:
-        """The most seconds that pairs may take."""
-        return None if self.max_time is None else parse_duration(self.max_time, "--max-time")
-
-    @property
-    def policy(self) -> Policy:
-        """Metrics, zones and looks; the levels are the search's."""
-        return Policy(
-            metrics=check_gating(self.metrics or _METRICS),
-            zones=dict(parse_zone(text) for text in self.zones),
-            looks=parse_looks(self.pairs),
-        )
-
-
-@click.command("bisect", context_settings={"max_content_width": 120})
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[DEFINITIONS]...")
-@click.option("--client", metavar="NAME[@VERSION]", help="The client; a version only with --dependency, held fixed.")
-@click.option("--good", metavar="VERSION", help="The older end.")
-@click.option("--bad", metavar="VERSION", help="The newer end.")
-@click.option("--dependency", metavar="PACKAGE", help="Search the versions of botocore, s3transfer or awscrt instead.")
-@click.option(
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="NAME",
-    help="What changed; repeat for several.  [default: total_time]",
-)
-@click.option("-k", "select", metavar="EXPRESSION", help="Only benchmarks that match, as in `s3bench run`.")
-@click.option(
-    "--suite",
-    type=click.Choice([suite.value for suite in Suite]),
-    help="Benchmarks by tag: `default` leaves out those tagged `full`.  [default: default; with -k: full]",
-)
-@click.option(
-    "--pairs",
-    default=",".join(map(str, LOOKS.pairs)),
-    show_default=True,
-    metavar="N,N,...",
-    help="Pairs at which a comparison is judged.",
-)
-@click.option(
-    "--zone",
-    "zones",
-    multiple=True,
-    metavar="METRIC=D0,D1[,FLOOR]",
-    help="Changes of no interest and those to be found for sure, as total_time=2%,6%,2ms.",
-)
-@click.option(
-    "--error", type=_CHANCE, default=0.05, show_default=True, help="Chance that the answer as a whole is wrong."
-)
-@click.option("--max-time", metavar="DURATION", help="Stop after 90s, 30m or 2h; --resume goes on.")
-@click.option("--seed", type=int, metavar="N", help="Order of runs and hash seeds.  [default: random, and recorded]")
-@click.option("--timeout", type=_POSITIVE_SECONDS, default=600, show_default=True, metavar="SECONDS", help="Per run.")
-@click.option("--tls", is_flag=True, help="Stub over HTTPS.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Keep the record here, as JSON.")
-@click.option("--force", is_flag=True, help="Let a file that exists be replaced.")
-@click.option("--resume", type=click.Path(path_type=Path), metavar="FILE", help="Go on with a record.")
-@click.option("--json", "as_json", is_flag=True, help="Print the record to stdout instead of the table.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
-@click.pass_context
-def bisect_command(context: click.Context, /, **typed: Any) -> None:
-    """Find the first published version of a client, or of one dependency, that changed a metric.
-
-    Versions are installed when they are needed, and compared by the gate's own test, in pairs.
-
-    \b
-    s3bench bisect --client cli-crt --good 2.34.0 --bad 2.38.5 -k 'cp and upload and 32MB' -o bisect.json
-    s3bench bisect --client boto3-classic --good 1.40.0 --bad 1.44.5 --metric peak_memory
-    s3bench bisect --client boto3-classic@1.43.0 --dependency botocore --good 1.43.0 --bad 1.43.40
-    s3bench bisect --resume bisect.json                   go on after Ctrl-C or --max-time
-
-    Exit code 0 when it is found or nothing changed, 3 when it is not settled, 4 when an end does not run.
-    """
-    source = click.core.ParameterSource
-    given = frozenset(name for name in typed if context.get_parameter_source(name) is source.COMMANDLINE)
-    options = _Options.of(typed, given)
+def search(options: BisectOptions) -> ExitCode:
+    """Search, and show what was found."""
     assert options.policy.metrics, "refused before anything is read or run"
     assert options.max_time_s is None or options.max_time_s > 0
     if options.output is not None:
         check_output(options.output, force=options.force)
     record = _searched(options)
     _print(options, record)
-    raise click.exceptions.Exit(_exit_code(record))
+    return _exit_code(record)
 
 
 def _exit_code(record: BisectRecord) -> ExitCode:
@@ -209,7 +79,7 @@ def _exit_code(record: BisectRecord) -> ExitCode:
     return ExitCode.CLIENT_FAILED
 
 
-def _print(options: _Options, record: BisectRecord) -> None:
+def _print(options: BisectOptions, record: BisectRecord) -> None:
     if options.as_json:
         print_whole(encode_bisect(record), is_measured=True)
         return
@@ -217,7 +87,7 @@ def _print(options: _Options, record: BisectRecord) -> None:
     print_styled(render_bisection(record, width=width, color=color, kept=options.kept))
 
 
-def _searched(options: _Options) -> BisectRecord:
+def _searched(options: BisectOptions) -> BisectRecord:
     """Begin a search or go on with one, to its end; what is known is kept after every comparison, and on Ctrl-C."""
     record = None
     try:
@@ -241,12 +111,12 @@ def _searched(options: _Options) -> BisectRecord:
     return record
 
 
-def _keep(options: _Options, record: BisectRecord, *, durable: bool = True) -> None:
+def _keep(options: BisectOptions, record: BisectRecord, *, durable: bool = True) -> None:
     if options.kept is not None:
         write_whole(encode_bisect(record), options.kept, durable=durable, is_measured=True)
 
 
-def _begun(options: _Options, progress: Ticker) -> tuple[BisectRecord, tuple[Definition, ...]]:
+def _begun(options: BisectOptions, progress: Ticker) -> tuple[BisectRecord, tuple[Definition, ...]]:
     assert options.client
     spec = parse_client_spec(options.client)
     definitions = _definitions(spec.kind, options.files, options.select, options.suite)
@@ -276,7 +146,7 @@ def _begun(options: _Options, progress: Ticker) -> tuple[BisectRecord, tuple[Def
     return record, definitions
 
 
-def _with_versions(record: BisectRecord, options: _Options, spec: ClientSpec, progress: Ticker) -> BisectRecord:
+def _with_versions(record: BisectRecord, options: BisectOptions, spec: ClientSpec, progress: Ticker) -> BisectRecord:
     """Add the versions between the ends."""
     assert options.good
     assert options.bad
@@ -359,7 +229,7 @@ def _provider(record: BisectRecord, progress: Ticker) -> Provider:
 
 
 def _measured(
-    options: _Options, record: BisectRecord, definitions: tuple[Definition, ...], progress: Ticker
+    options: BisectOptions, record: BisectRecord, definitions: tuple[Definition, ...], progress: Ticker
 ) -> Iterator[BisectRecord]:
     """Yield the record as it grows."""
     deadline_s = None if options.max_time_s is None else monotonic() + options.max_time_s

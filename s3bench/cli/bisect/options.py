@@ -1,0 +1,83 @@
+"""The options of `s3bench bisect`: what they mean, and which go together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from s3bench.cli.gate.options import parse_duration
+from s3bench.errors import BadInput
+from s3bench.gate.indifference_zone import parse_zone
+from s3bench.gate.looks import parse_looks
+from s3bench.gate.policy import Policy, check_gating
+
+PAIRS = "20,40,80"
+"""Twice the gate's: levels are stricter, and ten pairs reach none of them. Forty would leave every fifth search among
+32 versions with suspects where the change is 1.5 times the noise of a pair; eighty one in fifty (simulated)."""
+
+_METRICS = ("total_time",)
+
+
+_RESUMED_WITH = frozenset({"resume", "max_time", "as_json", "quiet"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BisectOptions:
+    """The options of `s3bench bisect`, by the names of its parameters."""
+
+    files: tuple[Path, ...]
+    client: str | None
+    good: str | None
+    bad: str | None
+    dependency: str | None
+    metrics: tuple[str, ...]
+    select: str | None
+    suite: str | None
+    pairs: str
+    zones: tuple[str, ...]
+    error: float
+    max_time: str | None
+    seed: int | None
+    timeout: float
+    tls: bool
+    output: Path | None
+    force: bool
+    resume: Path | None
+    as_json: bool
+    quiet: bool
+
+    @classmethod
+    def of(cls, typed: Mapping[str, Any], given: frozenset[str]) -> Self:
+        """Take the options as typed, of which `given` were; refuse what contradicts. Raises `BadInput`."""
+        options = cls(**typed)
+        if options.resume is not None and given - _RESUMED_WITH:
+            raise BadInput(
+                "--resume goes on with what its record was asked for",
+                f"{', '.join(sorted(given - _RESUMED_WITH))} cannot be changed on the way",
+                "leave these out, or begin anew with -o FILE",
+            )
+        if options.resume is None and not (options.client and options.good and options.bad):
+            raise BadInput(
+                "a search needs a client and two of its versions",
+                fix="s3bench bisect --client cli-crt --good 2.34.0 --bad 2.38.5",
+            )
+        return options
+
+    @property
+    def kept(self) -> Path | None:
+        """The file of the record."""
+        return self.output or self.resume
+
+    @property
+    def max_time_s(self) -> float | None:
+        """The most seconds that pairs may take."""
+        return None if self.max_time is None else parse_duration(self.max_time, "--max-time")
+
+    @property
+    def policy(self) -> Policy:
+        """Metrics, zones and looks; the levels are the search's."""
+        return Policy(
+            metrics=check_gating(self.metrics or _METRICS),
+            zones=dict(parse_zone(text) for text in self.zones),
+            looks=parse_looks(self.pairs),
+        )

@@ -1,0 +1,247 @@
+"""Runs a study of `s3bench tune`, resumes or replays one, or compares clients."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from datetime import UTC, datetime
+from os import environ
+from pathlib import Path
+from random import SystemRandom
+from sys import argv
+from time import monotonic
+
+import msgspec
+from msgspec.structs import replace
+
+import s3bench
+from s3bench.bench.endpoints import EndpointOpener, emulator, live
+from s3bench.bench.local import open_bench
+from s3bench.bench.runner import Bench, Settings
+from s3bench.cli.client_resolution import find_or_install
+from s3bench.cli.progress import Ticker, ticker_for
+from s3bench.cli.sandbox import check_wall, wall_warnings
+from s3bench.cli.tune.options import SEEDS, TuneOptions
+from s3bench.cli.tune.output import TuneOutput
+from s3bench.cli.tune.study_file import StudyFile, read_study
+from s3bench.clients.client import FoundClient
+from s3bench.clients.store import ClientStore
+from s3bench.errors import ClientNotFound, ExitCode, MachineError
+from s3bench.results.document import render_time
+from s3bench.results.redaction import redact
+from s3bench.run.disk import LIMIT_S, measure_disk, memory_directory
+from s3bench.run.machine import machine_facts, machine_warnings
+from s3bench.run.owner import workspace_parent
+from s3bench.s3.network.model import describe, parse_network
+from s3bench.spec.plan import ClientSpec, parse_client_spec
+from s3bench.tune.live import TuneStatus, run_study
+from s3bench.tune.space import Space
+from s3bench.tune.study import DiskSpeed, Header, Search, Study
+from s3bench.tune.tuner import Rounds, Tuner
+from s3bench.tune.verification import TuneVerdict
+from s3bench.tune.workload import Workload
+from s3bench.units import render_bytes
+
+_DISK_BYTES_MAX = 1 << 30
+
+
+_DISK_SHARE = 0.05
+
+
+"""Of the budget, that writing to the disk may take, and reading it."""
+
+
+_SPARE_BYTES = 512 << 20
+
+
+_ROOM_SHARE = 2.5
+
+
+"""Of all bytes, how many a workspace in memory needs: fixtures, what lands beside them, and the emulator's copy."""
+
+
+def tune(options: TuneOptions) -> ExitCode:
+    """Find the best settings and show them."""
+    began_s = monotonic()
+    if options.endpoint_url is not None:
+        check_wall(allow_unsandboxed=options.allow_unsandboxed)
+    output = TuneOutput(options)
+    if options.compare_clients:
+        _compare(options, output)
+        return ExitCode.DONE
+    study = read_study(options.replay) if options.replay is not None else _tuned(options, output, began_s)
+    answer = output.finish(study)
+    return ExitCode.INCONCLUSIVE if answer.verdict is TuneVerdict.UNSETTLED else ExitCode.DONE
+
+
+def _tuned(options: TuneOptions, output: TuneOutput, began_s: float) -> Study:
+    if options.resume is not None:
+        study = read_study(options.resume)
+        if study.header.endpoint_url is not None:
+            check_wall(allow_unsandboxed=options.allow_unsandboxed)
+        if options.budget is not None:
+            study = replace(study, header=replace(study.header, budget_s=options.budget_s))
+        with StudyFile.go_on(options.resume) as file, ticker_for("s", quiet=options.quiet) as progress:
+            clients = _clients([parse_client_spec(label) for label in study.header.clients], progress, is_picky=True)
+            return _run(options, study, clients, file, output, progress, began_s)
+    workload, specs = options.workload, options.specs
+    _check_memory(options, workload)
+    with ExitStack() as stack:
+        progress = stack.enter_context(ticker_for("s", quiet=options.quiet))
+        clients = _clients(specs, progress, is_picky=options.clients is not None)
+        study = Study(header=_header(options, workload, clients))
+        for line in study.header.warnings:
+            progress.say(f"warning: {line}")
+        if options.study is None:
+            return _run(options, study, clients, None, output, progress, began_s)
+        file = stack.enter_context(StudyFile.begin(options.study, study.header, force=options.force))
+        return _run(options, study, clients, file, output, progress, began_s)
+
+
+def _run(
+    options: TuneOptions,
+    study: Study,
+    clients: Mapping[str, FoundClient],
+    file: StudyFile | None,
+    output: TuneOutput,
+    progress: Ticker,
+    began_s: float,
+) -> Study:
+    header = study.header
+    tuner = Tuner(header=header, space=Space.of(header.clients, header.workload))
+    try:
+        with _bench(header, progress) as bench:
+            for status in run_study(bench, clients, tuner, study, _settings(options), began_s=began_s, now=monotonic):
+                study = status.study
+                if file is not None:
+                    file.keep(status.trial)
+                _show(progress, status)
+    except KeyboardInterrupt:
+        output.interrupted(study)
+        raise
+    return study
+
+
+def _show(progress: Ticker, status: TuneStatus) -> None:
+    study, trial, block = status.study, status.trial, status.block
+    spent_s = sum(trial.cost_s for trial in study.trials)
+    doing = f"{block.stage} {block.number + 1}: {trial.setting}"
+    progress.stands(doing, done=round(spent_s), total=max(round(study.header.budget_s), round(spent_s)))
+    if trial.failure is not None:
+        progress.say(f"{trial.setting}: {trial.failure.what}")
+    if not status.left:
+        progress.say(f"{block.stage} {block.number + 1}: {len(study.trials)} runs, {spent_s:.0f} s")
+
+
+def _compare(options: TuneOptions, output: TuneOutput) -> None:
+    """Run every client at its defaults on one file and on many."""
+    many = options.workload
+    _check_memory(options, many)
+    workloads = [Workload(action=many.action, size_bytes=many.size_bytes), *([many] if many.files > 1 else [])]
+    studies = []
+    with ticker_for("runs", quiet=options.quiet) as progress:
+        clients = _clients(options.specs, progress, is_picky=options.clients is not None)
+        for workload in workloads:
+            header = _header(options, workload, clients)
+            rounds = Rounds(header=header, rounds=options.rounds)
+            study = Study(header=header)
+            with _bench(header, progress) as bench:
+                for status in run_study(bench, clients, rounds, study, _settings(options), now=monotonic):
+                    study = status.study
+                    total = (options.rounds + 1) * len(clients)  # the first round warms caches
+                    progress.stands(str(status.trial.setting), done=len(study.trials), total=total)
+            studies.append(study)
+    output.compared(studies)
+
+
+def _clients(specs: Sequence[ClientSpec], progress: Ticker, *, is_picky: bool) -> dict[str, FoundClient]:
+    """The clients by their labels. Where nobody asked for them by name, those that are missing are left out."""
+    store = ClientStore.from_environment(environ)
+    clients = {}
+    for spec in specs:
+        found = find_or_install(spec, store, progress.say)
+        if isinstance(found, ClientNotFound):
+            if is_picky:
+                raise found
+            progress.say(f"left out: {found.what}")
+            continue
+        clients[found.label] = found
+    if not clients:
+        raise ClientNotFound("no client is here", fix="s3bench clients install aws-cli")
+    return clients
+
+
+def _header(options: TuneOptions, workload: Workload, clients: Mapping[str, FoundClient]) -> Header:
+    facts = machine_facts()
+    model = options.model
+    return Header(
+        s3bench=s3bench.__version__,
+        started_at=render_time(datetime.now(UTC)),
+        command_line=("s3bench", *redact(argv[1:])),
+        machine=msgspec.to_builtins(facts),
+        workload=workload,
+        clients=tuple(clients),
+        network=None if model is None else model.text,
+        endpoint=describe(model) if model is not None else "live",
+        bucket=options.bucket,
+        endpoint_url=options.endpoint_url,
+        tls=options.tls,
+        objective=options.aim,
+        search=Search(options.search),
+        budget_s=options.budget_s,
+        seed=SystemRandom().randrange(SEEDS) if options.seed is None else options.seed,
+        max_memory_bytes=options.max_memory_bytes,
+        disk=_disk_speed(workload, no_disk=options.no_disk, limit_s=_DISK_SHARE * options.budget_s),
+        no_disk=options.no_disk,
+        warnings=(*machine_warnings(facts), *wall_warnings()),
+    )
+
+
+def _settings(options: TuneOptions) -> Settings:
+    """How to measure: nothing is sampled and no probe is put in, so that runs are those of the user."""
+    return Settings(interval_s=None, probes=False, timeout_s=options.timeout)
+
+
+def _check_memory(options: TuneOptions, workload: Workload) -> None:
+    """Refuse downloads that the emulator could not hold. Raises `MachineError`."""
+    available_bytes = machine_facts().memory_available
+    needed_bytes = workload.total_bytes + _SPARE_BYTES
+    if options.network is not None and not workload.is_upload and needed_bytes > available_bytes:
+        raise MachineError(
+            f"not enough memory: objects of {render_bytes(workload.total_bytes)} have to be downloaded from it, and "
+            f"{render_bytes(available_bytes)} are available",
+            "the S3 behind --network is in memory",
+            "tune smaller or fewer files and have the rest predicted (--predict size=...), or use --endpoint-url",
+        )
+
+
+def _disk_speed(workload: Workload, *, no_disk: bool, limit_s: float) -> DiskSpeed:
+    disk = measure_disk(
+        _parent(workload, no_disk=no_disk),
+        size_bytes=min(workload.total_bytes, _DISK_BYTES_MAX),
+        limit_s=min(limit_s, LIMIT_S),
+        now=monotonic,
+    )
+    return DiskSpeed(
+        kind=disk.kind, size_bytes=disk.size_bytes, write=disk.write_bytes_per_s, read=disk.read_bytes_per_s
+    )
+
+
+def _parent(workload: Workload, *, no_disk: bool) -> Path:
+    return memory_directory(round(workload.total_bytes * _ROOM_SHARE)) if no_disk else workspace_parent(environ)
+
+
+def _bench(header: Header, progress: Ticker) -> AbstractContextManager[Bench]:
+    parent = _parent(header.workload, no_disk=header.no_disk)
+    return open_bench(_endpoint(header), parent=parent, say=progress.say)
+
+
+def _endpoint(header: Header) -> EndpointOpener:
+    if header.endpoint_url is not None:
+        assert header.bucket is not None
+        return live(header.endpoint_url, bucket=header.bucket)
+    assert header.network is not None
+    return emulator(
+        parse_network(header.network),
+        tls=header.tls,
+        memory_limit_bytes=header.workload.total_bytes + _SPARE_BYTES,
+        discard_uploads=True,
+    )
