@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import msgspec
+
 from s3bench.results.metrics import Direction, Metric, Unit
 from s3bench.trend.change_point import (
     CONFIDENCE,
@@ -39,8 +41,7 @@ class TrendPoint:
     reference: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrendChange:
+class TrendChange(msgspec.Struct, frozen=True, kw_only=True):
     """One change point with labels, a description and warnings.
 
     The change came with one of `releases`, its confidence interval; `last_before` is the release before them.
@@ -51,11 +52,10 @@ class TrendChange:
     releases: tuple[str, ...]
     is_worse: bool | None
     words: str
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...] = msgspec.field(name="doubts")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trend:
+class Trend(msgspec.Struct, frozen=True, kw_only=True):
     """The points that are used and their figures, in order, the changes among them, and warnings.
 
     `figures` are ratios to the reference if `is_ratio`, else values in the metric's unit. `is_tested` is false if there
@@ -66,9 +66,9 @@ class Trend:
     points: tuple[TrendPoint, ...]
     figures: tuple[float, ...]
     is_ratio: bool
-    is_tested: bool
+    is_tested: bool = msgspec.field(name="are_judged")
     changes: tuple[TrendChange, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...] = msgspec.field(name="doubts")
 
     @property
     def words(self) -> str:

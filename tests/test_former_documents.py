@@ -1,0 +1,139 @@
+"""Documents that an earlier version wrote are read by every command, with the figures that it printed of them then.
+
+`tests/data/before/README.md` tells which version and how. Words may change, and more may be printed; a figure that was
+printed is printed still.
+"""
+
+import json
+import re
+import shlex
+import sys
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from s3bench.cli.main import main
+from s3bench.results.document import encode_document, parse_document
+
+BEFORE = Path(__file__).parent / "data" / "before"
+COMMANDS = [line.split(maxsplit=2) for line in (BEFORE / "commands.txt").read_text(encoding="utf-8").splitlines()]
+_NUMBER = re.compile(r"[-+]?\d(?:[\d,.]*\d)?(?:e[-+]?\d+)?")
+_VERSIONS = frozenset({"schema_version", "gate_version", "study_version", "bisect_version"})
+
+
+class _Cells(HTMLParser):
+    """The texts of a page's table cells."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self._is_cell = False
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002
+        if tag in {"td", "th"}:
+            self.texts.append("")
+            self._is_cell = True
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in {"td", "th"}:
+            self._is_cell = False
+
+    def handle_data(self, data: str) -> None:
+        if self._is_cell:
+            self.texts[-1] += data
+
+
+def numbers_in(text: str) -> Counter[str]:
+    return Counter(_NUMBER.findall(text))
+
+
+def figures_in(tree: Any, path: str = "$") -> Iterator[tuple[str, object]]:
+    """Every number and truth value of a JSON tree with its path; versions of formats apart."""
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            if key not in _VERSIONS:
+                yield from figures_in(value, f"{path}.{key}")
+    elif isinstance(tree, list):
+        for index, value in enumerate(tree):
+            yield from figures_in(value, f"{path}[{index}]")
+    elif isinstance(tree, int | float):
+        yield path, tree
+
+
+def keys_in(tree: Any, path: str = "$") -> Iterator[str]:
+    """The paths of all keys of a JSON tree, items of an array taken together."""
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield f"{path}.{key}"
+            yield from keys_in(value, f"{path}.{key}")
+    elif isinstance(tree, list):
+        for value in tree:
+            yield from keys_in(value, f"{path}[]")
+
+
+def assert_holds(now: Any, former: Any) -> None:
+    """That a JSON tree still has every key of a former one, and its figures."""
+    assert not set(keys_in(former)) - set(keys_in(now))
+    assert not dict(figures_in(former)).items() - dict(figures_in(now)).items()
+
+
+@pytest.fixture
+def before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with all former documents, which is the current one."""
+    with zipfile.ZipFile(BEFORE / "documents.zip") as archive:
+        archive.extractall(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+    return tmp_path
+
+
+def run(arguments: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", ["s3bench", *shlex.split(arguments)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+@pytest.mark.parametrize(("name", "code", "arguments"), COMMANDS, ids=[name for name, _, _ in COMMANDS])
+def test_a_command_reads_former_documents_and_prints_their_figures(
+    name: str,
+    code: str,
+    arguments: str,
+    before: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ended = run(arguments, monkeypatch)
+    printed = capsys.readouterr()
+    assert ended == int(code), printed.err
+    with zipfile.ZipFile(BEFORE / "printed.zip") as archive:
+        former = archive.read(f"{name}.txt").decode()
+    now = printed.out
+    if "--json" in arguments:
+        assert_holds(json.loads(now), json.loads(former))
+        return
+    if name.endswith("-html"):
+        cells = _Cells()
+        cells.feed((before / arguments.rsplit(maxsplit=1)[-1]).read_text(encoding="utf-8"))
+        now = "\n".join(cells.texts)
+    assert not numbers_in(former) - numbers_in(now)
+
+
+def test_the_verdict_of_a_former_gate_is_made_again_figure_by_figure(
+    before: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run("gate --replay gate.json --json", monkeypatch)
+    assert_holds(json.loads(capsys.readouterr().out), json.loads((before / "gate.json").read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("name", ["run", "run_audit", "run_failed", "load_phases", "load_errors", "load_cluster"])
+def test_a_former_document_written_again_has_all_its_figures(name: str, before: Path) -> None:
+    former = (before / f"{name}.json").read_bytes()
+    now = json.loads(encode_document(parse_document(former, source=name)))
+    assert_holds(now, json.loads(former))
