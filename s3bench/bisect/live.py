@@ -19,8 +19,8 @@ from s3bench.bisect.search import (
     ComparisonPurpose,
     ComparisonResult,
     VersionComparison,
-    answer_of,
-    failed_answer,
+    comparison_result,
+    failed_comparison,
 )
 from s3bench.clients.client import FoundClient
 from s3bench.clients.staging import stage
@@ -76,12 +76,14 @@ def run_bisection(
             for gate in measure(comparison, _seed_of(seed, made)):
                 yield BisectStatus(comparison=comparison, gate=gate)
         except VersionFailed as error:
-            answer = failed_answer(comparison, error.place, "; ".join(part for part in (error.what, error.why) if part))
+            answer = failed_comparison(
+                comparison, error.place, "; ".join(part for part in (error.what, error.why) if part)
+            )
         else:
             assert gate is not None, "a gate ends with a status"
             if gate.is_out_of_time:
                 return
-            answer = answer_of(comparison, gate.cells, took_s=round(now() - started_s, 3))
+            answer = comparison_result(comparison, gate.cells, took_s=round(now() - started_s, 3))
         made = (*made, answer)
         yield BisectStatus(comparison=comparison, answer=answer)
 

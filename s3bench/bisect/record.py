@@ -1,6 +1,6 @@
-"""The record of a search: what was asked, every answer with its raw pairs, and what they come to, as versioned JSON.
+"""The record of a bisection as versioned JSON: its versions and options, every comparison with its pairs, the result.
 
-Owns the format. From a record alone the search goes on where it stopped.
+An interrupted bisection continues from its record.
 
 History of the format (`bisect_version`):
 1: the first.
@@ -23,12 +23,12 @@ _Error = Annotated[float, msgspec.Meta(gt=0, lt=1)]
 
 
 class BisectRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One search. Times are UTC in ISO 8601; `machine` and `options` are as in a results document.
+    """One bisection. Times are UTC in ISO 8601; `machine` and `options` are as in a results document.
 
-    `client` is the client's name; `versions` are its own, the older end first, or where `dependency` is named those of
-    the dependency, under the version `base` of the client. `left_out` says in words which versions take no part.
-    `benchmarks` are titles. `unfinished` has the pairs of a comparison that came to no end, for which `stopped` says
-    why; it is made anew when the search goes on. `found` is null until the end.
+    `client` is the client's name; `versions` are its versions, the older end first, or those of `dependency`, if that
+    is given, under the version `base` of the client. `left_out` describes the versions that are not searched.
+    `benchmarks` are titles. `unfinished` has the pairs of a comparison that was interrupted for the reason `stopped`;
+    it is repeated when the search continues. `answers` are the comparisons made so far. `found` is null until the end.
     """
 
     bisect_version: int = RECORD_VERSION
@@ -55,23 +55,23 @@ class BisectRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     @property
     def bisection(self) -> Bisection:
-        """The search that it is of."""
+        """The search that the record belongs to."""
         return Bisection(versions=self.versions, policy=self.policy, error=self.error)
 
     @property
     def subject(self) -> str:
-        """What has the versions: `cli-crt`, or `botocore under boto3-classic 1.43.0`."""
+        """What is bisected: `cli-crt`, or `botocore under boto3-classic 1.43.0`."""
         return f"{self.dependency} under {self.client} {self.base}" if self.dependency else self.client
 
     def named(self, place: int) -> str:
-        """A version with what it is of: `cli-crt 2.36.0`, or `botocore 1.43.7 under boto3-classic 1.43.0`."""
+        """A version with its program: `cli-crt 2.36.0`, or `botocore 1.43.7 under boto3-classic 1.43.0`."""
         version = self.versions[place]
         if not self.dependency:
             return f"{self.client} {version}"
         return f"{self.dependency} {version} under {self.client} {self.base}"
 
     def concluded(self) -> "BisectRecord":
-        """The same with what its answers come to, if that is anything yet."""
+        """The same with the search result of its comparisons, or without one if more comparisons are needed."""
         following = self.bisection.next(self.answers)
         return replace(self, found=following if isinstance(following, SearchResult) else None)
 
@@ -82,7 +82,7 @@ def encode_bisect(record: BisectRecord) -> bytes:
 
 
 def parse_bisect(text: bytes, *, source: str) -> BisectRecord:
-    """Parse a record strictly. Raises `BadInput`, with the path of what is wrong, naming `source`."""
+    """Parse a record strictly. Raises `BadInput` with `source` and the JSON path of the error."""
     record = decode_versioned(
         text,
         BisectRecord,
@@ -90,21 +90,24 @@ def parse_bisect(text: bytes, *, source: str) -> BisectRecord:
         newest=RECORD_VERSION,
         source=source,
         noun="record of a bisection",
-        fix="give a file that `s3bench bisect -o FILE` wrote",
+        fix="pass a file that `s3bench bisect -o FILE` wrote",
     )
     _check(record, source)
     return record
 
 
 def _check(record: BisectRecord, source: str) -> None:
-    """Check what types cannot say, so that a record changed by hand is refused before anything runs."""
+    """Check what types cannot express, so that a record edited by hand is rejected before anything runs."""
     try:
         check_gating((*record.policy.metrics, *record.policy.zones))
         check_looks(record.policy.looks)
         record.bisection.check()
     except BadInput as error:
         raise BadInput(f"{source}: {error.what}", error.why, error.fix) from error
-    for number, answer in enumerate(record.answers):
-        older, newer = answer.comparison.older, answer.comparison.newer
+    for number, result in enumerate(record.answers):
+        older, newer = result.comparison.older, result.comparison.newer
         if not 0 <= older < newer < len(record.versions):
-            raise BadInput(f"{source}: $.answers[{number}].comparison: versions {older} and {newer} are no two of it")
+            raise BadInput(
+                f"{source}: $.answers[{number}].comparison: {older} and {newer} are not two places in order",
+                fix="pass a record as `s3bench bisect -o FILE` wrote it",
+            )

@@ -1,22 +1,21 @@
-"""Which version is the first that changed a metric: what to compare next, told what was compared so far.
+"""Binary search for the first version that changed a metric: the next comparison from the results so far.
 
-Owns the course of a search and its error bound. It follows from the answers alone, so that an interrupted search goes
-on where it stopped, and knows nothing of processes. How one comparison is judged is the gate's (`conclusion`).
+The search depends on the results of comparisons alone, so that an interrupted one continues where it stopped. Each
+comparison is decided by `s3bench.gate.conclusion`.
 
-Two versions are compared by the gate's own sequential test. First the two ends, in which everything that was asked for
-takes part; what changed most surely there is the subject, and of every other comparison the only one. Then the version
-in the middle of those that are still open is held against the older end: when it has changed the first that did is this
-one or an earlier one, else a later one. Such an answer is an earned one either way: "changed" is a FAIL or SMALL of the
-gate, "unchanged" a PASS, and all else is none, costs a version its place in the search, and is never guessed.
+Two versions are compared by the gate's own sequential test. The first comparison is that of the two ends, with all
+benchmarks and metrics; the most significant change there is the only one that all later comparisons test. Then the
+middle one of the remaining versions is compared with the older end: if it has changed, the first changed version is
+this one or an earlier one, else a later one. Both outcomes need evidence: "changed" is a FAIL or SMALL of the gate,
+"unchanged" a PASS. A version without either outcome is skipped, never guessed.
 
-The error. A comparison is wrong in one direction with a probability of at most `level`, whatever is true: it says
-"changed" of a change up to d0, or "unchanged" of one that is as large as was shown of the ends, or of a version that
-changed: the largest of their lower bounds takes the place of d1. Comparisons that can be wrong are counted before the
-first one runs: the ends in both directions, a step for each halving, and as many as may stay without an answer. Each
-gets an equal part of the error (Bonferroni), which needs no assumption on how they depend on each other: all use the
-same older end. This holds for a change that came at once and stayed. Searches that ask again and weigh all answers
-(Karp & Kleinberg, "Noisy binary search and its applications", SODA 2007) are for answers of a fixed error; here further
-pairs make each as sure as it has to be.
+The error. A comparison is wrong in one direction with a probability of at most `level`: it calls a change up to d0
+"changed", or one as large as that of the ends, or of a version that changed, "unchanged"; for the latter the largest of
+their lower bounds replaces d1. The comparisons that can be wrong are counted before the first one runs: the ends in
+both directions, a step for each halving, and as many as may remain undecided. Each gets an equal part of the error
+(Bonferroni), which needs no assumption about their dependence: all use the same older end. This holds for a change
+that came at once and stayed. Searches that repeat comparisons and weigh all results (Karp & Kleinberg, "Noisy binary
+search and its applications", SODA 2007) assume comparisons of a fixed error; here more pairs reduce the error of each.
 """
 
 import datetime as dt
@@ -36,17 +35,17 @@ from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.results.metrics import METRICS_BY_NAME, Direction
 
-UNANSWERED_MAX = 3
-"""Comparisons that may end without an answer, for noise or a failed control; after one more the search ends."""
+UNDECIDED_MAX = 3
+"""Comparisons that may stay undecided because of noise or a failed control; one more ends the search."""
 
 TRIES = 2
-"""So often a comparison is made whose controls fail: what disturbed the machine may have gone."""
+"""How often a comparison is made if its controls fail: a disturbance of the machine may be over."""
 
 _ABOVE = frozenset({Verdict.FAIL, Verdict.SMALL})
 
 
 class ComparisonPurpose(StrEnum):
-    """What a comparison is for: whether there is anything to find, where it is, and how large it is by itself."""
+    """The purpose of a comparison: detect a change (ENDS), locate it (STEP), or measure it alone (CONFIRMATION)."""
 
     ENDS = "ends"
     STEP = "step"
@@ -54,9 +53,10 @@ class ComparisonPurpose(StrEnum):
 
 
 class ComparisonOutcome(StrEnum):
-    """What a comparison showed. WITHDRAWN: a control failed, or the older version did, which had run before.
+    """The outcome of a comparison.
 
-    FAILED: the newer version could not be installed or did not run; of the ends either of them.
+    WITHDRAWN: a control failed, or the older version did, which had run before. FAILED: the newer version could not be
+    installed or did not run; for the ends, either of them.
     """
 
     CHANGED = "changed"
@@ -67,7 +67,7 @@ class ComparisonOutcome(StrEnum):
 
 
 class Ending(StrEnum):
-    """How a search ended. SUSPECTS: the change lies in a range that could not be narrowed down to one version."""
+    """How a search ended. SUSPECTS: the change is in a range that could not be narrowed down to one version."""
 
     FOUND = "found"
     SUSPECTS = "suspects"
@@ -77,11 +77,11 @@ class Ending(StrEnum):
 
 
 class VersionComparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Two versions to be compared, by their places in the order of versions, under `policy`.
+    """Two versions to compare under `policy`, by their places in the order of versions.
 
     `benchmark` is the title of the only one to run, empty for the mean over all of them, `None` for each by itself.
-    The gate asks whether its candidate is worse: the newer version, or the older one where `is_swapped`, which asks
-    whether the newer one is better.
+    The gate tests whether its candidate is worse. The candidate is the newer version, or the older one if `is_swapped`,
+    which tests whether the newer one is better.
     """
 
     purpose: ComparisonPurpose
@@ -93,12 +93,12 @@ class VersionComparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
     @property
     def baseline(self) -> int:
-        """The version on the gate's first side."""
+        """The version that is the gate's baseline."""
         return self.newer if self.is_swapped else self.older
 
     @property
     def candidate(self) -> int:
-        """The version on the gate's second side."""
+        """The version that is the gate's candidate."""
         return self.older if self.is_swapped else self.newer
 
     def version(self, side: Side) -> int:
@@ -107,9 +107,9 @@ class VersionComparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
 
 class ComparisonResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A comparison that was made: its outcome, why, and the raw pairs that it was judged by.
+    """A comparison with its outcome, the reasons, and the pairs as measured.
 
-    `row` is the one that decided, `others` those that changed too, of the ends. `took_s` is what it cost.
+    `row` is the row that decided; `others` are, for the ends, further rows that changed. `took_s` is its duration.
     """
 
     comparison: VersionComparison
@@ -122,12 +122,12 @@ class ComparisonResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
 
 class SearchResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a search came to.
+    """The result of a search.
 
-    `first` is the first version that changed, `last` the last one before it that did not, by their places; all between
-    are suspects too. `size` holds `first` against the version `sized_from`. `error` bounds the chance that the change
-    did not come between `last` and `first`. `skipped` are versions of which nothing is known. `reasons` say why nothing
-    was found, `notes` what else the answers show.
+    `first` is the first version known to be changed, `last` the last one before it known to be unchanged, by their
+    places; versions between them are suspects too. `size` compares `first` with the version `sized_from`. `error`
+    bounds the probability that the change did not come between `last` and `first`. `skipped` are versions without a
+    usable comparison. `reasons` explain why nothing was found; `notes` list further observations.
     """
 
     ending: Ending
@@ -146,9 +146,10 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bisection:
-    """A search among `versions`, the older end first. `policy` has metrics, zones and looks; its levels follow.
+    """A search among `versions`, the older end first.
 
-    `error` bounds the chance that anything wrong is said.
+    `policy` has the metrics, indifference zones and looks; its levels are computed. `error` bounds the probability of a
+    wrong result.
     """
 
     versions: tuple[str, ...]
@@ -157,39 +158,41 @@ class Bisection:
 
     @property
     def steps_max(self) -> int:
-        """The most steps that halving takes."""
+        """The largest number of halving steps."""
         return math.ceil(math.log2(len(self.versions) - 1))
 
     @property
     def comparisons_max(self) -> int:
-        """The most comparisons that can be wrong: ends in two directions, steps, and those without an answer."""
-        return 2 + self.steps_max + UNANSWERED_MAX
+        """The largest number of comparisons that can be wrong: ends in both directions, steps, undecided ones."""
+        return 2 + self.steps_max + UNDECIDED_MAX
 
     @property
     def level(self) -> float:
-        """The chance that one comparison is wrong."""
+        """The allowed probability that one comparison is wrong."""
         return self.error / self.comparisons_max
 
     def check(self) -> None:
-        """Raise `BadInput` where nothing could be found at all."""
+        """Raise `BadInput` if the search could never find anything."""
         if len(self.versions) < 2:  # noqa: PLR2004 (two ends)
-            raise BadInput("there is one version, and nothing to compare it with", fix="name two that differ")
+            raise BadInput("bisect needs at least two versions", fix="choose two different versions as the ends")
         looks = self.policy.looks
         if 0.5**looks.cap > self.level * looks.share(len(looks.pairs) - 1):
             raise BadInput(
-                f"with {looks.cap} pairs no change could ever be shown",
+                f"{looks.cap} pairs are too few to show any change",
                 f"{self.comparisons_max} comparisons share an error of {self.error:g}",
-                "ask for more pairs at the last look",
+                "allow more pairs at the last look, for example --pairs 20,40,80, or a larger --error",
             )
 
     def next(self, answers: Sequence[ComparisonResult]) -> VersionComparison | SearchResult:
-        """What to compare after `answers`, or what they come to."""
-        return _Course(bisection=self, answers=tuple(answers)).next()
+        """The next comparison after `answers`, or the result if none is needed."""
+        return _SearchState(bisection=self, answers=tuple(answers)).next()
 
 
-def answer_of(comparison: VersionComparison, cells: Sequence[CellEvidence], *, took_s: float = 0.0) -> ComparisonResult:
-    """Judge what a comparison has measured."""
-    answer = ComparisonResult(
+def comparison_result(
+    comparison: VersionComparison, cells: Sequence[CellEvidence], *, took_s: float = 0.0
+) -> ComparisonResult:
+    """Decide the outcome of a comparison from what was measured."""
+    result = ComparisonResult(
         comparison=comparison, outcome=ComparisonOutcome.FAILED, cells=tuple(cells), took_s=took_s
     )
     failures = [(cell, each) for cell in cells for each in cell.failures]
@@ -199,16 +202,16 @@ def answer_of(comparison: VersionComparison, cells: Sequence[CellEvidence], *, t
         is_ours = cell.role is Role.BENCHMARK and comparison.version(each.side) == comparison.newer
         is_at_end = comparison.purpose is ComparisonPurpose.ENDS
         outcome = ComparisonOutcome.FAILED if is_ours or is_at_end else ComparisonOutcome.WITHDRAWN
-        return replace(answer, outcome=outcome, reasons=(f"{cell.title}, {each.side}: {each.failure.what}{why}",))
+        return replace(result, outcome=outcome, reasons=(f"{cell.title}, {each.side}: {each.failure.what}{why}",))
     conclusion = conclude(cells, comparison.policy, today=dt.date.min)
     if conclusion.verdict is Verdict.INVALID:
-        return replace(answer, outcome=ComparisonOutcome.WITHDRAWN, reasons=conclusion.reasons)
+        return replace(result, outcome=ComparisonOutcome.WITHDRAWN, reasons=conclusion.reasons)
     rows = [row for row in conclusion.rows if row.decides and comparison.benchmark in {None, row.benchmark}]
-    return _judged(answer, rows)
+    return _with_outcome(result, rows)
 
 
-def failed_answer(comparison: VersionComparison, version: int, reason: str) -> ComparisonResult:
-    """The answer where `version` could not be had."""
+def failed_comparison(comparison: VersionComparison, version: int, reason: str) -> ComparisonResult:
+    """The result of a comparison for which `version` could not be installed."""
     is_lost = version == comparison.newer or comparison.purpose is ComparisonPurpose.ENDS
     return ComparisonResult(
         comparison=comparison,
@@ -217,43 +220,43 @@ def failed_answer(comparison: VersionComparison, version: int, reason: str) -> C
     )
 
 
-def _judged(answer: ComparisonResult, rows: Sequence[GateRow]) -> ComparisonResult:
-    """The surest change decides; without any all rows have to be without one."""
-    changed = sorted((row for row in rows if row.verdict in _ABOVE), key=_sureness)
+def _with_outcome(result: ComparisonResult, rows: Sequence[GateRow]) -> ComparisonResult:
+    """The most significant change decides. UNCHANGED needs evidence from all rows."""
+    changed = sorted((row for row in rows if row.verdict in _ABOVE), key=_significance)
     if changed:
-        return replace(answer, outcome=ComparisonOutcome.CHANGED, row=changed[0], others=tuple(changed[1:]))
+        return replace(result, outcome=ComparisonOutcome.CHANGED, row=changed[0], others=tuple(changed[1:]))
     is_sized = any(row.kind is RowKind.SIZE for row in rows)
     shown = [row for row in rows if row.kind is RowKind.SIZE or not is_sized]
     nearest = max(shown, key=lambda row: math.inf if row.at_most is None else row.at_most, default=None)
-    answer = replace(answer, outcome=ComparisonOutcome.UNDECIDED, row=nearest)
-    open_rows = [row for row in shown if not _is_unchanged(row, answer.comparison.purpose)]
+    result = replace(result, outcome=ComparisonOutcome.UNDECIDED, row=nearest)
+    open_rows = [row for row in shown if not _is_unchanged(row, result.comparison.purpose)]
     if shown and not open_rows:
-        return replace(answer, outcome=ComparisonOutcome.UNCHANGED)
-    return replace(answer, reasons=tuple(f"{row.subject}: {row.reason}" for row in open_rows) or ("not measured",))
+        return replace(result, outcome=ComparisonOutcome.UNCHANGED)
+    return replace(result, reasons=tuple(f"{row.subject}: {row.reason}" for row in open_rows) or ("not measured",))
 
 
-def _sureness(row: GateRow) -> tuple[float, float]:
+def _significance(row: GateRow) -> tuple[float, float]:
     return (1.0 if row.p is None else row.p, -(row.at_least or 0.0))
 
 
 def _is_unchanged(row: GateRow, purpose: ComparisonPurpose) -> bool:
-    """Of a step a PASS is none whose estimate is nearer to the change that is searched for than to no change."""
+    """Whether a row PASSes; in a step its estimate must also be nearer to no change than to the change searched for."""
     if row.verdict is not Verdict.PASS or row.d0 is None or row.d1 is None:
         return False
     return purpose is ComparisonPurpose.ENDS or worsening(row) <= max(row.d0, row.d1 / 2)
 
 
 def worsening(row: GateRow) -> float:
-    """The estimate of how much worse the gate's candidate is, as a share of the baseline: negative when better."""
+    """The estimated worsening of the gate's candidate, as a share of the baseline; negative if better."""
     if row.change is None:
         return 0.0
     is_turned = METRICS_BY_NAME[row.metric].direction is Direction.HIGHER
     return -row.change / (1 + row.change) if is_turned else row.change
 
 
-@dataclass(frozen=True, kw_only=True)  # without slots: what follows from the answers is worked out once
-class _Course:
-    """Where a search stands, after `answers`."""
+@dataclass(frozen=True, kw_only=True)  # without slots, for the cached properties
+class _SearchState:
+    """The state of a search after `answers`."""
 
     bisection: Bisection
     answers: tuple[ComparisonResult, ...]
@@ -272,10 +275,10 @@ class _Course:
 
     def _ends(self, *, is_swapped: bool) -> ComparisonResult | VersionComparison:
         policy = self._policy(self.bisection.policy)
-        asked = VersionComparison(
+        comparison = VersionComparison(
             purpose=ComparisonPurpose.ENDS, older=0, newer=self._last, is_swapped=is_swapped, policy=policy
         )
-        return self._answered(asked) or asked
+        return self._result_of(comparison) or comparison
 
     def _nothing(self, ends: ComparisonResult) -> SearchResult:
         ending = {ComparisonOutcome.UNCHANGED: Ending.NO_CHANGE, ComparisonOutcome.FAILED: Ending.FAILED}.get(
@@ -292,28 +295,28 @@ class _Course:
         )
 
     def _step(self, ends: ComparisonResult) -> VersionComparison | None:
-        """The middle one of the versions still open; none when none is, or too many gave no answer."""
+        """The comparison of the middle one of the open versions; none if none is open or too many are undecided."""
         low, high = self._range
         left_out = self._unknown
         opened = [place for place in range(low + 1, high) if place not in left_out]
-        if not opened or self._unanswered > UNANSWERED_MAX:
+        if not opened or self._undecided_count > UNDECIDED_MAX:
             return None
         return self._asked(ends, ComparisonPurpose.STEP, 0, opened[len(opened) // 2])
 
     def _confirmation(self, ends: ComparisonResult) -> VersionComparison | None:
-        """The first that changed against the last that did not. Where that is the older end it was made before.
+        """Compare the first changed version with the last unchanged one, unless a step did so already.
 
-        It can only take back what the steps said, so that it has no share in the error.
+        It can only withdraw a result, so it needs no share of the error.
         """
         low, high = self._range
         if not low:
             return None
-        asked = self._asked(ends, ComparisonPurpose.CONFIRMATION, low, high)
-        return None if self._answered(asked) else asked
+        comparison = self._asked(ends, ComparisonPurpose.CONFIRMATION, low, high)
+        return None if self._result_of(comparison) else comparison
 
     def _asked(self, ends: ComparisonResult, purpose: ComparisonPurpose, older: int, newer: int) -> VersionComparison:
         row = ends.row
-        assert row is not None, "what changed is a row"
+        assert row is not None, "a change has a row"
         return VersionComparison(
             purpose=purpose,
             older=older,
@@ -324,9 +327,9 @@ class _Course:
         )
 
     def _narrowed(self, row: GateRow) -> Policy:
-        """The rules for a change at least as large as shown so far; a mean is held against half the zone."""
+        """The policy for a change at least as large as shown so far; a mean over benchmarks uses half the zone."""
         policy = self._policy(self.bisection.policy)
-        zone = policy.zone(row.metric)
+        zone = policy.indifference_zone(row.metric)
         assert zone is not None
         shown = [
             row,
@@ -341,12 +344,12 @@ class _Course:
         level = self.bisection.level
         return replace(policy, exact=(), false_alarm=level, miss=level)
 
-    def _answered(self, asked: VersionComparison) -> ComparisonResult | None:
-        """The answer to a comparison; `None` where there is none, or one that was withdrawn and may be tried again."""
-        made = [answer for answer in self.answers if _is_same(answer.comparison, asked)]
-        if not made or (made[-1].outcome is ComparisonOutcome.WITHDRAWN and len(made) < TRIES):
+    def _result_of(self, comparison: VersionComparison) -> ComparisonResult | None:
+        """The result of a comparison; `None` if it was not made, or withdrawn and may be tried again."""
+        results = [result for result in self.answers if _is_same(result.comparison, comparison)]
+        if not results or (results[-1].outcome is ComparisonOutcome.WITHDRAWN and len(results) < TRIES):
             return None
-        return made[-1]
+        return results[-1]
 
     @property
     def _last(self) -> int:
@@ -354,18 +357,18 @@ class _Course:
 
     @cached_property
     def _steps(self) -> tuple[ComparisonResult, ...]:
-        return tuple(answer for answer in self.answers if answer.comparison.purpose is ComparisonPurpose.STEP)
+        return tuple(result for result in self.answers if result.comparison.purpose is ComparisonPurpose.STEP)
 
     @cached_property
     def _range(self) -> tuple[int, int]:
-        """The last version that has not changed, and the first that has."""
+        """The last unchanged version and the first changed one."""
         unchanged = [each.comparison.newer for each in self._steps if each.outcome is ComparisonOutcome.UNCHANGED]
         changed = [each.comparison.newer for each in self._steps if each.outcome is ComparisonOutcome.CHANGED]
         return max(unchanged, default=0), min(changed, default=self._last)
 
     @cached_property
     def _unknown(self) -> frozenset[int]:
-        """Versions that take no further part: they failed, or gave no answer."""
+        """Versions to skip: they failed, or their comparisons stayed undecided."""
         counts: dict[int, int] = {}
         for each in self._steps:
             place = each.comparison.newer
@@ -378,10 +381,10 @@ class _Course:
         return frozenset(place for place, tries in counts.items() if tries >= TRIES)
 
     @property
-    def _unanswered(self) -> int:
-        silent = {ComparisonOutcome.WITHDRAWN, ComparisonOutcome.UNDECIDED}
+    def _undecided_count(self) -> int:
+        undecided = {ComparisonOutcome.WITHDRAWN, ComparisonOutcome.UNDECIDED}
         counted = [each for each in self.answers if each.comparison.purpose is not ComparisonPurpose.CONFIRMATION]
-        return sum(each.outcome in silent for each in counted)
+        return sum(each.outcome in undecided for each in counted)
 
     def _found(self, ends: ComparisonResult) -> SearchResult:
         low, high = self._range
@@ -400,45 +403,46 @@ class _Course:
             skipped=tuple(sorted(self._unknown & set(range(low + 1, high)))),
             notes=tuple(self._notes(ends)),
         )
-        if self._unanswered > UNANSWERED_MAX:
-            found = replace(found, reasons=(f"{self._unanswered} comparisons gave no answer",))
+        if self._undecided_count > UNDECIDED_MAX:
+            found = replace(found, reasons=(f"{self._undecided_count} comparisons were undecided",))
         if self._confirmed is not None and self._confirmed.outcome is ComparisonOutcome.UNCHANGED:
             reason = f"{self._name(high)} does not differ from {self._name(low)} by as much as the ends do"
-            why = "it came in several smaller changes, or one of the comparisons is wrong"
+            why = "there were several smaller changes, or one of the comparisons is wrong"
             found = replace(found, ending=Ending.UNSETTLED, reasons=(reason, why))
         return found
 
     @cached_property
     def _confirmed(self) -> ComparisonResult | None:
-        made = [each for each in self.answers if each.comparison.purpose is ComparisonPurpose.CONFIRMATION]
-        return made[-1] if made else None
+        results = [each for each in self.answers if each.comparison.purpose is ComparisonPurpose.CONFIRMATION]
+        return results[-1] if results else None
 
     def _sized(self, ends: ComparisonResult) -> ComparisonResult:
-        """The answer that shows the change with the least else: against the version before, or the older end."""
+        """The comparison that isolates the change best: with the version before, or with the older end."""
         if self._confirmed is not None and self._confirmed.row is not None:
             return self._confirmed
         _, high = self._range
         return next((each for each in self._steps if each.comparison.newer == high and each.row is not None), ends)
 
     def _notes(self, ends: ComparisonResult) -> Iterator[str]:
-        """What does not fit a change that came at once and stayed, as far as answers show; and what else changed."""
+        """Observations that do not fit one lasting change, and other rows that changed."""
         assert ends.row is not None
-        for answer in self._steps:
-            if answer.row is not None and (words := _misfit(answer, ends.row)):
-                yield f"{self._name(answer.comparison.newer)} {words}"
-        yield from self._doubts_of_confirmation(ends.row)
+        for result in self._steps:
+            if result.row is not None and (words := _inconsistency(result, ends.row)):
+                yield f"{self._name(result.comparison.newer)} {words}"
+        yield from self._confirmation_notes(ends.row)
         for row in ends.others:
-            yield f"{row.subject} changed between the ends too, and was not searched for"
+            yield f"{row.subject} also changed between the ends; it was not bisected"
 
-    def _doubts_of_confirmation(self, whole: GateRow) -> Iterator[str]:
+    def _confirmation_notes(self, whole: GateRow) -> Iterator[str]:
         confirmed = self._confirmed
         if confirmed is None:
             return
         older, newer = self._name(confirmed.comparison.older), self._name(confirmed.comparison.newer)
         if confirmed.outcome not in {ComparisonOutcome.CHANGED, ComparisonOutcome.UNCHANGED}:
-            yield f"{newer} against {older} by itself is {confirmed.outcome}: {'; '.join(confirmed.reasons)}"
+            reasons = "; ".join(confirmed.reasons)
+            yield f"the direct comparison of {newer} with {older} is {confirmed.outcome}: {reasons}"
         elif confirmed.row is not None and (part := _compared(confirmed.row, whole)):
-            yield f"the change from {older} to {newer} is {part} that of the ends: it is not the only one"
+            yield f"the change from {older} to {newer} is {part} that of the ends: there is more than one change"
 
     def _name(self, place: int) -> str:
         return self.bisection.versions[place]
@@ -454,26 +458,26 @@ def _is_same(one: VersionComparison, other: VersionComparison) -> bool:
 
 
 def _may_be_better(ends: ComparisonResult) -> bool:
-    """Whether the newer end may be better than the older one, which it would take another comparison to show."""
+    """Whether the newer end may be better than the older one, which another comparison would have to show."""
     rows = [] if ends.row is None else conclude(ends.cells, ends.comparison.policy, today=dt.date.min).rows
     sized = [row for row in rows if row.decides and row.kind is RowKind.SIZE and row.d0 is not None]
     return any(worsening(row) < -(row.d0 or 0.0) for row in sized)
 
 
-def _misfit(answer: ComparisonResult, whole: GateRow) -> str:
-    """How a version is neither like the older end nor like the newer one; empty when it is."""
-    row = answer.row
+def _inconsistency(result: ComparisonResult, whole: GateRow) -> str:
+    """How a version differs from both ends; empty if it is like one of them."""
+    row = result.row
     assert row is not None
-    if answer.outcome is ComparisonOutcome.CHANGED and (part := _compared(row, whole)):
-        tail = "a part of it was taken back later" if part == "larger than" else "a further change came later"
+    if result.outcome is ComparisonOutcome.CHANGED and (part := _compared(row, whole)):
+        tail = "a later version reverted part of it" if part == "larger than" else "a further change came later"
         return f"changed by an amount {part} that of the newer end: {tail}"
-    if answer.outcome is ComparisonOutcome.UNCHANGED and row.at_most is not None and row.at_most < -(row.d0 or 0.0):
+    if result.outcome is ComparisonOutcome.UNCHANGED and row.at_most is not None and row.at_most < -(row.d0 or 0.0):
         return "changed in the other direction: there is more than one change"
     return ""
 
 
 def _compared(row: GateRow, whole: GateRow) -> str:
-    """Whether the bounds of two changes, at the levels that decide, leave no doubt which is the larger."""
+    """Which of two changes is larger, if their bounds at the levels that decide do not overlap; else empty."""
     if row.at_least is not None and whole.at_most is not None and row.at_least > whole.at_most:
         return "larger than"
     if row.at_most is not None and whole.at_least is not None and row.at_most < whole.at_least:

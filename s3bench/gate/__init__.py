@@ -1,1 +1,1 @@
-"""The release gate: the pairs it runs, the tests on them, the record, and PASS, FAIL or INCONCLUSIVE."""
+"""The release gate: runs pairs of a baseline and a candidate, tests them, and decides PASS, SMALL or FAIL."""

@@ -1,4 +1,4 @@
-"""The verdict of a whole gate, made from its rows: what decides, in which order, and what is never a PASS."""
+"""Derives the verdict of a whole gate from its rows."""
 
 import datetime as dt
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from s3bench.gate.evidence import CellEvidence, Role
-from s3bench.gate.multiple_testing import judge
+from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.gate.waiver import Waiver
@@ -16,12 +16,16 @@ _SHOWN = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.SMALL, Verdict.PASS)
 
 
 class Conclusion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The verdict, the reasons for it (what decided comes first), doubts, and all rows, those that decided first."""
+    """The verdict with its reasons and warnings, and all rows, those that decided first."""
 
     verdict: Verdict
     reasons: tuple[str, ...]
     warnings: tuple[str, ...] = ()
     rows: tuple[GateRow, ...] = ()
+
+    def agrees_with(self, other: "Conclusion") -> bool:
+        """Whether verdict and figures are the same; the texts may differ between versions of s3bench."""
+        return (self.verdict, *map(_without_texts, self.rows)) == (other.verdict, *map(_without_texts, other.rows))
 
 
 def conclude(
@@ -33,8 +37,8 @@ def conclude(
     same_program: bool = False,
     stopped: str = "",
 ) -> Conclusion:
-    """Conclude from all that was measured. `stopped` says why the gate ended before it was done, if it did."""
-    rows = tuple(_waived(row, waivers, today) for row in judge(cells, policy).rows)
+    """The conclusion from all evidence. `stopped` is the reason why the gate ended early, empty if it did not."""
+    rows = tuple(_waived(row, waivers, today) for row in decide_rows(cells, policy).rows)
     verdict, reasons = _decided(rows, cells, same_program=same_program)
     if stopped and verdict is not Verdict.PASS:
         reasons = (*reasons, stopped)
@@ -60,7 +64,7 @@ def _decided(
     if errors:
         return Verdict.INVALID, errors
     if not any(row.pairs for row in deciding):
-        return Verdict.INCONCLUSIVE, ("nothing was measured on both sides",)
+        return Verdict.INCONCLUSIVE, ("no benchmark was measured on both sides",)
     open_rows = [row for row in deciding if row.verdict is Verdict.INCONCLUSIVE and row.kind is not RowKind.CREEP]
     if open_rows:
         return Verdict.INCONCLUSIVE, tuple(f"{row.subject}: {row.reason}" for row in open_rows)
@@ -77,7 +81,7 @@ def _decided(
 
 
 def _control_faults(rows: Sequence[GateRow]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What controls show to be broken, and which of them could not be finished."""
+    """Reasons from controls that failed, and from controls that are unfinished."""
     broken: list[str] = []
     unfinished: list[str] = []
     for row in rows:
@@ -85,12 +89,12 @@ def _control_faults(rows: Sequence[GateRow]) -> tuple[tuple[str, ...], tuple[str
         if row.role is Role.NEGATIVE_CONTROL and above:
             broken.append(f"the baseline differs from itself: {row.subject}: {row.reason}")
         if row.role is Role.POSITIVE_CONTROL and not above:
-            told = f"a planted delay was not found: {row.subject}: {row.reason}"
+            reason = f"a planted delay was not detected: {row.subject}: {row.reason}"
             is_done = row.verdict is Verdict.PASS or row.is_capped
-            (broken if is_done else unfinished).append(told)
+            (broken if is_done else unfinished).append(reason)
         is_open = row.verdict is Verdict.INCONCLUSIVE and not (row.pairs and row.is_capped)
         if row.role is Role.NEGATIVE_CONTROL and is_open:
-            unfinished.append(f"the control did not come to its end: {row.subject}: {row.reason}")
+            unfinished.append(f"the control is unfinished: {row.subject}: {row.reason}")
     return tuple(broken), tuple(unfinished)
 
 
@@ -120,13 +124,17 @@ def _waiver_warnings(waivers: Sequence[Waiver], rows: Sequence[GateRow], today: 
         elif not covered:
             yield f"{subject} covers no row of this gate"
         elif not any(row.verdict is Verdict.FAIL for row in covered):
-            yield f"{subject} is not needed any more"
+            yield f"{subject} is no longer needed"
         elif not any(row.waived_by for row in covered):
             yield f"{subject} has a ceiling of {waiver.ceiling}, and the change is larger"
 
 
+def _without_texts(row: GateRow) -> GateRow:
+    return replace(row, reason="", warnings=(), waived_by=bool(row.waived_by) * "waived")
+
+
 def _order(row: GateRow) -> tuple[object, ...]:
-    """What decided first: FAIL, then what is open, then the rest; the larger change first."""
+    """Sort key: deciding rows first; FAIL, then INCONCLUSIVE, then the rest; larger changes first."""
     rank = _SHOWN.index(row.verdict) if row.verdict in _SHOWN else len(_SHOWN)
     late = bool(row.waived_by) or not row.decides
     return late, row.kind is RowKind.INFORMING, rank, -(row.at_least if row.at_least is not None else -1.0)

@@ -1,6 +1,6 @@
-"""What a gate has measured, raw: pairs of runs, runs under inspection, failures. Everything a verdict is made from.
+"""The evidence of a gate: pairs of runs, inspections and failures, from which the verdict is computed.
 
-Owns the shapes alone. Figures are kept as measured, in the units of `s3bench.results.metrics`; nothing is left out.
+Figures are kept as measured, in the units of `s3bench.results.metrics`.
 """
 
 from enum import StrEnum
@@ -12,14 +12,14 @@ from s3bench.results.measurement import Failure, Measurement
 
 
 class Side(StrEnum):
-    """The two that are held against each other."""
+    """The two sides of a gate."""
 
     BASELINE = "baseline"
     CANDIDATE = "candidate"
 
 
 class Role(StrEnum):
-    """What a cell is for. Controls show that the gate can be believed: baseline against itself, and against a delay."""
+    """The role of a cell. Controls check the gate: the baseline against itself, without and with a planted delay."""
 
     BENCHMARK = "benchmark"
     NEGATIVE_CONTROL = "negative control"
@@ -27,9 +27,10 @@ class Role(StrEnum):
 
 
 class RunPair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Two neighbouring runs. `order` is `AB` when the baseline ran first, `BA` otherwise; `started_s` since the start.
+    """Two neighbouring runs.
 
-    `hash_seed` is the PYTHONHASHSEED of both.
+    `order` is `AB` if the baseline ran first, else `BA`; `started_s` counts from the start of the gate; `hash_seed` is
+    the PYTHONHASHSEED of both.
     """
 
     order: str
@@ -40,10 +41,10 @@ class RunPair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Inspection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one untimed run under observation showed; `None` where that could not be observed.
+    """The counts of one untimed run under observation; `None` for what could not be observed.
 
-    `modules`: names of the imported modules. `files`: names of the files opened, the run's own directories replaced by
-    `$WORK` and the like. `system_calls`: how often each was made, those left out whose number depends on timing.
+    `modules`: names of the imported modules. `files`: names of the opened files, with the run's own directories
+    replaced by `$WORK` and the like. `system_calls`: the number of each, without those whose number depends on timing.
     `instructions`: executed in user space.
     """
 
@@ -54,7 +55,7 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class SideFailure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A run of one side that gave no measurement."""
+    """A run of one side without a measurement."""
 
     side: Side
     failure: Failure
@@ -79,7 +80,7 @@ class CellEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What tells this cell from all others of a gate."""
+        """The key that distinguishes this cell from all others of a gate."""
         return self.role, self.name, tuple(tuple(dimension.items()) for dimension in self.dimensions)
 
     @property
@@ -102,9 +103,9 @@ class CellEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 def unpaired_cell(
     baseline: Result | None, candidate: Result | None, *, dimensions: tuple[dict[str, str], ...] = ()
 ) -> CellEvidence:
-    """The evidence of two results documents for one benchmark; a side that is missing has no runs.
+    """The evidence of two results documents for one benchmark; a missing side has no runs.
 
-    `dimensions` tell it from others where its own do not.
+    `dimensions` are added where the benchmark's own do not distinguish it from others.
     """
     known = baseline or candidate
     assert known is not None

@@ -1,7 +1,7 @@
-"""Exact metrics: counts that noise does not touch, compared without statistics and listed by name when they differ.
+"""Exact metrics: counts without noise, compared without statistics and listed by name when they differ.
 
-A count that varies by itself is no proof of anything: a name differs only when every run of one side shows more of it
-than any run of the other. On fewer than `CONFIRMING_RUNS` runs a difference is `unconfirmed`.
+A name differs only if every run of one side counts more of it than any run of the other side, so that a count that
+varies by itself proves nothing. With fewer than `CONFIRMING_RUNS` runs per side a difference is `unconfirmed`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from s3bench.results.measurement import Measurement
 from s3bench.stats.exact_counts import CONFIRMING_RUNS
 
 INSTRUCTIONS = "instructions"
-"""The one exact metric that has to be asked for: it takes half a minute a run."""
+"""The only exact metric that is off by default: it takes half a minute per run."""
 
 FAULT_TOLERANCE = 0.02
 INSTRUCTION_TOLERANCE = 0.001
@@ -24,7 +24,7 @@ Counts = Mapping[str, int]
 
 
 class Difference(StrEnum):
-    """How the candidate's count stands to the baseline's."""
+    """How the candidate's count differs from the baseline's."""
 
     MORE = "more"
     FEWER = "fewer"
@@ -32,7 +32,7 @@ class Difference(StrEnum):
 
 
 class CountChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One name whose count differs: the fewest and the most of each side."""
+    """One name whose count differs, with the minimum and maximum of each side."""
 
     name: str
     difference: Difference
@@ -41,7 +41,7 @@ class CountChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     @property
     def increase(self) -> int:
-        """How many more the candidate has at least; negative for fewer."""
+        """The smallest increase from baseline to candidate; negative for a decrease."""
         if self.candidate[0] > self.baseline[1]:
             return self.candidate[0] - self.baseline[1]
         return self.candidate[1] - self.baseline[0]
@@ -49,10 +49,10 @@ class CountChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExactMetric:
-    """A metric of counts by name, seen in every measurement or only in runs under observation.
+    """A metric of counts by name, taken from every measurement or from inspections only.
 
-    `tolerance` is the relative difference that is not one yet; `confirming_runs` is how many runs of each side it takes
-    until a difference counts.
+    `tolerance` is the relative difference that is still regarded as equal; `confirming_runs` is the number of runs of
+    each side that confirms a difference.
     """
 
     name: str
@@ -64,7 +64,7 @@ class ExactMetric:
 
     @property
     def needs_inspection(self) -> bool:
-        """Whether it is seen in runs under observation alone."""
+        """Whether only inspections show it."""
         return self.of_inspection is not None
 
 
@@ -106,7 +106,7 @@ EXACT_METRICS = (
         name=INSTRUCTIONS,
         meaning="instructions executed in user space, 0.1 % tolerated",
         of_inspection=lambda each: None if each.instructions is None else {"instructions": each.instructions},
-        tolerance=INSTRUCTION_TOLERANCE,  # ten times the spread of repeated runs, so that two of them say enough
+        tolerance=INSTRUCTION_TOLERANCE,  # ten times the spread of repeated runs, so that two of them suffice
         confirming_runs=2,
     ),
 )
@@ -132,7 +132,7 @@ def compare_counts(
     tolerance: float = 0.0,
     confirming_runs: int = CONFIRMING_RUNS,
 ) -> tuple[CountChange, ...]:
-    """The names whose counts differ between two sets of runs, in order of name; a name that is absent counts 0."""
+    """The names whose counts differ between two sets of runs, sorted by name; an absent name counts 0."""
     if not baseline or not candidate:
         return ()
     names = sorted({name for counts in (*baseline, *candidate) for name in counts})
@@ -147,8 +147,9 @@ def compare_counts(
             difference = Difference.FEWER
         else:
             continue
-        told = difference if enough else Difference.UNCONFIRMED
-        changes.append(CountChange(name=name, difference=told, baseline=left, candidate=right))
+        if not enough:
+            difference = Difference.UNCONFIRMED
+        changes.append(CountChange(name=name, difference=difference, baseline=left, candidate=right))
     return tuple(changes)
 
 

@@ -1,7 +1,4 @@
-"""Rows of the exact metrics: what differs by name, and whether that is worse.
-
-Owns the verdicts; when counts differ is `exact`'s. More is worse, of requests, bytes, modules, files and all the rest.
-"""
+"""Builds the rows of exact metrics: which names differ, and the verdict. For every exact metric more is worse."""
 
 from collections.abc import Iterator, Sequence
 
@@ -23,7 +20,7 @@ _NAMES_MAX = 5
 
 
 def exact_rows(cell: CellEvidence, policy: Policy) -> Iterator[GateRow]:
-    """Judge every exact metric of the policy that was observed on either side."""
+    """A row for every exact metric of the policy that was observed on either side."""
     for name in policy.exact:
         metric = EXACT_BY_NAME[name]
         baseline, candidate = (counts_of(cell, metric, side) for side in Side)
@@ -34,11 +31,11 @@ def exact_rows(cell: CellEvidence, policy: Policy) -> Iterator[GateRow]:
             side = Side.CANDIDATE if baseline else Side.BASELINE
             yield replace(row, verdict=Verdict.INCONCLUSIVE, reason=f"not observed in the {side}")
             continue
-        yield _judged(row, metric, _changes(cell, metric))
+        yield _with_verdict(row, metric, _changes(cell, metric))
 
 
 def unconfirmed_cells(cells: Sequence[CellEvidence], policy: Policy) -> frozenset[tuple[object, ...]]:
-    """The cells (by identity) with a count that differs on too few inspections to be believed."""
+    """The cells (by identity) with a difference that too few inspections confirm."""
     return frozenset(
         cell.identity
         for cell in cells
@@ -55,14 +52,14 @@ def _changes(cell: CellEvidence, metric: ExactMetric) -> tuple[CountChange, ...]
     return compare_counts(baseline, candidate, tolerance=metric.tolerance, confirming_runs=metric.confirming_runs)
 
 
-def _judged(row: GateRow, metric: ExactMetric, changes: tuple[CountChange, ...]) -> GateRow:
+def _with_verdict(row: GateRow, metric: ExactMetric, changes: tuple[CountChange, ...]) -> GateRow:
     more = [change for change in changes if change.difference is Difference.MORE]
     unconfirmed = [change for change in changes if change.difference is Difference.UNCONFIRMED]
     if more:
         verdict, reason = Verdict.FAIL, f"{len(more)} more: {_names(more)}"
     elif unconfirmed:
         verdict = Verdict.INCONCLUSIVE
-        reason = f"differs on {row.pairs} runs ({_names(unconfirmed)}), and {metric.confirming_runs} are needed to tell"
+        reason = f"differs in {row.pairs} runs ({_names(unconfirmed)}); confirming it takes {metric.confirming_runs}"
     elif changes:
         verdict, reason = Verdict.PASS, f"{len(changes)} fewer: {_names(changes)}"
     else:
@@ -71,9 +68,9 @@ def _judged(row: GateRow, metric: ExactMetric, changes: tuple[CountChange, ...])
 
 
 def _names(changes: Sequence[CountChange]) -> str:
-    told = [f"{change.name} ({_span(change.baseline)} -> {_span(change.candidate)})" for change in changes[:_NAMES_MAX]]
-    rest = len(changes) - len(told)
-    return ", ".join(told) + (f" and {rest} others" if rest else "")
+    names = [f"{each.name} ({_span(each.baseline)} -> {_span(each.candidate)})" for each in changes[:_NAMES_MAX]]
+    rest = len(changes) - len(names)
+    return ", ".join(names) + (f" and {rest} others" if rest else "")
 
 
 def _span(ends: tuple[int, int]) -> str:

@@ -1,6 +1,6 @@
 """The indifference zone of a metric: how large a change has to be to matter.
 
-Changes are log-ratios, candidate over baseline, signed so that a positive one is worse.
+Changes are log-ratios of candidate over baseline; positive is worse.
 """
 
 import math
@@ -14,10 +14,10 @@ from s3bench.units import parse_bytes, render_bytes, render_seconds
 
 
 class IndifferenceZone(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`d0` and `d1` are relative changes (0.02 is 2 %); `floor` is an absolute one in the metric's own unit.
+    """`d0` and `d1` are relative changes (0.02 is 2 %); `floor` is an absolute change in the metric's unit.
 
-    A change up to `d0` is of no interest to anybody, one of `d1` or more must not pass. One below `floor` is of no
-    interest however large it is relatively.
+    A change up to `d0` is negligible, one of `d1` or more must not pass. A change below `floor` is negligible whatever
+    its relative size.
     """
 
     d0: float
@@ -30,71 +30,73 @@ class IndifferenceZone(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
         return Limits(d0=math.log1p(max(self.d0, least)), d1=math.log1p(max(self.d1, least)))
 
     def halved(self) -> "IndifferenceZone":
-        """The zone for a mean over many benchmarks, where a smaller change matters since all of them share it."""
+        """The zone for the mean over many benchmarks, where a smaller change matters because all of them share it."""
         return IndifferenceZone(d0=self.d0 / 2, d1=self.d1 / 2, floor=self.floor / 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The edges of a zone as log-ratios."""
+    """The bounds of an indifference zone as log-ratios."""
 
     d0: float
     d1: float
 
 
-TIME_ZONE = IndifferenceZone(d0=0.02, d1=0.06, floor=0.002)
-MEMORY_ZONE = IndifferenceZone(d0=0.01, d1=0.03, floor=256 * 1024.0)
+TIME_INDIFFERENCE_ZONE = IndifferenceZone(d0=0.02, d1=0.06, floor=0.002)
+MEMORY_INDIFFERENCE_ZONE = IndifferenceZone(d0=0.01, d1=0.03, floor=256 * 1024.0)
 _NO_FLOOR = IndifferenceZone(d0=0.02, d1=0.06, floor=0.0)
 _ZONES = {
-    Unit.SECONDS: TIME_ZONE,
-    Unit.BYTES: MEMORY_ZONE,
+    Unit.SECONDS: TIME_INDIFFERENCE_ZONE,
+    Unit.BYTES: MEMORY_INDIFFERENCE_ZONE,
     Unit.BYTES_PER_SECOND: _NO_FLOOR,
     Unit.PER_SECOND: _NO_FLOOR,
 }
 
 
-def default_zone(metric: Metric) -> IndifferenceZone | None:
-    """The zone of a metric; `None` where no change of it is better or worse, or where it is a count."""
+def default_indifference_zone(metric: Metric) -> IndifferenceZone | None:
+    """The default zone of a metric; `None` for counts and for metrics without a better direction."""
     if metric.direction is Direction.NEUTRAL:
         return None
     if metric.unit is Unit.SECONDS and metric.name.startswith("load."):
-        return _NO_FLOOR  # a latency is often shorter than the milliseconds that matter to nobody in a command's time
+        return _NO_FLOOR  # many latencies are shorter than the floor for the duration of a command
     return _ZONES.get(metric.unit)
 
 
-def parse_zone(text: str) -> tuple[str, IndifferenceZone]:
+def parse_indifference_zone(text: str) -> tuple[str, IndifferenceZone]:
     """Parse `METRIC=D0,D1[,FLOOR]`, as `total_time=2%,6%,2ms` or `peak_memory=1%,3%,256KiB`. Raises `BadInput`."""
     name, _, limits = text.partition("=")
     metric = METRICS_BY_NAME.get(name.strip())
-    default = None if metric is None else default_zone(metric)
+    default = None if metric is None else default_indifference_zone(metric)
     if metric is None or default is None:
-        able = ", ".join(name for name, metric in METRICS_BY_NAME.items() if default_zone(metric))
-        raise BadInput(f"--zone {text}: {name!r} is no metric that can be judged by its size", fix=f"use one of {able}")
+        able = ", ".join(name for name, metric in METRICS_BY_NAME.items() if default_indifference_zone(metric))
+        raise BadInput(f"--zone {text}: {name!r} is not a metric with an indifference zone", fix=f"use one of {able}")
     try:
         return metric.name, _zone(limits.split(","), metric, default)
     except ValueError as error:
-        raise BadInput(f"--zone {text}", str(error), f"write {metric.name}={render_zone(default, metric)}") from error
+        raise BadInput(
+            f"--zone {text}", str(error), f"write {metric.name}={render_indifference_zone(default, metric)}"
+        ) from error
 
 
 def _zone(words: list[str], metric: Metric, default: IndifferenceZone) -> IndifferenceZone:
     if len(words) not in {2, 3}:
-        raise ValueError("a zone has two limits, and perhaps a floor")
+        raise ValueError("a zone has two limits and optionally a floor")
     d0, d1 = _share(words[0].strip()), _share(words[1].strip())
     floor = default.floor if len(words) == 2 else _amount(words[2].strip(), metric.unit)  # noqa: PLR2004 (as above)
     if not 0 <= d0 < d1 < math.inf or not 0 <= floor < math.inf:
-        raise ValueError("the first limit must be below the second, and none negative or infinite")
+        raise ValueError("the first limit must be below the second, and no value negative or infinite")
     return IndifferenceZone(d0=d0, d1=d1, floor=floor)
 
 
-def render_zone(zone: IndifferenceZone, metric: Metric) -> str:
-    """Render a zone as `parse_zone` reads it."""
+def render_indifference_zone(zone: IndifferenceZone, metric: Metric) -> str:
+    """Render a zone as `parse_indifference_zone` reads it."""
     floor = render_seconds(zone.floor) if metric.unit is Unit.SECONDS else render_bytes(zone.floor)
     return f"{zone.d0 * 100:g}%,{zone.d1 * 100:g}%,{floor.replace(' ', '')}"
 
 
 def _share(text: str) -> float:
     if not text.endswith("%"):
-        raise ValueError(f"{text!r} is no percentage, as 2%")
+        raise ValueError(f"{text!r} is not a percentage such as 2%")
     return float(text[:-1]) / 100
 
 
@@ -104,4 +106,4 @@ def _amount(text: str, unit: Unit) -> float:
     for suffix, scale in (("ms", 1e-3), ("us", 1e-6), ("s", 1.0)):
         if text.endswith(suffix):
             return float(text[: -len(suffix)]) * scale
-    raise ValueError(f"{text!r} is no time, as 2ms")
+    raise ValueError(f"{text!r} is not a time such as 2ms")

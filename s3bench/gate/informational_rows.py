@@ -1,4 +1,4 @@
-"""Rows that decide nothing: the other metrics that changed, for whoever wants to know why."""
+"""Informational rows: other metrics that changed. They help to explain a verdict and do not affect it."""
 
 import math
 from collections.abc import Sequence
@@ -13,18 +13,18 @@ from s3bench.stats.multiplicity import benjamini_hochberg
 FALSE_DISCOVERY_RATE = 0.05
 
 
-def informing_rows(cells: Sequence[CellEvidence], policy: Policy) -> list[GateRow]:
-    """The other metrics that changed by more than their d0, false discoveries among them bounded to 5 %."""
+def informational_rows(cells: Sequence[CellEvidence], policy: Policy) -> list[GateRow]:
+    """The other metrics that changed by more than their d0, with a false discovery rate of 5 %."""
     found = [
         (cell, metric, series)
         for cell in cells
-        for metric in policy.informing
+        for metric in policy.informational
         if (series := series_of(cell, metric)).count
     ]
     adjusted = benjamini_hochberg([series.p_two_sided() for _, _, series in found])
     rows = []
     for (cell, metric, series), p in zip(found, adjusted, strict=True):
-        zone = policy.zone(metric)
+        zone = policy.indifference_zone(metric)
         assert zone is not None
         limits = zone.limits(median(series.baseline))
         if p > FALSE_DISCOVERY_RATE or abs(series.estimate()) <= limits.d0:

@@ -29,7 +29,7 @@ from s3bench.gate.evidence import (
 )
 from s3bench.gate.exact_rows import unconfirmed_cells
 from s3bench.gate.inspection import Inspector
-from s3bench.gate.multiple_testing import judge
+from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord
 from s3bench.results.measurement import Failure, Measurement
@@ -162,7 +162,7 @@ def _look_by_look(
     """Run what is undecided up to the next look, until nothing is."""
     started_s = now()
     for look, goal in enumerate(rules.policy.looks.pairs, start=1):
-        undecided = judge([cell.evidence for cell in cells], rules.policy).undecided
+        undecided = decide_rows([cell.evidence for cell in cells], rules.policy).undecided
         going = [cell for cell in cells if cell.wants(goal) and cell.evidence.identity in undecided]
         progress = _LookProgress(cells=cells, look=look, goal=goal, going=going)
         while going:
@@ -328,7 +328,7 @@ def _controls(cells: Sequence[_LiveCell], rules: GateRules) -> list[_LiveCell]:
     if not able:
         return []
     quickest = min(able, key=lambda cell: cell.warm_s)
-    zone = rules.policy.zone(_CONTROL_METRIC)
+    zone = rules.policy.indifference_zone(_CONTROL_METRIC)
     assert zone is not None
     delay_s = CONTROL_DELAY * max(zone.d1 * quickest.warm_s, zone.floor)
     delayed = [quickest.control(Role.POSITIVE_CONTROL, delay_s)] if rules.policy.shows_delay else []

@@ -1,9 +1,9 @@
-"""When a gate looks at its pairs, and how much of its error budget each look may spend.
+"""The looks of a gate (group sequential testing) and their shares of the error budget.
 
 A test that is repeated as data come in rejects too often unless its level is shared among the looks. Each look gets a
 share by the spending function alpha(t) = alpha * t of Kim and DeMets, "Design and analysis of group sequential tests
-based on the type I error spending rate function", Biometrika 74 (1987), with t the share of the pairs that it has. The
-shares simply add up (Bonferroni), which needs no assumption about how the looks depend on each other.
+based on the type I error spending rate function", Biometrika 74 (1987), where t is the share of the pairs it has. The
+shares add up (Bonferroni), which needs no assumption about the dependence of the looks.
 """
 
 import itertools
@@ -16,7 +16,7 @@ PAIRS_MAX = 1000
 
 
 class Looks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`pairs` are the numbers of pairs at which a gate decides, ascending and even, since pairs come in twos."""
+    """`pairs` are the numbers of pairs at which a gate decides, ascending and even (two pairs form a quad ABBA)."""
 
     pairs: tuple[int, ...] = (10, 20, 40)
 
@@ -46,8 +46,8 @@ def check_looks(looks: Looks, where: str = "looks") -> Looks:
     ascending = all(first < second for first, second in itertools.pairwise(pairs))
     if not pairs or not ascending or pairs[0] < 2 or pairs[-1] > PAIRS_MAX or any(count % 2 for count in pairs):  # noqa: PLR2004 (the least even number)
         raise BadInput(
-            f"{where}: these are no numbers of pairs to look at",
-            f"they have to ascend, be even (two pairs make a quad ABBA), and at most {PAIRS_MAX}",
-            "write for instance --pairs 10,20,40",
+            f"{where}: not a valid list of looks",
+            f"the numbers of pairs must ascend, be even (two pairs form a quad ABBA) and be at most {PAIRS_MAX}",
+            "write for example --pairs 10,20,40",
         )
     return looks

@@ -1,13 +1,12 @@
-"""Judges the rows of a gate: pure, from the evidence and the policy alone, so that a replay gives the same.
+"""Multiple testing of a gate: which tests there are, their levels at each look, and the rows that result.
 
-Owns which tests there are, the level of each at each look, and what is still undecided. How far one test has come is
-`trial`'s, counts are `counting`'s.
+The rows depend on the evidence and the policy alone, so that a replay of the record gives the same rows.
 
 At each look the hypothesis "the worsening is d0 or less" is tested for every metric of every benchmark. Holm's
-procedure ("A simple sequentially rejective multiple test procedure", 1979) over all gating metrics bounds the chance of
-any false FAIL, and the looks share it (`looks`). PASS is the mirror: "the worsening is d1 or more" has to be rejected,
-for every metric by itself, since all of them have to PASS (an intersection-union test; Berger, "Multiparameter
-hypothesis testing and acceptance sampling", Technometrics 24, 1982).
+procedure ("A simple sequentially rejective multiple test procedure", 1979) over all gating metrics bounds the
+probability of any false FAIL, which the looks share. For PASS, "the worsening is d1 or more" must be rejected for every
+metric by itself, since all of them have to PASS (an intersection-union test; Berger, "Multiparameter hypothesis testing
+and acceptance sampling", Technometrics 24, 1982).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from s3bench.gate.evidence import CellEvidence, Role
 from s3bench.gate.exact_metric import EXACT_BY_NAME
 from s3bench.gate.exact_rows import exact_rows
-from s3bench.gate.informational_rows import informing_rows
+from s3bench.gate.informational_rows import informational_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind
 from s3bench.gate.sequential_test import SequentialTest
@@ -25,44 +24,44 @@ _CONTROL_METRIC = "total_time"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """All rows, and the cells (by identity) of which something that decides, or a control, needs further pairs."""
+class RowDecisions:
+    """All rows, and the cells (by identity) that need further pairs for a verdict or a control."""
 
     rows: tuple[GateRow, ...]
     undecided: frozenset[tuple[object, ...]]
 
 
-def judge(cells: Sequence[CellEvidence], policy: Policy) -> Judged:
-    """Judge every gating, informing and exact metric of `cells`."""
-    trials = [trial for family in _families(cells, policy) for trial in _judge_family(family, policy)]
+def decide_rows(cells: Sequence[CellEvidence], policy: Policy) -> RowDecisions:
+    """Decide the rows of every gating, informational and exact metric of `cells`."""
+    tests = [test for family in _families(cells, policy) for test in _test_family(family, policy)]
     benchmarks = [cell for cell in cells if cell.role is Role.BENCHMARK]
-    rows = [trial.row(policy) for trial in trials if not trial.is_mirrored or trial.is_above]
+    rows = [test.row(policy) for test in tests if not test.is_mirrored or test.is_above]
     exact = [row for cell in benchmarks for row in exact_rows(cell, policy)]
     undecided = frozenset(
         cell.identity
-        for trial in trials
-        for cell in trial.cells
-        if trial.holds_up and len(cell.pairs) < policy.looks.cap
+        for test in tests
+        for cell in test.cells
+        if test.needs_pairs and len(cell.pairs) < policy.looks.cap
     )
-    return Judged(
-        rows=(*rows, *exact, *informing_rows(benchmarks, policy)),
-        undecided=undecided | frozenset(_uncounted(benchmarks, policy)),
+    return RowDecisions(
+        rows=(*rows, *exact, *informational_rows(benchmarks, policy)),
+        undecided=undecided | frozenset(_with_too_few_pairs_to_count(benchmarks, policy)),
     )
 
 
-def _uncounted(benchmarks: Iterable[CellEvidence], policy: Policy) -> Iterator[tuple[object, ...]]:
-    """The benchmarks without the first look's pairs, where something is counted in pairs: it needs them by itself."""
+def _with_too_few_pairs_to_count(benchmarks: Iterable[CellEvidence], policy: Policy) -> Iterator[tuple[object, ...]]:
+    """The benchmarks with fewer pairs than the first look, if an exact metric is counted in pairs."""
     if any(EXACT_BY_NAME[name].of_measurement for name in policy.exact):
         yield from (cell.identity for cell in benchmarks if len(cell.pairs) < policy.looks.pairs[0])
 
 
 def _families(cells: Sequence[CellEvidence], policy: Policy) -> Iterator[list[SequentialTest]]:
-    """Tests whose false alarms are bounded together: all of the benchmarks', and those of each control."""
+    """The families of tests, whose false alarms are bounded together: all benchmarks, and each control."""
     benchmarks = [cell for cell in cells if cell.role is Role.BENCHMARK]
-    yield [*_sized(benchmarks, policy.metrics, policy), *_creeping(benchmarks, policy)]
+    yield [*_sized(benchmarks, policy.metrics, policy), *_creep(benchmarks, policy)]
     for cell in cells:
         if cell.role is Role.NEGATIVE_CONTROL:
-            # Neither side may be better: what favours the candidate would hide its regressions.
+            # Neither side may be better: an advantage of the candidate would hide its regressions.
             mirrored = _sized([cell], policy.metrics, policy, is_mirrored=True)
             yield [*_sized([cell], policy.metrics, policy), *mirrored]
         if cell.role is Role.POSITIVE_CONTROL:
@@ -74,42 +73,42 @@ def _sized(
 ) -> Iterator[SequentialTest]:
     for cell in cells:
         for metric in metrics:
-            zone = policy.zone(metric)
+            zone = policy.indifference_zone(metric)
             assert zone is not None
             yield SequentialTest(cells=[cell], metric=metric, kind=RowKind.SIZE, zone=zone, is_mirrored=is_mirrored)
 
 
-def _creeping(cells: Sequence[CellEvidence], policy: Policy) -> Iterator[SequentialTest]:
-    """A mean over all benchmarks shows what is too small to be seen in any of them."""
-    if len(cells) < 2 or not all(cell.pairs for cell in cells):  # noqa: PLR2004 (of one there is no mean)
+def _creep(cells: Sequence[CellEvidence], policy: Policy) -> Iterator[SequentialTest]:
+    """The mean over all benchmarks, which shows changes too small to be detected in any single one."""
+    if len(cells) < 2 or not all(cell.pairs for cell in cells):  # noqa: PLR2004 (a mean needs two)
         return
     for metric in policy.metrics:
-        zone = policy.zone(metric)
+        zone = policy.indifference_zone(metric)
         assert zone is not None
         yield SequentialTest(cells=cells, metric=metric, kind=RowKind.CREEP, zone=zone.halved())
 
 
-def _judge_family(trials: list[SequentialTest], policy: Policy) -> list[SequentialTest]:
+def _test_family(tests: list[SequentialTest], policy: Policy) -> list[SequentialTest]:
     for number, pairs in enumerate(policy.looks.pairs):
-        for trial in trials:
-            if trial.pairs >= pairs and not trial.is_settled:
-                trial.view(pairs)
-                trial.look(share=policy.looks.share(number), miss=policy.miss)
-        _reject(trials, policy.false_alarm)
+        for test in tests:
+            if test.pairs >= pairs and not test.is_settled:
+                test.take(pairs)
+                test.look(share=policy.looks.share(number), miss=policy.miss)
+        _reject(tests, policy.false_alarm)
     enough = policy.looks.pairs[0]
-    for trial in trials:
-        if trial.pairs < enough:  # no look had it; runs that were not paired have a single one, of the whole budget
-            trial.view()
-            if not trial.series.is_paired and trial.series.count >= enough:
-                trial.look(share=1.0, miss=policy.miss)
-    _reject(trials, policy.false_alarm)
-    return trials
+    for test in tests:
+        if test.pairs < enough:  # no look took place; unpaired runs have a single look with the whole budget
+            test.take()
+            if not test.series.is_paired and test.series.count >= enough:
+                test.look(share=1.0, miss=policy.miss)
+    _reject(tests, policy.false_alarm)
+    return tests
 
 
 def _reject(family: Sequence[SequentialTest], false_alarm: float) -> None:
-    """Holm's steps. P-values only fall from look to look, so that what was rejected once is rejected again."""
+    """Holm's procedure. P-values never rise from look to look, so a rejected hypothesis stays rejected."""
     left = len(family)
-    for trial in sorted(family, key=lambda trial: trial.p):
-        trial.level = false_alarm / left
-        if trial.is_above:
+    for test in sorted(family, key=lambda test: test.p):
+        test.level = false_alarm / left
+        if test.is_above:
             left -= 1

@@ -1,7 +1,7 @@
-"""One metric on both sides of one benchmark: the numbers that tests are made on.
+"""The figures of one metric on both sides of one benchmark, and the tests on them.
 
-Owns the worsening (the log-ratio candidate over baseline, its sign turned where higher is better) and the choice of the
-test: signed-rank for pairs, Mann-Whitney for runs that were not paired.
+Tests work on the worsening: the log-ratio of candidate over baseline, with its sign reversed for metrics where higher
+is better. Pairs use the signed-rank test, unpaired runs the Mann-Whitney test.
 """
 
 import math
@@ -18,9 +18,9 @@ from s3bench.stats import rank_sum, signed_rank
 CONFIDENCE = 0.95
 
 
-@dataclass(frozen=True, kw_only=True)  # without slots: what every test asks for is worked out once
+@dataclass(frozen=True, kw_only=True)  # without slots, for the cached properties
 class PairedSeries:
-    """The figures of both sides in the metric's unit, positive all; of equal length and order when `is_paired`."""
+    """The figures of both sides in the metric's unit, all positive; of equal length and order if `is_paired`."""
 
     baseline: tuple[float, ...]
     candidate: tuple[float, ...]
@@ -29,7 +29,7 @@ class PairedSeries:
 
     @property
     def count(self) -> int:
-        """Pairs, or the runs of the side that has fewer."""
+        """The number of pairs, or the smaller number of runs."""
         return min(len(self.baseline), len(self.candidate))
 
     @cached_property
@@ -54,13 +54,13 @@ class PairedSeries:
         return min(1.0, 2 * min(signed_rank.p_above(values, center=0.0), signed_rank.p_below(values, center=0.0)))
 
     def lower_bound(self, level: float) -> float:
-        """The worsening is below this log-ratio with a probability of at most `level`."""
+        """The lower confidence bound of the worsening (a log-ratio), one-sided of level `level`."""
         if self.is_paired:
             return signed_rank.lower_bound(self.worsenings, alpha=level)
         return rank_sum.shift_bounds(*self._logs(), alpha=level)[0]
 
     def upper_bound(self, level: float) -> float:
-        """The worsening is above this log-ratio with a probability of at most `level`."""
+        """The upper confidence bound of the worsening (a log-ratio), one-sided of level `level`."""
         if self.is_paired:
             return signed_rank.upper_bound(self.worsenings, alpha=level)
         return rank_sum.shift_bounds(*self._logs(), alpha=level)[1]
@@ -74,7 +74,7 @@ class PairedSeries:
         return math.expm1(self.sign * self.estimate())
 
     def interval(self, confidence: float = CONFIDENCE) -> tuple[float | None, float | None]:
-        """The interval of `change`; `None` for an end that so few values do not bound."""
+        """The confidence interval of `change`; `None` for an end that too few values bound."""
         tail = (1 - confidence) / 2
         ends = self.lower_bound(tail), self.upper_bound(tail)
         low, high = ends if self.sign > 0 else (-ends[1], -ends[0])
@@ -84,12 +84,12 @@ class PairedSeries:
         )
 
     def mirrored(self) -> "PairedSeries":
-        """The same with the sides changed over."""
+        """The same with the sides exchanged."""
         return PairedSeries(baseline=self.candidate, candidate=self.baseline, is_paired=self.is_paired, sign=self.sign)
 
     @cached_property
     def sigma(self) -> float | None:
-        """The standard deviation of the pairs' log-ratios; `None` of fewer than two, or where nothing was paired."""
+        """The standard deviation of the pairs' log-ratios; `None` for fewer than two pairs or unpaired runs."""
         return _deviation(self.worsenings) if self.is_paired and self.count > 1 else None
 
     def standard_error(self) -> float:
@@ -106,13 +106,13 @@ class PairedSeries:
 
 
 def _deviation(values: Sequence[float]) -> float:
-    """The standard deviation of a sample; the sums are exact, so that every machine replays the same."""
+    """The standard deviation of a sample; the sums are exact, so that a replay gives the same on every machine."""
     mean = math.fsum(values) / len(values)
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
 def series_of(cell: CellEvidence, metric: str, *, pairs_max: int | None = None) -> PairedSeries:
-    """The figures of `metric`, of the first `pairs_max` pairs. What was not measured, or is 0, is left out."""
+    """The figures of `metric` in the first `pairs_max` pairs. Missing figures and figures of 0 are left out."""
     sign = -1 if METRICS_BY_NAME[metric].direction is Direction.HIGHER else 1
     if not cell.pairs:
         sides = [
@@ -134,7 +134,7 @@ def series_of(cell: CellEvidence, metric: str, *, pairs_max: int | None = None) 
 
 
 def pooled(series: Sequence[PairedSeries]) -> PairedSeries:
-    """The geometric mean of several paired series, pair by pair, over as many pairs as all of them have."""
+    """The geometric mean of several paired series, pair by pair, as long as the shortest of them."""
     count = min(each.count for each in series)
     sides = [
         tuple(math.exp(fmean(math.log(values[number]) for values in side)) for number in range(count))

@@ -1,6 +1,6 @@
-"""Faults of known size, how gates answered to them, and whether gates can be believed where they ran. Pure.
+"""Planted faults of known size, the verdicts of gates on them, and whether gates on this machine are reliable.
 
-Owns the format of a self-test's record too.
+Defines the record of a self-test, too.
 
 History of the format (`self_test_version`):
 1: the first.
@@ -29,7 +29,7 @@ MEMORY_SHARES = (0.01, 0.03, 0.05, 0.10)
 
 
 class FaultKind(StrEnum):
-    """What a client is made to do more of."""
+    """What the client is made to do more of."""
 
     WORK = "work"
     MEMORY = "memory"
@@ -42,10 +42,10 @@ _EXACT = {FaultKind.REQUEST: "requests", FaultKind.IMPORT: "modules"}
 
 
 class PlantedFault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A fault to plant: `amount` is in seconds of CPU time, in bytes held, or a number of requests or imports.
+    """A fault to plant: `amount` is in seconds of CPU time, in bytes of memory, or a number of requests or imports.
 
-    `share` is `amount` over what the client usually takes (0.03: 3 % more), 0 where the fault is a number.
-    `is_required`: a gate that can be believed catches it every time.
+    `share` is `amount` relative to what the client usually takes (0.03: 3 % more), 0 for requests and imports.
+    `is_required`: a reliable gate catches it every time.
     """
 
     kind: FaultKind
@@ -55,7 +55,7 @@ class PlantedFault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     @property
     def is_nothing(self) -> bool:
-        """Whether nothing is planted: then a FAIL is a false alarm."""
+        """Whether nothing is planted, so that a FAIL is a false alarm."""
         return not self.amount
 
     @property
@@ -64,18 +64,18 @@ class PlantedFault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         return f"{self.amount:.0f} more {self.kind}" if self.kind in _EXACT else f"{self.share:.0%} more {self.kind}"
 
     def watchers(self, policy: Policy) -> tuple[str, ...]:
-        """The metrics that measure what is planted and that decide under `policy`."""
+        """The metrics that measure this fault and that decide under `policy`."""
         if self.kind in _EXACT:
             return tuple(name for name in policy.exact if name == _EXACT[self.kind])
         return tuple(name for name in policy.metrics if METRICS_BY_NAME[name].unit is _UNITS[self.kind])
 
 
 class FaultVerdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one gate said of a fault.
+    """The verdict of one gate on a fault.
 
-    `round` counts from 1. `found_in` names the metrics that FAILed for the planted fault; where nothing is planted, all
-    that FAILed. `pairs` are those of the benchmark into which it was planted, `sigma` is the standard deviation of
-    their log-ratios in the metric that measures the fault (`None` for exact counts).
+    `round` counts from 1. `found_in` names the metrics that FAILed because of the planted fault; if nothing was
+    planted, all that FAILed. `pairs` is the number of pairs of the benchmark with the fault, `sigma` the standard
+    deviation of their log-ratios in the metric that measures the fault (`None` for exact counts).
     """
 
     round: int
@@ -94,10 +94,10 @@ class FaultVerdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class FaultCounts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All answers to one fault, counted.
+    """The verdicts on one fault, counted.
 
-    `low` and `high` are Wilson's 95 % interval of the share of gates that catch it. `passed` counts gates that said
-    PASS. `others` counts the verdicts of the rest. `pairs` and `sigma` are medians.
+    `low` and `high` are the 95 % Wilson interval of the share of gates that catch it. `passed` counts the verdicts
+    PASS, `others` those of the rest by verdict. `pairs` and `sigma` are medians.
     """
 
     fault: PlantedFault
@@ -114,16 +114,16 @@ class FaultCounts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     @property
     def is_always_caught(self) -> bool:
-        """Whether it was planted, and every gate caught it."""
+        """Whether there were gates with this fault and every one caught it."""
         return 0 < self.gates == self.caught
 
 
 class SelfTest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A self-test: gates on one client, with faults planted into the first of `benchmarks`.
 
-    `usual_s` and `usual_bytes` are the medians of total time and peak memory of `calibrating_runs` runs, of which the
-    planted shares are taken. `left_out` says which faults no metric of the policy could show. `stopped` says why it
-    ended before its time. `is_believed` and the `reasons` are null and empty until `concluded`.
+    `usual_s` and `usual_bytes` are the medians of total time and peak memory of `calibrating_runs` runs; the planted
+    shares are relative to them. `left_out` lists the faults that no metric of the policy could show, `stopped` is the
+    reason of an early end. `is_believed` and `reasons` are null and empty until `concluded`.
     """
 
     self_test_version: int = SELF_TEST_VERSION
@@ -148,7 +148,7 @@ class SelfTest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     reasons: tuple[str, ...] = ()
 
     def stopped_by(self, why: str) -> "SelfTest":
-        """The same, told that it was stopped, unless all its gates are there."""
+        """The same with the reason of an early end, unless all gates have run."""
         done, planned = sum(each.gates for each in self.tallies), self.rounds * len(self.tallies)
         return (
             self if done == planned else msgspec.structs.replace(self, stopped=f"{why} after {done} of {planned} gates")
@@ -156,7 +156,7 @@ class SelfTest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def concluded(self) -> "SelfTest":
         """The same with its conclusion."""
-        reasons = disappointments(self.tallies)
+        reasons = failed_requirements(self.tallies)
         return msgspec.structs.replace(self, is_believed=not reasons, reasons=reasons)
 
 
@@ -168,18 +168,18 @@ def encode_self_test(test: SelfTest) -> bytes:
 def faults_for(
     policy: Policy, *, usual_s: float, usual_bytes: float | None
 ) -> tuple[tuple[PlantedFault, ...], tuple[str, ...]]:
-    """The faults that `policy` could show in a client that usually takes so much, and why others are left out."""
+    """The faults that `policy` can show in a client of that usual time and memory, and why others are left out."""
     work = [_sized(FaultKind.WORK, share, usual_s, WORK_SHARES) for share in WORK_SHARES]
     memory = [_sized(FaultKind.MEMORY, share, usual_bytes or 0.0, MEMORY_SHARES) for share in MEMORY_SHARES]
     counted = [PlantedFault(kind=kind, amount=1, is_required=True) for kind in (FaultKind.REQUEST, FaultKind.IMPORT)]
     left_out = {
-        fault.kind: f"{fault.kind}: no metric that decides would show it"
+        fault.kind: f"{fault.kind}: none of the gating metrics would show it"
         for fault in (*work, *memory, *counted)
         if not fault.watchers(policy)
     }
     if usual_bytes is None:
-        left_out[FaultKind.MEMORY] = f"{FaultKind.MEMORY}: the client's peak is not known here"
-    clean, *work = work  # to plant nothing takes no metric that would show it
+        left_out[FaultKind.MEMORY] = f"{FaultKind.MEMORY}: the client's peak memory is unknown here"
+    clean, *work = work  # planting nothing needs no metric that would show it
     kept = (clean, *(fault for fault in (*work, *memory, *counted) if fault.kind not in left_out))
     return kept, tuple(left_out.values())
 
@@ -188,10 +188,10 @@ def _sized(kind: FaultKind, share: float, usual: float, shares: Sequence[float])
     return PlantedFault(kind=kind, share=share, amount=share * usual, is_required=share == max(shares))
 
 
-def answer_of(
+def fault_verdict(
     fault: PlantedFault, cell: CellEvidence, conclusion: Conclusion, policy: Policy, **run: Any
 ) -> FaultVerdict:
-    """Read a gate's answer to `fault`, planted into the benchmark of `cell`; `run` has the round, seed and duration."""
+    """The verdict of a gate on `fault`, planted into the benchmark of `cell`; `run` has round, seed and duration."""
     deciding = [row for row in conclusion.rows if row.decides and row.verdict is Verdict.FAIL]
     watchers = fault.watchers(policy)
     found = [row for row in deciding if fault.is_nothing or (row.metric in watchers and row.benchmark == cell.title)]
@@ -212,47 +212,47 @@ def _sigma(rows: Iterable[GateRow], benchmark: str, metrics: Sequence[str]) -> f
     return next((of_metric[name] for name in metrics if name in of_metric), None)
 
 
-def tally(fault: PlantedFault, answers: Sequence[FaultVerdict]) -> FaultCounts:
-    """Count the answers to `fault`."""
-    caught = sum(answer.is_caught for answer in answers)
+def count_verdicts(fault: PlantedFault, answers: Sequence[FaultVerdict]) -> FaultCounts:
+    """Count the verdicts on `fault`."""
+    caught = sum(each.is_caught for each in answers)
     low, high = wilson(caught, len(answers))
-    others = Counter(_word(answer) for answer in answers if not answer.is_caught and answer.verdict != Verdict.PASS)
-    found_in = Counter(name for answer in answers if answer.is_caught for name in answer.found_in)
-    sigmas = [answer.sigma for answer in answers if answer.sigma is not None]
+    others = Counter(_verdict_label(each) for each in answers if not each.is_caught and each.verdict != Verdict.PASS)
+    found_in = Counter(name for each in answers if each.is_caught for name in each.found_in)
+    sigmas = [each.sigma for each in answers if each.sigma is not None]
     return FaultCounts(
         fault=fault,
         gates=len(answers),
         caught=caught,
         low=low,
         high=high,
-        passed=sum(answer.verdict is Verdict.PASS for answer in answers),
+        passed=sum(each.verdict is Verdict.PASS for each in answers),
         others=dict(sorted(others.items())),
         found_in=tuple(name for name, _ in found_in.most_common()),
-        pairs=median(answer.pairs for answer in answers) if answers else None,
+        pairs=median(each.pairs for each in answers) if answers else None,
         sigma=median(sigmas) if sigmas else None,
         answers=tuple(answers),
     )
 
 
-def _word(answer: FaultVerdict) -> str:
-    return "FAIL elsewhere" if answer.verdict is Verdict.FAIL else str(answer.verdict)
+def _verdict_label(each: FaultVerdict) -> str:
+    return "FAIL elsewhere" if each.verdict is Verdict.FAIL else str(each.verdict)
 
 
-def disappointments(tallies: Sequence[FaultCounts]) -> tuple[str, ...]:
-    """Why gates cannot be believed here; empty when they can."""
+def failed_requirements(tallies: Sequence[FaultCounts]) -> tuple[str, ...]:
+    """The reasons why gates are not reliable here; empty if they are."""
     reasons = []
     for each in tallies:
         if each.fault.is_nothing and each.caught:
             reasons.append(f"{each.caught} of {each.gates} gates FAILed with nothing planted")
         elif (each.fault.is_required or each.fault.is_nothing) and not each.gates:
-            reasons.append(f"{each.fault.title} was never tried: the test ended before")
+            reasons.append(f"{each.fault.title} was not tried: the self-test ended early")
         elif each.fault.is_required and not each.is_always_caught:
-            reasons.append(f"{each.fault.title} was caught in {each.caught} of {each.gates} gates, not in all")
+            reasons.append(f"{each.fault.title} was caught in only {each.caught} of {each.gates} gates")
     return tuple(reasons)
 
 
 def smallest_caught(tallies: Sequence[FaultCounts], kind: FaultKind) -> FaultCounts | None:
-    """The smallest fault of `kind` from which on every one was caught in every gate; `None` when there is none."""
+    """The smallest fault of `kind` that, like all larger ones, was caught in every gate; `None` if there is none."""
     smallest = None
     sized = [each for each in tallies if each.fault.kind is kind and not each.fault.is_nothing]
     for each in sorted(sized, key=lambda each: -each.fault.amount):

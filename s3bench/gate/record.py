@@ -1,6 +1,6 @@
-"""The gate's record: everything measured, the rules in force and the conclusion, as versioned JSON.
+"""The record of a gate as versioned JSON: evidence, policy and conclusion.
 
-Owns the format. From a record alone the conclusion can be made again, and has to be the same.
+A replay of the record gives the same conclusion again.
 
 History of the format (`schema_version`):
 1: the first.
@@ -33,11 +33,10 @@ class ProgramIdentity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class GateRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One gate. Times are UTC in ISO 8601; `today` is the day for which waivers were read.
+    """One gate. Times are UTC in ISO 8601; `today` is the day on which waivers were checked.
 
-    `is_paired`: the pairs were measured live; otherwise two documents were held against each other. `stopped` says why
-    it ended before it was done. `machine` and `options` are as in a results document. `conclusion` is null until the
-    end.
+    `is_paired`: pairs were measured live; otherwise two documents were compared. `stopped` is the reason of an early
+    end. `machine` and `options` are as in a results document. `conclusion` is null until the end.
     """
 
     gate_version: int = RECORD_VERSION
@@ -60,7 +59,7 @@ class GateRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     conclusion: Conclusion | None = None
 
     def concluded(self) -> "GateRecord":
-        """The same with its conclusion made (anew)."""
+        """The same with its conclusion computed (again)."""
         conclusion = conclude(
             self.cells,
             self.policy,
@@ -78,7 +77,7 @@ def encode_record(record: GateRecord) -> bytes:
 
 
 def parse_record(text: bytes, *, source: str) -> GateRecord:
-    """Parse a record strictly. Raises `BadInput`, with the path of what is wrong, naming `source`."""
+    """Parse a record strictly. Raises `BadInput` with `source` and the JSON path of the error."""
     record = decode_versioned(
         text,
         GateRecord,
@@ -86,14 +85,14 @@ def parse_record(text: bytes, *, source: str) -> GateRecord:
         newest=RECORD_VERSION,
         source=source,
         noun="record of a gate",
-        fix="give a file that `s3bench gate -o FILE` wrote",
+        fix="pass a file that `s3bench gate -o FILE` wrote",
     )
     _check(record, source)
     return record
 
 
 def _check(record: GateRecord, source: str) -> None:
-    """Check what types cannot say, so that a record changed by hand is refused before it is judged."""
+    """Check what types cannot express, so that a record edited by hand is rejected before it is replayed."""
     policy = record.policy
     try:
         check_gating((*policy.metrics, *policy.zones))

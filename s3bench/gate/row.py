@@ -1,4 +1,4 @@
-"""One line of a verdict: a metric of a benchmark, what changed, how sure that is, and what follows."""
+"""One row of a gate: a metric of a benchmark with its change, its confidence bounds and its verdict."""
 
 from enum import StrEnum
 
@@ -9,10 +9,10 @@ from s3bench.gate.exact_metric import CountChange
 
 
 class Verdict(StrEnum):
-    """What is known of one row, or of a gate as a whole.
+    """The verdict on one row or on a whole gate.
 
-    FAIL: the change is above d0. PASS: it is below d1. SMALL: both. INCONCLUSIVE: neither could be shown. INVALID, of a
-    whole gate alone: a control or a client failed, so that nothing is known.
+    FAIL: the change is above d0. PASS: it is below d1. SMALL: both. INCONCLUSIVE: neither could be shown. INVALID (only
+    of a whole gate): a control or a client failed, so that nothing can be concluded.
     """
 
     INVALID = "INVALID"
@@ -23,7 +23,7 @@ class Verdict(StrEnum):
 
 
 class RowKind(StrEnum):
-    """How a row was judged: by its size, over all benchmarks together, by exact counts, or not at all."""
+    """How a row was tested: by size, by size over all benchmarks together, by exact counts, or for information only."""
 
     SIZE = "size"
     CREEP = "creep"
@@ -36,12 +36,12 @@ class GateRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     `benchmark` is the benchmark's title, empty for a row over all of them. `baseline` and `candidate` are medians in
     the metric's unit. `change` is the Hodges-Lehmann estimate of the relative change of the metric (0.05: 5 % more),
-    `low` and `high` its plain 95 % interval. `at_least` and `at_most` bound the worsening (0.05: 5 % worse) at the
-    levels that decide, `d0` and `d1` are the zone they were held against. `p` is of "the worsening is d0 or less", the
-    least of all looks, each divided by its share; `level` is what it had to reach. Of an informing row `p` is two-sided
-    and adjusted by Benjamini and Hochberg. `sigma` is the standard deviation of the pairs' log-ratios. `detectable` is
-    the smallest worsening that would have been FAILed in 95 of 100 gates. `changes` lists the counts that differ.
-    `waived_by` is the reason of a waiver. `is_capped`: there are as many pairs as the gate takes.
+    `low` and `high` its unadjusted 95 % interval. `at_least` and `at_most` bound the worsening (0.05: 5 % worse) at the
+    levels that decide, `d0` and `d1` are the indifference zone. `p` is the p-value of "the worsening is d0 or less":
+    the least of all looks, each divided by its share; `level` is the level it had to reach. In an informational row `p`
+    is two-sided and adjusted (Benjamini-Hochberg). `sigma` is the standard deviation of the pairs' log-ratios.
+    `detectable` is the smallest worsening that 95 of 100 gates would FAIL. `changes` lists the counts that differ.
+    `waived_by` is the reason of a waiver. `is_capped`: there are as many pairs as the gate allows.
     """
 
     benchmark: str
@@ -71,7 +71,7 @@ class GateRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def subject(self) -> str:
-        """What it is about, for people: `total_time of s3.cp.upload FileSize=32MB`."""
+        """Metric and benchmark: `total_time of s3.cp.upload FileSize=32MB`."""
         return f"{self.metric} of {self.benchmark}" if self.benchmark else f"{self.metric} over all benchmarks"
 
     @property

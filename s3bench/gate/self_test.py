@@ -27,8 +27,8 @@ from s3bench.gate.planted_fault import (
     FaultVerdict,
     PlantedFault,
     SelfTest,
-    answer_of,
-    tally,
+    count_verdicts,
+    fault_verdict,
 )
 from s3bench.gate.policy import Policy
 from s3bench.results.measurement import Failure, Measurement
@@ -174,7 +174,7 @@ def run_self_test(
             if status.is_out_of_time:
                 return
             target = next(cell for cell in status.cells if cell.role is Role.BENCHMARK)
-            answer = answer_of(
+            answer = fault_verdict(
                 fault,
                 target,
                 conclude(status.cells, policy, today=today),
@@ -203,7 +203,7 @@ def recorded(
 
 
 def _with_answers(test: SelfTest, answers: Mapping[PlantedFault, Sequence[FaultVerdict]]) -> SelfTest:
-    return msgspec.structs.replace(test, tallies=tuple(tally(fault, answers[fault]) for fault in answers))
+    return msgspec.structs.replace(test, tallies=tuple(count_verdicts(fault, answers[fault]) for fault in answers))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

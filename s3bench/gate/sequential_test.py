@@ -1,8 +1,7 @@
-"""One test on its way through the looks of a gate: a metric of one benchmark, or of all benchmarks together.
+"""A sequential test: one metric of one benchmark, or of all benchmarks together, over the looks of a gate.
 
-Owns what is shown so far: the worsening is at least this and at most that. Every look adds a pair of bounds, all of
-them hold at once since the looks share the error budget (`looks`), so the narrowest count. Which level a test may use
-is `judgement`'s.
+Every look adds a lower and an upper bound of the worsening. All bounds hold at once since the looks share the error
+budget, so the narrowest are used. `s3bench.gate.multiple_testing` assigns the level of each test.
 """
 
 import math
@@ -20,16 +19,16 @@ from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.stats.diagnostics import drift, outliers, two_modes
 
 POWER = 0.95
-_DOUBTS_FROM = 10
+_WARNINGS_FROM = 10
 
 
 @dataclass(slots=True, kw_only=True)
 class SequentialTest:
-    """`at_least` and `at_most` bound the worsening, as log-ratios; infinite until a look could tell.
+    """`at_least` and `at_most` bound the worsening, as log-ratios; infinite until a look gives bounds.
 
-    A mirrored trial holds the candidate as the baseline: it shows an improvement. `p` is the least p-value of "the
-    worsening is d0 or less" so far, each divided by its look's share, and `level` what Holm's procedure leaves to this
-    test. `series` is what is in view, and `share` the budget's part of the look that brought it there.
+    A mirrored test exchanges baseline and candidate to detect an improvement. `p` is the least p-value of "the
+    worsening is d0 or less" so far, each divided by its look's share, and `level` the level from Holm's procedure.
+    `series` has the pairs taken so far, and `share` is the share of the last look in the error budget.
     """
 
     cells: Sequence[CellEvidence]
@@ -47,12 +46,12 @@ class SequentialTest:
 
     @property
     def is_above(self) -> bool:
-        """Whether the worsening was shown to be more than d0, which is when `at_least` is."""
+        """Whether the worsening was shown to be more than d0 (equivalent to `at_least` being so)."""
         return self.p <= self.level
 
     @property
     def at_least(self) -> float:
-        """The largest of the lower bounds, each of its look's share of the level."""
+        """The largest of the lower bounds, each at its look's share of the level."""
         bounds = (series.lower_bound(self.level * share) for series, share in self.looks)
         return max(bounds, default=-math.inf)
 
@@ -63,17 +62,17 @@ class SequentialTest:
 
     @property
     def verdict(self) -> Verdict:
-        """What is shown so far."""
+        """The verdict so far."""
         if self.is_above:
             return Verdict.SMALL if self.is_below else Verdict.FAIL
         return Verdict.PASS if self.is_below else Verdict.INCONCLUSIVE
 
     @property
     def is_settled(self) -> bool:
-        """Whether further pairs could tell nothing more that matters.
+        """Whether further pairs would not change the verdict in a way that matters.
 
-        A FAIL may yet turn out to be SMALL when the estimate is below d1, and a PASS when it is above d0. Of a control
-        either is enough.
+        A FAIL with an estimate below d1, or a PASS with one above d0, may still become SMALL. For a control either
+        verdict suffices.
         """
         if self.limits is None or not self.series.count or not (self.is_above or self.is_below):
             return False
@@ -83,12 +82,13 @@ class SequentialTest:
         return estimate >= self.limits.d1 if self.is_above else estimate <= self.limits.d0
 
     @property
-    def holds_up(self) -> bool:
-        """Whether more pairs are wanted. Creep asks for them only where it shows: for proof, not for its absence.
+    def needs_pairs(self) -> bool:
+        """Whether the test needs more pairs.
 
-        It has to ask, since ten pairs are too few to FAIL on among more than a few tests, and a suite that is slower
-        all over by less than any benchmark's d1 may have decided everything else by then. A mirrored trial has to for
-        the same reason: its counterpart PASSes at once. Once above d0 creep goes on as all do, for it may be SMALL.
+        Creep needs them only if its estimate is above d0. Ten pairs are too few for a FAIL among more than a few tests,
+        and when every benchmark is slower by less than its d1, all other tests may be decided by then. The same holds
+        for a mirrored test, whose counterpart PASSes at once. Once above d0, creep continues like any other test, since
+        it may be SMALL.
         """
         if self.kind is RowKind.SIZE and not self.is_mirrored:
             return not self.is_settled
@@ -97,16 +97,16 @@ class SequentialTest:
 
     @property
     def role(self) -> Role:
-        """What its cells are for."""
+        """The role of its cells."""
         return self.cells[0].role
 
     @property
     def pairs(self) -> int:
-        """How many pairs there are to look at."""
+        """The number of pairs that all cells have."""
         return min(len(cell.pairs) for cell in self.cells)
 
-    def view(self, pairs_max: int | None = None) -> None:
-        """Take the first `pairs_max` pairs, or everything, into view. The first view fixes the zone in log-ratios."""
+    def take(self, pairs_max: int | None = None) -> None:
+        """Take the first `pairs_max` pairs, or all. The first call fixes the indifference zone in log-ratios."""
         each = [series_of(cell, self.metric, pairs_max=pairs_max) for cell in self.cells]
         series = pooled(each) if self.kind is RowKind.CREEP else each[0]
         self.series = series.mirrored() if self.is_mirrored else series
@@ -114,7 +114,7 @@ class SequentialTest:
             self.limits = self.zone.limits(median(self.series.baseline))
 
     def look(self, *, share: float, miss: float) -> None:
-        """Let what is in view count, with this share of the budget; `miss` is the level of `at_most`."""
+        """Test the pairs taken with this share of the error budget; `miss` is the level of `at_most`."""
         self.share = share
         if self.limits is None:
             return
@@ -123,7 +123,7 @@ class SequentialTest:
         self.at_most = min(self.at_most, self.series.upper_bound(miss * share))
 
     def row(self, policy: Policy) -> GateRow:
-        """What there is to say about it."""
+        """The test as a row of the gate."""
         series, cell = self.series, self.cells[0]
         row = GateRow(
             benchmark=cell.title if self.kind is RowKind.SIZE else "",
@@ -154,14 +154,14 @@ class SequentialTest:
             level=self.level,
             sigma=series.sigma,
             detectable=_detectable(series, self.limits, self.level * self.share),
-            warnings=tuple(_doubts(series)),
+            warnings=tuple(_warnings(series)),
         )
         return replace(row, reason=self._reason(row, policy))
 
     def _reason(self, row: GateRow, policy: Policy) -> str:
         first, worse = policy.looks.pairs[0], "better" if self.is_mirrored else "worse"
         if row.verdict is Verdict.INCONCLUSIVE and self.series.count < first:
-            unit = "pairs, and the first look takes" if self.series.is_paired else "runs of each side, and it takes"
+            unit = "pairs; the first look needs" if self.series.is_paired else "runs of each side; a verdict needs"
             return f"{self.series.count} {unit} {first}"
         at_least = "" if row.at_least is None else f"at least {row.at_least:+.1%}"
         at_most = "" if row.at_most is None else f"at most {row.at_most:+.1%}"
@@ -172,10 +172,10 @@ class SequentialTest:
                 return f"{at_least} and {at_most} {worse}: real, and below {row.d1:.1%}"
             case Verdict.PASS:
                 return f"{at_most} {worse}, below {row.d1:.1%}"
-        known = " and ".join(part for part in (at_least, at_most) if part) or "anything between better and"
-        words = f"{known} {worse}: neither above {row.d0:.1%} nor below {row.d1:.1%} for sure"
+        known = " and ".join(part for part in (at_least, at_most) if part) or "undetermined, better or"
+        words = f"{known} {worse}: not certainly above {row.d0:.1%} nor certainly below {row.d1:.1%}"
         following = [pairs for pairs in policy.looks.pairs if self.series.is_paired and pairs > self.pairs]
-        return f"{words}; {self.pairs} pairs, and the next look takes {following[0]}" if following else words
+        return f"{words}; {self.pairs} pairs, the next look needs {following[0]}" if following else words
 
 
 def _relative(log_ratio: float) -> float | None:
@@ -183,7 +183,7 @@ def _relative(log_ratio: float) -> float | None:
 
 
 def _detectable(series: PairedSeries, limits: Limits, level: float) -> float | None:
-    """The smallest worsening FAILed with a probability of 95 %: d0 + (z of the level + z of 95 %) * standard error.
+    """The smallest worsening that FAILs with a probability of 95 %: d0 + (z of the level + z of 95 %) * standard error.
 
     The signed-rank test needs pi/3 times the pairs of the t test on normal noise (Hollander & Wolfe, section 3.11).
     """
@@ -192,15 +192,15 @@ def _detectable(series: PairedSeries, limits: Limits, level: float) -> float | N
     return _relative(limits.d0 + (normal.inv_cdf(1 - level) + normal.inv_cdf(POWER)) * error)
 
 
-def _doubts(series: PairedSeries) -> Iterator[str]:
+def _warnings(series: PairedSeries) -> Iterator[str]:
     values = series.worsenings if series.is_paired else ()
-    if len(values) < _DOUBTS_FROM:
+    if len(values) < _WARNINGS_FROM:
         return
     ratios = [math.exp(value) for value in values]
     if drift(ratios):
-        yield "the change drifts over the run: something on the machine changed meanwhile"
+        yield "the change drifts during the gate: something on the machine changed"
     if two_modes(ratios):
-        yield "the pairs have two modes: the client or the machine has two ways of running this"
-    strays = outliers(ratios)
-    if strays:
-        yield f"{len(strays.positions)} of {len(values)} pairs lie far outside and were kept"
+        yield "the pairs have two modes: the client or the machine behaves in two different ways"
+    found = outliers(ratios)
+    if found:
+        yield f"{len(found.positions)} of {len(values)} pairs are outliers, which are included"

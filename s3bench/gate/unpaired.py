@@ -1,7 +1,7 @@
-"""Two results documents as the evidence of a gate: runs that were not paired, and what makes them weaker.
+"""Turns two results documents into the unpaired evidence of a gate, with a warning.
 
-Owns how documents become cells. Documents are measured one after the other, so whatever changes on the machine between
-them looks like a change of the client: every conclusion from them carries that doubt.
+Documents are measured one after the other, so that any change of the machine in between looks like a change of the
+client.
 """
 
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ from s3bench.gate.record import ProgramIdentity
 from s3bench.results.document import Document
 
 NOT_INTERLEAVED = (
-    "the documents were measured one after the other: what changed on the machine meanwhile looks like a change of the "
-    "client. `s3bench gate --baseline ... --candidate ...` runs both in turn"
+    "the documents were measured one after the other: a change in the speed of the machine in between looks like a "
+    "change of the client; `s3bench gate --baseline ... --candidate ...` runs both in alternation"
 )
 
 
 def unpaired_cells(baseline: Document, candidate: Document) -> tuple[CellEvidence, ...]:
-    """Hold the results of two documents against each other; what only one of them has is a cell with one side."""
+    """Match the results of two documents; a result of only one of them becomes a cell with one side."""
     groups = group_by_document(
         (DocumentSource(name="baseline", document=baseline), DocumentSource(name="candidate", document=candidate))
     )
@@ -59,7 +59,7 @@ def program_of(document: Document) -> ProgramIdentity:
     )
 
 
-def doubts(baseline: tuple[str, Document], candidate: tuple[str, Document]) -> tuple[str, ...]:
-    """What speaks against holding these documents, each with its name, against each other."""
+def unpaired_warnings(baseline: tuple[str, Document], candidate: tuple[str, Document]) -> tuple[str, ...]:
+    """The warnings about comparing these documents, each given with its name."""
     sources = [DocumentSource(name=name, document=document) for name, document in (baseline, candidate)]
     return (NOT_INTERLEAVED, *differences_between(sources), *document_warnings(sources))

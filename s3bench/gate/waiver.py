@@ -1,7 +1,4 @@
-"""Waivers: known regressions that a gate lets pass for a while, each with a ceiling, a reason and an end.
-
-Owns the file's format and which row a waiver covers. Pure: the day arrives as a parameter.
-"""
+"""Waivers: known regressions that a gate accepts until an expiry date, each with a ceiling and a reason."""
 
 import datetime as dt
 import re
@@ -20,8 +17,8 @@ class Waiver(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """One row that may FAIL.
 
     `benchmark` and `metric` name the row as the table does, dimensions included; an empty benchmark is the row over all
-    of them. `ceiling` is the largest worsening that is waived: `8%` of an estimate, or for an exact metric a number of
-    how many more (for each name). `link` points at the decision, `expires` is the last day on which it holds.
+    of them. `ceiling` is the largest worsening that is waived: a percentage such as `8%` of the estimate, or for an
+    exact metric the largest increase of each count. `link` points at the decision, `expires` is the last valid day.
     """
 
     benchmark: str
@@ -32,15 +29,15 @@ class Waiver(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     expires: dt.date
 
     def covers(self, row: GateRow) -> bool:
-        """Whether it is about this row."""
+        """Whether the waiver is for this row."""
         return (self.benchmark, self.metric) == (row.benchmark, row.metric)
 
     def is_expired(self, today: dt.date) -> bool:
-        """Whether its last day is over."""
+        """Whether the last valid day is over."""
         return today > self.expires
 
     def allows(self, row: GateRow) -> bool:
-        """Whether what was measured is at most the ceiling."""
+        """Whether the measured change is at most the ceiling."""
         number, percent = _parse_ceiling(self.ceiling)
         if percent:
             return row.change is not None and abs(row.change) * 100 <= number
@@ -58,7 +55,7 @@ def parse_waivers(text: bytes, *, source: str) -> tuple[Waiver, ...]:
         waivers = decode(text, _WaiverFile).waivers
     except msgspec.DecodeError as error:
         raise BadInput(
-            f"{source} is no waiver file", str(error), 'write {"waivers": [{"benchmark": ..., ...}]}'
+            f"{source} is not a waiver file", str(error), 'write {"waivers": [{"benchmark": ..., ...}]}'
         ) from error
     for number, waiver in enumerate(waivers):
         check_waiver(waiver, f"{source}: $.waivers[{number}]")
@@ -66,18 +63,16 @@ def parse_waivers(text: bytes, *, source: str) -> tuple[Waiver, ...]:
 
 
 def check_waiver(waiver: Waiver, where: str) -> None:
-    """Check what types cannot say of the waiver at the path `where`. Raises `BadInput`."""
+    """Check what types cannot express, for the waiver at the JSON path `where`. Raises `BadInput`."""
     for name in ("metric", "reason", "link"):
         if not getattr(waiver, name).strip():
-            raise BadInput(
-                f"{where}.{name} is empty", fix="a waiver says what it waives, why, and where that was decided"
-            )
+            raise BadInput(f"{where}.{name} is empty", fix="fill in metric, reason, and a link to where it was decided")
     try:
         _, percent = _parse_ceiling(waiver.ceiling)
     except ValueError as error:
         raise BadInput(f"{where}.ceiling: {error}", fix='write "8%", or "2" for an exact metric') from error
     if percent == (waiver.metric in EXACT_BY_NAME):
-        right = "a number of how many more, as 2" if percent else "a percentage, as 8%"
+        right = 'the largest increase of a count, such as "2"' if percent else 'a percentage, such as "8%"'
         raise BadInput(f"{where}.ceiling: {waiver.ceiling!r} does not fit {waiver.metric}", fix=f"write {right}")
 
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from s3bench.bisect.record import BisectRecord, encode_bisect, parse_bisect
-from s3bench.bisect.search import Ending, VersionComparison, answer_of
+from s3bench.bisect.search import Ending, VersionComparison, comparison_result
 from s3bench.errors import BadInput
 from s3bench.gate.policy import Policy
 from tests.gate.evidence_maker import paired, ratios
@@ -33,7 +33,7 @@ def done(count: int) -> BisectRecord:
         assert isinstance(following, VersionComparison)
         worsening = 0.2 if following.older < 2 <= following.newer else 0.0
         cell = paired(ratios(worsening, 0.002), memories=[1] * 40)
-        record = replace(record, answers=(*record.answers, answer_of(following, (cell,))))
+        record = replace(record, answers=(*record.answers, comparison_result(following, (cell,))))
     return record
 
 
@@ -63,13 +63,13 @@ def test_the_subject_names_what_has_the_versions() -> None:
     ("spoil", "said"),
     [
         (lambda raw: raw.update(bisect_version=2), "update s3bench"),
-        (lambda raw: raw.update(versions=["1.0"]), "one version"),
+        (lambda raw: raw.update(versions=["1.0"]), "at least two versions"),
         (lambda raw: raw.update(error=2), "error"),
         (lambda raw: raw.update(surprise=1), "surprise"),
         (lambda raw: raw["policy"].update(metrics=["total_tme"]), "did you mean total_time?"),
         (lambda raw: raw["policy"]["looks"].update(pairs=[10, 10]), "ascend"),
-        (lambda raw: raw["answers"][0]["comparison"].update(newer=4), "versions 0 and 4"),
-        (lambda raw: raw["answers"][0]["comparison"].update(older=3), "versions 3 and 3"),
+        (lambda raw: raw["answers"][0]["comparison"].update(newer=4), "0 and 4 are not"),
+        (lambda raw: raw["answers"][0]["comparison"].update(older=3), "3 and 3 are not"),
         (lambda raw: raw.clear(), "no record of a bisection"),
     ],
 )

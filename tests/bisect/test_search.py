@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from s3bench.bisect.search import (
-    UNANSWERED_MAX,
+    UNDECIDED_MAX,
     Bisection,
     ComparisonOutcome,
     ComparisonPurpose,
@@ -22,8 +22,8 @@ from s3bench.bisect.search import (
     Ending,
     SearchResult,
     VersionComparison,
-    answer_of,
-    failed_answer,
+    comparison_result,
+    failed_comparison,
 )
 from s3bench.cli.bisect.options import PAIRS
 from s3bench.errors import BadInput
@@ -75,12 +75,12 @@ class Machine:
         self.asked.append(comparison)
         for place in (comparison.older, comparison.newer):
             if place in self.broken:
-                return failed_answer(comparison, place, "it crashed")
+                return failed_comparison(comparison, place, "it crashed")
         change = self.takes[comparison.candidate] / self.takes[comparison.baseline] - 1
         worsenings = {TIME: (change,), MEMORY: (0.0,)}
         pairs = comparison.policy.looks.cap
         whole = list(all_pairs(self._rng, NOISES[self.noise], self.sigma, worsenings, pairs))
-        return answer_of(comparison, run_gate(whole, comparison.policy).cells)
+        return comparison_result(comparison, run_gate(whole, comparison.policy).cells)
 
 
 def search(asked: Bisection, oracle: Oracle) -> tuple[SearchResult, tuple[ComparisonResult, ...]]:
@@ -172,15 +172,15 @@ def test_the_size_is_of_the_change_alone_where_others_came_before_and_after() ->
     assert (found.ending, found.first, found.sized_from) == (Ending.FOUND, 20, 19)
     assert found.size is not None
     assert found.size.change == pytest.approx(1.115 / 1.015 - 1, abs=0.005)
-    assert any("it is not the only one" in note for note in found.notes)
+    assert any("there is more than one change" in note for note in found.notes)
     assert any("a further change came later" in note for note in found.notes)
 
 
-def test_what_was_taken_back_in_part_is_said() -> None:
+def test_a_partly_reverted_change_is_reported() -> None:
     takes = tuple(1.0 + 0.3 * (10 <= place < 25) + 0.1 * (place >= 25) for place in range(32))
     found, _ = search(bisection(), Machine(takes))
     assert found.first == 10
-    assert any("taken back later" in note for note in found.notes)
+    assert any("reverted part of it" in note for note in found.notes)
 
 
 def test_a_change_in_the_other_direction_on_the_way_is_said() -> None:
@@ -224,14 +224,14 @@ def test_a_search_among_noise_alone_ends_after_few_comparisons() -> None:
     found, answers = search(bisection(), hopeless)
     assert found.ending is Ending.SUSPECTS
     assert (found.last, found.first) == (0, 31)
-    assert len(answers) == 1 + UNANSWERED_MAX + 1
-    assert found.reasons == ("4 comparisons gave no answer",)
+    assert len(answers) == 1 + UNDECIDED_MAX + 1
+    assert found.reasons == ("4 comparisons were undecided",)
 
 
 def test_ends_that_stay_undecided_are_not_settled() -> None:
     found, answers = search(bisection(), Machine(step_at(20, 0.04), sigma=0.3))
     assert (found.ending, len(answers)) == (Ending.UNSETTLED, 1)
-    assert any("neither above" in reason for reason in found.reasons)
+    assert any("not certainly above" in reason for reason in found.reasons)
 
 
 def test_an_end_that_does_not_run_is_a_failure() -> None:
@@ -292,7 +292,7 @@ def test_an_interrupted_search_goes_on_as_if_it_had_not_been() -> None:
 
 def test_every_comparison_has_an_equal_part_of_the_error() -> None:
     asked = bisection(33, error=0.05)
-    assert (asked.steps_max, asked.comparisons_max) == (5, 2 + 5 + UNANSWERED_MAX)
+    assert (asked.steps_max, asked.comparisons_max) == (5, 2 + 5 + UNDECIDED_MAX)
     _, answers = search(asked, Machine(step_at(20, count=33)))
     for each in answers:
         policy = each.comparison.policy
@@ -301,7 +301,7 @@ def test_every_comparison_has_an_equal_part_of_the_error() -> None:
 
 
 @pytest.mark.parametrize("size", [0.045, 0.3])
-def test_steps_are_held_against_what_the_ends_show_at_least(size: float) -> None:
+def test_steps_are_compared_with_what_the_ends_show_at_least(size: float) -> None:
     _, answers = search(bisection(), Machine(step_at(20, size)))
     ends, step = answers[0], answers[1]
     assert ends.row is not None
@@ -320,7 +320,7 @@ def test_the_surest_change_of_the_ends_alone_is_searched_for() -> None:
         paired(ratios(0.0, 0.001), name="quiet"),
         paired(ratios(0.1, 0.2), ratios(0.2, 0.001), name="loud"),
     )
-    answer = answer_of(ends, cells)
+    answer = comparison_result(ends, cells)
     assert answer.outcome is ComparisonOutcome.CHANGED
     step = bisection(policy=policy).next((answer,))
     assert isinstance(step, VersionComparison)
@@ -332,10 +332,13 @@ def test_a_benchmark_that_fails_tells_whose_fault_it_is() -> None:
     assert isinstance(ends, VersionComparison)
     step = replace(ends, purpose=ComparisonPurpose.STEP, newer=16, benchmark="s3.cp.upload")
     cell = paired(ratios(0.1, 0.001))
-    assert answer_of(step, (failed(cell),)).outcome is ComparisonOutcome.FAILED
-    assert answer_of(step, (failed(cell, Side.BASELINE),)).outcome is ComparisonOutcome.WITHDRAWN
-    assert answer_of(replace(step, is_swapped=True), (failed(cell, Side.BASELINE),)).outcome is ComparisonOutcome.FAILED
-    assert answer_of(ends, (failed(cell, Side.BASELINE),)).outcome is ComparisonOutcome.FAILED
+    assert comparison_result(step, (failed(cell),)).outcome is ComparisonOutcome.FAILED
+    assert comparison_result(step, (failed(cell, Side.BASELINE),)).outcome is ComparisonOutcome.WITHDRAWN
+    assert (
+        comparison_result(replace(step, is_swapped=True), (failed(cell, Side.BASELINE),)).outcome
+        is ComparisonOutcome.FAILED
+    )
+    assert comparison_result(ends, (failed(cell, Side.BASELINE),)).outcome is ComparisonOutcome.FAILED
 
 
 def test_a_control_that_fails_withdraws_the_answer() -> None:
@@ -346,7 +349,7 @@ def test_a_control_that_fails_withdraws_the_answer() -> None:
         paired(ratios(0.2, 0.001), role=Role.NEGATIVE_CONTROL),
         paired(ratios(0.2, 0.001), role=Role.POSITIVE_CONTROL),
     )
-    answer = answer_of(ends, cells)
+    answer = comparison_result(ends, cells)
     assert answer.outcome is ComparisonOutcome.WITHDRAWN
     assert "differs from itself" in answer.reasons[0]
 
@@ -357,15 +360,17 @@ def test_a_step_that_is_nearer_to_the_change_than_to_none_is_no_unchanged() -> N
     wide = replace(ends.policy, zones={TIME: IndifferenceZone(d0=0.05, d1=0.1, floor=0.0)})
     step = replace(ends, purpose=ComparisonPurpose.STEP, newer=16, benchmark="s3.cp.upload", policy=wide)
     nearer = (paired(ratios(0.06, 0.05)),)
-    assert answer_of(step, nearer).outcome is ComparisonOutcome.UNDECIDED
-    assert answer_of(replace(step, purpose=ComparisonPurpose.ENDS), nearer).outcome is ComparisonOutcome.UNCHANGED
-    assert answer_of(step, (paired(ratios(0.04, 0.05)),)).outcome is ComparisonOutcome.UNCHANGED
-    assert answer_of(step, (paired(ratios(0.06, 0.001)),)).outcome is ComparisonOutcome.CHANGED
+    assert comparison_result(step, nearer).outcome is ComparisonOutcome.UNDECIDED
+    assert (
+        comparison_result(replace(step, purpose=ComparisonPurpose.ENDS), nearer).outcome is ComparisonOutcome.UNCHANGED
+    )
+    assert comparison_result(step, (paired(ratios(0.04, 0.05)),)).outcome is ComparisonOutcome.UNCHANGED
+    assert comparison_result(step, (paired(ratios(0.06, 0.001)),)).outcome is ComparisonOutcome.CHANGED
 
 
 def test_bad_searches_are_refused_before_anything_runs() -> None:
-    with pytest.raises(BadInput, match="one version"):
+    with pytest.raises(BadInput, match="at least two versions"):
         bisection(1).check()
-    with pytest.raises(BadInput, match="no change could ever be shown"):
+    with pytest.raises(BadInput, match="too few to show any change"):
         bisection(policy=replace(POLICY, looks=Looks(pairs=(2, 4)))).check()
     bisection().check()

@@ -16,8 +16,8 @@ from s3bench.bisect.search import (
     Bisection,
     ComparisonResult,
     VersionComparison,
-    answer_of,
-    failed_answer,
+    comparison_result,
+    failed_comparison,
 )
 from s3bench.cli.bisect import action as bisect
 from s3bench.cli.bisect.command import bisect_command
@@ -63,7 +63,9 @@ class Machine:
                 return
             is_broken = comparison.newer in self.broken
             answer = (
-                failed_answer(comparison, comparison.newer, "gone") if is_broken else answer_of(comparison, (cell,))
+                failed_comparison(comparison, comparison.newer, "gone")
+                if is_broken
+                else comparison_result(comparison, (cell,))
             )
             made = (*made, answer)
             yield BisectStatus(comparison=comparison, answer=answer)
@@ -106,22 +108,22 @@ def run(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[byte
 
 @pytest.mark.usefixtures("machine")
 def test_it_prints_the_first_version_and_keeps_the_record(run: Bisect, tmp_path: Path) -> None:
-    told = run(*ENDS, "-o", tmp_path / "out.json", "--seed", 3)
-    assert told.code == 0
-    assert told.out.startswith("found: s5cmd 0.5 is the first that changed total_time of ")
+    reported = run(*ENDS, "-o", tmp_path / "out.json", "--seed", 3)
+    assert reported.code == 0
+    assert reported.out.startswith("found: s5cmd 0.5 is the first that changed total_time of ")
     record = json.loads((tmp_path / "out.json").read_text())
     assert (record["found"]["first"], record["seed"], record["versions"]) == (5, 3, list(VERSIONS))
     assert record["ended_at"]
     assert record["unfinished"] == []
-    assert "comparing 0.7 with 0.0" in told.err
-    assert "0.4 against 0.0: unchanged" in told.err
+    assert "comparing 0.7 with 0.0" in reported.err
+    assert "0.4 against 0.0: unchanged" in reported.err
 
 
 @pytest.mark.usefixtures("machine")
 def test_json_is_the_record_and_quiet_is_quiet(run: Bisect) -> None:
-    told = run(*ENDS, "--json", "-q")
-    assert json.loads(told.out)["found"]["ending"] == "found"
-    assert told.err == ""
+    reported = run(*ENDS, "--json", "-q")
+    assert json.loads(reported.out)["found"]["ending"] == "found"
+    assert reported.err == ""
 
 
 @pytest.mark.parametrize(
@@ -138,8 +140,8 @@ def test_exit_codes_say_how_it_ended(
 ) -> None:
     for name, value in change.items():
         setattr(machine, name, value)
-    told = run(*ENDS, "-q")
-    assert (told.code, told.out.startswith(said)) == (code, True)
+    reported = run(*ENDS, "-q")
+    assert (reported.code, reported.out.startswith(said)) == (code, True)
 
 
 def test_what_was_measured_is_kept_on_ctrl_c_and_gone_on_with(run: Bisect, machine: Machine, tmp_path: Path) -> None:
@@ -151,8 +153,8 @@ def test_what_was_measured_is_kept_on_ctrl_c_and_gone_on_with(run: Bisect, machi
     assert (len(kept["answers"]), kept["stopped"], kept["found"]) == (2, "interrupted", None)
     assert len(kept["unfinished"]) == 1
     machine.stops_at = 99
-    told = run("--resume", file)
-    assert (told.code, "found: s5cmd 0.5" in told.out) == (0, True)
+    reported = run("--resume", file)
+    assert (reported.code, "found: s5cmd 0.5" in reported.out) == (0, True)
     resumed = json.loads(file.read_text())
     assert resumed["answers"][:2] == kept["answers"]
     assert (resumed["unfinished"], resumed["stopped"], resumed["seed"]) == ([], "", kept["seed"])
@@ -172,10 +174,10 @@ def test_the_end_of_its_time_is_not_settled_and_tells_how_to_go_on(
     run: Bisect, machine: Machine, tmp_path: Path
 ) -> None:
     machine.stops_at = 1
-    told = run(*ENDS, "-q", "--max-time", "1m", "-o", tmp_path / "out.json")
-    assert told.code == 3
-    assert told.out.startswith("not done: s5cmd: --max-time 1m was over")
-    assert f"--resume {tmp_path}/out.json" in told.out
+    reported = run(*ENDS, "-q", "--max-time", "1m", "-o", tmp_path / "out.json")
+    assert reported.code == 3
+    assert reported.out.startswith("not done: s5cmd: --max-time 1m was over")
+    assert f"--resume {tmp_path}/out.json" in reported.out
 
 
 @pytest.mark.parametrize(
@@ -187,7 +189,7 @@ def test_the_end_of_its_time_is_not_settled_and_tells_how_to_go_on(
         (("--resume", "missing.json"), "missing.json"),
         ((*ENDS, "--metric", "total_tme"), "did you mean total_time?"),
         ((*ENDS, "--pairs", "10,9"), "ascend"),
-        ((*ENDS, "--pairs", "4"), "no change could ever be shown"),
+        ((*ENDS, "--pairs", "4"), "too few to show any change"),
         ((*ENDS, "--zone", "total_time=1"), "--zone"),
         ((*ENDS, "--max-time", "soon"), "--max-time"),
         ((*ENDS, "-o", "."), "directory"),
@@ -198,7 +200,7 @@ def test_the_end_of_its_time_is_not_settled_and_tells_how_to_go_on(
     ],
 )
 @pytest.mark.usefixtures("machine")
-def test_bad_input_is_told_before_anything_runs(
+def test_bad_input_is_reported_before_anything_runs(
     arguments: tuple[str, ...], said: str, run: Bisect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -249,10 +251,10 @@ def test_of_a_dependency_what_cannot_be_combined_is_left_out_and_said(
     run: Bisect, with_botocore: SimpleNamespace
 ) -> None:
     with_botocore.versions = tuple(version for version in VERSIONS if version != "0.3")
-    told = run(*OF_BOTOCORE)
-    assert told.out.startswith("found: botocore 0.6 under boto3-classic 1.43.0 is the first")
-    assert "left out: 0.9: no" in told.out
-    assert "warning: an extra" in told.out
+    reported = run(*OF_BOTOCORE)
+    assert reported.out.startswith("found: botocore 0.6 under boto3-classic 1.43.0 is the first")
+    assert "left out: 0.9: no" in reported.out
+    assert "warning: an extra" in reported.out
     assert with_botocore.asked[0] == "1.43.0"
 
 

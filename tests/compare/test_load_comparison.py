@@ -7,7 +7,7 @@ import pytest
 
 from s3bench.compare.comparison import Against, compare
 from s3bench.compare.difference import ChangeOutcome, ComparisonRow
-from s3bench.gate.indifference_zone import default_zone, parse_zone
+from s3bench.gate.indifference_zone import default_indifference_zone, parse_indifference_zone
 from s3bench.results.document import Client, Result, Status
 from s3bench.results.load import Latency, Load
 from s3bench.results.measurement import Facts, Measurement, UsageFacts, measure
@@ -129,9 +129,9 @@ def test_load_runs_and_clients_stand_in_one_document_without_touching_each_other
 
 def test_latencies_and_rates_have_indifference_zones_without_a_floor() -> None:
     for name in ("load.latency.p50", "load.first_byte.p99", "load.response.p99", "load.operations_rate"):
-        zone = default_zone(METRICS_BY_NAME[name])
+        zone = default_indifference_zone(METRICS_BY_NAME[name])
         assert zone is not None
         assert zone.floor == 0.0
     for name in ("load.error_rate", "load.in_flight", "load.client_cpu_share"):
-        assert default_zone(METRICS_BY_NAME[name]) is None
-    assert parse_zone("load.latency.p99=5%,10%,100us")[1].floor == pytest.approx(1e-4)
+        assert default_indifference_zone(METRICS_BY_NAME[name]) is None
+    assert parse_indifference_zone("load.latency.p99=5%,10%,100us")[1].floor == pytest.approx(1e-4)

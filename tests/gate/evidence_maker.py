@@ -15,7 +15,7 @@ from s3bench.gate.evidence import (
     Side,
     SideFailure,
 )
-from s3bench.gate.multiple_testing import Judged
+from s3bench.gate.multiple_testing import RowDecisions
 from s3bench.gate.row import GateRow, RowKind
 from s3bench.results.measurement import Facts, Failure, Measurement, WireFacts, measure
 
@@ -107,7 +107,7 @@ def of_pairs(figures: Sequence[tuple[Measurement, Measurement]], name: str = "x"
     return CellEvidence(name=name, pairs=tuple(pair(*each, number=number) for number, each in enumerate(figures)))
 
 
-def only(judged: Judged, metric: str = "total_time", kind: RowKind = RowKind.SIZE) -> GateRow:
+def only(decisions: RowDecisions, metric: str = "total_time", kind: RowKind = RowKind.SIZE) -> GateRow:
     """The one row of its metric and kind."""
-    (row,) = (row for row in judged.rows if (row.metric, row.kind) == (metric, kind))
+    (row,) = (row for row in decisions.rows if (row.metric, row.kind) == (metric, kind))
     return row

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from s3bench.gate.evidence import CellEvidence, RunPair
 from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.looks import Looks
-from s3bench.gate.multiple_testing import judge
+from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from tests.gate.evidence_maker import MEMORY_BYTES, run
@@ -162,9 +162,9 @@ def run_gate(whole: Sequence[CellEvidence], rules: Policy) -> Outcome:
             replace(cell, pairs=full.pairs[:pairs]) if cell.identity in undecided else cell
             for cell, full in zip(cells, whole, strict=True)
         ]
-        judged = judge(cells, rules)
-        after_looks.append(judged.rows)
-        undecided = set(judged.undecided)
+        decisions = decide_rows(cells, rules)
+        after_looks.append(decisions.rows)
+        undecided = set(decisions.undecided)
         if not undecided:
             break
     return Outcome(rows=after_looks[-1], cells=tuple(cells), after_looks=tuple(after_looks))

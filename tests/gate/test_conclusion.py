@@ -73,7 +73,7 @@ def test_one_row_that_fails_fails_the_gate_and_is_the_reason() -> None:
     assert not any("noisy" in reason for reason in conclusion.reasons)
 
 
-def test_one_row_that_cannot_be_told_leaves_the_gate_open() -> None:
+def test_one_row_that_cannot_be_reported_leaves_the_gate_open() -> None:
     conclusion = concluded(NOISY, SLIGHT, *CONTROLS)
     assert conclusion.verdict is Verdict.INCONCLUSIVE
     assert [reason.partition(":")[0] for reason in conclusion.reasons] == ["total_time of noisy"]
@@ -87,7 +87,7 @@ def test_a_small_change_makes_the_gate_small() -> None:
 
 def test_nothing_measured_is_no_pass() -> None:
     assert concluded().verdict is Verdict.INCONCLUSIVE
-    assert concluded().reasons == ("nothing was measured on both sides",)
+    assert concluded().reasons == ("no benchmark was measured on both sides",)
     assert concluded(*CONTROLS).verdict is Verdict.INCONCLUSIVE
 
 
@@ -105,7 +105,7 @@ def test_a_missing_cell_is_no_pass(baseline: list[float], candidate: list[float]
 def test_too_few_pairs_are_no_pass() -> None:
     conclusion = concluded(QUIET, paired(ratios(0.0, 0.001, 8), name="short"))
     assert conclusion.verdict is Verdict.INCONCLUSIVE
-    assert conclusion.reasons == ("total_time of short: 8 pairs, and the first look takes 10",)
+    assert conclusion.reasons == ("total_time of short: 8 pairs; the first look needs 10",)
 
 
 def test_too_few_runs_of_documents_are_no_pass() -> None:
@@ -121,7 +121,7 @@ def test_figures_that_are_missing_are_no_pass() -> None:
     assert "peak_memory of blind: not measured" in conclusion.reasons
 
 
-def test_the_same_program_twice_is_no_pass_and_says_so() -> None:
+def test_the_same_program_twice_is_no_pass_and_is_reported() -> None:
     conclusion = concluded(QUIET, *CONTROLS, same_program=True)
     assert conclusion.verdict is Verdict.INCONCLUSIVE
     assert "same program" in conclusion.reasons[0]
@@ -132,7 +132,7 @@ def test_the_same_program_that_fails_still_fails() -> None:
     assert concluded(SLOW, same_program=True).verdict is Verdict.FAIL
 
 
-def test_a_stop_before_the_end_is_told_beside_what_was_left_open() -> None:
+def test_a_stop_before_the_end_is_reported_beside_what_was_left_open() -> None:
     conclusion = concluded(paired(ratios(0.0, 0.01, 6)), stopped="--max-time 60 was over")
     assert conclusion.verdict is Verdict.INCONCLUSIVE
     assert conclusion.reasons[-1] == "--max-time 60 was over"
@@ -180,7 +180,7 @@ def test_a_planted_delay_that_was_not_found_withdraws_every_verdict(worsening: f
     for benchmark in (QUIET, SLOW):
         conclusion = concluded(benchmark, NEGATIVE, blind)
         assert conclusion.verdict is Verdict.INVALID
-        assert conclusion.reasons[0].startswith("a planted delay was not found: total_time of control: ")
+        assert conclusion.reasons[0].startswith("a planted delay was not detected: total_time of control: ")
 
 
 def test_a_planted_delay_found_to_be_small_was_found() -> None:
@@ -203,7 +203,7 @@ def test_a_suite_that_is_slower_all_over_fails_the_gate() -> None:
     assert conclusion.reasons[0].startswith("total_time over all benchmarks: at least +")
 
 
-def test_creep_that_cannot_be_told_leaves_nothing_open() -> None:
+def test_creep_that_cannot_be_reported_leaves_nothing_open() -> None:
     cells = [paired(ratios(0.0, 0.05, 10), name=f"b{number}") for number in range(4)]
     conclusion = concluded(*cells)
     assert {row.verdict for row in conclusion.rows if row.kind is RowKind.CREEP} == {Verdict.INCONCLUSIVE}
@@ -222,7 +222,7 @@ def test_an_unconfirmed_count_leaves_the_gate_open() -> None:
     few = with_requests(2, 3, 9)
     conclusion = concluded(few, policy=Policy(metrics=(), exact=("requests",)))
     assert conclusion.verdict is Verdict.INCONCLUSIVE
-    assert "10 are needed" in conclusion.reasons[0]
+    assert "confirming it takes 10" in conclusion.reasons[0]
 
 
 def test_what_decided_comes_first_and_what_only_informs_last() -> None:
@@ -231,14 +231,14 @@ def test_what_decided_comes_first_and_what_only_informs_last() -> None:
     )
     worse = paired(ratios(0.4, 0.01), name="worse")
     rows = concluded(QUIET, informing, SLIGHT, NOISY, SLOW, worse, *CONTROLS, policy=ONE_LOOK).rows
-    told = [(row.benchmark, row.verdict) for row in rows if row.kind is not RowKind.CREEP]
-    assert told[:4] == [
+    reported = [(row.benchmark, row.verdict) for row in rows if row.kind is not RowKind.CREEP]
+    assert reported[:4] == [
         ("worse", Verdict.FAIL),
         ("slow", Verdict.FAIL),
         ("noisy", Verdict.INCONCLUSIVE),
         ("slight", Verdict.SMALL),
     ]
-    assert told[-1] == ("cpu", None)
+    assert reported[-1] == ("cpu", None)
     assert {row.role for row in rows[-3:-1]} == {Role.NEGATIVE_CONTROL, Role.POSITIVE_CONTROL}
 
 
@@ -261,7 +261,7 @@ def test_a_waived_row_does_not_fail_and_is_counted() -> None:
         ({"metric": "cpu_time"}, "waiver for cpu_time of slow covers no row of this gate"),
     ],
 )
-def test_a_waiver_that_does_not_fit_waives_nothing_and_says_so(change: dict[str, object], warning: str) -> None:
+def test_a_waiver_that_does_not_fit_waives_nothing_and_is_reported(change: dict[str, object], warning: str) -> None:
     conclusion = concluded(SLOW, *CONTROLS, waivers=[replace(WAIVER, **change)])
     assert conclusion.verdict is Verdict.FAIL
     assert conclusion.warnings == (warning,)
@@ -273,10 +273,10 @@ def test_a_waiver_holds_on_its_last_day_and_after_it_no_more() -> None:
         assert concluded(SLOW, waivers=[waiver]).verdict is verdict
 
 
-def test_a_waiver_that_is_not_needed_is_told() -> None:
+def test_a_waiver_that_is_not_needed_is_reported() -> None:
     conclusion = concluded(paired(ratios(0.0, 0.01), name="slow"), waivers=[WAIVER])
     assert conclusion.verdict is Verdict.PASS
-    assert conclusion.warnings == ("waiver for total_time of slow is not needed any more",)
+    assert conclusion.warnings == ("waiver for total_time of slow is no longer needed",)
 
 
 def test_no_waiver_mends_a_control() -> None:

@@ -127,12 +127,12 @@ def test_minor_faults_come_from_every_run_that_tells_them() -> None:
 def test_modules_files_calls_and_instructions_come_from_inspections() -> None:
     seen = Inspection(modules=("a", "b"), files=("$WORK/x",), system_calls={"read": 4}, instructions=99)
     cell = inspected([seen, Inspection()], [])
-    told = {
+    reported = {
         name: counts_of(cell, metric, Side.BASELINE)
         for name, metric in EXACT_BY_NAME.items()
         if metric.needs_inspection
     }
-    assert told == {
+    assert reported == {
         "modules": ({"a": 1, "b": 1},),
         "files": ({"$WORK/x": 1},),
         "system_calls": ({"read": 4},),

@@ -4,7 +4,7 @@ import pytest
 
 from s3bench.gate.evidence import CellEvidence, Inspection
 from s3bench.gate.exact_metric import DEFAULT_EXACT
-from s3bench.gate.multiple_testing import judge
+from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from tests.gate.evidence_maker import (
@@ -19,7 +19,7 @@ from tests.gate.evidence_maker import (
 
 
 def exact_row(cell: CellEvidence, name: str) -> GateRow:
-    return only(judge([cell], Policy(metrics=(), exact=(name,))), name, RowKind.EXACT)
+    return only(decide_rows([cell], Policy(metrics=(), exact=(name,))), name, RowKind.EXACT)
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,8 @@ def exact_row(cell: CellEvidence, name: str) -> GateRow:
         (2, 10, Verdict.PASS, "no difference"),
         (3, 10, Verdict.FAIL, "1 more: PUT (2 -> 3)"),
         (1, 10, Verdict.PASS, "1 fewer: PUT (2 -> 1)"),
-        (3, 9, Verdict.INCONCLUSIVE, "differs on 9 runs (PUT (2 -> 3)), and 10 are needed to tell"),
-        (1, 9, Verdict.INCONCLUSIVE, "differs on 9 runs (PUT (2 -> 1)), and 10 are needed to tell"),
+        (3, 9, Verdict.INCONCLUSIVE, "differs in 9 runs (PUT (2 -> 3)); confirming it takes 10"),
+        (1, 9, Verdict.INCONCLUSIVE, "differs in 9 runs (PUT (2 -> 1)); confirming it takes 10"),
     ],
 )
 def test_counts_are_judged_exactly(count: int, runs: int, verdict: Verdict, reason: str) -> None:
@@ -48,14 +48,14 @@ def test_more_of_one_name_fails_though_there_is_less_of_another() -> None:
     assert [change.name for change in row.changes] == ["GET", "HEAD"]
 
 
-def test_of_many_names_five_are_told_and_the_rest_counted() -> None:
+def test_of_many_names_five_are_reported_and_the_rest_counted() -> None:
     more = Inspection(modules=tuple("abcdefg"))
     row = exact_row(inspected([Inspection(modules=())] * 10, [more] * 10), "modules")
     assert row.reason.startswith("7 more: a (0 -> 1), b (0 -> 1), ")
     assert row.reason.endswith("e (0 -> 1) and 2 others")
 
 
-def test_a_count_that_varies_is_told_with_its_ends() -> None:
+def test_a_count_that_varies_is_reported_with_its_ends() -> None:
     cell = of_pairs([(wired(PUT=1 + number % 2), wired(PUT=5 + number % 3)) for number in range(10)])
     assert exact_row(cell, "requests").reason == "1 more: PUT (1 to 2 -> 5 to 7)"
 
@@ -68,7 +68,7 @@ def test_a_count_observed_on_one_side_alone_is_inconclusive() -> None:
 
 
 def test_a_count_that_nobody_observed_has_no_row() -> None:
-    assert judge([paired(ratios(0.0, 0.01))], Policy(metrics=(), exact=DEFAULT_EXACT)).rows == ()
+    assert decide_rows([paired(ratios(0.0, 0.01))], Policy(metrics=(), exact=DEFAULT_EXACT)).rows == ()
 
 
 def test_minor_faults_differ_beyond_two_percent() -> None:

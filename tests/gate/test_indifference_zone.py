@@ -8,92 +8,101 @@ from hypothesis import strategies as st
 
 from s3bench.errors import BadInput
 from s3bench.gate.indifference_zone import (
-    MEMORY_ZONE,
-    TIME_ZONE,
+    MEMORY_INDIFFERENCE_ZONE,
+    TIME_INDIFFERENCE_ZONE,
     IndifferenceZone,
-    default_zone,
-    parse_zone,
-    render_zone,
+    default_indifference_zone,
+    parse_indifference_zone,
+    render_indifference_zone,
 )
 from s3bench.results.metrics import METRICS_BY_NAME
 
-ABLE = [name for name, metric in METRICS_BY_NAME.items() if default_zone(metric)]
+ABLE = [name for name, metric in METRICS_BY_NAME.items() if default_indifference_zone(metric)]
 
 
 def test_the_limits_of_a_large_baseline_are_the_relative_ones() -> None:
-    limits = TIME_ZONE.limits(10.0)
+    limits = TIME_INDIFFERENCE_ZONE.limits(10.0)
     assert (limits.d0, limits.d1) == (math.log1p(0.02), math.log1p(0.06))
 
 
 def test_the_floor_lifts_the_limits_of_a_small_baseline() -> None:
-    limits = TIME_ZONE.limits(0.050)  # of which 2 ms are 4 %
+    limits = TIME_INDIFFERENCE_ZONE.limits(0.050)  # of which 2 ms are 4 %
     assert limits.d0 == pytest.approx(math.log(1.04))
     assert limits.d1 == math.log1p(0.06)
 
 
 def test_the_floor_may_lift_both_limits_to_the_same() -> None:
-    limits = MEMORY_ZONE.limits(1024 * 1024.0)
+    limits = MEMORY_INDIFFERENCE_ZONE.limits(1024 * 1024.0)
     assert limits.d0 == limits.d1 == math.log(1.25)
 
 
 @pytest.mark.parametrize("baseline", [0.0, -1.0, math.inf])
 def test_no_baseline_to_speak_of_leaves_the_relative_limits(baseline: float) -> None:
-    assert TIME_ZONE.limits(baseline).d0 == math.log1p(0.02)
+    assert TIME_INDIFFERENCE_ZONE.limits(baseline).d0 == math.log1p(0.02)
 
 
 def test_half_a_zone_is_half_in_every_limit() -> None:
     assert IndifferenceZone(d0=0.02, d1=0.06, floor=0.002).halved() == IndifferenceZone(d0=0.01, d1=0.03, floor=0.001)
 
 
-def test_times_memory_and_throughput_have_zones_and_counts_and_neutral_ones_have_not() -> None:
-    assert default_zone(METRICS_BY_NAME["total_time"]) == IndifferenceZone(d0=0.02, d1=0.06, floor=0.002)
-    assert default_zone(METRICS_BY_NAME["peak_memory"]) == IndifferenceZone(d0=0.01, d1=0.03, floor=262144)
-    assert default_zone(METRICS_BY_NAME["throughput"]) == IndifferenceZone(d0=0.02, d1=0.06, floor=0)
-    assert default_zone(METRICS_BY_NAME["wire.requests"]) is None
-    assert default_zone(METRICS_BY_NAME["wire.bytes_sent"]) is None
+def test_times_memory_and_throughput_have_indifference_zones_and_counts_and_neutral_ones_have_not() -> None:
+    assert default_indifference_zone(METRICS_BY_NAME["total_time"]) == IndifferenceZone(d0=0.02, d1=0.06, floor=0.002)
+    assert default_indifference_zone(METRICS_BY_NAME["peak_memory"]) == IndifferenceZone(d0=0.01, d1=0.03, floor=262144)
+    assert default_indifference_zone(METRICS_BY_NAME["throughput"]) == IndifferenceZone(d0=0.02, d1=0.06, floor=0)
+    assert default_indifference_zone(METRICS_BY_NAME["wire.requests"]) is None
+    assert default_indifference_zone(METRICS_BY_NAME["wire.bytes_sent"]) is None
 
 
 def test_an_option_sets_a_zone_and_its_floor() -> None:
-    assert parse_zone("total_time=1%,4.5%,500us") == ("total_time", IndifferenceZone(d0=0.01, d1=0.045, floor=0.0005))
-    assert parse_zone(" cpu_time = 0%, 5%, 2s") == ("cpu_time", IndifferenceZone(d0=0.0, d1=0.05, floor=2.0))
-    assert parse_zone("peak_memory=2%,5%,1MiB") == ("peak_memory", IndifferenceZone(d0=0.02, d1=0.05, floor=1048576.0))
+    assert parse_indifference_zone("total_time=1%,4.5%,500us") == (
+        "total_time",
+        IndifferenceZone(d0=0.01, d1=0.045, floor=0.0005),
+    )
+    assert parse_indifference_zone(" cpu_time = 0%, 5%, 2s") == (
+        "cpu_time",
+        IndifferenceZone(d0=0.0, d1=0.05, floor=2.0),
+    )
+    assert parse_indifference_zone("peak_memory=2%,5%,1MiB") == (
+        "peak_memory",
+        IndifferenceZone(d0=0.02, d1=0.05, floor=1048576.0),
+    )
 
 
 def test_an_option_without_floor_keeps_the_metrics_own() -> None:
-    assert parse_zone("peak_memory=2%,5%")[1].floor == MEMORY_ZONE.floor
+    assert parse_indifference_zone("peak_memory=2%,5%")[1].floor == MEMORY_INDIFFERENCE_ZONE.floor
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
-        ("total_time=2,6%", "no percentage"),
+        ("total_time=2,6%", "is not a percentage"),
         ("total_time=x%,6%", "could not convert"),
         ("total_time=6%,2%", "below the second"),
         ("total_time=2%,2%", "below the second"),
-        ("total_time=-1%,2%", "none negative"),
+        ("total_time=-1%,2%", "no value negative"),
         ("total_time=2%,inf%", "infinite"),
         ("total_time=nan%,6%", "below the second"),
         ("total_time=2%,6%,nanms", "infinite"),
         ("total_time=2%,6%,infs", "infinite"),
-        ("total_time=2%,6%,-1ms", "none negative"),
-        ("total_time=2%,6%,5", "no time"),
+        ("total_time=2%,6%,-1ms", "no value negative"),
+        ("total_time=2%,6%,5", "is not a time"),
         ("peak_memory=2%,6%,5ms", "5ms"),
         ("total_time=2%", "two limits"),
         ("total_time=2%,3%,4ms,5", "two limits"),
         ("total_time", "two limits"),
     ],
 )
-def test_a_wrong_zone_is_told_with_a_right_one(text: str, told: str) -> None:
+def test_a_wrong_zone_is_reported_with_a_right_one(text: str, reported: str) -> None:
     with pytest.raises(BadInput) as caught:
-        parse_zone(text)
-    assert told in caught.value.why
+        parse_indifference_zone(text)
+    assert reported in caught.value.why
     assert "2%,6%" in caught.value.fix or "1%,3%" in caught.value.fix
 
 
 @pytest.mark.parametrize("name", ["totaltime", "", "wire.requests", "max_cpu"])
-def test_a_metric_that_cannot_be_judged_by_size_is_told_with_those_that_can(name: str) -> None:
+def test_a_metric_that_cannot_be_judged_by_size_is_reported_with_those_that_can(name: str) -> None:
     with pytest.raises(BadInput) as caught:
-        parse_zone(f"{name}=2%,6%")
+        parse_indifference_zone(f"{name}=2%,6%")
     assert repr(name) in caught.value.what
     assert "total_time" in caught.value.fix
 
@@ -101,9 +110,9 @@ def test_a_metric_that_cannot_be_judged_by_size_is_told_with_those_that_can(name
 @pytest.mark.parametrize("name", ABLE)
 def test_every_default_is_read_as_it_is_rendered(name: str) -> None:
     metric = METRICS_BY_NAME[name]
-    zone = default_zone(metric)
+    zone = default_indifference_zone(metric)
     assert zone is not None
-    assert parse_zone(f"{name}={render_zone(zone, metric)}") == (name, zone)
+    assert parse_indifference_zone(f"{name}={render_indifference_zone(zone, metric)}") == (name, zone)
 
 
 @given(st.floats(1e-6, 1e12), st.floats(0, 1), st.floats(1e-6, 1), st.just(0.0) | st.floats(1e-9, 1e9))

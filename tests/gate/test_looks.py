@@ -38,7 +38,7 @@ def test_an_option_sets_the_looks() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "ten", "10,", "0", "-2,2", "11", "10,10", "20,10", "1002", "10;20", "2.0"])
-def test_looks_that_cannot_be_held_are_told_as_typed(text: str) -> None:
+def test_looks_that_cannot_be_held_are_reported_as_typed(text: str) -> None:
     with pytest.raises(BadInput) as caught:
         parse_looks(text)
     assert f"--pairs {text}" in caught.value.what

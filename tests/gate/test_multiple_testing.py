@@ -12,7 +12,7 @@ from s3bench.gate.evidence import CellEvidence, Role
 from s3bench.gate.exact_metric import DEFAULT_EXACT
 from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.looks import Looks
-from s3bench.gate.multiple_testing import Judged, judge
+from s3bench.gate.multiple_testing import RowDecisions, decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.results.measurement import Measurement
@@ -31,7 +31,7 @@ SHARPER = Policy(metrics=("total_time",), false_alarm=0.05)
 
 
 def test_a_large_slowdown_fails_at_the_first_look() -> None:
-    row = only(judge([paired(ratios(0.10, 0.01, 10))], TIME_ALONE))
+    row = only(decide_rows([paired(ratios(0.10, 0.01, 10))], TIME_ALONE))
     assert (row.verdict, row.pairs) == (Verdict.FAIL, 10)
     assert row.at_least is not None
     assert row.at_least > 0.02
@@ -39,71 +39,71 @@ def test_a_large_slowdown_fails_at_the_first_look() -> None:
 
 
 def test_no_change_on_a_quiet_machine_passes_at_the_first_look() -> None:
-    row = only(judge([paired(ratios(0.0, 0.01, 10))], TIME_ALONE))
+    row = only(decide_rows([paired(ratios(0.0, 0.01, 10))], TIME_ALONE))
     assert (row.verdict, row.pairs) == (Verdict.PASS, 10)
     assert row.reason.startswith("at most +")
 
 
 def test_an_improvement_passes() -> None:
-    assert only(judge([paired(ratios(-0.3, 0.05, 10))], TIME_ALONE)).verdict is Verdict.PASS
+    assert only(decide_rows([paired(ratios(-0.3, 0.05, 10))], TIME_ALONE)).verdict is Verdict.PASS
 
 
 def test_a_change_within_the_zone_that_is_sure_is_small() -> None:
-    row = only(judge([paired(ratios(0.04, 0.005, 10))], TIME_ALONE))
+    row = only(decide_rows([paired(ratios(0.04, 0.005, 10))], TIME_ALONE))
     assert row.verdict is Verdict.SMALL
     assert "real, and below 6.0%" in row.reason
 
 
-def test_a_change_that_cannot_be_told_is_inconclusive() -> None:
-    row = only(judge([paired(ratios(0.04, 0.10))], TIME_ALONE))
+def test_a_change_that_cannot_be_reported_is_inconclusive() -> None:
+    row = only(decide_rows([paired(ratios(0.04, 0.10))], TIME_ALONE))
     assert (row.verdict, row.is_capped) == (Verdict.INCONCLUSIVE, True)
-    assert "neither above 2.0% nor below 6.0%" in row.reason
+    assert "not certainly above 2.0% nor certainly below 6.0%" in row.reason
     assert "next look" not in row.reason
 
 
 def test_pairs_that_are_all_equal_pass() -> None:
-    assert only(judge([paired([1.0] * 10)], TIME_ALONE)).verdict is Verdict.PASS
+    assert only(decide_rows([paired([1.0] * 10)], TIME_ALONE)).verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize("worsening", [-0.3, 0.0, 0.5])
 def test_fewer_pairs_than_the_first_look_takes_decide_nothing(worsening: float) -> None:
-    row = only(judge([paired(ratios(worsening, 0.001, 9))], TIME_ALONE))
+    row = only(decide_rows([paired(ratios(worsening, 0.001, 9))], TIME_ALONE))
     assert row.verdict is Verdict.INCONCLUSIVE
-    assert row.reason == "9 pairs, and the first look takes 10"
+    assert row.reason == "9 pairs; the first look needs 10"
 
 
 def test_pairs_are_judged_at_looks_and_never_between() -> None:
-    early = judge([paired(ratios(0.04, 0.05, 20))], TIME_ALONE)
-    between = judge([paired((*ratios(0.04, 0.05, 20), *ratios(0.5, 0.001, 18)))], TIME_ALONE)
+    early = decide_rows([paired(ratios(0.04, 0.05, 20))], TIME_ALONE)
+    between = decide_rows([paired((*ratios(0.04, 0.05, 20), *ratios(0.5, 0.001, 18)))], TIME_ALONE)
     assert only(early).verdict is only(between).verdict is Verdict.INCONCLUSIVE
     assert only(between).at_least == only(early).at_least
-    assert only(between).reason.endswith("for sure; 38 pairs, and the next look takes 40")
+    assert only(between).reason.endswith("; 38 pairs, the next look needs 40")
 
 
 @pytest.mark.parametrize("verdict", [Verdict.PASS, Verdict.FAIL])
 def test_what_a_look_has_decided_later_pairs_do_not_change(verdict: Verdict) -> None:
     first, later = (0.0, 0.5) if verdict is Verdict.PASS else (0.5, 0.0)
-    row = only(judge([paired((*ratios(first, 0.01, 10), *ratios(later, 0.01, 30)))], TIME_ALONE))
+    row = only(decide_rows([paired((*ratios(first, 0.01, 10), *ratios(later, 0.01, 30)))], TIME_ALONE))
     assert (row.verdict, row.pairs) == (verdict, 10)
 
 
 @pytest.mark.parametrize(("first", "verdict"), [(0.05, Verdict.FAIL), (0.03, Verdict.PASS)])
 def test_what_is_near_the_other_limit_goes_on_and_becomes_small(first: float, verdict: Verdict) -> None:
-    early = judge([paired(ratios(first, 0.016, 10))], SHARPER)
+    early = decide_rows([paired(ratios(first, 0.016, 10))], SHARPER)
     assert (only(early).verdict, len(early.undecided)) == (verdict, 1)
-    late = judge([paired((*ratios(first, 0.016, 10), *ratios(0.04, 0.005, 10)))], SHARPER)
+    late = decide_rows([paired((*ratios(first, 0.016, 10), *ratios(0.04, 0.005, 10)))], SHARPER)
     assert (only(late).verdict, only(late).pairs, late.undecided) == (Verdict.SMALL, 20, frozenset())
 
 
 @pytest.mark.parametrize(("worsening", "verdict"), [(0.09, Verdict.FAIL), (0.0, Verdict.PASS), (0.04, Verdict.SMALL)])
 def test_what_is_decided_and_far_from_the_other_limit_asks_for_no_pairs(worsening: float, verdict: Verdict) -> None:
-    judged = judge([paired(ratios(worsening, 0.005, 10))], TIME_ALONE)
-    assert (only(judged).verdict, judged.undecided) == (verdict, frozenset())
+    decisions = decide_rows([paired(ratios(worsening, 0.005, 10))], TIME_ALONE)
+    assert (only(decisions).verdict, decisions.undecided) == (verdict, frozenset())
 
 
 def test_the_narrowest_bounds_of_all_looks_are_kept() -> None:
     quiet, wild = ratios(0.04, 0.02, 10), ratios(0.04, 0.4, 10)
-    early, late = (only(judge([paired(times)], TIME_ALONE)) for times in (quiet, (*quiet, *wild)))
+    early, late = (only(decide_rows([paired(times)], TIME_ALONE)) for times in (quiet, (*quiet, *wild)))
     assert (early.pairs, late.pairs) == (10, 20)
     assert (late.at_least, late.at_most) == (early.at_least, early.at_most)
 
@@ -112,13 +112,13 @@ def test_the_zone_is_that_of_the_first_look() -> None:
     short = [(run(0.01), run(0.01 * ratio)) for ratio in ratios(0.1, 0.5, 10)]
     long = [(run(1.0), run(ratio)) for ratio in ratios(0.1, 0.5, 30)]
     for pairs, d0 in (((*short, *long), 0.2), ((*long, *short), 0.02)):
-        row = only(judge([of_pairs(pairs)], TIME_ALONE))
+        row = only(decide_rows([of_pairs(pairs)], TIME_ALONE))
         assert row.pairs == 40
         assert row.d0 == pytest.approx(d0)
 
 
 def test_no_cells_give_no_rows() -> None:
-    assert judge([], Policy(exact=DEFAULT_EXACT)) == Judged(rows=(), undecided=frozenset())
+    assert decide_rows([], Policy(exact=DEFAULT_EXACT)) == RowDecisions(rows=(), undecided=frozenset())
 
 
 @pytest.mark.parametrize(
@@ -130,20 +130,20 @@ def test_no_cells_give_no_rows() -> None:
     ],
 )
 def test_a_side_that_is_missing_is_inconclusive(baseline: list[float], candidate: list[float], reason: str) -> None:
-    row = only(judge([unpaired(baseline, candidate)], TIME_ALONE))
+    row = only(decide_rows([unpaired(baseline, candidate)], TIME_ALONE))
     assert (row.verdict, row.reason, row.pairs) == (Verdict.INCONCLUSIVE, reason, 0)
 
 
 def test_a_metric_that_was_not_measured_is_inconclusive() -> None:
     cell = of_pairs([(run(peak_memory=None), run(peak_memory=None))] * 40)
-    row = only(judge([cell], Policy()), "peak_memory")
+    row = only(decide_rows([cell], Policy()), "peak_memory")
     assert (row.verdict, row.reason, row.pairs) == (Verdict.INCONCLUSIVE, "not measured", 0)
 
 
 def test_figures_missing_in_most_pairs_leave_too_few() -> None:
     cell = of_pairs([(run(), run(peak_memory=10**8 if number < 4 else None)) for number in range(40)])
-    row = only(judge([cell], Policy()), "peak_memory")
-    assert (row.verdict, row.reason) == (Verdict.INCONCLUSIVE, "4 pairs, and the first look takes 10")
+    row = only(decide_rows([cell], Policy()), "peak_memory")
+    assert (row.verdict, row.reason) == (Verdict.INCONCLUSIVE, "4 pairs; the first look needs 10")
 
 
 @pytest.mark.parametrize(
@@ -151,37 +151,37 @@ def test_figures_missing_in_most_pairs_leave_too_few() -> None:
 )
 def test_runs_that_were_not_paired_are_judged_all_at_once(worsening: float, verdict: Verdict) -> None:
     baseline, candidate = ratios(0.0, 0.005, 15), ratios(worsening, 0.005, 12)
-    row = only(judge([unpaired(baseline, candidate)], TIME_ALONE))
+    row = only(decide_rows([unpaired(baseline, candidate)], TIME_ALONE))
     assert (row.verdict, row.pairs, row.level, row.sigma) == (verdict, 12, 0.01, None)
 
 
 def test_few_runs_that_were_not_paired_are_inconclusive() -> None:
     for few, many in (([1.0, 1.1], [2.0, 2.1]), (ratios(0.0, 0.01, 9), ratios(0.5, 0.01, 30))):
-        row = only(judge([unpaired(few, many)], TIME_ALONE))
+        row = only(decide_rows([unpaired(few, many)], TIME_ALONE))
         assert (row.verdict, row.at_least, row.at_most) == (Verdict.INCONCLUSIVE, None, None)
-        assert row.reason == f"{len(few)} runs of each side, and it takes 10"
+        assert row.reason == f"{len(few)} runs of each side; a verdict needs 10"
 
 
 def test_a_slowdown_below_the_floor_passes_however_large_it_is_relatively() -> None:
     milliseconds = paired(ratios(0.15, 0.01, 10), baseline_s=0.010)
-    row = only(judge([milliseconds], TIME_ALONE))
+    row = only(decide_rows([milliseconds], TIME_ALONE))
     assert row.verdict is Verdict.PASS
     assert row.d0 == row.d1 == pytest.approx(0.2)
     no_floor = replace(TIME_ALONE, zones={"total_time": IndifferenceZone(d0=0.02, d1=0.06, floor=0.0)})
-    assert only(judge([milliseconds], no_floor)).verdict is Verdict.FAIL
+    assert only(decide_rows([milliseconds], no_floor)).verdict is Verdict.FAIL
 
 
 def test_memory_has_its_own_zone_and_floor() -> None:
     large = paired([1.0] * 10, ratios(0.05, 0.001, 10))
-    assert only(judge([large], Policy(metrics=("peak_memory",))), "peak_memory").verdict is Verdict.FAIL
+    assert only(decide_rows([large], Policy(metrics=("peak_memory",))), "peak_memory").verdict is Verdict.FAIL
     small = of_pairs([(run(peak_memory=2**20), run(peak_memory=2**20 * 6 // 5 + number)) for number in range(10)])
-    assert only(judge([small], Policy(metrics=("peak_memory",))), "peak_memory").verdict is Verdict.PASS
+    assert only(decide_rows([small], Policy(metrics=("peak_memory",))), "peak_memory").verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize(("ratio", "verdict"), [(0.8, Verdict.FAIL), (1.25, Verdict.PASS)])
 def test_throughput_is_worse_when_it_falls(ratio: float, verdict: Verdict) -> None:
     cell = of_pairs([(run(throughput=1e6), run(throughput=1e6 * ratio + number)) for number in range(10)])
-    row = only(judge([cell], Policy(metrics=("throughput",))), "throughput")
+    row = only(decide_rows([cell], Policy(metrics=("throughput",))), "throughput")
     assert row.verdict is verdict
     assert row.change == pytest.approx(ratio - 1, abs=1e-4)
     assert row.low is not None
@@ -191,7 +191,7 @@ def test_throughput_is_worse_when_it_falls(ratio: float, verdict: Verdict) -> No
 
 
 def test_the_plain_interval_is_the_exact_one_of_95_percent() -> None:
-    row = only(judge([paired(ratios(0.0, 0.05))], replace(TIME_ALONE, looks=ONE_LOOK, miss=0.025)))
+    row = only(decide_rows([paired(ratios(0.0, 0.05))], replace(TIME_ALONE, looks=ONE_LOOK, miss=0.025)))
     assert row.high == row.at_most  # which has half of 5 % too
     assert row.low is not None
     assert row.change is not None
@@ -202,8 +202,8 @@ def test_the_plain_interval_is_the_exact_one_of_95_percent() -> None:
 def test_a_row_that_fails_alone_does_not_among_many() -> None:
     bad = paired(ratios(0.10, 0.01, 10), name="bad")
     quiet = [paired(ratios(0.0, 0.01, 10), name=f"quiet-{number}") for number in range(9)]
-    assert only(judge([bad], TIME_ALONE)).verdict is Verdict.FAIL
-    rows = judge([bad, *quiet], TIME_ALONE).rows
+    assert only(decide_rows([bad], TIME_ALONE)).verdict is Verdict.FAIL
+    rows = decide_rows([bad, *quiet], TIME_ALONE).rows
     assert [row.verdict for row in rows if row.benchmark == "bad"] == [Verdict.INCONCLUSIVE]
 
 
@@ -212,15 +212,15 @@ def test_a_second_rejection_is_easier_than_the_first() -> None:
         paired(ratios(worsening, 0.05), name=name)
         for name, worsening in (("worse", 0.2), ("bad", 0.05), ("quiet", 0.0))
     )
-    p = only(judge([bad], replace(TIME_ALONE, looks=ONE_LOOK))).p
+    p = only(decide_rows([bad], replace(TIME_ALONE, looks=ONE_LOOK))).p
     assert p is not None
     assert 0 < p < 0.01
     # Four tests, creep being one: `bad` alone has to reach a quarter of the level, and half after `worse` and creep.
     policy = replace(
         TIME_ALONE, looks=ONE_LOOK, false_alarm=3.5 * p, zones={"total_time": IndifferenceZone(d0=0.02, d1=9, floor=0)}
     )
-    after = {row.benchmark: row for row in judge([worse, bad, quiet], policy).rows if row.kind is RowKind.SIZE}
-    alone = {row.benchmark: row for row in judge([quiet, bad, quiet], policy).rows if row.kind is RowKind.SIZE}
+    after = {row.benchmark: row for row in decide_rows([worse, bad, quiet], policy).rows if row.kind is RowKind.SIZE}
+    alone = {row.benchmark: row for row in decide_rows([quiet, bad, quiet], policy).rows if row.kind is RowKind.SIZE}
     assert (after["worse"].level, after["bad"].level) == (policy.false_alarm / 4, policy.false_alarm / 2)
     assert after["bad"].verdict is Verdict.SMALL
     assert alone["bad"].verdict is Verdict.PASS  # not rejected, and d1 is far away here
@@ -229,7 +229,7 @@ def test_a_second_rejection_is_easier_than_the_first() -> None:
 def test_what_was_rejected_at_an_earlier_look_is_out_of_the_count() -> None:
     bad, open_one = paired(ratios(0.5, 0.01, 10), name="bad"), paired(ratios(0.04, 0.2, 40), name="open")
     policy = replace(TIME_ALONE, false_alarm=0.05)
-    rows = {row.benchmark: row for row in judge([bad, open_one], policy).rows if row.kind is RowKind.SIZE}
+    rows = {row.benchmark: row for row in decide_rows([bad, open_one], policy).rows if row.kind is RowKind.SIZE}
     assert rows["bad"].verdict is Verdict.FAIL
     assert rows["bad"].level == 0.05 / 3  # three tests with creep, at the first look
     assert rows["open"].level == 0.05  # the mean was above with `bad`, which leaves one test
@@ -237,8 +237,10 @@ def test_what_was_rejected_at_an_earlier_look_is_out_of_the_count() -> None:
 
 def test_what_an_early_look_saw_counts_when_others_are_rejected_later() -> None:
     short, long = paired(ratios(0.1, 0.01, 10), name="short"), paired(ratios(0.5, 0.3, 40), name="long")
-    alone = {row.benchmark: row for row in judge([short, paired(ratios(0.0, 0.01), name="quiet")], TIME_ALONE).rows}
-    rows = {row.benchmark: row for row in judge([short, long], TIME_ALONE).rows if row.kind is RowKind.SIZE}
+    alone = {
+        row.benchmark: row for row in decide_rows([short, paired(ratios(0.0, 0.01), name="quiet")], TIME_ALONE).rows
+    }
+    rows = {row.benchmark: row for row in decide_rows([short, long], TIME_ALONE).rows if row.kind is RowKind.SIZE}
     assert alone["short"].verdict is Verdict.INCONCLUSIVE
     assert (alone["short"].p, alone["short"].level) == (0.5**10 / 0.25, 0.01 / 3)
     assert (rows["short"].verdict, rows["short"].pairs) == (Verdict.FAIL, 10)
@@ -247,50 +249,50 @@ def test_what_an_early_look_saw_counts_when_others_are_rejected_later() -> None:
 
 def test_a_suite_that_is_slower_all_over_fails_though_no_benchmark_does() -> None:
     cells = [paired(ratios(0.035, 0.03, 20, turn=number), name=f"b{number}") for number in range(4)]
-    judged = judge(cells, TIME_ALONE)
-    creep = only(judged, kind=RowKind.CREEP)
+    decisions = decide_rows(cells, TIME_ALONE)
+    creep = only(decisions, kind=RowKind.CREEP)
     assert (creep.verdict, creep.benchmark) == (Verdict.FAIL, "")
     assert creep.d0 == pytest.approx(0.01)
     assert creep.d1 == pytest.approx(0.03)
-    assert Verdict.FAIL not in {row.verdict for row in judged.rows if row.kind is RowKind.SIZE}
+    assert Verdict.FAIL not in {row.verdict for row in decisions.rows if row.kind is RowKind.SIZE}
 
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_creep_takes_two_benchmarks(count: int) -> None:
-    judged = judge([paired(ratios(0.0, 0.01), name=f"b{number}") for number in range(count)], TIME_ALONE)
-    assert RowKind.CREEP not in {row.kind for row in judged.rows}
+    decisions = decide_rows([paired(ratios(0.0, 0.01), name=f"b{number}") for number in range(count)], TIME_ALONE)
+    assert RowKind.CREEP not in {row.kind for row in decisions.rows}
 
 
 def test_creep_takes_pairs_of_every_benchmark() -> None:
     cells = [paired(ratios(0.0, 0.01), name="a"), paired(ratios(0.0, 0.01), name="b"), unpaired([1.0], [1.0])]
-    assert RowKind.CREEP not in {row.kind for row in judge(cells, TIME_ALONE).rows}
+    assert RowKind.CREEP not in {row.kind for row in decide_rows(cells, TIME_ALONE).rows}
 
 
 def test_creep_asks_for_pairs_of_all_while_it_shows() -> None:
     slower = [paired(ratios(0.035, 0.01, 10), name=f"b{number}") for number in range(4)]
-    judged = judge(slower, TIME_ALONE)
-    assert only(judged, kind=RowKind.CREEP).verdict is Verdict.INCONCLUSIVE
-    assert {row.verdict for row in judged.rows if row.kind is RowKind.SIZE} == {Verdict.PASS}
-    assert judged.undecided == {cell.identity for cell in slower}
+    decisions = decide_rows(slower, TIME_ALONE)
+    assert only(decisions, kind=RowKind.CREEP).verdict is Verdict.INCONCLUSIVE
+    assert {row.verdict for row in decisions.rows if row.kind is RowKind.SIZE} == {Verdict.PASS}
+    assert decisions.undecided == {cell.identity for cell in slower}
 
 
 def test_creep_that_fails_and_may_be_small_asks_for_pairs() -> None:
     policy = replace(TIME_ALONE, false_alarm=0.5, miss=0.001)
     short = [paired(ratios(0.019, 0.014, 20), name=f"b{number}") for number in range(4)]
-    judged = judge(short, policy)
-    assert {row.verdict for row in judged.rows if row.kind is RowKind.SIZE} == {Verdict.PASS}
-    assert only(judged, kind=RowKind.CREEP).verdict is Verdict.FAIL
-    assert judged.undecided == {cell.identity for cell in short}
+    decisions = decide_rows(short, policy)
+    assert {row.verdict for row in decisions.rows if row.kind is RowKind.SIZE} == {Verdict.PASS}
+    assert only(decisions, kind=RowKind.CREEP).verdict is Verdict.FAIL
+    assert decisions.undecided == {cell.identity for cell in short}
     long = [paired((*ratios(0.019, 0.014, 20), *ratios(0.019, 0.002, 20)), name=f"b{number}") for number in range(4)]
-    assert only(judge(long, policy), kind=RowKind.CREEP).verdict is Verdict.SMALL
+    assert only(decide_rows(long, policy), kind=RowKind.CREEP).verdict is Verdict.SMALL
 
 
 def test_creep_that_does_not_show_asks_for_no_pairs() -> None:
     # All slow in the same pairs: the mean varies as much as each, and its zone is half as wide.
     cells = [paired(ratios(0.0, 0.05, 10), name=f"b{number}") for number in range(4)]
-    judged = judge(cells, TIME_ALONE)
-    assert only(judged, kind=RowKind.CREEP).verdict is Verdict.INCONCLUSIVE
-    assert judged.undecided == frozenset()
+    decisions = decide_rows(cells, TIME_ALONE)
+    assert only(decisions, kind=RowKind.CREEP).verdict is Verdict.INCONCLUSIVE
+    assert decisions.undecided == frozenset()
 
 
 def test_the_undecided_with_pairs_left_are_named() -> None:
@@ -301,25 +303,25 @@ def test_the_undecided_with_pairs_left_are_named() -> None:
         paired((), name="untouched"),
         paired(ratios(0.0, 0.2, 10), name="noisy", role=Role.NEGATIVE_CONTROL),
     ]
-    undecided = judge(cells, TIME_ALONE).undecided
+    undecided = decide_rows(cells, TIME_ALONE).undecided
     assert undecided == {cells[1].identity, cells[3].identity, cells[4].identity}
 
 
 def test_a_cell_with_one_metric_undecided_is_undecided() -> None:
     cell = paired(ratios(0.0, 0.2, 10), ratios(0.0, 0.001, 10))
-    judged = judge([cell], Policy())
-    assert only(judged, "peak_memory").verdict is Verdict.PASS
-    assert judged.undecided == {cell.identity}
+    decisions = decide_rows([cell], Policy())
+    assert only(decisions, "peak_memory").verdict is Verdict.PASS
+    assert decisions.undecided == {cell.identity}
 
 
 @pytest.mark.parametrize(("pairs", "wants_more"), [(0, True), (8, True), (10, False)])
 def test_what_is_counted_in_pairs_takes_the_first_looks_pairs_by_itself(pairs: int, *, wants_more: bool) -> None:
     cell = paired(ratios(0.0, 0.5, pairs))
-    assert bool(judge([cell], Policy(metrics=(), exact=("requests",))).undecided) is wants_more
+    assert bool(decide_rows([cell], Policy(metrics=(), exact=("requests",))).undecided) is wants_more
 
 
 def test_what_is_counted_under_observation_alone_takes_no_pairs() -> None:
-    assert not judge([paired([])], Policy(metrics=(), exact=("instructions", "modules"))).undecided
+    assert not decide_rows([paired([])], Policy(metrics=(), exact=("instructions", "modules"))).undecided
 
 
 def test_controls_are_judged_for_themselves_and_cost_the_benchmarks_nothing() -> None:
@@ -327,8 +329,8 @@ def test_controls_are_judged_for_themselves_and_cost_the_benchmarks_nothing() ->
     negative = paired(ratios(0.0, 0.01), role=Role.NEGATIVE_CONTROL)
     positive = paired(ratios(0.2, 0.01), role=Role.POSITIVE_CONTROL)
     policy = Policy(exact=DEFAULT_EXACT)
-    rows = judge([benchmark, negative, positive], policy).rows
-    assert [row for row in rows if row.role is Role.BENCHMARK] == list(judge([benchmark], policy).rows)
+    rows = decide_rows([benchmark, negative, positive], policy).rows
+    assert [row for row in rows if row.role is Role.BENCHMARK] == list(decide_rows([benchmark], policy).rows)
     controls = {(row.role, row.metric): row.verdict for row in rows if row.role is not Role.BENCHMARK}
     assert controls == {
         (Role.NEGATIVE_CONTROL, "total_time"): Verdict.PASS,
@@ -337,10 +339,10 @@ def test_controls_are_judged_for_themselves_and_cost_the_benchmarks_nothing() ->
     }
 
 
-def control_rows(worsening: float, pairs: int) -> tuple[list[GateRow], Judged]:
+def control_rows(worsening: float, pairs: int) -> tuple[list[GateRow], RowDecisions]:
     cell = paired(ratios(worsening, 0.01, pairs), name="control", role=Role.NEGATIVE_CONTROL)
-    judged = judge([cell], Policy())
-    return [row for row in judged.rows if row.metric == "total_time"], judged
+    decisions = decide_rows([cell], Policy())
+    return [row for row in decisions.rows if row.metric == "total_time"], decisions
 
 
 def test_a_control_whose_other_side_is_faster_shows_that_in_a_row_of_its_own() -> None:
@@ -358,39 +360,39 @@ def test_a_control_whose_other_side_is_faster_shows_that_in_a_row_of_its_own() -
 
 @pytest.mark.parametrize("worsening", [-0.1, 0.1])
 def test_a_control_that_shows_a_difference_asks_for_pairs_until_it_is_sure(worsening: float) -> None:
-    rows, judged = control_rows(worsening, 10)  # too few to FAIL on, two metrics being held both ways
+    rows, decisions = control_rows(worsening, 10)  # too few to FAIL on, two metrics being held both ways
     assert Verdict.FAIL not in {row.verdict for row in rows}
-    assert len(judged.undecided) == 1
-    rows, judged = control_rows(worsening, 20)
+    assert len(decisions.undecided) == 1
+    rows, decisions = control_rows(worsening, 20)
     assert Verdict.FAIL in {row.verdict for row in rows}
-    assert judged.undecided == frozenset()
+    assert decisions.undecided == frozenset()
 
 
 def test_a_sound_control_has_one_row_for_each_metric_and_wants_no_more_pairs() -> None:
-    rows, judged = control_rows(0.0, 10)
+    rows, decisions = control_rows(0.0, 10)
     assert [row.verdict for row in rows] == [Verdict.PASS]
-    assert judged.undecided == frozenset()
+    assert decisions.undecided == frozenset()
 
 
 @pytest.mark.parametrize("role", [Role.BENCHMARK, Role.POSITIVE_CONTROL])
 def test_only_the_negative_control_is_held_both_ways(role: Role) -> None:
-    rows = judge([paired(ratios(-0.1, 0.01, 20), role=role)], TIME_ALONE).rows
+    rows = decide_rows([paired(ratios(-0.1, 0.01, 20), role=role)], TIME_ALONE).rows
     assert [row.verdict for row in rows] == [Verdict.PASS]
 
 
-def test_what_the_pairs_look_like_is_told() -> None:
+def test_what_the_pairs_look_like_is_reported() -> None:
     drifting = paired([math.exp(0.01 * number) for number in range(10)])
     modes = paired([1.0 + 0.2 * (number * 7 % 10 < 5) + number * 1e-4 for number in range(20)])
     stray = paired([*ratios(0.0, 0.001, 9), 3.0])
-    told = [only(judge([cell], TIME_ALONE)).warnings for cell in (drifting, modes, stray)]
-    assert any("drifts" in words for words in told[0])
-    assert any("two modes" in words for words in told[1])
-    assert told[2] == ("1 of 10 pairs lie far outside and were kept",)
+    reported = [only(decide_rows([cell], TIME_ALONE)).warnings for cell in (drifting, modes, stray)]
+    assert any("drifts" in words for words in reported[0])
+    assert any("two modes" in words for words in reported[1])
+    assert reported[2] == ("1 of 10 pairs are outliers, which are included",)
 
 
 def test_the_smallest_detectable_change_shrinks_with_pairs_and_noise() -> None:
     def detectable(sigma: float, count: int) -> float:
-        row = only(judge([paired(ratios(0.04, sigma, count))], replace(TIME_ALONE, looks=Looks(pairs=(count,)))))
+        row = only(decide_rows([paired(ratios(0.04, sigma, count))], replace(TIME_ALONE, looks=Looks(pairs=(count,)))))
         assert row.detectable is not None
         return row.detectable
 
@@ -440,8 +442,8 @@ def scaled(cell: CellEvidence, factor: float) -> CellEvidence:
 @given(CELLS)
 def test_what_fails_does_not_fail_with_the_sides_swapped(drawn: list[tuple[float, list[float]]]) -> None:
     cells = made(drawn)
-    forward = judge(cells, NO_FLOORS).rows
-    backward = judge([swapped(cell) for cell in cells], NO_FLOORS).rows
+    forward = decide_rows(cells, NO_FLOORS).rows
+    backward = decide_rows([swapped(cell) for cell in cells], NO_FLOORS).rows
     above = {Verdict.FAIL, Verdict.SMALL}
     assert not any(
         one.verdict in above and other.verdict in above for one, other in zip(forward, backward, strict=True)
@@ -452,8 +454,8 @@ def test_what_fails_does_not_fail_with_the_sides_swapped(drawn: list[tuple[float
 @given(CELLS, st.integers(-12, 12))
 def test_a_faster_clock_changes_no_verdict(drawn: list[tuple[float, list[float]]], power: int) -> None:
     cells = made(drawn)
-    plain = judge(cells, NO_FLOORS)
-    other = judge([scaled(cell, 2.0**power) for cell in cells], NO_FLOORS)
+    plain = decide_rows(cells, NO_FLOORS)
+    other = decide_rows([scaled(cell, 2.0**power) for cell in cells], NO_FLOORS)
     assert [(row.verdict, row.change) for row in plain.rows if row.kind is RowKind.SIZE] == [
         (row.verdict, row.change) for row in other.rows if row.kind is RowKind.SIZE
     ]
@@ -464,7 +466,7 @@ def test_a_faster_clock_changes_no_verdict(drawn: list[tuple[float, list[float]]
 @settings(max_examples=100, deadline=None)
 @given(CELLS)
 def test_the_bounds_shown_say_the_same_as_the_verdict(drawn: list[tuple[float, list[float]]]) -> None:
-    for row in judge(made(drawn), NO_FLOORS).rows:
+    for row in decide_rows(made(drawn), NO_FLOORS).rows:
         assert row.d0 is not None
         assert row.d1 is not None
         is_above = row.at_least is not None and row.at_least > row.d0
@@ -503,10 +505,10 @@ LONG_CELLS = st.lists(
 @given(LONG_CELLS, st.floats(-0.06, 0.06))
 def test_what_is_shown_stays_shown_as_pairs_come_in(drawn: list[tuple[float, list[float]]], later: float) -> None:
     cells = made([(shift, [*values[:10], *(value + later for value in values[10:])]) for shift, values in drawn])
-    told: dict[tuple[str, RowKind], Verdict] = {}
+    reported: dict[tuple[str, RowKind], Verdict] = {}
     for pairs in (10, 14, 20, 40):
-        rows = judge([replace(cell, pairs=cell.pairs[:pairs]) for cell in cells], NO_FLOORS).rows
+        rows = decide_rows([replace(cell, pairs=cell.pairs[:pairs]) for cell in cells], NO_FLOORS).rows
         for row in rows:
             assert row.verdict is not None
-            assert row.verdict in MAY_BECOME[told.get((row.benchmark, row.kind), Verdict.INCONCLUSIVE)]
-            told[row.benchmark, row.kind] = row.verdict
+            assert row.verdict in MAY_BECOME[reported.get((row.benchmark, row.kind), Verdict.INCONCLUSIVE)]
+            reported[row.benchmark, row.kind] = row.verdict

@@ -17,12 +17,12 @@ from s3bench.gate.planted_fault import (
     FaultVerdict,
     PlantedFault,
     SelfTest,
-    answer_of,
-    disappointments,
+    count_verdicts,
     encode_self_test,
+    failed_requirements,
+    fault_verdict,
     faults_for,
     smallest_caught,
-    tally,
 )
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import ProgramIdentity
@@ -64,7 +64,7 @@ def answer(
 def read(fault: PlantedFault, *cells: CellEvidence) -> FaultVerdict:
     """What a gate with these cells says, the fault in the first of them."""
     conclusion = conclude(cells, POLICY, today=dt.date(2026, 11, 21))
-    return answer_of(fault, cells[0], conclusion, POLICY, round=3, seed=7, elapsed_s=1.5)
+    return fault_verdict(fault, cells[0], conclusion, POLICY, round=3, seed=7, elapsed_s=1.5)
 
 
 CONTROLS = (
@@ -94,20 +94,20 @@ class TestFaults:
             *("20% more work", "10% more memory", "1 more request", "1 more import")
         ]
 
-    def test_what_no_metric_would_show_is_left_out_and_told(self) -> None:
+    def test_what_no_metric_would_show_is_left_out_and_reported(self) -> None:
         policy = Policy(metrics=("peak_memory",), exact=("modules",))
         faults, left_out = faults_for(policy, usual_s=1.0, usual_bytes=1.0)
         assert {fault.title for fault in faults if not fault.share} == {"0% more work", "1 more import"}
         assert {fault.kind for fault in faults if fault.share} == {FaultKind.MEMORY}
         assert left_out == (
-            "work: no metric that decides would show it",
-            "request: no metric that decides would show it",
+            "work: none of the gating metrics would show it",
+            "request: none of the gating metrics would show it",
         )
 
     def test_memory_is_left_out_where_it_is_not_known(self) -> None:
         faults, left_out = faults_for(POLICY, usual_s=1.0, usual_bytes=None)
         assert FaultKind.MEMORY not in {fault.kind for fault in faults}
-        assert left_out == ("memory: the client's peak is not known here",)
+        assert left_out == ("memory: the client's peak memory is unknown here",)
 
     def test_every_share_is_tried(self) -> None:
         faults, _ = faults_for(POLICY, usual_s=1.0, usual_bytes=1.0)
@@ -116,31 +116,31 @@ class TestFaults:
 
 class TestAnswer:
     def test_more_work_is_caught_by_the_time(self) -> None:
-        told = read(MORE_WORK, SLOWER, *CONTROLS)
-        assert (told.verdict, told.found_in, told.is_caught) == (Verdict.FAIL, ("total_time",), True)
-        assert (told.round, told.seed, told.elapsed_s, told.pairs) == (3, 7, 1.5, 40)
-        assert told.sigma == pytest.approx(0.01, rel=0.2)
+        reported = read(MORE_WORK, SLOWER, *CONTROLS)
+        assert (reported.verdict, reported.found_in, reported.is_caught) == (Verdict.FAIL, ("total_time",), True)
+        assert (reported.round, reported.seed, reported.elapsed_s, reported.pairs) == (3, 7, 1.5, 40)
+        assert reported.sigma == pytest.approx(0.01, rel=0.2)
 
     def test_more_memory_is_caught_by_the_peak_with_its_own_sigma(self) -> None:
-        told = read(MORE_MEMORY, LARGER, *CONTROLS)
-        assert (told.verdict, told.found_in) == (Verdict.FAIL, ("peak_memory",))
-        assert told.sigma == pytest.approx(0.001, rel=0.2)
+        reported = read(MORE_MEMORY, LARGER, *CONTROLS)
+        assert (reported.verdict, reported.found_in) == (Verdict.FAIL, ("peak_memory",))
+        assert reported.sigma == pytest.approx(0.001, rel=0.2)
 
     def test_a_fail_of_another_metric_has_not_caught_it(self) -> None:
-        told = read(MORE_WORK, LARGER, *CONTROLS)
-        assert (told.verdict, told.found_in, told.is_caught) == (Verdict.FAIL, (), False)
+        reported = read(MORE_WORK, LARGER, *CONTROLS)
+        assert (reported.verdict, reported.found_in, reported.is_caught) == (Verdict.FAIL, (), False)
 
     def test_a_fail_of_another_benchmark_has_not_caught_it(self) -> None:
         clean = paired(ratios(0.0, 0.001), name="first")
-        told = read(MORE_WORK, clean, SLOWER, *CONTROLS)
-        assert (told.verdict, told.found_in) == (Verdict.FAIL, ())
+        reported = read(MORE_WORK, clean, SLOWER, *CONTROLS)
+        assert (reported.verdict, reported.found_in) == (Verdict.FAIL, ())
 
     def test_one_more_request_is_caught_by_the_requests(self) -> None:
         cell = msgspec.structs.replace(
             SLOWER, pairs=tuple(pair(wired(PUT=1), wired(PUT=1, GET=1), number) for number in range(10))
         )
-        told = read(ONE_REQUEST, cell, *CONTROLS)
-        assert (told.verdict, told.found_in, told.sigma) == (Verdict.FAIL, ("requests",), None)
+        reported = read(ONE_REQUEST, cell, *CONTROLS)
+        assert (reported.verdict, reported.found_in, reported.sigma) == (Verdict.FAIL, ("requests",), None)
 
     def test_any_fail_is_a_false_alarm_where_nothing_was_planted(self) -> None:
         assert read(NOTHING, LARGER, *CONTROLS).found_in == ("peak_memory",)
@@ -148,8 +148,8 @@ class TestAnswer:
 
     def test_a_verdict_that_was_withdrawn_has_caught_nothing(self) -> None:
         broken = paired(ratios(0.2, 0.001), role=Role.NEGATIVE_CONTROL)
-        told = read(MORE_WORK, SLOWER, broken, CONTROLS[1])
-        assert (told.verdict, told.found_in, told.is_caught) == (Verdict.INVALID, ("total_time",), False)
+        reported = read(MORE_WORK, SLOWER, broken, CONTROLS[1])
+        assert (reported.verdict, reported.found_in, reported.is_caught) == (Verdict.INVALID, ("total_time",), False)
 
 
 class TestTally:
@@ -160,22 +160,30 @@ class TestTally:
             answer(Verdict.FAIL, ()),
             *(answer(Verdict.SMALL, ()), answer(Verdict.INVALID), answer(Verdict.INCONCLUSIVE, ())),
         ]
-        told = tally(MORE_WORK, answers)
-        assert (told.gates, told.caught, told.passed) == (8, 3, 1)
-        assert told.others == {"FAIL elsewhere": 1, "INCONCLUSIVE": 1, "INVALID": 1, "SMALL": 1}
-        assert (told.low, told.high) == pytest.approx((0.137, 0.694), abs=0.001)
-        assert (told.pairs, told.sigma, told.found_in) == (20, 0.05, ("total_time",))
-        assert not told.is_always_caught
+        reported = count_verdicts(MORE_WORK, answers)
+        assert (reported.gates, reported.caught, reported.passed) == (8, 3, 1)
+        assert reported.others == {"FAIL elsewhere": 1, "INCONCLUSIVE": 1, "INVALID": 1, "SMALL": 1}
+        assert (reported.low, reported.high) == pytest.approx((0.137, 0.694), abs=0.001)
+        assert (reported.pairs, reported.sigma, reported.found_in) == (20, 0.05, ("total_time",))
+        assert not reported.is_always_caught
 
     def test_no_answers_say_nothing(self) -> None:
-        told = tally(MORE_WORK, [])
-        assert (told.gates, told.low, told.high, told.pairs, told.sigma) == (0, 0.0, 1.0, None, None)
-        assert not told.is_always_caught
+        reported = count_verdicts(MORE_WORK, [])
+        assert (reported.gates, reported.low, reported.high, reported.pairs, reported.sigma) == (
+            0,
+            0.0,
+            1.0,
+            None,
+            None,
+        )
+        assert not reported.is_always_caught
 
 
 def work(share: float, caught: int, gates: int = 2) -> FaultCounts:
     answers = [answer()] * caught + [answer(Verdict.PASS, ())] * (gates - caught)
-    return tally(PlantedFault(kind=FaultKind.WORK, share=share, amount=share, is_required=share == 0.20), answers)
+    return count_verdicts(
+        PlantedFault(kind=FaultKind.WORK, share=share, amount=share, is_required=share == 0.20), answers
+    )
 
 
 class TestWhatFollows:
@@ -202,19 +210,24 @@ class TestWhatFollows:
         assert found.fault.share == 0.06
 
     def test_a_gate_is_believed_that_catches_what_it_has_to_and_raises_no_false_alarm(self) -> None:
-        assert disappointments([work(0.0, 0), work(0.03, 0), work(0.10, 1), work(0.20, 2)]) == ()
+        assert failed_requirements([work(0.0, 0), work(0.03, 0), work(0.10, 1), work(0.20, 2)]) == ()
 
-    def test_a_false_alarm_a_miss_and_what_was_never_planted_are_disappointments(self) -> None:
-        tallies = [work(0.0, 1), work(0.20, 1), tally(MORE_MEMORY, []), tally(ONE_REQUEST, [answer()])]
-        assert disappointments(tallies) == (
+    def test_a_false_alarm_a_miss_and_what_was_never_planted_are_failed_requirements(self) -> None:
+        tallies = [
+            work(0.0, 1),
+            work(0.20, 1),
+            count_verdicts(MORE_MEMORY, []),
+            count_verdicts(ONE_REQUEST, [answer()]),
+        ]
+        assert failed_requirements(tallies) == (
             "1 of 2 gates FAILed with nothing planted",
-            "20% more work was caught in 1 of 2 gates, not in all",
-            "10% more memory was never tried: the test ended before",
+            "20% more work was caught in only 1 of 2 gates",
+            "10% more memory was not tried: the self-test ended early",
         )
 
     def test_no_gate_is_believed_before_one_had_nothing_planted(self) -> None:
-        assert disappointments([work(0.0, 0, 0), work(0.20, 2)]) == (
-            "0% more work was never tried: the test ended before",
+        assert failed_requirements([work(0.0, 0, 0), work(0.20, 2)]) == (
+            "0% more work was not tried: the self-test ended early",
         )
 
 
@@ -235,11 +248,15 @@ def made(*tallies: FaultCounts) -> SelfTest:
 
 def test_a_record_keeps_everything_through_json() -> None:
     test = made(work(0.0, 0), work(0.20, 1)).concluded()
-    assert (test.is_believed, test.reasons) == (False, ("20% more work was caught in 1 of 2 gates, not in all",))
+    assert (test.is_believed, test.reasons) == (False, ("20% more work was caught in only 1 of 2 gates",))
     text = encode_self_test(test)
     assert msgspec.json.decode(text, type=SelfTest) == test
-    told = msgspec.json.decode(text)
-    assert (told["self_test_version"], told["tallies"][1]["caught"], told["tallies"][1]["gates"]) == (1, 1, 2)
+    reported = msgspec.json.decode(text)
+    assert (reported["self_test_version"], reported["tallies"][1]["caught"], reported["tallies"][1]["gates"]) == (
+        1,
+        1,
+        2,
+    )
 
 
 def test_a_test_with_gates_left_tells_that_it_was_stopped_and_where() -> None:

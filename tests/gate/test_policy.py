@@ -3,7 +3,7 @@
 import pytest
 
 from s3bench.errors import BadInput
-from s3bench.gate.indifference_zone import MEMORY_ZONE, TIME_ZONE, IndifferenceZone
+from s3bench.gate.indifference_zone import MEMORY_INDIFFERENCE_ZONE, TIME_INDIFFERENCE_ZONE, IndifferenceZone
 from s3bench.gate.policy import GATING_METRICS, Policy, check_gating
 from s3bench.results.metrics import METRICS_BY_NAME
 
@@ -19,19 +19,19 @@ def test_one_false_alarm_in_a_hundred_gates_is_the_default() -> None:
 def test_a_declared_zone_goes_before_the_units_own() -> None:
     mine = IndifferenceZone(d0=0.1, d1=0.2, floor=0.0)
     policy = Policy(zones={"total_time": mine})
-    assert policy.zone("total_time") == mine
-    assert policy.zone("cpu_time") == TIME_ZONE
-    assert policy.zone("peak_memory") == MEMORY_ZONE
-    assert policy.zone("wire.requests") is None
+    assert policy.indifference_zone("total_time") == mine
+    assert policy.indifference_zone("cpu_time") == TIME_INDIFFERENCE_ZONE
+    assert policy.indifference_zone("peak_memory") == MEMORY_INDIFFERENCE_ZONE
+    assert policy.indifference_zone("wire.requests") is None
 
 
 def test_every_other_metric_of_a_size_informs_but_never_the_harness() -> None:
     policy = Policy(metrics=("cpu_time",))
-    assert "total_time" in policy.informing
-    assert "throughput" in policy.informing
-    assert "cpu_time" not in policy.informing
-    assert "wire.requests" not in policy.informing
-    assert not any(name.startswith("harness.") for name in policy.informing)
+    assert "total_time" in policy.informational
+    assert "throughput" in policy.informational
+    assert "cpu_time" not in policy.informational
+    assert "wire.requests" not in policy.informational
+    assert not any(name.startswith("harness.") for name in policy.informational)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_gating_metrics_are_kept_in_their_order_and_once_each() -> None:
         ("zzz", "use one of"),
     ],
 )
-def test_a_metric_that_cannot_gate_is_told_with_the_nearest_that_can(name: str, fix: str) -> None:
+def test_a_metric_that_cannot_gate_is_reported_with_the_nearest_that_can(name: str, fix: str) -> None:
     with pytest.raises(BadInput) as caught:
         check_gating(("total_time", name))
     assert repr(name) in caught.value.what
@@ -71,6 +71,6 @@ def test_a_metric_that_cannot_gate_is_told_with_the_nearest_that_can(name: str, 
 
 
 def test_every_metric_that_informs_may_gate() -> None:
-    informing = Policy(metrics=()).informing
-    assert check_gating(informing) == informing
-    assert set(informing) < set(METRICS_BY_NAME)
+    informational = Policy(metrics=()).informational
+    assert check_gating(informational) == informational
+    assert set(informational) < set(METRICS_BY_NAME)

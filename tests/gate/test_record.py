@@ -158,7 +158,7 @@ def test_a_record_of_a_newer_version_is_refused_whatever_else_it_holds() -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         (b"", "truncated"),
         (b"{", "truncated"),
@@ -177,27 +177,27 @@ def test_a_record_of_a_newer_version_is_refused_whatever_else_it_holds() -> None
         (changed(cells=[{"name": "x", "role": "spectator"}]), "'spectator' - at `$.cells[0].role`"),
     ],
 )
-def test_what_is_no_record_is_refused_with_the_path(text: bytes, told: str) -> None:
+def test_what_is_no_record_is_refused_with_the_path(text: bytes, reported: str) -> None:
     with pytest.raises(BadInput, match=r"gate\.json is no record of a gate") as caught:
         parse_record(text, source="gate.json")
-    assert told in caught.value.why
+    assert reported in caught.value.why
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "reported"),
     [
-        ({"policy": {"metrics": ["total_tme"]}}, "gate.json: $.policy: 'total_tme' is no metric"),
-        ({"policy": {"zones": {"x": {"d0": 0, "d1": 1, "floor": 0}}}}, "gate.json: $.policy: 'x' is no metric"),
-        ({"policy": {"looks": {"pairs": []}}}, "gate.json: $.policy: looks: these are no numbers"),
-        ({"policy": {"looks": {"pairs": [20, 10]}}}, "gate.json: $.policy: looks: these are no numbers"),
+        ({"policy": {"metrics": ["total_tme"]}}, "gate.json: $.policy: 'total_tme' is not a metric"),
+        ({"policy": {"zones": {"x": {"d0": 0, "d1": 1, "floor": 0}}}}, "gate.json: $.policy: 'x' is not a metric"),
+        ({"policy": {"looks": {"pairs": []}}}, "gate.json: $.policy: looks: not a valid list of looks"),
+        ({"policy": {"looks": {"pairs": [20, 10]}}}, "gate.json: $.policy: looks: not a valid list of looks"),
         ({"policy": {"exact": ["prayers"]}}, "gate.json: $.policy.exact: "),
         ({"waivers": [{**json.loads(encode_record(WHOLE))["waivers"][0], "ceiling": "x"}]}, "$.waivers[0].ceiling"),
     ],
 )
-def test_rules_that_cannot_be_held_are_refused_with_the_path(changes: dict[str, Any], told: str) -> None:
+def test_rules_that_cannot_be_held_are_refused_with_the_path(changes: dict[str, Any], reported: str) -> None:
     with pytest.raises(BadInput) as caught:
         parse_record(changed(**changes), source="gate.json")
-    assert told in caught.value.what
+    assert reported in caught.value.what
 
 
 def test_a_figure_that_is_no_number_does_not_enter_a_record_of_json() -> None:

@@ -215,7 +215,7 @@ def test_the_dial_is_answered_before_a_response_that_fits_any_request() -> None:
     assert tuple(rest) == DEFAULT_RESPONSES
 
 
-def test_steps_are_told_before_and_after_each_gate() -> None:
+def test_steps_are_reported_before_and_after_each_gate() -> None:
     steps = Gates().steps(rounds=1)
     before, after = next(steps), next(steps)
     assert (before.answer, after.answer is None, before.fault) == (None, False, after.fault)

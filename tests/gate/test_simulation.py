@@ -18,7 +18,7 @@ from scipy import stats  # type: ignore[import-untyped]
 from s3bench.gate.conclusion import conclude
 from s3bench.gate.evidence import CellEvidence, Role
 from s3bench.gate.looks import Looks
-from s3bench.gate.multiple_testing import judge
+from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.paired_series import PairedSeries
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
@@ -197,9 +197,9 @@ def check_consistency(outcome: Outcome, rules: Policy) -> None:
     for earlier, later in pairwise(outcome.after_looks):
         now = decided(later)
         assert all(now[row] in {verdict, Verdict.SMALL} for row, verdict in decided(earlier).items())
-    judged = judge(outcome.cells, rules)
-    assert judged.rows == outcome.rows
-    assert judged.undecided == frozenset()
+    decisions = decide_rows(outcome.cells, rules)
+    assert decisions.rows == outcome.rows
+    assert decisions.undecided == frozenset()
 
 
 @pytest.mark.parametrize(("pairs", "expected"), [(10, 0.9512), (40, 0.9503)])
@@ -283,7 +283,7 @@ def test_judging_all_pairs_at_once_decides_as_judging_them_look_by_look(noise: s
     rng = np.random.default_rng(5)
     cells = list(all_pairs(rng, NOISES[noise], 0.06, {TIME: (0.0, 0.06, 0.2), MEMORY: (0.0, 0.02, 0.2)}))
     stopping = decided(run_gate(cells, LOOSE).rows)
-    assert decided(judge(cells, LOOSE).rows) == stopping
+    assert decided(decide_rows(cells, LOOSE).rows) == stopping
 
 
 @campaign

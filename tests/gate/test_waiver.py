@@ -56,12 +56,12 @@ def test_a_waiver_expires_when_its_last_day_is_over() -> None:
 @pytest.mark.parametrize(
     ("change", "is_allowed"), [(0.05, True), (0.08, True), (0.081, False), (-0.05, True), (-0.09, False), (None, False)]
 )
-def test_a_percentage_is_held_against_the_estimate_in_either_direction(change: float | None, is_allowed: bool) -> None:
+def test_a_percentage_is_compared_with_the_estimate_in_either_direction(change: float | None, is_allowed: bool) -> None:
     assert WAIVER.allows(replace(ROW, change=change)) is is_allowed
 
 
 @pytest.mark.parametrize(("increases", "is_allowed"), [((1, 2), True), ((2,), True), ((1, 3), False), ((), True)])
-def test_a_number_is_held_against_each_name_that_has_more(increases: tuple[int, ...], is_allowed: bool) -> None:
+def test_a_number_is_compared_with_each_name_that_has_more(increases: tuple[int, ...], is_allowed: bool) -> None:
     assert replace(WAIVER, ceiling="2").allows(counts(*increases)) is is_allowed
 
 
@@ -70,7 +70,7 @@ def test_names_that_have_fewer_need_no_waiver() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         (b"", "truncated"),
         (b"[]", "Expected `object`"),
@@ -83,25 +83,25 @@ def test_names_that_have_fewer_need_no_waiver() -> None:
         (json.dumps({"waivers": [{"benchmark": "x"}]}).encode(), "missing required field `metric` - at `$.waivers[0]`"),
     ],
 )
-def test_a_file_of_another_shape_is_refused_with_the_path(text: bytes, told: str) -> None:
-    with pytest.raises(BadInput, match=r"w\.json is no waiver file") as caught:
+def test_a_file_of_another_shape_is_refused_with_the_path(text: bytes, reported: str) -> None:
+    with pytest.raises(BadInput, match=r"w\.json is not a waiver file") as caught:
         parse_waivers(text, source="w.json")
-    assert told in caught.value.why
+    assert reported in caught.value.why
 
 
 @pytest.mark.parametrize(
     ("changes", "what", "fix"),
     [
-        ({"reason": " "}, "w.json: $.waivers[1].reason is empty", "why"),
+        ({"reason": " "}, "w.json: $.waivers[1].reason is empty", "reason"),
         ({"link": ""}, "w.json: $.waivers[1].link is empty", "where"),
-        ({"metric": ""}, "w.json: $.waivers[1].metric is empty", "what"),
+        ({"metric": ""}, "w.json: $.waivers[1].metric is empty", "metric"),
         ({"ceiling": "lots"}, "w.json: $.waivers[1].ceiling: 'lots' is neither a percentage nor a number", '"8%"'),
         ({"ceiling": "-8%"}, "w.json: $.waivers[1].ceiling: '-8%' is neither", '"2"'),
         ({"ceiling": "8"}, "w.json: $.waivers[1].ceiling: '8' does not fit total_time", "a percentage"),
         (
             {"metric": "requests"},
             "w.json: $.waivers[1].ceiling: '8%' does not fit requests",
-            "a number of how many more",
+            "the largest increase of a count",
         ),
     ],
 )

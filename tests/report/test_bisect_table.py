@@ -11,8 +11,8 @@ from s3bench.bisect.record import BisectRecord
 from s3bench.bisect.search import (
     ComparisonOutcome,
     VersionComparison,
-    answer_of,
-    failed_answer,
+    comparison_result,
+    failed_comparison,
 )
 from s3bench.gate.policy import Policy
 from s3bench.report.bisect_table import answer_line, render_bisection
@@ -38,10 +38,10 @@ def record_of(takes: Takes, *, count: int = 8, broken: frozenset[int] = frozense
         following := record.bisection.next(record.answers), VersionComparison
     ):
         if following.newer in broken:
-            answer = failed_answer(following, following.newer, "it was yanked")
+            answer = failed_comparison(following, following.newer, "it was yanked")
         else:
             worsening = takes(following.candidate) / takes(following.baseline) - 1
-            answer = answer_of(following, (paired(ratios(worsening, 0.002)),), took_s=12.0)
+            answer = comparison_result(following, (paired(ratios(worsening, 0.002)),), took_s=12.0)
         record = replace(record, answers=(*record.answers, answer))
     return record.concluded()
 

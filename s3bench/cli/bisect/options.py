@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from s3bench.cli.gate.options import parse_duration
 from s3bench.errors import BadInput
-from s3bench.gate.indifference_zone import parse_zone
+from s3bench.gate.indifference_zone import parse_indifference_zone
 from s3bench.gate.looks import parse_looks
 from s3bench.gate.policy import Policy, check_gating
 
@@ -78,6 +78,6 @@ class BisectOptions:
         """Metrics, zones and looks; the levels are the search's."""
         return Policy(
             metrics=check_gating(self.metrics or _METRICS),
-            zones=dict(parse_zone(text) for text in self.zones),
+            zones=dict(parse_indifference_zone(text) for text in self.zones),
             looks=parse_looks(self.pairs),
         )

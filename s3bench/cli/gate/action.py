@@ -31,7 +31,7 @@ from s3bench.gate.live import GateRules, GateStatus, recorded, run_gate, stage_s
 from s3bench.gate.policy import LOAD_GATING_METRICS, Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity, parse_record
 from s3bench.gate.row import Verdict
-from s3bench.gate.unpaired import doubts, program_of, unpaired_cells
+from s3bench.gate.unpaired import program_of, unpaired_cells, unpaired_warnings
 from s3bench.gate.waiver import Waiver, parse_waivers
 from s3bench.results.document import render_time
 from s3bench.results.file import read_document, read_whole
@@ -51,8 +51,9 @@ def judge(options: GateOptions) -> ExitCode:
     if options.replay is not None:
         record = parse_record(read_whole(options.replay, of="a gate's record"), source=str(options.replay))
         replayed = record.concluded()
-        if record.conclusion is not None and replayed.conclusion != record.conclusion:
-            click.echo(f"s3bench: the verdict differs from the one that s3bench {record.s3bench} drew", err=True)
+        assert replayed.conclusion is not None
+        if record.conclusion is not None and not replayed.conclusion.agrees_with(record.conclusion):
+            click.echo(f"s3bench: the replayed verdict differs from that of s3bench {record.s3bench}", err=True)
     elif options.is_live:
         replayed = _live(options, _record(options, policy), output)
     else:
@@ -108,7 +109,7 @@ def _documents(options: GateOptions, record: GateRecord) -> GateRecord:
         baseline=before,
         candidate=after,
         same_program=before == after and not is_of_load,  # the endpoint is what may have changed
-        warnings=doubts((str(options.files[0]), baseline), (str(options.files[1]), candidate)),
+        warnings=unpaired_warnings((str(options.files[0]), baseline), (str(options.files[1]), candidate)),
         cells=unpaired_cells(baseline, candidate),
         ended_at=render_time(datetime.now(UTC)),
     ).concluded()

@@ -12,7 +12,7 @@ from typing import Any, Self
 from s3bench.bench.runner import Settings
 from s3bench.errors import BadInput
 from s3bench.gate.exact_metric import DEFAULT_EXACT, EXACT_BY_NAME, INSTRUCTIONS
-from s3bench.gate.indifference_zone import parse_zone
+from s3bench.gate.indifference_zone import parse_indifference_zone
 from s3bench.gate.looks import parse_looks
 from s3bench.gate.policy import GATING_METRICS, Policy, check_gating
 from s3bench.spec.reader import nearest, one_of
@@ -96,7 +96,7 @@ class GateOptions:
         return Policy(
             metrics=check_gating(sized) if self.metrics else GATING_METRICS,
             exact=tuple(dict.fromkeys(exact)),
-            zones=dict(parse_zone(text) for text in self.zones),
+            zones=dict(parse_indifference_zone(text) for text in self.zones),
             looks=looks,
             false_alarm=self.false_alarm,
             miss=self.miss,

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from s3bench.compare.comparison import Against, Comparison
 from s3bench.compare.difference import ChangeOutcome, ComparisonRow
-from s3bench.gate.indifference_zone import default_zone
+from s3bench.gate.indifference_zone import default_indifference_zone
 from s3bench.report.comparison.cells import (
     LEGEND,
     chance_text,
@@ -113,7 +113,7 @@ def _figures(other: Against) -> Iterator[ChartFigure]:
     for name in metrics:
         rows = [row for row in other.rows if row.metric == name and not is_exact(row)]
         metric = METRICS_BY_NAME[name]
-        has_zone = default_zone(metric) is not None
+        has_zone = default_indifference_zone(metric) is not None
         said = _ZONE_SAID if has_zone else "The table of all rows has the figures."
         has_client = len({row.other_client for row in rows}) > 1
         drawn = [_forest_row(row, has_client=has_client) for row in rows]
@@ -127,7 +127,7 @@ def _forest_row(row: ComparisonRow, *, has_client: bool) -> ForestRow:
     change, interval = change_text(row), interval_text(row)
     figures = change if row.low is None else f"{change} ({interval})"
     limits = None
-    if (zone := default_zone(METRICS_BY_NAME[row.metric])) and row.baseline.median:
+    if (zone := default_indifference_zone(METRICS_BY_NAME[row.metric])) and row.baseline.median:
         limits = zone.limits(row.baseline.median)
     medians = f"{figure_text(row.baseline, row)} to {figure_text(row.other, row)}"
     return ForestRow(

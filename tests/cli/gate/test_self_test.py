@@ -20,7 +20,7 @@ from s3bench.gate.planted_fault import (
     FaultVerdict,
     PlantedFault,
     SelfTest,
-    tally,
+    count_verdicts,
 )
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import ProgramIdentity
@@ -50,7 +50,10 @@ def made(*, caught: Verdict = Verdict.FAIL, rounds: int = 1) -> SelfTest:
         usual_s=0.1,
         usual_bytes=1e8,
         rounds=rounds,
-        tallies=(tally(NOTHING, answers(Verdict.PASS, "")), tally(REQUEST, answers(caught, "requests"))),
+        tallies=(
+            count_verdicts(NOTHING, answers(Verdict.PASS, "")),
+            count_verdicts(REQUEST, answers(caught, "requests")),
+        ),
     )
 
 

@@ -116,9 +116,9 @@ def test_an_undecided_row_is_an_error_unless_it_decides_by_failing_alone(gates: 
 def test_a_verdict_of_no_row_has_a_case_of_its_own(gates: Mapping[str, GateRecord]) -> None:
     for name, reason in (
         ("same program", "baseline and candidate are the same program"),
-        ("nothing", "nothing was measured on both sides"),
+        ("nothing", "no benchmark was measured on both sides"),
         ("invalid by the negative control", "the baseline differs from itself: total_time of startup"),
-        ("invalid by the positive control", "a planted delay was not found"),
+        ("invalid by the positive control", "a planted delay was not detected"),
         ("invalid by a failure", "the client failed: ERROR"),
     ):
         error = case(parsed(gates[name]), "the gate as a whole", "verdict").find("error")

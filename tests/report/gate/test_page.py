@@ -8,7 +8,7 @@ import pytest
 
 from s3bench.errors import ExitCode
 from s3bench.gate.exact_metric import CONFIRMING_RUNS, DEFAULT_EXACT, EXACT_BY_NAME
-from s3bench.gate.indifference_zone import default_zone, parse_zone
+from s3bench.gate.indifference_zone import default_indifference_zone, parse_indifference_zone
 from s3bench.gate.policy import GATING_METRICS, Policy
 from s3bench.gate.row import Verdict
 from s3bench.gate.waiver import parse_waivers
@@ -36,10 +36,10 @@ def test_the_defaults_are_those_of_the_policy() -> None:
     ("name", "start"), [("total_time", "d0, d1 and floor of times"), ("peak_memory", "d0, d1 and floor of memory")]
 )
 def test_the_zones_are_those_of_the_code(name: str, start: str) -> None:
-    zone = default_zone(METRICS_BY_NAME[name])
+    zone = default_indifference_zone(METRICS_BY_NAME[name])
     written = re.search(r"`([^`]+)`", row(start))
     assert written
-    assert parse_zone(f"{name}={written[1]}") == (name, zone)
+    assert parse_indifference_zone(f"{name}={written[1]}") == (name, zone)
 
 
 def test_every_exact_metric_is_there() -> None:

@@ -11,8 +11,8 @@ from s3bench.gate.planted_fault import (
     FaultVerdict,
     PlantedFault,
     SelfTest,
+    count_verdicts,
     faults_for,
-    tally,
 )
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import ProgramIdentity
@@ -60,7 +60,7 @@ def made(caught: dict[str, int], *, rounds: int = 5, missed: Verdict = Verdict.P
         usual_bytes=38.4 * (1 << 20),
         rounds=rounds,
         tallies=tuple(
-            tally(fault, answers(fault, [Verdict.FAIL] * count + [missed] * (rounds - count), reason))
+            count_verdicts(fault, answers(fault, [Verdict.FAIL] * count + [missed] * (rounds - count), reason))
             for fault, count in counts.items()
         ),
     ).concluded()
@@ -76,8 +76,10 @@ TESTS = {
     ),
     "stopped": replace(
         BELIEVED,
-        tallies=tuple(tally(each.fault, each.answers[: number % 2]) for number, each in enumerate(BELIEVED.tallies)),
-        left_out=("import: no metric that decides would show it",),
+        tallies=tuple(
+            count_verdicts(each.fault, each.answers[: number % 2]) for number, each in enumerate(BELIEVED.tallies)
+        ),
+        left_out=("import: none of the gating metrics would show it",),
         warnings=("the machine is busy",),
     )
     .stopped_by("--max-time 10m was over")
@@ -124,7 +126,7 @@ def test_the_first_line_says_whether_the_gate_can_be_believed_and_the_next_ones_
     assert missed.splitlines()[:3] == [
         "self-test: the gate cannot be believed on this machine, as faults planted into crt-python@0.38.1 show",
         "  1 of 5 gates FAILed with nothing planted",
-        "  20% more work was caught in 4 of 5 gates, not in all",
+        "  20% more work was caught in only 4 of 5 gates",
     ]
 
 
