@@ -13,14 +13,14 @@ from click.testing import CliRunner
 from s3bench.cli.compare.command import compare_command
 from s3bench.cli.gate.command import gate_command
 from s3bench.cli.load.options import (
-    GROUPS,
+    OPTIONS,
     LoadCommand,
     LoadOptions,
     load_options,
 )
 from s3bench.cli.load.plan import (
     REFERENCE_BUCKET,
-    REFERENCE_THREADS,
+    REFERENCE_JOB,
     LoadPlan,
     profile_of,
 )
@@ -38,15 +38,9 @@ from s3bench.load.engine.request import DATE_S
 from s3bench.load.engine.trace import COLUMNS
 from s3bench.load.engine.virtual_user import BACKOFF_NS_MAX, PAUSE_NS, PAUSE_NS_MAX
 from s3bench.load.operation import MIXABLE, AttemptFailure
-from s3bench.load.profile.defaults import (
-    DURATION_S,
-    MAX_ERROR_RATE,
-    PART_BYTES,
-    SIZES,
-    THREADS,
-)
-from s3bench.load.profile.profile import Job, Manner
-from s3bench.load.profile.quantity import render_size
+from s3bench.load.profile.defaults import DEFAULT_JOB
+from s3bench.load.profile.profile import Manner, Profile
+from s3bench.load.profile.table import LoadOption
 from s3bench.load.session import slo_search
 from s3bench.load.session.calibration import CALIBRATION_S, WARMUP_S
 from s3bench.load.session.inventory import OBJECTS
@@ -89,9 +83,8 @@ def plan_of(arguments: list[str]) -> LoadPlan:
 
 def flags() -> Iterator[str]:
     """Every way to write an option of `s3bench load`."""
-    for _, options in GROUPS:
-        for names, _ in options:
-            yield from (name for name in names if name.startswith("-"))
+    for row in OPTIONS.values():
+        yield from (name for name in row.flags if name.startswith("-"))
 
 
 def section(heading: str) -> str:
@@ -117,49 +110,23 @@ def _profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 # Options.
 
 
-@pytest.mark.parametrize("flag", sorted(flags()))
-def test_every_option_is_in_the_table_of_options(flag: str) -> None:
-    table = OPTIONS_PAGE.partition("\n## Options\n")[2].partition("\n## ")[0]
-    assert re.search(rf"^\|(?:\\\||[^|\n])*`{flag}(?: [^`\n]*)?`", table, flags=re.MULTILINE)
-
-
 def test_no_option_is_documented_that_does_not_exist() -> None:
     known = {name for command in (compare_command, gate_command) for param in command.params for name in param.opts}
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", PAGE + OPTIONS_PAGE))
     assert {name.removesuffix("-") for name in named} - known - set(flags()) == set()
 
 
-@pytest.mark.parametrize(
-    ("start", "default"),
-    [
-        ("`--bucket NAME`", f"with `-u` alone `{REFERENCE_BUCKET}`"),
-        ("`--size SIZES`", f"`{SIZES}`"),
-        ("`--objects N`", str(OBJECTS)),
-        ("`--part-size SIZE`", f"`{render_size(PART_BYTES).replace(' ', '')}`"),
-        ("`--threads N`", f"{THREADS}; with `-u` alone {REFERENCE_THREADS}"),
-        ("`--retries N`", str(Manner().retries)),
-        ("`--timeout TIME`", "no limit"),
-        ("`--idle-timeout TIME`", f"`{Manner().idle_timeout_s:g}s`"),
-        ("`--connect-timeout TIME`", f"`{Manner().connect_timeout_s:g}s`"),
-        ("`--duration TIME`", f"`{DURATION_S:g}s`"),
-        ("`--max-error-rate SHARE`", f"`{MAX_ERROR_RATE:.1%}`"),
-    ],
-)
-def test_the_defaults_in_the_table_are_those_of_the_code(start: str, default: str) -> None:
-    _, told, meaning = cells(OPTIONS_PAGE, start)
-    assert default in {told, meaning.partition("; ")[2]}
+def test_the_defaults_that_words_describe_are_those_of_the_code() -> None:
+    assert REFERENCE_BUCKET in OPTIONS["bucket"].default_text
+    assert OPTIONS["threads"].default_text == f"{DEFAULT_JOB.threads}; with -u: {REFERENCE_JOB.threads}"
+    assert f" {OBJECTS};" in OPTIONS["objects"].default_text
 
 
-@pytest.mark.parametrize(
-    "start",
-    ["`--addressing", "`--keys", "`--layout", "`--payload", "`--compressible", "`--loops", "`--warmup", "`--ramp"],
-)
-def test_a_default_that_is_typed_changes_nothing(start: str) -> None:
-    option, default, _ = cells(OPTIONS_PAGE, start)
-    where = ["--endpoint-url", "http://127.0.0.1:9000", "--bucket", "data"]
-    flag = option.strip("`").partition(" ")[0]
-    typed, plain = plan_of([*where, flag, default.strip("`")]), plan_of(where)
-    assert (typed.profile, typed.wishes) == (plain.profile, plain.wishes)
+@pytest.mark.parametrize("row", [row for row in OPTIONS.values() if row.default_text == str(row.default)])
+def test_a_default_that_is_typed_changes_nothing(row: LoadOption) -> None:
+    where = ["--endpoint-url", "http://127.0.0.1:9000", "--bucket", "data", *(["--rate", "5"] if row.need else [])]
+    typed, plain = plan_of([*where, row.name, row.default_text]), plan_of(where)
+    assert (typed.profile, typed.placement) == (plain.profile, plain.placement)
 
 
 # Examples.
@@ -231,11 +198,11 @@ def test_each_percentile_has_the_samples_that_it_needs() -> None:
         ("The highest rate that keeps a promise", f"`{ERRORS_IMPLIED}`"),
         ("The highest rate that keeps a promise", f"within {stability.HALF_WIDTH * 100:g} % to either side"),
         ("A live endpoint", f"at most {EXISTING_MAX:,} of them"),
-        ("Exit codes", f"({MAX_ERROR_RATE * 100:g} %)"),
+        ("Exit codes", f"({Profile(phases=()).max_error_rate * 100:g} %)"),
         ("Limits", f"last {STAMP_BYTES} bytes"),
         ("Limits", f"at most {render_bytes(POOL_BYTES_MAX).replace('.0', '')}"),
         ("Limits", f"remember {operation_mix._OWN_MAX:,} objects"),
-        ("Workloads", f"{Job(mix=(), sizes=SIZES).list_keys:,} keys a page"),
+        ("Workloads", f"{DEFAULT_JOB.list_keys:,} keys a page"),
     ],
 )
 def test_each_figure_of_the_page_is_that_of_the_code(heading: str, told: str) -> None:

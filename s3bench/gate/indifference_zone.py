@@ -10,7 +10,7 @@ import msgspec
 
 from s3bench.errors import BadInput
 from s3bench.results.metrics import METRICS_BY_NAME, Direction, Metric, Unit
-from s3bench.units import parse_bytes, render_bytes, render_seconds
+from s3bench.units import BadQuantity, parse_bytes, parse_seconds, render_bytes, render_seconds
 
 
 class IndifferenceZone(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -82,8 +82,8 @@ def _zone(words: list[str], metric: Metric, default: IndifferenceZone) -> Indiff
     if len(words) not in {2, 3}:
         raise ValueError("a zone has two limits and optionally a floor")
     d0, d1 = _share(words[0].strip()), _share(words[1].strip())
-    floor = default.floor if len(words) == 2 else _amount(words[2].strip(), metric.unit)  # noqa: PLR2004 (as above)
-    if not 0 <= d0 < d1 < math.inf or not 0 <= floor < math.inf:
+    floor = default.floor if len(words) == 2 else _floor(words[2].strip(), metric.unit)  # noqa: PLR2004 (as above)
+    if not 0 <= d0 < d1 < math.inf:
         raise ValueError("the first limit must be below the second, and no value negative or infinite")
     return IndifferenceZone(d0=d0, d1=d1, floor=floor)
 
@@ -100,10 +100,8 @@ def _share(text: str) -> float:
     return float(text[:-1]) / 100
 
 
-def _amount(text: str, unit: Unit) -> float:
-    if unit is not Unit.SECONDS:
-        return float(parse_bytes(text))
-    for suffix, scale in (("ms", 1e-3), ("us", 1e-6), ("s", 1.0)):
-        if text.endswith(suffix):
-            return float(text[: -len(suffix)]) * scale
-    raise ValueError(f"{text!r} is not a time such as 2ms")
+def _floor(text: str, unit: Unit) -> float:
+    try:
+        return parse_seconds(text, needs_unit=True) if unit is Unit.SECONDS else float(parse_bytes(text))
+    except BadQuantity as bad:
+        raise ValueError(f"the floor {bad}") from None

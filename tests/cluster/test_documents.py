@@ -78,7 +78,7 @@ def test_a_profile_s_own_dimension_of_that_name_does_not_go_with_a_cluster(tmp_p
     profile.write_text("phases:\n  - {dimensions: [{node: rack 3}], jobs: [{operation: get}]}\n", encoding="utf-8")
     to = ["-u", "http://127.0.0.1:9", "-b", "data"]
     assert plan_of([str(profile), *to]).profile.phases[0].dimensions == ({"node": "rack 3"},)
-    with pytest.raises(BadInput, match="--cluster goes without the profile's dimension `node`"):
+    with pytest.raises(BadInput, match="--cluster cannot be combined with the profile's dimension `node`"):
         plan_of([str(profile), "--cluster", "auto", *to])
 
 

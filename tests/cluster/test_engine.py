@@ -32,9 +32,9 @@ def test_nothing_else_imports_ray() -> None:
     ("arguments", "what"),
     [
         (("--cluster", "auto"), "--cluster needs an endpoint"),
-        ((*LIVE, "--cluster", "auto", "--workers", "2"), "--cluster goes without --workers"),
-        ((*LIVE, "--cluster", "auto", "--trace", "t"), "--cluster goes without --trace"),
-        ((*LIVE, "--cluster", "auto", "--calibrate"), "--cluster goes without --calibrate"),
+        ((*LIVE, "--cluster", "auto", "--workers", "2"), "--cluster cannot be combined with --workers"),
+        ((*LIVE, "--cluster", "auto", "--trace", "t"), "--cluster cannot be combined with --trace"),
+        ((*LIVE, "--cluster", "auto", "--calibrate"), "--cluster cannot be combined with --calibrate"),
         ((*LIVE, "--nodes", "2"), "--nodes needs --cluster"),
         ((*LIVE, "--workers-per-node", "2"), "--workers-per-node needs --cluster"),
     ],

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from s3bench.cli.gate.options import parse_duration
+from s3bench.cli.quantity import parse_duration
 from s3bench.errors import BadInput
 from s3bench.gate.indifference_zone import parse_indifference_zone
 from s3bench.gate.looks import parse_looks
@@ -71,7 +71,7 @@ class BisectOptions:
     @property
     def max_time_s(self) -> float | None:
         """The most seconds that pairs may take."""
-        return None if self.max_time is None else parse_duration(self.max_time, "--max-time")
+        return None if self.max_time is None else parse_duration("--max-time", self.max_time)
 
     @property
     def policy(self) -> Policy:

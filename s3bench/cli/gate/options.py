@@ -3,22 +3,19 @@
 Owns the checks that are made before anything runs. The options' help is `gate`'s.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from s3bench.bench.runner import Settings
+from s3bench.cli.quantity import parse_duration
 from s3bench.errors import BadInput
 from s3bench.gate.exact_metric import DEFAULT_EXACT, EXACT_BY_NAME, INSTRUCTIONS
 from s3bench.gate.indifference_zone import parse_indifference_zone
 from s3bench.gate.looks import parse_looks
 from s3bench.gate.policy import GATING_METRICS, Policy, check_gating
 from s3bench.spec.reader import nearest, one_of
-
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smh])")
-_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +69,7 @@ class GateOptions:
     @property
     def max_time_s(self) -> float | None:
         """The most seconds that pairs may take."""
-        return None if self.max_time is None else parse_duration(self.max_time, "--max-time")
+        return None if self.max_time is None else parse_duration("--max-time", self.max_time)
 
     @property
     def counts_instructions(self) -> bool:
@@ -169,11 +166,3 @@ class GateOptions:
                 f"leave {' and '.join(given)} out",
             )
         assert self.max_time_s is None or self.max_time_s > 0
-
-
-def parse_duration(text: str, option: str) -> float:
-    """Parse `90s`, `30m` or `2h` into seconds. Raises `BadInput`, naming `option`."""
-    found = _DURATION.fullmatch(text.strip())
-    if found is None or not float(found[1]):
-        raise BadInput(f"{option} {text}: this is no duration", fix="write 90s, 30m or 2h")
-    return float(found[1]) * _SECONDS[found[2]]

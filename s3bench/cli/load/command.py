@@ -57,9 +57,9 @@ def load_command(**typed: Any) -> None:
     """
     plan = profile_of(LoadOptions.of(typed), environment=os.environ)
     if plan.options.show_profile:
-        click.echo(render_profile(plan.written), nl=False)
+        click.echo(render_profile(plan.placed), nl=False)
     elif plan.options.clean_up is not None:
-        click.echo(f"s3bench: {live_site(plan.wishes, plan.credentials).bucket.remove_run(plan.options.clean_up)}")
+        click.echo(f"s3bench: {live_site(plan.placement, plan.credentials).bucket.remove_run(plan.options.clean_up)}")
     else:
         _load(plan)
 
@@ -68,7 +68,7 @@ def _load(plan: LoadPlan) -> None:
     with LoadOutput(plan) as output, StopSignal() as stop, ExitStack() as stack:
         if plan.options.cluster is None:
             check_capacity(
-                plan.profile, output.capacity, workers=_workers(plan), emulated=not plan.wishes.endpoint_urls
+                plan.profile, output.capacity, workers=_workers(plan), emulated=not plan.placement.endpoint_urls
             )
         view = stack.enter_context(load_view(quiet=plan.options.quiet))
         for line in output.document.warnings:
@@ -146,8 +146,8 @@ def _judged(measured: Measured, plan: LoadPlan, view: LoadView) -> ExitCode:
 
 
 def _site(plan: LoadPlan, root: Path, stack: ExitStack) -> Site:
-    if plan.wishes.endpoint_urls:
-        site = live_site(plan.wishes, plan.credentials)
+    if plan.placement.endpoint_urls:
+        site = live_site(plan.placement, plan.credentials)
         return replace(site, is_loaded_from_here=plan.options.cluster is None)
     return stack.enter_context(emulated_site(_made(root / "server"), network=plan.network))
 
@@ -178,8 +178,10 @@ def _threads(plan: LoadPlan) -> int:
 def _workers(plan: LoadPlan) -> int:
     """How many workers there are on this machine."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    usual = cores if plan.wishes.endpoint_urls else max(1, cores - 1)  # a server on this machine needs a core as well
-    return plan.wishes.workers or min(usual, _threads(plan))
+    usual = (
+        cores if plan.placement.endpoint_urls else max(1, cores - 1)
+    )  # a server on this machine needs a core as well
+    return plan.placement.workers or min(usual, _threads(plan))
 
 
 def _terms(plan: LoadPlan, stop: StopSignal, root: Path, crew: ClusterWorkerPool | None) -> Terms:

@@ -183,7 +183,7 @@ def _config(plan: LoadPlan, url: str, bucket: str) -> tuple[str, ...]:
     jobs = tuple(job for phase in plan.profile.phases for job in phase.jobs)
     return config_lines(
         endpoint=shown,
-        tls_no_verify=not plan.wishes.tls_verify,
+        tls_no_verify=plan.placement.tls_no_verify,
         bucket=bucket,
         read_range_max=max((job.objects or 0 for job in jobs), default=0),
         read_sparse=any(not job.reads_bodies for job in jobs),

@@ -8,6 +8,7 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
+from s3bench.cli.quantity import parse_option
 from s3bench.clients.pointing import SECRET_VARIABLE
 from s3bench.errors import BadInput
 from s3bench.s3.emulator.buckets import valid_name
@@ -112,10 +113,8 @@ def _settings(options: ServeOptions) -> EmulatorSettings:
                 "bucket names are 3 to 63 lower-case letters, digits, dots and hyphens",
                 "name another",
             )
-    try:
-        limit = MEMORY_LIMIT_BYTES if options.memory_limit is None else parse_bytes(options.memory_limit)
-    except ValueError as error:
-        raise BadInput(f"--memory-limit {options.memory_limit}", str(error), "write it so, e.g. 2GiB") from error
+    given = options.memory_limit
+    limit = MEMORY_LIMIT_BYTES if given is None else parse_option("--memory-limit", given, parse_bytes)
     return EmulatorSettings(
         memory_limit_bytes=limit,
         discard=options.discard,

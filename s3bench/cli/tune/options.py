@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from s3bench.cli.gate.options import parse_duration
+from s3bench.cli.quantity import parse_duration, parse_size
 from s3bench.clients.environment import check_endpoint_url
 from s3bench.errors import BadInput
 from s3bench.s3.network.model import NetworkModel, parse_network
@@ -18,7 +18,6 @@ from s3bench.spec.plan import ClientSpec, parse_client_spec
 from s3bench.spec.reader import one_of
 from s3bench.tune.objective import Aim, Objective
 from s3bench.tune.workload import Action, Workload
-from s3bench.units import parse_bytes
 
 CLIENTS = (
     ClientKind.CLI_CLASSIC,
@@ -98,7 +97,7 @@ class TuneOptions:
                 "the direction and the size of each file are needed",
                 "s3bench tune upload --size 10GiB --network ec2:c5.large",
             )
-        return Workload(action=Action(self.action), size_bytes=_bytes(self.size, "--size"), files=self.files)
+        return Workload(action=Action(self.action), size_bytes=parse_size("--size", self.size), files=self.files)
 
     @property
     def specs(self) -> tuple[ClientSpec, ...]:
@@ -118,12 +117,12 @@ class TuneOptions:
     @property
     def budget_s(self) -> float:
         """The seconds of all runs."""
-        return parse_duration(self.budget or BUDGET, "--budget")
+        return parse_duration("--budget", self.budget or BUDGET)
 
     @property
     def max_memory_bytes(self) -> int | None:
         """The most memory that a recommended setting may need."""
-        return None if self.max_memory is None else _bytes(self.max_memory, "--max-memory")
+        return None if self.max_memory is None else parse_size("--max-memory", self.max_memory)
 
     @property
     def aim(self) -> Objective:
@@ -193,16 +192,6 @@ class TuneOptions:
             raise BadInput(f"{what} go with {other} alone", fix=f"add {other}, or leave them out")
 
 
-def _bytes(text: str, option: str) -> int:
-    try:
-        size_bytes = parse_bytes(text)
-    except ValueError as error:
-        raise BadInput(f"{option}: {error}") from None
-    if size_bytes < 1:
-        raise BadInput(f"{option} {text}: there must be at least one byte", fix=f"as in {option} 10GiB")
-    return size_bytes
-
-
 def _other(text: str, workload: Workload) -> Other:
     """Parse `size=20GiB,files=10,instance=c5n.18xlarge`, each part optional."""
     pairs = dict(part.strip().partition("=")[::2] for part in text.split(","))
@@ -216,7 +205,7 @@ def _other(text: str, workload: Workload) -> Other:
     files = pairs.get("files", str(workload.files))
     if not files.isdigit() or not 0 < int(files) <= FILES_MAX:
         raise BadInput(f"--predict {text}: {files!r} is no number of files", fix=f"write 1 to {FILES_MAX}")
-    size_bytes = _bytes(pairs["size"], "--predict size") if "size" in pairs else workload.size_bytes
+    size_bytes = parse_size("--predict size", pairs["size"]) if "size" in pairs else workload.size_bytes
     return Other(
         workload=Workload(action=workload.action, size_bytes=size_bytes, files=int(files)),
         network=parse_network(PREFIX + pairs["instance"]) if "instance" in pairs else None,

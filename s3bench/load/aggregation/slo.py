@@ -17,7 +17,7 @@ from s3bench.load.aggregation.bottleneck import PhaseLimit, is_reached
 from s3bench.load.operation import AttemptFailure
 from s3bench.results.bins import samples_needed
 from s3bench.results.load import Latency, Load
-from s3bench.units import render_seconds
+from s3bench.units import parse_seconds, render_seconds
 
 ERRORS_IMPLIED = "errors<0.1%"
 """Joined to a promise that says nothing of errors: a server that refuses all is fast."""
@@ -26,7 +26,6 @@ _PERCENTS = {"p25": 25.0, "p50": 50.0, "p75": 75.0, "p90": 90.0, "p99": 99.0, "p
 _FIELDS = {"p99.9": "p999"}
 _FIGURES = (*_PERCENTS, "mean", "max")
 _CLAUSE = re.compile(r"(ttfb\.)?([a-z0-9.]+)\s*<\s*([0-9]*\.?[0-9]+)\s*(us|ms|s|%)", re.ASCII)
-_SCALES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 _EXPECTED_ERRORS_MIN = 3.0  # none seen where three were expected has a chance of 5 % (Hanley and Lippman-Hand, 1983)
 _EXAMPLE = (
     "write p99<50ms,errors<0.1%; figures are p25, p50, p75, p90, p99, p99.9, mean, max, ttfb.p99 and so on, errors"
@@ -123,7 +122,7 @@ def _parse_clause(text: str) -> Clause:
     is_errors = figure == "errors" and not first_byte
     if (not is_errors and figure not in _FIGURES) or is_errors != (unit == "%"):
         raise BadInput(f"--slo: {text!r} is no promise", "a time needs us, ms or s, a share of errors %", _EXAMPLE)
-    limit = float(number) * (0.01 if is_errors else _SCALES[unit])
+    limit = float(number) / 100 if is_errors else parse_seconds(number + unit)
     if limit <= 0 or (is_errors and limit > 1):
         raise BadInput(
             f"--slo: {text!r} can never hold" if limit <= 0 else f"--slo: {text!r} always holds", fix=_EXAMPLE

@@ -1,8 +1,4 @@
-"""Load profiles as files, in YAML or JSON: read strictly, and shown again.
-
-Owns the file's way into a `Written`: decoding, whose form it is, and all problems of a file in one pass. Our own form
-is `profileform`'s, s4's is `stress`'.
-"""
+"""Load profiles as files, in YAML or JSON, in our own form or s4's: reads them strictly, and renders them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,20 +7,20 @@ import yaml
 
 from s3bench.errors import BadDefinitions, BadInput, Problem
 from s3bench.load.profile.form import form_of, read_form
+from s3bench.load.profile.placement import PlacedProfile
 from s3bench.load.profile.stress import STRESS, read_stress
 from s3bench.load.profile.table import PROFILE
-from s3bench.load.profile.written import Written
 from s3bench.load.profile.yaml_tree import YamlTree, decode_yaml
 from s3bench.spec.reader import Complaint, JsonObject, Report, decode_json, render_path
 
 
-def read_profile(path: Path) -> Written:
-    """Return what the file `path` says; raises `BadInput` if it cannot be read, and as `parse_profile`."""
+def read_profile(path: Path) -> PlacedProfile:
+    """Read the file `path`. Raises `BadInput` when it cannot be read or has problems."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise BadInput(
-            f"{path}: cannot be read: {error.strerror}", fix="name a load profile, in YAML or JSON"
+            f"{path}: cannot be read: {error.strerror}", fix="pass the path of a load profile, in YAML or JSON"
         ) from error
     try:
         text = content.decode("utf-8-sig")
@@ -34,8 +30,8 @@ def read_profile(path: Path) -> Written:
     return parse_profile(text, str(path))
 
 
-def parse_profile(text: str, source: str) -> Written:
-    """Return what `text` says, in our own form or s4's; `source` is how messages call it.
+def parse_profile(text: str, source: str) -> PlacedProfile:
+    """Parse a profile in our own form or s4's; `source` is its name in messages.
 
     Text that begins with a brace is JSON, any other YAML. Raises `BadDefinitions` with every problem, each with its
     JSON path, and in YAML its line, in the order of the file.
@@ -44,17 +40,17 @@ def parse_profile(text: str, source: str) -> Written:
     if isinstance(tree, Complaint):
         raise _whole_file(source, tree)
     report = Report()
-    written = (read_stress if _is_stress(tree.value) else read_form)(tree.value, report)
+    placed = (read_stress if _is_stress(tree.value) else read_form)(tree.value, report)
     problems = report.problems(tree.value)
     if problems:
         lines = {render_path(at): line for at, line in tree.lines.items()}
         raise BadDefinitions(source, tuple(_with_line(problem, lines) for problem in problems))
-    return written
+    return placed
 
 
-def render_profile(written: Written) -> str:
-    """Render as YAML in our own form, everything said; `parse_profile` reads the same from it."""
-    return yaml.safe_dump(form_of(written), sort_keys=False, allow_unicode=True, width=120)
+def render_profile(placed: PlacedProfile) -> str:
+    """Render as YAML in our own form, defaults included; `parse_profile` reads the same from it."""
+    return yaml.safe_dump(form_of(placed), sort_keys=False, allow_unicode=True, width=120)
 
 
 def _decode(text: str) -> YamlTree | Complaint:
@@ -68,7 +64,7 @@ def _decode(text: str) -> YamlTree | Complaint:
 
 
 def _is_stress(value: object) -> bool:
-    """Whether the keys are rather those of s4 than ours."""
+    """Whether the keys are s4's rather than ours."""
     names = {name for name, _ in value.pairs} if isinstance(value, JsonObject) else set()
     ours, theirs = ({key.name for key in record.keys} for record in (PROFILE, STRESS))
     return len(names & (theirs - ours)) > len(names & (ours - theirs))

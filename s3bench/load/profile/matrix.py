@@ -1,9 +1,9 @@
-"""Sizes times threads: a profile that reads objects of each size with each number of threads.
+"""The matrix of sizes and threads: plans phases that read objects of each size with each number of threads.
 
-Owns the matrix, its notation (`1,2,4-16`, `1KiB-32MiB`) and its two usual extents. They follow s3-benchmark
-(https://github.com/dvassallo/s3-benchmark): its quick test has 8 to 16 threads, its full one 1 to 48, both in steps of
-one, over sizes from 1 KB that double. Here threads double as well: throughput and latency go with the logarithm of the
-concurrency, so that the steps between tell little and cost most of the hours. 48, its last, stays.
+Its two usual extents follow s3-benchmark (https://github.com/dvassallo/s3-benchmark): the quick test there has 8 to 16
+threads, the full one 1 to 48, both in steps of one, over sizes from 1 KB that double. Here threads double as well:
+throughput and latency go with the logarithm of the concurrency, so that the steps between add little and cost most of
+the hours. 48, its last, stays.
 """
 
 from collections.abc import Callable
@@ -14,15 +14,10 @@ import msgspec
 
 from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Job, Phase, Share
-from s3bench.load.profile.quantity import (
-    PUT_BYTES_MAX,
-    BadFigure,
-    parse_byte_count,
-    render_size,
-)
+from s3bench.load.profile.quantity import PUT_BYTES_MAX, parse_byte_count
 from s3bench.load.profile.sizes import fixed
 from s3bench.load.profile.table import THREADS_MAX
-from s3bench.spec.reader import quoted
+from s3bench.units import BadQuantity, exact_bytes
 
 _KIB = 1024
 _STEPS_MAX = 64
@@ -32,13 +27,13 @@ OBJECTS_MIN = 16
 DATA_BYTES = 32 * 1024**2
 """For each size as many objects as make up these bytes, within the limits above.
 
-Not one hot object, which caches would answer, and no more than the emulator can hold: 1.3 GB for the usual sizes.
+Not one hot object, which caches would serve, and no more than the emulator can hold: 1.3 GB for the usual sizes.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """Numbers of threads, sizes in bytes, both ascending, and how many operations each cell has."""
+    """Numbers of threads and sizes in bytes, both ascending, and the number of operations of each cell."""
 
     threads: tuple[int, ...]
     sizes_bytes: tuple[int, ...]
@@ -68,9 +63,9 @@ FULL = Matrix(threads=(1, 2, 4, 8, 16, 32, 48), sizes_bytes=_USUAL_SIZES, sample
 def matrix_phases(matrix: Matrix, like: Job, *, objects: int | None = None, reused: bool = False) -> tuple[Phase, ...]:
     """Plan the phases: for each size one that writes its objects, then one that reads them for each number of threads.
 
-    `like` gives the jobs all that the matrix does not say. `objects` of each size are there, by default as many as
-    `DATA_BYTES` says; with `reused` they are taken from a data set that is there, and none are written. Objects are
-    written by the largest number of threads; these phases too are measured, and their dimensions tell them from reads.
+    `like` has the other fields of the jobs. Each size has as many objects as `objects`, or else `DATA_BYTES`, says;
+    with `reused` they are those of a data set that exists, and none are written. Objects are written by the largest
+    number of threads; these phases too are measured, and their dimensions distinguish them from reads.
     """
     phases: list[Phase] = []
     for size_bytes in matrix.sizes_bytes:
@@ -90,7 +85,7 @@ def matrix_phases(matrix: Matrix, like: Job, *, objects: int | None = None, reus
                         objects=count,
                     ),
                 ),
-                dimensions=({"size": render_size(size_bytes)}, {"threads": str(threads)}),
+                dimensions=_dimensions(size_bytes, threads),
             )
             for threads in matrix.threads
         )
@@ -102,8 +97,12 @@ def _writing(of_size: Job, size_bytes: int, count: int, *, threads: int) -> Phas
     return Phase(
         name="put",
         jobs=(job,),
-        dimensions=({"size": render_size(size_bytes)}, {"threads": str(threads)}, {"purpose": "preparation"}),
+        dimensions=(*_dimensions(size_bytes, threads), {"purpose": "preparation"}),
     )
+
+
+def _dimensions(size_bytes: int, threads: int) -> tuple[dict[str, str], ...]:
+    return {"size": exact_bytes(size_bytes, separator=" ")}, {"threads": str(threads)}
 
 
 def _objects(size_bytes: int) -> int:
@@ -127,25 +126,25 @@ def _parse_list(text: str, parse: Callable[[str], int], example: str) -> tuple[i
         first = parse(first_text)
         last = parse(last_text) if dash else first
         if last < first:
-            raise BadFigure(f"is {quoted(text)}: {item.strip()} goes down", f"write it like {example}")
+            raise BadQuantity.of(text, f"in which {item.strip()} goes down", f"write it like {example}")
         while first < last:
             values.add(first)
             first *= 2
         values.add(last)
     if len(values) > _STEPS_MAX:
-        raise BadFigure(f"is {quoted(text)}: {len(values)} values", f"write at most {_STEPS_MAX}")
+        raise BadQuantity.of(text, f"which is {len(values)} values", f"write at most {_STEPS_MAX}")
     return tuple(sorted(values))
 
 
 def _parse_count(text: str) -> int:
     digits = text.strip()
     if not (digits.isascii() and digits.isdigit()) or not 1 <= int(digits[:20]) <= THREADS_MAX:
-        raise BadFigure(f"is {quoted(text)}, no number of threads", f"write 1 to {THREADS_MAX}, like 1,2,4-16")
+        raise BadQuantity.of(text, "not a number of threads", f"write 1 to {THREADS_MAX}, like 1,2,4-16")
     return int(digits)
 
 
 def _parse_size(text: str) -> int:
     size_bytes = parse_byte_count(text)
     if size_bytes > PUT_BYTES_MAX:
-        raise BadFigure(f"is {quoted(text)}; one PUT takes 5 GiB at most", "write 5GiB or less")
+        raise BadQuantity.of(text, "and one PUT takes 5 GiB at most", "write 5GiB or less")
     return size_bytes

@@ -1,9 +1,9 @@
-"""How large objects are: one size, a weighted list, or a distribution; always as a table of slots.
+"""Sizes of objects: one size, a weighted list, or a distribution, each as a table of slots.
 
-Owns the distributions and their notation (`32MiB`, `4KiB:70,1MiB:30`, `uniform:1KiB-1MiB`, `lognormal:64KiB,1.5`). An
-object's size is that of its slot, and the slot follows from the object's number alone, so that nobody keeps a table of
-sizes and every reader knows what it must get. A distribution's slots are the means of equally probable shares, so that
-the mean of all objects is that of the distribution.
+The notation is `32MiB`, `4KiB:70,1MiB:30`, `uniform:1KiB-1MiB`, `lognormal:64KiB,1.5`. The size of an object is that of
+its slot, and its slot derives from its number alone, so that no table of sizes is kept and every reader knows the size
+that it must get. The slots of a distribution are the means of equally probable shares, so that the mean of all objects
+is that of the distribution.
 """
 
 import math
@@ -15,8 +15,7 @@ from statistics import NormalDist
 
 import msgspec
 
-from s3bench.errors import BadInput
-from s3bench.units import parse_bytes, render_bytes
+from s3bench.units import BadQuantity, exact_bytes, parse_bytes, render_bytes
 
 SLOTS = 256
 SIZE_BYTES_MAX = 5 * 1024**4
@@ -28,7 +27,6 @@ _RIGHT = (
     "or lognormal:MEDIAN,SIGMA with the standard deviation of the size's logarithm, such as lognormal:64KiB,1.5, "
     "after which the largest size may follow"
 )
-_POSTFIX = re.compile(r"(.*[0-9]) ?([KMGT])", re.ASCII | re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?", re.ASCII)
 
 
@@ -56,31 +54,25 @@ class Sizes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def fixed(size_bytes: int) -> Sizes:
-    """All objects of one size; its text is exact, in the largest binary unit that it is a whole number of."""
-    number, unit = size_bytes, ""
-    for larger in ("KiB", "MiB", "GiB", "TiB"):
-        if not number or number % 1024:
-            break
-        number, unit = number // 1024, larger
-    return Sizes(text=f"{number}{unit}", slots=(size_bytes,))
+    """All objects of one size, with its exact text."""
+    return Sizes(text=exact_bytes(size_bytes), slots=(size_bytes,))
 
 
 def parse_sizes(text: str) -> Sizes:
-    """Parse what a person wrote about sizes; raises `BadInput`.
-
-    K, M, G and T alone are binary, as they are for s3-benchmark; upper and lower case mean the same, as for s4.
-    """
+    """Parse one size, sizes with weights, or a distribution. Raises `BadQuantity`."""
     try:
         slots = _within_limits(_parse_slots(text.strip()))
+    except BadQuantity as bad:
+        raise BadQuantity(bad.what, _RIGHT) from None
     except (ValueError, OverflowError) as error:
-        raise BadInput(f"`{text}` are no sizes of objects", str(error), _RIGHT) from error
+        raise BadQuantity.of(text, f"which cannot be read: {error}", _RIGHT) from None
     return Sizes(text=text.strip(), slots=slots)
 
 
 def _parse_slots(text: str) -> tuple[int, ...]:
     name, colon, rest = text.partition(":")
     if not colon and "," not in text:
-        return (_parse_size(text),)
+        return (parse_bytes(text),)
     if name.lower() == "uniform":
         return _parse_uniform(rest)
     if name.lower() == "lognormal":
@@ -90,13 +82,15 @@ def _parse_slots(text: str) -> tuple[int, ...]:
 
 def _within_limits(slots: tuple[int, ...]) -> tuple[int, ...]:
     if max(slots) > SIZE_BYTES_MAX:
-        raise ValueError(f"objects of {render_bytes(max(slots))} would be among them; S3 has none above 5 TiB")
+        raise ValueError(f"it has objects of {render_bytes(max(slots))}, and S3 stores at most 5 TiB")
     return slots
 
 
-def _parse_size(text: str) -> int:
-    postfix = _POSTFIX.fullmatch(text.strip())
-    return parse_bytes(f"{postfix[1]}{postfix[2]}iB" if postfix else text)
+def _parse_part(text: str) -> int:
+    try:
+        return parse_bytes(text)
+    except BadQuantity as bad:
+        raise ValueError(f"one of its sizes {bad.what}") from None
 
 
 def _parse_list(text: str) -> tuple[int, ...]:
@@ -105,14 +99,14 @@ def _parse_list(text: str) -> tuple[int, ...]:
         size, colon, weight = part.partition(":")
         if not colon:
             raise ValueError(f"{part!r} has no weight")
-        size_bytes = _parse_size(size)
+        size_bytes = _parse_part(size)
         weights[size_bytes] = weights.get(size_bytes, Fraction(0)) + _parse_weight(weight)
     return _apportioned(dict(sorted(weights.items())))
 
 
 def _parse_weight(text: str) -> Fraction:
     if not _NUMBER.fullmatch(text.strip()) or not Fraction(text):
-        raise ValueError(f"{text!r} is no weight: it is a number above 0")
+        raise ValueError(f"{text!r} is not a weight, which is a number above 0")
     return Fraction(text)
 
 
@@ -136,8 +130,8 @@ def _apportioned(weights: dict[int, Fraction]) -> tuple[int, ...]:
 def _parse_uniform(text: str) -> tuple[int, ...]:
     low_text, dash, high_text = text.partition("-")
     if not dash:
-        raise ValueError(f"{text!r} is no range of two sizes")
-    low, high = _parse_size(low_text), _parse_size(high_text)
+        raise ValueError(f"{text!r} is not a range of two sizes")
+    low, high = _parse_part(low_text), _parse_part(high_text)
     if low > high:
         raise ValueError("the first size is above the second")
     return _rounded(low + (high - low) * (slot + 0.5) / SLOTS for slot in range(SLOTS))
@@ -146,15 +140,15 @@ def _parse_uniform(text: str) -> tuple[int, ...]:
 def _parse_lognormal(text: str) -> tuple[int, ...]:
     median_text, *rest = text.split(",")
     if len(rest) not in {1, 2}:
-        raise ValueError(f"{text!r} is no median, sigma and perhaps largest size")
+        raise ValueError(f"{text!r} is not a median, a sigma and an optional largest size")
     if not _NUMBER.fullmatch(rest[0].strip()) or not 0 < float(rest[0]) <= _SIGMA_MAX:
-        raise ValueError(f"{rest[0]!r} is no sigma: it is a number above 0 and at most {_SIGMA_MAX}")
-    median, sigma = _parse_size(median_text), float(rest[0])
+        raise ValueError(f"{rest[0]!r} is not a sigma, which is a number above 0 and at most {_SIGMA_MAX}")
+    median, sigma = _parse_part(median_text), float(rest[0])
     if not median:
         raise ValueError("the median is 0")
     if len(rest) == 1:
         return _rounded(_lognormal_means(median, sigma, math.inf))
-    largest = _parse_size(rest[1])
+    largest = _parse_part(rest[1])
     if largest <= median:
         raise ValueError("the largest size is not above the median")
     return tuple(min(size_bytes, largest) for size_bytes in _rounded(_lognormal_means(median, sigma, largest)))

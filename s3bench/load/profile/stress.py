@@ -1,12 +1,13 @@
-"""The YAML configuration of s4, the S3 stress tool (https://github.com/gbunt/s4), as it stands there.
+"""Reads the YAML configuration of s4, the S3 stress tool (https://github.com/gbunt/s4), unchanged.
 
-Owns its keys and what they mean here: read and write jobs run side by side in one phase, each thread as many iterations
-as its job says. Objects have our names, below the run's prefix; those that are read are prepared before.
+Its read and write jobs run side by side in one phase, each thread as many iterations as its job says. Objects have our
+names, below the prefix of the run; those that are read are written before.
 """
 
 from typing import Any
 
 from s3bench.load.operation import OperationKind
+from s3bench.load.profile.placement import PlacedProfile, Placement
 from s3bench.load.profile.profile import (
     Job,
     Manner,
@@ -16,29 +17,28 @@ from s3bench.load.profile.profile import (
     Profile,
     Share,
 )
-from s3bench.load.profile.quantity import BadFigure, ProfileQuantity, parse_byte_count
+from s3bench.load.profile.quantity import ProfileQuantity, parse_byte_count
 from s3bench.load.profile.sizes import SIZE_BYTES_MAX, Sizes
 from s3bench.load.profile.table import (
     BUCKET,
     COUNT_MAX,
+    FLAG,
     THREADS_MAX,
     URL,
-    Flag,
     Keys,
 )
-from s3bench.load.profile.written import Wishes, Written
 from s3bench.spec.compound import ListOf, Record, RecordKey
-from s3bench.spec.reader import Complaint, JsonObject, Report, quoted
+from s3bench.spec.reader import Complaint, JsonObject, Report
 from s3bench.spec.shape import Text, WholeNumber
 from s3bench.spec.table import LABEL
+from s3bench.units import BadQuantity
 
 ZEROS = (
-    "random_data is off: objects consist of zeros, as s4's do; servers and networks that compress or deduplicate make "
-    "figures of them that no real data gets"
+    "random_data is off: objects consist of zeros, as s4's do; servers and networks that compress or deduplicate are "
+    "faster with them than with real data"
 )
 SPARSE = (
-    "read_sparse is on: bodies are not read and connections are closed instead, so that reads count no bytes and are "
-    "not verified"
+    "read_sparse is on: connections are closed instead of reading bodies, so reads count no bytes and are not verified"
 )
 
 
@@ -49,7 +49,7 @@ def _key(name: str, shape: Any, meaning: str, **more: Any) -> RecordKey:
 def _record_sizes(text: str) -> Sizes:
     size_bytes = parse_byte_count(text)
     if size_bytes > SIZE_BYTES_MAX:
-        raise BadFigure(f"is {quoted(text)}; S3 has no objects above 5 TiB", "write 5TiB or less")
+        raise BadQuantity.of(text, "and S3 stores at most 5 TiB", "write 5TiB or less")
     return Sizes(text=text.strip(), slots=(size_bytes,))
 
 
@@ -86,25 +86,25 @@ STRESS: Record[Keys] = Record(
             "How many objects the read jobs read.",
             default=0,
         ),
-        _key("read_sparse", Flag(), "Do not read bodies.", default=False),
-        _key("random_data", Flag(), "Random data, not zeros.", default=False),
-        _key("tls_no_verify", Flag(), "Take any certificate.", default=False),
-        _key("disable_keepalive", Flag(), "A new connection for each request.", default=False),
+        _key("read_sparse", FLAG, "Do not read bodies.", default=False),
+        _key("random_data", FLAG, "Random data, not zeros.", default=False),
+        _key("tls_no_verify", FLAG, "Take any certificate.", default=False),
+        _key("disable_keepalive", FLAG, "A new connection for each request.", default=False),
         _key("read", _JOBS, "Jobs that read."),
         _key("write", _JOBS, "Jobs that write."),
     ),
 )
 
 
-def read_stress(value: object, report: Report) -> Written:
-    """Return what a decoded configuration says; problems go to `report`, and blanks stand for what is wrong."""
+def read_stress(value: object, report: Report) -> PlacedProfile:
+    """Read a decoded configuration; problems go to `report`, and blanks stand for what is wrong."""
     keys = STRESS.read(_without_empty_jobs(value), (), report)
     reads, writes = keys.get("read", ()), keys.get("write", ())
     if not reads and not writes and not report.touches(()):
         report.add(("write",), Complaint("is missing, and so is `read`", "add jobs to `read` or `write`"))
     if reads and not keys.get("read_range_max") and not report.touches(("read_range_max",)):
         report.add(
-            ("read_range_max",), Complaint("is missing or 0", "say how many objects the read jobs read, e.g. 100")
+            ("read_range_max",), Complaint("is missing or 0", "write how many objects the read jobs read, e.g. 100")
         )
     jobs = (
         *(_job(job, OperationKind.GET, keys) for job in reads),
@@ -117,12 +117,12 @@ def read_stress(value: object, report: Report) -> Written:
         manner=Manner(keep_alive=not keys.get("disable_keepalive", False)),
         payload=Payload(kind=PayloadKind.RANDOM if keys.get("random_data") else PayloadKind.ZERO),
     )
-    wishes = Wishes(
+    placement = Placement(
         endpoint_urls=(keys["s3_endpoint"],),
         bucket=keys["bucket"],
-        tls_verify=not keys.get("tls_no_verify", False),
+        tls_no_verify=keys.get("tls_no_verify", False),
     )
-    return Written(profile=profile, wishes=wishes, warnings=_warnings(keys))
+    return PlacedProfile(profile=profile, placement=placement, warnings=_warnings(keys))
 
 
 def _warnings(keys: Keys) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ import psutil
 from s3bench.clients.environment import FAKE_CREDENTIALS, Credentials, own_credentials
 from s3bench.errors import BadInput
 from s3bench.load.engine.message import RequestTarget
-from s3bench.load.profile.written import Addressing, Wishes
+from s3bench.load.profile.placement import Addressing, Placement
 from s3bench.load.session.bucket import LiveBucket
 from s3bench.load.session.target import find_target
 from s3bench.s3.emulator.settings import EmulatorSettings
@@ -66,37 +66,37 @@ def emulated_site(directory: Path, *, network: NetworkModel | None) -> Iterator[
         )
 
 
-def live_site(wishes: Wishes, credentials: Credentials | None) -> Site:
+def live_site(placement: Placement, credentials: Credentials | None) -> Site:
     """Find an endpoint of somebody else's. Raises `BadInput` when it or its bucket cannot be used.
 
     Without `credentials` the user's own are looked up.
     """
-    if wishes.bucket is None:
+    if placement.bucket is None:
         raise BadInput("--endpoint-url needs --bucket", fix="name the bucket; only s3bench/... in it is touched")
     keys = credentials or own_credentials()
-    if wishes.region:
+    if placement.region:
         keys = Credentials(
-            access_key=keys.access_key, secret_key=keys.secret_key, token=keys.token, region=wishes.region
+            access_key=keys.access_key, secret_key=keys.secret_key, token=keys.token, region=placement.region
         )
-    virtual_hosts = wishes.addressing is Addressing.VIRTUAL
+    virtual_hosts = placement.addressing is Addressing.VIRTUAL
     target = find_target(
-        wishes.endpoint_urls,
-        bucket=wishes.bucket,
+        placement.endpoint_urls,
+        bucket=placement.bucket,
         credentials=keys,
         virtual_hosts=virtual_hosts,
-        tls_verify=wishes.tls_verify,
-        ca_bundle=wishes.ca_bundle,
+        tls_verify=not placement.tls_no_verify,
+        ca_bundle=placement.ca_bundle,
     )
     bucket = LiveBucket.at(
-        wishes.endpoint_urls[0],
-        wishes.bucket,
+        placement.endpoint_urls[0],
+        placement.bucket,
         credentials=keys,
         virtual_hosts=virtual_hosts,
-        tls_verify=wishes.tls_verify,
-        ca_bundle=wishes.ca_bundle,
+        tls_verify=not placement.tls_no_verify,
+        ca_bundle=placement.ca_bundle,
     )
     bucket.check()
-    return Site(urls=wishes.endpoint_urls, target=target, bucket=bucket)
+    return Site(urls=placement.endpoint_urls, target=target, bucket=bucket)
 
 
 def _link_bytes_per_s(address: str, port: int) -> float | None:

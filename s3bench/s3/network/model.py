@@ -1,7 +1,7 @@
-"""The network model as people ask for it: `--network ec2:c5.large,ttfb=lognormal:15ms:40ms,seed=7`.
+"""Network models: parses and describes `--network ec2:c5.large,ttfb=lognormal:15ms:40ms,seed=7`.
 
-Owns what a model can say and how it is parsed. Plain values, since it crosses a channel to the server's process; what
-imposes it is `networked` (per request) and `link` (per byte). docs/network.md explains every key.
+A model is plain values, since it is sent to the server's process, where `networked` (per request) and `link` (per byte)
+impose it. docs/network.md explains every key.
 """
 
 import difflib
@@ -14,8 +14,8 @@ import msgspec
 
 from s3bench.errors import BadInput
 from s3bench.s3.network.presets import CONNECTION_BYTES_PER_S, EC2_BYTES_PER_S, PREFIX, TTFB_S
-from s3bench.s3.network.quantity import BadQuantity, parse_bytes_per_s, parse_per_s, parse_seconds, parse_share
 from s3bench.s3.protocol.decimals import parse_decimal
+from s3bench.units import BadQuantity, parse_bandwidth, parse_rate, parse_seconds, parse_share
 
 SAMPLES_MAX = 100_000
 SECONDS_MAX = 3600.0
@@ -27,22 +27,22 @@ KEYS = {
     "nic": "bytes a second of all connections together, each way: 949MB/s",
     "nic_up": "as nic, from the client to the server only",
     "nic_down": "as nic, from the server to the client only",
-    "writes": "PUT, POST and DELETE a second per prefix, beyond which 503 SlowDown is answered: 3500",
-    "reads": "GET and HEAD a second per prefix, beyond which 503 SlowDown is answered: 5500",
-    "errors": "share of the requests answered 500 InternalError: 0.01",
-    "resets": "share of the replies cut by a TCP reset: 0.001",
-    "stalls": "share of the replies that pause half-way, and for how long: 0.01:5s",
-    "seed": "a whole number; equal seeds draw the same for the same requests: 7",
+    "writes": "PUT, POST and DELETE a second per prefix; more get 503 SlowDown: 3500",
+    "reads": "GET and HEAD a second per prefix; more get 503 SlowDown: 5500",
+    "errors": "share of the requests that get 500 InternalError: 0.01",
+    "resets": "share of the responses cut off by a TCP reset: 0.001",
+    "stalls": "share of the responses that pause half-way, and for how long: 0.01:5s",
+    "seed": "a whole number; equal seeds give equal random values to equal requests: 7",
 }
-"""Every key, with what it takes."""
+"""Every key, with the values that it takes."""
 
 
 class NetworkModel(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands between client and server; `None` is no limit, and the default model imposes nothing.
+    """The link between client and server; `None` is no limit, and the default model imposes nothing.
 
-    `text` is what was asked for. The time to first byte runs from the last byte of a request to the first of its reply:
-    drawn from `ttfb_samples_s` (sorted) where there are some, else lognormal with the two quantiles, which are equal
-    when it is fixed. `up` is from the client to the server. Rates of faults are shares of all requests, from 0 to 1.
+    `text` is what the user wrote. The time to first byte runs from the last byte of a request to the first of its
+    response: drawn from `ttfb_samples_s` (sorted) where there are some, else lognormal with the two quantiles, which
+    are equal when it is fixed. `up` is from the client to the server. Rates of failures are shares of all requests.
     """
 
     text: str = ""
@@ -62,9 +62,9 @@ class NetworkModel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_network(text: str) -> NetworkModel:
-    """Parse a preset, a JSON file's path, or `key=value` pairs, by commas, later ones overriding earlier ones.
+    """Parse a preset, the path of a JSON file, or `key=value` pairs, separated by commas; later ones win.
 
-    Reads the files it names. Raises `BadInput`, which says what would be right.
+    Reads the files that it names. Raises `BadInput`.
     """
     settings: dict[str, Any] = {}
     for index, item in enumerate(text.split(",")):
@@ -72,13 +72,13 @@ def parse_network(text: str) -> NetworkModel:
         if equals:
             settings |= _setting(key, value, Path())
         elif index:
-            raise _bad(f"{item!r} is no key=value pair", "only the first item may be a preset or a file")
+            raise _bad(f"{item!r} is not a key=value pair", "only the first item may be a preset or a file")
         elif key.startswith(PREFIX):
             settings |= _preset(key)
         else:
             settings |= _from_file(key)
     if settings.get("error_rate", 0) + settings.get("reset_rate", 0) + settings.get("stall_rate", 0) > 1:
-        raise _bad("errors, resets and stalls are more than all requests", "their shares must sum up to 1 at most")
+        raise _bad("errors, resets and stalls add up to more than all requests", "their shares may add up to 1 at most")
     return NetworkModel(text=text, **settings)
 
 
@@ -101,15 +101,15 @@ def _preset(name: str) -> dict[str, Any]:
 def _from_file(name: str) -> dict[str, Any]:
     """Read a JSON object of the same keys, `preset` first; paths in it are relative to the file."""
     if not name:
-        raise _bad("the network model is empty", "give a preset, a JSON file, or key=value pairs")
+        raise _bad("the network model is empty")
     path = Path(name)
     try:
         content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        why = f"it is no preset ({PREFIX}...), has no `=`, and as a JSON file it cannot be read: {error}"
-        raise _bad(f"{name!r} is no network model", why) from None
+        why = f"it is not a preset ({PREFIX}...), has no `=`, and cannot be read as a JSON file: {error}"
+        raise _bad(f"{name!r} is not a network model", why) from None
     if not isinstance(content, dict):
-        raise _bad(f"{name!r} holds no network model", "the file must hold one JSON object")
+        raise _bad(f"{name!r} is not a network model", "the file must hold one JSON object")
     preset = content.pop("preset", None)
     settings = {} if preset is None else _preset(str(preset))
     for key, value in content.items():
@@ -127,12 +127,12 @@ def _setting(key: str, value: str, directory: Path) -> dict[str, Any]:
     try:
         return parse(value, directory)
     except BadQuantity as bad:
-        raise _bad(f"{key}={value}: {bad}", f"{key} takes {KEYS[key]}") from None
+        raise _bad(f"{key} {bad.what}", f"{key} takes {KEYS[key]}") from None
 
 
-def _bad(what: str, why: str) -> BadInput:
+def _bad(what: str, why: str = "") -> BadInput:
     keys = "\n".join(f"  {key}={meaning}" for key, meaning in KEYS.items())
-    fix = f"give {PREFIX}INSTANCE (ec2:c5.large), a JSON file's path, or key=value pairs, by commas; keys:\n{keys}"
+    fix = f"write {PREFIX}INSTANCE (ec2:c5.large), a JSON file's path, or key=value pairs, separated by commas:\n{keys}"
     return BadInput(f"--network: {what}", why, fix)
 
 
@@ -146,7 +146,7 @@ def _ttfb(value: str, directory: Path) -> dict[str, Any]:
         low, separator, high = rest.partition(":")
         p50_s, p90_s = _duration(low), _duration(high) if separator else 0.0
         if not 0 < p50_s <= p90_s:
-            raise BadQuantity("lognormal needs two durations, the second not below the first, both above 0")
+            raise BadQuantity("needs two durations above 0 for lognormal, the second not below the first")
     else:
         p50_s = p90_s = _duration(value)
     return {"ttfb_p50_s": p50_s, "ttfb_p90_s": p90_s, "ttfb_samples_s": ()}
@@ -157,21 +157,21 @@ def _samples(path: Path) -> tuple[float, ...]:
         with path.open(encoding="utf-8") as lines:
             samples_s = tuple(sorted(_duration(line) for line in lines if line.strip()))
     except (OSError, UnicodeDecodeError) as error:
-        raise BadQuantity(f"the samples cannot be read: {error}") from None
+        raise BadQuantity(f"needs samples, which cannot be read: {error}") from None
     if not 0 < len(samples_s) <= SAMPLES_MAX:
-        raise BadQuantity(f"{path} holds {len(samples_s)} samples, not 1 to {SAMPLES_MAX}")
+        raise BadQuantity(f"needs 1 to {SAMPLES_MAX} samples, and {path} has {len(samples_s)}")
     return samples_s
 
 
 def quantile(ordered: tuple[float, ...], share: float) -> float:
-    """Give the value of `ordered` below which `share` of the values lie: the one that a draw of `share` takes."""
+    """Return the value of `ordered` below which `share` of the values lie."""
     return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
 
 
 def _duration(text: str) -> float:
-    seconds = parse_seconds(text)
+    seconds = parse_seconds(text.strip())
     if seconds > SECONDS_MAX:
-        raise BadQuantity(f"{text.strip()!r} is longer than {SECONDS_MAX:.0f} s")
+        raise BadQuantity.of(text.strip(), f"longer than {SECONDS_MAX:.0f} s")
     return seconds
 
 
@@ -179,16 +179,16 @@ def _stalls(value: str, directory: Path) -> dict[str, Any]:
     del directory
     share, colon, length = value.partition(":")
     if not colon:
-        raise BadQuantity("a stall needs a length")
+        raise BadQuantity("needs the length of a stall")
     return {"stall_rate": parse_share(share), "stall_s": _duration(length)}
 
 
 def _bandwidths(*names: str) -> Callable[[str, Path], dict[str, Any]]:
     def parse(value: str, directory: Path) -> dict[str, Any]:
         del directory
-        rate = parse_bytes_per_s(value)
+        rate = parse_bandwidth(value)
         if rate < BYTES_PER_S_MIN:
-            raise BadQuantity(f"{value!r} is below {BYTES_PER_S_MIN:.0f} B/s")
+            raise BadQuantity.of(value, f"below {BYTES_PER_S_MIN:.0f} B/s")
         return dict.fromkeys(names, rate)
 
     return parse
@@ -205,7 +205,7 @@ def _one(name: str, parse_text: Callable[[str], float]) -> Callable[[str, Path],
 def _seed(value: str) -> int:
     seed = parse_decimal(value)
     if seed is None or seed >= 10**18:  # so that it fits any integer type
-        raise BadQuantity(f"{value[:40]!r} is no whole number of up to 18 digits")
+        raise BadQuantity.of(value, "which is not a whole number of up to 18 digits")
     return seed
 
 
@@ -215,8 +215,8 @@ _PARSERS: dict[str, Callable[[str, Path], dict[str, Any]]] = {
     "nic": _bandwidths("nic_up_bytes_per_s", "nic_down_bytes_per_s"),
     "nic_up": _bandwidths("nic_up_bytes_per_s"),
     "nic_down": _bandwidths("nic_down_bytes_per_s"),
-    "writes": _one("writes_per_s", parse_per_s),
-    "reads": _one("reads_per_s", parse_per_s),
+    "writes": _one("writes_per_s", parse_rate),
+    "reads": _one("reads_per_s", parse_rate),
     "errors": _one("error_rate", parse_share),
     "resets": _one("reset_rate", parse_share),
     "stalls": _stalls,
@@ -225,7 +225,7 @@ _PARSERS: dict[str, Callable[[str, Path], dict[str, Any]]] = {
 
 
 def describe(model: NetworkModel) -> str:
-    """Say in one line what `model` imposes."""
+    """Describe in one line what `model` imposes."""
     return "; ".join(_described(model)) or "no limits"
 
 

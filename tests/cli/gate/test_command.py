@@ -20,7 +20,7 @@ from tests.cli.conftest import Here
         (("--baseline", "s5cmd", "--candidate", "s5cmd", "--metric", "totaltime"), "did you mean total_time"),
         (("--baseline", "s5cmd", "--candidate", "s5cmd", "--exact", "request"), "did you mean requests"),
         (("--baseline", "s5cmd", "--candidate", "s5cmd", "--zone", "total_time=6%,2%"), "--zone"),
-        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--max-time", "soon"), "--max-time soon"),
+        (("--baseline", "s5cmd", "--candidate", "s5cmd", "--max-time", "soon"), '--max-time is "soon"'),
         (("--replay", "missing.json"), "cannot read missing.json"),
         (("--replay", "missing.json", "--baseline", "s5cmd", "--candidate", "s5cmd"), "one of three things"),
     ],

@@ -112,7 +112,7 @@ def playing(monkeypatch: pytest.MonkeyPatch, *tests: SelfTest | BaseException) -
         (("--replay", "x.json"), "--self-test and --replay contradict each other"),
         (("--no-exact", "--metric", "throughput"), "no fault would show in the metrics that decide"),
         (("--tls", "--exact", "requests", "--metric", "throughput"), "no fault would show in the metrics that decide"),
-        (("--max-time", "soon"), "this is no duration"),
+        (("--max-time", "soon"), '--max-time is "soon", which is not a duration'),
         (("--baseline", "crt-python", "-k", "nonsense"), "no benchmark is selected"),
     ],
 )

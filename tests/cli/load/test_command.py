@@ -58,20 +58,20 @@ def test_an_s4_configuration_is_shown_in_our_own_form() -> None:
     written = parse_profile(shown.stdout, "shown")
     [phase] = written.profile.phases
     assert [job.operations for job in phase.jobs] == [1000] * 4
-    assert written.wishes.bucket == "s4_test"
+    assert written.placement.bucket == "s4_test"
 
 
 @pytest.mark.parametrize(
     ("arguments", "what", "fix"),
     [
-        (("--operation", "get", "--mix", "get=1"), "--operation goes without --mix", "leave out --mix or --operation"),
-        (("--keep",), "--keep needs an endpoint", "add -u URL"),
-        (("--endpoint-url", "http://127.0.0.1:9"), "an endpoint needs --bucket", "add -b NAME"),
+        (("--operation", "get", "--mix", "get=1"), "--operation cannot be combined with --mix", "remove --mix or"),
+        (("--keep",), "--keep needs an endpoint", "pass --endpoint-url URL"),
+        (("--endpoint-url", "http://127.0.0.1:9"), "an endpoint needs --bucket", "pass -b NAME"),
         (("--slo", "p99"), "--slo: 'p99' is no promise", "write p99<50ms,errors<0.1%"),
-        (("--secret-key", "x", *LIVE), "--secret-key needs --access-key", "add -a KEY"),
-        (("--force",), "--force replaces a file, and none is written", "add -o FILE"),
-        (("nowhere.yaml",), "nowhere.yaml: cannot be read", "name a load profile"),
-        ((*LIVE, "--clean-up", "0123456789ab", "--operation", "get"), "--clean-up goes without --operation", "leave"),
+        (("--secret-key", "x", *LIVE), "--secret-key needs --access-key", "pass -a KEY"),
+        (("--force",), "--force needs --output or --csv", "pass -o FILE"),
+        (("nowhere.yaml",), "nowhere.yaml: cannot be read", "pass the path of a load profile"),
+        ((*LIVE, "--clean-up", "0a", "--operation", "get"), "--clean-up cannot be combined with --operation", "remove"),
     ],
 )  # fmt: skip
 def test_what_contradicts_itself_is_refused_with_a_cure(arguments: tuple[str, ...], what: str, fix: str) -> None:
@@ -83,11 +83,11 @@ def test_what_contradicts_itself_is_refused_with_a_cure(arguments: tuple[str, ..
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("-t", "0"), "'-t' / '--threads': is '0'; write a whole number from 1"),
-        (("--rate", "fast"), "write operations a second, above 0, like 500"),
-        (("--mix", "foo=1"), "which is no operation; write `put`, `get`"),
+        (("-t", "0"), "'-t' / '--threads': is 0, below the least, 1; write 1 or more"),
+        (("--rate", "fast"), "which is not a rate; write a number per second, above 0"),
+        (("--mix", "foo=1"), "which is not an operation; write `put`, `get`"),
         (("-z", "0x"), "write one size such as 4096, 1K, 32MiB"),
-        (("--payload", "ones"), "write random or zero"),
+        (("--payload", "ones"), "write `random` or `zero`"),
         (("--duration", "0"), "--duration"),
     ],
 )
@@ -149,7 +149,7 @@ def test_no_file_that_is_there_is_overwritten_unasked(
 
 
 def output(**options: Any) -> LoadOutput:
-    return LoadOutput(profile_of(LoadOptions(**options), environment={}))
+    return LoadOutput(profile_of(LoadOptions.of(options), environment={}))
 
 
 def site(url: str) -> Site:

@@ -12,11 +12,11 @@ from click.testing import CliRunner
 
 from s3bench.cli.load.options import (
     GROUPS,
+    OPTIONS,
     Form,
     LoadCommand,
     LoadOptions,
     load_options,
-    option_name,
 )
 from s3bench.cli.load.plan import (
     BOUNDED,
@@ -28,8 +28,9 @@ from s3bench.clients.environment import Credentials
 from s3bench.errors import BadInput
 from s3bench.load.aggregation.slo import parse_slo
 from s3bench.load.operation import OperationKind
-from s3bench.load.profile.defaults import MIX
+from s3bench.load.profile.defaults import DEFAULT_JOB
 from s3bench.load.profile.file import parse_profile, render_profile
+from s3bench.load.profile.placement import Addressing
 from s3bench.load.profile.profile import (
     Arrivals,
     Job,
@@ -41,7 +42,7 @@ from s3bench.load.profile.profile import (
     Share,
 )
 from s3bench.load.profile.sizes import parse_sizes
-from s3bench.load.profile.written import Addressing
+from s3bench.load.profile.table import PROFILE_OPTIONS
 
 DATA = Path(__file__).parents[2] / "load" / "data"
 FLAGS = (DATA / "s3_benchmark_flags.txt").read_text(encoding="utf-8")
@@ -84,7 +85,7 @@ def summary(phase: Phase) -> tuple[str, tuple[OperationKind, ...], float | None,
 
 def test_the_short_flags_are_those_of_the_reference() -> None:
     theirs = set(re.findall(r"^  (-\w) ", FLAGS, flags=re.MULTILINE))
-    ours = {name for _, options in GROUPS for names, _ in options for name in names if len(name) == 2}
+    ours = {name for row in OPTIONS.values() for name in row.flags if len(name) == 2}
     assert theirs == {"-a", "-s", "-b", "-d", "-l", "-t", "-u", "-z"}
     assert theirs < ours
 
@@ -101,8 +102,8 @@ def test_the_example_run_of_the_reference_puts_gets_and_deletes_for_a_minute_eac
     ]
     [job] = plan.profile.phases[0].jobs
     assert expected == {
-        "url": plan.wishes.endpoint_urls[0],
-        "bucket": plan.wishes.bucket,
+        "url": plan.placement.endpoint_urls[0],
+        "bucket": plan.placement.bucket,
         "duration": f"{plan.profile.phases[0].duration_s:g}",
         "threads": str(job.threads),
         "loops": str(plan.profile.loops),
@@ -124,7 +125,7 @@ def test_the_defaults_are_those_of_the_reference_but_for_its_public_endpoint_and
     plan = plan_of("-u http://127.0.0.1:9000")
     [job] = plan.profile.phases[0].jobs
     assert {name: theirs[name] for name in "bdltz"} == {
-        "b": plan.wishes.bucket,
+        "b": plan.placement.bucket,
         "d": f"{plan.profile.phases[0].duration_s:g}",
         "l": str(plan.profile.loops),
         "t": str(job.threads),
@@ -138,8 +139,8 @@ def test_each_short_flag_has_its_meaning() -> None:
     assert [summary(phase)[2:] for phase in plan.profile.phases] == [(5.0, 7)] * 3
     assert plan.profile.loops == 3
     assert plan.profile.phases[0].jobs[0].sizes.slots == (2048,)
-    assert plan.wishes.endpoint_urls == ("http://127.0.0.1:9000",)
-    assert plan.wishes.bucket == "data"
+    assert plan.placement.endpoint_urls == ("http://127.0.0.1:9000",)
+    assert plan.placement.bucket == "data"
     assert plan.credentials == Credentials(access_key="KEY", secret_key="SECRET")
 
 
@@ -171,7 +172,7 @@ def test_no_secret_is_in_what_the_document_keeps() -> None:
 
 def test_alone_it_is_a_demonstration_of_about_twenty_seconds() -> None:
     plan = plan_of("")
-    assert plan.wishes.endpoint_urls == ()
+    assert plan.placement.endpoint_urls == ()
     assert [phase.name for phase in plan.profile.phases] == ["put", "get", "mixed"]
     assert 15 <= sum(phase.duration_s or 0 for phase in plan.profile.phases) <= 20
     assert plan.form is Form.TABLE
@@ -205,7 +206,7 @@ def test_an_endpoint_and_nothing_else_gets_the_mix_that_users_of_warp_know() -> 
     job = only_job(LIVE)
     assert (
         job.mix
-        == MIX
+        == DEFAULT_JOB.mix
         == (
             Share(kind=OperationKind.GET, weight=45.0),
             Share(kind=OperationKind.HEAD, weight=30.0),
@@ -263,15 +264,15 @@ def test_every_option_of_the_manner_and_the_payload_reaches_the_profile() -> Non
     assert (profile.layout, profile.loops, profile.max_error_rate) == (Layout.WORKER, 4, 0.01)
 
 
-def test_every_option_of_the_target_is_a_wish() -> None:
-    wishes = plan_of(
+def test_every_option_of_the_endpoint_reaches_the_placement() -> None:
+    placement = plan_of(
         "--endpoint-url http://a --endpoint-url http://b -b data --region r --addressing virtual --ca-bundle f "
         "--workers 3"
-    ).wishes
-    assert wishes.endpoint_urls == ("http://a", "http://b")
-    assert (wishes.bucket, wishes.region, wishes.addressing) == ("data", "r", Addressing.VIRTUAL)
-    assert (wishes.ca_bundle, wishes.workers, wishes.tls_verify) == ("f", 3, True)
-    assert not plan_of(f"{LIVE} --tls-no-verify").wishes.tls_verify
+    ).placement
+    assert placement.endpoint_urls == ("http://a", "http://b")
+    assert (placement.bucket, placement.region, placement.addressing) == ("data", "r", Addressing.VIRTUAL)
+    assert (placement.ca_bundle, placement.workers, placement.tls_no_verify) == ("f", 3, False)
+    assert plan_of(f"{LIVE} --tls-no-verify").placement.tls_no_verify
 
 
 @pytest.mark.parametrize(
@@ -324,15 +325,20 @@ def test_a_file_says_what_and_where_and_options_override_where_how_and_how_long(
     [phase] = plan.profile.phases
     assert summary(phase) == ("", (OperationKind.GET,), 9.0, 5)
     assert (phase.warmup_s, phase.stable, plan.profile.loops, plan.profile.manner.retries) == (1.0, True, 2, 0)
-    wishes = plan.wishes
-    assert (wishes.endpoint_urls, wishes.bucket, wishes.region, wishes.workers) == (("https://b",), "two", "r", 2)
-    assert (wishes.tls_verify, wishes.ca_bundle) == (True, "f")
+    placement = plan.placement
+    assert (placement.endpoint_urls, placement.bucket, placement.region, placement.workers) == (
+        ("https://b",),
+        "two",
+        "r",
+        2,
+    )
+    assert (placement.tls_no_verify, placement.ca_bundle) == (False, "f")
 
 
 def test_the_configuration_of_s4_runs_as_it_stands() -> None:
     plan = plan_of(str(DATA / "s4.yaml"))
-    assert plan.wishes.endpoint_urls == ("http://s3-region.example.com",)
-    assert plan.wishes.bucket == "s4_test"
+    assert plan.placement.endpoint_urls == ("http://s3-region.example.com",)
+    assert plan.placement.bucket == "s4_test"
     assert len(plan.profile.phases[0].jobs) == 4
     assert any("random_data" in warning for warning in plan.warnings)
 
@@ -342,8 +348,8 @@ def test_the_configuration_of_s4_runs_as_it_stands() -> None:
 )
 def test_the_profile_that_is_shown_runs_the_same(line: str) -> None:
     plan = plan_of(line)
-    shown = parse_profile(render_profile(plan.written), "shown")
-    assert (shown.profile, shown.wishes) == (plan.profile, plan.wishes)
+    shown = parse_profile(render_profile(plan.placed), "shown")
+    assert (shown.profile, shown.placement) == (plan.profile, plan.placement)
 
 
 # What is refused.
@@ -352,34 +358,34 @@ def test_the_profile_that_is_shown_runs_the_same(line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        (f"{LIVE} -u http://b", "--url goes without --endpoint-url"),
-        ("--operation get --mix put", "--operation goes without --mix"),
-        (f"{DATA / 's4.yaml'} -t 3 --mix put", "PROFILE goes without --mix, --threads"),
-        (f"{DATA / 's4.yaml'} --matrix quick", "PROFILE goes without --matrix"),
-        ("--matrix quick -t 3", "--matrix goes without --threads"),
-        ("--matrix-samples 5 --size 1K", "--matrix-samples goes without --size"),
-        ("--matrix quick --slo p99<5ms", "--matrix goes without --slo"),
-        ("--slo p99<5ms --rate 5", "--slo goes without --rate"),
-        (f"{DATA / 's4.yaml'} --slo p99<5ms", "--slo searches the rate of one job"),
+        (f"{LIVE} -u http://b", "--url cannot be combined with --endpoint-url"),
+        ("--operation get --mix put", "--operation cannot be combined with --mix"),
+        (f"{DATA / 's4.yaml'} -t 3 --mix put", "PROFILE cannot be combined with --mix, --threads"),
+        (f"{DATA / 's4.yaml'} --matrix quick", "PROFILE cannot be combined with --matrix"),
+        ("--matrix quick -t 3", "--matrix cannot be combined with --threads"),
+        ("--matrix-samples 5 --size 1K", "--matrix-samples cannot be combined with --size"),
+        ("--matrix quick --slo p99<5ms", "--matrix cannot be combined with --slo"),
+        ("--slo p99<5ms --rate 5", "--slo cannot be combined with --rate"),
+        (f"{DATA / 's4.yaml'} --slo p99<5ms", "--slo needs a profile with one job"),
         ("--arrivals constant", "--arrivals needs --rate"),
         ("-s SECRET -u http://a", "--secret-key needs --access-key"),
         ("-a KEY -u http://a", "--access-key needs --secret-key"),
-        ("-a KEY -s SECRET -b data -t 10", "--access-key needs an endpoint"),
+        ("-a KEY -s SECRET -t 10", "--access-key needs an endpoint"),
         ("--bucket data", "--bucket needs an endpoint"),
         ("--keep", "--keep needs an endpoint"),
         ("--reuse run", "--reuse needs an endpoint"),
         ("--clean-up run", "--clean-up needs an endpoint"),
         ("--list-existing x", "--list-existing needs an endpoint"),
         ("--endpoint-url http://a", "an endpoint needs --bucket"),
-        (f"{LIVE} --network ec2:c5.large", "--network is for the S3 in memory"),
-        (f"{LIVE} --clean-up run -d 5", "--clean-up goes without --duration"),
-        (f"{LIVE} --key-file f --list-existing x", "--key-file goes without --list-existing"),
-        (f"{LIVE} --key-file f --operation delete", "--operation delete takes objects of the run alone"),
-        (f"{LIVE} --list-existing x --overwrite", "--list-existing goes without --overwrite"),
-        (f"{LIVE} --reuse run --overwrite", "--reuse goes without --overwrite"),
-        (f"{LIVE} --ca-bundle f --tls-no-verify", "--ca-bundle goes without --tls-no-verify"),
-        ("--json --format lines", "--json goes without --format"),
-        ("--force", "--force replaces a file, and none is written"),
+        (f"{LIVE} --network ec2:c5.large", "--network cannot be combined with an endpoint"),
+        (f"{LIVE} --clean-up run -d 5", "--clean-up cannot be combined with --duration"),
+        (f"{LIVE} --key-file f --list-existing x", "--key-file cannot be combined with --list-existing"),
+        (f"{LIVE} --key-file f --operation delete", "--operation delete cannot be combined with --key-file"),
+        (f"{LIVE} --list-existing x --overwrite", "--list-existing cannot be combined with --overwrite"),
+        (f"{LIVE} --reuse run --overwrite", "--reuse cannot be combined with --overwrite"),
+        (f"{LIVE} --ca-bundle f --tls-no-verify", "--ca-bundle cannot be combined with --tls-no-verify"),
+        ("--json --format lines", "--json cannot be combined with --format"),
+        ("--force", "--force needs --output or --csv or --trace or --object-log"),
         ("--range 1MiB --size 1KiB", "--range is 1.00 MiB, more than any object has"),
         ("--operation range", "--range is missing"),
         ("--operation put --range 1K", "--range is for the operation range"),
@@ -406,15 +412,15 @@ def test_cleaning_up_needs_only_to_know_where() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("--duration soon", "write it like 30s"),
+        ("--duration soon", "which is not a duration; write it like 20ms, 90s"),
         ("--duration 0", "above 0"),
-        ("--threads 0", "whole number from 1 to 100000"),
+        ("--threads 0", "is 0, below the least, 1"),
         ("--threads x", "whole number"),
         ("--operation gett", "did you mean `get`?"),
         ("--keys zipff", "uniform, sequential, zipf or zipf:1.2"),
-        ("--size big", "are no sizes|is no size"),
+        ("--size big", "is not a size; write one size such as 4096"),
         ("--part-size 1MiB", "5 MiB to 5 GiB"),
-        ("--matrix huge", "quick or full"),
+        ("--matrix huge", "`quick` or `full`"),
         ("--max-error-rate 2", "a share from 0 to 1"),
         ("--durations 5", "No such option"),
     ],
@@ -431,9 +437,10 @@ def test_a_value_that_cannot_be_read_names_its_option_and_what_would_be_right(li
 
 
 def test_every_field_is_filled_by_an_option_and_every_option_has_help() -> None:
-    assert next(option_name(field.name) for field in fields(LoadOptions)) == "PROFILE"
-    assert len({option_name(field.name) for field in fields(LoadOptions)}) == len(fields(LoadOptions))
-    assert all(settings["help"].endswith((".", "]")) for _, options in GROUPS for _, settings in options)
+    own = {each.name for each in fields(LoadOptions)} - {"given"}
+    assert own | {row.field for row in PROFILE_OPTIONS if row.written} == set(OPTIONS)
+    assert [row.field for rows in GROUPS.values() for row in rows if not row.meaning.endswith((".", "'."))] == []
+    assert {"file"} | {row.field for rows in GROUPS.values() for row in rows} == set(OPTIONS)
 
 
 def test_the_help_has_every_option_once_and_the_docs_tell_of_it() -> None:
@@ -444,7 +451,7 @@ def test_the_help_has_every_option_once_and_the_docs_tell_of_it() -> None:
 
     text = CliRunner().invoke(command, ["--help"], terminal_width=120).output
     docs = (Path(__file__).parents[3] / "docs" / "load-profiles.md").read_text(encoding="utf-8")
-    names = [option_name(field.name) for field in fields(LoadOptions) if field.name != "file"]
+    names = [row.name for rows in GROUPS.values() for row in rows]
     assert [
         name for name in names if len(re.findall(rf"^  (?:-\w, )?{name}[ \n]", text, flags=re.MULTILINE)) != 1
     ] == []

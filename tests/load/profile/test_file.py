@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from s3bench.errors import BadDefinitions, BadInput
 from s3bench.load.operation import MIXABLE, WRITING, OperationKind
-from s3bench.load.profile.defaults import MIX
+from s3bench.load.profile.defaults import DEFAULT_JOB
 from s3bench.load.profile.file import parse_profile, read_profile, render_profile
+from s3bench.load.profile.placement import Addressing, PlacedProfile, Placement
 from s3bench.load.profile.profile import (
     ZIPF_OBJECTS_MAX,
     Arrivals,
@@ -27,7 +28,6 @@ from s3bench.load.profile.profile import (
     Share,
 )
 from s3bench.load.profile.sizes import Sizes, fixed, parse_sizes
-from s3bench.load.profile.written import Addressing, Wishes, Written
 
 WHOLE = """
 endpoint_url: [http://127.0.0.1:9000, http://127.0.0.1:9001]
@@ -95,7 +95,7 @@ def problems_of(text: str) -> list[str]:
 
 
 def test_every_key_reaches_the_profile() -> None:
-    written = parse_profile(WHOLE, "load.yaml")
+    placed = parse_profile(WHOLE, "load.yaml")
     jobs = (
         Job(
             name="mixed",
@@ -129,7 +129,7 @@ def test_every_key_reaches_the_profile() -> None:
         ),
     )
     fill = Job(mix=(Share(kind=OperationKind.PUT),), sizes=parse_sizes("uniform:1KiB-1MiB"), threads=16, operations=500)
-    assert written.profile == Profile(
+    assert placed.profile == Profile(
         phases=(
             Phase(name="fill", jobs=(fill,)),
             Phase(
@@ -158,12 +158,12 @@ def test_every_key_reaches_the_profile() -> None:
         loops=2,
         max_error_rate=0.01,
     )
-    assert written.wishes == Wishes(
+    assert placed.placement == Placement(
         endpoint_urls=("http://127.0.0.1:9000", "http://127.0.0.1:9001"),
         bucket="data",
         region="eu-west-1",
         addressing=Addressing.VIRTUAL,
-        tls_verify=False,
+        tls_no_verify=True,
         workers=4,
     )
 
@@ -178,7 +178,7 @@ def test_a_profile_of_one_job_needs_neither_phases_nor_jobs() -> None:
 def test_an_empty_object_is_the_default_workload() -> None:
     [phase] = parse_profile("{}", "load.json").profile.phases
     [job] = phase.jobs
-    assert (phase.duration_s, job.mix, job.threads, str(job.sizes)) == (60.0, MIX, 16, "1MiB")
+    assert (phase.duration_s, job.mix, job.threads, str(job.sizes)) == (60.0, DEFAULT_JOB.mix, 16, "1MiB")
 
 
 def test_a_phase_that_ends_by_itself_has_no_duration_and_one_that_does_not_has_a_minute() -> None:
@@ -213,7 +213,7 @@ def test_anchors_and_aliases_of_yaml_work() -> None:
 WRONG: dict[str, list[str]] = {
     "buckett: x": ["$.buckett (line 1): is an unknown key; did you mean `bucket`?"],
     "endpoint_url: [ftp://x]": ["$.endpoint_url[0] (line 1): is "],
-    "duration: soon": ['$.duration (line 1): is "soon", which cannot be read; write it like 30s'],
+    "duration: soon": ['$.duration (line 1): is "soon", which is not a duration; write it like 20ms'],
     "duration: 0": ["$.duration (line 1): is "],
     "threads: 0": ["$.threads (line 1): is 0, below the least, 1"],
     "threads: 1.5": ["$.threads (line 1): is the number 1.5, not a whole number"],
@@ -221,18 +221,18 @@ WRONG: dict[str, list[str]] = {
     "rate: .nan": ["$.rate (line 1): "],
     "sizes: [1]": ["$.sizes (line 1): is a list, not sizes"],
     "sizes: 1 furlong": ["$.sizes (line 1): "],
-    "operation: gett": ['$.operation (line 1): is "gett", which is no operation; did you mean `get`?'],
+    "operation: gett": ['$.operation (line 1): is "gett", which is not an operation; did you mean `get`?'],
     "mix: {}": ["$.mix (line 1): is an object, not an object of operations and weights; write e.g. {get: 70"],
-    "mix:\n  get: 1\n  putt: 2": ['$.mix.putt (line 3): is "putt", which is no operation; did you mean `put`?'],
+    "mix:\n  get: 1\n  putt: 2": ['$.mix.putt (line 3): is "putt", which is not an operation; did you mean `put`?'],
     "mix: {get: 0}": ["$.mix.get (line 1): has no weight"],
-    "mix: {get: 1}\noperation: get": ["$.operation (line 2): stands beside `mix`"],
-    "arrivals: constant": ["$.arrivals (line 1): means nothing without `rate`"],
-    "zipf_exponent: 2": ["$.zipf_exponent (line 1): means nothing without `keys: zipf`"],
-    "keys: zip": ['$.keys (line 1): is "zip", which is not a choice of keys; did you mean `zipf`?'],
+    "mix: {get: 1}\noperation: get": ["$.operation (line 2): cannot be combined with `mix`"],
+    "arrivals: constant": ["$.arrivals (line 1): needs `rate`"],
+    "zipf_exponent: 2": ["$.zipf_exponent (line 1): needs `keys: zipf`"],
+    "keys: zip": ['$.keys (line 1): is "zip", which is not a key distribution; did you mean `zipf`?'],
     "operation: range": ["$.range (line 1): is missing"],
     "range: 1KiB": ["$.range (line 1): is for the operation range"],
     "operation: range\nrange: 2MiB": ["$.range (line 2): is 2.00 MiB, more than any object has"],
-    "part_size: 1MiB": ['$.part_size (line 1): is "1MiB"; S3\'s parts have 5 MiB to 5 GiB'],
+    "part_size: 1MiB": ['$.part_size (line 1): is "1MiB", and S3 takes parts of 5 MiB to 5 GiB'],
     "operation: multipart\nsizes: 1TiB": ["$.part_size (line 1): makes more than 10000 parts"],
     "operation: put\nsizes: 6GiB": ["$.sizes (line 2): has objects of 6.00 GiB; one PUT takes 5 GiB at most"],
     "operation: get\noverwrite: true": ["$.overwrite (line 2): is for put"],
@@ -242,12 +242,12 @@ WRONG: dict[str, list[str]] = {
     "ramp: 2m": ["$.ramp (line 1): takes 120 s"],
     "operations: 5\nstable: true": ["$.stable (line 2): needs a limit"],
     "payload: zero\ncompressible: 2": ["$.compressible (line 2): is for random data"],
-    "ca_bundle: f\ntls_no_verify: true": ["$.ca_bundle (line 1): does not go with tls_no_verify"],
-    "max_error_rate: 2": ['$.max_error_rate (line 1): is "2", which is no share'],
+    "ca_bundle: f\ntls_no_verify: true": ["$.ca_bundle (line 1): cannot be combined with `tls_no_verify`"],
+    "max_error_rate: 2": ['$.max_error_rate (line 1): is "2", which is more than the whole'],
     "verify: 1": ["$.verify (line 1): is the number 1, not true or false"],
     "phases: []": ["$.phases (line 1): is empty"],
-    "phases: [{}]\nthreads: 4": ["$.threads (line 2): stands beside `phases`"],
-    "jobs: [{}]\nthreads: 4": ["$.threads (line 2): stands beside `jobs`"],
+    "phases: [{}]\nthreads: 4": ["$.threads (line 2): cannot stand beside `phases`"],
+    "jobs: [{}]\nthreads: 4": ["$.threads (line 2): cannot stand beside `jobs`"],
     "jobs: [{name: a}, {name: a}]": ["$.jobs[1].name (line 1): is that of another job"],
     "phases: [{name: a}, {name: a}]": ["$.phases[1].name (line 1): is that of another phase"],
     "dimensions: [{a: b, c: d}]": ["$.dimensions[0] (line 1): is an object, not an object of one name"],
@@ -313,7 +313,7 @@ def test_a_file_that_cannot_be_read_is_bad_input(tmp_path: Path) -> None:
 
 def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
     (tmp_path / "bom.yaml").write_text("bucket: b", encoding="utf-8-sig")
-    assert read_profile(tmp_path / "bom.yaml").wishes.bucket == "b"
+    assert read_profile(tmp_path / "bom.yaml").placement.bucket == "b"
 
 
 # The way back.
@@ -371,11 +371,11 @@ def phases(draw: st.DrawFn, *, name: str) -> Phase:
 
 
 @st.composite
-def writtens(draw: st.DrawFn) -> Written:
+def placeds(draw: st.DrawFn) -> PlacedProfile:
     names = draw(st.lists(LABELS, min_size=1, max_size=3, unique=True))
-    tls_verify = draw(st.booleans())
+    tls_no_verify = draw(st.booleans())
     kind = draw(st.sampled_from(PayloadKind))
-    return Written(
+    return PlacedProfile(
         profile=Profile(
             phases=tuple(draw(phases(name=name)) for name in names),
             manner=Manner(
@@ -394,22 +394,22 @@ def writtens(draw: st.DrawFn) -> Written:
             loops=draw(st.integers(1, 1_000_000)),
             max_error_rate=draw(st.floats(0, 1)),
         ),
-        wishes=Wishes(
+        placement=Placement(
             endpoint_urls=tuple(draw(st.lists(st.from_regex(r"https?://[a-z]{1,9}", fullmatch=True), unique=True))),
             bucket=draw(st.none() | st.from_regex(r"[a-z0-9_]{3,20}", fullmatch=True)),
             region=draw(st.none() | LABELS),
             addressing=draw(st.sampled_from(Addressing)),
-            tls_verify=tls_verify,
-            ca_bundle=draw(st.none() | LABELS) if tls_verify else None,
+            tls_no_verify=tls_no_verify,
+            ca_bundle=draw(st.none() | LABELS) if not tls_no_verify else None,
             workers=draw(st.none() | st.integers(1, 1024)),
         ),
     )
 
 
 @settings(max_examples=60, deadline=None)
-@given(writtens())
-def test_a_profile_that_is_rendered_reads_as_itself(written: Written) -> None:
-    assert parse_profile(render_profile(written), "rendered") == written
+@given(placeds())
+def test_a_profile_that_is_rendered_reads_as_itself(placed: PlacedProfile) -> None:
+    assert parse_profile(render_profile(placed), "rendered") == placed
 
 
 @settings(max_examples=100, deadline=None)
@@ -426,7 +426,7 @@ def test_a_profile_that_is_rendered_reads_as_itself(written: Written) -> None:
         max_leaves=8,
     ).map(json.dumps)
 )
-def test_whatever_is_written_is_read_or_refused_in_words(text: str) -> None:
+def test_whatever_is_placed_is_read_or_refused_in_words(text: str) -> None:
     refused: Any = None
     try:
         parse_profile(text, "any")

@@ -11,8 +11,8 @@ from s3bench.load.profile.matrix import (
     parse_threads,
 )
 from s3bench.load.profile.profile import Job, KeyChoice, Share
-from s3bench.load.profile.quantity import BadFigure, render_size
 from s3bench.load.profile.sizes import parse_sizes
+from s3bench.units import BadQuantity, exact_bytes
 
 KIB, MIB = 1024, 1024**2
 LIKE = Job(mix=(Share(kind=OperationKind.HEAD),), sizes=parse_sizes("5MiB"), keys=KeyChoice.ZIPF)
@@ -87,7 +87,7 @@ def test_ranges_of_threads_double_and_end_with_their_end(text: str, threads: tup
 
 @pytest.mark.parametrize("text", ["", "0", "1,", "-", "4-", "-4", "16-4", "1.5", "1e3", "x", "9" * 5000, "100001"])
 def test_what_is_no_list_of_threads_is_refused(text: str) -> None:
-    with pytest.raises(BadFigure):
+    with pytest.raises(BadQuantity):
         parse_threads(text)
 
 
@@ -99,7 +99,7 @@ def test_sizes_have_units_and_double() -> None:
 
 @pytest.mark.parametrize("text", ["", "1KiB-", "2KiB-1KiB", "6GiB", "0", "1-1TiB", "small"])
 def test_what_is_no_list_of_sizes_is_refused(text: str) -> None:
-    with pytest.raises(BadFigure):
+    with pytest.raises(BadQuantity):
         parse_sizes_bytes(text)
 
 
@@ -108,7 +108,7 @@ def test_what_is_no_list_of_sizes_is_refused(text: str) -> None:
     [(1, "1 B"), (1024, "1 KiB"), (1500, "1500 B"), (32 * MIB, "32 MiB"), (3 * 1024**4, "3 TiB")],
 )
 def test_a_size_is_rendered_exactly(size_bytes: int, text: str) -> None:
-    assert render_size(size_bytes) == text
+    assert exact_bytes(size_bytes, separator=" ") == text
     assert parse_sizes(text).slots == (size_bytes,)
 
 

@@ -6,7 +6,6 @@ import pytest
 from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import KeyChoice, Share
 from s3bench.load.profile.quantity import (
-    BadFigure,
     parse_byte_count,
     parse_duration,
     parse_exponent,
@@ -14,12 +13,10 @@ from s3bench.load.profile.quantity import (
     parse_key_choice,
     parse_kind,
     parse_mix,
-    parse_object_sizes,
     parse_part_size,
-    parse_rate,
-    parse_share,
     parse_time_limit,
 )
+from s3bench.units import BadQuantity
 
 GOOD: list[tuple[Callable[[str], Any], str, Any]] = [
     (parse_duration, "30s", 30.0),
@@ -29,11 +26,6 @@ GOOD: list[tuple[Callable[[str], Any], str, Any]] = [
     (parse_duration, "60", 60.0),
     (parse_duration, " 1e-05 ", 1e-5),
     (parse_duration, "0", 0.0),
-    (parse_share, "0.1%", 0.001),
-    (parse_share, "0.001", 0.001),
-    (parse_share, "100%", 1.0),
-    (parse_rate, "500", 500.0),
-    (parse_rate, "0.5/s", 0.5),
     (parse_byte_count, "1M", 1024**2),
     (parse_byte_count, "1k", 1024),
     (parse_byte_count, "1.5MB", 1_500_000),
@@ -57,11 +49,6 @@ BAD: list[tuple[Callable[[str], Any], str]] = [
     (parse_duration, "25h"),
     (parse_duration, ""),
     (parse_time_limit, "0s"),
-    (parse_share, "101%"),
-    (parse_share, "1.5"),
-    (parse_share, "1s"),
-    (parse_rate, "0"),
-    (parse_rate, "5/m"),
     (parse_byte_count, "0"),
     (parse_byte_count, "1 parsec"),
     (parse_byte_count, "9" * 400),
@@ -77,7 +64,6 @@ BAD: list[tuple[Callable[[str], Any], str]] = [
     (parse_mix, "get=0"),
     (parse_mix, "get="),
     (parse_mix, ""),
-    (parse_object_sizes, "4KiB:70,"),
 ]
 
 
@@ -88,12 +74,12 @@ def test_a_figure_is_read_as_it_is_meant(parse: Callable[[str], Any], text: str,
 
 @pytest.mark.parametrize(("parse", "text"), BAD)
 def test_what_is_no_such_figure_is_refused_with_what_would_be_right(parse: Callable[[str], Any], text: str) -> None:
-    with pytest.raises(BadFigure) as caught:
+    with pytest.raises(BadQuantity) as caught:
         parse(text)
-    assert caught.value.complaint.what.startswith("is ")
-    assert caught.value.complaint.fix
+    assert caught.value.what.startswith("is ")
+    assert caught.value.fix
 
 
 def test_the_nearest_operation_is_suggested() -> None:
-    with pytest.raises(BadFigure, match="did you mean `delete`"):
+    with pytest.raises(BadQuantity, match="did you mean `delete`"):
         parse_kind("delte")

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
-from s3bench.errors import BadInput
 from s3bench.load.profile.sizes import (
     SIZE_BYTES_MAX,
     SLOTS,
@@ -15,6 +14,7 @@ from s3bench.load.profile.sizes import (
     fixed,
     parse_sizes,
 )
+from s3bench.units import BadQuantity
 
 KIB = 1024
 MIB = 1024**2
@@ -50,7 +50,7 @@ def test_a_fixed_size_has_a_text_that_means_it(size_bytes: int) -> None:
 
 
 def test_the_text_of_a_fixed_size_is_short() -> None:
-    assert [fixed(size).text for size in (0, 1000, 1024, 1536, 32 * MIB)] == ["0", "1000", "1KiB", "1536", "32MiB"]
+    assert [fixed(size).text for size in (0, 1000, 1024, 1536, 32 * MIB)] == ["0B", "1000B", "1KiB", "1536B", "32MiB"]
 
 
 def test_a_weighted_list_gets_slots_by_weight() -> None:
@@ -80,10 +80,10 @@ def test_no_size_is_more_than_one_slot_from_its_share(weights: list[int]) -> Non
 
 
 def test_a_weight_below_one_slot_is_refused_and_the_least_is_told() -> None:
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(BadQuantity) as refused:
         parse_sizes("1K:999,1M:1")
-    assert "size 1048576 has 0.100% of the weight" in refused.value.why
-    assert "at least 3.906 of the 1000 in all" in refused.value.why
+    assert "size 1048576 has 0.100% of the weight" in refused.value.what
+    assert "at least 3.906 of the 1000 in all" in refused.value.what
     assert parse_sizes("1K:996.09,1M:3.91").slots.count(MIB) == 1
 
 
@@ -120,35 +120,35 @@ def test_lognormal_sizes_with_a_largest_one_are_the_distribution_without_what_is
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "is no size"),
-        ("big", "is no size"),
-        ("-1", "is no size"),
-        ("1X", "is no size"),
-        ("9" * 400, "infinity"),
-        ("6TiB", "S3 has none above 5 TiB"),
+        ("", "is not a size"),
+        ("big", "is not a size"),
+        ("-1", "is not a size"),
+        ("1X", "is not a size"),
+        ("9" * 400, "is not a size"),
+        ("6TiB", "S3 stores at most 5 TiB"),
         ("1K,2K", "'1K' has no weight"),
         ("1K:1,", "'' has no weight"),
-        ("1K:0,2K:1", "'0' is no weight"),
-        ("1K:-1,2K:1", "'-1' is no weight"),
-        ("1K:nan", "'nan' is no weight"),
-        ("1K:", "'' is no weight"),
-        ("uniform:1K", "is no range of two sizes"),
+        ("1K:0,2K:1", "'0' is not a weight"),
+        ("1K:-1,2K:1", "'-1' is not a weight"),
+        ("1K:nan", "'nan' is not a weight"),
+        ("1K:", "'' is not a weight"),
+        ("uniform:1K", "is not a range of two sizes"),
         ("uniform:2K-1K", "the first size is above the second"),
-        ("lognormal:64KiB", "is no median, sigma"),
-        ("lognormal:64KiB,0", "'0' is no sigma"),
-        ("lognormal:64KiB,9", "'9' is no sigma"),
-        ("lognormal:64KiB,x", "'x' is no sigma"),
+        ("lognormal:64KiB", "is not a median, a sigma"),
+        ("lognormal:64KiB,0", "'0' is not a sigma"),
+        ("lognormal:64KiB,9", "'9' is not a sigma"),
+        ("lognormal:64KiB,x", "'x' is not a sigma"),
         ("lognormal:0,1", "the median is 0"),
         ("lognormal:64KiB,1,64KiB", "the largest size is not above the median"),
-        ("lognormal:64KiB,1,1M,2", "is no median, sigma"),
-        ("lognormal:1GiB,5", "S3 has none above 5 TiB"),
+        ("lognormal:64KiB,1,1M,2", "is not a median, a sigma"),
+        ("lognormal:1GiB,5", "S3 stores at most 5 TiB"),
     ],
 )
 def test_what_is_no_size_is_refused_with_the_reason_and_what_is_right(text: str, told: str) -> None:
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(BadQuantity) as refused:
         parse_sizes(text)
-    assert f"`{text}`" in refused.value.what
-    assert told in refused.value.why
+    assert f'is "{text[:50]}' in refused.value.what
+    assert told in refused.value.what
     assert "lognormal:64KiB,1.5" in refused.value.fix
 
 
@@ -157,7 +157,7 @@ def test_what_is_no_size_is_refused_with_the_reason_and_what_is_right(text: str,
 def test_any_text_gives_sizes_or_is_refused(text: str) -> None:
     try:
         sizes = parse_sizes(text)
-    except BadInput:
+    except BadQuantity:
         return
     assert len(sizes.slots) in {1, SLOTS}
     assert all(0 <= size_bytes <= SIZE_BYTES_MAX for size_bytes in sizes.slots)

@@ -30,9 +30,9 @@ def test_the_example_of_the_readme_runs_its_four_jobs_side_by_side() -> None:
         ("write job1", (OperationKind.PUT,), (MIB,), 10, 1000, None),
         ("write job2", (OperationKind.PUT,), (4 * MIB,), 10, 1000, None),
     ]
-    assert written.wishes.endpoint_urls == ("http://s3-region.example.com",)
-    assert written.wishes.bucket == "s4_test"
-    assert written.wishes.tls_verify
+    assert written.placement.endpoint_urls == ("http://s3-region.example.com",)
+    assert written.placement.bucket == "s4_test"
+    assert not written.placement.tls_no_verify
     assert written.profile.manner.keep_alive
     assert all(job.reads_bodies for job in phase.jobs)
 
@@ -69,7 +69,7 @@ def test_data_is_zeros_with_a_warning_unless_random_data_is_on() -> None:
 
 
 def test_tls_no_verify_and_disable_keepalive_reach_the_run() -> None:
-    assert not parse_profile(switched_on("tls_no_verify"), "s4.yaml").wishes.tls_verify
+    assert parse_profile(switched_on("tls_no_verify"), "s4.yaml").placement.tls_no_verify
     assert not parse_profile(switched_on("disable_keepalive"), "s4.yaml").profile.manner.keep_alive
 
 
@@ -88,7 +88,7 @@ def test_the_run_of_writes_in_the_readme_has_as_many_operations_as_it_queued() -
 
 
 def test_objects_that_s3_cannot_have_are_refused() -> None:
-    with pytest.raises(BadDefinitions, match="S3 has no objects above 5 TiB; write 5TiB or less"):
+    with pytest.raises(BadDefinitions, match="S3 stores at most 5 TiB; write 5TiB or less"):
         parse_profile(EXAMPLE.replace("recordsize: 4mib", "recordsize: 1pib", 1).replace("1pib", "1024tib"), "s4.yaml")
 
 

@@ -13,7 +13,7 @@ import pytest
 from s3bench.clients.environment import FAKE_CREDENTIALS, Credentials
 from s3bench.errors import BadInput
 from s3bench.load.engine.message import RequestTarget
-from s3bench.load.profile.written import Wishes
+from s3bench.load.profile.placement import Placement
 from s3bench.load.session.bucket import LiveBucket
 from s3bench.load.session.site import (
     EMULATED_BUCKET,
@@ -46,7 +46,7 @@ def test_the_emulated_site_is_there_as_long_as_it_is_used(tmp_path: Path) -> Non
 
 def test_a_live_site_is_signed_for_with_the_keys_given_and_the_region_wished(server: EmulatorEndpoint) -> None:
     keys = Credentials(access_key="key", secret_key="secret", token="token", region="us-east-1")
-    site = live_site(Wishes(endpoint_urls=(server.url,), bucket="data", region="eu-west-1"), keys)
+    site = live_site(Placement(endpoint_urls=(server.url,), bucket="data", region="eu-west-1"), keys)
     assert not site.is_emulated
     assert site.urls == (server.url,)
     told = site.target.keys
@@ -56,15 +56,15 @@ def test_a_live_site_is_signed_for_with_the_keys_given_and_the_region_wished(ser
 
 def test_without_keys_the_users_own_are_taken(server: EmulatorEndpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("s3bench.load.session.site.own_credentials", lambda: FAKE_CREDENTIALS)
-    site = live_site(Wishes(endpoint_urls=(server.url,), bucket="data"), None)
+    site = live_site(Placement(endpoint_urls=(server.url,), bucket="data"), None)
     assert site.target.keys.access_key == FAKE_CREDENTIALS.access_key
 
 
 def test_a_live_site_needs_a_bucket_that_is_there(server: EmulatorEndpoint) -> None:
     with pytest.raises(BadInput, match="--endpoint-url needs --bucket"):
-        live_site(Wishes(endpoint_urls=(server.url,)), FAKE_CREDENTIALS)
+        live_site(Placement(endpoint_urls=(server.url,)), FAKE_CREDENTIALS)
     with pytest.raises(BadInput, match="bucket 'absent' cannot be used"):
-        live_site(Wishes(endpoint_urls=(server.url,), bucket="absent"), FAKE_CREDENTIALS)
+        live_site(Placement(endpoint_urls=(server.url,), bucket="absent"), FAKE_CREDENTIALS)
 
 
 def site_at(address: str) -> Site:

@@ -1,10 +1,8 @@
-"""What somebody wrote about a load run, whatever the notation: the profile, where it is to run, and doubts about it.
+"""Where a load profile runs: endpoint, bucket, TLS, and the number of worker processes."""
 
-Owns the nouns between the notations (`profilefile`, `stress`, the command line) and those who run a profile.
-"""
-
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from s3bench.clients.environment import check_endpoint_url
 from s3bench.load.profile.profile import Profile
@@ -17,15 +15,14 @@ class Addressing(StrEnum):
     VIRTUAL = "virtual"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
-    """Where a profile is to run, and by how many processes; `None` and empty tuples where nothing was said."""
+class Placement(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a profile runs, and by how many processes; `None` and empty tuples where nothing is given."""
 
     endpoint_urls: tuple[str, ...] = ()
     bucket: str | None = None
     region: str | None = None
     addressing: Addressing = Addressing.PATH
-    tls_verify: bool = True
+    tls_no_verify: bool = False
     ca_bundle: str | None = None
     workers: int | None = None
 
@@ -35,10 +32,9 @@ class Wishes:
             check_endpoint_url(url)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """A profile as written, with its wishes; `warnings` are for whoever reads the results."""
+class PlacedProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """A profile and where it runs; `warnings` are for readers of the results."""
 
     profile: Profile
-    wishes: Wishes = Wishes()
+    placement: Placement = Placement()
     warnings: tuple[str, ...] = ()
