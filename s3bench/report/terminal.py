@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
+BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
 """Styles for `painter` (ECMA-48, select graphic rendition)."""
 
 _LINE_MAX = 10_000  # never reached: the terminal folds long lines, we do not

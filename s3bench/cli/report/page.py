@@ -21,9 +21,10 @@ from s3bench.report.page.load.section import load_sections
 from s3bench.report.page.machine_section import machine_section
 from s3bench.report.page.page import render_page
 from s3bench.report.page.run.section import run_sections
-from s3bench.report.page.section import Line, Section, Tone
+from s3bench.report.page.section import Line, Section
 from s3bench.report.page.tune.section import tune_section
 from s3bench.report.run.summary import clipped
+from s3bench.report.table import Tone
 from s3bench.results.document import Document
 from s3bench.results.file import write_whole
 from s3bench.tune.conclusion import conclude
@@ -107,7 +108,7 @@ def _comparison(documents: Sequence[tuple[str, Document]]) -> Section:
         comparison = compare(tuple(DocumentSource(name=name, document=document) for name, document in documents))
     except BadInput as error:
         words = f"Not compared: {error.what}."
-        return Section(name="comparison", title="Comparison", lines=(Line(text=words, mood=Tone.DOUBT),))
+        return Section(name="comparison", title="Comparison", lines=(Line(text=words, tone=Tone.WARNING),))
     return comparison_section(comparison)
 
 
@@ -158,4 +159,4 @@ def _lines(inputs: Inputs) -> Iterator[Line]:
     """The doubts about each document; a gate's and a study's stand in their sections."""
     for name, document in inputs.documents:
         lead = f"{name}: " if len(inputs.documents) > 1 else ""
-        yield from (Line(text=f"{lead}{warning}", mood=Tone.DOUBT) for warning in document.warnings)
+        yield from (Line(text=f"{lead}{warning}", tone=Tone.WARNING) for warning in document.warnings)

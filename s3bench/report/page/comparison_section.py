@@ -29,8 +29,9 @@ from s3bench.report.comparison.cells import (
 )
 from s3bench.report.page import theme
 from s3bench.report.page.forest import ForestRow, MarkerStyle, forest_figure
-from s3bench.report.page.section import ChartFigure, Line, Section, Table, TableCell, TableColumn, Tone
+from s3bench.report.page.section import ChartFigure, Line, Section
 from s3bench.report.run.summary import clipped
+from s3bench.report.table import Table, TableCell, TableColumn, Tone
 from s3bench.results.metrics import METRICS_BY_NAME
 
 ROWS_MAX = 1000
@@ -39,16 +40,16 @@ ROWS_MAX = 1000
 _LOOKS: Mapping[str, MarkerStyle] = MappingProxyType({
     "worse": MarkerStyle(color=theme.BAD, shape="square"),
     "better": MarkerStyle(color=theme.GOOD, shape="triangle-up"),
-    ChangeOutcome.TOO_FEW.value: MarkerStyle(color=theme.DOUBT, shape="diamond"),
+    ChangeOutcome.TOO_FEW.value: MarkerStyle(color=theme.WARNING, shape="diamond"),
     ChangeOutcome.NOT_JUDGED.value: MarkerStyle(color=theme.MUTED, shape="cross"),
     ChangeOutcome.NO_DETECTABLE_DIFFERENCE.value: MarkerStyle(color=theme.MUTED, shape="circle"),
     ChangeOutcome.NO_DIFFERENCE.value: MarkerStyle(color=theme.MUTED, shape="triangle-down"),
 })  # fmt: skip
-_MOODS = {
+_TONES = {
     ChangeOutcome.WORSE: Tone.BAD,
-    ChangeOutcome.DIFFERS: Tone.DOUBT,
+    ChangeOutcome.DIFFERS: Tone.WARNING,
     ChangeOutcome.BETTER: Tone.GOOD,
-    ChangeOutcome.TOO_FEW: Tone.DOUBT,
+    ChangeOutcome.TOO_FEW: Tone.WARNING,
 }
 _ZONE_SAID = (
     "Shaded is the zone of `s3bench gate` for this metric: a change within the darker part matters to nobody, one from "
@@ -59,11 +60,11 @@ _ZONE_SAID = (
 def comparison_section(comparison: Comparison) -> Section:
     """The whole comparison; several that are held against the baseline have a part each."""
     lines = [
-        Line(text=clipped(text, most=600), mood=_mood(other))
+        Line(text=clipped(text, most=600), tone=_tone(other))
         for text, other in zip(summary_lines(comparison), comparison.others, strict=True)
     ]
     lines += [Line(text=clipped(f"{kind}: {text}", most=600)) for kind, text in header_lines(comparison)]
-    lines += [Line(text=clipped(text, most=600), mood=Tone.DOUBT) for text in comparison.warnings]
+    lines += [Line(text=clipped(text, most=600), tone=Tone.WARNING) for text in comparison.warnings]
     title = f"Against {clipped(comparison.baseline.name)}"
     if len(comparison.others) == 1:
         (other,) = comparison.others
@@ -83,21 +84,21 @@ def _against(other: Against, comparison: Comparison, number: int) -> Section:
     return Section(
         name=f"other-{number}",
         title=f"{clipped(other.name)} against {clipped(comparison.baseline.name)}",
-        lines=(Line(text=clipped(other.summary, most=600), mood=_mood(other)), *_missing(other), *_more(other)),
+        lines=(Line(text=clipped(other.summary, most=600), tone=_tone(other)), *_missing(other), *_more(other)),
         figures=tuple(_figures(other)),
         tables=tuple(_tables(other)),
         parts=tuple(_doubts(other)),
     )
 
 
-def _mood(other: Against) -> Tone:
+def _tone(other: Against) -> Tone:
     """The gravest of its outcomes; that no difference could be detected is neither good nor bad."""
-    return next((mood for outcome, mood in _MOODS.items() if other.counts.get(outcome.value)), Tone.PLAIN)
+    return next((tone for outcome, tone in _TONES.items() if other.counts.get(outcome.value)), Tone.PLAIN)
 
 
 def _missing(other: Against) -> Iterator[Line]:
     for text in missing_lines(other, show_all=True):
-        yield Line(text=clipped(f"missing {text}", most=2000), mood=Tone.DOUBT)
+        yield Line(text=clipped(f"missing {text}", most=2000), tone=Tone.WARNING)
 
 
 def _doubts(other: Against) -> Iterator[Section]:
@@ -153,28 +154,28 @@ def _tables(other: Against) -> Iterator[Table]:
     """Every row: what was measured, exact counts that differ, and by name those that are equal."""
     measured = [row for row in other.rows if not is_exact(row)]
     if measured:
-        yield Table(
+        yield Table.of_rows(
             caption=f"All {len(measured):,} rows: {LEGEND}" if len(measured) > 1 else LEGEND,
             columns=(
-                TableColumn(title="benchmark and client"),
-                TableColumn(title="metric"),
-                *(TableColumn(title=title, is_number=True) for title in ("n", "baseline", "other", "change")),
-                TableColumn(title="95 % interval", is_number=True),
-                TableColumn(title="p", is_number=True),
-                TableColumn(title="outcome"),
+                TableColumn(heading="benchmark and client"),
+                TableColumn(heading="metric"),
+                *(TableColumn(heading=title, is_number=True) for title in ("n", "baseline", "other", "change")),
+                TableColumn(heading="95 % interval", is_number=True),
+                TableColumn(heading="p", is_number=True),
+                TableColumn(heading="outcome"),
             ),
             rows=tuple(_cells(row) for row in measured[:ROWS_MAX]),
         )
     counts = [row for row in other.rows if is_exact(row) and row.outcome is not ChangeOutcome.EQUAL]
     if counts:
-        yield Table(
+        yield Table.of_rows(
             caption="Exact counts that differ or vary, compared without statistics",
-            columns=tuple(TableColumn(title=title) for title in ("benchmark and client", "metric", "counts")),
+            columns=tuple(TableColumn(heading=title) for title in ("benchmark and client", "metric", "counts")),
             rows=tuple(
                 (
                     TableCell(text=clipped(subject_text(row))),
                     TableCell(text=clipped(metric_text(row))),
-                    TableCell(text=clipped(exact_text(row), most=600), mood=_MOODS.get(row.outcome, Tone.PLAIN)),
+                    TableCell(text=clipped(exact_text(row), most=600), tone=_TONES.get(row.outcome, Tone.PLAIN)),
                 )
                 for row in counts[:ROWS_MAX]
             ),
@@ -190,12 +191,12 @@ def _equal_table(other: Against) -> Table:
             by_metric.setdefault(clipped(metric_text(row)), []).append(
                 f"{clipped(subject_text(row))} ({figure_text(row.other, row)})"
             )
-    return Table(
+    return Table.of_rows(
         caption="Exact counts that are equal, by name",
         columns=(
-            TableColumn(title="metric"),
-            TableColumn(title="rows", is_number=True),
-            TableColumn(title="benchmarks"),
+            TableColumn(heading="metric"),
+            TableColumn(heading="rows", is_number=True),
+            TableColumn(heading="benchmarks"),
         ),
         rows=tuple(
             (
@@ -218,7 +219,7 @@ def _cells(row: ComparisonRow) -> tuple[TableCell, ...]:
         TableCell(text=change_text(row), value=row.change),
         TableCell(text=interval_text(row), value=row.low),
         TableCell(text=chance_text(row), value=row.p_adjusted),
-        TableCell(text=clipped(word_text(row)), mood=_MOODS.get(row.outcome, Tone.PLAIN)),
+        TableCell(text=clipped(word_text(row)), tone=_TONES.get(row.outcome, Tone.PLAIN)),
     )
 
 
@@ -230,4 +231,4 @@ def _more(other: Against) -> Iterator[Line]:
     ):
         if len(rows) > ROWS_MAX:
             left = f"{len(rows) - ROWS_MAX:,} {words} of less importance"
-            yield Line(text=f"{left} are left out of the table; s3bench compare --json has all", mood=Tone.DOUBT)
+            yield Line(text=f"{left} are left out of the table; s3bench compare --json has all", tone=Tone.WARNING)

@@ -6,12 +6,12 @@ out is counted and said, at its place and for the page as a whole.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from dataclasses import replace as changed
 
 from markupsafe import Markup, escape
 
-from s3bench.report.page.section import ChartFigure, CodeBlock, Line, Section, Table
+from s3bench.report.page.section import ChartFigure, CodeBlock, Line, Section
 from s3bench.report.run.summary import clipped
+from s3bench.report.table import Table
 
 PAGE_BYTES_MAX = 1_500_000
 """A page is smaller than this, always."""
@@ -139,7 +139,7 @@ class _Fitting:
     def _table(self, table: Table, element_id: str) -> Markup:
         more = len(table.rows) - ROWS_MAX
         left_out = f"The first {ROWS_MAX:,} of {len(table.rows):,} rows." if more > 0 else ""
-        return self._pieces.table(changed(table, rows=table.rows[:ROWS_MAX]), element_id, left_out)
+        return self._pieces.table(table.head(ROWS_MAX), element_id, left_out)
 
     def _figure(self, figure: ChartFigure, element_id: str) -> Markup:
         if element_id not in self._pictures:

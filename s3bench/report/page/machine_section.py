@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from s3bench.report.page.section import Line, Section, Table, TableCell, TableColumn, Tone
+from s3bench.report.page.section import Line, Section
 from s3bench.report.run.summary import clipped
+from s3bench.report.table import Table, TableCell, TableColumn, Tone
 from s3bench.units import render_bytes
 
 _OF_THE_MOMENT = frozenset({"frequency_mhz", "load_1min", "load_5min", "load_15min", "memory_available", "swap_used"})
@@ -38,16 +39,16 @@ def _lines(machines: Sequence[tuple[str, Mapping[str, Any]]], different: Sequenc
         lasting = [_title(name) for name in different if name not in _OF_THE_MOMENT]
         if lasting:
             words = clipped(", ".join(lasting), most=_VALUE_MAX)
-            yield Line(text=f"The machines differ in what figures depend on: {words}.", mood=Tone.DOUBT)
+            yield Line(text=f"The machines differ in what figures depend on: {words}.", tone=Tone.WARNING)
         else:
             yield Line(text="The machines differ in nothing but their state of the moment.")
 
 
 def _table(caption: str, machines: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence[str]) -> Table:
     titles = ("value",) if len(machines) == 1 else tuple(name for name, _ in machines)
-    return Table(
+    return Table.of_rows(
         caption=caption,
-        columns=(TableColumn(title="fact"), *(TableColumn(title=clipped(title)) for title in titles)),
+        columns=(TableColumn(heading="fact"), *(TableColumn(heading=clipped(title)) for title in titles)),
         rows=tuple(
             (TableCell(text=_title(name)), *(TableCell(text=_text(name, facts.get(name))) for _, facts in machines))
             for name in names

@@ -19,13 +19,14 @@ from markupsafe import Markup
 import s3bench
 from s3bench.report.page.drawing import draw
 from s3bench.report.page.fitting import PAGE_BYTES_MAX, FittedPage, Pieces, counted, fit, shown
-from s3bench.report.page.section import ChartFigure, Line, Section, Tone
+from s3bench.report.page.section import ChartFigure, Line, Section
 from s3bench.report.page.theme import INKS
+from s3bench.report.table import Tone
 
 FILES_REMEDY = "`s3bench report ... --svg DIR` draws every chart into a file."
 
-_BADGES = MappingProxyType({Tone.GOOD: "✓ good", Tone.BAD: "✕ bad", Tone.DOUBT: "! doubt"})
-_SIGNS = MappingProxyType({Tone.GOOD: "✓", Tone.BAD: "✕", Tone.DOUBT: "!"})
+_BADGES = MappingProxyType({Tone.GOOD: "✓ good", Tone.BAD: "✕ bad", Tone.WARNING: "! warning"})
+_SIGNS = MappingProxyType({Tone.GOOD: "✓", Tone.BAD: "✕", Tone.WARNING: "!"})
 _DRAWERS = 2
 """While vl-convert's one thread draws, another of ours makes its last picture small."""
 

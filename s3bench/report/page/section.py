@@ -4,18 +4,10 @@ Owns the shapes that every part of the page hands over. All text is plain: who d
 """
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 import altair as alt
 
-
-class Tone(StrEnum):
-    """What a line means: the page marks it by a word and a shape, and by a colour beside them."""
-
-    PLAIN = "plain"
-    GOOD = "good"
-    BAD = "bad"
-    DOUBT = "doubt"
+from s3bench.report.table import Table, Tone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,33 +15,7 @@ class Line:
     """One sentence of a section's head: a verdict, a summary, a warning."""
 
     text: str
-    mood: Tone = Tone.PLAIN
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableColumn:
-    """A table's column; numbers are set to the right and sorted by their values."""
-
-    title: str
-    is_number: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableCell:
-    """One cell: what is shown, and by what a column of numbers is sorted (`None` sorts last)."""
-
-    text: str
-    value: float | None = None
-    mood: Tone = Tone.PLAIN
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """A table that the page lets people sort; each row has a cell for every column, the first one names the row."""
-
-    caption: str
-    columns: tuple[TableColumn, ...]
-    rows: tuple[tuple[TableCell, ...], ...]
+    tone: Tone = Tone.PLAIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ INKS: Mapping[str, Ink] = MappingProxyType(
         "zone": Ink("#edf0f3", "#22282e"),
         "good": Ink("#1a7f37", "#4cc26a"),
         "bad": Ink("#c4292f", "#ff7b72"),
-        "doubt": Ink("#9a6700", "#d9a536"),
+        "warning": Ink("#9a6700", "#d9a536"),
         "series-1": Ink("#2160c4", "#6cacff"),
         "series-2": Ink("#b8500c", "#f0883e"),
         "series-3": Ink("#0b7a75", "#3fc1b8"),
@@ -43,7 +43,7 @@ INKS: Mapping[str, Ink] = MappingProxyType(
 """The colours by their names. No two have the same light colour, so that each can be told in a drawn picture."""
 
 PAPER, TEXT, MUTED, GRID, ZONE = (INKS[name].light for name in ("paper", "text", "muted", "grid", "zone"))
-GOOD, BAD, DOUBT = (INKS[name].light for name in ("good", "bad", "doubt"))
+GOOD, BAD, WARNING = (INKS[name].light for name in ("good", "bad", "warning"))
 SERIES = tuple(INKS[f"series-{number}"].light for number in range(1, 7))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 2, 2, 2), (4, 4), (10, 3))

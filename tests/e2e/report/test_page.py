@@ -9,7 +9,8 @@ from playwright.sync_api import Page
 
 from s3bench.cli.report.command import report_command
 from s3bench.report.page.page import render_page
-from s3bench.report.page.section import Line, Section, Tone
+from s3bench.report.page.section import Line, Section
+from s3bench.report.table import Tone
 from s3bench.results.file import write_document
 from tests.e2e.report.browsing import Open, serious_faults
 from tests.report.page.charts import dots, rows
@@ -21,14 +22,14 @@ LABELS = [f"run {number}: {number}.5 s" for number in range(12)]
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page with all that a page can have."""
-    folded = Section(name="one", title="One", lines=(Line(text="median 1 s", mood=Tone.DOUBT),), is_folded=True)
+    folded = Section(name="one", title="One", lines=(Line(text="median 1 s", tone=Tone.WARNING),), is_folded=True)
     folded = Section(name="one", title="One", lines=folded.lines, figures=(dots(LABELS),), is_folded=True)
     sections = (
         Section(name="charts", title="Charts", figures=(dots(LABELS),), parts=(folded,)),
         Section(name="tables", title="Tables", tables=(rows("b", "a", "c", "d"),)),
         Section(name="machine", title="Machine", lines=(Line(text="the third part"),)),
     )
-    lines = (Line(text="it got slower", mood=Tone.BAD), Line(text="all others are fast", mood=Tone.GOOD))
+    lines = (Line(text="it got slower", tone=Tone.BAD), Line(text="all others are fast", tone=Tone.GOOD))
     path = tmp_path_factory.mktemp("page") / "page.html"
     path.write_text(render_page("A run", sections, facts=(("Command", "x " * 200),), lines=lines), encoding="utf-8")
     return path

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import altair as alt
 
 from s3bench.report.page import theme
-from s3bench.report.page.section import ChartFigure, Table, TableCell, TableColumn
+from s3bench.report.page.section import ChartFigure
+from s3bench.report.table import Table, TableCell, TableColumn
 
 HOSTILE = "</script><script>alert(1)</script>\x00\x1b[31m\u202e \"'&]]> {{ 7*7 }} url(http://x.example/)"
 
@@ -40,9 +41,9 @@ def dots(labels: Sequence[str], *, name: str = "dots", table: bool = True, clip:
 
 def rows(*names: str, caption: str = "Runs") -> Table:
     """A table with a number for each name; the third has none."""
-    return Table(
+    return Table.of_rows(
         caption=caption,
-        columns=(TableColumn(title="run"), TableColumn(title="total time", is_number=True)),
+        columns=(TableColumn(heading="run"), TableColumn(heading="total time", is_number=True)),
         rows=tuple(
             (
                 TableCell(text=name),

@@ -14,7 +14,8 @@ from s3bench.report.comparison.cells import (
 )
 from s3bench.report.page.comparison_section import comparison_section
 from s3bench.report.page.drawing import draw
-from s3bench.report.page.section import Section, Table, Tone
+from s3bench.report.page.section import Section
+from s3bench.report.table import Table, Tone
 from tests.compare.documents import (
     BASE,
     client,
@@ -47,24 +48,24 @@ def texts(table: Table) -> list[tuple[str, ...]]:
     return [tuple(cell.text for cell in row) for row in table.rows]
 
 
-def mood(*times: tuple[float, ...], **known: object) -> Tone:
+def tone(*times: tuple[float, ...], **known: object) -> Tone:
     before, after = times
-    return comparison_section(compare([source("a", result(before)), source("b", result(after, **known))])).lines[0].mood
+    return comparison_section(compare([source("a", result(before)), source("b", result(after, **known))])).lines[0].tone
 
 
 def test_the_summary_comes_first(comparison: Comparison) -> None:
     section = comparison_section(comparison)
     assert section.title == "after.json against before.json"
     assert section.lines[0].text == next(summary_lines(comparison))
-    assert section.lines[0].mood is Tone.BAD
+    assert section.lines[0].tone is Tone.BAD
 
 
 def test_the_mood_is_that_of_the_gravest_row() -> None:
-    assert mood(BASE, slower(BASE, 1.2)) is Tone.BAD
-    assert mood(BASE, BASE[::-1], kinds={"HEAD": 2, "GET ranged": 4}) is Tone.DOUBT
-    assert mood(BASE, slower(BASE, 0.7)) is Tone.GOOD
-    assert mood(BASE[:2], slower(BASE[:2], 2)) is Tone.DOUBT
-    assert mood(BASE, BASE[::-1]) is Tone.PLAIN
+    assert tone(BASE, slower(BASE, 1.2)) is Tone.BAD
+    assert tone(BASE, BASE[::-1], kinds={"HEAD": 2, "GET ranged": 4}) is Tone.WARNING
+    assert tone(BASE, slower(BASE, 0.7)) is Tone.GOOD
+    assert tone(BASE[:2], slower(BASE[:2], 2)) is Tone.WARNING
+    assert tone(BASE, BASE[::-1]) is Tone.PLAIN
 
 
 def test_a_chart_draws_the_changes_of_its_metric_in_the_order_of_the_table(comparison: Comparison) -> None:
@@ -117,7 +118,7 @@ def test_a_document_against_itself_has_nothing_to_be_judged() -> None:
     one = source("a.json", result())
     section = comparison_section(compare([one, one]))
     assert section.lines[0].text.startswith("no difference: the same measurements on both sides")
-    assert section.lines[0].mood is Tone.PLAIN
+    assert section.lines[0].tone is Tone.PLAIN
 
 
 def test_an_empty_comparison_has_a_head_alone(comparison: Comparison) -> None:

@@ -1,7 +1,8 @@
 """The facts of machines, and in what several differ."""
 
 from s3bench.report.page.machine_section import machine_section
-from s3bench.report.page.section import Section, Tone
+from s3bench.report.page.section import Section
+from s3bench.report.table import Tone
 
 MACHINE = {"cpu_model": "Model 1", "memory_total": 8 << 30, "turbo": None, "on_battery": False, "load_1min": 0.25}
 
@@ -27,14 +28,14 @@ def test_what_differs_stands_first_and_is_said() -> None:
     section = machine_section([("a.json", MACHINE), ("b.json", {**MACHINE, "cpu_model": "Model 2", "load_1min": 2.0})])
     assert facts(section) == [["cpu model", "Model 1", "Model 2"], ["load 1min", "0.25", "2"]]
     assert len(section.tables[1].rows) == 3
-    assert section.lines[0].mood is Tone.DOUBT
+    assert section.lines[0].tone is Tone.WARNING
     assert "cpu model" in section.lines[0].text
     assert "load" not in section.lines[0].text
 
 
 def test_a_state_of_the_moment_is_no_doubt() -> None:
     section = machine_section([("a.json", MACHINE), ("b.json", {**MACHINE, "load_1min": 2.0})])
-    assert section.lines[0].mood is Tone.PLAIN
+    assert section.lines[0].tone is Tone.PLAIN
 
 
 def test_a_fact_that_one_document_lacks_differs() -> None:

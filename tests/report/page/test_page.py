@@ -10,7 +10,8 @@ import pytest
 from s3bench.report.page import fitting
 from s3bench.report.page.fitting import PAGE_BYTES_MAX
 from s3bench.report.page.page import render_page
-from s3bench.report.page.section import CodeBlock, Line, Section, Table, TableCell, TableColumn, Tone
+from s3bench.report.page.section import CodeBlock, Line, Section
+from s3bench.report.table import Table, TableCell, TableColumn, Tone
 from tests.report.page.charts import HOSTILE, dots, rows
 
 _VOID = {"meta", "link"}
@@ -48,7 +49,7 @@ def section(name: str = "runs", **changes: object) -> Section:
 @pytest.fixture(scope="module")
 def page() -> str:
     folded = section("one", is_folded=True, lines=(Line(text="median 1 s"),), figures=(dots(["run 1"]),))
-    lines = (Line(text="it got slower", mood=Tone.BAD), Line(text="busy", mood=Tone.DOUBT))
+    lines = (Line(text="it got slower", tone=Tone.BAD), Line(text="busy", tone=Tone.WARNING))
     sections = (section("runs", tables=(rows("a", "b", "c"),), parts=(folded,)), section("machine"))
     return render_page("A run", sections, facts=(("Measured", "today"),), lines=lines)
 
@@ -100,16 +101,16 @@ def test_a_page_of_one_part_has_no_tabs(page: str) -> None:
 
 
 def test_hostile_texts_are_shown_as_texts_in_every_place() -> None:
-    table = Table(
+    table = Table.of_rows(
         caption=HOSTILE,
-        columns=(TableColumn(title=HOSTILE), TableColumn(title=HOSTILE, is_number=True)),
-        rows=((TableCell(text=HOSTILE, mood=Tone.GOOD), TableCell(text=HOSTILE, value=float("nan"))),),
+        columns=(TableColumn(heading=HOSTILE), TableColumn(heading=HOSTILE, is_number=True)),
+        rows=((TableCell(text=HOSTILE, tone=Tone.GOOD), TableCell(text=HOSTILE, value=float("nan"))),),
     )
     inner = Section(
         name=HOSTILE, title=HOSTILE, lines=(Line(text=HOSTILE),), tables=(table,), figures=(dots([HOSTILE]),)
     )
     whole = Section(name="a", title=HOSTILE, parts=(inner, Section(name="b", title=HOSTILE, is_folded=True)))
-    page = render_page(HOSTILE, (whole, whole), facts=((HOSTILE, HOSTILE),), lines=(Line(text=HOSTILE, mood=Tone.BAD),))
+    page = render_page(HOSTILE, (whole, whole), facts=((HOSTILE, HOSTILE),), lines=(Line(text=HOSTILE, tone=Tone.BAD),))
     elements = Elements(page)
     assert [tag for tag, _ in elements.found].count("script") == 1
     assert all(character.isprintable() for character in page.replace("\n", ""))

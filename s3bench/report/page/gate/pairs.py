@@ -18,8 +18,9 @@ from s3bench.report.gate import digest as words
 from s3bench.report.page import theme
 from s3bench.report.page.forest import ForestRow, domain, ways
 from s3bench.report.page.forest_axis import change_axis, change_scale
-from s3bench.report.page.section import ChartFigure, Table, TableCell, TableColumn
+from s3bench.report.page.section import ChartFigure
 from s3bench.report.run.summary import clipped
+from s3bench.report.table import Table, TableCell, TableColumn
 from s3bench.results.metrics import METRICS_BY_NAME, Direction, Metric, render_figure
 
 _HEIGHT = 240
@@ -187,12 +188,12 @@ def _known(look: ForestRow, *, low: float, high: float) -> dict[str, str | float
 
 
 def _table(changes: Sequence[PairChange], metric: Metric) -> Table:
-    return Table(
+    return Table.of_rows(
         caption="Each pair, in run order",
         columns=(
-            TableColumn(title="pair", is_number=True),
-            TableColumn(title="order"),
-            *(TableColumn(title=title, is_number=True) for title in ("baseline", "candidate", "change")),
+            TableColumn(heading="pair", is_number=True),
+            TableColumn(heading="order"),
+            *(TableColumn(heading=title, is_number=True) for title in ("baseline", "candidate", "change")),
         ),
         rows=tuple(
             (

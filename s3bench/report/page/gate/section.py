@@ -14,8 +14,9 @@ from s3bench.report.gate.digest import Digest, digest
 from s3bench.report.page import theme
 from s3bench.report.page.forest import ForestRow, MarkerStyle, forest_figure
 from s3bench.report.page.gate.pairs import pairs_figure
-from s3bench.report.page.section import ChartFigure, Line, Section, Table, TableCell, TableColumn, Tone
+from s3bench.report.page.section import ChartFigure, Line, Section
 from s3bench.report.run.summary import clipped
+from s3bench.report.table import Table, TableCell, TableColumn, Tone
 from s3bench.results.metrics import METRICS_BY_NAME
 
 ROWS_MAX = 1000
@@ -23,18 +24,18 @@ ROWS_MAX = 1000
 PAIRS_SHOWN_MAX = 6
 """The most rows whose pairs are drawn."""
 
-MOODS: Mapping[Verdict | None, Tone] = MappingProxyType({
+TONES: Mapping[Verdict | None, Tone] = MappingProxyType({
     Verdict.INVALID: Tone.BAD,
     Verdict.FAIL: Tone.BAD,
-    Verdict.INCONCLUSIVE: Tone.DOUBT,
-    Verdict.SMALL: Tone.DOUBT,
+    Verdict.INCONCLUSIVE: Tone.WARNING,
+    Verdict.SMALL: Tone.WARNING,
     Verdict.PASS: Tone.GOOD,
     None: Tone.PLAIN,
 })  # fmt: skip
 _LOOKS: Mapping[str, MarkerStyle] = MappingProxyType({
     Verdict.FAIL.value: MarkerStyle(color=theme.BAD, shape="square"),
-    Verdict.INCONCLUSIVE.value: MarkerStyle(color=theme.DOUBT, shape="diamond"),
-    Verdict.SMALL.value: MarkerStyle(color=theme.DOUBT, shape="triangle-up"),
+    Verdict.INCONCLUSIVE.value: MarkerStyle(color=theme.WARNING, shape="diamond"),
+    Verdict.SMALL.value: MarkerStyle(color=theme.WARNING, shape="triangle-up"),
     Verdict.PASS.value: MarkerStyle(color=theme.GOOD, shape="circle"),
 })  # fmt: skip
 _LEGEND = (
@@ -68,18 +69,18 @@ def gate_section(record: GateRecord) -> Section:
 
 
 def _lines(record: GateRecord, told: Digest) -> Iterator[Line]:
-    mood = MOODS[told.verdict]
-    yield Line(text=_text(told.headline), mood=mood)
-    yield from (Line(text=_text(note), mood=mood) for note in told.notes)
+    tone = TONES[told.verdict]
+    yield Line(text=_text(told.headline), tone=tone)
+    yield from (Line(text=_text(note), tone=tone) for note in told.notes)
     for row in told.decided:
-        yield Line(text=_text(f"{words.subject(row)}: {words.sentence(row, told)}"), mood=MOODS[row.verdict])
+        yield Line(text=_text(f"{words.subject(row)}: {words.sentence(row, told)}"), tone=TONES[row.verdict])
     yield Line(text=_text(f"Controls: {words.controls_in_words(record, told)}"))
     if rest := words.rest_in_words(told):
         yield Line(text=_text(f"{'The rest' if told.decided else 'All'}: {rest}"))
     for row in told.waived:
-        yield Line(text=_text(f"waived: {words.subject(row)}: {row.waived_by}"), mood=Tone.DOUBT)
-    yield from (Line(text=_text(f"failure: {text}"), mood=Tone.BAD) for text in told.failures)
-    yield from (Line(text=_text(f"warning: {text}"), mood=Tone.DOUBT) for text in told.warnings)
+        yield Line(text=_text(f"waived: {words.subject(row)}: {row.waived_by}"), tone=Tone.WARNING)
+    yield from (Line(text=_text(f"failure: {text}"), tone=Tone.BAD) for text in told.failures)
+    yield from (Line(text=_text(f"warning: {text}"), tone=Tone.WARNING) for text in told.warnings)
     yield Line(text=_LEGEND)
 
 
@@ -124,19 +125,19 @@ def _table(rows: Sequence[GateRow], told: Digest, *, title: str) -> Table:
     caption = f"{title}: {words.tally(rows)}"
     if len(rows) > ROWS_MAX:
         caption += f"; {words.tally(rows[ROWS_MAX:])} are left out, the gate's record has them"
-    return Table(
+    return Table.of_rows(
         caption=caption,
         columns=(
-            TableColumn(title="benchmark"),
-            TableColumn(title="metric"),
-            TableColumn(title="verdict"),
-            TableColumn(title="medians"),
+            TableColumn(heading="benchmark"),
+            TableColumn(heading="metric"),
+            TableColumn(heading="verdict"),
+            TableColumn(heading="medians"),
             *(
-                TableColumn(title=title, is_number=True)
+                TableColumn(heading=title, is_number=True)
                 for title in ("change", "95 % interval", "limits", told.counted)
             ),
-            TableColumn(title="detectable", is_number=True),
-            TableColumn(title="why"),
+            TableColumn(heading="detectable", is_number=True),
+            TableColumn(heading="why"),
         ),
         rows=tuple(_cells(row) for row in rows[:ROWS_MAX]),
     )
@@ -148,7 +149,7 @@ def _cells(row: GateRow) -> tuple[TableCell, ...]:
     return (
         TableCell(text=clipped(words.benchmark(row)) + role),
         TableCell(text=row.metric),
-        TableCell(text=f"{verdict}, waived" if row.waived_by else verdict, mood=MOODS[row.verdict]),
+        TableCell(text=f"{verdict}, waived" if row.waived_by else verdict, tone=TONES[row.verdict]),
         TableCell(text=words.medians(row)),
         TableCell(text=words.change(row), value=float(len(row.changes)) if row.kind is RowKind.EXACT else row.change),
         TableCell(text=words.interval(row), value=row.low),
@@ -201,14 +202,14 @@ def _counts(told: Digest) -> Iterator[Section]:
     found = list(dict.fromkeys(found))
     if not found:
         return
-    table = Table(
+    table = Table.of_rows(
         caption=f"{len(found):,} counts that differ" + f", the first {ROWS_MAX:,}" * (len(found) > ROWS_MAX),
-        columns=tuple(TableColumn(title=title) for title in ("benchmark", "metric", "count, baseline -> candidate")),
+        columns=tuple(TableColumn(heading=title) for title in ("benchmark", "metric", "count, baseline -> candidate")),
         rows=tuple(
             (
                 TableCell(text=clipped(words.benchmark(row))),
                 TableCell(text=row.metric),
-                TableCell(text=_text(words.change_line(change)), mood=MOODS[row.verdict]),
+                TableCell(text=_text(words.change_line(change)), tone=TONES[row.verdict]),
             )
             for row, change in found[:ROWS_MAX]
         ),

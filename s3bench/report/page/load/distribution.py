@@ -20,9 +20,10 @@ from s3bench.report.load.cells import (
     seconds_text,
 )
 from s3bench.report.page import theme
-from s3bench.report.page.section import ChartFigure, Table, TableCell, TableColumn
+from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.unit import AxisUnit, log_axis, log_ticks, log_y, seconds_unit
 from s3bench.results.bins import BINS_PER_OCTAVE, Bins, carries
+from s3bench.report.table import Table, TableCell, TableColumn
 from s3bench.results.histogram import Histogram
 
 SERIES_MAX = 6
@@ -241,12 +242,12 @@ def _dot_values(drawn: Sequence[Distribution], unit: AxisUnit) -> list[dict[str,
 def _percentile_table(drawn: Sequence[Distribution]) -> Table:
     known = [dict(each.percentiles) for each in drawn]
     percents = [percent for percent in PERCENTS if any(percent in each for each in known)]
-    return Table(
+    return Table.of_rows(
         caption="Latency by percentile; -: too few operations for that figure",
         columns=(
-            TableColumn(title="latency"),
-            TableColumn(title="operations", is_number=True),
-            *(TableColumn(title=f"p{percent:g}", is_number=True) for percent in percents),
+            TableColumn(heading="latency"),
+            TableColumn(heading="operations", is_number=True),
+            *(TableColumn(heading=f"p{percent:g}", is_number=True) for percent in percents),
         ),
         rows=tuple(
             (

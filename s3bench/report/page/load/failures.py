@@ -12,20 +12,20 @@ from s3bench.report.load.cells import (
     count_text,
     seconds_text,
 )
-from s3bench.report.page.section import Table, TableCell, TableColumn
 from s3bench.report.run.summary import clipped
+from s3bench.report.table import Table, TableCell, TableColumn
 from s3bench.results.load import Failures
 from s3bench.units import render_bytes
 
 ROWS_MAX = 200
 
 _COLUMNS = (
-    TableColumn(title="operation"),
-    TableColumn(title="what happened"),
-    TableColumn(title="attempts", is_number=True),
-    TableColumn(title="tried again", is_number=True),
-    TableColumn(title="time lost", is_number=True),
-    TableColumn(title="bytes for nothing", is_number=True),
+    TableColumn(heading="operation"),
+    TableColumn(heading="what happened"),
+    TableColumn(heading="attempts", is_number=True),
+    TableColumn(heading="tried again", is_number=True),
+    TableColumn(heading="time lost", is_number=True),
+    TableColumn(heading="bytes for nothing", is_number=True),
 )
 
 
@@ -40,7 +40,7 @@ def failure_table(phase: LoadPhase) -> Table | None:
     caption = "Failed attempts, by HTTP status and S3's code, or by what happened instead"
     if len(found) > ROWS_MAX:
         caption += f"; the {ROWS_MAX} most frequent of {len(found):,}, all are in the results document"
-    return Table(caption=caption, columns=_COLUMNS, rows=tuple(_cells(*each) for each in found[:ROWS_MAX]))
+    return Table.of_rows(caption=caption, columns=_COLUMNS, rows=tuple(_cells(*each) for each in found[:ROWS_MAX]))
 
 
 def _by_label(row: LoadRow) -> dict[str, list[Failures]]:

@@ -18,8 +18,9 @@ from s3bench.report.load.cells import (
     seconds_text,
 )
 from s3bench.report.load.matrix import POINTS, cells
-from s3bench.report.page.section import Line, Table, TableCell, TableColumn, Tone
+from s3bench.report.page.section import Line
 from s3bench.report.run.summary import clipped
+from s3bench.report.table import Table, TableCell, TableColumn, Tone
 from s3bench.results.document import Document
 from s3bench.results.load import Latency, Load
 from s3bench.units import parse_bytes
@@ -81,7 +82,7 @@ def best_line(grid: Grid) -> Line:
     failed = sum(row.total(lambda load: load.failed) for row in grid.rows.values())
     told = [f"highest {each.title} {_best_text(grid, each)}" for each in (THROUGHPUT, RATE)]
     told.append(f"{count_text(failed)} failed" if failed else "none failed")
-    return Line(text=f"{grid.title}: {'; '.join(told)}", mood=Tone.BAD if failed else Tone.PLAIN)
+    return Line(text=f"{grid.title}: {'; '.join(told)}", tone=Tone.BAD if failed else Tone.PLAIN)
 
 
 def grid_table(grid: Grid) -> Table:
@@ -92,13 +93,13 @@ def grid_table(grid: Grid) -> Table:
         *(latency_measure(group, point) for group in _LATENCIES for point, _ in POINTS),
     )
     shown = [each for each in measures if next(grid.found(each), None) is not None]
-    return Table(
+    return Table.of_rows(
         caption=f"{grid.title}: {_LEGEND}",
         columns=(
-            TableColumn(title="size", is_number=True),
-            TableColumn(title="threads", is_number=True),
-            *(TableColumn(title=each.title, is_number=True) for each in shown),
-            *(TableColumn(title=title, is_number=True) for title, _ in _COUNTS),
+            TableColumn(heading="size", is_number=True),
+            TableColumn(heading="threads", is_number=True),
+            *(TableColumn(heading=each.title, is_number=True) for each in shown),
+            *(TableColumn(heading=title, is_number=True) for title, _ in _COUNTS),
         ),
         rows=tuple(_table_row(grid, *place, shown) for place in _places(grid)),
     )

@@ -1,6 +1,6 @@
 """A load run in words and in one table: the summary, and every result as the terminal's table has it.
 
-Owns the lines' moods. Words are `load_notes`', figures' texts `load_cells`'.
+Owns the lines' tones. Words are `load_notes`', figures' texts `load_cells`'.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,8 +33,9 @@ from s3bench.report.load.notes import (
     document_notes,
     phase_notes,
 )
-from s3bench.report.page.section import Line, Table, TableCell, TableColumn, Tone
+from s3bench.report.page.section import Line
 from s3bench.report.run.summary import clipped
+from s3bench.report.table import Table, TableCell, TableColumn, Tone
 from s3bench.results.document import Document
 from s3bench.results.load import Latency, Load
 
@@ -44,7 +45,7 @@ LINE_MAX = 1000
 LINES_MAX = 60
 """The most notes of a kind of place; there may be one for each of thousands of phases."""
 
-_MOODS = {
+_TONES = {
     **dict.fromkeys(("failed", "failure", "error"), Tone.BAD),
     **dict.fromkeys(("reads", "unfinished", NODES), Tone.PLAIN),
 }
@@ -82,13 +83,13 @@ def summary_line(row: LoadRow, *, has_phase: bool = False) -> Line:
     told += [f"latency {', '.join(latencies)}"] if latencies else []
     told.append(f"{count_text(failed)} failed" if failed else "none failed")
     subject = clipped(f"{row.phase} {row.label}".strip() if has_phase else row.label)
-    return Line(text=f"{subject}: {'; '.join(told)}", mood=Tone.BAD if failed else Tone.PLAIN)
+    return Line(text=f"{subject}: {'; '.join(told)}", tone=Tone.BAD if failed else Tone.PLAIN)
 
 
 def phase_lines(phase: LoadPhase) -> tuple[Line, ...]:
     """The summary of each kind of operation where there are several, and then what has to be said of them."""
     rows = phase.rows if len(phase.rows) > 1 else ()
-    unfinished = (Line(text="not complete", mood=Tone.DOUBT),) if phase.is_running else ()
+    unfinished = (Line(text="not complete", tone=Tone.WARNING),) if phase.is_running else ()
     return (*unfinished, *(summary_line(row) for row in rows), *note_lines(phase_notes(phase)))
 
 
@@ -101,29 +102,29 @@ def found_lines(document: Document) -> Iterator[Line]:
     """What the search for the highest rate came to, where there was one."""
     found, promise = document.options.get("found"), document.options.get("slo")
     if isinstance(found, Mapping) and isinstance(words := found.get("words"), str):
-        mood = Tone.PLAIN if found.get("is_limit") else Tone.DOUBT
-        yield Line(text=clipped(f"{promise}: {words}" if promise else words, most=LINE_MAX), mood=mood)
+        tone = Tone.PLAIN if found.get("is_limit") else Tone.WARNING
+        yield Line(text=clipped(f"{promise}: {words}" if promise else words, most=LINE_MAX), tone=tone)
 
 
 def note_lines(notes: Iterator[Note]) -> Iterator[Line]:
     """Notes as lines; the first `LINES_MAX`, and how many more there are."""
     every = list(notes)
     for kind, words in every[:LINES_MAX]:
-        yield Line(text=clipped(f"{kind}: {words}", most=LINE_MAX), mood=_MOODS.get(kind, Tone.DOUBT))
+        yield Line(text=clipped(f"{kind}: {words}", most=LINE_MAX), tone=_TONES.get(kind, Tone.WARNING))
     if more := len(every) - LINES_MAX:
-        yield from (Line(text=f"and {more:,} more, in the results document", mood=Tone.DOUBT),) * (more > 0)
+        yield from (Line(text=f"and {more:,} more, in the results document", tone=Tone.WARNING),) * (more > 0)
 
 
 def results_table(rows: Sequence[LoadRow]) -> Table:
     """All results with their figures: medians over the loops, as in the terminal; columns without a figure left out."""
     known = [each for each in _figures(rows) if any(each.cell(row).text not in {NOTHING, ""} for row in rows)]
     has_phases = any(row.phase for row in rows)
-    return Table(
+    return Table.of_rows(
         caption="; ".join(legend_lines(rows)),
         columns=(
-            TableColumn(title="operation"),
-            *(TableColumn(title="phase"),) * has_phases,
-            *(TableColumn(title=each.title, is_number=True) for each in known),
+            TableColumn(heading="operation"),
+            *(TableColumn(heading="phase"),) * has_phases,
+            *(TableColumn(heading=each.title, is_number=True) for each in known),
         ),
         rows=tuple(
             (

@@ -15,7 +15,7 @@ from s3bench.report.load.cells import (
     rate_text,
     seconds_text,
 )
-from s3bench.report.page.section import Table, TableCell, TableColumn
+from s3bench.report.table import Table, TableCell, TableColumn
 from s3bench.results.document import Document
 from s3bench.results.load import Second
 
@@ -106,11 +106,11 @@ def warmup_s(document: Document, row: LoadRow) -> int:
 def seconds_table(seconds: Sequence[Second], *, warmup: int) -> Table:
     """All figures of the seconds, as the document has them."""
     titles = ("operations", "throughput", "failed attempts", "in flight", *PERCENTILES, "")
-    return Table(
+    return Table.of_rows(
         caption="Every second: what ended in it, and the latencies of that",
         columns=(
-            TableColumn(title="second", is_number=True),
-            *(TableColumn(title=each, is_number=bool(each)) for each in titles),
+            TableColumn(heading="second", is_number=True),
+            *(TableColumn(heading=each, is_number=bool(each)) for each in titles),
         ),
         rows=tuple(_row(second, is_warmup=second.second < warmup) for second in seconds),
     )

@@ -40,8 +40,9 @@ from s3bench.report.page.load.overview import (
 from s3bench.report.page.load.rates import rate_figure
 from s3bench.report.page.load.seconds import warmup_s
 from s3bench.report.page.load.timeline import LoadTimeline
-from s3bench.report.page.section import ChartFigure, Line, Section, Table, Tone
+from s3bench.report.page.section import ChartFigure, Line, Section
 from s3bench.report.run.summary import clipped
+from s3bench.report.table import Table, Tone
 from s3bench.results.document import Document
 
 PHASES_MAX = 12
@@ -84,7 +85,7 @@ def _overview(document: Document, rows: Sequence[LoadRow], others: Sequence[Load
     return Section(
         name="load",
         title="Load",
-        lines=tuple(lines) if rows else (Line(text="no results", mood=Tone.DOUBT), *lines),
+        lines=tuple(lines) if rows else (Line(text="no results", tone=Tone.WARNING), *lines),
         tables=(results_table(others[:ROWS_MAX]),) if others else (),
         figures=(rates,) if rates else (),
         parts=tuple(_phase_sections(document, phases[:PHASES_MAX])),

@@ -6,8 +6,9 @@ Owns how failures and doubts are told on the page, and how many.
 from collections.abc import Iterator, Sequence
 
 from s3bench.report.page.run.benchmark import Benchmark, ClientResults
-from s3bench.report.page.section import Line, Tone
+from s3bench.report.page.section import Line
 from s3bench.report.run.figures import one_line
+from s3bench.report.table import Tone
 from s3bench.results.document import Document
 from s3bench.results.measurement import Failure
 from s3bench.results.warnings import MeasurementWarning, gather_warnings
@@ -31,25 +32,25 @@ def head_lines(document: Document, benchmarks: Sequence[Benchmark]) -> Iterator[
     failed = sum(len({failure.iteration for failure in row.result.errors}) for row in rows)
     of = sum(bool(row.result.errors) for row in rows)
     if failed:
-        yield Line(text=f"{_counted(failed, 'run')} failed, on {of:,} of {_counted(len(rows), 'row')}", mood=Tone.BAD)
+        yield Line(text=f"{_counted(failed, 'run')} failed, on {of:,} of {_counted(len(rows), 'row')}", tone=Tone.BAD)
     else:
-        yield Line(text="no run failed", mood=Tone.GOOD)
+        yield Line(text="no run failed", tone=Tone.GOOD)
     if unfinished := sum(row.result.is_running for row in rows):
-        yield Line(text=f"unfinished: {unfinished:,} of {_counted(len(rows), 'row')}", mood=Tone.DOUBT)
+        yield Line(text=f"unfinished: {unfinished:,} of {_counted(len(rows), 'row')}", tone=Tone.WARNING)
     yield from _limited([_doubt_line(words) for words in _doubts(document, benchmarks)], "doubts")
 
 
 def failure_lines(rows: Sequence[ClientResults]) -> Iterator[Line]:
     """What failed on a benchmark, and which of its clients gave no figure."""
     lines = [
-        Line(text=f"{row.client} {one_line(failure_text(failure), characters_max=_WORDS_MAX)}", mood=Tone.BAD)
+        Line(text=f"{row.client} {one_line(failure_text(failure), characters_max=_WORDS_MAX)}", tone=Tone.BAD)
         for row in rows
         for failure in row.result.errors
     ]
     yield from _limited(lines, "failures")
     for row in rows:
         if not row.result.measurements:
-            yield Line(text=f"{row.client} has no measurement", mood=Tone.DOUBT)
+            yield Line(text=f"{row.client} has no measurement", tone=Tone.WARNING)
 
 
 def failure_text(failure: Failure) -> str:
@@ -74,13 +75,13 @@ def _doubt_words(doubt: MeasurementWarning, where: dict[int, str]) -> str:
 
 
 def _doubt_line(words: str) -> Line:
-    return Line(text=one_line(words, characters_max=_WORDS_MAX), mood=Tone.DOUBT)
+    return Line(text=one_line(words, characters_max=_WORDS_MAX), tone=Tone.WARNING)
 
 
 def _limited(lines: Sequence[Line], what: str) -> Iterator[Line]:
     yield from lines[:LINES_MAX]
     if len(lines) > LINES_MAX:
-        yield Line(text=f"{len(lines) - LINES_MAX:,} more {what} are in the results document", mood=lines[-1].mood)
+        yield Line(text=f"{len(lines) - LINES_MAX:,} more {what} are in the results document", tone=lines[-1].tone)
 
 
 def _counted(count: int, word: str) -> str:

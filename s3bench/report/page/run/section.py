@@ -34,7 +34,8 @@ from s3bench.report.page.run.table import runs_table, summary_table
 from s3bench.report.page.run.usage import usage_figure
 from s3bench.report.page.run.waterfall import steps_of, waterfall_chart, waterfall_table
 from s3bench.report.page.run.wire import wire_runs, wire_table, wire_words
-from s3bench.report.page.section import ChartFigure, Line, Section, Tone
+from s3bench.report.page.section import ChartFigure, Line, Section
+from s3bench.report.table import Tone
 from s3bench.results.document import Document
 from s3bench.results.metrics import METRICS_BY_NAME
 
@@ -61,7 +62,7 @@ def run_sections(document: Document) -> tuple[Section, ...]:
 
 
 def _left_out(detail: Detail) -> tuple[Line, ...]:
-    return (Line(text=detail.words, mood=Tone.DOUBT),) if detail.words else ()
+    return (Line(text=detail.words, tone=Tone.WARNING),) if detail.words else ()
 
 
 def _summary(document: Document, benchmarks: Sequence[Benchmark]) -> Section:

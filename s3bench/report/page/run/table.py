@@ -9,8 +9,8 @@ from s3bench.report.page.run.axis import HEADINGS
 from s3bench.report.page.run.benchmark import Benchmark, ClientResults
 from s3bench.report.page.run.dots import failed_runs
 from s3bench.report.page.run.waterfall import estimate_text
-from s3bench.report.page.section import Table, TableCell, TableColumn, Tone
 from s3bench.report.run.figures import estimate, estimates, shortfall
+from s3bench.report.table import Table, TableCell, TableColumn, Tone
 from s3bench.results.measurement import figure
 from s3bench.results.metrics import METRICS_BY_NAME, Metric, render_figure
 
@@ -28,14 +28,14 @@ def summary_table(benchmarks: Sequence[Benchmark]) -> Table:
     caption = "Medians, in brackets the 95 % interval of the median, from six runs on"
     if len(rows) > SUMMARY_ROWS_MAX:
         caption = f"{caption}; the first {SUMMARY_ROWS_MAX:,} of {len(rows):,} rows"
-    return Table(
+    return Table.of_rows(
         caption=caption,
         columns=(
-            TableColumn(title="benchmark"),
-            TableColumn(title="client"),
-            TableColumn(title="runs", is_number=True),
-            *(TableColumn(title=HEADINGS[metric.name], is_number=True) for metric in metrics),
-            TableColumn(title="failed", is_number=True),
+            TableColumn(heading="benchmark"),
+            TableColumn(heading="client"),
+            TableColumn(heading="runs", is_number=True),
+            *(TableColumn(heading=HEADINGS[metric.name], is_number=True) for metric in metrics),
+            TableColumn(heading="failed", is_number=True),
         ),
         rows=tuple(tuple(_summary_cells(*each, metrics)) for each in rows[:SUMMARY_ROWS_MAX]),
     )
@@ -55,13 +55,13 @@ def runs_table(rows: Sequence[ClientResults], metrics: Sequence[Metric]) -> Tabl
         text = "-" if value is None else render_figure(value, metric.unit)
         if has_failed:
             text = "failed" if value is None else f"{text} (failed)"
-        return TableCell(text=text, value=value, mood=Tone.BAD if has_failed else Tone.PLAIN)
+        return TableCell(text=text, value=value, tone=Tone.BAD if has_failed else Tone.PLAIN)
 
-    return Table(
+    return Table.of_rows(
         caption="Every run",
         columns=(
-            TableColumn(title="run", is_number=True),
-            *(TableColumn(title=f"{row.client} {HEADINGS[metric.name]}", is_number=True) for row, metric in columns),
+            TableColumn(heading="run", is_number=True),
+            *(TableColumn(heading=f"{row.client} {HEADINGS[metric.name]}", is_number=True) for row, metric in columns),
         ),
         rows=tuple(
             (TableCell(text=str(number), value=number), *(cell(*column, number) for column in columns))
@@ -81,4 +81,4 @@ def _summary_cells(benchmark: Benchmark, row: ClientResults, metrics: Sequence[M
         yield _NOTHING if each is None else TableCell(text=estimate_text(each), value=each.median)
     failed = len(failed_runs(row))
     words = shortfall(row.result)
-    yield TableCell(text=words or "0", value=failed, mood=Tone.BAD if failed else Tone.DOUBT if words else Tone.PLAIN)
+    yield TableCell(text=words or "0", value=failed, tone=Tone.BAD if failed else Tone.WARNING if words else Tone.PLAIN)

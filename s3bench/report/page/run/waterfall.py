@@ -17,10 +17,10 @@ from s3bench.report.page.run.axis import (
     inline,
 )
 from s3bench.report.page.run.benchmark import ClientResults
-from s3bench.report.page.section import Table, TableCell, TableColumn
 from s3bench.report.page.unit import seconds_unit
 from s3bench.report.run.figures import MedianEstimate, estimate
 from s3bench.report.run.perfetto import UNTIL
+from s3bench.report.table import Table, TableCell, TableColumn
 from s3bench.results.measurement import Milestones
 from s3bench.results.metrics import METRICS_BY_NAME, Unit, render_figure
 
@@ -90,8 +90,8 @@ def waterfall_table(rows: Sequence[ClientResults]) -> Table:
     shown = [row for row in rows if any(True for _ in _steps(row))]
     found = {row.client: dict(_reached(row)) for row in shown}
     names = [name for name in Milestones.__struct_fields__ if any(name in each for each in found.values())]
-    columns = (TableColumn(title="milestone"), *(TableColumn(title=client, is_number=True) for client in found))
-    return Table(
+    columns = (TableColumn(heading="milestone"), *(TableColumn(heading=client, is_number=True) for client in found))
+    return Table.of_rows(
         caption="When the milestones were reached, since the spawn: medians, in brackets the 95 % interval",
         columns=columns,
         rows=tuple(

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from s3bench.report.page.run.benchmark import ClientResults
-from s3bench.report.page.section import Table, TableCell, TableColumn
 from s3bench.report.run.figures import one_line
+from s3bench.report.table import Table, TableCell, TableColumn
 from s3bench.results.metrics import Unit, render_figure
 from s3bench.results.timeline import RequestSpan
 
@@ -110,12 +110,12 @@ def wire_table(runs: Sequence[WireRun], *, rows_max: int) -> Table | None:
     if sum(len(run.requests) for run in runs) > rows_max:
         return None
     numbers = ("connection", "start", "first byte", "end", "up", "down", "status", "attempt")
-    return Table(
+    return Table.of_rows(
         caption="The requests that are drawn: times since the spawn, bytes of bodies",
         columns=(
-            TableColumn(title="request"),
-            *(TableColumn(title=title, is_number=True) for title in numbers),
-            TableColumn(title="wrong"),
+            TableColumn(heading="request"),
+            *(TableColumn(heading=title, is_number=True) for title in numbers),
+            TableColumn(heading="wrong"),
         ),
         rows=tuple(tuple(_cells(run, each)) for run in runs for each in run.requests),
     )

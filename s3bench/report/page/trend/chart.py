@@ -8,10 +8,11 @@ import altair as alt
 
 from s3bench.report.page import theme
 from s3bench.report.page.forest import distinct
-from s3bench.report.page.section import ChartFigure, Table, TableCell, TableColumn
+from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.trend.series import TrendSeries
 from s3bench.report.page.unit import AxisUnit, bytes_unit, seconds_unit
 from s3bench.report.run.summary import clipped
+from s3bench.report.table import Table, TableCell, TableColumn
 from s3bench.results import metrics
 from s3bench.results.metrics import render_figure
 from s3bench.trend.metric_trend import Trend, TrendChange
@@ -178,12 +179,12 @@ def _x_axis(names: Sequence[str]) -> alt.Axis:
 
 def _table(trend: Trend) -> Table:
     unit = trend.metric.unit
-    return Table(
+    return Table.of_rows(
         caption="Each release",
         columns=(
-            TableColumn(title="release"),
-            TableColumn(title="times the reference" if trend.is_ratio else trend.metric.name, is_number=True),
-            *((TableColumn(title=trend.metric.name, is_number=True),) if trend.is_ratio else ()),
+            TableColumn(heading="release"),
+            TableColumn(heading="times the reference" if trend.is_ratio else trend.metric.name, is_number=True),
+            *((TableColumn(heading=trend.metric.name, is_number=True),) if trend.is_ratio else ()),
         ),
         rows=tuple(
             (

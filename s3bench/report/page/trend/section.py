@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from s3bench.report.page.section import Line, Section, Table, TableCell, TableColumn, Tone
+from s3bench.report.page.section import Line, Section
 from s3bench.report.page.trend.chart import POINTS_MAX, figure_words, trend_figure
 from s3bench.report.page.trend.series import TrendSeries
 from s3bench.report.run.summary import clipped
+from s3bench.report.table import Table, TableCell, TableColumn, Tone
 from s3bench.results.metrics import Metric
 from s3bench.trend.metric_trend import Trend
 
@@ -63,8 +64,8 @@ def _summary(series: Sequence[TrendSeries]) -> Line:
         words += f", {worse:,} of them for the worse at last"
     if few:
         words += f"; {few:,} are too short to tell"
-    mood = Tone.BAD if worse else Tone.DOUBT if few == len(series) else Tone.PLAIN
-    return Line(text=words, mood=mood)
+    tone = Tone.BAD if worse else Tone.WARNING if few == len(series) else Tone.PLAIN
+    return Line(text=words, tone=tone)
 
 
 def _part(series: TrendSeries, number: int) -> Section:
@@ -74,7 +75,7 @@ def _part(series: TrendSeries, number: int) -> Section:
         title=clipped(series.title),
         lines=(
             *_changes(trend),
-            *(Line(text=clipped(text, most=_TEXT_MAX), mood=Tone.DOUBT) for text in series.warnings),
+            *(Line(text=clipped(text, most=_TEXT_MAX), tone=Tone.WARNING) for text in series.warnings),
         ),
         figures=(trend_figure(series, name=f"trend-{number}"),) if trend.points else (),
     )
@@ -82,20 +83,20 @@ def _part(series: TrendSeries, number: int) -> Section:
 
 def _changes(trend: Trend) -> Iterator[Line]:
     if not trend.changes:
-        yield Line(text=trend.words, mood=Tone.PLAIN if trend.is_tested else Tone.DOUBT)
+        yield Line(text=trend.words, tone=Tone.PLAIN if trend.is_tested else Tone.WARNING)
     for change in trend.changes:
-        mood = Tone.PLAIN if change.is_worse is None else Tone.BAD if change.is_worse else Tone.GOOD
-        yield Line(text=change.words, mood=mood)
+        tone = Tone.PLAIN if change.is_worse is None else Tone.BAD if change.is_worse else Tone.GOOD
+        yield Line(text=change.words, tone=tone)
 
 
 def _table(series: Sequence[TrendSeries]) -> Table:
-    return Table(
+    return Table.of_rows(
         caption="All series: the newest figure, and since when it is different",
         columns=(
-            TableColumn(title="series"),
-            TableColumn(title="releases", is_number=True),
-            TableColumn(title="newest", is_number=True),
-            TableColumn(title="last change"),
+            TableColumn(heading="series"),
+            TableColumn(heading="releases", is_number=True),
+            TableColumn(heading="newest", is_number=True),
+            TableColumn(heading="last change"),
         ),
         rows=tuple(_cells(each) for each in series),
     )
@@ -111,5 +112,5 @@ def _cells(series: TrendSeries) -> tuple[TableCell, ...]:
         TableCell(text=figure_words(trend, newest), value=trend.figures[newest])
         if trend.points
         else TableCell(text="-"),
-        TableCell(text=last.text, mood=last.mood),
+        TableCell(text=last.text, tone=last.tone),
     )

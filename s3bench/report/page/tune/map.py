@@ -7,8 +7,9 @@ import math
 from collections.abc import Iterator
 
 from s3bench.report.page.heat_map import HeatCell, heat_chart
-from s3bench.report.page.section import ChartFigure, Table, TableCell, TableColumn
+from s3bench.report.page.section import ChartFigure
 from s3bench.report.run.summary import clipped
+from s3bench.report.table import Table, TableCell, TableColumn
 from s3bench.report.tune.cells import slower_than
 from s3bench.report.tune.heatmap import (
     CellState,
@@ -81,8 +82,8 @@ def _depth(cell: HeatmapCell) -> float | None:
 
 def _table(found: Heatmap) -> Table:
     columns = (f"{found.row_knob} / {found.column_knob}", *found.columns)
-    return Table(
+    return Table.of_rows(
         caption=clipped(f"{found.title}; {found.axes}; {found.legend}", most=500),
-        columns=tuple(TableColumn(title=title) for title in columns),
+        columns=tuple(TableColumn(heading=title) for title in columns),
         rows=tuple(tuple(TableCell(text=text) for text in row) for row in heatmap_rows(found)),
     )

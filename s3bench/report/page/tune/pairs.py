@@ -10,8 +10,9 @@ from typing import Any
 import altair as alt
 
 from s3bench.report.page import theme
-from s3bench.report.page.section import ChartFigure, Table, TableCell, TableColumn
+from s3bench.report.page.section import ChartFigure
 from s3bench.report.run.summary import clipped
+from s3bench.report.table import Table, TableCell, TableColumn
 from s3bench.report.tune.cells import change_words, percent_text, slower_than
 from s3bench.tune.answer import StudyResult
 from s3bench.tune.objective import Objective
@@ -119,9 +120,9 @@ def _change_text(change: float, objective: str) -> str:
 
 
 def _table(pairs: Sequence[VerificationPair], words: str, objective: str) -> Table:
-    return Table(
+    return Table.of_rows(
         caption=words,
-        columns=(TableColumn(title="pair", is_number=True), TableColumn(title="change", is_number=True)),
+        columns=(TableColumn(heading="pair", is_number=True), TableColumn(heading="change", is_number=True)),
         rows=tuple(
             (
                 TableCell(text=f"{number}", value=number),

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from s3bench.report.load.cells import NOTHING
-from s3bench.report.page.section import CodeBlock, Line, Section, Table, TableCell, TableColumn, Tone
+from s3bench.report.page.section import CodeBlock, Line, Section
 from s3bench.report.page.tune.convergence import convergence_figure
 from s3bench.report.page.tune.front import front_figure
 from s3bench.report.page.tune.map import map_figures
 from s3bench.report.page.tune.pairs import pairs_figure
 from s3bench.report.run.summary import clipped
+from s3bench.report.table import Table, TableCell, TableColumn, Tone
 from s3bench.report.tune import cells as words
 from s3bench.tune.answer import SettingFigures, StudyResult
 from s3bench.tune.prediction import Prediction
@@ -30,12 +31,12 @@ LINES_MAX = 20
 LINE_MAX = 1000
 """The most characters of a line."""
 
-_MOODS = MappingProxyType(
+_TONES = MappingProxyType(
     {
         TuneVerdict.BETTER: Tone.GOOD,
         TuneVerdict.AS_GOOD: Tone.GOOD,
         TuneVerdict.FITS: Tone.GOOD,
-        TuneVerdict.UNSETTLED: Tone.DOUBT,
+        TuneVerdict.UNSETTLED: Tone.WARNING,
     }
 )
 _VALUES: Mapping[str, Callable[[SettingFigures], float | None]] = MappingProxyType(
@@ -68,7 +69,7 @@ def tune_section(answer: StudyResult, study: Study) -> Section:
 
 
 def _lines(answer: StudyResult) -> Iterator[Line]:
-    yield _line(words.verdict_words(answer), _MOODS[answer.verdict])
+    yield _line(words.verdict_words(answer), _TONES[answer.verdict])
     yield _line(_recommended_words(answer.recommended))
     yield from (_line(each) for each in words.subject_lines(answer))
     yield _line(f"bottleneck: {answer.bottleneck.limit}")
@@ -77,9 +78,9 @@ def _lines(answer: StudyResult) -> Iterator[Line]:
     if disk := words.disk_words(answer):
         yield _line(f"disk: {disk}")
     told = [note for note in answer.knobs if note.obedience in words.TOLD]
-    yield from _some("knob", words.knob_lines(told), Tone.DOUBT)
+    yield from _some("knob", words.knob_lines(told), Tone.WARNING)
     yield from _some("failure", words.failure_lines(answer), Tone.BAD)
-    yield from _some("warning", answer.warnings, Tone.DOUBT)
+    yield from _some("warning", answer.warnings, Tone.WARNING)
 
 
 def _recommended_words(figures: SettingFigures) -> str:
@@ -90,15 +91,15 @@ def _recommended_words(figures: SettingFigures) -> str:
     return f"{told}: {words.real_text(figures)}" + f" ({interval})" * (interval != NOTHING)
 
 
-def _some(kind: str, texts: Iterable[str], mood: Tone) -> Iterator[Line]:
+def _some(kind: str, texts: Iterable[str], tone: Tone) -> Iterator[Line]:
     every = list(texts)
-    yield from (_line(f"{kind}: {each}", mood) for each in every[:LINES_MAX])
+    yield from (_line(f"{kind}: {each}", tone) for each in every[:LINES_MAX])
     if len(every) > LINES_MAX:
-        yield _line(f"{kind}: and {len(every) - LINES_MAX:,} more", mood)
+        yield _line(f"{kind}: and {len(every) - LINES_MAX:,} more", tone)
 
 
-def _line(text: str, mood: Tone = Tone.PLAIN) -> Line:
-    return Line(text=clipped(text, most=LINE_MAX), mood=mood)
+def _line(text: str, tone: Tone = Tone.PLAIN) -> Line:
+    return Line(text=clipped(text, most=LINE_MAX), tone=tone)
 
 
 def _tables(answer: StudyResult) -> Iterator[Table]:
@@ -149,19 +150,19 @@ def _figures_table(
                 TableCell(text=column.cells[place], value=pick(row))
                 for column, pick in zip(columns, picks, strict=True)
             ),
-            TableCell(text=clipped(words.setting_words(row, answer), most=LINE_MAX), mood=_mood(row)),
+            TableCell(text=clipped(words.setting_words(row, answer), most=LINE_MAX), tone=_tone(row)),
         )
         for place, row in enumerate(rows)
     )
-    return Table(
+    return Table.of_rows(
         caption=caption,
         columns=(
             *(
-                TableColumn(title=title, is_number=any(cell.value is not None for cell in cells))
+                TableColumn(heading=title, is_number=any(cell.value is not None for cell in cells))
                 for title, cells in first
             ),
-            *(TableColumn(title=column.heading, is_number=True) for column in columns),
-            TableColumn(title="setting"),
+            *(TableColumn(heading=column.heading, is_number=True) for column in columns),
+            TableColumn(heading="setting"),
         ),
         rows=tuple(body),
     )
@@ -171,22 +172,22 @@ def _value(row: SettingFigures) -> float | None:
     return row.value
 
 
-def _mood(row: SettingFigures) -> Tone:
+def _tone(row: SettingFigures) -> Tone:
     if row.value is None:
         return Tone.BAD
-    return Tone.DOUBT if row.was_capped or row.exceeds_memory else Tone.PLAIN
+    return Tone.WARNING if row.was_capped or row.exceeds_memory else Tone.PLAIN
 
 
 def _predictions_table(predictions: Sequence[Prediction]) -> Table:
-    return Table(
+    return Table.of_rows(
         caption=words.PREDICTIONS,
         columns=(
-            TableColumn(title="transfer"),
-            TableColumn(title="network"),
-            TableColumn(title="predicted time", is_number=True),
-            TableColumn(title="range", is_number=True),
-            TableColumn(title="setting"),
-            TableColumn(title="reservations"),
+            TableColumn(heading="transfer"),
+            TableColumn(heading="network"),
+            TableColumn(heading="predicted time", is_number=True),
+            TableColumn(heading="range", is_number=True),
+            TableColumn(heading="setting"),
+            TableColumn(heading="reservations"),
         ),
         rows=tuple(
             (

@@ -1,4 +1,4 @@
-"""A gate on the page: the verdict first, in its mood, and the record's own figures in every chart."""
+"""A gate on the page: the verdict first, in its tone, and the record's own figures in every chart."""
 
 from collections.abc import Iterator, Mapping
 
@@ -12,7 +12,8 @@ from s3bench.report.gate import digest as words
 from s3bench.report.gate.digest import digest
 from s3bench.report.page.drawing import draw
 from s3bench.report.page.gate.section import PAIRS_SHOWN_MAX, gate_section
-from s3bench.report.page.section import ChartFigure, Section, Tone
+from s3bench.report.page.section import ChartFigure, Section
+from s3bench.report.table import Tone
 from tests.report.page.forest_reader import labels, layers
 
 
@@ -34,25 +35,25 @@ def part(section: Section, name: str) -> Section:
 
 
 @pytest.mark.parametrize(
-    ("name", "mood"),
+    ("name", "tone"),
     [
         ("pass", Tone.GOOD),
-        ("small", Tone.DOUBT),
+        ("small", Tone.WARNING),
         ("fail by size", Tone.BAD),
         ("fail by imports", Tone.BAD),
-        ("inconclusive", Tone.DOUBT),
+        ("inconclusive", Tone.WARNING),
         ("invalid by a failure", Tone.BAD),
         ("waived", Tone.GOOD),
-        ("nothing", Tone.DOUBT),
+        ("nothing", Tone.WARNING),
         ("two documents", Tone.BAD),
     ],
 )
 def test_the_verdict_is_the_first_line_in_its_mood(
-    gates: Mapping[str, GateRecord], sections: Mapping[str, Section], name: str, mood: Tone
+    gates: Mapping[str, GateRecord], sections: Mapping[str, Section], name: str, tone: Tone
 ) -> None:
     line = sections[name].lines[0]
     assert line.text == digest(gates[name]).headline
-    assert line.mood is mood
+    assert line.tone is tone
 
 
 def test_every_gate_makes_a_section_whose_figures_have_names_of_their_own(sections: Mapping[str, Section]) -> None:

@@ -57,7 +57,7 @@ def test_percentiles_are_those_of_the_bins_to_the_last_that_is_carried() -> None
     ]
     assert labels(made.chart)[0].startswith("last byte: p50 ")
     assert made.table is not None
-    assert [column.title for column in made.table.columns][-1] == "p99.5"
+    assert [column.heading for column in made.table.columns][-1] == "p99.5"
     assert_is_drawn(made)
 
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from s3bench.report.load.cells import load_rows
 from s3bench.report.page.load.overview import LINES_MAX, note_lines
 from s3bench.report.page.load.section import load_sections
-from s3bench.report.page.section import Table, Tone
+from s3bench.report.table import Table, Tone
 from s3bench.results.load import Latency
 from tests.report.loads import EMPTY, document, everything, failures, latency, load, result, second
 from tests.report.page.chart_reader import assert_is_drawn, figures, labels, texts
@@ -19,7 +19,7 @@ UNKNOWN = Latency(
 
 def column(table: Table, title: str) -> list[str]:
     """The texts of a column."""
-    place = [each.title for each in table.columns].index(title)
+    place = [each.heading for each in table.columns].index(title)
     return [row[place].text for row in table.rows]
 
 
@@ -28,7 +28,7 @@ def test_the_summary_comes_first() -> None:
     assert section.lines[0].text == (
         "get: 1,000/s; 3.91 MiB/s; latency p50 1.00 ms, p90 1.50 ms, p99 2.00 ms, p99.9 4.00 ms, max 10.0 ms; 3 failed"
     )
-    assert section.lines[0].mood is Tone.BAD
+    assert section.lines[0].tone is Tone.BAD
 
 
 def test_the_table_is_the_terminal_s() -> None:
@@ -42,10 +42,10 @@ def test_the_table_is_the_terminal_s() -> None:
 
 def test_what_has_to_be_said_stands_with_its_phase() -> None:
     (section,) = load_sections(everything())
-    lines = {line.text: line.mood for part in section.parts for line in part.lines}
+    lines = {line.text: line.tone for part in section.parts for line in part.lines}
     assert lines["failed: get: 12 of 1,234,579 operations (0.000972 %)"] is Tone.BAD
-    assert lines["stalled: all: no operation succeeded in seconds 7-9, 15"] is Tone.DOUBT
-    assert lines["not complete"] is Tone.DOUBT
+    assert lines["stalled: all: no operation succeeded in seconds 7-9, 15"] is Tone.WARNING
+    assert lines["not complete"] is Tone.WARNING
     assert any(text.startswith("bottleneck: the client") for text in lines)
 
 
@@ -86,7 +86,7 @@ def test_a_document_of_another_tool_has_what_it_told() -> None:
     )  # fmt: skip
     (section,) = load_sections(document(result("load.get", told, dimensions=[{"phase": "get"}])))
     assert section.lines == ()
-    assert [column.title for column in section.tables[0].columns] == [
+    assert [column.heading for column in section.tables[0].columns] == [
         "operation", "phase", "ops", "rate/s", "throughput", "errors",
     ]  # fmt: skip
     assert not list(figures(section))

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from s3bench.report.page.run.detail import DOTS_MAX, TABLE_ROWS_MAX
 from s3bench.report.page.run.section import run_sections
-from s3bench.report.page.section import Section, Tone
+from s3bench.report.page.section import Section
+from s3bench.report.table import Tone
 from s3bench.results.document import Document
 from s3bench.results.metrics import METRICS_BY_NAME, render_figure
 from tests.compare.documents import client, document, result
@@ -34,7 +35,7 @@ def texts(sections: tuple[Section, ...]) -> list[str]:
         tables = [*section.tables, *(figure.table for figure in section.figures if figure.table)]
         found += [section.title, *(line.text for line in section.lines)]
         found += [text for figure in section.figures for text in (figure.title, figure.description)]
-        found += [column.title for table in tables for column in table.columns]
+        found += [column.heading for table in tables for column in table.columns]
         found += [cell.text for table in tables for row in table.rows for cell in row]
         found += texts(section.parts)
     return found
@@ -47,7 +48,7 @@ def test_the_summary_has_a_row_for_each_client_with_its_medians_and_failures() -
         "1 run failed, on 1 of 2 rows",
     ]
     table = summary.tables[0]
-    titles = [column.title for column in table.columns]
+    titles = [column.heading for column in table.columns]
     assert titles == [
         "benchmark",
         "client",
@@ -66,7 +67,7 @@ def test_the_summary_has_a_row_for_each_client_with_its_medians_and_failures() -
         "6",
         "1.05 s (1.00 s to 1.10 s)",
     ]
-    assert (classic[-1].text, classic[-1].mood) == ("1 failed", Tone.BAD)
+    assert (classic[-1].text, classic[-1].tone) == ("1 failed", Tone.BAD)
     assert crt[3].value == pytest.approx(0.525)
 
 
@@ -117,7 +118,7 @@ def test_what_was_not_measured_has_no_chart_and_no_column() -> None:
         for each in timed().measurements
     )
     summary, benchmarks = run_sections(document(replace(timed(), measurements=bare)))
-    assert "peak memory" not in [column.title for column in summary.tables[0].columns]
+    assert "peak memory" not in [column.heading for column in summary.tables[0].columns]
     names = [figure.name for figure in benchmarks.parts[0].figures]
     assert names == ["total-time", "total-time-ecdf", "start-up"]
     assert any("no samples" in line.text for line in benchmarks.parts[0].lines)

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from s3bench.report.page.drawing import draw
-from s3bench.report.page.section import Tone
 from s3bench.report.page.trend.chart import (
     POINTS_MAX,
     TABLE_MAX,
@@ -14,6 +13,7 @@ from s3bench.report.page.trend.chart import (
 )
 from s3bench.report.page.trend.section import DRAWN_POINTS_MAX, trend_section
 from s3bench.report.page.trend.series import TrendSeries
+from s3bench.report.table import Tone
 from s3bench.results.metrics import METRICS_BY_NAME, render_figure
 from s3bench.trend.metric_trend import Trend, trend_of
 from tests.report.page.forest_reader import drawn_layers, labels, layers
@@ -66,7 +66,7 @@ def test_ratios_to_a_reference_have_no_unit() -> None:
     figure = trend_figure(TrendSeries(title="t", trend=trend_of(TIME, beside)), name="x")
     assert labels(figure.chart)[0].endswith(" times the reference")
     assert figure.table is not None
-    assert [column.title for column in figure.table.columns] == ["release", "times the reference", "total_time"]
+    assert [column.heading for column in figure.table.columns] == ["release", "times the reference", "total_time"]
 
 
 def test_memory_is_drawn_in_binary_units() -> None:
@@ -79,17 +79,17 @@ def test_the_series_that_are_worse_come_first_and_the_summary_counts_them() -> N
     section = trend_section(TIME, series)
     assert [part.title for part in section.parts] == ["worse", "better", "s3.cp on cli-crt"]
     assert section.lines[0].text == "2 of 3 series changed, 1 of them for the worse at last"
-    assert section.lines[0].mood is Tone.BAD
+    assert section.lines[0].tone is Tone.BAD
     assert [row[0].text for row in section.tables[0].rows] == ["worse", "better", "s3.cp on cli-crt"]
     assert section.tables[0].rows[0][3].text.startswith("since 2.20.0: ")
     assert section.tables[0].rows[2][3].text == "no change found in 20 releases"
-    assert [part.lines[0].mood for part in section.parts] == [Tone.BAD, Tone.GOOD, Tone.PLAIN]
+    assert [part.lines[0].tone for part in section.parts] == [Tone.BAD, Tone.GOOD, Tone.PLAIN]
 
 
 def test_nothing_kept_and_too_little_kept_are_said() -> None:
     assert trend_section(TIME, []).lines[0].text == "no figures are kept that fit"
     few = trend_section(TIME, [step((5, 0.3))])
-    assert few.lines[0].mood is Tone.DOUBT
+    assert few.lines[0].tone is Tone.WARNING
     assert few.parts[0].lines[0].text == "too few to find a change: 5 releases"
     empty = trend_section(TIME, [TrendSeries(title="t", trend=trend_of(TIME, []))])
     assert empty.parts[0].figures == ()

@@ -5,12 +5,13 @@ import math
 import pytest
 from msgspec.structs import replace
 
-from s3bench.report.page.section import Section, Table, Tone
+from s3bench.report.page.section import Section
 from s3bench.report.page.tune.convergence import TRIALS_MAX, convergence_figure
 from s3bench.report.page.tune.front import front_figure
 from s3bench.report.page.tune.map import map_figures
 from s3bench.report.page.tune.pairs import pairs_figure
 from s3bench.report.page.tune.section import tune_section
+from s3bench.report.table import Table, Tone
 from s3bench.report.tune import cells as words
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.setting import Setting
@@ -52,7 +53,7 @@ def test_a_study_is_told_and_drawn_whole(study: Study) -> None:
 def test_every_figure_stands_in_the_table_as_in_the_terminal(name: str, study: Study) -> None:
     told = ANSWERS[name]
     (settings,) = [part.tables[0] for part in tune_section(told, study).parts if part.name == "settings"]
-    titles = [column.title for column in settings.columns]
+    titles = [column.heading for column in settings.columns]
     for row, known in zip(settings.rows, told.table, strict=True):
         cells = dict(zip(titles, row, strict=True))
         assert (cells["real"].text, cells["real"].value) == (words.real_text(known), known.time)
@@ -61,9 +62,9 @@ def test_every_figure_stands_in_the_table_as_in_the_terminal(name: str, study: S
 
 
 def test_the_verdict_s_mood(study: Study) -> None:
-    moods = {told.verdict: tune_section(told, study).lines[0].mood for told in ANSWERS.values()}
-    assert moods[TuneVerdict.BETTER] is moods[TuneVerdict.AS_GOOD] is Tone.GOOD
-    assert tune_section(unsettled(), study).lines[0].mood is Tone.DOUBT
+    tones = {told.verdict: tune_section(told, study).lines[0].tone for told in ANSWERS.values()}
+    assert tones[TuneVerdict.BETTER] is tones[TuneVerdict.AS_GOOD] is Tone.GOOD
+    assert tune_section(unsettled(), study).lines[0].tone is Tone.WARNING
 
 
 def test_predictions_are_marked_and_have_their_ranges(study: Study) -> None:
