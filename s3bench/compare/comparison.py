@@ -24,7 +24,7 @@ from s3bench.compare.difference import (
     is_measured,
     with_outcomes,
 )
-from s3bench.compare.document_warnings import document_warnings, subject
+from s3bench.compare.document_warnings import document_warnings
 from s3bench.compare.matching import (
     BY_CLIENT,
     DocumentSource,
@@ -331,7 +331,7 @@ def _engines(baseline: str, other: str, matches: Sequence[MatchedBenchmark]) -> 
             changed.setdefault((before, after), []).append(each.other.result)
     for (before, after), results in changed.items():
         more = f" and {len(results) - 1} more" if len(results) > 1 else ""
-        yield f"different transfer engines: {before} in {baseline}, {after} in {other}, for {subject(results[0])}{more}"
+        yield f"different transfer engines: {before} in {baseline}, {after} in {other}, for {results[0].label}{more}"
 
 
 def _engine(result: Result) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from s3bench.compare.matching import DocumentSource, dimensions_of
+from s3bench.compare.matching import DocumentSource
 from s3bench.results.document import Result, Status
 from s3bench.results.warnings import gather_warnings
 
@@ -12,12 +12,6 @@ _NAMED_MAX = 3
 def document_warnings(sources: Iterable[DocumentSource]) -> tuple[str, ...]:
     """The warnings of each document, prefixed with its name."""
     return tuple(f"{source.name}: {text}" for source in sources for text in _warnings(source))
-
-
-def subject(result: Result) -> str:
-    """A result's name with dimensions and client: `s3.cp.upload FileSize=4KB on cli-crt@2.38.5`."""
-    dimensions = (f"{name}={value}" for name, value in dimensions_of(result))
-    return f"{' '.join((result.name, *dimensions))} on {result.client.label}"
 
 
 def _warnings(source: DocumentSource) -> Iterator[str]:
@@ -43,5 +37,5 @@ def _iteration_warnings(results: Sequence[Result]) -> Iterator[str]:
 
 def _named(results: Sequence[Result]) -> str:
     if len(results) > _NAMED_MAX:
-        return f"{len(results)} results (first {subject(results[0])})"
-    return ", ".join(map(subject, results))
+        return f"{len(results)} results (first {results[0].label})"
+    return ", ".join(result.label for result in results)

@@ -155,13 +155,8 @@ def match(baseline: Group, other: Group) -> Matching:
     )
 
 
-def dimensions_of(result: Result) -> tuple[tuple[str, str], ...]:
-    """The dimensions as names and values, in the definition's order."""
-    return tuple(item for dimension in result.dimensions for item in dimension.items())
-
-
 def _cell(result: Result) -> GroupResult:
-    return GroupResult(dimensions=dimensions_of(result), stem=result.client.name, result=result)
+    return GroupResult(dimensions=result.dimension_pairs, stem=result.client.name, result=result)
 
 
 def _joined(sources: Sequence[DocumentSource]) -> tuple[list[Result], list[str]]:
@@ -189,7 +184,7 @@ def _dimension_cells(results: Iterable[Result], by: str) -> dict[str, list[Group
     """The cells of each value. The value is cut from the end of a client name (`cli-crt` for `CRT`)."""
     by_value: dict[str, list[GroupResult]] = defaultdict(list)
     for result in results:
-        dimensions = dimensions_of(result)
+        dimensions = result.dimension_pairs
         value = dict(dimensions).get(by)
         if value is not None:
             rest = tuple(item for item in dimensions if item[0] != by)
@@ -208,7 +203,7 @@ def _client_cells(results: Sequence[Result]) -> dict[str, list[GroupResult]]:
     for result in results:
         client = result.client
         value = client.name if len(labels[client.name]) == 1 else client.label
-        dimensions = tuple(item for item in dimensions_of(result) if item[0] != TRANSFER_CLIENT)
+        dimensions = tuple(item for item in result.dimension_pairs if item[0] != TRANSFER_CLIENT)
         by_value[value].append(GroupResult(dimensions=dimensions, stem="", result=result))
     return {value: _distinguished(cells) for value, cells in by_value.items()}
 
@@ -221,13 +216,13 @@ def _distinguished(cells: Sequence[GroupResult]) -> list[GroupResult]:
     return [
         cell
         if counts[cell.benchmark] == 1
-        else GroupResult(dimensions=dimensions_of(cell.result), stem=cell.stem, result=cell.result)
+        else GroupResult(dimensions=cell.result.dimension_pairs, stem=cell.stem, result=cell.result)
         for cell in cells
     ]
 
 
 def _raise_unknown_dimension(results: Iterable[Result], by: str) -> NoReturn:
-    names = [*dict.fromkeys(name for result in results for name, _ in dimensions_of(result)), BY_CLIENT]
+    names = [*dict.fromkeys(name for result in results for name, _ in result.dimension_pairs), BY_CLIENT]
     near = nearest(by, names)
     raise BadInput(
         f"--by {by}: no result has this dimension",

@@ -9,6 +9,7 @@ import msgspec
 
 from s3bench.results.document import Result
 from s3bench.results.measurement import Failure, Measurement
+from s3bench.spec.label import benchmark_label, dimension_pairs
 
 
 class Side(StrEnum):
@@ -86,8 +87,7 @@ class CellEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     @property
     def title(self) -> str:
         """The benchmark with its dimensions, for people: `s3.cp.upload FileSize=32MB`."""
-        words = (f"{name}={value}" for dimension in self.dimensions for name, value in dimension.items())
-        return " ".join((self.name, *words))
+        return benchmark_label(self.name, dimension_pairs(self.dimensions))
 
     def runs(self, side: Side) -> tuple[Measurement, ...]:
         """All measurements of one side, in order."""

@@ -112,7 +112,7 @@ def _milliseconds(text: str, source: str, key: str) -> int:
 
 
 def _result_row(place: int, result: Result) -> Row:
-    dimensions = [item for dimension in result.dimensions for item in dimension.items()]
+    dimensions = list(result.dimension_pairs)
     cell = msgspec.json.encode((result.name, sorted(dimensions), result.tags, result.client.name))
     return {
         "place": place,

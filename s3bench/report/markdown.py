@@ -1,14 +1,13 @@
-"""Text, tables and code as GitHub Flavored Markdown: whatever a text holds, it is shown as it is.
-
-Owns the escaping. What is said is each report's own.
-"""
+"""Text, tables and code in GitHub Flavored Markdown, escaped so that every text is shown as it is."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from s3bench.report.table import Table, TableCell, Tone
 from s3bench.report.terminal import printable
 
-_MARK = re.compile(r"[\\`*\[\]<>|~&$@#]|(?<![^\W_])_|_(?![^\W_])")
+# Marks anywhere; underscores beside no letter; colons of emoji and of URLs.
+_MARK = re.compile(r"[\\`*\[\]<>|~&$@#]|(?<![^\W_])_|_(?![^\W_])|:(?=[^\W\d]|//)")
 _LINE_MARK = re.compile(r"^[-+=]|^\d(?=\d*[.)])")
 _CUT = re.compile(r"(&#(?:35|64);)")
 _FENCE = re.compile(r"`{3,}")
@@ -26,22 +25,24 @@ def escaped(text: str) -> str:
     return _reference(start) + _marked(line[start.end() :]) if start else _marked(line)
 
 
-def cell(text: str) -> str:
-    """A text in a table's cell, where nothing can begin a list."""
-    return _marked(printable(text))
-
-
 def code(text: str) -> str:
     """A name as code, in which GitHub makes no mentions and no links; where backticks do harm, the tag serves."""
     line = printable(text)
     return f"<code>{_marked(line)}</code>" if _UNFIT_FOR_BACKTICKS.search(line) else f"`{line}`"
 
 
-def table_lines(headings: Sequence[str], rows: Iterable[Sequence[str]], *, texts: frozenset[int]) -> Iterator[str]:
-    """A table of cells that are Markdown already; the columns numbered in `texts` are set to the left, others right."""
-    yield _row(headings)
-    yield _row(["---" if number in texts else "---:" for number in range(len(headings))])
-    yield from (_row(row) for row in rows)
+def table_lines(table: Table) -> Iterator[str]:
+    """A table, its notes beneath; numbers are set to the right, and cells with a tone are bold."""
+    yield _row(_marked(printable(column.heading)) or " " for column in table.columns)
+    yield _row("---:" if column.is_number else "---" for column in table.columns)
+    yield from row_lines(table)
+    for note in table.notes:
+        yield from ("", escaped(note))
+
+
+def row_lines(table: Table) -> Iterator[str]:
+    """One line for each row."""
+    return (_row(map(_cell, row)) for row in table.rows)
 
 
 def list_lines(texts: Iterable[str]) -> tuple[str, ...]:
@@ -62,6 +63,13 @@ def folded_lines(title: str, lines: Sequence[str]) -> Iterator[str]:
     """Lines that are folded away below a title; nothing where there are none."""
     if lines:
         yield from (f"<details><summary>{escaped(title)}</summary>", "", *lines, "", "</details>", "")
+
+
+def _cell(cell: TableCell) -> str:
+    """The cell's text, in which nothing can begin a list."""
+    text = code(cell.text) if cell.is_code and cell.text else _marked(printable(cell.text))
+    shown = text + _marked(printable(cell.more))
+    return shown if cell.tone is Tone.PLAIN or not shown else f"**{shown}**"
 
 
 def _row(cells: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ Paint = Callable[[str, str], str]
 
 _GAP = 2
 _INDENT = "  "
-_STYLES = {Tone.PLAIN: "", Tone.GOOD: GREEN, Tone.BAD: RED, Tone.WARNING: YELLOW}
+TONE_STYLES = {Tone.PLAIN: "", Tone.GOOD: GREEN, Tone.BAD: RED, Tone.WARNING: YELLOW}
 _PLAIN = painter(color=False)
 
 
@@ -121,7 +121,7 @@ def _padded(column: TableColumn, paint: Paint) -> Iterator[str]:
     width = _width(column)
     for cell in column.cells:
         text = _text(cell)
-        yield _aligned(paint(text, _STYLES[cell.tone]), text, width, is_number=column.is_number)
+        yield _aligned(paint(text, TONE_STYLES[cell.tone]), text, width, is_number=column.is_number)
 
 
 def _aligned(painted: str, text: str, width: int, *, is_number: bool) -> str:

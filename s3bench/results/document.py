@@ -25,6 +25,7 @@ from s3bench.results.audit import Audit
 from s3bench.results.collection import without_collection
 from s3bench.results.decoding import decode
 from s3bench.results.measurement import Failure, Measurement
+from s3bench.spec.label import benchmark_label, dimension_pairs
 
 SCHEMA_VERSION = 4
 
@@ -63,6 +64,21 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     measurements: tuple[Measurement, ...] = ()
     errors: tuple[Failure, ...] = ()
     audit: Audit | None = None
+
+    @property
+    def dimension_pairs(self) -> tuple[tuple[str, str], ...]:
+        """The dimensions as pairs of name and value."""
+        return dimension_pairs(self.dimensions)
+
+    @property
+    def benchmark(self) -> str:
+        """The benchmark in words: `s3.cp.upload FileSize=32MB`."""
+        return benchmark_label(self.name, self.dimension_pairs)
+
+    @property
+    def label(self) -> str:
+        """The result in words: `s3.cp.upload FileSize=32MB on cli-crt@2.38.5`."""
+        return f"{self.benchmark} on {self.client.label}"
 
     @property
     def identity(self) -> tuple[object, ...]:

@@ -13,6 +13,7 @@ from s3bench.cli.report.inputs import Inputs
 from s3bench.compare.comparison import compare
 from s3bench.compare.matching import DocumentSource
 from s3bench.errors import BadInput, MachineError
+from s3bench.report.label import clipped
 from s3bench.report.page.comparison_section import comparison_section
 from s3bench.report.page.drawing import png_bytes, svg_bytes
 from s3bench.report.page.fitting import all_figures
@@ -23,7 +24,6 @@ from s3bench.report.page.page import render_page
 from s3bench.report.page.run.section import run_sections
 from s3bench.report.page.section import Line, Section
 from s3bench.report.page.tune.section import tune_section
-from s3bench.report.run.summary import clipped
 from s3bench.report.table import Tone
 from s3bench.results.document import Document
 from s3bench.results.file import write_whole

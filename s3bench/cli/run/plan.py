@@ -4,6 +4,7 @@ import click
 
 from s3bench.cli.definitions import read_suite
 from s3bench.cli.run.options import RunOptions
+from s3bench.spec.label import benchmark_label
 from s3bench.spec.plan import Plan, parse_client_spec, plan_runs
 from s3bench.spec.suite import Suite
 
@@ -26,7 +27,6 @@ def read_plan(options: RunOptions) -> Plan:
 def print_plan(plan: Plan) -> None:
     """Print a line for each benchmark and client, and to stderr what is skipped."""
     for cell in plan.cells:
-        dimensions = " ".join(f"{name}={value}" for name, value in cell.definition.dimensions)
-        click.echo(f"{cell.definition.name} {dimensions}".rstrip() + f"\t{cell.client}")
+        click.echo(f"{benchmark_label(cell.definition.name, cell.definition.dimensions)}\t{cell.client}")
     for line in plan.skipped:
         click.echo(f"skipped: {line}", err=True)

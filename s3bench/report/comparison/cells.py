@@ -1,4 +1,4 @@
-"""What the terminal's table and the Markdown of a comparison share: which rows are shown, and each cell as text."""
+"""The rows of a comparison that a report shows, and its figures and sentences as text."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,6 +12,7 @@ from s3bench.compare.difference import ChangeOutcome, ComparisonRow
 from s3bench.compare.sample import SampleSummary
 from s3bench.results.document import Client
 from s3bench.results.metrics import Unit, render_figure
+from s3bench.spec.label import benchmark_label, dimension_pairs
 
 NOTHING = "-"
 LEGEND = (
@@ -26,16 +27,16 @@ _EXACT = frozenset({ChangeOutcome.DIFFERS, ChangeOutcome.EQUAL, ChangeOutcome.VA
 _WHOLE_PERCENTS_FROM = 9.995
 _P_LEAST = 0.001
 _MISSING_NAMED_MAX = 3
-_DOUBTS_MAX = 10
+_WARNINGS_MAX = 10
 
 
 def shown_rows(other: Against, *, show_all: bool) -> tuple[ComparisonRow, ...]:
-    """The rows to be shown: by default those that say something."""
+    """The rows to be shown: by default those with a difference, or with too few runs to tell."""
     return tuple(row for row in other.rows if show_all or row.outcome not in _COLLAPSED)
 
 
 def collapsed_line(other: Against) -> str:
-    """Say in a line what the rows not shown say, and how small a difference they could have hidden; "" for none."""
+    """One line on the rows that are not shown, and how small a difference they may hide; empty where all are shown."""
     rows = [row for row in other.rows if row.outcome in _COLLAPSED]
     if not rows:
         return ""
@@ -46,7 +47,7 @@ def collapsed_line(other: Against) -> str:
 
 
 def summary_lines(comparison: Comparison) -> Iterator[str]:
-    """One line for each that is held against the baseline."""
+    """One line for each that is compared with the baseline."""
     for other in comparison.others:
         yield f"{other.summary} ({other.name} against {comparison.baseline.name})"
 
@@ -67,7 +68,7 @@ def header_lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
 
 def subject_text(row: ComparisonRow) -> str:
     """The benchmark, its dimensions and its client; both clients where they differ."""
-    words = _benchmark(row.benchmark, row.dimensions)
+    words = _benchmark(row)
     if row.baseline_client == row.other_client:
         return f"{words} on {row.other_client}"
     return f"{words} on {row.other_client} against {row.baseline_client}"
@@ -95,13 +96,18 @@ def figure_text(sample: SampleSummary, row: ComparisonRow) -> str:
     return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
 
 
+def outcome_text(row: ComparisonRow) -> str:
+    """The outcome in words, and why."""
+    return f"{row.word} ({row.detail})" if row.detail else row.word
+
+
 def is_exact(row: ComparisonRow) -> bool:
     """Whether the row compares counts without statistics."""
     return row.outcome in _EXACT
 
 
 def exact_text(row: ComparisonRow) -> str:
-    """What an exact row says: `differs: 5 → 6`."""
+    """An exact row in words: `differs: 5 → 6`."""
     before, after = figure_text(row.baseline, row), figure_text(row.other, row)
     figures = after if row.outcome is ChangeOutcome.EQUAL else f"{before} → {after}"
     return f"{row.word}: {figures}{f' ({row.detail})' if row.detail else ''}"
@@ -126,46 +132,41 @@ def chance_text(row: ComparisonRow) -> str:
     return f"<{_P_LEAST}" if row.p_adjusted < _P_LEAST else f"{row.p_adjusted:.3f}"
 
 
-def word_text(row: ComparisonRow) -> str:
-    """The row's word and why."""
-    return f"{row.word} ({row.detail})" if row.detail else row.word
-
-
-def reservation_lines(other: Against, *, show_all: bool) -> Iterator[str]:
-    """The doubts about single figures, those of the most important rows first; a large number is cut and counted."""
-    said = [
-        f"{_benchmark(row.benchmark, row.dimensions)}, {row.metric} of {doubt.group} ({doubt.client}) {doubt.words}"
+def warning_lines(other: Against, *, show_all: bool) -> Iterator[str]:
+    """The warnings about single figures, those of the most important rows first; a large number is cut and counted."""
+    lines = [
+        f"{_benchmark(row)}, {row.metric} of {doubt.group} ({doubt.client}) {doubt.words}"
         for row in other.rows
         for doubt in row.doubts
     ]
-    yield from said if show_all else said[:_DOUBTS_MAX]
-    if len(said) > _DOUBTS_MAX and not show_all:
-        yield f"{len(said) - _DOUBTS_MAX} more; --all shows them"
+    yield from lines if show_all else lines[:_WARNINGS_MAX]
+    if len(lines) > _WARNINGS_MAX and not show_all:
+        yield f"{len(lines) - _WARNINGS_MAX} more; --all shows them"
 
 
 def missing_lines(other: Against, *, show_all: bool) -> Iterator[str]:
-    """What had no partner, by where it is missing."""
+    """The results that have no counterpart, by where they are missing."""
     by_group: dict[str, list[MissingResult]] = {}
     for each in other.missing:
         by_group.setdefault(each.missing_in, []).append(each)
     for group, missing in by_group.items():
         named = missing if show_all else missing[:_MISSING_NAMED_MAX]
-        names = ", ".join(f"{_benchmark(each.benchmark, each.dimensions)} on {each.client}" for each in named)
+        names = ", ".join(f"{_benchmark(each)} on {each.client}" for each in named)
         more = f" and {len(missing) - len(named)} more (--all names them)" if len(missing) > len(named) else ""
         yield f"in {group}: {names}{more}"
 
 
-def _benchmark(name: str, dimensions: Sequence[dict[str, str]]) -> str:
-    return " ".join((name, *(f"{key}={value}" for dimension in dimensions for key, value in dimension.items())))
+def _benchmark(found: ComparisonRow | MissingResult) -> str:
+    return benchmark_label(found.benchmark, dimension_pairs(found.dimensions))
 
 
 def _clients(clients: Sequence[Client]) -> str:
-    """Labels, and versions where a label does not tell them."""
-    told = (
+    """Labels, with the versions that a label does not name."""
+    named = (
         client.label if client.version in client.label else f"{client.label} (version {client.version})"
         for client in clients
     )
-    return ", ".join(told)
+    return ", ".join(named)
 
 
 def _percent(share: float) -> str:

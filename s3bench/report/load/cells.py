@@ -10,7 +10,7 @@ from itertools import groupby
 from statistics import median
 from types import MappingProxyType
 
-from s3bench.report.run.summary import clipped
+from s3bench.report.label import clipped
 from s3bench.report.terminal import printable
 from s3bench.results.document import NODE, Document, Result, Status
 from s3bench.results.load import Latency, Load

@@ -16,7 +16,7 @@ from s3bench.report.load.cells import (
     rate_text,
     seconds_text,
 )
-from s3bench.results.document import Document, Result
+from s3bench.results.document import Document
 from s3bench.results.load import Failures, Load
 from s3bench.results.warnings import gather_warnings
 from s3bench.units import render_bytes
@@ -57,17 +57,12 @@ def document_notes(document: Document) -> Iterator[Note]:
     yield from (("warning", words) for words in document.warnings)
     results = document.without_parts().results
     for doubt in gather_warnings(results):
-        where = _subject(doubt.results[0]) if len(doubt.results) == 1 else f"{len(doubt.results)} results"
+        where = doubt.results[0].benchmark if len(doubt.results) == 1 else f"{len(doubt.results)} results"
         yield "warning", f"{where}: {doubt.words}"
     for result in results:
         for failure in result.errors:
             why = f": {' '.join(failure.why.split())}" if failure.why else ""
-            yield "error", f"{_subject(result)}, loop {failure.iteration + 1}: {failure.what}{why}"
-
-
-def _subject(result: Result) -> str:
-    dimensions = (f"{name}={value}" for dimension in result.dimensions for name, value in dimension.items())
-    return " ".join((result.name, *dimensions))
+            yield "error", f"{result.benchmark}, loop {failure.iteration + 1}: {failure.what}{why}"
 
 
 def _failure_notes(row: LoadRow) -> Iterator[Note]:

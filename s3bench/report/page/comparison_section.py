@@ -1,10 +1,8 @@
-"""A comparison as a section of the page: what it says first, then the changes drawn, then every row.
-
-All words are those of the terminal's table (`comparison_cells`).
-"""
+"""A comparison as a section of the page: the summary, a chart of the changes of each metric, and all rows in tables."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from s3bench.compare.comparison import Against, Comparison
@@ -12,30 +10,26 @@ from s3bench.compare.difference import ChangeOutcome, ComparisonRow
 from s3bench.gate.indifference_zone import default_indifference_zone
 from s3bench.report.comparison.cells import (
     LEGEND,
-    chance_text,
     change_text,
-    count_text,
-    exact_text,
     figure_text,
     header_lines,
     interval_text,
     is_exact,
     metric_text,
     missing_lines,
-    reservation_lines,
+    outcome_text,
     subject_text,
     summary_lines,
-    word_text,
+    warning_lines,
 )
+from s3bench.report.comparison.tables import TONES, comparison_tables
+from s3bench.report.label import clipped
 from s3bench.report.page import theme
+from s3bench.report.page.fitting import ROWS_MAX
 from s3bench.report.page.forest import ForestRow, MarkerStyle, forest_figure
 from s3bench.report.page.section import ChartFigure, Line, Section
-from s3bench.report.run.summary import clipped
-from s3bench.report.table import Table, TableCell, TableColumn, Tone
+from s3bench.report.table import Table, Tone, column
 from s3bench.results.metrics import METRICS_BY_NAME
-
-ROWS_MAX = 1000
-"""The most rows of a table: they stand in the order of their importance, and the rest is counted."""
 
 _LOOKS: Mapping[str, MarkerStyle] = MappingProxyType({
     "worse": MarkerStyle(color=theme.BAD, shape="square"),
@@ -45,55 +39,48 @@ _LOOKS: Mapping[str, MarkerStyle] = MappingProxyType({
     ChangeOutcome.NO_DETECTABLE_DIFFERENCE.value: MarkerStyle(color=theme.MUTED, shape="circle"),
     ChangeOutcome.NO_DIFFERENCE.value: MarkerStyle(color=theme.MUTED, shape="triangle-down"),
 })  # fmt: skip
-_TONES = {
-    ChangeOutcome.WORSE: Tone.BAD,
-    ChangeOutcome.DIFFERS: Tone.WARNING,
-    ChangeOutcome.BETTER: Tone.GOOD,
-    ChangeOutcome.TOO_FEW: Tone.WARNING,
-}
-_ZONE_SAID = (
-    "Shaded is the zone of `s3bench gate` for this metric: a change within the darker part matters to nobody, one from "
-    "the mark on would not pass. The outcomes here do not depend on it. The table of all rows has the figures."
+_ZONE_WORDS = (
+    "Shaded is the indifference zone of `s3bench gate` for this metric: a change within the darker part is negligible, "
+    "one beyond the mark would fail. The outcomes here do not depend on it. The table of all rows has the figures."
 )
 
 
 def comparison_section(comparison: Comparison) -> Section:
-    """The whole comparison; several that are held against the baseline have a part each."""
-    lines = [
+    """The whole comparison; where several are compared with the baseline, each has a part."""
+    lines = (
+        *(Line(text=clipped(f"{kind}: {text}", most=600)) for kind, text in header_lines(comparison)),
+        *(Line(text=clipped(text, most=600), tone=Tone.WARNING) for text in comparison.warnings),
+    )
+    summaries = tuple(
         Line(text=clipped(text, most=600), tone=_tone(other))
         for text, other in zip(summary_lines(comparison), comparison.others, strict=True)
-    ]
-    lines += [Line(text=clipped(f"{kind}: {text}", most=600)) for kind, text in header_lines(comparison)]
-    lines += [Line(text=clipped(text, most=600), tone=Tone.WARNING) for text in comparison.warnings]
-    title = f"Against {clipped(comparison.baseline.name)}"
+    )
     if len(comparison.others) == 1:
-        (other,) = comparison.others
-        return Section(
-            name="comparison",
-            title=f"{clipped(other.name)} against {clipped(comparison.baseline.name)}",
-            lines=(*lines, *_missing(other), *_more(other)),
-            figures=tuple(_figures(other)),
-            tables=tuple(_tables(other)),
-            parts=tuple(_doubts(other)),
-        )
-    parts = tuple(_against(other, comparison, number) for number, other in enumerate(comparison.others, start=1))
-    return Section(name="comparison", title=title, lines=tuple(lines), parts=parts)
+        section = _against(comparison.others[0], comparison, name="comparison")
+        return replace(section, lines=(*summaries, *lines, *section.lines))
+    parts = tuple(
+        replace(section, lines=(Line(text=clipped(other.summary, most=600), tone=_tone(other)), *section.lines))
+        for number, other in enumerate(comparison.others, start=1)
+        for section in (_against(other, comparison, name=f"other-{number}"),)
+    )
+    title = f"Against {clipped(comparison.baseline.name)}"
+    return Section(name="comparison", title=title, lines=(*summaries, *lines), parts=parts)
 
 
-def _against(other: Against, comparison: Comparison, number: int) -> Section:
+def _against(other: Against, comparison: Comparison, *, name: str) -> Section:
     return Section(
-        name=f"other-{number}",
+        name=name,
         title=f"{clipped(other.name)} against {clipped(comparison.baseline.name)}",
-        lines=(Line(text=clipped(other.summary, most=600), tone=_tone(other)), *_missing(other), *_more(other)),
+        lines=tuple(_missing(other)),
         figures=tuple(_figures(other)),
         tables=tuple(_tables(other)),
-        parts=tuple(_doubts(other)),
+        parts=tuple(_warnings(other)),
     )
 
 
 def _tone(other: Against) -> Tone:
-    """The gravest of its outcomes; that no difference could be detected is neither good nor bad."""
-    return next((tone for outcome, tone in _TONES.items() if other.counts.get(outcome.value)), Tone.PLAIN)
+    """That of its gravest outcome; an undetected difference is neither good nor bad."""
+    return next((tone for outcome, tone in TONES.items() if other.counts.get(outcome.value)), Tone.PLAIN)
 
 
 def _missing(other: Against) -> Iterator[Line]:
@@ -101,11 +88,12 @@ def _missing(other: Against) -> Iterator[Line]:
         yield Line(text=clipped(f"missing {text}", most=2000), tone=Tone.WARNING)
 
 
-def _doubts(other: Against) -> Iterator[Section]:
-    """Doubts about single figures, all of them, folded away: there may be hundreds."""
-    lines = tuple(Line(text=clipped(text, most=600)) for text in reservation_lines(other, show_all=True))
+def _warnings(other: Against) -> Iterator[Section]:
+    """The warnings about single figures, all of them, folded away: there may be hundreds."""
+    lines = tuple(Line(text=clipped(text, most=600)) for text in warning_lines(other, show_all=True))
     if lines:
-        yield Section(name="doubts", title=f"Doubts about single figures: {len(lines)}", lines=lines, is_folded=True)
+        title = f"Warnings about single figures: {len(lines)}"
+        yield Section(name="warnings", title=title, lines=lines, is_folded=True)
 
 
 def _figures(other: Against) -> Iterator[ChartFigure]:
@@ -115,7 +103,7 @@ def _figures(other: Against) -> Iterator[ChartFigure]:
         rows = [row for row in other.rows if row.metric == name and not is_exact(row)]
         metric = METRICS_BY_NAME[name]
         has_zone = default_indifference_zone(metric) is not None
-        said = _ZONE_SAID if has_zone else "The table of all rows has the figures."
+        said = _ZONE_WORDS if has_zone else "The table of all rows has the figures."
         has_client = len({row.other_client for row in rows}) > 1
         drawn = [_forest_row(row, has_client=has_client) for row in rows]
         figure = forest_figure(drawn, metric=metric, looks=_LOOKS, said=said)
@@ -134,7 +122,7 @@ def _forest_row(row: ComparisonRow, *, has_client: bool) -> ForestRow:
     return ForestRow(
         name=_axis_name(subject, row, has_client=has_client),
         figures=figures,
-        label=f"{subject}: {metric_text(row)} {change}, 95 % interval {interval}, {medians}: {word_text(row)}",
+        label=f"{subject}: {metric_text(row)} {change}, 95 % interval {interval}, {medians}: {outcome_text(row)}",
         word=row.outcome.value,
         change=row.change,
         low=row.low,
@@ -151,84 +139,27 @@ def _axis_name(subject: str, row: ComparisonRow, *, has_client: bool) -> str:
 
 
 def _tables(other: Against) -> Iterator[Table]:
-    """Every row: what was measured, exact counts that differ, and by name those that are equal."""
-    measured = [row for row in other.rows if not is_exact(row)]
-    if measured:
-        yield Table.of_rows(
-            caption=f"All {len(measured):,} rows: {LEGEND}" if len(measured) > 1 else LEGEND,
-            columns=(
-                TableColumn(heading="benchmark and client"),
-                TableColumn(heading="metric"),
-                *(TableColumn(heading=title, is_number=True) for title in ("n", "baseline", "other", "change")),
-                TableColumn(heading="95 % interval", is_number=True),
-                TableColumn(heading="p", is_number=True),
-                TableColumn(heading="outcome"),
-            ),
-            rows=tuple(_cells(row) for row in measured[:ROWS_MAX]),
-        )
-    counts = [row for row in other.rows if is_exact(row) and row.outcome is not ChangeOutcome.EQUAL]
-    if counts:
-        yield Table.of_rows(
-            caption="Exact counts that differ or vary, compared without statistics",
-            columns=tuple(TableColumn(heading=title) for title in ("benchmark and client", "metric", "counts")),
-            rows=tuple(
-                (
-                    TableCell(text=clipped(subject_text(row))),
-                    TableCell(text=clipped(metric_text(row))),
-                    TableCell(text=clipped(exact_text(row), most=600), tone=_TONES.get(row.outcome, Tone.PLAIN)),
-                )
-                for row in counts[:ROWS_MAX]
-            ),
-        )
-    if any(row.outcome is ChangeOutcome.EQUAL for row in other.rows):
-        yield _equal_table(other)
-
-
-def _equal_table(other: Against) -> Table:
-    by_metric: dict[str, list[str]] = {}
+    """What was measured, exact counts that differ, and by name those that are equal."""
+    for table in comparison_tables([row for row in other.rows if row.outcome is not ChangeOutcome.EQUAL]):
+        left_out = ("s3bench compare --json has all rows",) if len(table.rows) > ROWS_MAX else ()
+        yield replace(table, notes=(LEGEND, *left_out))
+    by_metric: dict[str, list[ComparisonRow]] = {}
     for row in other.rows:
         if row.outcome is ChangeOutcome.EQUAL:
-            by_metric.setdefault(clipped(metric_text(row)), []).append(
-                f"{clipped(subject_text(row))} ({figure_text(row.other, row)})"
-            )
-    return Table.of_rows(
+            by_metric.setdefault(row.metric + row.kind, []).append(row)
+    if by_metric:
+        yield _equal_table(tuple(by_metric.values()))
+
+
+def _equal_table(groups: Sequence[Sequence[ComparisonRow]]) -> Table:
+    def names(rows: Sequence[ComparisonRow]) -> str:
+        return "; ".join(f"{clipped(subject_text(row))} ({figure_text(row.other, row)})" for row in rows[:ROWS_MAX])
+
+    return Table(
         caption="Exact counts that are equal, by name",
         columns=(
-            TableColumn(heading="metric"),
-            TableColumn(heading="rows", is_number=True),
-            TableColumn(heading="benchmarks"),
-        ),
-        rows=tuple(
-            (
-                TableCell(text=metric),
-                TableCell(text=f"{len(names)}", value=len(names)),
-                TableCell(text="; ".join(names[:ROWS_MAX])),
-            )
-            for metric, names in by_metric.items()
+            column("metric", groups, lambda rows: clipped(metric_text(rows[0]))),
+            column("rows", groups, lambda rows: f"{len(rows)}", value=len),
+            column("benchmarks", groups, names),
         ),
     )
-
-
-def _cells(row: ComparisonRow) -> tuple[TableCell, ...]:
-    return (
-        TableCell(text=clipped(subject_text(row))),
-        TableCell(text=clipped(metric_text(row))),
-        TableCell(text=count_text(row), value=min(row.baseline.n, row.other.n)),
-        TableCell(text=figure_text(row.baseline, row), value=row.baseline.median),
-        TableCell(text=figure_text(row.other, row), value=row.other.median),
-        TableCell(text=change_text(row), value=row.change),
-        TableCell(text=interval_text(row), value=row.low),
-        TableCell(text=chance_text(row), value=row.p_adjusted),
-        TableCell(text=clipped(word_text(row)), tone=_TONES.get(row.outcome, Tone.PLAIN)),
-    )
-
-
-def _more(other: Against) -> Iterator[Line]:
-    """What tables of so many rows leave out."""
-    for rows, words in (
-        ([row for row in other.rows if not is_exact(row)], "rows"),
-        ([row for row in other.rows if is_exact(row) and row.outcome is not ChangeOutcome.EQUAL], "counts"),
-    ):
-        if len(rows) > ROWS_MAX:
-            left = f"{len(rows) - ROWS_MAX:,} {words} of less importance"
-            yield Line(text=f"{left} are left out of the table; s3bench compare --json has all", tone=Tone.WARNING)

@@ -11,10 +11,10 @@ from xml.sax.saxutils import quoteattr
 import altair as alt
 import vl_convert
 
+from s3bench.report.label import clipped
 from s3bench.report.page.picture import shrink
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.theme import config
-from s3bench.report.run.summary import clipped
 
 _BEYOND_BMP = re.compile("[\U00010000-\U0010ffff]")
 

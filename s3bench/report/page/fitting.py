@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup, escape
 
+from s3bench.report.label import clipped
 from s3bench.report.page.section import ChartFigure, CodeBlock, Line, Section
-from s3bench.report.run.summary import clipped
 from s3bench.report.table import Table
 
 PAGE_BYTES_MAX = 1_500_000

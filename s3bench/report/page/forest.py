@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import altair as alt
 
+from s3bench.report.label import clipped
 from s3bench.report.page import theme
 from s3bench.report.page.forest_axis import change_axis, change_scale
 from s3bench.report.page.section import ChartFigure
-from s3bench.report.run.summary import clipped
 from s3bench.results.metrics import Direction, Metric, Unit
 
 ROWS_MAX = 60

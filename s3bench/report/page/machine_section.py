@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from s3bench.report.label import clipped
 from s3bench.report.page.section import Line, Section
-from s3bench.report.run.summary import clipped
 from s3bench.report.table import Table, TableCell, TableColumn, Tone
 from s3bench.units import render_bytes
 

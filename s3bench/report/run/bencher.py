@@ -11,12 +11,8 @@ It has no place for failures: results without a figure are left out.
 
 import msgspec
 
-from s3bench.report.run.figures import (
-    MedianEstimate,
-    check_any,
-    estimates,
-    result_names,
-)
+from s3bench.report.label import result_names
+from s3bench.report.run.figures import MedianEstimate, check_any, estimates
 from s3bench.results.document import Document
 
 _INDENT = 2

@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from s3bench.report.run.summary import clipped, dimension_pairs, measured
+from s3bench.report.label import clipped
+from s3bench.report.run.figures import measured
 from s3bench.results.document import Document, Result, render_time
 from s3bench.results.foreign_tree import parse_moment
 from s3bench.results.metrics import Unit
@@ -90,7 +91,7 @@ def _dimensions(result: Result) -> list[dict[str, str]]:
         "ClientVersion": result.client.version,
         "ClientLabel": result.client.label,
     }
-    for name, value in dimension_pairs(result):
+    for name, value in result.dimension_pairs:
         free = _ascii_name(name, _NAME_MAX - DIMENSIONS_MAX)
         while free in named:
             free += "_"

@@ -13,8 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from io import StringIO
 
-from s3bench.report.run.figures import one_line
-from s3bench.report.run.summary import NAME_MAX, dimension_pairs
+from s3bench.report.label import NAME_MAX, one_line
 from s3bench.results.document import Document, Result
 from s3bench.results.measurement import Failure, Measurement, figure
 from s3bench.results.metrics import METRICS
@@ -35,7 +34,7 @@ def render_csv(document: Document) -> str:
     A column for each dimension follows those of the benchmark and its client; `kind`, `job`, `operations` and `failed`
     are of load runs, `error` is empty in the line of a measurement.
     """
-    dimensions = tuple(dict.fromkeys(name for each in document.results for name, _ in dimension_pairs(each)))
+    dimensions = tuple(dict.fromkeys(name for each in document.results for name, _ in each.dimension_pairs))
     lines = StringIO(newline="")
     writer = csv.writer(lines)
     writer.writerow([_cell(name) for name in _header(dimensions)])
@@ -52,7 +51,7 @@ def _header(dimensions: Iterable[str]) -> Iterator[str]:
 
 
 def _rows(result: Result, dimensions: Iterable[str]) -> Iterator[list[_Cell]]:
-    values = dict(dimension_pairs(result))
+    values = dict(result.dimension_pairs)
     client = result.client
     subject = [result.name, client.name, client.version, client.label, *(values.get(name, "") for name in dimensions)]
     for measurement in result.measurements:

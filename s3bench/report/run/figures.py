@@ -1,18 +1,13 @@
-"""What the formats for other benchmark tools share: names of results, and medians with their intervals.
+"""Medians of results with their intervals, and the metrics that formats for other benchmark tools hold."""
 
-Owns which figures go where a tool takes a few only, and how a name is made that any of them can hold. A name has the
-client's name and not its version, so that a series of releases is one series; where a document holds several versions
-of one client, it has the label, which tells them apart.
-"""
-
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from s3bench.compare.sample import figures_of
+from s3bench.compare.sample import MetricFigures, figures_of
 from s3bench.errors import BadInput
-from s3bench.report.run.summary import NAME_MAX, benchmark_title, clipped
+from s3bench.report.label import one_line
 from s3bench.results.document import Document, Result
-from s3bench.results.metrics import METRICS_BY_NAME, Metric
+from s3bench.results.metrics import METRICS, METRICS_BY_NAME, Metric, render_figure
 from s3bench.results.redaction import redact
 from s3bench.tune.verification import median_interval
 
@@ -36,21 +31,35 @@ HEADLINES = tuple(
         "load.response.p99",
     )
 )
-"""The metrics for tools that draw a chart or a table for each; `run_csv` has all."""
+"""The metrics for tools that draw a chart or a table for each; CSV has all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MedianEstimate:
-    """The median of `count` figures of a metric, in its unit, and the ends of its 95 % interval, `None` below six.
-
-    Above a thousand figures there is no interval either.
-    """
+    """The median of the figures of a metric, in its unit, and the ends of its 95 % interval, `None` below six."""
 
     metric: Metric
-    count: int
+    values: tuple[float, ...]
     median: float
     low: float | None
     high: float | None
+
+    @property
+    def count(self) -> int:
+        """The number of figures."""
+        return len(self.values)
+
+    @property
+    def text(self) -> str:
+        """The median with its unit."""
+        return render_figure(self.median, self.metric.unit)
+
+    @property
+    def interval(self) -> str:
+        """`1.01 s to 1.10 s`; empty where there is none."""
+        if self.low is None or self.high is None:
+            return ""
+        return f"{render_figure(self.low, self.metric.unit)} to {render_figure(self.high, self.metric.unit)}"
 
 
 def estimates(result: Result, metrics: Sequence[Metric] = HEADLINES) -> Iterator[MedianEstimate]:
@@ -66,24 +75,7 @@ def estimate(result: Result, metric: Metric) -> MedianEstimate | None:
     if not values:
         return None
     center, low, high = median_interval(values)
-    return MedianEstimate(metric=metric, count=len(values), median=center, low=low, high=high)
-
-
-def result_names(document: Document) -> tuple[str, ...]:
-    """A name for each result, unique in the document: `s3.cp.upload FileSize=32MB on cli-crt`."""
-    names = (f"{benchmark_text(each)} on {client_text(document, each)}" for each in document.results)
-    return tuple(unique(names))
-
-
-def benchmark_text(result: Result) -> str:
-    """The benchmark's name and dimensions as one line."""
-    return one_line(benchmark_title(result))
-
-
-def client_text(document: Document, result: Result) -> str:
-    """The client's name, or its label where the document has several clients of that name."""
-    labels = {each.client.label for each in document.results if each.client.name == result.client.name}
-    return one_line(result.client.label if len(labels) > 1 else result.client.name)
+    return MedianEstimate(metric=metric, values=tuple(values), median=center, low=low, high=high)
 
 
 def endpoint_text(document: Document) -> str:
@@ -93,21 +85,12 @@ def endpoint_text(document: Document) -> str:
     return next((one_line(redact((text,))[0]) for text in known if isinstance(text, str)), "")
 
 
-def one_line(text: str, *, characters_max: int = NAME_MAX) -> str:
-    """A text as one line, clipped, and without spaces around it."""
-    return clipped(text, most=characters_max).strip()
-
-
-def unique(names: Iterable[str], numbered: Callable[[str, int], str] = "{} ({})".format) -> Iterator[str]:
-    """The names, those that came before already with a number, from 2: texts that differ may be one line alike."""
-    taken: dict[str, int] = {}
-    for name in names:
-        number, free = taken.get(name, 0) + 1, name
-        while number > 1 and (free := numbered(name, number)) in taken:
-            number += 1
-        taken[name] = number
-        taken.setdefault(free, 1)
-        yield free
+def measured(result: Result) -> Iterator[tuple[Metric, MetricFigures]]:
+    """Each metric that any iteration of the result has, in the table's order."""
+    for metric in METRICS:
+        figures = figures_of(result, metric.name)
+        if figures.values:
+            yield metric, figures
 
 
 def check_any(found: object, *, name: str, holds: str) -> None:

@@ -12,16 +12,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from s3bench.report.run.figures import (
-    HEADLINES,
-    MedianEstimate,
-    check_any,
-    estimates,
-    one_line,
-    result_names,
-    shortfall,
-    unique,
-)
+from s3bench.report.label import one_line, result_names, unique
+from s3bench.report.run.figures import HEADLINES, MedianEstimate, check_any, estimates, shortfall
 from s3bench.results.document import Document, Result
 from s3bench.results.metrics import Direction
 

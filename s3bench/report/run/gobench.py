@@ -12,15 +12,8 @@ read as GOMAXPROCS, and becomes `_`. Readers take lines of less than 64 KiB (`bu
 import re
 from collections.abc import Iterator
 
-from s3bench.report.run.figures import (
-    check_any,
-    client_text,
-    endpoint_text,
-    one_line,
-    shortfall,
-    unique,
-)
-from s3bench.report.run.summary import dimension_pairs
+from s3bench.report.label import client_text, one_line, unique
+from s3bench.report.run.figures import check_any, endpoint_text, shortfall
 from s3bench.results.document import Document, Result
 from s3bench.results.measurement import Measurement, figure
 from s3bench.results.metrics import METRICS_BY_NAME, Direction
@@ -111,7 +104,7 @@ def _name(document: Document, result: Result) -> str:
     """`BenchmarkS3.cp.upload/FileSize=32MB/client=cli-crt`; an upper-case letter follows `Benchmark`."""
     base = _part(result.name)
     base = base[:1].upper() + base[1:]
-    pairs = (*dimension_pairs(result), ("client", client_text(document, result)))
+    pairs = (*result.dimension_pairs, ("client", client_text(document, result)))
     parts = "".join(f"/{_part(key).replace('=', '_')}={_part(value)}" for key, value in pairs)
     return _LIKE_GOMAXPROCS.sub("_", f"Benchmark{base if base[:1].isupper() else f'X_{base}'}{parts}")
 

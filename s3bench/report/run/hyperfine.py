@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from s3bench.compare.sample import figures_of
-from s3bench.report.run.figures import check_any, one_line, result_names
-from s3bench.report.run.summary import dimension_pairs
+from s3bench.report.label import one_line, result_names
+from s3bench.report.run.figures import check_any
 from s3bench.results.document import Document, Result
 
 _INDENT = 2
@@ -56,4 +56,4 @@ def _of_every_run(result: Result, metric: str) -> Sequence[float]:
 def _parameters(result: Result) -> dict[str, str]:
     """Dimensions and client as the values of parameters, which hyperfine has as text."""
     client = (("client", result.client.label), ("client version", result.client.version))
-    return {one_line(name): one_line(value) for name, value in (*client, *dimension_pairs(result))}
+    return {one_line(name): one_line(value) for name, value in (*client, *result.dimension_pairs)}

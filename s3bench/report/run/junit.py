@@ -9,7 +9,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
 from s3bench.report.junit import add_counts, add_properties
-from s3bench.report.run.summary import benchmark_title, clipped, measured
+from s3bench.report.label import benchmark_text, clipped
+from s3bench.report.run.figures import measured
 from s3bench.report.terminal import printable
 from s3bench.results.document import Document, Result
 from s3bench.results.measurement import Failure
@@ -23,7 +24,7 @@ def render_junit(document: Document) -> str:
     """Render the document as an XML document; write it in UTF-8."""
     suites: dict[str, list[Result]] = {}
     for result in document.results:
-        suites.setdefault(benchmark_title(result), []).append(result)
+        suites.setdefault(benchmark_text(result), []).append(result)
     root = ET.Element("testsuites", name="s3bench run")
     started = _DATE_TIME.match(document.started_at)
     for benchmark, results in suites.items():

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from s3bench.report.run.summary import clipped, dimension_pairs, measured
+from s3bench.report.label import clipped
+from s3bench.report.run.figures import measured
 from s3bench.results.document import Document, Result
 from s3bench.results.foreign_tree import parse_moment
 from s3bench.results.metrics import METRICS, Unit
@@ -104,7 +105,7 @@ def _labels(result: Result) -> dict[str, str]:
         "client_name": clipped(client.name),
         "client_version": clipped(client.version),
     }
-    for name, value in dimension_pairs(result):
+    for name, value in result.dimension_pairs:
         label = f"dimension_{_NOT_IN_NAMES.sub('_', clipped(name))}"
         while label in labels:
             label += "_"

@@ -13,7 +13,8 @@ from io import StringIO
 import yaml
 
 from s3bench.errors import BadInput
-from s3bench.report.run.summary import benchmark_title, clipped, measured
+from s3bench.report.label import benchmark_text, clipped
+from s3bench.report.run.figures import measured
 from s3bench.results.document import Document, Result, render_time
 from s3bench.results.foreign_tree import parse_moment
 from s3bench.results.metrics import METRICS_BY_NAME, Direction
@@ -109,7 +110,7 @@ def _named(document: Document) -> dict[str, Result]:
     """The results by name: the client's own, so that versions make one series; its label where that tells two apart."""
     named: dict[str, Result] = {}
     for result in document.results:
-        title = benchmark_title(result)
+        title = benchmark_text(result)
         name = _safe(f"{title} {result.client.name}")
         if name in named:
             name = _safe(f"{title} {result.client.label}")

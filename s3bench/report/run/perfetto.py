@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from s3bench.report.run.summary import benchmark_title, clipped
+from s3bench.report.label import benchmark_text, clipped
 from s3bench.results.document import Document, Result
 from s3bench.results.load import Load, Second
 from s3bench.results.measurement import Measurement, Milestones
@@ -75,14 +75,14 @@ def _chosen(result: Result, iteration: int | None) -> Measurement | None:
 
 
 def _events(pid: int, result: Result, measurement: Measurement) -> Iterator[_Event]:
-    title = f"{benchmark_title(result)} on {clipped(result.client.label)}"
+    title = f"{benchmark_text(result)} on {clipped(result.client.label)}"
     yield _named("process_name", pid, _PROCESS, f"{title}, iteration {measurement.iteration}")
     yield {"ph": "M", "name": "process_sort_index", "pid": pid, "tid": _PROCESS, "args": {"sort_index": pid}}
     if measurement.load is not None:
         yield from _load_events(pid, measurement.load)
         return
     yield _named("thread_name", pid, _PROCESS, "process")
-    yield _slice(pid, _PROCESS, benchmark_title(result), 0.0, measurement.total_time, _facts(measurement))
+    yield _slice(pid, _PROCESS, benchmark_text(result), 0.0, measurement.total_time, _facts(measurement))
     yield _named("thread_name", pid, _STEPS, "steps between milestones")
     yield from _steps(pid, measurement)
     if measurement.series is not None:

@@ -14,14 +14,8 @@ from typing import Any
 
 import msgspec
 
-from s3bench.report.run.figures import (
-    check_any,
-    endpoint_text,
-    one_line,
-    result_names,
-    unique,
-)
-from s3bench.report.run.summary import dimension_pairs
+from s3bench.report.label import one_line, result_names, unique
+from s3bench.report.run.figures import check_any, endpoint_text
 from s3bench.results.document import Document, Result
 from s3bench.results.measurement import figure
 from s3bench.results.metrics import METRICS_BY_NAME, Metric, Unit
@@ -83,7 +77,7 @@ def _metadata(title: str, metric: Metric, result: Result) -> Iterator[tuple[str,
     yield "metric", f"{metric.name}: {metric.meaning}"
     yield "client", result.client.label
     yield "client_version", result.client.version
-    yield from ((f"dimension_{one_line(name)}", value) for name, value in dimension_pairs(result))
+    yield from ((f"dimension_{one_line(name)}", value) for name, value in result.dimension_pairs)
     if failed := len({failure.iteration for failure in result.errors}):
         yield "iterations_failed", failed
 

@@ -1,12 +1,7 @@
-"""What the reports of a tuning share: each part of an answer as words, and its figures as cells.
-
-Owns the wording. The terminal's and the Markdown report only lay it out.
-"""
+"""The result of a tuning in sentences, and its figures as text."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 
-from s3bench.report.columns import TextColumn
 from s3bench.report.load.cells import NOTHING, rate_text
 from s3bench.spec.definition import AWS_CLI_KINDS
 from s3bench.tune.answer import ClientBest, SettingFigures, StudyResult
@@ -139,41 +134,28 @@ def roles(answer: StudyResult) -> tuple[tuple[str, SettingFigures], ...]:
     return tuple(named)
 
 
-def figure_columns(rows: Sequence[SettingFigures], answer: StudyResult) -> Iterator[TextColumn]:
-    """The columns of figures; the objective's own where that is not the whole time."""
-
-    def column(heading: str, rank: int, cell: Callable[[SettingFigures], str]) -> TextColumn:
-        return TextColumn(heading=heading, rank=rank, cells=tuple(cell(row) for row in rows))
-
-    if heading := _value_heading(answer):
-        yield column(heading, 0, partial(value_text, unit=answer.unit))
-    yield column("real", 0, real_text)
-    yield column("95 %", 2, interval_text)
-    yield column("user", 3, lambda row: seconds_text(row.user))
-    yield column("sys", 3, lambda row: seconds_text(row.system))
-    yield column("Gb/s", 0, lambda row: gigabits_text(None if row.was_capped else row.gigabits_per_s))
-    yield column("memory", 0, lambda row: bytes_text(row.peak_memory))
-    yield column("requests", 4, lambda row: NOTHING if row.requests is None else f"{row.requests:,}")
-    yield column("runs", 1, runs_text)
+def rate_of(figures: SettingFigures) -> str:
+    """Gb/s; unknown where the run was ended as too slow."""
+    return gigabits_text(None if figures.was_capped else figures.gigabits_per_s)
 
 
 def setting_words(figures: SettingFigures, answer: StudyResult) -> str:
-    """The setting, and what stands against it."""
-    doubts = doubt_words(figures, answer)
-    return f"{figures.setting} ({doubts})" if doubts else str(figures.setting)
+    """The setting, with the warnings about it."""
+    warnings = warning_words(figures, answer)
+    return f"{figures.setting} ({warnings})" if warnings else str(figures.setting)
 
 
-def doubt_words(figures: SettingFigures, answer: StudyResult) -> str:
-    """What stands against a setting; empty where nothing does."""
-    doubts = []
+def warning_words(figures: SettingFigures, answer: StudyResult) -> str:
+    """The warnings about a setting; empty where there are none."""
+    warnings = []
     if figures.exceeds_memory:
         limit = "allowed" if answer.max_memory_bytes is None else render_bytes(answer.max_memory_bytes)
-        doubts.append(f"needs more memory than {limit}")
+        warnings.append(f"needs more memory than {limit}")
     if figures.was_capped:
-        doubts.append("ended as too slow")
+        warnings.append("ended as too slow")
     if figures.failures:
-        doubts.append(f"{figures.failures} of {figures.failures + figures.runs} runs failed")
-    return ", ".join(doubts)
+        warnings.append(f"{figures.failures} of {figures.failures + figures.runs} runs failed")
+    return ", ".join(warnings)
 
 
 def failure_lines(answer: StudyResult) -> Iterator[str]:
@@ -291,7 +273,8 @@ def slower_than(objective: str) -> str:
     return _words_of(objective)[1]
 
 
-def _value_heading(answer: StudyResult) -> str:
+def value_heading(answer: StudyResult) -> str:
+    """What the objective's own column is called; empty where the objective is the whole time."""
     return _VALUES.get(Aim(answer.objective), "")
 
 

@@ -1,14 +1,13 @@
-"""The table of `--compare-clients` as text and as Markdown: Gb/s of every client on every workload, and what is behind.
+"""The tables of `--compare-clients` as text and as Markdown: first the rates, then the times and memory behind them."""
 
-The first table has the clients' rates alone; below it each workload has its own, with times, CPU time and memory.
-"""
+from collections.abc import Iterator, Sequence
 
-from collections.abc import Callable, Iterator
-
-from s3bench.report.columns import TextColumn, fitted, heading_lines, row_lines
 from s3bench.report.load.cells import NOTHING
-from s3bench.report.markdown import cell, code, escaped, list_lines, table_lines
+from s3bench.report.markdown import escaped, list_lines
+from s3bench.report.markdown import table_lines as markdown_table_lines
+from s3bench.report.table import Table, TableColumn, column
 from s3bench.report.terminal import BOLD, DIM, RED, painter, printable
+from s3bench.report.text_table import table_lines
 from s3bench.report.tune.cells import (
     bytes_text,
     gigabits_text,
@@ -29,9 +28,8 @@ def render_clients(table: ClientTable, *, width: int, color: bool) -> str:
     """Render for a terminal of `width` columns, by leaving columns out; no figure is cut."""
     paint = painter(color=color)
     lines: list[str] = []
-    for title, columns in _parts(table):
-        left = fitted(columns, width=width)
-        lines += [paint(title, BOLD), *(paint(line, DIM) for line in heading_lines(left)), *row_lines(left), ""]
+    for each in _tables(table):
+        lines += [paint(each.caption, BOLD), *table_lines(each, width=width, paint=paint), ""]
     lines += [f"{paint('failure', RED)}: {printable(text)}" for text in _failure_lines(table)]
     lines.append(paint(_LEGEND, DIM))
     return "\n".join(line.rstrip() for line in lines) + "\n"
@@ -40,44 +38,44 @@ def render_clients(table: ClientTable, *, width: int, color: bool) -> str:
 def render_clients_markdown(table: ClientTable) -> str:
     """Render as GitHub Flavored Markdown."""
     lines: list[str] = []
-    for title, columns in _parts(table):
-        headings = [cell(column.heading) for column in columns]
-        names, *figures = (column.cells for column in columns)
-        cells = zip(map(code, names), *(map(cell, each) for each in figures), strict=True)
-        lines += [f"### {escaped(title)}", "", *table_lines(headings, cells, texts=frozenset({0})), ""]
+    for each in _tables(table):
+        lines += [f"### {escaped(each.caption)}", "", *markdown_table_lines(each), ""]
     lines += (*list_lines(f"failure: {text}" for text in _failure_lines(table)), "", escaped(_LEGEND))
     return "\n".join(lines) + "\n"
 
 
-def _parts(table: ClientTable) -> Iterator[tuple[str, tuple[TextColumn, ...]]]:
-    names = TextColumn(heading="client", cells=tuple(printable(str(row.setting)) for row in table.rows))
-    rates = tuple(each for number in range(len(table.workloads)) for each in _rates(table, number))
-    yield _title(table), (names, *rates)
+def _tables(table: ClientTable) -> Iterator[Table]:
+    """The rates on all workloads, then each workload with its details."""
+    names = column("client", table.rows, lambda row: str(row.setting), is_code=True)
+    rates = (each for number in range(len(table.workloads)) for each in _rates(table, number))
+    yield Table(caption=_title(table), columns=(names, *rates))
     for number, workload in enumerate(table.workloads):
-        yield f"{workload.action} {_label(workload)}", (names, *_details(table, number))
+        yield Table(caption=f"{workload.action} {_label(workload)}", columns=(names, *_details(_cells(table, number))))
 
 
-def _rates(table: ClientTable, number: int) -> Iterator[TextColumn]:
-    """The rate on one workload with its interval; a failure is said in words."""
+def _rates(table: ClientTable, number: int) -> Iterator[TableColumn]:
+    """The rate on one workload with its interval, or that it failed."""
     cells, workload = _cells(table, number), table.workloads[number]
     action = f"{workload.action} " if len({each.action for each in table.workloads}) > 1 else ""
-    yield TextColumn(heading=f"{action}{_label(workload)}", cells=tuple(map(_rate_text, cells)))
-    spans = tuple(span_text(each.gigabits_low, each.gigabits_high, gigabits_text) for each in cells)
-    yield TextColumn(heading="95 %", rank=1, cells=spans)
+    yield column(f"{action}{_label(workload)}", cells, _rate_text, value=lambda each: each.gigabits_per_s)
+    yield column("95 %", cells, _rate_interval, value=lambda each: each.gigabits_low, rank=1)
 
 
-def _details(table: ClientTable, number: int) -> Iterator[TextColumn]:
-    cells = _cells(table, number)
+def _details(cells: Sequence[ClientCell]) -> Iterator[TableColumn]:
+    yield column("real", cells, lambda each: seconds_text(each.time), value=lambda each: each.time)
+    yield column("95 %", cells, _time_interval, value=lambda each: each.time_low, rank=2)
+    yield column("user", cells, lambda each: seconds_text(each.user), value=lambda each: each.user, rank=1)
+    yield column("sys", cells, lambda each: seconds_text(each.system), value=lambda each: each.system, rank=1)
+    yield column("memory", cells, lambda each: bytes_text(each.peak_memory), value=lambda each: each.peak_memory)
+    yield column("runs", cells, lambda each: f"{each.runs}", value=lambda each: each.runs, rank=3)
 
-    def column(heading: str, rank: int, text: Callable[[ClientCell], str]) -> TextColumn:
-        return TextColumn(heading=heading, rank=rank, cells=tuple(map(text, cells)))
 
-    yield column("real", 0, lambda each: seconds_text(each.time))
-    yield column("95 %", 2, lambda each: span_text(each.time_low, each.time_high, render_seconds))
-    yield column("user", 1, lambda each: seconds_text(each.user))
-    yield column("sys", 1, lambda each: seconds_text(each.system))
-    yield column("memory", 0, lambda each: bytes_text(each.peak_memory))
-    yield column("runs", 3, lambda each: f"{each.runs}")
+def _rate_interval(found: ClientCell) -> str:
+    return span_text(found.gigabits_low, found.gigabits_high, gigabits_text)
+
+
+def _time_interval(found: ClientCell) -> str:
+    return span_text(found.time_low, found.time_high, render_seconds)
 
 
 def _cells(table: ClientTable, number: int) -> tuple[ClientCell, ...]:

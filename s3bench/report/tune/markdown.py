@@ -1,12 +1,13 @@
-"""A tuning's answer as Markdown, for issues and wikis: the same words and figures as in the terminal, all of them."""
+"""The result of a tuning as Markdown, for issues and wikis, with everything that the terminal shows on request."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from s3bench.report.columns import TextColumn
-from s3bench.report.markdown import cell, code, escaped, fenced_lines, folded_lines, list_lines, table_lines
+from s3bench.report.markdown import code, escaped, fenced_lines, folded_lines, list_lines, table_lines
+from s3bench.report.table import Table
 from s3bench.report.tune import cells as words
-from s3bench.report.tune.heatmap import Heatmap, heatmap_rows, heatmaps
-from s3bench.tune.answer import SettingFigures, StudyResult
+from s3bench.report.tune.heatmap import Heatmap, heatmaps
+from s3bench.report.tune.tables import clients_table, front_table, heatmap_table, roles_table, settings_table
+from s3bench.tune.answer import StudyResult
 from s3bench.tune.recipe import PYTHON, Recipe
 
 
@@ -19,7 +20,7 @@ def render_markdown(answer: StudyResult) -> str:
         "",
         *_recipes(answer.recipes),
         *_cli_recipes(answer),
-        *_roles(answer),
+        *_table(roles_table(answer)),
         *_bottleneck(answer),
         *_clients(answer),
         *_front(answer),
@@ -48,29 +49,8 @@ def _cli_recipes(answer: StudyResult) -> Iterator[str]:
         yield from (escaped(words.cli_words(best, answer)).capitalize(), "", *_recipes(best.recipes))
 
 
-def _roles(answer: StudyResult) -> Iterator[str]:
-    named = words.roles(answer)
-    first = TextColumn(heading=" ", cells=tuple(role for role, _ in named))
-    yield from _figures([first], [figures for _, figures in named], answer)
-    yield from (escaped(words.legend(answer)), "")
-
-
-def _figures(first: Sequence[TextColumn], rows: Sequence[SettingFigures], answer: StudyResult) -> Iterator[str]:
-    """A table of figures, the setting in its last column."""
-    yield from _table([*first, *words.figure_columns(rows, answer)], rows, answer)
-
-
-def _table(columns: Sequence[TextColumn], rows: Sequence[SettingFigures], answer: StudyResult) -> Iterator[str]:
-    headings = [*(cell(column.heading) for column in columns), "setting"]
-    settings = [_setting(row, answer) for row in rows]
-    cells = zip(*(map(cell, column.cells) for column in columns), settings, strict=True)
-    yield from table_lines(headings, cells, texts=frozenset({0, len(columns)}))
-    yield ""
-
-
-def _setting(figures: SettingFigures, answer: StudyResult) -> str:
-    doubts = words.doubt_words(figures, answer)
-    return f"{code(str(figures.setting))} ({cell(doubts)})" if doubts else code(str(figures.setting))
+def _table(table: Table) -> Iterator[str]:
+    yield from (*table_lines(table), "")
 
 
 def _bottleneck(answer: StudyResult) -> Iterator[str]:
@@ -87,40 +67,26 @@ def _bottleneck(answer: StudyResult) -> Iterator[str]:
 
 def _clients(answer: StudyResult) -> Iterator[str]:
     if len(answer.clients) > 1:
-        yield from (f"### {escaped(words.CLIENTS)}", "")
-        defaults = tuple(words.real_text(each.default) for each in answer.clients)
-        names = TextColumn(heading="client", cells=tuple(each.client for each in answer.clients))
-        first = [names, TextColumn(heading="its default", cells=defaults)]
-        yield from _figures(first, [each.best for each in answer.clients], answer)
+        yield from (f"### {escaped(words.CLIENTS)}", "", *_table(clients_table(answer)))
     for each in (each for each in answer.clients if each != words.cli_best(answer)):
         others = [made for made in each.recipes if made not in answer.recipes]
         yield from folded_lines(f"to paste for {each.client}", list(_recipes(others))[:-1])
 
 
 def _front(answer: StudyResult) -> Iterator[str]:
-    rows = words.front_of(answer)
-    if rows:
-        yield from (f"### {escaped(words.FRONT)}", "")
-        columns = (
-            TextColumn(heading="memory", cells=tuple(words.bytes_text(row.peak_memory) for row in rows)),
-            TextColumn(heading=answer.objective, cells=tuple(words.value_text(row, unit=answer.unit) for row in rows)),
-        )
-        yield from _table(columns, rows, answer)
+    table = front_table(answer)
+    if table.rows:
+        yield from (f"### {escaped(table.caption)}", "", *_table(table))
 
 
 def _settings(answer: StudyResult) -> Iterator[str]:
-    first = TextColumn(heading="no.", cells=tuple(f"{number}" for number in range(1, len(answer.table) + 1)))
-    yield from folded_lines(
-        f"settings tried: {len(answer.table)}, best first", list(_figures([first], answer.table, answer))[:-1]
-    )
+    title = f"settings tried: {len(answer.table)}, best first"
+    return folded_lines(title, tuple(table_lines(settings_table(answer))))
 
 
 def _maps(maps: Iterable[Heatmap]) -> Iterator[str]:
-    for each in maps:
-        headings = [cell(text) for text in (f"{each.row_knob} / {each.column_knob}", *each.columns)]
-        rows = (tuple(map(cell, row)) for row in heatmap_rows(each))
-        table = list(table_lines(headings, rows, texts=frozenset({0})))
-        yield from folded_lines(each.title, [*table, "", escaped(f"{each.axes}; {each.legend}")])
+    for table in map(heatmap_table, maps):
+        yield from folded_lines(table.caption, tuple(table_lines(table)))
 
 
 def _titled(title: str, texts: Iterable[str]) -> Iterator[str]:

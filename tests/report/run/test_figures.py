@@ -6,18 +6,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from s3bench.errors import BadInput
-from s3bench.report.run.figures import (
-    check_any,
-    client_text,
-    endpoint_text,
-    estimate,
-    estimates,
-    one_line,
-    result_names,
-    shortfall,
-    unique,
-)
-from s3bench.report.run.summary import NAME_MAX
+from s3bench.report.label import NAME_MAX, client_text, one_line, result_names, unique
+from s3bench.report.run.figures import check_any, endpoint_text, estimate, estimates, shortfall
 from s3bench.results.document import Result
 from s3bench.results.metrics import METRICS_BY_NAME
 from tests.compare.documents import (

@@ -15,11 +15,11 @@ from s3bench.gate.paired_series import series_of
 from s3bench.gate.record import GateRecord
 from s3bench.gate.row import GateRow
 from s3bench.report.gate import digest as words
+from s3bench.report.label import clipped
 from s3bench.report.page import theme
 from s3bench.report.page.forest import ForestRow, domain, ways
 from s3bench.report.page.forest_axis import change_axis, change_scale
 from s3bench.report.page.section import ChartFigure
-from s3bench.report.run.summary import clipped
 from s3bench.report.table import Table, TableCell, TableColumn
 from s3bench.results.metrics import METRICS_BY_NAME, Direction, Metric, render_figure
 

@@ -11,11 +11,11 @@ from s3bench.gate.record import GateRecord
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.report.gate import digest as words
 from s3bench.report.gate.digest import Digest, digest
+from s3bench.report.label import clipped
 from s3bench.report.page import theme
 from s3bench.report.page.forest import ForestRow, MarkerStyle, forest_figure
 from s3bench.report.page.gate.pairs import pairs_figure
 from s3bench.report.page.section import ChartFigure, Line, Section
-from s3bench.report.run.summary import clipped
 from s3bench.report.table import Table, TableCell, TableColumn, Tone
 from s3bench.results.metrics import METRICS_BY_NAME
 

@@ -22,8 +22,8 @@ from s3bench.report.load.cells import (
 from s3bench.report.page import theme
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.unit import AxisUnit, log_axis, log_ticks, log_y, seconds_unit
-from s3bench.results.bins import BINS_PER_OCTAVE, Bins, carries
 from s3bench.report.table import Table, TableCell, TableColumn
+from s3bench.results.bins import BINS_PER_OCTAVE, Bins, carries
 from s3bench.results.histogram import Histogram
 
 SERIES_MAX = 6

@@ -5,6 +5,7 @@ Owns the table; failures of all loops are summed up by kind of operation and lab
 
 from collections.abc import Sequence
 
+from s3bench.report.label import clipped
 from s3bench.report.load.cells import (
     NOTHING,
     LoadPhase,
@@ -12,7 +13,6 @@ from s3bench.report.load.cells import (
     count_text,
     seconds_text,
 )
-from s3bench.report.run.summary import clipped
 from s3bench.report.table import Table, TableCell, TableColumn
 from s3bench.results.load import Failures
 from s3bench.units import render_bytes

@@ -6,6 +6,7 @@ Owns the order, and what a figure of a cell is.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from s3bench.report.label import clipped
 from s3bench.report.load.cells import (
     NOTHING,
     SIZE,
@@ -19,7 +20,6 @@ from s3bench.report.load.cells import (
 )
 from s3bench.report.load.matrix import POINTS, cells
 from s3bench.report.page.section import Line
-from s3bench.report.run.summary import clipped
 from s3bench.report.table import Table, TableCell, TableColumn, Tone
 from s3bench.results.document import Document
 from s3bench.results.load import Latency, Load

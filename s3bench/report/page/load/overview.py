@@ -6,6 +6,7 @@ Owns the lines' tones. Words are `load_notes`', figures' texts `load_cells`'.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from s3bench.report.label import clipped
 from s3bench.report.load.cells import (
     FIRST_BYTE_PERCENTILES,
     NOTHING,
@@ -34,7 +35,6 @@ from s3bench.report.load.notes import (
     phase_notes,
 )
 from s3bench.report.page.section import Line
-from s3bench.report.run.summary import clipped
 from s3bench.report.table import Table, TableCell, TableColumn, Tone
 from s3bench.results.document import Document
 from s3bench.results.load import Latency, Load

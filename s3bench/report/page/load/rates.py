@@ -8,6 +8,7 @@ from typing import Any
 
 import altair as alt
 
+from s3bench.report.label import clipped
 from s3bench.report.load.cells import (
     LoadRow,
     latency_of,
@@ -17,7 +18,6 @@ from s3bench.report.load.cells import (
 from s3bench.report.page import theme
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.unit import log_axis, log_ticks, log_y, seconds_unit
-from s3bench.report.run.summary import clipped
 from s3bench.results.load import Latency, Load
 
 _HEIGHT = 220

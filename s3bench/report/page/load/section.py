@@ -5,6 +5,7 @@ Owns the order, and how many phases get charts of their own.
 
 from collections.abc import Iterator, Sequence
 
+from s3bench.report.label import clipped
 from s3bench.report.load.cells import (
     LoadPhase,
     LoadRow,
@@ -41,7 +42,6 @@ from s3bench.report.page.load.rates import rate_figure
 from s3bench.report.page.load.seconds import warmup_s
 from s3bench.report.page.load.timeline import LoadTimeline
 from s3bench.report.page.section import ChartFigure, Line, Section
-from s3bench.report.run.summary import clipped
 from s3bench.report.table import Table, Tone
 from s3bench.results.document import Document
 

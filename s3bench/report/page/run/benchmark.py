@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from s3bench.compare.matching import TRANSFER_CLIENT
-from s3bench.report.run.figures import client_text, unique
-from s3bench.report.run.summary import clipped, dimension_pairs
+from s3bench.report.label import client_text, clipped, unique
 from s3bench.results.document import Client, Document, Result
 
 TITLE_MAX = 100
@@ -63,7 +62,7 @@ def clients_of(benchmarks: Iterable[Benchmark]) -> list[str]:
 
 
 def _dimensions(result: Result) -> tuple[tuple[str, str], ...]:
-    return tuple(pair for pair in dimension_pairs(result) if pair[0] != TRANSFER_CLIENT)
+    return tuple(pair for pair in result.dimension_pairs if pair[0] != TRANSFER_CLIENT)
 
 
 def _title(result: Result) -> str:
@@ -93,5 +92,5 @@ def _told_apart(result: Result, clients: Sequence[Client], names: dict[Client, s
     name = names[result.client]
     if clients.count(result.client) == 1:
         return name
-    values = (value for key, value in dimension_pairs(result) if key == TRANSFER_CLIENT)
+    values = (value for key, value in result.dimension_pairs if key == TRANSFER_CLIENT)
     return clipped(" ".join((name, *values)), most=CLIENT_MAX)

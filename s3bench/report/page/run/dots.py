@@ -9,6 +9,7 @@ from typing import Any
 import altair as alt
 
 from s3bench.compare.sample import figures_of
+from s3bench.report.label import one_line
 from s3bench.report.page.run.axis import (
     HEADINGS,
     FigureAxis,
@@ -19,7 +20,7 @@ from s3bench.report.page.run.axis import (
     metric_axis,
 )
 from s3bench.report.page.run.benchmark import ClientResults
-from s3bench.report.run.figures import MedianEstimate, estimate, one_line
+from s3bench.report.run.figures import MedianEstimate, estimate
 from s3bench.results.metrics import Metric, render_figure
 
 _DOT_SIZE = 36

@@ -5,9 +5,9 @@ Owns how failures and doubts are told on the page, and how many.
 
 from collections.abc import Iterator, Sequence
 
+from s3bench.report.label import one_line
 from s3bench.report.page.run.benchmark import Benchmark, ClientResults
 from s3bench.report.page.section import Line
-from s3bench.report.run.figures import one_line
 from s3bench.report.table import Tone
 from s3bench.results.document import Document
 from s3bench.results.measurement import Failure

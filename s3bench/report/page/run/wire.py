@@ -6,8 +6,8 @@ Owns which requests are shown, in which words, and their table.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from s3bench.report.label import one_line
 from s3bench.report.page.run.benchmark import ClientResults
-from s3bench.report.run.figures import one_line
 from s3bench.report.table import Table, TableCell, TableColumn
 from s3bench.results.metrics import Unit, render_figure
 from s3bench.results.timeline import RequestSpan

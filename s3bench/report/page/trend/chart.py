@@ -6,12 +6,12 @@ from statistics import median
 
 import altair as alt
 
+from s3bench.report.label import clipped
 from s3bench.report.page import theme
 from s3bench.report.page.forest import distinct
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.trend.series import TrendSeries
 from s3bench.report.page.unit import AxisUnit, bytes_unit, seconds_unit
-from s3bench.report.run.summary import clipped
 from s3bench.report.table import Table, TableCell, TableColumn
 from s3bench.results import metrics
 from s3bench.results.metrics import render_figure

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from s3bench.report.label import clipped
 from s3bench.report.page.section import Line, Section
 from s3bench.report.page.trend.chart import POINTS_MAX, figure_words, trend_figure
 from s3bench.report.page.trend.series import TrendSeries
-from s3bench.report.run.summary import clipped
 from s3bench.report.table import Table, TableCell, TableColumn, Tone
 from s3bench.results.metrics import Metric
 from s3bench.trend.metric_trend import Trend

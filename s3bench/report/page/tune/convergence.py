@@ -10,10 +10,10 @@ from typing import Any
 
 import altair as alt
 
+from s3bench.report.label import clipped
 from s3bench.report.page import theme
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.unit import AxisUnit, log_y, seconds_unit
-from s3bench.report.run.summary import clipped
 from s3bench.report.tune.cells import amount_text
 from s3bench.tune.study import Header, Stage, Study, Trial
 from s3bench.units import render_seconds

@@ -8,10 +8,10 @@ from typing import Any
 
 import altair as alt
 
+from s3bench.report.label import clipped
 from s3bench.report.page import theme
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.unit import AxisUnit, bytes_unit, log_axis, log_ticks, log_y, seconds_unit
-from s3bench.report.run.summary import clipped
 from s3bench.report.tune.cells import (
     bytes_text,
     front_of,

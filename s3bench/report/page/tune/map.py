@@ -1,23 +1,19 @@
-"""The heat-maps of a tuning on the page: each client's objective over its two main knobs.
-
-Owns the drawing; what a cell says is `tune_heatmap`'s.
-"""
+"""Charts of the heat-maps of a tuning: the objective of each client over its two main parameters."""
 
 import math
 from collections.abc import Iterator
 
+from s3bench.report.label import clipped
 from s3bench.report.page.heat_map import HeatCell, heat_chart
 from s3bench.report.page.section import ChartFigure
-from s3bench.report.run.summary import clipped
-from s3bench.report.table import Table, TableCell, TableColumn
 from s3bench.report.tune.cells import slower_than
 from s3bench.report.tune.heatmap import (
     CellState,
     Heatmap,
     HeatmapCell,
-    heatmap_rows,
     heatmaps,
 )
+from s3bench.report.tune.tables import heatmap_table
 from s3bench.tune.answer import StudyResult
 
 _PALE_FROM = 1.0
@@ -48,7 +44,7 @@ def map_figures(answer: StudyResult) -> Iterator[ChartFigure]:
                 row_title=found.row_knob,
                 column_title=found.column_knob,
             ),
-            table=_table(found),
+            table=heatmap_table(found),
         )
 
 
@@ -78,12 +74,3 @@ def _depth(cell: HeatmapCell) -> float | None:
     if cell.state is not CellState.WHOLE:
         return None
     return max(0.0, 1 - math.log1p(cell.share or 0.0) / math.log1p(_PALE_FROM))
-
-
-def _table(found: Heatmap) -> Table:
-    columns = (f"{found.row_knob} / {found.column_knob}", *found.columns)
-    return Table.of_rows(
-        caption=clipped(f"{found.title}; {found.axes}; {found.legend}", most=500),
-        columns=tuple(TableColumn(heading=title) for title in columns),
-        rows=tuple(tuple(TableCell(text=text) for text in row) for row in heatmap_rows(found)),
-    )

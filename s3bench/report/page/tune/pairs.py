@@ -9,9 +9,9 @@ from typing import Any
 
 import altair as alt
 
+from s3bench.report.label import clipped
 from s3bench.report.page import theme
 from s3bench.report.page.section import ChartFigure
-from s3bench.report.run.summary import clipped
 from s3bench.report.table import Table, TableCell, TableColumn
 from s3bench.report.tune.cells import change_words, percent_text, slower_than
 from s3bench.tune.answer import StudyResult

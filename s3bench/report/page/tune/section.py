@@ -1,20 +1,19 @@
-"""A tuning on the page: the answer, what to paste, and then the evidence.
+"""A tuning as a section of the page: the result, what to paste, and then the evidence."""
 
-Owns the order. Words and figures' texts are `tune_cells`', those of the terminal's report.
-"""
-
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
+from s3bench.report.label import clipped
 from s3bench.report.load.cells import NOTHING
 from s3bench.report.page.section import CodeBlock, Line, Section
 from s3bench.report.page.tune.convergence import convergence_figure
 from s3bench.report.page.tune.front import front_figure
 from s3bench.report.page.tune.map import map_figures
 from s3bench.report.page.tune.pairs import pairs_figure
-from s3bench.report.run.summary import clipped
-from s3bench.report.table import Table, TableCell, TableColumn, Tone
+from s3bench.report.table import Table, Tone, column
 from s3bench.report.tune import cells as words
+from s3bench.report.tune.tables import clients_table, roles_table, settings_table
 from s3bench.tune.answer import SettingFigures, StudyResult
 from s3bench.tune.prediction import Prediction
 from s3bench.tune.recipe import Recipe
@@ -39,19 +38,6 @@ _TONES = MappingProxyType(
         TuneVerdict.UNSETTLED: Tone.WARNING,
     }
 )
-_VALUES: Mapping[str, Callable[[SettingFigures], float | None]] = MappingProxyType(
-    {
-        "real": lambda row: row.time,
-        "95 %": lambda row: row.time_low,
-        "user": lambda row: row.user,
-        "sys": lambda row: row.system,
-        "Gb/s": lambda row: row.gigabits_per_s,
-        "memory": lambda row: row.peak_memory,
-        "requests": lambda row: row.requests,
-        "runs": lambda row: row.runs,
-    }
-)
-"""By what a column of `tune_cells.figure_columns` is sorted; any other one is the objective's own."""
 
 
 def tune_section(answer: StudyResult, study: Study) -> Section:
@@ -103,26 +89,18 @@ def _line(text: str, tone: Tone = Tone.PLAIN) -> Line:
 
 
 def _tables(answer: StudyResult) -> Iterator[Table]:
-    named = words.roles(answer)
-    first = [("part", [TableCell(text=role) for role, _ in named])]
-    yield _figures_table(words.legend(answer), first, [figures for _, figures in named], answer)
+    yield roles_table(answer)
     if len(answer.clients) > 1:
-        defaults = [TableCell(text=words.real_text(each.default), value=each.default.time) for each in answer.clients]
-        columns = [
-            ("client", [TableCell(text=clipped(each.client)) for each in answer.clients]),
-            ("its default", defaults),
-        ]
-        yield _figures_table(words.CLIENTS, columns, [each.best for each in answer.clients], answer)
+        yield clients_table(answer)
     if answer.predictions:
         yield _predictions_table(answer.predictions)
 
 
 def _parts(answer: StudyResult) -> Iterator[Section]:
-    shown = answer.table[:ROWS_MAX]
-    if shown:
-        numbers = [TableCell(text=f"{number}", value=number) for number in range(1, len(shown) + 1)]
+    if answer.table:
         left_out = f" (the first {ROWS_MAX} of {len(answer.table):,})" * (len(answer.table) > ROWS_MAX)
-        table = _figures_table(f"best first{left_out}; {words.legend(answer)}", [("no.", numbers)], shown, answer)
+        settings = settings_table(answer, rows_max=ROWS_MAX)
+        table = replace(settings, caption=f"Best first{left_out}", notes=(words.legend(answer),))
         yield Section(name="settings", title="Settings tried", tables=(table,), is_folded=True)
     others = [made for each in answer.clients for made in each.recipes if made not in answer.recipes]
     if others:
@@ -137,67 +115,28 @@ def _recipe_block(recipe: Recipe) -> CodeBlock:
     return CodeBlock(caption=f"To paste, {recipe.where}: {recipe.setting}", lines=recipe.lines)
 
 
-def _figures_table(
-    caption: str, first: Sequence[tuple[str, Sequence[TableCell]]], rows: Sequence[SettingFigures], answer: StudyResult
-) -> Table:
-    """A table of figures as the terminal has it, the setting in its last column."""
-    columns = list(words.figure_columns(rows, answer))
-    picks = [_VALUES.get(column.heading, _value) for column in columns]
-    body = (
-        (
-            *(cells[place] for _, cells in first),
-            *(
-                TableCell(text=column.cells[place], value=pick(row))
-                for column, pick in zip(columns, picks, strict=True)
-            ),
-            TableCell(text=clipped(words.setting_words(row, answer), most=LINE_MAX), tone=_tone(row)),
-        )
-        for place, row in enumerate(rows)
-    )
-    return Table.of_rows(
-        caption=caption,
-        columns=(
-            *(
-                TableColumn(heading=title, is_number=any(cell.value is not None for cell in cells))
-                for title, cells in first
-            ),
-            *(TableColumn(heading=column.heading, is_number=True) for column in columns),
-            TableColumn(heading="setting"),
-        ),
-        rows=tuple(body),
-    )
-
-
-def _value(row: SettingFigures) -> float | None:
-    return row.value
-
-
-def _tone(row: SettingFigures) -> Tone:
-    if row.value is None:
-        return Tone.BAD
-    return Tone.WARNING if row.was_capped or row.exceeds_memory else Tone.PLAIN
-
-
 def _predictions_table(predictions: Sequence[Prediction]) -> Table:
-    return Table.of_rows(
+    def warnings(prediction: Prediction) -> str:
+        return clipped("; ".join(prediction.reservations), most=LINE_MAX)
+
+    return Table(
         caption=words.PREDICTIONS,
         columns=(
-            TableColumn(heading="transfer"),
-            TableColumn(heading="network"),
-            TableColumn(heading="predicted time", is_number=True),
-            TableColumn(heading="range", is_number=True),
-            TableColumn(heading="setting"),
-            TableColumn(heading="reservations"),
-        ),
-        rows=tuple(
-            (
-                TableCell(text=words.workload_words(each.workload)),
-                TableCell(text=clipped(each.network)),
-                TableCell(text=f"about {render_seconds(each.time_s)}", value=each.time_s),
-                TableCell(text=words.span_text(each.low_s, each.high_s, render_seconds), value=each.low_s),
-                TableCell(text=clipped(str(each.setting))),
-                TableCell(text=clipped("; ".join(each.reservations), most=LINE_MAX)),
-            )
-            for each in predictions
+            column("transfer", predictions, lambda each: words.workload_words(each.workload)),
+            column("network", predictions, lambda each: clipped(each.network)),
+            column(
+                "predicted time",
+                predictions,
+                lambda each: f"about {render_seconds(each.time_s)}",
+                value=lambda each: each.time_s,
+            ),
+            column(
+                "range",
+                predictions,
+                lambda each: words.span_text(each.low_s, each.high_s, render_seconds),
+                value=lambda each: each.low_s,
+            ),
+            column("setting", predictions, lambda each: clipped(str(each.setting))),
+            column("warnings", predictions, warnings),
         ),
     )

@@ -1,0 +1,30 @@
+"""The failures of a run and the warnings about its measurements, each as a sentence."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from s3bench.results.document import Result
+from s3bench.results.measurement import Failure
+from s3bench.results.warnings import gather_warnings
+
+
+def failure_text(failure: Failure) -> str:
+    """`the client failed (exit code 1); request PUT /b/k: no such bucket`."""
+    code = "" if failure.exit_code is None else f" (exit code {failure.exit_code})"
+    about = f"; request {failure.request}" if failure.request else ""
+    why = f": {' '.join(failure.why.split())}" if failure.why else ""
+    return f"{failure.what}{code}{about}{why}"
+
+
+def failure_lines(results: Iterable[Result], name: Callable[[Result], str]) -> Iterator[str]:
+    """Every failed iteration, behind the name of its result."""
+    for result in results:
+        for failure in result.errors:
+            yield f"{name(result)}, iteration {failure.iteration}: {failure_text(failure)}"
+
+
+def warning_lines(results: Iterable[Result], name: Callable[[Result], str]) -> Iterator[str]:
+    """The warnings of all measurements, each kind once, with the results and the number of iterations that have it."""
+    for found in gather_warnings(results):
+        where = name(found.results[0]) if len(found.results) == 1 else f"{len(found.results):,} results"
+        count = f" ({found.iterations:,} iterations)" if found.iterations > 1 else ""
+        yield f"{where}: {found.words}{count}"
