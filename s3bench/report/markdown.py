@@ -7,7 +7,7 @@ from s3bench.report.table import Table, TableCell, Tone
 from s3bench.report.terminal import printable
 
 # Marks anywhere; underscores beside no letter; colons of emoji and of URLs.
-_MARK = re.compile(r"[\\`*\[\]<>|~&$@#]|(?<![^\W_])_|_(?![^\W_])|:(?=[^\W\d]|//)")
+_MARK = re.compile(r"[\\`*\[\]<>|~&$@#]|(?<![^\W_])_|_(?![^\W_])|:(?=(?:[A-Za-z+-][\w+-]*|\d{3,4}):|//)")
 _LINE_MARK = re.compile(r"^[-+=]|^\d(?=\d*[.)])")
 _CUT = re.compile(r"(&#(?:35|64);)")
 _FENCE = re.compile(r"`{3,}")

@@ -45,7 +45,7 @@ def _measured_columns(rows: Sequence[ComparisonRow]) -> tuple[TableColumn, ...]:
         column("n", rows, count_text, value=lambda row: min(row.baseline.n, row.other.n), rank=2),
         column("baseline", rows, lambda row: figure_text(row.baseline, row), value=lambda row: row.baseline.median),
         column("other", rows, lambda row: figure_text(row.other, row), value=lambda row: row.other.median),
-        column("change", rows, change_text, value=lambda row: row.change),
+        _change_column(rows),
         column("95 % interval", rows, interval_text, value=lambda row: row.low, rank=1),
         column("p", rows, chance_text, value=lambda row: row.p_adjusted, rank=3),
         column("outcome", rows, lambda row: clipped(row.word), more=_detail, tone=_outcome_tone),
@@ -54,7 +54,7 @@ def _measured_columns(rows: Sequence[ComparisonRow]) -> tuple[TableColumn, ...]:
 
 def _count_columns(rows: Sequence[ComparisonRow]) -> tuple[TableColumn, ...]:
     counts = column("counts", rows, lambda row: clipped(exact_text(row), most=_TEXT_MAX), tone=_outcome_tone)
-    return (*_subject_columns(rows), counts)
+    return (*_subject_columns(rows), counts, _change_column(rows))
 
 
 def _subject_columns(rows: Sequence[ComparisonRow]) -> tuple[TableColumn, ...]:
@@ -62,6 +62,10 @@ def _subject_columns(rows: Sequence[ComparisonRow]) -> tuple[TableColumn, ...]:
         column("benchmark and client", rows, lambda row: clipped(subject_text(row)), is_code=True, is_title=True),
         column("metric", rows, lambda row: clipped(metric_text(row)), is_code=True),
     )
+
+
+def _change_column(rows: Sequence[ComparisonRow]) -> TableColumn:
+    return column("change", rows, change_text, value=lambda row: row.change)
 
 
 def _detail(row: ComparisonRow) -> str:

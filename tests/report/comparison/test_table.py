@@ -1,7 +1,7 @@
 """A comparison in the terminal: the summary first, aligned, readable without color, fitted to the width."""
 
 import re
-from pathlib import Path
+from collections.abc import Callable
 
 import msgspec
 import pytest
@@ -16,7 +16,6 @@ from tests.compare.documents import (
     source,
 )
 
-GOLDEN = Path(__file__).parents[1] / "comparison_table.txt"
 OLD = client("cli-crt", "2.36.0")
 
 
@@ -43,8 +42,8 @@ def comparison() -> Comparison:
     )
 
 
-def test_the_comparison_is_the_golden_one() -> None:
-    assert render_comparison(comparison(), width=150, color=False) == GOLDEN.read_text(encoding="utf-8")
+def test_the_comparison_is_the_golden_one(assert_golden: Callable[[str, str], None]) -> None:
+    assert_golden("comparison_table.txt", render_comparison(comparison(), width=150, color=False))
 
 
 def test_color_adds_nothing_but_color() -> None:
@@ -113,7 +112,7 @@ def test_many_doubts_are_cut_and_counted() -> None:
     comparison = compare([source("a", *still), source("b", *wild)], metrics=("total_time",))
     cut, whole = (render_comparison(comparison, width=80, color=False, show_all=flag) for flag in (False, True))
     assert (cut.count("has outliers"), whole.count("has outliers")) == (10, 13)
-    assert "doubt: 3 more; --all shows them" in cut
+    assert "warning: 3 more; --all shows them" in cut
 
 
 def test_many_missing_are_counted_and_all_of_them_named_on_request() -> None:

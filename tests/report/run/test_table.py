@@ -1,5 +1,6 @@
 """The text table: complete, aligned, and readable without color."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -62,8 +63,8 @@ def document() -> Document:
     return whole
 
 
-def test_the_table_is_the_golden_one() -> None:
-    assert render_table(document(), width=150, color=False) == GOLDEN.read_text(encoding="utf-8")
+def test_the_table_is_the_golden_one(assert_golden: Callable[[str, str], None]) -> None:
+    assert_golden("table.txt", render_table(document(), width=150, color=False))
 
 
 def test_color_adds_nothing_but_color() -> None:
