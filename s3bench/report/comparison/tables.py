@@ -54,7 +54,7 @@ def _measured_columns(rows: Sequence[ComparisonRow]) -> tuple[TableColumn, ...]:
 
 def _count_columns(rows: Sequence[ComparisonRow]) -> tuple[TableColumn, ...]:
     counts = column("counts", rows, lambda row: clipped(exact_text(row), most=_TEXT_MAX), tone=_outcome_tone)
-    return (*_subject_columns(rows), counts, _change_column(rows))
+    return (*_subject_columns(rows), counts, _change_column(rows, rank=1))
 
 
 def _subject_columns(rows: Sequence[ComparisonRow]) -> tuple[TableColumn, ...]:
@@ -64,8 +64,8 @@ def _subject_columns(rows: Sequence[ComparisonRow]) -> tuple[TableColumn, ...]:
     )
 
 
-def _change_column(rows: Sequence[ComparisonRow]) -> TableColumn:
-    return column("change", rows, change_text, value=lambda row: row.change)
+def _change_column(rows: Sequence[ComparisonRow], *, rank: int = 0) -> TableColumn:
+    return column("change", rows, change_text, value=lambda row: row.change, rank=rank)
 
 
 def _detail(row: ComparisonRow) -> str:
