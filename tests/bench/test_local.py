@@ -1,0 +1,397 @@
+"""One real runner without processes: the order of events around a run, and what is an error of it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self, cast
+
+import msgspec
+import pytest
+
+from s3bench.bench import local
+from s3bench.bench.local import ERRORS_MAX, STDERR_TAIL_BYTES, LocalBench, open_bench
+from s3bench.bench.runner import ClientRunner, Conditions, Settings, StackSize
+from s3bench.clients.client import FoundClient
+from s3bench.clients.environment import EndpointFacts
+from s3bench.clients.padding import stack_bytes, stack_entries
+from s3bench.errors import BadInput
+from s3bench.results.measurement import Failure, Measurement
+from s3bench.run.process import Launch, ProcessRecord, SampleSeries, Spawner
+from s3bench.run.workspace import Workspaces
+from s3bench.s3.wirelog import TransferEngine, WireLog, WireRequest
+from s3bench.spec.definition import (
+    DEFAULT_RESPONSES,
+    ClientKind,
+    Definition,
+    Environment,
+    FileBody,
+    FixtureFile,
+    RequestMatch,
+    Response,
+)
+
+SETTINGS = Settings(interval_s=None)
+FIXTURE = Environment(files=(FixtureFile(name="file", size_bytes=10),))
+LIST = Definition(name="list", command=("s3api", "list-buckets"))
+UPLOAD = Definition(name="up", command=("s3", "cp", "file", "s3://bucket/key"), environment=FIXTURE)
+GET = Response(match=RequestMatch(method="GET", path="/bucket/key"), body=FileBody(file="file"), instances=None)
+DOWNLOAD = Definition(
+    name="down", command=("s3", "cp", "s3://bucket/key", "landed"), environment=FIXTURE, responses=(GET,)
+)
+QUIET = WireLog(
+    requests=(),
+    leftover=(),
+    connections=0,
+    connections_open_max=0,
+    requests_in_flight_max=0,
+    server_cpu_s=None,
+    faults=(),
+)
+
+
+def put(size_bytes: int = 10, engine: TransferEngine = TransferEngine.PYTHON, **changes: Any) -> WireRequest:
+    request = msgspec.convert(
+        ["PUT", "/bucket/key", "", "", 1, 1, engine, 0, 0, 0, 0, 200, size_bytes, 0, 0, {}, "", 0, 0, True, ""],
+        type=WireRequest,
+    )
+    return msgspec.structs.replace(request, **changes)
+
+
+def log_of(*requests: WireRequest, **changes: Any) -> WireLog:
+    return msgspec.structs.replace(QUIET, requests=requests, **changes)
+
+
+@dataclass
+class FakeEndpoint:
+    """An endpoint that keeps what it is armed with and has seen `log`."""
+
+    log: WireLog | None = QUIET
+    script: Path | None = None
+    secrets: tuple[str, ...] = ()
+    network: None = None
+    events: list[str] = field(default_factory=list)
+    responses: tuple[Response, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def facts(self) -> EndpointFacts:
+        return EndpointFacts(url="http://127.0.0.1:9")
+
+    def adapted(self, definition: Definition) -> Definition:
+        if "refused" in definition.command:
+            raise BadInput("not here")
+        return replace(definition, name=f"adapted {definition.name}")
+
+    def arm(self, responses: tuple[Response, ...], *, workspace: Path, verify: bool) -> None:
+        self.events.append(f"arm verify={verify} pristine={[path.name for path in workspace.iterdir()]}")
+        self.responses = responses
+
+    def collect(self, meanwhile: Callable[[], object]) -> WireLog | None:
+        self.events.append("collect")
+        meanwhile()
+        return self.log
+
+    def served(self) -> dict[str, str]:
+        return dict(self.files)
+
+
+@dataclass
+class FakeSpawner:
+    """Plays processes: each ends as `exit_code` says, 2 s after its start, and leaves 3 s until the next one."""
+
+    endpoint: FakeEndpoint
+    exit_code: int | None = 0
+    out: bytes = b""
+    err: bytes = b""
+    written: Mapping[str, bytes] = field(default_factory=dict)
+    milestones: str = ""
+    launches: list[Launch] = field(default_factory=list)
+    interrupts: bool = False
+
+    def run(self, launch: Launch) -> ProcessRecord:
+        self.endpoint.events.append("run")
+        self.launches.append(launch)
+        launch.stdout.write_bytes(self.out)
+        launch.stderr.write_bytes(self.err)
+        if self.interrupts:
+            raise KeyboardInterrupt
+        for name, content in self.written.items():
+            (launch.cwd / name).write_bytes(content)
+        started_ns = len(self.launches) * 5_000_000_000
+        if self.milestones:
+            (launch.stdout.parent / "milestones").write_text(self.milestones.format(started_ns + 500_000_000))
+        return ProcessRecord(
+            pid=1,
+            exit_code=self.exit_code,
+            timed_out=self.exit_code is None,
+            started_ns=started_ns,
+            ended_ns=started_ns + 2_000_000_000,
+            user_s=0.5,
+            system_s=0.25,
+            peak_rss_bytes=4096,
+            peak_rss_source="",
+            minor_faults=0,
+            major_faults=0,
+            voluntary_switches=0,
+            involuntary_switches=0,
+            process_count=1,
+            sampler_cpu_s=0.0,
+            samples_missed=0,
+            series=SampleSeries(),
+            warnings=(),
+        )
+
+
+@dataclass
+class Stage:
+    """A bench whose endpoint and processes are played."""
+
+    bench: LocalBench
+    endpoint: FakeEndpoint
+    spawner: FakeSpawner
+    client: FoundClient
+
+    @contextmanager
+    def runner(self, definition: Definition) -> Iterator[ClientRunner]:
+        with self.bench.workspace(definition.environment) as runner_of:
+            yield runner_of(definition, self.client)
+
+    def once(
+        self, definition: Definition, settings: Settings = SETTINGS, conditions: Conditions | None = None
+    ) -> Measurement | Failure:
+        with self.runner(definition) as runner:
+            return runner.run_once(4, settings, "name", conditions or Conditions())
+
+
+@pytest.fixture
+def prepared(monkeypatch: pytest.MonkeyPatch) -> list[FoundClient]:
+    seen: list[FoundClient] = []
+    monkeypatch.setattr(local, "prepare_confinement", seen.append)
+    return seen
+
+
+@pytest.fixture
+def stage(tmp_path: Path, prepared: list[FoundClient]) -> Iterator[Stage]:
+    program = tmp_path / "aws"
+    program.write_bytes(b"\x7fELF")
+    endpoint = FakeEndpoint()
+    spawner = FakeSpawner(endpoint)
+    client = FoundClient(kind=ClientKind.CLI_CLASSIC, version="2.38.5", executable=program)
+    with Workspaces(parent=tmp_path) as workspaces:
+        bench = LocalBench(spawner=cast("Spawner", spawner), endpoint=endpoint, workspaces=workspaces)
+        yield Stage(bench, endpoint, spawner, client)
+
+
+def test_a_run_is_armed_then_started_then_collected_in_a_restored_workspace(stage: Stage) -> None:
+    stage.spawner.written = {"file": b"overwritten", "stray": b"x"}
+    stage.endpoint.log = log_of(put())
+    with stage.runner(UPLOAD) as runner:
+        for iteration in range(2):
+            outcome = runner.run_once(iteration, SETTINGS, "name")
+            assert isinstance(outcome, Measurement), outcome
+    assert stage.endpoint.events == ["arm verify=True pristine=['file']", "run", "collect"] * 2
+    assert outcome.iteration == 1
+    assert (outcome.total_time, outcome.cpu_time, outcome.peak_memory) == (2.0, 0.75, 4096)
+
+
+def test_the_time_between_two_runs_counts_from_the_end_of_the_first(stage: Stage) -> None:
+    with stage.runner(LIST) as runner:
+        gaps = []
+        for _ in range(3):
+            outcome = runner.run_once(0, SETTINGS, "name")
+            assert isinstance(outcome, Measurement)
+            gaps.append(outcome.harness.turnaround_time)
+    assert gaps == [None, 3.0, 3.0]
+
+
+def test_the_definition_runs_as_the_endpoint_adapts_it(stage: Stage) -> None:
+    with stage.runner(LIST) as runner:
+        assert runner.definition.name == "adapted list"
+    with pytest.raises(BadInput, match="not here"):
+        stage.once(Definition(name="no", command=("s3", "refused")))
+
+
+def test_a_definition_without_responses_has_the_default_one(stage: Stage) -> None:
+    stage.once(LIST)
+    assert stage.endpoint.responses == DEFAULT_RESPONSES
+    stage.once(DOWNLOAD)
+    assert stage.endpoint.responses == (GET,)
+
+
+def test_a_client_is_prepared_for_confinement_once(stage: Stage, prepared: list[FoundClient]) -> None:
+    with stage.bench.workspace(LIST.environment) as runner_of:
+        for _ in range(3):
+            runner_of(LIST, stage.client)
+    stage.once(LIST)
+    assert prepared == [stage.client]
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "what"),
+    [(3, "exited 3"), (-9, "ended by signal 9 (SIGKILL)"), (None, "timed out after 600 s")],
+)
+def test_a_bad_end_is_a_failure_with_the_end_of_what_the_client_wrote(
+    stage: Stage, exit_code: int | None, what: str
+) -> None:
+    stage.spawner.exit_code, stage.spawner.err = exit_code, b"x" * STDERR_TAIL_BYTES + b" at last \xff\n"
+    outcome = stage.once(LIST)
+    assert isinstance(outcome, Failure)
+    assert (outcome.iteration, outcome.what, outcome.exit_code, outcome.request) == (4, what, exit_code, "")
+    assert outcome.why.endswith(" at last \\xff")
+    assert outcome.why.count("x") < STDERR_TAIL_BYTES
+    stage.spawner.err, stage.spawner.out = b"", b"to stdout"
+    assert cast("Failure", stage.once(LIST)).why == "to stdout"
+
+
+def test_the_clients_own_failure_comes_first_and_names_the_request(stage: Stage) -> None:
+    stage.spawner.exit_code = 1
+    stage.endpoint.log = log_of(put(error="no response is left: PUT /bucket/key"))
+    outcome = stage.once(UPLOAD)
+    assert isinstance(outcome, Failure)
+    assert (outcome.what, outcome.request) == ("exited 1", "no response is left: PUT /bucket/key")
+
+
+@pytest.mark.parametrize(
+    ("log", "what"),
+    [
+        (log_of(put(9)), "the server received 9 of the 10 bytes of file"),
+        (log_of(put(engine=TransferEngine.CRT)), "the wire shows engine `crt` where `python` was asked for"),
+        (log_of(put(error="checksum mismatch")), "checksum mismatch"),
+        (log_of(put(), faults=("no HTTP",)), "no HTTP"),
+    ],
+)
+def test_what_the_wire_contradicts_is_a_failure_although_the_client_exited_0(
+    stage: Stage, log: WireLog, what: str
+) -> None:
+    stage.endpoint.log = log
+    outcome = stage.once(UPLOAD)
+    assert isinstance(outcome, Failure)
+    assert outcome.what.startswith(what)
+    assert outcome.exit_code == 0
+
+
+def test_of_many_errors_the_first_ones_are_kept(stage: Stage) -> None:
+    stage.endpoint.log = log_of(*(put(error=f"error {number}") for number in range(ERRORS_MAX + 5)))
+    outcome = stage.once(UPLOAD)
+    assert isinstance(outcome, Failure)
+    assert outcome.what == "error 0"
+    assert outcome.why == "; ".join(f"error {number}" for number in range(1, ERRORS_MAX))
+
+
+def test_a_response_left_over_is_an_error_unless_it_is_the_default_one(stage: Stage) -> None:
+    stage.endpoint.log = log_of(leftover=("responses[0]: 1 of 1 instances unused",))
+    assert isinstance(stage.once(LIST), Measurement)
+    outcome = stage.once(replace(LIST, responses=(Response(),)))
+    assert isinstance(outcome, Failure)
+    assert outcome.what == "unused response: responses[0]: 1 of 1 instances unused"
+
+
+@pytest.mark.parametrize("is_logged", [True, False])
+def test_a_download_is_compared_with_what_was_served(stage: Stage, is_logged: bool) -> None:
+    get = put(0, method="GET", file="file", served_end=10)
+    stage.endpoint.log = log_of(get) if is_logged else None
+    stage.endpoint.files = {} if is_logged else {"/bucket/key": "file"}
+    stage.spawner.written = {"landed": b"\0" * 10}
+    assert isinstance(stage.once(DOWNLOAD), Measurement)
+    stage.spawner.written = {"landed": b"\0" * 9 + b"x"}
+    outcome = stage.once(DOWNLOAD)
+    assert isinstance(outcome, Failure)
+    assert "landed" in outcome.what
+
+
+def test_the_endpoints_keys_are_masked_in_what_is_kept_even_after_ctrl_c(stage: Stage, tmp_path: Path) -> None:
+    stage.endpoint.secrets = ("hunter2hunter2",)
+    stage.spawner.out = stage.spawner.err = b"key=hunter2hunter2"
+    stage.spawner.exit_code = 1
+    settings = replace(SETTINGS, debug_dir=tmp_path / "debug")
+    outcome = stage.once(LIST, settings)
+    assert isinstance(outcome, Failure)
+    kept = [(tmp_path / "debug" / "name" / "4" / name).read_text() for name in ("stdout", "stderr")]
+    assert "hunter2" not in outcome.why + "".join(kept)
+    assert all(text.startswith("key=") for text in kept)
+    stage.spawner.interrupts = True
+    with stage.runner(LIST) as runner:
+        with pytest.raises(KeyboardInterrupt):
+            runner.run_once(0, settings, "name")
+        assert b"hunter2" not in stage.spawner.launches[-1].stdout.read_bytes()
+
+
+def test_probes_milestones_count_from_the_spawn(stage: Stage) -> None:
+    stage.spawner.milestones = "imports_done {}\n"
+    outcome = stage.once(LIST)
+    assert isinstance(outcome, Measurement)
+    assert outcome.milestones.imports_done == 0.5
+    blind = stage.once(LIST, replace(SETTINGS, probes=False))
+    assert isinstance(blind, Measurement)
+    assert blind.milestones.imports_done is None
+
+
+def test_a_launch_has_its_conditions_beside_the_clients_own(stage: Stage, tmp_path: Path) -> None:
+    conditions = Conditions(env={"EXTRA": "1"}, prefix=("strace", "-f"), writable=(tmp_path / "trace",))
+    stage.once(LIST, replace(SETTINGS, interval_s=0.5, timeout_s=7), conditions)
+    stage.once(replace(LIST, timeout_s=3.0))
+    first, second = stage.spawner.launches
+    assert first.argv[:4] == ("strace", "-f", str(stage.client.executable), "s3api")
+    assert first.env["EXTRA"] == "1"
+    assert "EXTRA" not in second.env
+    assert first.writable is not None
+    assert {tmp_path / "trace", first.cwd} <= set(first.writable)
+    assert (first.interval_s, second.interval_s, first.timeout_s, second.timeout_s) == (0.5, None, 7, 3.0)
+
+
+def test_variables_pad_the_stack_to_the_size_asked_for(stage: Stage) -> None:
+    with stage.runner(LIST) as runner:
+        size = runner.stack_size(SETTINGS)
+        larger = StackSize(size_bytes=size.size_bytes + 500, entries=size.entries + 3)
+        runner.run_once(0, SETTINGS, "name", Conditions(env={"PYTHONHASHSEED": "1"}, stack=larger))
+    (launch,) = stage.spawner.launches
+    assert (stack_bytes(launch.argv, launch.env), stack_entries(launch.argv, launch.env)) == (
+        larger.size_bytes,
+        larger.entries,
+    )
+
+
+def test_the_stub_in_the_clients_process_is_for_clients_that_can_have_one(stage: Stage, tmp_path: Path) -> None:
+    stage.endpoint.script = tmp_path / "script.json"
+    stage.once(LIST)
+    (launch,) = stage.spawner.launches
+    assert launch.writable is not None
+    assert tmp_path / "requests.jsonl" in launch.writable
+    stage.client = replace(stage.client, kind=ClientKind.S5CMD)
+    with pytest.raises(BadInput, match="cannot be stubbed in its own process"):
+        stage.once(UPLOAD)
+
+
+class NoSpawner:
+    """Stands where the helper process would be started."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def test_opening_a_bench_says_what_is_worth_knowing_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "Spawner", NoSpawner)
+    monkeypatch.setenv("S3BENCH_TMPDIR", str(tmp_path))
+    opened: list[Path] = []
+
+    @contextmanager
+    def endpoint(directory: Path) -> Iterator[FakeEndpoint]:
+        assert directory.stat().st_mode & 0o777 == 0o700
+        opened.append(directory)
+        yield FakeEndpoint()
+
+    said: list[str] = []
+    with open_bench(endpoint, say=said.append) as bench:
+        assert bench.root.parent == tmp_path
+        assert opened == [bench.root / "server"]
+    assert (said, list(tmp_path.iterdir())) == ([], [])
+    with open_bench(endpoint, parent=tmp_path, keep=True, say=said.append) as bench:
+        pass
+    assert said == [f"the working directories stay in {bench.root}"]
+    assert bench.root.exists()
