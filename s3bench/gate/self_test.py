@@ -74,7 +74,7 @@ def stub_with_injection(engine: TransferEngine | None, *, tls: bool = False) -> 
     @contextmanager
     def opened(directory: Path) -> Iterator[Endpoint]:
         with StubEndpoint(tls=tls, directory=directory) as stub:
-            yield _InjectionStub(stub=stub, engine=engine)
+            yield InjectionStub(stub=stub, engine=engine)
 
     return opened
 
@@ -207,7 +207,7 @@ def _with_answers(test: SelfTest, answers: Mapping[PlantedFault, Sequence[FaultV
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _InjectionStub(Stubbed):
+class InjectionStub(Stubbed):
     """Scripted responses, and one for the requests of a fault injection.
 
     These stand for the client's own, and count as `engine`'s: they are made by another HTTP library, and the wire

@@ -1,7 +1,6 @@
 """The self-test's own logic, on gates that are made up: what runs in which order, what both sides have in common."""
 
 import datetime as dt
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -9,25 +8,32 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-import s3bench.gate.self_test
-from s3bench.bench.runner import Bench, Settings
+from s3bench.bench.runner import Settings
 from s3bench.clients.client import FoundClient
+from s3bench.errors import BadInput, S3BenchError
 from s3bench.gate.evidence import Role, Side
+from s3bench.gate.inspection import Inspector
 from s3bench.gate.live import GateRules, GateStatus
-from s3bench.gate.planted_fault import FaultKind, PlantedFault, faults_for
+from s3bench.gate.looks import Looks
+from s3bench.gate.planted_fault import FaultKind, PlantedFault, SelfTest, faults_for
 from s3bench.gate.policy import Policy
+from s3bench.gate.record import ProgramIdentity
 from s3bench.gate.row import Verdict
 from s3bench.gate.self_test import (
+    InjectionStub,
     SelfTestStep,
-    _InjectionStub,
+    Usual,
+    calibrate,
     gate_runner,
     injection_of,
+    recorded,
     run_self_test,
 )
 from s3bench.run.inspection import FaultInjection
 from s3bench.s3.wirelog import TransferEngine, WireLog, WireRequest
 from s3bench.spec.definition import DEFAULT_RESPONSES, ClientKind, Definition
-from tests.gate.evidence_maker import paired, ratios
+from tests.bench.scripted_bench import ScriptedBench, client, failed, measured, until_stopped
+from tests.gate.evidence_maker import paired, ratios, wired
 
 TODAY = dt.date(2026, 11, 21)
 POLICY = Policy(exact=("requests", "modules"))
@@ -140,28 +146,147 @@ def test_a_fault_is_planted_by_its_dial(fault: PlantedFault, dial: FaultInjectio
     assert injection_of(fault) == dial
 
 
-def test_the_fault_is_in_the_candidate_of_the_first_benchmark_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[GateRules] = []
+FIRST, SECOND = (Definition(name=name, command=("s3",)) for name in ("first", "second"))
+SETTINGS = Settings(interval_s=None)
+QUICK = Policy(metrics=("total_time", "peak_memory"), exact=("requests", "modules"), looks=Looks(pairs=(10, 20)))
 
-    def fake(*arguments: Any, now: object) -> Iterator[GateStatus]:
-        given.append(arguments[3])
-        return iter(())
 
-    monkeypatch.setattr(s3bench.gate.self_test, "run_gate", fake)
-    first, second = (Definition(name=name, command=("s3",)) for name in ("first", "second"))
-    client = FoundClient(kind=ClientKind.CRT_PYTHON, version="1", executable=Path("/python"))
-    rules = GateRules(policy=POLICY, settings=Settings(), seed=0)
-    bench = cast("Bench", None)
-    run = gate_runner(bench, (first, second), dict.fromkeys(Side, client), rules, None, now=lambda: 0.0)
-    run(PlantedFault(kind=FaultKind.IMPORT, amount=1), 7)
-    run(PlantedFault(kind=FaultKind.WORK, amount=0.0), 8)
-    planted, clean = given
-    assert planted.seed == 7
-    assert list(planted.planted) == [first]
-    assert json.loads(planted.planted[first].env["S3BENCH_DIAL"]) == {"imports": 1}
-    assert (clean.seed, clean.planted) == (8, clean.sham)
-    for rules in given:
-        assert json.loads(rules.sham[first].env["S3BENCH_DIAL"]) == {}
+@pytest.fixture
+def bench(tmp_path: Path) -> ScriptedBench:
+    """A machine with a little noise, on which a run takes 100 ms and 100 MB."""
+    bench = ScriptedBench(root=tmp_path)
+    usual = msgspec.structs.asdict(wired(PUT=1))
+    del usual["total_time"], usual["peak_memory"]
+    bench.script = lambda _: measured(
+        0.1 + 1e-5 * (len(bench.runs) * 7 % 11), peak_memory=10**8 + len(bench.runs) % 7, **usual
+    )
+    return bench
+
+
+@pytest.fixture
+def clients(tmp_path: Path) -> dict[Side, FoundClient]:
+    return {side: client(tmp_path, side.value, ClientKind.CRT_PYTHON) for side in Side}
+
+
+def test_the_fault_is_in_the_candidate_of_the_first_benchmark_alone(
+    bench: ScriptedBench, clients: dict[Side, FoundClient]
+) -> None:
+    rules = GateRules(policy=QUICK, settings=SETTINGS, seed=0)
+    run = gate_runner(bench, (FIRST, SECOND), clients, rules, None, now=bench.now)
+    list(run(PlantedFault(kind=FaultKind.IMPORT, amount=1), 7))
+    faults = {
+        (each.definition.name, each.client.version): each.conditions.env.get("S3BENCH_DIAL") for each in bench.runs
+    }
+    assert faults == {
+        ("first", "baseline"): "{}",
+        ("first", "candidate"): '{"imports": 1}',
+        ("second", "baseline"): None,
+        ("second", "candidate"): None,
+    }
+
+
+def test_every_kind_of_fault_is_caught_by_a_real_gate(
+    bench: ScriptedBench, clients: dict[Side, FoundClient], tmp_path: Path
+) -> None:
+    (tmp_path / "inspection").mkdir()
+    inspector = Inspector(directory=tmp_path / "inspection")
+    faults, left_out = faults_for(QUICK, usual_s=0.1, usual_bytes=1e8)
+    assert left_out == ()
+    rules = GateRules(policy=QUICK, settings=SETTINGS, seed=0)
+    steps = run_self_test(
+        gate_runner(bench, (FIRST,), clients, rules, inspector, now=bench.now),
+        faults,
+        QUICK,
+        rounds=1,
+        seed=1,
+        deadline_s=None,
+        today=TODAY,
+        now=bench.now,
+    )
+    answers = {step.fault.title: step.answer for step in steps if step.answer}
+    assert {title: answer.found_in for title, answer in answers.items() if answer.is_caught} == {
+        "6% more work": ("total_time",),
+        "10% more work": ("total_time",),
+        "20% more work": ("total_time",),
+        "3% more memory": ("peak_memory",),
+        "5% more memory": ("peak_memory",),
+        "10% more memory": ("peak_memory",),
+        "1 more request": ("requests",),
+        "1 more import": ("modules",),
+    }
+    assert len(answers) == len(faults)
+    assert all(answer.elapsed_s > 0 for answer in answers.values())
+
+
+class TestCalibration:
+    def test_the_usual_is_the_median_of_runs_that_carry_an_idle_injection(
+        self, bench: ScriptedBench, clients: dict[Side, FoundClient]
+    ) -> None:
+        times = iter([9.0, 1.0, 5.0, 2.0, 3.0, 4.0])
+        bench.script = lambda _: measured(next(times), peak_memory=100 + len(bench.runs))
+        usual = calibrate(bench, FIRST, clients[Side.BASELINE], SETTINGS, runs=5)
+        assert usual == Usual(total_s=3.0, peak_bytes=104)  # the first run was the one that showed the probe
+        assert {run.conditions.env["S3BENCH_DIAL"] for run in bench.runs} == {"{}"}
+        assert bench.workspaces_open == 0
+
+    def test_a_peak_that_is_not_known_stays_so(self, bench: ScriptedBench, clients: dict[Side, FoundClient]) -> None:
+        bench.script = lambda _: measured()
+        assert calibrate(bench, FIRST, clients[Side.BASELINE], SETTINGS, runs=1).peak_bytes is None
+
+    def test_a_client_without_our_probe_is_refused(self, bench: ScriptedBench, tmp_path: Path) -> None:
+        with pytest.raises(BadInput, match="no fault can be planted into s5cmd@1 running first"):
+            calibrate(bench, FIRST, client(tmp_path), SETTINGS)
+        assert len(bench.runs) == 1
+
+    def test_a_client_that_fails_without_a_fault_is_told_so(
+        self, bench: ScriptedBench, clients: dict[Side, FoundClient]
+    ) -> None:
+        bench.script = lambda _: failed("exited 7", why="no network") if len(bench.runs) == 3 else measured()
+        with pytest.raises(S3BenchError, match="exited 7") as caught:
+            calibrate(bench, FIRST, clients[Side.BASELINE], SETTINGS)
+        assert (caught.value.why, len(bench.runs)) == ("no network", 3)
+
+
+def new_test(rounds: int) -> SelfTest:
+    return SelfTest(
+        s3bench="0",
+        started_at="",
+        policy=POLICY,
+        client=ProgramIdentity(label="", name="", version=""),
+        benchmarks=("first",),
+        calibrating_runs=1,
+        usual_s=0.1,
+        usual_bytes=None,
+        rounds=rounds,
+    )
+
+
+class TestRecord:
+    def test_it_counts_every_answer_and_has_a_line_for_every_fault_from_the_start(self) -> None:
+        grown = list(recorded(new_test(2), FAULTS, Gates().steps(rounds=2), out_of_time="no time"))
+        assert [sum(each.gates for each in test.tallies) for test, step in grown if step and step.answer] == list(
+            range(1, 2 * len(FAULTS) + 1)
+        )
+        assert all([each.fault for each in test.tallies] == list(FAULTS) for test, _ in grown)
+        last, step = grown[-1]
+        assert (step, last.stopped, {each.gates for each in last.tallies}) == (None, "", {2})
+
+    def test_one_that_ran_out_of_time_says_after_how_many(self) -> None:
+        gates = Gates()
+        gates.deadline_s = 4.0
+        *_, (last, _) = recorded(new_test(2), FAULTS, gates.steps(rounds=2), out_of_time="no time")
+        assert last.stopped == f"no time after 4 of {2 * len(FAULTS)} gates"
+
+    def test_ctrl_c_leaves_all_answers_by_then(self) -> None:
+        def steps() -> Iterator[SelfTestStep]:
+            for step in Gates().steps(rounds=1):
+                if step.round == 1 and step.answer is None and step.fault == last_fault:
+                    raise KeyboardInterrupt
+                yield step
+
+        last_fault = [step.fault for step in Gates().steps(rounds=1) if step.answer][2]
+        seen = until_stopped(recorded(new_test(1), FAULTS, steps()))
+        assert sum(each.gates for each in seen[-1][0].tallies) == 2
 
 
 class Stub:
@@ -197,7 +322,7 @@ def request(path: str, engine: TransferEngine) -> WireRequest:
 
 
 def engines_seen(engine: TransferEngine | None) -> list[TransferEngine]:
-    log = _InjectionStub(stub=cast("Any", Stub()), engine=engine).collect(lambda: None)
+    log = InjectionStub(stub=cast("Any", Stub()), engine=engine).collect(lambda: None)
     assert log
     return [each.engine for each in log.requests]
 
@@ -209,7 +334,7 @@ def test_the_dials_requests_count_as_the_clients_and_all_others_as_they_are() ->
 
 def test_the_dial_is_answered_before_a_response_that_fits_any_request() -> None:
     stub = Stub()
-    _InjectionStub(stub=cast("Any", stub)).arm(DEFAULT_RESPONSES, workspace=Path("/"), verify=True)
+    InjectionStub(stub=cast("Any", stub)).arm(DEFAULT_RESPONSES, workspace=Path("/"), verify=True)
     first, *rest = stub.responses
     assert (first.match.method, first.match.path, first.instances) == ("GET", "/s3bench-dial/*", None)
     assert tuple(rest) == DEFAULT_RESPONSES
