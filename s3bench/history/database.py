@@ -14,9 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
 from sqlalchemy import event
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
@@ -161,8 +158,9 @@ def _bring_up(database: Database, *, create: bool) -> None:
 
 def _version(connection: Connection, address: Address) -> str | None:
     """The version of the tables, null without any. Raises `BadInput` for one that we do not know."""
-    context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
-    version = context.get_current_revision()
+    if not sa.inspect(connection).has_table(VERSION_TABLE):
+        return None
+    version: str | None = connection.scalar(sa.select(sa.column("version_num")).select_from(sa.table(VERSION_TABLE)))
     if version is not None and not (version.isdecimal() and int(version) <= int(VERSION)):
         shown = version[:20] if version.isdecimal() else repr(version[:20])
         raise BadInput(
@@ -174,6 +172,9 @@ def _version(connection: Connection, address: Address) -> str | None:
 
 
 def _upgrade(connection: Connection) -> None:
+    from alembic import command  # noqa: PLC0415 (a history that is new or old needs it, once)
+    from alembic.config import Config  # noqa: PLC0415 (as above)
+
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     command.upgrade(config, "head")

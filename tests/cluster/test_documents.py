@@ -13,10 +13,11 @@ from s3bench.cli.gate.command import gate_command
 from s3bench.cli.report.command import report_command
 from s3bench.errors import BadInput
 from s3bench.history.indexing import index_document
-from s3bench.report.formats import RENDERINGS, Format
+from s3bench.report.formats import Format
 from s3bench.report.load.csv import matrix_csv
 from s3bench.report.load.table import render_load
 from s3bench.report.page.load.section import load_sections
+from s3bench.report.rendering import RENDERINGS
 from s3bench.results.document import Document, encode_document
 from s3bench.results.measurement import Failure
 from tests.cluster.documents import clustered, parts_of, whole_of

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from s3bench.errors import BadInput
-from s3bench.report.formats import RENDERINGS, Format
+from s3bench.report.formats import Format
+from s3bench.report.rendering import RENDERINGS
 from tests.compare.documents import client, document, result
 from tests.report import loads
 from tests.report.runs import hostile, two_clients, with_failures

@@ -52,8 +52,6 @@ from s3bench.spec.plan import ClientSpec, parse_client_spec, plan_runs
 from s3bench.spec.suite import Suite
 
 _SEEDS = 2**32
-
-
 _KEEP_EVERY_S = 5.0
 
 

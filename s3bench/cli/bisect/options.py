@@ -16,8 +16,6 @@ PAIRS = "20,40,80"
 32 versions with suspects where the change is 1.5 times the noise of a pair; eighty one in fifty (simulated)."""
 
 _METRICS = ("total_time",)
-
-
 _RESUMED_WITH = frozenset({"resume", "max_time", "as_json", "quiet"})
 
 

@@ -9,8 +9,6 @@ from s3bench.gate.exact_metric import EXACT_BY_NAME
 from s3bench.spec.suite import Suite
 
 _POSITIVE_SECONDS = click.FloatRange(min=0, min_open=True)
-
-
 _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
 
 

@@ -1,54 +1,12 @@
-"""What all commands of `s3bench history` share: the option `--store`, the filters, and the open history."""
+"""Opens the history that `--store` names."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from typing import Any
-
-import click
 
 from s3bench.clients.store import ClientStore
 from s3bench.history.address import parse_address
 from s3bench.history.store import History, open_history
-
-Command = Callable[..., Any]
-
-store_option = click.option(
-    "--store",
-    metavar="FILE|URL",
-    help="Where the history is: a SQLite file, or postgresql://USER@HOST/DATABASE.  "
-    "[default: history.db in ~/.local/share/s3bench]",
-)
-benchmarks_option = click.option(
-    "-k",
-    "benchmarks",
-    metavar="EXPRESSION",
-    default="",
-    help="Only benchmarks whose name, dimensions, tags or client contain these words; and, or, not, parentheses.",
-)
-client_option = click.option(
-    "--client", metavar="CLIENT", default="", help="Only this client: cli-crt, or one version: cli-crt@2.38.5."
-)
-machine_option = click.option(
-    "--machine", metavar="DIGITS", default="", help="Only the machine whose fingerprint begins so."
-)
-
-
-class TimestampParam(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone
-    """A date or a time in ISO 8601; without a time zone it is UTC."""
-
-    name = "DATE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """Parse what was typed."""
-        if isinstance(value, datetime):
-            return value
-        try:
-            at = datetime.fromisoformat(value)
-        except ValueError:
-            self.fail(f"{value!r} is no date: write 2026-11-22 or 2026-11-22T08:30Z", param, ctx)
-        return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
 
 
 @contextmanager

@@ -10,16 +10,11 @@ from pathlib import Path
 import click
 import msgspec
 
-from s3bench.cli.history.store import (
-    benchmarks_option,
-    client_option,
-    machine_option,
-    opened,
-    store_option,
-)
+from s3bench.cli.history.store import opened
 from s3bench.cli.streams import print_whole
 from s3bench.clients.client import release_of
 from s3bench.errors import BadInput, ExitCode
+from s3bench.history.entry import Filters
 from s3bench.history.point import Point
 from s3bench.report.page.trend.series import TrendSeries
 from s3bench.report.terminal import printable
@@ -34,60 +29,19 @@ _WORDS_SHOWN = 60
 _REMEDY = "choose fewer series with -k, --client and --machine."
 
 
-@click.command("trend")
-@click.option("--metric", default="total_time", show_default=True, metavar="NAME", help="The metric.")
-@click.option(
-    "--by",
-    type=click.Choice(["version", "date"]),
-    default="version",
-    show_default=True,
-    help="What a release is: a version of the client, in order of versions, or a document, in order of time.",
-)
-@click.option(
-    "--reference",
-    metavar="VERSION",
-    help="Take ratios to this version of the client, where it was measured in the same document.",
-)
-@click.option("--fail-on-change", is_flag=True, help="Exit code 1 when the newest change is for the worse.")
-@click.option("--json", "as_json", is_flag=True, help="Print every series with its figures and changes.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write an HTML page with a chart of each series as well, to FILE, which must not exist.",
-)
-@click.option("--force", is_flag=True, help="Let -o replace a file that exists.")
-@benchmarks_option
-@client_option
-@machine_option
-@store_option
-def trend_command(
-    *,
+def print_trends(
     metric: str,
+    *,
     by: str,
     reference: str | None,
     fail_on_change: bool,
     as_json: bool,
     output: Path | None,
     force: bool,
-    benchmarks: str,
-    client: str,
-    machine: str,
+    filters: Filters,
     store: str | None,
 ) -> None:
-    """Find the releases that changed a metric, with the size of each change and an interval of releases.
-
-    Each machine has series of its own. Fewer than ten releases can show no change.
-
-    \b
-    s3bench history trend --client cli-crt -k 'cp and 32MB'
-    s3bench history trend --metric peak_memory --by date --fail-on-change
-    s3bench history trend --client cli-crt --reference 2.36.0      ratios to a release that was run beside each
-    s3bench history trend --client cli-crt -o trend.html           and a page with charts
-
-    Exit code 0; with --fail-on-change 1 when the newest change of any series is for the worse.
-    """
+    """Find the changes of `metric`, print them and write their page; exit code 1 where asked for."""
     if metric not in METRICS_BY_NAME:
         near = nearest(metric, list(METRICS_BY_NAME))
         raise BadInput(
@@ -97,7 +51,7 @@ def trend_command(
     if output is not None:
         check_output(output, force=force)
     with opened(store) as history:
-        points = history.points(metric, benchmarks=benchmarks, client=client, machine=machine)
+        points = history.points(metric, benchmarks=filters.benchmarks, client=filters.client, machine=filters.machine)
     found = tuple(_series(points, metric, by=by, reference=reference))
     if output is not None:
         write_whole(_page(found, metric, by=by, reference=reference).encode(), output)

@@ -12,15 +12,13 @@ from s3bench.cli.quantity import parse_option
 from s3bench.clients.pointing import SECRET_VARIABLE
 from s3bench.errors import BadInput
 from s3bench.s3.emulator.buckets import valid_name
-from s3bench.s3.emulator.settings import MEMORY_LIMIT_BYTES, REGION, EmulatorSettings
+from s3bench.s3.emulator.settings import DOMAIN, MEMORY_LIMIT_BYTES, REGION, EmulatorSettings
 from s3bench.s3.endpoint import LOOPBACK
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.spec.definition import Definition
 from s3bench.spec.parse import read_definitions
 from s3bench.spec.plan import plan_runs, title
 from s3bench.units import parse_bytes
-
-DOMAIN = "localhost"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,20 +41,11 @@ from s3bench.tune.workload import Workload
 from s3bench.units import render_bytes
 
 _DISK_BYTES_MAX = 1 << 30
-
-
 _DISK_SHARE = 0.05
-
-
 """Of the budget, that writing to the disk may take, and reading it."""
 
-
 _SPARE_BYTES = 512 << 20
-
-
 _ROOM_SHARE = 2.5
-
-
 """Of all bytes, how many a workspace in memory needs: fixtures, what lands beside them, and the emulator's copy."""
 
 

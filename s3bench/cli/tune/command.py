@@ -12,8 +12,6 @@ from s3bench.tune.study import Search
 from s3bench.tune.workload import Action
 
 _POSITIVE_SECONDS = click.FloatRange(min=0, min_open=True)
-
-
 _PRICE = click.FloatRange(min=0)
 
 

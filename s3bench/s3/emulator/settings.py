@@ -6,6 +6,7 @@ Owns the settings alone; they cross the channel to the server's process, so they
 import msgspec
 
 REGION = "us-east-1"
+DOMAIN = "localhost"
 MEMORY_LIMIT_BYTES = 2 * 1024**3
 
 
@@ -26,6 +27,6 @@ class EmulatorSettings(msgspec.Struct, frozen=True, kw_only=True):
     access_key: str | None = None
     secret_key: str | None = None
     region: str = REGION
-    domain: str = "localhost"
+    domain: str = DOMAIN
     buckets: tuple[str, ...] = ()
     seed: int = 0

@@ -10,7 +10,7 @@ import pytest
 
 from s3bench.cli.report.command import report_command
 from s3bench.errors import ExitCode, S3BenchError
-from s3bench.report.formats import RENDERINGS
+from s3bench.report.rendering import RENDERINGS
 from s3bench.results.file import write_document
 from tests.compare.documents import document, result
 from tests.report import loads

@@ -1,0 +1,166 @@
+"""Adds documents to the history, lists, shows, exports and removes them."""
+
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import click
+import msgspec
+
+from s3bench.cli.history.store import opened
+from s3bench.cli.streams import print_styled, print_whole
+from s3bench.history.entry import Entry, Filters
+from s3bench.history.indexing import Indexed, index_document
+from s3bench.history.store import short
+from s3bench.report.columns import TextColumn, fitted, heading_lines, row_lines
+from s3bench.report.load.matrix import cells, render_matrix
+from s3bench.report.load.table import render_load
+from s3bench.report.run.table import render_table
+from s3bench.report.terminal import printable
+from s3bench.results.document import Document, Result, parse_document
+from s3bench.results.file import check_output, read_whole, write_whole
+
+_INDENT = 2
+_FINGERPRINT_SHOWN = 8
+_WORDS_SHOWN = 60  # a name may be a megabyte long, and a table is as wide as its widest cell in every row
+_FACTS_SHOWN = 200
+
+
+def add(files: Sequence[Path], *, store: str | None, as_json: bool) -> None:
+    """Add documents, each checked before the first is added."""
+    documents = [(file, index_document(read_whole(file, of="a results file"), source=str(file))) for file in files]
+    with opened(store, create=True) as history:
+        rows = []
+        for file, document in documents:
+            added = history.add_indexed(document)
+            rows.append({"file": str(file), "identity": added.identity, "is_new": added.is_new})
+            if not as_json:
+                click.echo(f"{short(added.identity)}  {'added' if added.is_new else 'known'}  {printable(str(file))}")
+    if as_json:
+        _print_json(rows)
+    for line in _unfinished(documents):
+        click.echo(line, err=True)
+
+
+def list_documents(filters: Filters, *, store: str | None, as_json: bool) -> None:
+    """List the documents that pass `filters`, and their machines."""
+    with opened(store) as history:
+        entries = history.list_documents(filters)
+    if as_json:
+        _print_json(entries)
+    elif entries:
+        click.echo("\n".join((*_table(entries), "", *_machines(entries))))
+    else:
+        click.echo("no document meets this", err=True)
+
+
+def show(identity: str, *, store: str | None, as_json: bool) -> None:
+    """Show one document."""
+    with opened(store) as history:
+        entry, text = history.show(identity)
+    if as_json:
+        _print_json({"entry": entry, "document": msgspec.Raw(text)})
+        return
+    document = parse_document(text, source=f"the document {short(entry.identity)}")
+    click.echo("\n".join(_head(entry)) + "\n")
+    print_styled(_results(document))
+
+
+def export(identities: Sequence[str], folder: Path, *, store: str | None, as_json: bool) -> None:
+    """Write documents into `folder`, byte for byte."""
+    with opened(store) as history:
+        files = {identity: folder / f"{short(identity)}.json" for identity in history.resolve(identities)}
+        for file in files.values():
+            check_output(file, force=False)
+        for identity, text in history.export(tuple(files)):
+            write_whole(text, files[identity])
+            if not as_json:
+                click.echo(printable(str(files[identity])))
+    if as_json:
+        _print_json([{"file": str(file), "identity": identity} for identity, file in files.items()])
+
+
+def prune(*, store: str | None, before: datetime | None, keep_last: int | None, is_sure: bool, as_json: bool) -> None:
+    """Remove old documents, or list which would be removed."""
+    with opened(store) as history:
+        pruned = history.prune(before=before, keep_last=keep_last, dry_run=not is_sure)
+    if as_json:
+        _print_json(pruned)
+        return
+    if pruned.entries:
+        click.echo("\n".join(_table(pruned.entries)))
+    count = f"{len(pruned.entries)} document{'' if len(pruned.entries) == 1 else 's'}"
+    click.echo(f"{count} removed" if is_sure else f"{count} would go; nothing was changed; add --yes", err=True)
+
+
+def _unfinished(documents: Iterable[tuple[Path, Indexed]]) -> Iterator[str]:
+    for file, document in documents:
+        if not document.is_ended:
+            yield (
+                f"{printable(str(file))}: its run was killed or is going on; added again when it is longer, "
+                "both will be kept"
+            )
+
+
+def _table(entries: Sequence[Entry]) -> tuple[str, ...]:
+    columns = (
+        TextColumn(heading="ID", cells=tuple(short(entry.identity) for entry in entries)),
+        TextColumn(heading="STARTED (UTC)", cells=tuple(f"{entry.started_at:%Y-%m-%d %H:%M}" for entry in entries)),
+        TextColumn(heading="MACHINE", cells=tuple(entry.machine[:_FINGERPRINT_SHOWN] for entry in entries)),
+        TextColumn(heading="RESULTS", cells=tuple(str(entry.results) for entry in entries)),
+        TextColumn(heading="FAILURES", cells=tuple(str(entry.failures) for entry in entries), rank=1),
+        TextColumn(
+            heading="ENDED", cells=tuple("no" if entry.ended_at is None else "yes" for entry in entries), rank=2
+        ),
+        TextColumn(heading="S3BENCH", cells=tuple(_words(entry.s3bench) for entry in entries), rank=3),
+        TextColumn(heading="COMMIT", cells=tuple(_words(entry.commit or "-") for entry in entries), rank=4),
+        TextColumn(heading="CLIENTS", cells=tuple(_words(" ".join(entry.clients)) for entry in entries)),
+    )
+    shown = fitted(columns, width=shutil.get_terminal_size().columns)
+    return (*heading_lines(shown), *row_lines(shown))
+
+
+def _machines(entries: Iterable[Entry]) -> Iterator[str]:
+    for fingerprint, facts in {entry.machine: entry.machine_facts for entry in entries}.items():
+        yield f"{fingerprint[:_FINGERPRINT_SHOWN]}  {_words(facts.words, _FACTS_SHOWN)}"
+
+
+def _head(entry: Entry) -> Iterator[str]:
+    yield f"document  {entry.identity}"
+    yield f"started   {entry.started_at:%Y-%m-%d %H:%M:%S} UTC"
+    yield f"ended     {f'{entry.ended_at:%Y-%m-%d %H:%M:%S} UTC' if entry.ended_at else 'no: killed, or going on'}"
+    yield f"added     {entry.added_at:%Y-%m-%d %H:%M:%S} UTC"
+    yield f"machine   {entry.machine}: {_words(entry.machine_facts.words, _FACTS_SHOWN)}"
+    yield f"s3bench   {_words(entry.s3bench)}{f' ({_words(entry.commit)})' if entry.commit else ''}"
+
+
+def _results(document: Document) -> str:
+    """The results as the command that measured them shows them."""
+    render = render_table
+    if document.is_of_load:
+        render = render_matrix if cells(document) else render_load
+    tame = msgspec.structs.replace(document, results=tuple(_tame(result) for result in document.results))
+    return render(tame, width=shutil.get_terminal_size().columns, color=sys.stdout.isatty())
+
+
+def _tame(result: Result) -> Result:
+    """The same result with names that fit into cells."""
+    return msgspec.structs.replace(
+        result,
+        name=_words(result.name),
+        dimensions=tuple({_words(key): _words(each[key]) for key in each} for each in result.dimensions),
+        client=msgspec.structs.replace(result.client, label=_words(result.client.label)),
+        measurements=tuple(msgspec.structs.replace(each, engine=_words(each.engine)) for each in result.measurements),
+    )
+
+
+def _words(text: str, length: int = _WORDS_SHOWN) -> str:
+    """A text that fits into a cell; the whole of it is in the JSON."""
+    line = printable(text[: length + 1])
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def _print_json(value: object) -> None:
+    print_whole(msgspec.json.format(msgspec.json.encode(value), indent=_INDENT) + b"\n")

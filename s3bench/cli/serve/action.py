@@ -1,0 +1,124 @@
+"""Starts the stub or the emulator of `s3bench serve` and reports what it does, until it is told to stop."""
+
+import ipaddress
+import os
+import time
+from contextlib import ExitStack
+from typing import Any
+
+import click
+import msgspec
+
+from s3bench.cli.serve.log import ServerLog
+from s3bench.cli.serve.options import (
+    Checked,
+    ServeOptions,
+    check_options,
+)
+from s3bench.cli.serve.request_log import LogFormat
+from s3bench.cli.serve.status import voice_for_stderr
+from s3bench.cli.stop import StopSignal
+from s3bench.clients.pointing import SECRET_VARIABLE, ServerAddress, pointing_lines
+from s3bench.run.owner import workspace_parent
+from s3bench.run.workspace import Workspaces
+from s3bench.s3.endpoint import EmulatorEndpoint, ServerProcess, StubEndpoint
+from s3bench.s3.network.model import describe
+from s3bench.spec.definition import DEFAULT_RESPONSES
+from s3bench.spec.listing import expand_listings
+from s3bench.spec.plan import title
+
+_LOOK_S = 0.25
+_REQUESTS_A_LOOK = 500  # the server answers nobody while it hands its log over, so it does that in small pieces
+
+
+class Announcement(msgspec.Struct, frozen=True, kw_only=True):
+    """What `--json` prints. Signal `pid` to stop; `server_pid` is the process that answers, for whoever measures it."""
+
+    url: str
+    endpoint: str
+    host: str
+    port: int
+    ca_bundle: str | None
+    pid: int
+    server_pid: int
+
+
+def serve(options: ServeOptions) -> None:
+    """Serve until SIGINT or SIGTERM."""
+    checked = check_options(options)
+    with StopSignal() as stop, ExitStack() as stack:
+        server, warnings = _started(options, checked, stack)
+        click.echo(_announced(options, server))
+        voice = stack.enter_context(voice_for_stderr())
+        log = ServerLog(LogFormat(options.log), voice, started_s=time.monotonic())
+        if not ipaddress.ip_address(checked.address.partition("%")[0]).is_loopback:
+            log.remark("warning", f"other machines can reach {checked.address}, because --host says so{_open(checked)}")
+        for text in warnings:
+            log.remark("warning", text)
+        log.introduce(_introduction(checked, server))
+        pending = 0
+        while not stop.wait(0 if pending else _LOOK_S):
+            drained = server.drain(requests_max=0 if options.log == LogFormat.NONE else _REQUESTS_A_LOOK)
+            log.look(drained)
+            pending = drained.pending
+        log.end(server.collect(), ended_s=time.monotonic())
+
+
+def _started(options: ServeOptions, checked: Checked, stack: ExitStack) -> tuple[ServerProcess, tuple[str, ...]]:
+    """Start the server and arm it; gives its warnings too."""
+    workspaces = stack.enter_context(Workspaces(parent=workspace_parent(os.environ)))
+    directory = workspaces.root / "server"
+    directory.mkdir(mode=0o700)
+    domain = checked.settings.domain
+    where: dict[str, Any] = {
+        "directory": directory,
+        "tls": options.tls,
+        "host": checked.address,
+        "port": options.port,
+        "names": (options.host, domain, f"*.{domain}"),
+    }
+    definition = checked.definition
+    if definition is None:
+        emulator = stack.enter_context(EmulatorEndpoint(**where))
+        return emulator, emulator.arm(checked.settings, network=checked.network)
+    workspace = stack.enter_context(workspaces.open(definition.environment))
+    given = DEFAULT_RESPONSES if definition.responses is None else definition.responses
+    stub = stack.enter_context(StubEndpoint(**where))
+    stub.arm(expand_listings(given, definition.environment), workspace=workspace.pristine, verify=True)
+    return stub, ()
+
+
+def _announced(options: ServeOptions, server: ServerProcess) -> str:
+    if not options.as_json:
+        return server.url
+    announcement = Announcement(
+        url=server.url,
+        endpoint=options.kind,
+        host=server.host,
+        port=server.port,
+        ca_bundle=str(server.ca_bundle) if server.ca_bundle else None,
+        pid=os.getpid(),
+        server_pid=server.pid,
+    )
+    return msgspec.json.encode(announcement).decode()
+
+
+def _introduction(checked: Checked, server: ServerProcess) -> list[str]:
+    """What is served, and how to point clients at it, in lines for people."""
+    settings = checked.settings
+    what = f"the stub of {title(checked.definition)}" if checked.definition else "the emulator"
+    lines = [f"s3bench: {what} at {server.url}; Ctrl-C stops it"]
+    if settings.data_dir:
+        lines.append(f"s3bench: read-only from {settings.data_dir}")
+    if checked.network:
+        lines.append(f"s3bench: network: {describe(checked.network)}")
+    target = ServerAddress(
+        url=server.url, region=settings.region, access_key=settings.access_key, ca_bundle=server.ca_bundle
+    )
+    if settings.access_key:
+        lines.append(f"s3bench: below, {SECRET_VARIABLE} is to hold the secret key")
+    return [*lines, *(f"  {name + ':':<13}{line}" for name, line in pointing_lines(target))]
+
+
+def _open(checked: Checked) -> str:
+    return "" if checked.settings.access_key else "; any credentials are accepted"
