@@ -24,6 +24,7 @@ from s3bench.load.profile.table import (
     LoadOption,
     Need,
     is_given,
+    word_of,
 )
 from s3bench.spec.shape import WholeNumber, Word
 from s3bench.units import BadQuantity
@@ -87,7 +88,8 @@ class LoadOptions:
     def of(cls, typed: Mapping[str, Any]) -> Self:
         """Take the options as click gives them."""
         own = {each.name: typed[each.name] for each in fields(cls) if each.name in typed}
-        given = {row.field: _set_by(row, typed) for row in PROFILE_OPTIONS if is_given(typed, row.field)}
+        rows = [row for row in PROFILE_OPTIONS if is_given(typed, row.field)]
+        given: Keys = {row.field: typed[row.field] if row.metavar else row.sets for row in rows}
         if "keys" in given:
             given["keys"], given["zipf_exponent"] = given["keys"]
         return cls(given=given, **own)
@@ -95,10 +97,6 @@ class LoadOptions:
     def has(self, name: str) -> bool:
         """Whether the option that sets the field `name` was given."""
         return name in self.given or (hasattr(self, name) and is_given({name: getattr(self, name)}, name))
-
-
-def _set_by(row: LoadOption, typed: Mapping[str, Any]) -> Any:
-    return typed[row.field] if row.metavar else row.sets
 
 
 _PATH = click.Path(path_type=Path, dir_okay=False)
@@ -129,7 +127,12 @@ def _whole(least: int, most: int) -> WholeNumber:
     return WholeNumber(minimum=least, maximum=most)
 
 
-PROFILE_ARGUMENT = LoadOption(
+def _row(written: str, meaning: str, *, field: str = "", **others: Any) -> LoadOption:
+    """A row whose field has the name of the option unless given."""
+    return LoadOption(written=written, field=field or word_of(written), meaning=meaning, **others)
+
+
+_PROFILE = LoadOption(
     written="PROFILE",
     field="file",
     meaning="A load profile, in YAML or JSON.",
@@ -137,187 +140,65 @@ PROFILE_ARGUMENT = LoadOption(
 )
 
 _OWN_OPTIONS = (
-    LoadOption(
-        written="-u, --url URL",
-        field="url",
-        meaning="As --endpoint-url; without a workload, run as the s3-benchmark tools do: PUT, GET and DELETE for -d "
-        "seconds each, -l times, on -t threads (1), with objects of -z bytes (1M), and print their lines.",
-        conflicts=(Conflict(("endpoint_urls",), "both set the endpoint"),),
-    ),
-    LoadOption(
-        written="-a, --access-key KEY",
-        field="access_key",
-        meaning="Sign with this access key; other users of the machine can see it.",
-        usual="as the AWS CLI",
-        needs_endpoint=True,
-    ),
-    LoadOption(
-        written="-s, --secret-key SECRET",
-        field="secret_key",
-        meaning=f"The secret of the access key; {SECRET_VARIABLE} keeps it out of sight.",
-        need=Need(("access_key",), "requests are signed with both", "pass -a KEY"),
-        needs_endpoint=True,
-    ),
-    LoadOption(
-        written="--network MODEL",
-        field="network",
-        meaning="Impose a network model on the S3 in memory, for example ec2:c5.large.",
-        usual="none",
-    ),
-    LoadOption(
-        written="--key-file FILE",
-        field="key_file",
-        parse=_PATH,
-        meaning="Read the objects listed in this file: KEY[<tab>SIZE[<tab>CRC32]] on each line.",
-        conflicts=(Conflict(("list_existing", "reuse", "overwrite", "objects"), _EXIST_ALREADY),),
-        needs_endpoint=True,
-    ),
-    LoadOption(
-        written="--list-existing PREFIX",
-        field="list_existing",
-        meaning="Read the objects that exist under this prefix.",
-        conflicts=(Conflict(("reuse", "overwrite", "objects"), _EXIST_ALREADY),),
-        needs_endpoint=True,
-    ),
-    LoadOption(
-        written="--cluster auto|ray://HOST:PORT",
-        field="cluster",
-        parse=_cluster,
-        meaning="Make the load on the machines of this Ray cluster; auto is the one that this machine belongs to.",
-        usual="none",
-        conflicts=(
-            Conflict(("workers",), "--workers-per-node sets the number of processes"),
-            Conflict(("trace", "object_log"), "every attempt would have to be sent here"),
-            Conflict(("calibrate",), "it measures this machine, and others make the load"),
-        ),
-    ),
-    LoadOption(
-        written="--nodes N",
-        field="nodes",
-        shape=_whole(1, NODES_MAX),
-        meaning="With --cluster, how many machines make load.",
-        usual="all",
-        need=_NEEDS_CLUSTER,
-    ),
-    LoadOption(
-        written="--workers-per-node M",
-        field="workers_per_node",
-        shape=_whole(1, WORKERS_MAX),
-        meaning="With --cluster, worker processes on each machine.",
-        usual="one per core",
-        need=_NEEDS_CLUSTER,
-    ),
-    LoadOption(
-        written="--matrix quick|full",
-        field="matrix",
-        shape=Word(words=MatrixExtent, noun="an extent"),
-        meaning=f"Sizes times threads: 1 KiB to 32 MiB, {_counts(QUICK.threads)} threads with {QUICK.samples} reads a "
-        f"cell, or {_counts(FULL.threads)} with {FULL.samples}.",
-        conflicts=(_NOT_IN_A_MATRIX,),
-    ),
-    LoadOption(
-        written="--matrix-threads 1,2,4-16",
-        field="matrix_threads",
-        parse=parse_threads,
-        meaning="A matrix with these numbers of threads; a range doubles.",
-        conflicts=(_NOT_IN_A_MATRIX,),
-    ),
-    LoadOption(
-        written="--matrix-sizes 1KiB-32MiB",
-        field="matrix_sizes",
-        parse=parse_sizes_bytes,
-        meaning="A matrix with these sizes; a range doubles.",
-        conflicts=(_NOT_IN_A_MATRIX,),
-    ),
-    LoadOption(
-        written="--matrix-samples N",
-        field="matrix_samples",
-        shape=_whole(1, COUNT_MAX),
-        meaning="A matrix with this many reads a cell.",
-        conflicts=(_NOT_IN_A_MATRIX,),
-    ),
-    LoadOption(
-        written="--slo LIMITS",
-        field="slo",
-        meaning="Find the highest rate that keeps these limits: 'p99<50ms,errors<0.1%'.",
-        conflicts=(Conflict(("rate", "arrivals", "operations", "stable"), "the search sets rates of its own"),),
-    ),
-    LoadOption(
-        written="--seed N",
-        field="seed",
-        shape=_whole(0, _SEED_MAX),
-        meaning="Repeat the same random choices.",
-        usual="another each time, stored in the results",
-    ),
-    LoadOption(
-        written="--calibrate",
-        field="calibrate",
-        meaning="First measure the rate that this machine reaches against a server that does nothing.",
-    ),
-    LoadOption(
-        written="--keep",
-        field="keep",
-        meaning="Do not delete the objects afterwards; --reuse reads them.",
-        needs_endpoint=True,
-    ),
-    LoadOption(
-        written="--reuse RUN",
-        field="reuse",
-        meaning="Read the objects that an earlier run kept.",
-        conflicts=(Conflict(("overwrite",), "the objects of another run are not changed"),),
-        needs_endpoint=True,
-    ),
-    LoadOption(
-        written="--clean-up RUN",
-        field="clean_up",
-        meaning="Delete what a run has left, and do nothing else.",
-        needs_endpoint=True,
-    ),
-    LoadOption(
-        written="-o, --output FILE", field="output", parse=_PATH, meaning="Write the results document to this file."
-    ),
-    LoadOption(
-        written="--force",
-        field="force",
-        meaning="Let -o, --csv, --trace and --object-log replace files that exist.",
-        need=Need(
-            ("output", "csv", "trace", "object_log"),
-            "it replaces a file, and none is written",
-            "pass -o FILE, or remove --force",
-        ),
-    ),
-    LoadOption(
-        written="--json",
-        field="as_json",
-        meaning="Print the results document to stdout, as in a pipe without -o.",
-        conflicts=(Conflict(("form",), "stdout has one format"),),
-    ),
-    LoadOption(
-        written="--format table|lines|s4|csv",
-        field="form",
-        shape=Word(words=Form, noun="a format"),
-        meaning="Print our table, the lines of s3-benchmark or of s4, or a matrix as CSV.",
-        usual="table; with -u: lines",
-    ),
-    LoadOption(written="--csv FILE", field="csv", parse=_PATH, meaning="Write a line for each second to this file."),
-    LoadOption(
-        written="--trace FILE", field="trace", parse=_PATH, meaning="Write a line for each operation to this file."
-    ),
-    LoadOption(
-        written="--object-log FILE",
-        field="object_log",
-        parse=_PATH,
-        meaning="Write key and MD5 of each object written to this file.",
-    ),
-    LoadOption(
-        written="--show-profile",
-        field="show_profile",
-        meaning="Print the profile that would run, as a file for PROFILE, and run nothing.",
-    ),
-    LoadOption(written="-q, --quiet", field="quiet", meaning="Show no progress."),
-)
+    _row("-u, --url URL",
+         "As --endpoint-url; without a workload, run as the s3-benchmark tools do: PUT, GET and DELETE for -d seconds "
+         "each, -l times, on -t threads (1), with objects of -z bytes (1M), and print their lines.",
+         conflicts=(Conflict(("endpoint_urls",), "both set the endpoint"),)),
+    _row("-a, --access-key KEY", "Sign with this access key; other users of the machine can see it.",
+         usual="as the AWS CLI", needs_endpoint=True),
+    _row("-s, --secret-key SECRET", f"The secret of the access key; {SECRET_VARIABLE} keeps it out of sight.",
+         need=Need(("access_key",), "requests are signed with both", "pass -a KEY"), needs_endpoint=True),
+    _row("--network MODEL", "Impose a network model on the S3 in memory, for example ec2:c5.large.", usual="none"),
+    _row("--key-file FILE", "Read the objects listed in this file: KEY[<tab>SIZE[<tab>CRC32]] on each line.",
+         parse=_PATH, conflicts=(Conflict(("list_existing", "reuse", "overwrite", "objects"), _EXIST_ALREADY),),
+         needs_endpoint=True),
+    _row("--list-existing PREFIX", "Read the objects that exist under this prefix.",
+         conflicts=(Conflict(("reuse", "overwrite", "objects"), _EXIST_ALREADY),), needs_endpoint=True),
+    _row("--cluster auto|ray://HOST:PORT",
+         "Make the load on the machines of this Ray cluster; auto is the one that this machine belongs to.",
+         parse=_cluster, usual="none",
+         conflicts=(Conflict(("workers",), "--workers-per-node sets the number of processes"),
+                    Conflict(("trace", "object_log"), "every attempt would have to be sent here"),
+                    Conflict(("calibrate",), "it measures this machine, and others make the load"))),
+    _row("--nodes N", "With --cluster, how many machines make load.", shape=_whole(1, NODES_MAX), usual="all",
+         need=_NEEDS_CLUSTER),
+    _row("--workers-per-node M", "With --cluster, worker processes on each machine.", shape=_whole(1, WORKERS_MAX),
+         usual="one per core", need=_NEEDS_CLUSTER),
+    _row("--matrix quick|full",
+         f"Sizes times threads: 1 KiB to 32 MiB, {_counts(QUICK.threads)} threads with {QUICK.samples} reads a cell, "
+         f"or {_counts(FULL.threads)} with {FULL.samples}.",
+         shape=Word(words=MatrixExtent, noun="an extent"), conflicts=(_NOT_IN_A_MATRIX,)),
+    _row("--matrix-threads 1,2,4-16", "A matrix with these numbers of threads; a range doubles.", parse=parse_threads,
+         conflicts=(_NOT_IN_A_MATRIX,)),
+    _row("--matrix-sizes 1KiB-32MiB", "A matrix with these sizes; a range doubles.", parse=parse_sizes_bytes,
+         conflicts=(_NOT_IN_A_MATRIX,)),
+    _row("--matrix-samples N", "A matrix with this many reads a cell.", shape=_whole(1, COUNT_MAX),
+         conflicts=(_NOT_IN_A_MATRIX,)),
+    _row("--slo LIMITS", "Find the highest rate that keeps these limits: 'p99<50ms,errors<0.1%'.",
+         conflicts=(Conflict(("rate", "arrivals", "operations", "stable"), "the search sets rates of its own"),)),
+    _row("--seed N", "Repeat the same random choices.", shape=_whole(0, _SEED_MAX),
+         usual="another each time, stored in the results"),
+    _row("--calibrate", "First measure the rate that this machine reaches against a server that does nothing."),
+    _row("--keep", "Do not delete the objects afterwards; --reuse reads them.", needs_endpoint=True),
+    _row("--reuse RUN", "Read the objects that an earlier run kept.",
+         conflicts=(Conflict(("overwrite",), "the objects of another run are not changed"),), needs_endpoint=True),
+    _row("--clean-up RUN", "Delete what a run has left, and do nothing else.", needs_endpoint=True),
+    _row("-o, --output FILE", "Write the results document to this file.", parse=_PATH),
+    _row("--force", "Let -o, --csv, --trace and --object-log replace files that exist.",
+         need=Need(("output", "csv", "trace", "object_log"), "it replaces a file, and none is written",
+                   "pass -o FILE, or remove --force")),
+    _row("--json", "Print the results document to stdout, as in a pipe without -o.", field="as_json",
+         conflicts=(Conflict(("form",), "stdout has one format"),)),
+    _row("--format table|lines|s4|csv", "Print our table, the lines of s3-benchmark or of s4, or a matrix as CSV.",
+         field="form", shape=Word(words=Form, noun="a format"), usual="table; with -u: lines"),
+    _row("--csv FILE", "Write a line for each second to this file.", parse=_PATH),
+    _row("--trace FILE", "Write a line for each operation to this file.", parse=_PATH),
+    _row("--object-log FILE", "Write key and MD5 of each object written to this file.", parse=_PATH),
+    _row("--show-profile", "Print the profile that would run, as a file for PROFILE, and run nothing."),
+    _row("-q, --quiet", "Show no progress."),
+)  # fmt: skip
 
-OPTIONS = {row.field: row for row in (PROFILE_ARGUMENT, *PROFILE_OPTIONS, *_OWN_OPTIONS) if row.written}
+OPTIONS = {row.field: row for row in (_PROFILE, *PROFILE_OPTIONS, *_OWN_OPTIONS) if row.written}
 """Every option by its field."""
 
 _GROUPS = {

@@ -1,13 +1,10 @@
 """Parses the values of a load run, in options and in profile files: durations, sizes, operation mixes, key choices."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import TypeVar
 
 from s3bench.load.operation import MIXABLE, OperationKind
 from s3bench.load.profile.profile import KeyChoice, Share
-from s3bench.spec.reader import Complaint, Report, Steps, nearest, one_of
-from s3bench.spec.shape import wrong_kind
+from s3bench.spec.reader import nearest, one_of
 from s3bench.units import BadQuantity, parse_bytes, parse_number, parse_seconds
 
 T = TypeVar("T")
@@ -97,29 +94,3 @@ def parse_key_choice(text: str) -> tuple[KeyChoice, float]:
     if name not in right or (colon and name != KeyChoice.ZIPF):
         raise BadQuantity.of(text, "which is not a key distribution", "write uniform, sequential, zipf or zipf:1.2")
     return KeyChoice(name), parse_exponent(exponent) if colon else 1.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProfileQuantity(Generic[T]):
-    """A number, or text with a unit, that `parse` reads; `blank` stands for a wrong one, `render` is for readers."""
-
-    parse: Callable[[str], T]
-    noun: str
-    example: str
-    blank: T
-    render: Callable[[T], str] | None = None
-
-    def read(self, value: Any, at: Steps, report: Report) -> T:
-        """Return the quantity, or the blank."""
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            report.add(at, wrong_kind(value, at, self.noun, f"write {self.noun}, e.g. {self.example}"))
-            return self.blank
-        try:
-            return self.parse(str(value))
-        except BadQuantity as bad:
-            report.add(at, Complaint(bad.what, bad.fix))
-            return self.blank
-
-    def schema(self) -> dict[str, Any]:
-        """A number or a string."""
-        return {"type": ["number", "string"]}

@@ -17,20 +17,13 @@ from s3bench.load.profile.profile import (
     Profile,
     Share,
 )
-from s3bench.load.profile.quantity import ProfileQuantity, parse_byte_count
+from s3bench.load.profile.quantity import parse_byte_count
+from s3bench.load.profile.shapes import BUCKET, FLAG, NAME, URL, ProfileQuantity
 from s3bench.load.profile.sizes import SIZE_BYTES_MAX, Sizes
-from s3bench.load.profile.table import (
-    BUCKET,
-    COUNT_MAX,
-    FLAG,
-    THREADS_MAX,
-    URL,
-    Keys,
-)
+from s3bench.load.profile.table import COUNT_MAX, THREADS_MAX, Keys
 from s3bench.spec.compound import ListOf, Record, RecordKey
 from s3bench.spec.reader import Complaint, JsonObject, Report
-from s3bench.spec.shape import Text, WholeNumber
-from s3bench.spec.table import LABEL
+from s3bench.spec.shape import WholeNumber
 from s3bench.units import BadQuantity
 
 ZEROS = (
@@ -58,7 +51,7 @@ _JOB: Record[Keys] = Record(
     make=dict,
     noun="a job of s4",
     keys=(
-        _key("name", Text(rule=LABEL), "Tells its results from others'.", required=True),
+        _key("name", NAME, "Tells its results from others'.", required=True),
         _key(
             "recordsize",
             ProfileQuantity(parse=_record_sizes, noun="a size", example="1mib", blank=Sizes(text="1", slots=(1,))),
