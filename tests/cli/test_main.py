@@ -33,18 +33,6 @@ def test_help_names_every_command_and_every_exit_code(here: Here) -> None:
         assert code in " ".join(finished.stdout.split())
 
 
-def test_help_imports_no_command() -> None:
-    # What --help costs is imports; a timed assertion would judge the machine.
-    program = (
-        "import sys\nfrom s3bench.cli.main import s3bench_command\n"
-        "try: s3bench_command(['--help'])\nexcept SystemExit: pass\n"
-        "print([name for name in sys.modules if name.startswith(('s3bench.spec', 'msgspec', 'rich', 'numpy', 'boto'))],"
-        " file=sys.stderr)"
-    )
-    finished = subprocess.run((sys.executable, "-c", program), capture_output=True, text=True, timeout=50, check=True)
-    assert finished.stderr.strip() == "[]"
-
-
 @pytest.mark.parametrize("command", list(COMMANDS))
 def test_every_command_has_help_with_an_example(here: Here, command: str) -> None:
     finished = here(command, "--help")

@@ -28,7 +28,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("it began to run")
 
-    monkeypatch.setattr("s3bench.cli.load.command._site", refuse)
+    monkeypatch.setattr("s3bench.cli.load.action._site", refuse)
 
 
 def load(*arguments: str | Path) -> Result:

@@ -1,0 +1,202 @@
+"""Runs `s3bench load`: opens the endpoint and the workers, shows what happens and keeps what was measured."""
+
+import os
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from s3bench.cli.load.options import LoadOptions
+from s3bench.cli.load.output import LoadOutput
+from s3bench.cli.load.plan import LoadPlan, profile_of
+from s3bench.cli.load.stress_view import StressView
+from s3bench.cli.load.view import LoadView, load_view
+from s3bench.cli.stop import StopSignal
+from s3bench.cluster.engineprocess import connect
+from s3bench.cluster.preflight import muster
+from s3bench.cluster.worker_pool import ClusterWorkerPool
+from s3bench.errors import ExitCode, S3BenchError
+from s3bench.load.aggregation.nodes import node_name
+from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
+from s3bench.load.profile.file import render_profile
+from s3bench.load.session.bucket import new_run, root_of
+from s3bench.load.session.capacity import check_capacity, check_ports
+from s3bench.load.session.session import (
+    Beginning,
+    Measured,
+    Session,
+    Terms,
+)
+from s3bench.load.session.site import Site, emulated_site, live_site
+from s3bench.load.session.slo_search import HighestRate
+from s3bench.run.owner import workspace_parent
+from s3bench.run.workspace import Workspaces
+
+
+def load(options: LoadOptions) -> None:
+    """Load the endpoint, print the profile that would do it, or clean up after a run, as `options` say."""
+    plan = profile_of(options, environment=os.environ)
+    if plan.options.show_profile:
+        click.echo(render_profile(plan.placed), nl=False)
+    elif plan.options.clean_up is not None:
+        click.echo(f"s3bench: {live_site(plan.placement, plan.credentials).bucket.remove_run(plan.options.clean_up)}")
+    else:
+        _load(plan)
+
+
+def _load(plan: LoadPlan) -> None:
+    with LoadOutput(plan) as output, StopSignal() as stop, ExitStack() as stack:
+        if plan.options.cluster is None:
+            check_capacity(
+                plan.profile, output.capacity, workers=_workers(plan), emulated=not plan.placement.endpoint_urls
+            )
+        view = stack.enter_context(load_view(quiet=plan.options.quiet))
+        for line in output.document.warnings:
+            view.say(f"warning: {line}")
+        root = stack.enter_context(Workspaces(parent=workspace_parent(os.environ))).root
+        site = _site(plan, root, stack)
+        if plan.options.cluster is None:
+            check_ports(plan.profile, output.capacity, workers=_workers(plan), addresses=len(site.target.addresses))
+        crew = _cluster_crew(plan, view, stack, site)
+        session = Session(
+            site,
+            plan.profile,
+            _terms(plan, stop, root, crew),
+            directory=_made(root / "session"),
+            make_crew=None if crew is None else lambda *_: crew,
+        )
+        terms = session.terms
+        output.begins(site, terms, crew)
+        if not site.is_emulated:  # whoever has to clean up after a crash needs the run's name
+            view.say(
+                f"run {terms.run} writes under {root_of(terms.run)} in bucket {site.bucket.name}, and nowhere else"
+            )
+        stack.callback(_leave, plan, session, site, view)
+        code = _watch(stack.enter_context(session), output, view, plan)
+        if plan.options.object_log is not None:
+            session.close()
+            view.say(f"{session.log_objects(plan.options.object_log):,} objects in {plan.options.object_log}")
+        code = ExitCode.INTERRUPTED if stop.wait(0) else code
+    raise click.exceptions.Exit(code)
+
+
+def _watch(session: Session, output: LoadOutput, view: LoadView, plan: LoadPlan) -> ExitCode:
+    """Show what happens, keep what was measured; the exit code that follows from it."""
+    code, phase, shown = ExitCode.DONE, None, view
+    for event in session.events():
+        match event:
+            case Beginning():
+                phase = event if event.number else None
+                shown = output.view(view) if phase else view
+                shown.phase(event.name, number=event.number, count=event.count or 1)
+            case PhaseAggregation():
+                standing = event.standing()
+                shown.stands(standing)
+                if phase:
+                    loop = (phase.number - 1) // len(plan.profile.phases)
+                    output.stands(event, phase=phase.name, loop=loop)
+            case Measured():
+                output.measured(event)
+                for loss in event.findings.losses:
+                    view.say(f"{event.phase.name}: {loss}")
+                if isinstance(shown, StressView):
+                    shown.total(event.findings.whole)
+                code = max(code, _judged(event, plan, view))
+            case HighestRate():
+                output.found(event)
+                view.say(event.words)
+                code = ExitCode.FAIL if event.rate_per_s is None else code
+    return code
+
+
+def _judged(measured: Measured, plan: LoadPlan, view: LoadView) -> ExitCode:
+    whole = measured.findings.whole
+    if measured.findings.refusal:
+        view.say(f"{measured.phase.name}: {measured.findings.refusal}")
+        return ExitCode.CLIENT_FAILED
+    if measured.findings.losses:
+        return ExitCode.CLIENT_FAILED
+    if whole.error_rate > plan.profile.max_error_rate and plan.slo is None:
+        view.say(
+            f"{measured.phase.name}: {whole.error_rate:.2%} of the operations failed, "
+            f"and --max-error-rate allows {plan.profile.max_error_rate:.2%}"
+        )
+        return ExitCode.FAIL
+    return ExitCode.DONE
+
+
+def _site(plan: LoadPlan, root: Path, stack: ExitStack) -> Site:
+    if plan.placement.endpoint_urls:
+        site = live_site(plan.placement, plan.credentials)
+        return replace(site, is_loaded_from_here=plan.options.cluster is None)
+    return stack.enter_context(emulated_site(_made(root / "server"), network=plan.network))
+
+
+def _cluster_crew(plan: LoadPlan, view: LoadView, stack: ExitStack, site: Site) -> ClusterWorkerPool | None:
+    """The workers on the cluster, where there is to be one; told which node is which."""
+    options = plan.options
+    if options.cluster is None:
+        return None
+    fleet = stack.enter_context(connect(options.cluster, nodes=options.nodes))
+    mustered = muster(fleet, workers_per_node=options.workers_per_node, threads=_threads(plan))
+    crew = ClusterWorkerPool(fleet, mustered)
+    for node, facts in enumerate(mustered.nodes):
+        check_capacity(plan.profile, facts.capacity, workers=crew.workers, nodes=crew.nodes, name=node_name(node))
+        addresses = len(site.target.addresses)
+        check_ports(plan.profile, facts.capacity, workers=crew.workers, nodes=crew.nodes, addresses=addresses)
+    view.say(f"load from {crew.nodes} nodes; workers on each: {crew.workers // crew.nodes}")
+    view.say(", ".join(f"{node_name(node)} is {host}" for node, host in enumerate(fleet.hosts)))
+    for line in mustered.warnings:
+        view.say(f"warning: {line}")
+    return crew
+
+
+def _threads(plan: LoadPlan) -> int:
+    return max(sum(job.threads for job in phase.jobs) for phase in plan.profile.phases)
+
+
+def _workers(plan: LoadPlan) -> int:
+    """How many workers there are on this machine."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    usual = (
+        cores if plan.placement.endpoint_urls else max(1, cores - 1)
+    )  # a server on this machine needs a core as well
+    return plan.placement.workers or min(usual, _threads(plan))
+
+
+def _terms(plan: LoadPlan, stop: StopSignal, root: Path, crew: ClusterWorkerPool | None) -> Terms:
+    options = plan.options
+    return Terms(
+        workers=crew.workers if crew else _workers(plan),
+        run=options.reuse or new_run(),
+        reused=options.reuse is not None,
+        key_file=options.key_file,
+        existing=options.list_existing,
+        slo=plan.slo,
+        calibrates=options.calibrate,
+        trace=options.trace or (None if options.object_log is None else root / "trace"),
+        **({} if options.seed is None else {"seed": options.seed}),
+        is_over=lambda: stop.wait(0),
+    )
+
+
+def _leave(plan: LoadPlan, session: Session, site: Site, view: LoadView) -> None:
+    """Remove what the run wrote, or say how it is used again and removed later."""
+    run = session.terms.run
+    if site.is_emulated:
+        return
+    if plan.options.keep:
+        view.say(f"kept: run {run}; --reuse {run} reads it again, --clean-up {run} removes it")
+        return
+    try:
+        view.say(str(session.clean_up()))
+    except Exception as error:
+        raise S3BenchError(
+            f"what run {run} wrote could not be removed", str(error), f"try again: s3bench load ... --clean-up {run}"
+        ) from error
+
+
+def _made(path: Path) -> Path:
+    path.mkdir(mode=0o700)
+    return path

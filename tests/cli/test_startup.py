@@ -1,0 +1,76 @@
+"""What commands import before they need it. Start-up costs imports; a timed assertion would judge the machine."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from s3bench.cli.main import s3bench_command
+
+# Each command line runs in a fork of a process that has imported the standard library's part of the front door alone.
+PROGRAM = """
+import json, os, sys
+from s3bench.cli.main import main
+
+for arguments in json.load(sys.stdin):
+    if os.fork():
+        os.wait()
+        continue
+    data = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.argv = ["s3bench", *arguments]
+    try:
+        main()
+    finally:
+        names = sorted(name for name in sys.modules if not name.startswith("_"))
+        os.write(data, (json.dumps([arguments, names]) + "\\n").encode())
+        os._exit(0)
+"""
+
+
+def command_lines(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
+    """The help of `command`, and of all commands below it."""
+    yield (*path, "--help")
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from command_lines(below, *path, name)
+
+
+HELP = tuple(command_lines(s3bench_command))
+QUICK = (("run", "--list"), ("validate", "benchmarks.json"), ("validate", "--schema"))
+
+
+@pytest.fixture(scope="module")
+def imported(request: pytest.FixtureRequest) -> dict[tuple[str, ...], frozenset[str]]:
+    """The modules that each command line has imported when it ends."""
+    finished = subprocess.run(
+        (sys.executable, "-c", PROGRAM),
+        input=json.dumps([*HELP, *QUICK]),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=50,
+        cwd=request.config.rootpath,
+    )
+    rows = map(json.loads, finished.stdout.splitlines())
+    return {tuple(arguments): frozenset(names) for arguments, names in rows}
+
+
+@pytest.mark.parametrize("arguments", [*HELP, *QUICK], ids=" ".join)
+def test_what_runs_nothing_imports_only_what_parses(
+    imported: dict[tuple[str, ...], frozenset[str]], arguments: tuple[str, ...]
+) -> None:
+    packages = {name.partition(".")[0] for name in imported[arguments]} - sys.stdlib_module_names
+    assert packages <= {"s3bench", "click", "msgspec", "typing_extensions"}
+
+
+def test_help_imports_no_command(imported: dict[tuple[str, ...], frozenset[str]]) -> None:
+    commands = {name for name in imported["--help",] if name.startswith("s3bench.cli.") and name.endswith("command")}
+    assert not commands
+    assert not {name for name in imported["--help",] if name.startswith(("s3bench.spec", "msgspec"))}
