@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec.structs import replace
-from rich.text import Text
 
 from s3bench.bisect.record import BisectRecord
 from s3bench.bisect.search import (
@@ -20,17 +19,18 @@ from s3bench.bisect.search import (
     SearchResult,
 )
 from s3bench.gate.row import GateRow
-from s3bench.report.columns import TextColumn, fitted, heading_lines, row_lines
 from s3bench.report.gate import digest as words
-from s3bench.report.terminal import printable, rendered, terminal_console
+from s3bench.report.table import Table, column
+from s3bench.report.terminal import BOLD, CYAN, GREEN, RED, YELLOW, painter, printable
+from s3bench.report.text_table import table_lines
 from s3bench.units import render_seconds
 
 _STYLES = {
-    Ending.FOUND: "green",
-    Ending.NO_CHANGE: "green",
-    Ending.SUSPECTS: "yellow",
-    Ending.UNSETTLED: "yellow",
-    Ending.FAILED: "red",
+    Ending.FOUND: GREEN,
+    Ending.NO_CHANGE: GREEN,
+    Ending.SUSPECTS: YELLOW,
+    Ending.UNSETTLED: YELLOW,
+    Ending.FAILED: RED,
 }
 _SKIPPED_MAX = 8
 _NOTHING = "-"
@@ -38,17 +38,17 @@ _NOTHING = "-"
 
 def render_bisection(record: BisectRecord, *, width: int, color: bool, kept: Path | None = None) -> str:
     """Render a search for a terminal of `width` columns. `kept` is its file. Color adds nothing to the meaning."""
-    console = terminal_console(color=color)
+    paint = painter(color=color)
     found = record.found
-    style = "yellow" if found is None else _STYLES[found.ending]
+    style = YELLOW if found is None else _STYLES[found.ending]
     lines = [
-        rendered(Text(_headline(record), style=f"bold {style}"), console),
-        *(rendered(Text(f"  {printable(line)}"), console) for line in _sentences(record)),
-        *_table(record, width),
-        *(rendered(Text.assemble((f"{kind}: ", "cyan"), printable(text)), console) for kind, text in _more(record)),
+        paint(_headline(record), f"{BOLD};{style}"),
+        *(f"  {printable(line)}" for line in _sentences(record)),
+        *(table_lines(_table(record), width=width, paint=paint) if record.answers else ()),
+        *(f"{paint(kind, CYAN)}: {printable(text)}" for kind, text in _more(record)),
     ]
     if found is None and kept is not None:
-        lines.append(rendered(Text(f"go on with: s3bench bisect --resume {shlex.quote(str(kept))}"), console))
+        lines.append(f"go on with: s3bench bisect --resume {shlex.quote(str(kept))}")
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -142,27 +142,22 @@ def _bounds(record: BisectRecord) -> Iterator[str]:
             yield f"{row.subject} is at most {row.at_most:+.1%} {how}"
 
 
-def _table(record: BisectRecord, width: int) -> Iterator[str]:
-    """Render one line a comparison, in the order in which they were made."""
-    if not record.answers:
-        return
+def _table(record: BisectRecord) -> Table:
+    """One line for each comparison, in the order in which they were made."""
     made = record.answers
-    columns = fitted(
-        [
-            TextColumn(heading="compared", cells=tuple(_name(record, each.comparison.newer) for each in made)),
-            TextColumn(heading="against", cells=tuple(_name(record, each.comparison.older) for each in made)),
-            TextColumn(heading="answer", cells=tuple(str(each.outcome) for each in made)),
-            TextColumn(heading="change", cells=tuple(_change(each, has_word=True) for each in made), rank=1),
-            TextColumn(heading="interval", cells=tuple(_interval(each) for each in made), rank=1),
-            TextColumn(heading="limits", cells=tuple(_limits(each) for each in made), rank=3),
-            TextColumn(heading="pairs", cells=tuple(_pairs(each) for each in made), rank=2),
-            TextColumn(heading="took", cells=tuple(render_seconds(each.took_s) for each in made), rank=4),
-            TextColumn(heading="for", cells=tuple(str(each.comparison.purpose) for each in made), rank=5),
-        ],
-        width=width,
+    return Table(
+        columns=(
+            column("compared", made, lambda each: _name(record, each.comparison.newer)),
+            column("against", made, lambda each: _name(record, each.comparison.older)),
+            column("answer", made, lambda each: str(each.outcome)),
+            column("change", made, lambda each: _change(each, has_word=True), is_number=True, rank=1),
+            column("interval", made, _interval, is_number=True, rank=1),
+            column("limits", made, _limits, is_number=True, rank=3),
+            column("pairs", made, _pairs, is_number=True, rank=2),
+            column("took", made, lambda each: render_seconds(each.took_s), is_number=True, rank=4),
+            column("for", made, lambda each: str(each.comparison.purpose), rank=5),
+        )
     )
-    yield from heading_lines(columns)
-    yield from row_lines(columns)
 
 
 def _row(answer: ComparisonResult) -> GateRow | None:

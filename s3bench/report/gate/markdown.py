@@ -1,47 +1,29 @@
-"""A gate's verdict as Markdown for GitHub: a step's summary, and a comment on a pull request.
+"""A gate as Markdown for GitHub: the summary of a step, and a comment on a pull request.
 
-Owns the layout, the escaping and the sizes. What decided comes first and goes last: where a report would grow too
-large, rows are left out from its end, and it says how many and which verdicts they had.
+What decided comes first. Where a report would grow too large, rows are left out from its end, and counted by verdict.
 
 Limits: a step's summary may have 1 MiB, or all of it is dropped ("$GITHUB_STEP_SUMMARY upload aborted, supports content
 up to a size of 1024k"); a comment 65,536 characters ("Body is too long"). Bytes of UTF-8 are at least as many as
 characters, so bytes are counted.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from s3bench.gate.evidence import Role
 from s3bench.gate.record import GateRecord
-from s3bench.gate.row import GateRow, RowKind, Verdict
+from s3bench.gate.row import GateRow, Verdict
 from s3bench.report.gate import digest as words
 from s3bench.report.gate.digest import Digest, digest
-from s3bench.report.terminal import printable
+from s3bench.report.gate.tables import LEGEND, gate_table
+from s3bench.report.label import clipped
+from s3bench.report.markdown import code, escaped, table_lines
 
 SUMMARY_BYTES_MAX = 1_000_000  # other tools may write into the same summary
 COMMENT_CHARACTERS_MAX = 65_536
 COMMENT_BYTES_MAX = 65_000
 _KEPT_FREE = 8  # an eighth is kept for what is no row that decided
 _ENDING_BYTES = 1_000
-_NAME_MAX = 200
 _TEXT_MAX = 600
-_HEADINGS = (
-    "verdict",
-    "metric",
-    "benchmark",
-    "medians",
-    "change",
-    "95 % interval",
-    "limits",
-    "{counted}",
-    "detectable",
-)
-_RULE = "| --- | --- | --- | --: | --: | --: | --: | --: | --: |"
-_LEGEND = (
-    "Limits: a change up to the first matters to nobody, one of the second or more must not pass. "
-    "Detectable: the smallest worsening that 95 of 100 gates would FAIL."
-)
 
 
 def render_summary(record: GateRecord) -> str:
@@ -60,8 +42,8 @@ def render_comment(record: GateRecord) -> str:
 class _Section:
     """Lines of which any number from the first may stand between `opening` and `closing`.
 
-    Each has the verdict that is missing when the line is left out, if it is a row. `decides`: it may fill all but the
-    room that is kept free.
+    A line that is a row has its verdict, by which it is counted when it is left out. A section that `decides` may fill
+    all but the room that is kept free.
     """
 
     opening: tuple[str, ...] = ()
@@ -72,7 +54,7 @@ class _Section:
 
 
 def _fitted(sections: Sequence[_Section], bytes_max: int) -> str:
-    """Join sections, their lines left out from the end where there is no room, and tell of what was left out."""
+    """Join sections, lines left out from the end of each where there is no room, and count those at the end."""
     written: list[str] = []
     room = bytes_max - _ENDING_BYTES
     left_out: list[Verdict | None] = []
@@ -102,7 +84,7 @@ def _left_out(rows: Sequence[Verdict | None], lines: int) -> Iterator[str]:
         *((words.tally_of(rows),) if rows else ()),
         *((f"{lines} other {'line' if lines == 1 else 'lines'}",) if lines else ()),
     ]
-    yield f"**Left out, for want of room: {' and '.join(parts)}.** The gate's record has all of it."
+    yield f"**Left out to keep the report small: {' and '.join(parts)}.** The gate's record has all of it."
     yield ""
 
 
@@ -128,7 +110,7 @@ def _sections(record: GateRecord, told: Digest) -> Iterator[_Section]:
             yield _list(lines, title=title)
     if told.changed:
         yield _table(told.changed, told, title="Also changed, which decides nothing", is_folded=True)
-    yield _plain([_LEGEND, ""])
+    yield _plain([LEGEND, ""])
 
 
 def _all(told: Digest) -> Iterator[_Section]:
@@ -168,59 +150,24 @@ def _reasons(rows: Sequence[GateRow]) -> _Section:
 def _table(
     rows: Sequence[GateRow], told: Digest, *, title: str = "", is_folded: bool = False, decides: bool = False
 ) -> _Section:
-    heading = _cells(heading.format(counted=told.counted) for heading in _HEADINGS)
-    opening: tuple[str, ...] = (heading, _RULE)
+    heading, rule, *lines = table_lines(gate_table(rows, told))
+    opening: tuple[str, ...] = (heading, rule)
     if is_folded:
         opening = (f"<details><summary>{title}: {len(rows)}</summary>", "", *opening)
     elif title:
         opening = (f"{title}:", "", *opening)
     return _Section(
         opening=opening,
-        lines=tuple((_row(row), row.verdict) for row in rows),
+        lines=tuple((line, row.verdict) for line, row in zip(lines, rows, strict=True)),
         closing=("", "</details>", "") if is_folded else ("",),
         is_rows=True,
         decides=decides,
     )
 
 
-def _row(row: GateRow) -> str:
-    role = "" if row.role is Role.BENCHMARK else f" ({row.role})"
-    verdict = "" if row.kind is RowKind.INFORMING else f"**{row.verdict}**"
-    figures = (words.medians(row), words.change(row), words.interval(row), words.limits(row))
-    name = _code(words.benchmark(row)) if row.benchmark else words.ALL_BENCHMARKS
-    return _cells((verdict, f"`{row.metric}`", f"{name}{role}", *figures, f"{row.pairs}", words.detectable(row)))
-
-
-def _cells(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
 def _code(text: str) -> str:
-    """A name as it is. In code GitHub makes neither mentions nor links; where backticks do harm, the tag serves."""
-    line = _clipped(printable(text), _NAME_MAX)
-    if not line.strip() or line != line.strip() or _UNFIT_FOR_BACKTICKS.search(line):
-        return f"<code>{_MARK.sub(_reference, line)}</code>"
-    return f"`{line}`"
+    return code(clipped(text))
 
 
 def _text(text: str) -> str:
-    """A sentence as it is: nothing in it a mark, a tag, the end of a table's cell, a mention or a link to an issue.
-
-    Marks are written as numeric references: CommonMark takes these as text alone, in cells of tables as well, where a
-    backslash before a bar is read twice. GitHub looks for mentions and issues after that; a comment cuts them.
-    """
-    return _CUT.sub(r"\1<!-- -->", _MARK.sub(_reference, _clipped(printable(text), _TEXT_MAX)))
-
-
-def _clipped(text: str, length_max: int) -> str:
-    return text if len(text) <= length_max else text[: length_max - 3] + "..."
-
-
-def _reference(found: re.Match[str]) -> str:
-    return f"&#{ord(found[0])};"
-
-
-_UNFIT_FOR_BACKTICKS = re.compile(r"[`|\\]")
-# Marks anywhere; underscores beside no letter; colons of emoji and of URLs; what could begin a list.
-_MARK = re.compile(r"[\\`*\[\]<>|~&$@#]|(?<![^\W_])_|_(?![^\W_])|:(?=\S)|^[-+=]|^\d(?=\d*[.)])")
-_CUT = re.compile(r"(&#(?:35|64);)")
+    return escaped(clipped(text, most=_TEXT_MAX))

@@ -1,16 +1,6 @@
-"""What a self-test showed, as text for a terminal: whether the gate can be believed here, then fault by fault.
+"""A self-test of a gate as text for a terminal: whether the gate can be believed here, then fault by fault."""
 
-Tables are never wider than the terminal: where it is too narrow, columns are left out, and then rows become sentences.
-"""
-
-from collections.abc import Iterator
-from enum import Enum, auto
-
-from rich import box
-from rich.console import Console
-from rich.measure import Measurement
-from rich.table import Table
-from rich.text import Text
+from collections.abc import Iterator, Sequence
 
 from s3bench.gate.planted_fault import (
     FaultCounts,
@@ -21,7 +11,9 @@ from s3bench.gate.planted_fault import (
     smallest_caught,
 )
 from s3bench.gate.row import Verdict
-from s3bench.report.terminal import printable, rendered, terminal_console
+from s3bench.report.table import Table, Tone, column
+from s3bench.report.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, painter, printable
+from s3bench.report.text_table import fits, fitted, sentence_lines, table_lines
 from s3bench.units import render_bytes, render_seconds
 
 NOTHING = "-"
@@ -31,30 +23,25 @@ _LEGEND = (
 )
 
 
-class _Form(Enum):
-    """How much a table shows, the widest first: all; without other verdicts; without metrics and pairs too."""
-
-    WIDE = auto()
-    MIDDLE = auto()
-    NARROW = auto()
-
-
 def render_self_test(test: SelfTest, *, width: int, color: bool) -> str:
     """Render a concluded self-test for a terminal of `width` columns. Color adds nothing to the meaning."""
     assert test.is_believed is not None, "a self-test is reported when it has concluded"
-    console = terminal_console(color=color)
-    can = "can" if test.is_believed else "cannot"
+    paint = painter(color=color)
+    can, style = ("can", GREEN) if test.is_believed else ("cannot", RED)
     headline = f"self-test: the gate {can} be believed on this machine, as faults planted into {test.client.label} show"
+    table = fitted(_table(test.tallies), width=width)
     lines = [
-        Text(printable(headline), style=f"bold {'green' if test.is_believed else 'red'}"),
-        *(Text(f"  {printable(reason)}") for reason in test.reasons),
+        paint(printable(headline), f"{BOLD};{style}"),
+        *(f"  {printable(reason)}" for reason in test.reasons),
+        *(
+            table_lines(table, width=width, paint=paint)
+            if fits(table, width=width)
+            else sentence_lines(_table(test.tallies))
+        ),
+        *(f"{paint(kind, style)}: {printable(text)}" for kind, style, text in _sentences(test)),
+        paint(_LEGEND, DIM),
     ]
-    text = [
-        *(rendered(line, console) for line in lines),
-        *_rows(test, console, width),
-        *(rendered(line, console) for line in _sentences(test)),
-    ]
-    return "\n".join(line.rstrip() for line in text) + "\n"
+    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def render_answer(fault: PlantedFault, answer: FaultVerdict) -> str:
@@ -63,47 +50,34 @@ def render_answer(fault: PlantedFault, answer: FaultVerdict) -> str:
     return f"round {answer.round}, {_named(fault)}: {answer.verdict}{through} ({answer.pairs} pairs)"
 
 
-def _rows(test: SelfTest, console: Console, width: int) -> Iterator[str]:
-    for form in _Form:
-        table = _table(test, form)
-        if Measurement.get(console, console.options, table).maximum <= width:
-            yield from rendered(table, console).splitlines()
-            return
-    for each in test.tallies:
-        yield rendered(Text(_sentence(each)), console)
-
-
-def _table(test: SelfTest, form: _Form) -> Table:
-    table = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1 if form is _Form.WIDE else 0, 0, 0)
+def _table(tallies: Sequence[FaultCounts]) -> Table:
+    return Table(
+        columns=(
+            column("planted", tallies, lambda each: each.fault.title, tone=_tone),
+            column("size", tallies, lambda each: size(each.fault), is_number=True),
+            column("FAIL", tallies, lambda each: f"{each.caught} of {each.gates}", is_number=True),
+            column("95 %", tallies, _interval, is_number=True),
+            column("through", tallies, lambda each: ", ".join(each.found_in) or NOTHING, rank=1),
+            column("PASS", tallies, lambda each: f"{each.passed} of {each.gates}", is_number=True),
+            column("other", tallies, lambda each: _others(each) or NOTHING, rank=3),
+            column(
+                "pairs",
+                tallies,
+                lambda each: NOTHING if each.pairs is None else f"{each.pairs:g}",
+                is_number=True,
+                rank=2,
+            ),
+            column("sigma", tallies, _sigma, is_number=True),
+        )
     )
-    table.add_column("planted", no_wrap=True)
-    columns = ["size", "FAIL", "95 %", *(("through",) if form is not _Form.NARROW else ()), "PASS"]
-    columns += [*(("other",) if form is _Form.WIDE else ()), *(("pairs",) if form is not _Form.NARROW else ()), "sigma"]
-    for heading in columns:
-        table.add_column(heading, justify="left" if heading in {"through", "other"} else "right", no_wrap=True)
-    for each in test.tallies:
-        cells = {
-            "size": size(each.fault),
-            "FAIL": f"{each.caught} of {each.gates}",
-            "95 %": _interval(each),
-            "through": ", ".join(each.found_in) or NOTHING,
-            "PASS": f"{each.passed} of {each.gates}",
-            "other": _others(each) or NOTHING,
-            "pairs": NOTHING if each.pairs is None else f"{each.pairs:g}",
-            "sigma": _sigma(each),
-        }
-        title = Text(each.fault.title, style=_style(each))
-        table.add_row(title, *(Text(cells[heading]) for heading in columns))
-    return table
 
 
-def _style(tally: FaultCounts) -> str:
+def _tone(tally: FaultCounts) -> Tone:
     if tally.fault.is_nothing:
-        return "red" if tally.caught else "green" if tally.gates else ""
+        return Tone.BAD if tally.caught else Tone.GOOD if tally.gates else Tone.PLAIN
     if tally.is_always_caught:
-        return "green"
-    return "red" if tally.fault.is_required else ""
+        return Tone.GOOD
+    return Tone.BAD if tally.fault.is_required else Tone.PLAIN
 
 
 def size(fault: PlantedFault) -> str:
@@ -136,40 +110,25 @@ def _others(tally: FaultCounts) -> str:
     return ", ".join(f"{count} {verdict}" for verdict, count in tally.others.items())
 
 
-def _sentence(tally: FaultCounts) -> str:
-    """A row in words."""
-    words = [f"FAIL in {tally.caught} of {tally.gates} gates (95 % interval {_interval(tally)})"]
-    words[0] += f" through {', '.join(tally.found_in)}" if tally.found_in else ""
-    words.append(f"PASS in {tally.passed}")
-    if tally.others:
-        words.append(_others(tally))
-    if tally.pairs is not None:
-        words.append(f"{tally.pairs:g} pairs")
-    if tally.sigma is not None:
-        words.append(f"sigma {_sigma(tally)}")
-    return f"{_named(tally.fault)}: {', '.join(words)}"
-
-
-def _sentences(test: SelfTest) -> Iterator[Text]:
+def _sentences(test: SelfTest) -> Iterator[tuple[str, str, str]]:
     """What the table means, and what has to be known beside it."""
     for each in test.tallies:
         if each.fault.is_nothing and each.gates:
-            yield _line("false alarms", "cyan", _false_alarms(each))
+            yield ("false alarms", CYAN, _false_alarms(each))
     kinds = dict.fromkeys(each.fault.kind for each in test.tallies if each.gates and not each.fault.is_nothing)
     for kind in kinds:
-        yield _line(kind, "cyan", _sensitivity(test, kind))
+        yield (kind, CYAN, _sensitivity(test, kind))
     usual_bytes = "" if test.usual_bytes is None else f" and {render_bytes(test.usual_bytes)} at its peak"
     usual = f"a run of {test.benchmarks[0]} takes {render_seconds(test.usual_s)}{usual_bytes}"
-    yield _line("client", "cyan", f"{usual} (medians of {test.calibrating_runs} runs)")
+    yield ("client", CYAN, f"{usual} (medians of {test.calibrating_runs} runs)")
     for text in _withdrawn(test):
-        yield _line("withdrawn", "yellow", text)
+        yield ("withdrawn", YELLOW, text)
     for text in test.left_out:
-        yield _line("left out", "yellow", text)
+        yield ("left out", YELLOW, text)
     if test.stopped:
-        yield _line("stopped", "yellow", test.stopped)
+        yield ("stopped", YELLOW, test.stopped)
     for text in test.warnings:
-        yield _line("warning", "yellow", text)
-    yield Text(_LEGEND, style="dim")
+        yield ("warning", YELLOW, text)
 
 
 def _false_alarms(tally: FaultCounts) -> str:
@@ -203,8 +162,4 @@ def _withdrawn(test: SelfTest) -> Iterator[str]:
             if answer.verdict is Verdict.INVALID and answer.reasons:
                 reasons.setdefault(answer.reasons[0].partition(":")[0], []).append(answer.reasons[0])
     for alike in sorted(reasons.values(), key=len, reverse=True):
-        yield f"{_gates(len(alike))} INVALID, such as: {alike[0]}"
-
-
-def _line(kind: str, style: str, text: str) -> Text:
-    return Text.assemble((f"{kind}: ", style), printable(text))
+        yield f"{_gates(len(alike))} INVALID, for example: {alike[0]}"

@@ -1,169 +1,102 @@
-"""A gate's verdict as text for a terminal: what decided first, then what else has to be known.
+"""A gate as text for a terminal: what decided first, then everything else that matters.
 
-Tables are never wider than the terminal: where it is too narrow, medians are left out, then words, and then rows
-become sentences.
-Sentences are one line each, which the terminal folds.
+A table that is wider than the terminal loses words, then the medians; where it still has no room, its rows become
+sentences. Sentences are one line each, which the terminal folds.
 """
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
-from enum import Enum, auto
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rich import box
-from rich.console import Console
-from rich.measure import Measurement
-from rich.table import Table
-from rich.text import Text
-
-from s3bench.gate.evidence import Role
 from s3bench.gate.record import GateRecord
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.report.gate import digest as words
 from s3bench.report.gate.digest import Digest, digest
-from s3bench.report.terminal import printable, rendered, terminal_console
+from s3bench.report.gate.tables import LEGEND, TONES, gate_table
+from s3bench.report.terminal import BOLD, CYAN, DIM, RED, YELLOW, painter, printable
+from s3bench.report.text_table import TONE_STYLES, Paint, fits, fitted, table_lines
 
-_STYLES = {
-    Verdict.INVALID: "red",
-    Verdict.FAIL: "red",
-    Verdict.INCONCLUSIVE: "yellow",
-    Verdict.SMALL: "yellow",
-    Verdict.PASS: "green",
-    None: "",
-}
 _SHOWN_MAX = 10
-_LEGEND = (
-    "interval: 95 %; limits: a change up to the first matters to nobody, one of the second or more must not pass; "
-    "detectable: the smallest worsening that 95 of 100 gates would FAIL"
-)
-
-
-class _Form(Enum):
-    """How much a table shows, the widest first: medians and words, words, neither."""
-
-    WIDE = auto()
-    MIDDLE = auto()
-    NARROW = auto()
+_GAPS = (2, 1)
+"""Spaces between columns: as many as have room."""
 
 
 def render_gate(record: GateRecord, *, width: int, color: bool, verbose: bool = False, kept: Path | None = None) -> str:
-    """Render a concluded gate for a terminal of `width` columns; with `verbose` all rows, doubts and counts.
+    """Render a concluded gate for a terminal of `width` columns; with `verbose` all rows, warnings and counts.
 
     `kept` is the file of the record. Color adds nothing to the meaning.
     """
-    console, told = terminal_console(color=color), digest(record)
+    paint, told = painter(color=color), digest(record)
     shown = [*told.decided]
     if verbose:
         shown += [*told.waived, *told.rest, *(row for row in told.controls if row not in told.decided)]
     lines = [
-        Text(told.headline, style=f"bold {_STYLES[told.verdict]}"),
-        *(Text(f"  {note}") for note in told.notes),
+        paint(told.headline, f"{BOLD};{TONE_STYLES[TONES[told.verdict]]}"),
+        *(f"  {note}" for note in told.notes),
+        *_rows(shown, told, width, paint, verbose=verbose),
+        *(
+            f"{paint(kind, style)}: {printable(text)}"
+            for kind, style, text in _more(record, told, shown_max=None if verbose else _SHOWN_MAX)
+        ),
     ]
-    lines_after = list(_more(record, told, shown_max=None if verbose else _SHOWN_MAX))
     if shown:
-        lines_after.append(Text(_LEGEND, style="dim"))
+        lines.append(paint(LEGEND, DIM))
     if kept is not None:
-        lines_after.append(_line("replay", "", f"s3bench gate --replay {shlex.quote(str(kept))}"))
-    text = [
-        *(rendered(line, console) for line in lines),
-        *_rows(shown, told, console, width, verbose=verbose),
-        *(rendered(line, console) for line in lines_after),
-    ]
-    return "\n".join(line.rstrip() for line in text) + "\n"
+        lines.append(f"replay: {printable(f's3bench gate --replay {shlex.quote(str(kept))}')}")
+    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _rows(rows: Sequence[GateRow], told: Digest, console: Console, width: int, *, verbose: bool) -> Iterator[str]:
-    """Render a table of rows, each group below its benchmark, each row above the reason for its verdict."""
+def _rows(rows: Sequence[GateRow], told: Digest, width: int, paint: Paint, *, verbose: bool) -> Iterator[str]:
+    """A table with the reasons for its verdicts; sentences where the narrowest table has no room."""
     if not rows:
         return
-    for form in _Form:
-        table = _table(rows, form, told.counted)
-        if Measurement.get(console, console.options, table).maximum <= width:
-            yield from _grouped(rows, rendered(table, console).splitlines(), form, console, verbose=verbose)
-            return
+    table = gate_table(rows, told)
+    gap = next((gap for gap in _GAPS if fits(fitted(table, width=width, gap=gap), width=width, gap=gap)), None)
+
+    def counts(row: GateRow) -> Iterator[str]:
+        """All counts that differ, with `verbose`; the reason names the first few."""
+        return (f"      {words.change_line(found)}" for found in row.changes if verbose)
+
+    def below(number: int) -> tuple[str, ...]:
+        return (*_reason(rows[number], is_brief=is_brief), *counts(rows[number]))
+
+    if gap is not None:
+        is_brief = fitted(table, width=width, gap=gap) != table
+        yield from table_lines(table, width=width, paint=paint, gap=gap, below=below)
+        return
     for row in rows:
-        line = Text.assemble((f"{row.verdict}", _STYLES[row.verdict]), f" {words.subject(row)}{_role(row)}: ")
-        yield rendered(line.append(words.sentence(row, told)), console)
-        yield from (rendered(each, console) for each in _counts(row, verbose=verbose))
+        verdict = paint(f"{row.verdict}", TONE_STYLES[TONES[row.verdict]])
+        yield f"{verdict} {words.subject(row)}: {words.sentence(row, told)}"
+        yield from counts(row)
 
 
-def _grouped(
-    rows: Sequence[GateRow], lines: Sequence[str], form: _Form, console: Console, *, verbose: bool
-) -> Iterator[str]:
-    """Put the other lines between those of a table: names of benchmarks above, reasons and counts below."""
-    heading, rule, *cells = lines
-    yield from (heading, rule)
-    above = ""
-    for row, line in zip(rows, cells, strict=True):
-        if (title := words.benchmark(row) + _role(row)) != above:
-            yield rendered(Text(title, style="bold"), console)
-        yield line
-        if row.verdict is not Verdict.PASS or row.changes:
-            word = f"{words.word(row)}: " if form is _Form.NARROW and words.word(row) else ""
-            yield rendered(Text(f"    {word}{printable(row.reason)}{'; waived' if row.waived_by else ''}"), console)
-        yield from (rendered(each, console) for each in _counts(row, verbose=verbose))
-        above = title
+def _reason(row: GateRow, *, is_brief: bool) -> tuple[str, ...]:
+    """Why a row has its verdict, with what a brief table leaves out."""
+    if row.verdict is Verdict.PASS and not row.changes:
+        return ()
+    word = f"{words.word(row)}: " if is_brief and words.word(row) else ""
+    return (f"    {word}{printable(row.reason)}{'; waived' if is_brief and row.waived_by else ''}",)
 
 
-def _table(rows: Iterable[GateRow], form: _Form, counted: str) -> Table:
-    table = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 0 if form is _Form.NARROW else 1, 0, 0)
-    )
-    table.add_column("  verdict", no_wrap=True)
-    table.add_column("metric", no_wrap=True)
-    for heading in (
-        *(("medians",) if form is _Form.WIDE else ()),
-        "change",
-        "interval",
-        "limits",
-        counted,
-        "detectable",
-    ):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for row in rows:
-        change = words.change(row, has_word=form is not _Form.NARROW)
-        cells = (change, words.interval(row), words.limits(row), f"{row.pairs}", words.detectable(row))
-        verdict = Text(f"  {row.verdict}", style=_STYLES[row.verdict])
-        medians = (Text(words.medians(row)),) if form is _Form.WIDE else ()
-        table.add_row(verdict, Text(row.metric), *medians, *(Text(cell) for cell in cells))
-    return table
-
-
-def _counts(row: GateRow, *, verbose: bool) -> Iterator[Text]:
-    """All counts that differ, where they are asked for; the reason names the first few."""
-    if verbose:
-        yield from (Text(f"      {words.change_line(found)}") for found in row.changes)
-
-
-def _role(row: GateRow) -> str:
-    return "" if row.role is Role.BENCHMARK else f" ({row.role})"
-
-
-def _more(record: GateRecord, told: Digest, *, shown_max: int | None) -> Iterator[Text]:
-    """What stands below the rows, each kind of line but for the first `shown_max` of it counted only."""
-    yield _line("controls", "cyan", words.controls_in_words(record, told))
+def _more(record: GateRecord, told: Digest, *, shown_max: int | None) -> Iterator[tuple[str, str, str]]:
+    """The lines below the table: their kind, its style and the text; of each kind the first `shown_max`."""
+    yield "controls", CYAN, words.controls_in_words(record, told)
     if rest := words.rest_in_words(told):
-        yield _line("the rest" if told.decided else "all", "cyan", rest)
+        yield "the rest" if told.decided else "all", CYAN, rest
+    waived = [f"{words.subject(row)}: {words.sentence(row, told)}; {row.waived_by}" for row in told.waived]
+    changed = [f"{words.subject(row)}: {_changed(row, told)}" for row in told.changed]
     kinds = (
-        (
-            "waived",
-            "yellow",
-            [f"{words.subject(row)}: {words.sentence(row, told)}; {row.waived_by}" for row in told.waived],
-        ),
-        ("failure", "red", told.failures),
-        ("changed", "cyan", [f"{words.subject(row)}: {_changed(row, told)}" for row in told.changed]),
-        ("warning", "yellow", told.warnings),
+        ("waived", YELLOW, waived),
+        ("failure", RED, told.failures),
+        ("changed", CYAN, changed),
+        ("warning", YELLOW, told.warnings),
     )
     for kind, style, texts in kinds:
-        yield from (_line(kind, style, text) for text in texts[:shown_max])
+        yield from ((kind, style, text) for text in texts[:shown_max])
         if shown_max is not None and len(texts) > shown_max:
-            yield _line(kind, style, f"and {len(texts) - shown_max} more, with --verbose")
+            yield kind, style, f"and {len(texts) - shown_max} more, with --verbose"
 
 
 def _changed(row: GateRow, told: Digest) -> str:
-    """What changed and decides nothing: fewer of a count, or a metric that is none of the gating ones."""
+    """A change that decides nothing: fewer of a count, or a metric that does not gate."""
     return row.reason if row.kind is RowKind.EXACT else f"{words.sentence(row, told)}; decides nothing"
-
-
-def _line(kind: str, style: str, text: str) -> Text:
-    return Text.assemble((f"{kind}: ", style), printable(text))

@@ -1,7 +1,4 @@
-"""A gate as a section of the page: its verdict, what decided, the changes drawn against their zones, the raw pairs.
-
-Made from a concluded record; all words are the digest's, which the terminal and the Markdown share.
-"""
+"""A gate as a section of the page: its verdict, what decided, the changes beside their limits, and the raw pairs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -11,41 +8,29 @@ from s3bench.gate.record import GateRecord
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.report.gate import digest as words
 from s3bench.report.gate.digest import Digest, digest
+from s3bench.report.gate.tables import LEGEND, TONES, benchmark_text, gate_table
 from s3bench.report.label import clipped
 from s3bench.report.page import theme
+from s3bench.report.page.fitting import ROWS_MAX
 from s3bench.report.page.forest import ForestRow, MarkerStyle, forest_figure
 from s3bench.report.page.gate.pairs import pairs_figure
 from s3bench.report.page.section import ChartFigure, Line, Section
-from s3bench.report.table import Table, TableCell, TableColumn, Tone
+from s3bench.report.table import Table, Tone, column
 from s3bench.results.metrics import METRICS_BY_NAME
 
-ROWS_MAX = 1000
-"""The most rows of a table; the rest is counted by verdict."""
 PAIRS_SHOWN_MAX = 6
 """The most rows whose pairs are drawn."""
 
-TONES: Mapping[Verdict | None, Tone] = MappingProxyType({
-    Verdict.INVALID: Tone.BAD,
-    Verdict.FAIL: Tone.BAD,
-    Verdict.INCONCLUSIVE: Tone.WARNING,
-    Verdict.SMALL: Tone.WARNING,
-    Verdict.PASS: Tone.GOOD,
-    None: Tone.PLAIN,
-})  # fmt: skip
 _LOOKS: Mapping[str, MarkerStyle] = MappingProxyType({
     Verdict.FAIL.value: MarkerStyle(color=theme.BAD, shape="square"),
     Verdict.INCONCLUSIVE.value: MarkerStyle(color=theme.WARNING, shape="diamond"),
     Verdict.SMALL.value: MarkerStyle(color=theme.WARNING, shape="triangle-up"),
     Verdict.PASS.value: MarkerStyle(color=theme.GOOD, shape="circle"),
 })  # fmt: skip
-_LEGEND = (
-    "Limits: a change up to the first matters to nobody, one of the second or more must not pass. "
-    "Detectable: the smallest worsening that 95 of 100 gates would FAIL."
-)
-_ZONE_SAID = (
-    "Shaded are each row's limits: a worsening within the darker part matters to nobody, one from the mark on must not "
-    "pass. The interval drawn is the plain one; verdicts use bounds that share their error among all looks and rows, "
-    "given as reasons in the tables."
+_ZONE_WORDS = (
+    "Shaded are the limits of each row: a worsening within the darker part is negligible, one beyond the mark fails. "
+    "The interval drawn is that of the row by itself; verdicts use bounds that share their error among all looks and "
+    "rows, given as reasons in the tables."
 )
 _TEXT_MAX = 600
 _CONTROL_NAMES = {
@@ -81,7 +66,7 @@ def _lines(record: GateRecord, told: Digest) -> Iterator[Line]:
         yield Line(text=_text(f"waived: {words.subject(row)}: {row.waived_by}"), tone=Tone.WARNING)
     yield from (Line(text=_text(f"failure: {text}"), tone=Tone.BAD) for text in told.failures)
     yield from (Line(text=_text(f"warning: {text}"), tone=Tone.WARNING) for text in told.warnings)
-    yield Line(text=_LEGEND)
+    yield Line(text=LEGEND)
 
 
 def _forests(rows: Sequence[GateRow], name: str) -> Iterator[ChartFigure]:
@@ -89,7 +74,7 @@ def _forests(rows: Sequence[GateRow], name: str) -> Iterator[ChartFigure]:
     sized = [row for row in rows if row.kind in {RowKind.SIZE, RowKind.CREEP}]
     for metric in dict.fromkeys(row.metric for row in sized):
         drawn = [_forest_row(row) for row in sized if row.metric == metric]
-        figure = forest_figure(drawn, metric=METRICS_BY_NAME[metric], looks=_LOOKS, said=_ZONE_SAID, name=name)
+        figure = forest_figure(drawn, metric=METRICS_BY_NAME[metric], looks=_LOOKS, said=_ZONE_WORDS, name=name)
         if figure is not None:
             yield figure
 
@@ -125,39 +110,8 @@ def _table(rows: Sequence[GateRow], told: Digest, *, title: str) -> Table:
     caption = f"{title}: {words.tally(rows)}"
     if len(rows) > ROWS_MAX:
         caption += f"; {words.tally(rows[ROWS_MAX:])} are left out, the gate's record has them"
-    return Table.of_rows(
-        caption=caption,
-        columns=(
-            TableColumn(heading="benchmark"),
-            TableColumn(heading="metric"),
-            TableColumn(heading="verdict"),
-            TableColumn(heading="medians"),
-            *(
-                TableColumn(heading=title, is_number=True)
-                for title in ("change", "95 % interval", "limits", told.counted)
-            ),
-            TableColumn(heading="detectable", is_number=True),
-            TableColumn(heading="why"),
-        ),
-        rows=tuple(_cells(row) for row in rows[:ROWS_MAX]),
-    )
-
-
-def _cells(row: GateRow) -> tuple[TableCell, ...]:
-    role = "" if row.role is Role.BENCHMARK else f" ({row.role})"
-    verdict = "" if row.verdict is None else row.verdict.value
-    return (
-        TableCell(text=clipped(words.benchmark(row)) + role),
-        TableCell(text=row.metric),
-        TableCell(text=f"{verdict}, waived" if row.waived_by else verdict, tone=TONES[row.verdict]),
-        TableCell(text=words.medians(row)),
-        TableCell(text=words.change(row), value=float(len(row.changes)) if row.kind is RowKind.EXACT else row.change),
-        TableCell(text=words.interval(row), value=row.low),
-        TableCell(text=words.limits(row), value=row.d0),
-        TableCell(text=f"{row.pairs}", value=row.pairs),
-        TableCell(text=words.detectable(row), value=row.detectable),
-        TableCell(text=_text(row.reason)),
-    )
+    shown = rows[:ROWS_MAX]
+    return gate_table(shown, told, caption=caption).with_columns(column("why", shown, lambda row: _text(row.reason)))
 
 
 def _pairs(record: GateRecord, told: Digest) -> Iterator[Section]:
@@ -202,16 +156,18 @@ def _counts(told: Digest) -> Iterator[Section]:
     found = list(dict.fromkeys(found))
     if not found:
         return
-    table = Table.of_rows(
+    shown = found[:ROWS_MAX]
+    table = Table(
         caption=f"{len(found):,} counts that differ" + f", the first {ROWS_MAX:,}" * (len(found) > ROWS_MAX),
-        columns=tuple(TableColumn(heading=title) for title in ("benchmark", "metric", "count, baseline -> candidate")),
-        rows=tuple(
-            (
-                TableCell(text=clipped(words.benchmark(row))),
-                TableCell(text=row.metric),
-                TableCell(text=_text(words.change_line(change)), tone=TONES[row.verdict]),
-            )
-            for row, change in found[:ROWS_MAX]
+        columns=(
+            column("benchmark", shown, lambda each: benchmark_text(each[0])),
+            column("metric", shown, lambda each: each[0].metric),
+            column(
+                "count, baseline -> candidate",
+                shown,
+                lambda each: _text(words.change_line(each[1])),
+                tone=lambda each: TONES[each[0].verdict],
+            ),
         ),
     )
     yield Section(name="counts", title="Counts that differ", tables=(table,), is_folded=True)

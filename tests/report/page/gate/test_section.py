@@ -88,7 +88,7 @@ def test_the_tables_have_every_row_and_what_it_could_have_seen(
         shown = [row for table in section.tables for row in table.rows]
         rows = [*told.decided, *told.waived, *told.rest]
         assert [row[8].text for row in shown] == [words.detectable(row) for row in rows]
-        assert [row[4].text for row in shown] == [words.change(row) for row in rows]
+        assert [row[4].text + row[4].more for row in shown] == [words.change(row) for row in rows]
 
 
 def test_pairs_are_drawn_as_measured_in_run_order(
