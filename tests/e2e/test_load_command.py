@@ -130,7 +130,7 @@ def test_on_a_terminal_it_shows_how_the_run_stands_and_then_a_table(
     assert "in flight  client CPU" in view
     assert re.search(r"kind +ops +rate/s +throughput", rest)
     assert re.search(r"get +[\d,]+ +[\d,]+ ", rest)
-    assert "not kept; with -o FILE the results would be" in rest
+    assert "the results were not saved; use -o FILE" in rest
 
 
 @pytest.mark.parametrize(("form", "line"), [("lines", "Loop [12]: GET time"), ("s4", "[0-9/: ]+queued/read:")])

@@ -222,7 +222,7 @@ def test_a_kept_data_set_is_read_again_and_removed_when_told(
     kept = s3bench("load", *gateway.options, *small, "--operation", "get", "--objects", "30", "--keep", "--json")
     assert kept.code == 0, kept.err
     run = kept.document["options"]["run"]
-    assert f"kept: run {run}; --reuse {run} reads it again, --clean-up {run} removes it" in kept.err
+    assert f"run {run} is kept: --reuse {run} reads its objects, --clean-up {run} deletes them" in kept.err
     data_set = gateway.objects().items() - before.items()
     assert len(data_set) == 30
     again = load(*gateway.options, *small, "--mix", "get=1,put=1", "--reuse", run, "--json")

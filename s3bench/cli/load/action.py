@@ -1,4 +1,4 @@
-"""Runs `s3bench load`: opens the endpoint and the workers, shows what happens and keeps what was measured."""
+"""Runs `s3bench load`: opens the endpoint and the workers, shows progress and writes the results."""
 
 import os
 from contextlib import ExitStack
@@ -35,7 +35,7 @@ from s3bench.run.workspace import Workspaces
 
 
 def load(options: LoadOptions) -> None:
-    """Load the endpoint, print the profile that would do it, or clean up after a run, as `options` say."""
+    """Run the load, print the profile that would run, or clean up after an earlier run."""
     plan = profile_of(options, environment=os.environ)
     if plan.options.show_profile:
         click.echo(render_profile(plan.placed), nl=False)
@@ -58,21 +58,19 @@ def _load(plan: LoadPlan) -> None:
         site = _site(plan, root, stack)
         if plan.options.cluster is None:
             check_ports(plan.profile, output.capacity, workers=_workers(plan), addresses=len(site.target.addresses))
-        crew = _cluster_crew(plan, view, stack, site)
+        pool = _cluster_pool(plan, view, stack, site)
         session = Session(
             site,
             plan.profile,
-            _terms(plan, stop, root, crew),
-            directory=_made(root / "session"),
-            make_crew=None if crew is None else lambda *_: crew,
+            _terms(plan, stop, root, pool),
+            directory=_new_directory(root / "session"),
+            make_crew=None if pool is None else lambda *_: pool,
         )
         terms = session.terms
-        output.begins(site, terms, crew)
-        if not site.is_emulated:  # whoever has to clean up after a crash needs the run's name
-            view.say(
-                f"run {terms.run} writes under {root_of(terms.run)} in bucket {site.bucket.name}, and nowhere else"
-            )
-        stack.callback(_leave, plan, session, site, view)
+        output.begin(site, terms, pool)
+        if not site.is_emulated:  # cleaning up after a crash needs the name of the run
+            view.say(f"run {terms.run} writes under {root_of(terms.run)} in bucket {site.bucket.name}")
+        stack.callback(_clean_up, plan, session, site, view)
         code = _watch(stack.enter_context(session), output, view, plan)
         if plan.options.object_log is not None:
             session.close()
@@ -82,7 +80,7 @@ def _load(plan: LoadPlan) -> None:
 
 
 def _watch(session: Session, output: LoadOutput, view: LoadView, plan: LoadPlan) -> ExitCode:
-    """Show what happens, keep what was measured; the exit code that follows from it."""
+    """Show the events of the session, store its results, and return the exit code."""
     code, phase, shown = ExitCode.DONE, None, view
     for event in session.events():
         match event:
@@ -91,26 +89,25 @@ def _watch(session: Session, output: LoadOutput, view: LoadView, plan: LoadPlan)
                 shown = output.view(view) if phase else view
                 shown.phase(event.name, number=event.number, count=event.count or 1)
             case PhaseAggregation():
-                standing = event.standing()
-                shown.stands(standing)
+                shown.show(event.standing())
                 if phase:
                     loop = (phase.number - 1) // len(plan.profile.phases)
-                    output.stands(event, phase=phase.name, loop=loop)
+                    output.write_seconds(event, phase=phase.name, loop=loop)
             case Measured():
-                output.measured(event)
+                output.add_phase(event)
                 for loss in event.findings.losses:
                     view.say(f"{event.phase.name}: {loss}")
                 if isinstance(shown, StressView):
                     shown.total(event.findings.whole)
-                code = max(code, _judged(event, plan, view))
+                code = max(code, _exit_code(event, plan, view))
             case HighestRate():
-                output.found(event)
+                output.add_highest_rate(event)
                 view.say(event.words)
                 code = ExitCode.FAIL if event.rate_per_s is None else code
     return code
 
 
-def _judged(measured: Measured, plan: LoadPlan, view: LoadView) -> ExitCode:
+def _exit_code(measured: Measured, plan: LoadPlan, view: LoadView) -> ExitCode:
     whole = measured.findings.whole
     if measured.findings.refusal:
         view.say(f"{measured.phase.name}: {measured.findings.refusal}")
@@ -120,7 +117,7 @@ def _judged(measured: Measured, plan: LoadPlan, view: LoadView) -> ExitCode:
     if whole.error_rate > plan.profile.max_error_rate and plan.slo is None:
         view.say(
             f"{measured.phase.name}: {whole.error_rate:.2%} of the operations failed, "
-            f"and --max-error-rate allows {plan.profile.max_error_rate:.2%}"
+            f"more than the {plan.profile.max_error_rate:.2%} of --max-error-rate"
         )
         return ExitCode.FAIL
     return ExitCode.DONE
@@ -130,26 +127,26 @@ def _site(plan: LoadPlan, root: Path, stack: ExitStack) -> Site:
     if plan.placement.endpoint_urls:
         site = live_site(plan.placement, plan.credentials)
         return replace(site, is_loaded_from_here=plan.options.cluster is None)
-    return stack.enter_context(emulated_site(_made(root / "server"), network=plan.network))
+    return stack.enter_context(emulated_site(_new_directory(root / "server"), network=plan.network))
 
 
-def _cluster_crew(plan: LoadPlan, view: LoadView, stack: ExitStack, site: Site) -> ClusterWorkerPool | None:
-    """The workers on the cluster, where there is to be one; told which node is which."""
+def _cluster_pool(plan: LoadPlan, view: LoadView, stack: ExitStack, site: Site) -> ClusterWorkerPool | None:
+    """Start the workers of the cluster, if there is one, and print which node is which."""
     options = plan.options
     if options.cluster is None:
         return None
-    fleet = stack.enter_context(connect(options.cluster, nodes=options.nodes))
-    mustered = muster(fleet, workers_per_node=options.workers_per_node, threads=_threads(plan))
-    crew = ClusterWorkerPool(fleet, mustered)
-    for node, facts in enumerate(mustered.nodes):
-        check_capacity(plan.profile, facts.capacity, workers=crew.workers, nodes=crew.nodes, name=node_name(node))
+    nodes = stack.enter_context(connect(options.cluster, nodes=options.nodes))
+    checked = muster(nodes, workers_per_node=options.workers_per_node, threads=_threads(plan))
+    pool = ClusterWorkerPool(nodes, checked)
+    for node, facts in enumerate(checked.nodes):
+        check_capacity(plan.profile, facts.capacity, workers=pool.workers, nodes=pool.nodes, name=node_name(node))
         addresses = len(site.target.addresses)
-        check_ports(plan.profile, facts.capacity, workers=crew.workers, nodes=crew.nodes, addresses=addresses)
-    view.say(f"load from {crew.nodes} nodes; workers on each: {crew.workers // crew.nodes}")
-    view.say(", ".join(f"{node_name(node)} is {host}" for node, host in enumerate(fleet.hosts)))
-    for line in mustered.warnings:
+        check_ports(plan.profile, facts.capacity, workers=pool.workers, nodes=pool.nodes, addresses=addresses)
+    view.say(f"load from {pool.nodes} nodes; workers on each: {pool.workers // pool.nodes}")
+    view.say(", ".join(f"{node_name(node)} is {host}" for node, host in enumerate(nodes.hosts)))
+    for line in checked.warnings:
         view.say(f"warning: {line}")
-    return crew
+    return pool
 
 
 def _threads(plan: LoadPlan) -> int:
@@ -157,18 +154,16 @@ def _threads(plan: LoadPlan) -> int:
 
 
 def _workers(plan: LoadPlan) -> int:
-    """How many workers there are on this machine."""
+    """The number of workers on this machine."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    usual = (
-        cores if plan.placement.endpoint_urls else max(1, cores - 1)
-    )  # a server on this machine needs a core as well
+    usual = cores if plan.placement.endpoint_urls else max(1, cores - 1)  # the server needs a core as well
     return plan.placement.workers or min(usual, _threads(plan))
 
 
-def _terms(plan: LoadPlan, stop: StopSignal, root: Path, crew: ClusterWorkerPool | None) -> Terms:
+def _terms(plan: LoadPlan, stop: StopSignal, root: Path, pool: ClusterWorkerPool | None) -> Terms:
     options = plan.options
     return Terms(
-        workers=crew.workers if crew else _workers(plan),
+        workers=pool.workers if pool else _workers(plan),
         run=options.reuse or new_run(),
         reused=options.reuse is not None,
         key_file=options.key_file,
@@ -181,22 +176,22 @@ def _terms(plan: LoadPlan, stop: StopSignal, root: Path, crew: ClusterWorkerPool
     )
 
 
-def _leave(plan: LoadPlan, session: Session, site: Site, view: LoadView) -> None:
-    """Remove what the run wrote, or say how it is used again and removed later."""
+def _clean_up(plan: LoadPlan, session: Session, site: Site, view: LoadView) -> None:
+    """Delete the objects of the run, or print how to reuse and delete them."""
     run = session.terms.run
     if site.is_emulated:
         return
     if plan.options.keep:
-        view.say(f"kept: run {run}; --reuse {run} reads it again, --clean-up {run} removes it")
+        view.say(f"run {run} is kept: --reuse {run} reads its objects, --clean-up {run} deletes them")
         return
     try:
         view.say(str(session.clean_up()))
     except Exception as error:
         raise S3BenchError(
-            f"what run {run} wrote could not be removed", str(error), f"try again: s3bench load ... --clean-up {run}"
+            f"the objects of run {run} could not be deleted", str(error), f"run s3bench load ... --clean-up {run}"
         ) from error
 
 
-def _made(path: Path) -> Path:
+def _new_directory(path: Path) -> Path:
     path.mkdir(mode=0o700)
     return path

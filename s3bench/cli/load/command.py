@@ -1,4 +1,4 @@
-"""`s3bench load`: its help."""
+"""The command `s3bench load` and its help."""
 
 from typing import Any
 
@@ -10,22 +10,22 @@ from s3bench.cli.load.options import LoadCommand, LoadOptions, load_options
 @click.command("load", cls=LoadCommand, context_settings={"max_content_width": 120})
 @load_options
 def load_command(**typed: Any) -> None:
-    """Measure what an S3 endpoint delivers: throughput, latency and errors, as the wire shows them.
+    """Measure the throughput, latency and errors of an S3 endpoint.
 
     \b
     s3bench load                                                    20 seconds against an S3 in memory
     s3bench load --endpoint-url http://10.0.0.5:9000 --bucket test  a mix of operations against a real one
     s3bench load ... --operation get --size 4KiB --threads 64 --duration 60 -o results.json
-    s3bench load ... --rate 500 --mix get=70,put=30                 open loop: 500 operations a second, come what may
-    s3bench load ... --slo 'p99<50ms,errors<0.1%'                   the highest rate that holds this
+    s3bench load ... --rate 500 --mix get=70,put=30                 open loop: 500 operations planned per second
+    s3bench load ... --slo 'p99<50ms,errors<0.1%'                   the highest rate that keeps these limits
     s3bench load ... --matrix quick                                 sizes times threads
-    s3bench load profile.yaml                                       a profile, of ours or of s4
+    s3bench load profile.yaml                                       a profile of ours or of s4
     s3bench load -a KEY -s SECRET -b bucket -u URL -t 10 -d 60      as s3-benchmark: PUT, GET, DELETE
-    s3bench load ... --cluster auto                                 the load made on all machines of a Ray cluster
-    s3bench load ... --clean-up RUN                                 remove what an earlier run left
+    s3bench load ... --cluster auto                                 load from all machines of a Ray cluster
+    s3bench load ... --clean-up RUN                                 delete what an earlier run left
 
-    Everything is written under s3bench/RUN/ and removed at the end. Exit code 1 when more operations fail than
-    --max-error-rate allows, 4 when the figures contradict each other, 130 after Ctrl-C, with the results so far.
+    Everything is written under s3bench/RUN/ and deleted at the end. The exit code is 1 when more operations fail than
+    --max-error-rate allows, 4 when the figures contradict each other, and 130 after Ctrl-C; results so far are kept.
     """
     from s3bench.cli.load.action import load
 

@@ -1,6 +1,6 @@
-"""Where the results of `s3bench load` go: the document, stdout in the form asked for, and files of seconds.
+"""Writes the results of `s3bench load`: the document, stdout in the requested format, and a line per second.
 
-Owns the writing. The document is written anew after every phase, so that a crash loses at most the running one.
+The document is written again after every phase, so that a crash loses at most the running one.
 """
 
 import glob
@@ -40,11 +40,11 @@ from s3bench.run.machine import machine_facts, machine_warnings
 
 
 class LoadOutput:
-    """Takes what a run shows, second by second and phase by phase; a context manager that ends the document.
+    """Takes the results of a run, second by second and phase by phase; a context manager that ends the document.
 
-    Making it checks, before anything runs, that everything can be written; raises `BadInput`. Stdout gets its due at
-    the end of the context, when no live view draws on the same terminal any more, and also when something has failed
-    after the first results.
+    Making it checks, before anything runs, that everything can be written; raises `BadInput`. Stdout is written at the
+    end of the context, when no live view uses the terminal any more, and also when something has failed after the first
+    results.
     """
 
     def __init__(self, plan: LoadPlan) -> None:
@@ -69,7 +69,7 @@ class LoadOutput:
         )
         self._stack = ExitStack()
         self._seconds: TextIO | None = None
-        self._crew: ClusterWorkerPool | None = None
+        self._pool: ClusterWorkerPool | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -79,13 +79,13 @@ class LoadOutput:
         if kind is None or self.document.results:
             self._end()
 
-    def begins(self, site: Site, terms: Terms, crew: ClusterWorkerPool | None = None) -> None:
-        """Take note where it runs, and begin the files anew; the forms of other tools begin with that.
+    def begin(self, site: Site, terms: Terms, pool: ClusterWorkerPool | None = None) -> None:
+        """Record where it runs, start the files, and print the head of other tools' formats.
 
-        `crew` has the nodes of a cluster.
+        `pool` has the nodes of a cluster.
         """
-        self._crew = crew
-        self.document = self.document.with_warnings(() if crew is None else crew.warnings)
+        self._pool = pool
+        self.document = self.document.with_warnings(() if pool is None else pool.warnings)
         options = self._plan.options
         if options.csv is not None:
             self._seconds = self._stack.enter_context(options.csv.open("w", encoding="utf-8", newline=""))
@@ -107,16 +107,16 @@ class LoadOutput:
         elif self._plan.form is Form.S4:
             self._print(_config(self._plan, urls[0], bucket))
 
-    def stands(self, account: PhaseAggregation, *, phase: str, loop: int) -> None:
-        """Write the seconds of a phase that are complete by now."""
+    def write_seconds(self, aggregation: PhaseAggregation, *, phase: str, loop: int) -> None:
+        """Write the seconds of a phase that are complete."""
         if self._seconds is not None:
             self._seconds.writelines(
-                second_row(second, phase=phase, kind=kind, loop=loop + 1) for kind, second in account.take_rows()
+                second_row(second, phase=phase, kind=kind, loop=loop + 1) for kind, second in aggregation.take_rows()
             )
             self._seconds.flush()
 
     def view(self, view: LoadView) -> LoadView:
-        """How a phase that is measured is shown: s4's lines take the place of ours."""
+        """Return the view of a measured phase: s4's lines replace ours."""
         if self._plan.form is not Form.S4 or self._wants_json:
             return view
         jobs = [job for phase in self._plan.profile.phases for job in phase.jobs]
@@ -128,8 +128,8 @@ class LoadOutput:
             write=_echo,
         )
 
-    def measured(self, measured: Measured) -> None:
-        """Keep what a phase showed."""
+    def add_phase(self, measured: Measured) -> None:
+        """Store the result of a phase."""
         new = results(
             measured.findings,
             measured.phase,
@@ -138,9 +138,9 @@ class LoadOutput:
             peak_memory_bytes=measured.memory_bytes_max,
         )
         self.document = recorded(self.document, new)
-        if self._crew is not None:
+        if self._pool is not None:
             self.document = msgspec.structs.replace(
-                self.document, options={**self.document.options, "cluster": self._crew.facts}
+                self.document, options={**self.document.options, "cluster": self._pool.facts}
             )
         if self._plan.options.output is not None:
             write_document(self.document, self._plan.options.output)
@@ -148,13 +148,13 @@ class LoadOutput:
             loads = measured.findings.parts or (measured.findings.whole,)
             self._print(tuple(loop_line(load, loop=measured.loop + 1) for load in loads))
 
-    def found(self, found: HighestRate) -> None:
-        """Keep what a search found."""
-        told = {"rate_per_s": found.rate_per_s, "is_limit": found.is_limit, "words": found.words}
-        self.document = msgspec.structs.replace(self.document, options={**self.document.options, "found": told})
+    def add_highest_rate(self, found: HighestRate) -> None:
+        """Store the result of an SLO search."""
+        result = {"rate_per_s": found.rate_per_s, "is_limit": found.is_limit, "words": found.words}
+        self.document = msgspec.structs.replace(self.document, options={**self.document.options, "found": result})
 
     def _end(self) -> None:
-        """Write the document for the last time, and what stdout gets."""
+        """Write the document for the last time, and stdout."""
         self.document = self.document.ended(datetime.now(UTC))
         if self._plan.options.output is not None:
             write_document(self.document, self._plan.options.output)
@@ -171,7 +171,7 @@ class LoadOutput:
             render = render_matrix if cells(self.document) else render_load
             print_styled(render(self.document, width=width, color=color))
             if self._plan.options.output is None:
-                click.echo("s3bench: not kept; with -o FILE the results would be", err=True)
+                click.echo("s3bench: the results were not saved; use -o FILE", err=True)
 
     def _print(self, lines: tuple[str, ...]) -> None:
         if not self._wants_json:
@@ -194,18 +194,18 @@ def _config(plan: LoadPlan, url: str, bucket: str) -> tuple[str, ...]:
 
 def _stress_job(job: Job) -> StressJob:
     iterations = (job.operations or 0) // job.threads
-    name = job.name.removeprefix("read ").removeprefix("write ")  # which `stress` adds, to tell them apart
+    name = job.name.removeprefix("read ").removeprefix("write ")  # which `stress` adds
     return StressJob(name=name, recordsize=job.sizes.text, threadcount=job.threads, iterations=iterations)
 
 
 def _echo(line: str) -> None:
-    """Print below what is printed already; a live view on the same terminal moves, which `click.echo` gets around."""
+    """Print below earlier output, also while a live view uses the terminal, which `click.echo` would not."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 
 def _traces(path: Path | None) -> tuple[Path, ...]:
-    """The file of `--trace`, and what is where the workers write their parts of it."""
+    """The file of `--trace`, and the files beside it to which workers write their parts."""
     if path is None:
         return ()
     others = path.parent.glob(f"{glob.escape(path.name)}.*")

@@ -1,7 +1,6 @@
-"""The view of a load run in s4's lines: a line a second and the totals on stdout, all else as ever on stderr.
+"""Shows a load run in s4's lines: a line per second and the totals on stdout, everything else on stderr.
 
-Owns which operations count as reads; all others are writes, since s4 does nothing else. The lines' form is
-`s3bench.report.load.stress`'s.
+Operations that are not reads count as writes, since s4 has no others.
 """
 
 from collections.abc import Callable
@@ -22,12 +21,12 @@ _READS = frozenset({OperationKind.GET, OperationKind.RANGE})
 
 
 def reads(job: Job) -> bool:
-    """Whether a job is one of s4's readers."""
+    """Whether a job only reads."""
     return set(job.kinds) <= _READS
 
 
 class StressView:
-    """Writes lines by `write`, with the times of `now`; phases and what is said go to `inner`, seconds do not.
+    """Writes lines with `write`, at the times of `now`; phases and messages go to `inner`, seconds do not.
 
     `reads_planned` and `writes_planned` are the operations of all jobs together.
     """
@@ -56,26 +55,26 @@ class StressView:
         self._inner.__exit__(kind, error, traceback)
 
     def phase(self, name: str, *, number: int, count: int) -> None:
-        """Say that a phase begins."""
+        """Begin to show a phase."""
         self._inner.phase(name, number=number, count=count)
 
-    def stands(self, standing: LiveStatus) -> None:
-        """Write the line of the last second: what was done since the line before, shared out as in that second."""
-        of_reads = sum(each.operations for each in standing.kinds if each.kind in _READS)
-        of_all = sum(each.operations for each in standing.kinds)
-        done = max(0, standing.operations - self._progress.reads - self._progress.writes)
+    def show(self, status: LiveStatus) -> None:
+        """Write the line of the last second: operations since the line before, split into reads and writes as in it."""
+        of_reads = sum(each.operations for each in status.kinds if each.kind in _READS)
+        of_all = sum(each.operations for each in status.kinds)
+        done = max(0, status.operations - self._progress.reads - self._progress.writes)
         reads = round(done * of_reads / of_all) if of_all else 0
-        bytes_rate = sum(each.bytes_rate for each in standing.kinds)
+        bytes_rate = sum(each.bytes_rate for each in status.kinds)
         before, writes = self._progress, done - reads
         self._write(second_line(self._now(), before, reads=reads, writes=writes, bytes_rate=bytes_rate))
         self._progress = replace(before, reads=before.reads + reads, writes=before.writes + writes)
 
     def say(self, line: str) -> None:
-        """Say something that stays on the screen."""
+        """Print a message that stays on the screen."""
         self._inner.say(line)
 
     def total(self, load: Load) -> None:
-        """Write the totals of all kinds together."""
+        """Write the totals of all operations."""
         size_bytes = load.bytes_up + load.bytes_down
         lines = total_lines(self._now(), operations=load.operations, size_bytes=size_bytes, elapsed_s=elapsed_s(load))
         for line in lines:

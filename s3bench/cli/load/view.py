@@ -1,8 +1,7 @@
-"""How a load run is going, on stderr: a live view on a terminal, a line a second in a pipe, nothing when quiet.
+"""Shows the progress of a load run on stderr: a live view on a terminal, a line per second in a pipe, or nothing.
 
-Owns the writing and its manners: one refresh a second, which costs a millisecond or two of the machine that is also the
-client under load, and a reader who goes away or does not keep up never stops the run. What stands is
-`s3bench.load.aggregation.live_status`'s.
+There is one refresh a second, which costs a millisecond or two of the machine that is also making the load. A reader
+that goes away or does not keep up never stops the run.
 """
 
 import os
@@ -33,24 +32,24 @@ _PROGRESS_WIDTH = 30
 _PROGRESS_DONE, _PROGRESS_LEFT = "━", "─"
 _LABELS_MAX = 3
 _NODES_MAX = 16
-_PATIENCE_S = 1.0  # how long what must be said waits for a reader who does not keep up
+_PATIENCE_S = 1.0  # how long a message waits for a reader that does not keep up
 
 
 class LoadView(AbstractContextManager["LoadView"], Protocol):
-    """Told which phase runs, how it stands every second, and what is worth knowing."""
+    """Shows which phase runs, its status every second, and messages."""
 
     def phase(self, name: str, *, number: int, count: int) -> None:
-        """Say that a phase begins, the `number`th of `count`."""
+        """Begin to show a phase, the `number`th of `count`."""
 
-    def stands(self, standing: LiveStatus) -> None:
-        """Show the last second."""
+    def show(self, status: LiveStatus) -> None:
+        """Show the status of the last second."""
 
     def say(self, line: str) -> None:
-        """Say something that stays on the screen."""
+        """Print a message that stays on the screen."""
 
 
 def load_view(*, quiet: bool) -> LoadView:
-    """The view that fits stderr."""
+    """Return the view that fits stderr."""
     if quiet:
         return _Quiet()
     console = stderr_console()
@@ -67,7 +66,7 @@ class _Quiet:
     def phase(self, name: str, *, number: int, count: int) -> None:
         pass
 
-    def stands(self, standing: LiveStatus) -> None:
+    def show(self, status: LiveStatus) -> None:
         pass
 
     def say(self, line: str) -> None:
@@ -75,7 +74,7 @@ class _Quiet:
 
 
 class _Pipe(_Quiet):
-    """Lines. A second whose line the reader has no room for is left out."""
+    """Lines; a second is left out when the reader has no room for its line."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
@@ -84,8 +83,8 @@ class _Pipe(_Quiet):
     def phase(self, name: str, *, number: int, count: int) -> None:
         self.say(phase_line(name, number=number, count=count))
 
-    def stands(self, standing: LiveStatus) -> None:
-        self._write(standing_line(standing), patience_s=0.0)
+    def show(self, status: LiveStatus) -> None:
+        self._write(status_line(status), patience_s=0.0)
 
     def say(self, line: str) -> None:
         self._write(f"s3bench: {line}", patience_s=_PATIENCE_S)
@@ -98,13 +97,13 @@ class _Pipe(_Quiet):
             self._stream.flush()
         except OSError:
             self._has_reader = False
-            _turn_away(self._stream)
+            _redirect_to_null(self._stream)
 
 
 class _Terminal(_Quiet):
     def __init__(self, console: Console) -> None:
         self._console = console
-        # Data on stdout stays there unless it is the same terminal, where it must not run into the view.
+        # Data on stdout is not redirected unless it is the same terminal, where it would run into the view.
         stdout_is_shown = sys.stdout.isatty()
         self._live = Live(console=console, auto_refresh=False, transient=True, redirect_stdout=stdout_is_shown)
         self._has_reader = True
@@ -120,9 +119,9 @@ class _Terminal(_Quiet):
     def phase(self, name: str, *, number: int, count: int) -> None:
         self._title = printable(phase_line(name, number=number, count=count))
 
-    def stands(self, standing: LiveStatus) -> None:
+    def show(self, status: LiveStatus) -> None:
         draws = self._console.encoding.lower().startswith("utf")
-        lines = view_lines(standing, title=self._title, width=self._console.width, draws=draws)
+        lines = view_lines(status, title=self._title, width=self._console.width, draws=draws)
         text = Text("\n".join(lines), no_wrap=True, overflow="crop")
         self._act(lambda: self._live.update(text, refresh=True))
 
@@ -130,7 +129,7 @@ class _Terminal(_Quiet):
         self._act(lambda: self._console.print(printable(line), markup=False, soft_wrap=True))
 
     def _act(self, action: Callable[[], None]) -> None:
-        """Do something to the terminal, unless it has hung up."""
+        """Do something with the terminal, unless it is closed."""
         if not self._has_reader:
             return
         try:
@@ -139,55 +138,55 @@ class _Terminal(_Quiet):
             self._has_reader = False
             with suppress(OSError):
                 self._live.stop()
-            _turn_away(self._console.file)
+            _redirect_to_null(self._console.file)
 
 
 def phase_line(name: str, *, number: int, count: int) -> str:
-    """Say which phase begins."""
+    """Name the phase that begins."""
     return f"phase {number} of {count}: {name}" if count > 1 else name
 
 
-def standing_line(standing: LiveStatus) -> str:
-    """A second in a line: progress, each kind of operation, what failed, what is in flight."""
+def status_line(status: LiveStatus) -> str:
+    """One second as a line: progress, each operation, failures, requests in flight."""
     return "; ".join(
         (
-            f"{standing.phase} {_progress(standing)}",
-            *(_kind_words(kind) for kind in standing.kinds),
-            *_state_words(standing),
-            *_nodes_words(standing.nodes),
+            f"{status.phase} {_progress(status)}",
+            *(_kind_text(kind) for kind in status.kinds),
+            *_state_text(status),
+            *_nodes_text(status.nodes),
         )
     )
 
 
-def view_lines(standing: LiveStatus, *, title: str, width: int, draws: bool) -> Iterator[str]:
-    """A second as a few lines of at most `width` characters; `draws` with bars, for terminals that know them."""
-    head = f"{title or printable(standing.phase)}  {_progress(standing)}"
-    bar = _bar(standing) if draws else ""
+def view_lines(status: LiveStatus, *, title: str, width: int, draws: bool) -> Iterator[str]:
+    """One second as lines of at most `width` characters; `draws` with bars, for terminals that can show them."""
+    head = f"{title or printable(status.phase)}  {_progress(status)}"
+    bar = _bar(status) if draws else ""
     yield f"{head}  {bar}" if bar and len(head) + len(bar) + 2 <= width else head
-    if standing.kinds:
-        columns = fitted(tuple(_columns(standing.kinds)), width=width)
+    if status.kinds:
+        columns = fitted(tuple(_columns(status.kinds)), width=width)
         yield from heading_lines(columns)
         yield from row_lines(columns)
-    yield from _filled(tuple(_state_words(standing)), width)
-    if standing.nodes:
-        yield from _filled(tuple(_node_words(standing.nodes)), width)
-    if standing.history:
-        line = f"  {_history_words(standing)}"
+    yield from _filled(tuple(_state_text(status)), width)
+    if status.nodes:
+        yield from _filled(tuple(_node_text(status.nodes)), width)
+    if status.history:
+        line = f"  {_history_text(status)}"
         room = width - len(line) - 2
-        yield f"  {sparkline(standing.history[-room:])}{line}" if draws and room > 0 else line
+        yield f"  {sparkline(status.history[-room:])}{line}" if draws and room > 0 else line
 
 
-def _progress(standing: LiveStatus) -> str:
-    passed = f"{standing.second} of {standing.duration_s:g} s" if standing.duration_s else f"{standing.second} s"
-    if standing.operations_total:
-        passed += f", {count_text(standing.operations)} of {count_text(standing.operations_total)} operations"
-    return passed + " (warming up)" * standing.is_warmup
+def _progress(status: LiveStatus) -> str:
+    passed = f"{status.second} of {status.duration_s:g} s" if status.duration_s else f"{status.second} s"
+    if status.operations_total:
+        passed += f", {count_text(status.operations)} of {count_text(status.operations_total)} operations"
+    return passed + " (warming up)" * status.is_warmup
 
 
-def _bar(standing: LiveStatus) -> str:
-    """How far the phase is by what ends it first: time, or operations."""
-    shares = [standing.second / standing.duration_s] if standing.duration_s else []
-    shares += [standing.operations / standing.operations_total] if standing.operations_total else []
+def _bar(status: LiveStatus) -> str:
+    """Progress of the phase by what ends it first, time or operations."""
+    shares = [status.second / status.duration_s] if status.duration_s else []
+    shares += [status.operations / status.operations_total] if status.operations_total else []
     if not shares:
         return ""
     done = round(min(1.0, max(shares)) * _PROGRESS_WIDTH)
@@ -203,27 +202,27 @@ def _columns(kinds: Sequence[KindStatus]) -> Iterator[TextColumn]:
     yield TextColumn(heading="failed", cells=tuple(count_text(kind.failures) for kind in kinds))
 
 
-def _kind_words(kind: KindStatus) -> str:
+def _kind_text(kind: KindStatus) -> str:
     words = f"{kind.kind} {rate_text(kind.rate)}/s"
     words += f" {bytes_rate_text(kind.bytes_rate)}" if kind.bytes_rate else ""
     return f"{words} p50 {seconds_text(kind.p50_s)} p99 {seconds_text(kind.p99_s)}"
 
 
-def _state_words(standing: LiveStatus) -> Iterator[str]:
-    if standing.failures:
-        labels = [f"{count_text(count)} {printable(label)}" for label, count in standing.failures[:_LABELS_MAX]]
-        labels += [f"{len(standing.failures) - _LABELS_MAX} kinds more"] * (len(standing.failures) > _LABELS_MAX)
+def _state_text(status: LiveStatus) -> Iterator[str]:
+    if status.failures:
+        labels = [f"{count_text(count)} {printable(label)}" for label, count in status.failures[:_LABELS_MAX]]
+        labels += [f"{len(status.failures) - _LABELS_MAX} kinds more"] * (len(status.failures) > _LABELS_MAX)
         yield f"failed: {', '.join(labels)}"
-    yield f"{standing.in_flight:.3g} in flight"
-    if standing.pausing:
-        yield f"{standing.pausing:.3g} pausing after a failed connection"
-    if standing.waiting:
-        yield f"{count_text(standing.waiting)} waiting"
-    yield f"client CPU {standing.client_cpu_share:.0%}"
+    yield f"{status.in_flight:.3g} in flight"
+    if status.pausing:
+        yield f"{status.pausing:.3g} pausing after a failed connection"
+    if status.waiting:
+        yield f"{count_text(status.waiting)} waiting"
+    yield f"client CPU {status.client_cpu_share:.0%}"
 
 
-def _nodes_words(nodes: Sequence[NodeStatus]) -> Iterator[str]:
-    """All nodes in a few words: the range of their rates, and those that are lost or lag behind."""
+def _nodes_text(nodes: Sequence[NodeStatus]) -> Iterator[str]:
+    """The range of the rates of all nodes, and those that are lost or slow."""
     rates = [node.rate for node in nodes if not node.is_lost]
     if rates:
         count = "1 node" if len(rates) == 1 else f"{len(rates)} nodes"
@@ -231,8 +230,8 @@ def _nodes_words(nodes: Sequence[NodeStatus]) -> Iterator[str]:
     yield from (_node_word(node) for node in nodes if node.is_lost or node.is_straggler)
 
 
-def _node_words(nodes: Sequence[NodeStatus]) -> Iterator[str]:
-    """Each node, those first that are lost or lag behind."""
+def _node_text(nodes: Sequence[NodeStatus]) -> Iterator[str]:
+    """Each node, beginning with those that are lost or slow."""
     ordered = sorted(nodes, key=lambda node: (not node.is_lost, not node.is_straggler, node.node))
     yield from (_node_word(node) for node in ordered[:_NODES_MAX])
     if len(ordered) > _NODES_MAX:
@@ -247,14 +246,14 @@ def _node_word(node: NodeStatus) -> str:
     return words + " (slow)" * node.is_straggler
 
 
-def _history_words(standing: LiveStatus) -> str:
-    most = max(standing.history)
-    words = bytes_rate_text(most) if standing.history_is_bytes else f"{rate_text(most)} operations/s"
-    return f"at most {words} in {min(len(standing.history), HISTORY_S)} s"
+def _history_text(status: LiveStatus) -> str:
+    most = max(status.history)
+    words = bytes_rate_text(most) if status.history_is_bytes else f"{rate_text(most)} operations/s"
+    return f"at most {words} in {min(len(status.history), HISTORY_S)} s"
 
 
 def _filled(words: Sequence[str], width: int) -> Iterator[str]:
-    """The words in as few lines as they fit into, none of them broken."""
+    """Put the texts into as few lines as they fit, without breaking any."""
     line = ""
     for word in words:
         if line and len(line) + len(word) + 2 > width:
@@ -265,14 +264,14 @@ def _filled(words: Sequence[str], width: int) -> Iterator[str]:
 
 
 def _has_room(stream: IO[str], patience_s: float) -> bool:
-    """Whether a line can be written at once, or after a wait: a full pipe would stop the run's coordinator."""
+    """Whether a line can be written now, or after a wait: writing to a full pipe would stop the run."""
     poll = select.poll()
     poll.register(stream.fileno(), select.POLLOUT)
     return bool(poll.poll(patience_s * 1e3))
 
 
-def _turn_away(stream: IO[str]) -> None:
-    """Let what is still to be written to a stream without a reader go nowhere."""
+def _redirect_to_null(stream: IO[str]) -> None:
+    """Discard what is still to be written to a stream without a reader."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

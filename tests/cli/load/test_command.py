@@ -163,7 +163,7 @@ def test_files_are_begun_anew_only_when_the_run_begins(tmp_path: Path, monkeypat
     written(*names, "trace.csv.txt")
     with output(csv=Path("seconds.csv"), trace=Path("trace.csv"), force=True) as out:
         assert {Path(name).read_text(encoding="utf-8") for name in names} == {"precious"}
-        out.begins(site("http://127.0.0.1:9"), Terms(run="0123456789ab", workers=2, seed=5))
+        out.begin(site("http://127.0.0.1:9"), Terms(run="0123456789ab", workers=2, seed=5))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["seconds.csv", "trace.csv.txt"]
     assert Path("seconds.csv").read_text(encoding="utf-8").startswith("phase,loop,second,")
     assert Path("trace.csv.txt").read_text(encoding="utf-8") == "precious"
@@ -174,6 +174,6 @@ def test_secrets_do_not_get_into_the_document(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("sys.argv", ["s3bench", "load", "-a", "key", "-s", secret, f"--secret-key={secret}"])
     url = f"http://user:{secret}@127.0.0.1:9"
     out = output(endpoint_urls=("http://127.0.0.1:9",), bucket="data", access_key="key", secret_key=secret)
-    out.begins(site(url), Terms(run="0123456789ab", workers=1, seed=5))
+    out.begin(site(url), Terms(run="0123456789ab", workers=1, seed=5))
     assert secret not in repr(out.document)
     assert (out.document.options["run"], out.document.options["seed"]) == ("0123456789ab", 5)

@@ -10,7 +10,7 @@ from s3bench.load.aggregation.live_status import KindStatus, LiveStatus
 from tests.report.loads import load
 
 
-def standing(operations: int, **ended: int) -> LiveStatus:
+def status(operations: int, **ended: int) -> LiveStatus:
     """A second in which so many of each kind ended, 1 MiB each; with all seconds before it there are `operations`."""
     return LiveStatus(
         phase="mixed",
@@ -51,9 +51,9 @@ def test_seconds_add_up_and_what_is_no_line_of_s4_stays_on_stderr(capfd: pytest.
     view: LoadView = stress
     with view:
         view.phase("mixed", number=1, count=1)
-        view.stands(standing(334, put=234, get=100))
-        view.stands(standing(670, put=335))
-        view.stands(standing(670))
+        view.show(status(334, put=234, get=100))
+        view.show(status(670, put=335))
+        view.show(status(670))
         view.say("more")
     stress.total(load("all", operations=700, window_s=2.0, bytes_up=600 << 20, bytes_down=100 << 20))
     assert lines == [
