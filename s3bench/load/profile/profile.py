@@ -1,7 +1,6 @@
-"""What a load run is to do: jobs that run side by side in phases that run one after the other.
+"""Load profiles: jobs that run side by side, in phases that run one after the other.
 
-Owns the nouns; plain values, since they cross a channel to the workers and are kept in the results document. What
-people write is read by `profilefile`, `stress` (s4's files) and the command line.
+They are plain values, since they are sent to the workers and stored in the results document.
 """
 
 import hashlib
@@ -13,11 +12,11 @@ from s3bench.load.operation import READING, WRITING, OperationKind
 from s3bench.load.profile.sizes import Sizes
 
 ZIPF_OBJECTS_MAX = (1 << 31) - 1
-"""Objects that Zipf's law can rank here: a rank times a step has to fit into 63 bits."""
+"""Most objects with Zipf's distribution: a rank times a step has to fit into 63 bits."""
 
 
 class KeyChoice(StrEnum):
-    """Which object the next operation takes: any with equal chance, one after the other, or few of them often."""
+    """Which object is next: any with equal chance, one after the other, or few of them often."""
 
     UNIFORM = "uniform"
     SEQUENTIAL = "sequential"
@@ -32,43 +31,43 @@ class Arrivals(StrEnum):
 
 
 class Layout(StrEnum):
-    """Where a run's objects lie below its prefix: together, or in a prefix for each worker."""
+    """Where the objects of a run are under its prefix: together, or in a prefix for each worker."""
 
     SHARED = "shared"
     WORKER = "worker"
 
 
 class PayloadKind(StrEnum):
-    """What objects consist of."""
+    """Contents of objects."""
 
     RANDOM = "random"
     ZERO = "zero"
 
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Open loop: operations planned per second by all workers together, whether answers come or not."""
+    """Open loop: operations planned per second by all workers together, whether or not earlier ones have ended."""
 
     per_s: float
     arrivals: Arrivals = Arrivals.POISSON
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One kind of operation of a mix, and its weight among the others."""
+    """One operation of a mix, and its weight among the others."""
 
     kind: OperationKind
     weight: float = 1.0
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Threads that do the same work. A thread is one request at a time, on one connection.
+    """Virtual users that do the same work; `threads` is their number, each with one request at a time.
 
-    Closed loop keeps all `threads` busy. In open loop, with a `rate`, they are the most that is in flight; what is
-    planned while all are busy waits for as long as a request may take (`Manner.patience_s`), and its response time
-    counts from its plan. `objects` is how many objects of the data set are read, by default those that phases before
-    have written, or else 1,000. `operations` ends the job after as many, over all its threads. A range starts at a
-    random multiple of `range_bytes`; a multipart upload has parts of `part_bytes`; a list returns at most `list_keys`.
-    With `overwrite` PUT takes keys of the data set as `keys` chooses, else new ones. `reads_bodies` off stops reading
-    at the end of a response's head and closes the connection (s4's `read_sparse`).
+    Closed loop keeps all of them busy. In open loop, with a `rate`, they are the most requests in flight; an operation
+    planned while all are busy waits as long as a request may take (`Manner.patience_s`), and its response time counts
+    from its planned start. `objects` is how many objects of the data set are read, by default those written by earlier
+    phases, or else 1,000. `operations` ends the job after that many, over all virtual users. A range starts at a random
+    multiple of `range_bytes`; a multipart upload has parts of `part_bytes`; a list returns at most `list_keys`. With
+    `overwrite` PUT writes to keys of the data set that `keys` chooses, else to new ones. Without `reads_bodies` the
+    connection is closed after the head of a response (s4's `read_sparse`).
     """
 
     name: str = ""
@@ -88,27 +87,27 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     @property
     def kinds(self) -> tuple[OperationKind, ...]:
-        """The kinds of operations in the mix."""
+        """The operations of the mix."""
         return tuple(share.kind for share in self.mix)
 
     @property
     def needs_objects(self) -> bool:
-        """Whether the data set must be there before."""
+        """Whether the data set must exist before."""
         deletes_only = self.kinds == (OperationKind.DELETE,)
         return deletes_only or self.overwrite or OperationKind.LIST in self.kinds or bool(READING & set(self.kinds))
 
     @property
     def leaves_objects(self) -> bool:
-        """Whether there are new objects behind it."""
+        """Whether it writes new objects."""
         return bool(WRITING & set(self.kinds))
 
 
 class Phase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Jobs that start together. It ends when all have done their `operations`, or after `duration_s`.
 
-    What ends in the first `warmup_s` is not measured. During `ramp_s` threads begin one after the other. With `stable`
-    it ends as soon as the throughput has settled, at `duration_s` at the latest. `dimensions` tell its results from
-    those of other phases.
+    Operations that end in the first `warmup_s` are not measured. During `ramp_s` virtual users start one after the
+    other. With `stable` it ends as soon as the throughput has settled, after `duration_s` at the latest. `dimensions`
+    distinguish its results from those of other phases.
     """
 
     name: str = ""
@@ -121,17 +120,16 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Payload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What objects hold. `compressible` is the factor by which random data shrinks; 1 does not."""
+    """Contents of objects. `compressible` is the factor by which random data shrinks; 1 is incompressible."""
 
     kind: PayloadKind = PayloadKind.RANDOM
     compressible: float = 1.0
 
 
 class DataSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The objects of one run: keys and contents follow from `run` and an object's number alone.
+    """The objects of one run: keys and contents derive from `run` and the object number.
 
-    `root` is what every key begins with, `s3bench/RUN/`. Objects that are not ours are read by their names in
-    `key_file`.
+    Every key begins with `root`, `s3bench/RUN/`. Objects of others are read by their names in `key_file`.
     """
 
     run: str
@@ -141,7 +139,7 @@ class DataSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     key_file: str | None = None
 
     def of(self, sizes: Sizes) -> "DataSet":
-        """The part with objects of these sizes, in a directory of its own: an object's number must tell its size."""
+        """The part with objects of these sizes, under a prefix of its own: an object number must determine a size."""
         tag = hashlib.blake2b(repr(sizes.slots).encode(), digest_size=4).hexdigest()
         return msgspec.structs.replace(self, root=f"{self.root}{tag}/")
 
@@ -149,11 +147,11 @@ class DataSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Manner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How requests are made.
 
-    `signs_payload` hashes bodies into the signature, else UNSIGNED-PAYLOAD is signed. With `checksum` a PUT carries
-    x-amz-checksum-crc32. With `verify` bodies that are read are held against what was written. `retries` is how often a
-    failed operation is tried again, after `backoff_s` and then twice as long each time. `timeout_s` bounds an attempt
-    as a whole, from its start to the last byte of its answer; `idle_timeout_s` bounds the time without any progress of
-    it, which connecting has `connect_timeout_s` for.
+    `signs_payload` includes the hash of a body in its signature, else UNSIGNED-PAYLOAD is signed. With `checksum` a PUT
+    carries x-amz-checksum-crc32. With `verify` bodies that are read are compared with what was written. `retries` is
+    how often a failed operation is retried, after `backoff_s` and then twice as long each time. `timeout_s` limits a
+    whole attempt, from its start to the last byte of its response; `idle_timeout_s` limits the time without progress,
+    and `connect_timeout_s` that of connecting.
     """
 
     keep_alive: bool = True
@@ -168,12 +166,12 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def patience_s(self) -> float:
-        """The least of the limits of a request: how long nothing may come of an operation."""
+        """The shortest limit of a request: how long an operation may wait for a virtual user."""
         return self.idle_timeout_s if self.timeout_s is None else min(self.timeout_s, self.idle_timeout_s)
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A whole run: its phases, `loops` times over, in one manner."""
+    """A whole run: its phases, `loops` times over, all with the same manner of requests."""
 
     phases: tuple[Phase, ...]
     manner: Manner = Manner()

@@ -1,7 +1,6 @@
-"""What must agree within a job, a phase and a profile, however they were written.
+"""Checks what must agree within a job, a phase and a profile, whether from a file or from options.
 
-Owns the rules between values. Each yields the key of a profile file where the fault lies, and the complaint; the
-notations add where that is for their readers: a JSON path, or an option.
+Each rule yields the key of a profile file and the complaint; callers add the place, a JSON path or an option.
 """
 
 from collections.abc import Iterator
@@ -27,28 +26,30 @@ _PARTS_MAX = 10_000
 
 
 def check_job(job: Job) -> Iterator[Fault]:
-    """Yield what contradicts itself in one job."""
+    """Yield the contradictions within a job."""
     kinds = set(job.kinds)
     largest = job.sizes.size_bytes_max
     yield from _check_range(job)
     if job.overwrite and OperationKind.PUT not in kinds:
-        yield "overwrite", Complaint("is for put, and the mix has none", "take it out, or add put to the mix")
+        yield "overwrite", Complaint("needs put, and the mix has none", "take it out, or add put to the mix")
     elif job.overwrite and OperationKind.DELETE in kinds:
         yield (
             "overwrite",
-            Complaint("does not go with delete, which takes new objects of the mix", "take out one of the two"),
+            Complaint("cannot be combined with delete, which deletes new objects", "take out one of the two"),
         )
     if job.keys is KeyChoice.ZIPF and (job.objects or 0) > ZIPF_OBJECTS_MAX:
         yield (
             "objects",
-            Complaint(f"has more than the {ZIPF_OBJECTS_MAX:,} that zipf can rank", "use fewer, or keys: uniform"),
+            Complaint(f"is more than the {ZIPF_OBJECTS_MAX:,} that zipf can rank", "write fewer, or use uniform keys"),
         )
     if OperationKind.DELETE in kinds and len(kinds) > 1 and not kinds & WRITING:
-        yield "mix", Complaint("has delete and nothing that writes what it could delete", "add put to the mix")
+        yield "mix", Complaint("has delete and no operation that writes objects to delete", "add put to the mix")
     if OperationKind.PUT in kinds and largest > PUT_BYTES_MAX:
         yield (
             "sizes",
-            Complaint(f"has objects of {render_bytes(largest)}; one PUT takes 5 GiB at most", "use multipart for them"),
+            Complaint(
+                f"has objects of {render_bytes(largest)}, and one PUT takes 5 GiB at most", "use multipart for them"
+            ),
         )
     if OperationKind.MULTIPART in kinds and largest > job.part_bytes * _PARTS_MAX:
         least = -(-largest // _PARTS_MAX)
@@ -61,9 +62,9 @@ def check_job(job: Job) -> Iterator[Fault]:
 def _check_range(job: Job) -> Iterator[Fault]:
     if job.range_bytes is None:
         if OperationKind.RANGE in job.kinds:
-            yield "range", Complaint("is missing", "say how many bytes a range has, e.g. 64KiB")
+            yield "range", Complaint("is missing", "add the size of a range, e.g. 64KiB")
     elif OperationKind.RANGE not in job.kinds:
-        yield "range", Complaint("is for the operation range, and the mix has none", "take it out, or use range")
+        yield "range", Complaint("needs the operation range, and the mix has none", "take it out, or use range")
     elif job.range_bytes > job.sizes.size_bytes_max:
         yield (
             "range",
@@ -75,15 +76,15 @@ def _check_range(job: Job) -> Iterator[Fault]:
 
 
 def check_phase(phase: Phase) -> Iterator[Fault]:
-    """Yield what contradicts itself in one phase, its jobs left out."""
+    """Yield the contradictions within a phase, its jobs excluded."""
     for key, seconds in (("warmup", phase.warmup_s), ("ramp", phase.ramp_s)):
         if phase.duration_s is not None and seconds >= phase.duration_s:
             yield key, Complaint(f"takes {seconds:g} s of the phase's {phase.duration_s:g} s", "make it shorter")
     if phase.stable and phase.duration_s is None:
-        yield "stable", Complaint("needs a limit", "add duration, within which it is to settle")
+        yield "stable", Complaint("needs a time limit", "add duration")
 
 
 def check_payload(payload: Payload) -> Iterator[Fault]:
-    """Yield what contradicts itself in what objects hold."""
+    """Yield the contradictions within the contents of objects."""
     if payload.kind is PayloadKind.ZERO and payload.compressible != 1:
-        yield "compressible", Complaint("is for random data, and zeros shrink by themselves", "take out one of the two")
+        yield "compressible", Complaint("needs random data, and the payload is zeros", "take out one of the two")

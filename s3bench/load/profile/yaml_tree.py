@@ -1,6 +1,6 @@
-"""YAML text to the tree that `s3bench.spec.reader` has for JSON, with the line of each value.
+"""Decodes YAML into the tree that `s3bench.spec.reader` makes of JSON, with the line of each value.
 
-Owns decoding. Only the plain types of YAML are made, whatever tags the text has, and no Python objects.
+Only the plain types of YAML are made, whatever tags the text has, and no Python objects.
 """
 
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class YamlTree:
 
 
 def decode_yaml(text: str) -> YamlTree | Complaint:
-    """Return the tree of `text`, or a `Complaint` if it is no YAML."""
+    """Return the tree of `text`, or a `Complaint` if it is not YAML."""
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -65,7 +65,7 @@ def _value(node: yaml.Node, at: Steps, lines: dict[Steps, int]) -> Any:
 
 
 def _pair(key: yaml.Node, value: yaml.Node, at: Steps, lines: dict[Steps, int]) -> tuple[str, Any]:
-    name = key.value if isinstance(key, yaml.ScalarNode) else "a key that is no plain word"
+    name = key.value if isinstance(key, yaml.ScalarNode) else "a key that is not a plain word"
     lines[*at, name] = key.start_mark.line + 1
     return name, _value(value, (*at, name), lines)
 
@@ -91,10 +91,10 @@ def _complaint(error: yaml.MarkedYAMLError, text: str) -> Complaint:
     mark = error.problem_mark or error.context_mark
     said = ": ".join(part for part in (error.context, error.problem) if part)
     if mark is None:
-        return Complaint(f"is not YAML: {said}", "mend the text")
+        return Complaint(f"is not YAML: {said}", "correct the text")
     lines = text.splitlines()
     line = lines[mark.line].strip() if mark.line < len(lines) else ""
     return Complaint(
         f"is not YAML: line {mark.line + 1}, column {mark.column + 1}: {said}",
-        f"mend the text there: `{line[:60]}`" if line else "mend the text there, or what stands just before it",
+        f"correct the text there: `{line[:60]}`" if line else "correct the text there, or just before it",
     )

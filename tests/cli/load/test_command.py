@@ -107,7 +107,7 @@ def test_values_that_cannot_be_read_are_refused_with_an_example(arguments: tuple
         (("--slo", "p99<1s", "-t", "100000"), "100,000 threads need more connections than the S3 in memory can have"),
         (("--objects", "1000000000000"), "953674 TiB of objects do not fit into the S3 in memory"),
         ((*LIVE, "--operation", "get", "--objects", "1000000000000"), "of memory, and this machine has"),
-        ((*LIVE, "--objects", "3000000000", "--keys", "zipf"), "--objects has more than the 2,147,483,647"),
+        ((*LIVE, "--objects", "3000000000", "--keys", "zipf"), "--objects is more than the 2,147,483,647"),
         ((*LIVE, "--workers", "1024", "-t", "2000"), "1,024 workers need about 72.0 GiB of memory"),
     ],
 )  # fmt: skip

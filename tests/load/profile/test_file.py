@@ -230,18 +230,18 @@ WRONG: dict[str, list[str]] = {
     "zipf_exponent: 2": ["$.zipf_exponent (line 1): needs `keys: zipf`"],
     "keys: zip": ['$.keys (line 1): is "zip", which is not a key distribution; did you mean `zipf`?'],
     "operation: range": ["$.range (line 1): is missing"],
-    "range: 1KiB": ["$.range (line 1): is for the operation range"],
+    "range: 1KiB": ["$.range (line 1): needs the operation range"],
     "operation: range\nrange: 2MiB": ["$.range (line 2): is 2.00 MiB, more than any object has"],
     "part_size: 1MiB": ['$.part_size (line 1): is "1MiB", and S3 takes parts of 5 MiB to 5 GiB'],
     "operation: multipart\nsizes: 1TiB": ["$.part_size (line 1): makes more than 10000 parts"],
-    "operation: put\nsizes: 6GiB": ["$.sizes (line 2): has objects of 6.00 GiB; one PUT takes 5 GiB at most"],
-    "operation: get\noverwrite: true": ["$.overwrite (line 2): is for put"],
-    "overwrite: true": ["$.overwrite (line 1): does not go with delete"],
-    "mix: {get: 1, delete: 1}": ["$.mix (line 1): has delete and nothing that writes"],
+    "operation: put\nsizes: 6GiB": ["$.sizes (line 2): has objects of 6.00 GiB, and one PUT takes 5 GiB at most"],
+    "operation: get\noverwrite: true": ["$.overwrite (line 2): needs put"],
+    "overwrite: true": ["$.overwrite (line 1): cannot be combined with delete"],
+    "mix: {get: 1, delete: 1}": ["$.mix (line 1): has delete and no operation that writes"],
     "warmup: 60": ["$.warmup (line 1): takes 60 s of the phase's 60 s"],
     "ramp: 2m": ["$.ramp (line 1): takes 120 s"],
-    "operations: 5\nstable: true": ["$.stable (line 2): needs a limit"],
-    "payload: zero\ncompressible: 2": ["$.compressible (line 2): is for random data"],
+    "operations: 5\nstable: true": ["$.stable (line 2): needs a time limit"],
+    "payload: zero\ncompressible: 2": ["$.compressible (line 2): needs random data"],
     "ca_bundle: f\ntls_no_verify: true": ["$.ca_bundle (line 1): cannot be combined with `tls_no_verify`"],
     "max_error_rate: 2": ['$.max_error_rate (line 1): is "2", which is more than the whole'],
     "verify: 1": ["$.verify (line 1): is the number 1, not true or false"],
@@ -260,19 +260,19 @@ WRONG: dict[str, list[str]] = {
     "a: *b": ["$: is not YAML: line 1, column 4: found undefined alias"],
     "a: &x [*x]": ["$: is too large, or its aliases go round in circles"],
     "a: \0": ["$: is not YAML: unacceptable character"],
-    "? [a]\n: b": ['$["a key that is no plain word"] (line 1): is an unknown key'],
+    "? [a]\n: b": ['$["a key that is not a plain word"] (line 1): is an unknown key'],
 }
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_a_mistake_is_told_with_its_path_its_line_and_what_would_be_right(text: str) -> None:
+def test_a_mistake_is_reported_with_its_path_its_line_and_what_would_be_right(text: str) -> None:
     found = problems_of(text)
     lines = [start for start in WRONG[text] if not any(problem.startswith(start) for problem in found)]
     assert (lines, found[1:] if "threads: 1\n" not in text else []) == ([], [])
     assert all(problem.partition("; ")[2] for problem in found)
 
 
-def test_all_mistakes_are_told_at_once_in_the_order_of_the_file() -> None:
+def test_all_mistakes_are_reported_at_once_in_the_order_of_the_file() -> None:
     found = problems_of(
         "retries: -1\nphases:\n- duration: 5 parsecs\n  operation: put\n- jobs:\n  - threads: 0\n    range: 1KiB\n"
         "  - sizes: none\n    keys: 5\nloops: 0\n"
