@@ -28,16 +28,17 @@ from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Conditions, Settings
 from s3bench.bisect.live import measurer, run_bisection
 from s3bench.bisect.search import (
-    LOOKS,
     Bisection,
     ComparisonResult,
     Ending,
     SearchResult,
 )
+from s3bench.cli.bisect.options import PAIRS
 from s3bench.cli.definitions import read_suite
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
 from s3bench.clients.store import ClientStore
+from s3bench.gate.looks import parse_looks
 from s3bench.gate.policy import Policy
 from s3bench.gate.self_test import calibrate, stub_with_injection
 from s3bench.run.inspection import FaultInjection, inspection_variables
@@ -107,7 +108,7 @@ def one_run(condition: Condition, found: FoundClient, definition: Definition) ->
         )
         bisection = Bisection(
             versions=tuple(str(place) for place in range(VERSIONS)),
-            policy=Policy(metrics=(condition.metric,), looks=LOOKS),
+            policy=Policy(metrics=(condition.metric,), looks=parse_looks(PAIRS)),
             error=ERROR,
         )
         steps = run_bisection(bisection, (), measure, seed=seed, now=time.monotonic)

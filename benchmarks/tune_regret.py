@@ -228,7 +228,7 @@ class Stand:
         return tuple(
             dict.fromkeys(
                 self.space.setting(client, dict(zip((knob.name for knob in knobs), values, strict=True)))
-                for client, own in self.space.knobs.items()
+                for client, own in self.space.parameters.items()
                 for knobs in (tuple(knob for knob in own if wanted(knob)),)
                 for values in product(*(knob.choices for knob in knobs))
             )

@@ -1,4 +1,5 @@
-"""Which settings suit a transfer best: spaces of settings, evidence from trials, and what follows from it.
+"""Tuning: finds the settings of a client that suit a transfer best.
 
-Pure: no processes, sockets or clocks. `s3bench.tune.live` runs the trials. Formulas name their sources.
+The rules are pure: the search space, the search model, the race and the verification. Only `s3bench.tune.live` runs
+trials.
 """

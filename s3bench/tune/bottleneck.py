@@ -1,7 +1,4 @@
-"""What a transfer waited for: the NIC, its connections, latency, CPU, memory or disk; and what would move it.
-
-Owns the reading of a run's figures against the limits it had. Pure.
-"""
+"""Finds the bottleneck of a transfer (NIC, connections, latency, CPU, disk or start-up) and suggests remedies."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,36 +19,36 @@ from s3bench.tune.transfer_time import mean_ttfb_s
 from s3bench.tune.workload import Workload
 
 NIC_SHARE = 0.75
-"""Of the bandwidth of all connections, from the first request to the last response: the rest goes to the first and the
-last requests, while little or nothing is on the wire."""
+"""Share of the bandwidth of all connections, from the first request to the last response. Less than 1, since little is
+on the wire during the first and the last requests."""
 
 CONNECTION_SHARE = 0.7
-"""Of what the connections in flight can carry. What is missing passes between two requests of each."""
+"""Share of what the connections in flight can carry. The rest is idle time between two requests of a connection."""
 
 LATENCY_SHARE = 0.3
-"""Of the transfer, for which a connection waits for first bytes: what `CONNECTION_SHARE` leaves."""
+"""Share of the transfer for which a connection waits for first bytes: what `CONNECTION_SHARE` leaves."""
 
 CORE_SHARE = 0.85
-"""Of one core. Python gives its lock away for every read and write, so a full core is hardly ever seen."""
+"""Share of one core. Python releases its lock for every read and write, so a fully used core is rare."""
 
 CPU_SHARE = 0.85
-"""Of all cores: beyond it threads wait for each other."""
+"""Share of all cores, above which threads wait for each other."""
 
 DISK_SHARE = 0.8
-"""Of the transfer, that the disk alone needs for the bytes. It was measured with nothing else to do."""
+"""Share of the transfer that the disk alone needs for the bytes. The disk was measured without other load."""
 
 START_UP_SHARE = 0.5
-"""Of the whole run, that passes before the first request and after the last response: more than all the transfer."""
+"""Share of the whole run before the first request and after the last response: more than the transfer itself."""
 
 STUB_SHARE = 0.5
-"""Of the transfer, for which the server was busy: the same share at which a measurement is called stub-bound."""
+"""Share of the transfer for which the server was busy: the same that makes a measurement stub-bound."""
 
 _PYTHON_KINDS = frozenset({ClientKind.CLI, ClientKind.CLI_CLASSIC, ClientKind.BOTO3_CLASSIC})
 """Clients whose transfer is Python code, which the interpreter lock keeps on one core but for hashing and sockets."""
 
 
 class TransferLimit(StrEnum):
-    """What bounds a transfer."""
+    """What limits a transfer."""
 
     NIC = "network bandwidth"
     CONNECTIONS = "bandwidth of its connections"
@@ -65,9 +62,9 @@ class TransferLimit(StrEnum):
 
 
 class Bottleneck(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`limit` bounds the transfer; `evidence` tells by which figures, `remedies` what would move it, in words.
+    """The limit of a transfer, the figures that show it, and remedies.
 
-    Where no limit was reached, the evidence begins with the nearest one, and `remedies` are for that.
+    If no limit was reached, the evidence begins with the nearest one, and `remedies` apply to that one.
     """
 
     limit: TransferLimit
@@ -76,13 +73,13 @@ class Bottleneck(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sign:
-    """How near the run came to one limit: `share` of it, of which `threshold` counts as reached."""
+class _LimitUse:
+    """How near the run came to one limit: it used the `share`, and from `threshold` the limit counts as reached."""
 
     limit: TransferLimit
     share: float
     threshold: float
-    said: str
+    text: str
     remedies: tuple[str, ...]
 
     @property
@@ -92,7 +89,7 @@ class _Sign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
-    """Medians over the runs; `None` is what was not measured."""
+    """Medians over the runs; `None` for what was not measured."""
 
     setting: Setting
     workload: Workload
@@ -114,7 +111,7 @@ class _Run:
 
     @property
     def client_cores(self) -> float | None:
-        """Cores that the transfer used: the start-up is taken to have used one all the time."""
+        """The number of cores that the transfer used, assuming that the start-up fully used one."""
         return None if self.cpu_s is None else max(0.0, self.cpu_s - self.start_up_s) / self.transfer_s
 
 
@@ -126,19 +123,19 @@ def find_bottleneck(
     disk: DiskSpeed | None,
     cores: int,
 ) -> Bottleneck:
-    """The limit that the runs of one setting came nearest to; `TransferLimit.NONE` where they reached no known one.
+    """The limit that the runs of one setting came nearest to; `TransferLimit.NONE` if they reached none.
 
-    `network` is the model that was imposed, `disk` the speed of the workspaces' file system, `cores` how many the
-    client might use. All figures are told, the nearest limit first.
+    `network` is the imposed network model, `disk` the speed of the workspaces' file system, `cores` the number of cores
+    available to the client. The evidence has the figures of all limits, the nearest first.
     """
     if not measurements:
-        return Bottleneck(limit=TransferLimit.UNKNOWN, evidence=("no run to read it from",), remedies=())
+        return Bottleneck(limit=TransferLimit.UNKNOWN, evidence=("there was no complete run",), remedies=())
     run = _medians(measurements, setting, workload)
-    signs = sorted(_signs(run, network, disk, cores), key=lambda sign: -sign.nearness)
-    evidence = (*(sign.said for sign in signs), *_warnings(run, cores))
-    if not signs:
+    uses = sorted(_limit_uses(run, network, disk, cores), key=lambda use: -use.nearness)
+    evidence = (*(use.text for use in uses), *_warnings(run, cores))
+    if not uses:
         return Bottleneck(limit=TransferLimit.UNKNOWN, evidence=evidence, remedies=())
-    nearest = signs[0]
+    nearest = uses[0]
     limit = nearest.limit if nearest.nearness >= 1 else TransferLimit.NONE
     return Bottleneck(limit=limit, evidence=evidence, remedies=tuple(dict.fromkeys(nearest.remedies)))
 
@@ -162,42 +159,42 @@ def _median(measurements: Sequence[Measurement], figure: Callable[[Measurement],
     return median(known) if known else None
 
 
-def _signs(run: _Run, network: NetworkModel | None, disk: DiskSpeed | None, cores: int) -> Iterator[_Sign]:
+def _limit_uses(run: _Run, network: NetworkModel | None, disk: DiskSpeed | None, cores: int) -> Iterator[_LimitUse]:
     if run.is_transfer_known:
         yield _start_up(run)
     if network is not None:
-        yield from _network_signs(run, network)
+        yield from _network_uses(run, network)
     if run.client_cores is not None:
-        yield from _cpu_signs(run, run.client_cores, cores)
+        yield from _cpu_uses(run, run.client_cores, cores)
     disk_bytes_per_s = None if disk is None else disk.read if run.workload.is_upload else disk.write
     if disk_bytes_per_s is not None:
         yield _disk(run, disk_bytes_per_s)
 
 
-def _start_up(run: _Run) -> _Sign:
+def _start_up(run: _Run) -> _LimitUse:
     share = run.start_up_s / run.total_s
-    return _Sign(
+    return _LimitUse(
         limit=TransferLimit.START_UP,
         share=share,
         threshold=START_UP_SHARE,
-        said=f"start-up and end of the client: {run.start_up_s:.2f} s of {run.total_s:.2f} s ({share:.0%})",
+        text=f"start-up and end of the client: {run.start_up_s:.2f} s of {run.total_s:.2f} s ({share:.0%})",
         remedies=(
             "more bytes in one command: the start-up is paid once",
-            "s5cmd, or boto3 in a program that runs already: neither starts aws-cli anew",
+            "s5cmd, or boto3 in a running program: both avoid the start-up of aws-cli",
         ),
     )
 
 
-def _network_signs(run: _Run, network: NetworkModel) -> Iterator[_Sign]:
+def _network_uses(run: _Run, network: NetworkModel) -> Iterator[_LimitUse]:
     nic = network.nic_up_bytes_per_s if run.workload.is_upload else network.nic_down_bytes_per_s
     if nic is not None:
         share = run.bytes_per_s / nic
-        yield _Sign(
+        yield _LimitUse(
             limit=TransferLimit.NIC,
             share=share,
             threshold=NIC_SHARE,
-            said=f"network: {_rate(run.bytes_per_s)} of {_rate(nic)} in the transfer ({share:.0%})",
-            remedies=("an instance with a larger NIC: the link is full, no setting makes it faster",),
+            text=f"network: {_rate(run.bytes_per_s)} of {_rate(nic)} in the transfer ({share:.0%})",
+            remedies=("an instance with a faster NIC: the link is full, so no setting helps",),
         )
     if run.in_flight and network.connection_bytes_per_s is not None:
         yield _connections(run, run.in_flight, network.connection_bytes_per_s)
@@ -205,15 +202,15 @@ def _network_signs(run: _Run, network: NetworkModel) -> Iterator[_Sign]:
         yield _latency(run, run.in_flight, ttfb_s)
 
 
-def _connections(run: _Run, in_flight: float, connection_bytes_per_s: float) -> _Sign:
+def _connections(run: _Run, in_flight: float, connection_bytes_per_s: float) -> _LimitUse:
     allowed = in_flight * connection_bytes_per_s
     share = run.bytes_per_s / allowed
     each = f"{in_flight:.0f} in flight x {_rate(connection_bytes_per_s)}"
-    return _Sign(
+    return _LimitUse(
         limit=TransferLimit.CONNECTIONS,
         share=share,
         threshold=CONNECTION_SHARE,
-        said=f"connections: {_rate(run.bytes_per_s)} of {_rate(allowed)}, {each} ({share:.0%})",
+        text=f"connections: {_rate(run.bytes_per_s)} of {_rate(allowed)}, {each} ({share:.0%})",
         remedies=(_more_in_flight(run, in_flight),),
     )
 
@@ -226,23 +223,23 @@ def _more_at_once(setting: Setting) -> str:
 
 
 def _more_in_flight(run: _Run, in_flight: float) -> str:
-    """More at once where there are more to make; a part that is fetched before all others is none of them."""
+    """More requests at once if there are more; a first part that is fetched alone does not count."""
     is_alone = run.setting.kind in FIRST_ALONE_KINDS and not run.workload.is_upload
     if run.requests - is_alone <= in_flight and run.workload.files == 1:
-        return "smaller parts: there are no more of them to be in flight"
+        return "smaller parts: all parts are already in flight"
     return _more_at_once(run.setting)
 
 
-def _latency(run: _Run, in_flight: float, ttfb_s: float) -> _Sign:
+def _latency(run: _Run, in_flight: float, ttfb_s: float) -> _LimitUse:
     each = run.requests / in_flight
     share = each * ttfb_s / run.transfer_s
     waited = f"{each:.1f} requests on each connection x {ttfb_s * 1e3:.0f} ms"
     is_split = run.requests > run.workload.files
-    return _Sign(
+    return _LimitUse(
         limit=TransferLimit.LATENCY,
         share=share,
         threshold=LATENCY_SHARE,
-        said=f"latency: {waited} of {run.transfer_s:.2f} s ({share:.0%})",
+        text=f"latency: {waited} of {run.transfer_s:.2f} s ({share:.0%})",
         remedies=(
             *(("larger parts: fewer round trips",) if is_split else ()),
             _more_at_once(run.setting),
@@ -251,44 +248,44 @@ def _latency(run: _Run, in_flight: float, ttfb_s: float) -> _Sign:
     )
 
 
-def _cpu_signs(run: _Run, client_cores: float, cores: int) -> Iterator[_Sign]:
-    used = f"{client_cores:.2f} in the transfer, beside a start-up on one core ({run.cpu_s:.2f} s of CPU time in all)"
+def _cpu_uses(run: _Run, client_cores: float, cores: int) -> Iterator[_LimitUse]:
+    used = f"{client_cores:.2f} in the transfer, besides a start-up on one core ({run.cpu_s:.2f} s of CPU time in all)"
     if run.setting.kind in _PYTHON_KINDS:
-        yield _Sign(
+        yield _LimitUse(
             limit=TransferLimit.CORE,
             share=client_cores,
             threshold=CORE_SHARE,
-            said=f"cores: {used}; Python code runs on one at a time",
+            text=f"cores: {used}; Python code runs on one at a time",
             remedies=("cli-crt or s5cmd: they use more than one core", "a machine with faster cores"),
         )
     server_cores = (run.server_s or 0.0) / run.transfer_s
     share = (client_cores + server_cores) / cores
-    server = f" and {server_cores:.2f} by the server, which runs on this machine too" if run.server_s else ""
-    own = ("the same against S3 itself: here the server takes a part of this machine",) if run.server_s else ()
-    yield _Sign(
+    server = f" and {server_cores:.2f} by the server, which also runs on this machine" if run.server_s else ""
+    own = ("measure against S3 itself: here the server takes a part of this machine",) if run.server_s else ()
+    yield _LimitUse(
         limit=TransferLimit.CPU,
         share=share,
         threshold=CPU_SHARE,
-        said=f"CPU: {client_cores:.2f} cores by the client{server}, of {cores} ({share:.0%})",
+        text=f"CPU: {client_cores:.2f} cores by the client{server}, of {cores} ({share:.0%})",
         remedies=("a machine with more cores", *own),
     )
 
 
-def _disk(run: _Run, disk_bytes_per_s: float) -> _Sign:
+def _disk(run: _Run, disk_bytes_per_s: float) -> _LimitUse:
     share = run.bytes_per_s / disk_bytes_per_s
     does = "read" if run.workload.is_upload else "write"
-    return _Sign(
+    return _LimitUse(
         limit=TransferLimit.DISK,
         share=share,
         threshold=DISK_SHARE,
-        said=f"disk: {_rate(run.bytes_per_s)} in the transfer, of the {_rate(disk_bytes_per_s)} that it can {does} "
-        f"({share:.0%}){': more than it gives, so the page cache had its part' if share > 1 else ''}",
+        text=f"disk: {_rate(run.bytes_per_s)} in the transfer, of the {_rate(disk_bytes_per_s)} that it can {does} "
+        f"({share:.0%}){': more than the disk delivers, so the page cache helped' if share > 1 else ''}",
         remedies=("a faster disk, or a file system in memory",),
     )
 
 
 def _warnings(run: _Run, cores: int) -> Iterator[str]:
-    """What the figures cannot tell since the server shares the machine."""
+    """A warning if the server, which shares the machine, may be the limit."""
     if run.server_s is None or run.client_cores is None:
         return
     server_share = run.server_s / run.transfer_s

@@ -1,7 +1,7 @@
-"""Which settings that were not tried yet are worth a run.
+"""Selects the untried settings that are worth a run.
 
-Owns what a new setting has to promise: an improvement on the best one, or the chance to keep within the memory limit.
-What is believed of a setting is `surrogate`'s. Pure.
+A new setting needs an expected improvement on the best one, or a probability to keep the memory limit, as computed by
+`s3bench.tune.surrogate`.
 """
 
 import math
@@ -14,20 +14,20 @@ from s3bench.s3.network.model import parse_network
 from s3bench.tune.evidence import SettingEstimate, TrialEvidence
 from s3bench.tune.preference import TIE_RISK, TOLERANCE
 from s3bench.tune.race import IMPROVEMENT, MEMORY_MARGIN, leader
-from s3bench.tune.search_model import SearchModel, sketch
+from s3bench.tune.search_model import SearchModel, fit_search_model
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Trial
-from s3bench.tune.surrogate import Belief, beliefs
+from s3bench.tune.surrogate import Posterior, posteriors
 
 _NORMAL = NormalDist()
 _LEADERS = 3
-"""Neighbours of so many of the best settings are tried."""
+"""The number of best settings whose neighbours are considered."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidates:
-    """The settings of `space` that were not tried, in the light of the `evidence` of a search."""
+    """The untried settings of `space`, ranked by the `evidence` of a search."""
 
     header: Header
     space: Space
@@ -35,78 +35,78 @@ class Candidates:
 
     @cached_property
     def known(self) -> tuple[SettingEstimate, ...]:
-        """What the search showed of settings of clients that work, best first."""
+        """The estimates of tried settings of clients that work, best first."""
         return tuple(
             each
             for each in self.evidence.estimates()
-            if each.setting.client in self.space.knobs and self.space.holds(each.setting)
+            if each.setting.client in self.space.parameters and self.space.contains(each.setting)
         )
 
     @cached_property
     def improving(self) -> tuple[Setting, ...]:
-        """Those that are expected to improve on the best setting by `IMPROVEMENT`, those that may do most first.
+        """Settings with an expected improvement of at least `IMPROVEMENT`, the largest first.
 
-        Under a memory limit an improvement counts by the chance to keep it. Without a best setting there are none.
+        Under a memory limit the improvement is multiplied by the probability to keep it. Empty without a best setting.
         """
         best = leader(self.evidence, max_memory_bytes=self.header.max_memory_bytes)
         if best is None:
             return ()
-        found = {belief.setting: belief.improvement(best.value) for belief in self._beliefs}
-        worth = [setting for setting, improvement in found.items() if improvement >= IMPROVEMENT]
-        return tuple(sorted(worth, key=lambda setting: -found[setting]))
+        found = {posterior.setting: posterior.improvement(best.value) for posterior in self._posteriors}
+        promising = [setting for setting, improvement in found.items() if improvement >= IMPROVEMENT]
+        return tuple(sorted(promising, key=lambda setting: -found[setting]))
 
     @cached_property
     def fitting(self) -> tuple[Setting, ...]:
-        """Those that may keep within the memory limit, however slow: by the chance to do so, over the value."""
-        fitting = (belief for belief in self._beliefs if belief.fits >= IMPROVEMENT)
-        ranked = sorted(fitting, key=lambda belief: belief.log_value - math.log(belief.fits))
-        return tuple(belief.setting for belief in ranked)
+        """Settings that may keep the memory limit, however slow, ranked by the probability to do so over the value."""
+        fitting = (posterior for posterior in self._posteriors if posterior.feasibility >= IMPROVEMENT)
+        ranked = sorted(fitting, key=lambda posterior: posterior.log_value - math.log(posterior.feasibility))
+        return tuple(posterior.setting for posterior in ranked)
 
     def may_tie(self, settings: Sequence[Setting]) -> tuple[Setting, ...]:
-        """Those of `settings` that are believed to be as fast as the best one, at a risk of `TIE_RISK`."""
+        """Those of `settings` that may be as fast as the best one, at a risk of `TIE_RISK`."""
         best = leader(self.evidence, max_memory_bytes=self.header.max_memory_bytes)
         if best is None:
             return ()
         limit = math.log(best.value * (1 + TOLERANCE))
         return tuple(
-            belief.setting
+            posterior.setting
             for client in dict.fromkeys(setting.client for setting in settings)
-            for belief in self._beliefs_of(client, [setting for setting in settings if setting.client == client])
-            if belief.log_value - _NORMAL.inv_cdf(1 - TIE_RISK) * belief.sigma <= limit
+            for posterior in self._posteriors_of(client, [setting for setting in settings if setting.client == client])
+            if posterior.log_value - _NORMAL.inv_cdf(1 - TIE_RISK) * posterior.sigma <= limit
         )
 
     @cached_property
-    def _beliefs(self) -> tuple[Belief, ...]:
-        """What is believed of every combination of main knobs, and of the neighbours of the best settings in all knobs.
+    def _posteriors(self) -> tuple[Posterior, ...]:
+        """The posteriors of all combinations of main parameters, and of the neighbours of the best settings.
 
-        Clients without a whole run are left out.
+        Clients without a complete run are left out.
         """
         tried = set(self.evidence.settings)
         near = (setting for each in self.known[:_LEADERS] for setting in self.space.neighbours(each.setting))
         every = [setting for setting in dict.fromkeys((*self.space.grid(), *near)) if setting not in tried]
         return tuple(
-            belief
-            for client in self.space.knobs
-            for belief in self._beliefs_of(client, [setting for setting in every if setting.client == client])
+            posterior
+            for client in self.space.parameters
+            for posterior in self._posteriors_of(client, [setting for setting in every if setting.client == client])
         )
 
-    def _beliefs_of(self, client: str, settings: Sequence[Setting]) -> tuple[Belief, ...]:
-        drawn = sketch_of(self.header, self.evidence.trials, client)
-        if drawn is None or not settings:
+    def _posteriors_of(self, client: str, settings: Sequence[Setting]) -> tuple[Posterior, ...]:
+        model = search_model_of(self.header, self.evidence.trials, client)
+        if model is None or not settings:
             return ()
         limit = self.header.max_memory_bytes
-        return beliefs(
+        return posteriors(
             self.space,
             [each for each in self.known if each.setting.client == client],
-            drawn,
+            model,
             settings,
             noise=self.evidence.noise,
             max_memory_bytes=None if limit is None else limit / (1 + MEMORY_MARGIN),
         )
 
 
-def sketch_of(header: Header, trials: Sequence[Trial], client: str) -> SearchModel | None:
-    """What the `trials` of a client let expect of its settings; `None` without a whole run."""
+def search_model_of(header: Header, trials: Sequence[Trial], client: str) -> SearchModel | None:
+    """The search model of a client from its trials; `None` without a complete run."""
     own = [trial for trial in trials if trial.setting.client == client]
     network = None if header.network is None else parse_network(header.network)
-    return sketch(own, header.workload, network)
+    return fit_search_model(own, header.workload, network)

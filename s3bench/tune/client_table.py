@@ -1,7 +1,4 @@
-"""The table of `--compare-clients`: every client on every workload, the fastest first.
-
-Owns how trials become cells, and the order of the rows. Pure.
-"""
+"""Builds the table of `tune --compare-clients`: every client on every workload, the fastest first."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -20,12 +17,12 @@ _GIGA = 1e9
 
 
 class ClientCell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One client on one workload: medians of its whole runs, null without any.
+    """One client on one workload: medians of its complete runs, null without any.
 
-    `gigabits_per_s` is all object data over the median time, 10^9 bits; `time`, `user` and `system` are seconds, as
-    time(1) prints real, user and sys. The ends of both intervals are those of 95 % for the median, null where the runs
-    are too few. `peak_memory` is the most of all runs, in bytes. `failures` counts the runs that gave nothing, those
-    ended as too slow among them, `failure` says how the last one failed.
+    `gigabits_per_s` is all object data over the median time, in 10^9 bits; `time`, `user` and `system` are seconds, as
+    time(1) prints real, user and sys. Both intervals are those of 95 % for the median, null for too few runs.
+    `peak_memory` is the largest of all runs, in bytes. `failures` is the number of runs without a result, including
+    those ended as too slow; `failure` describes the last one.
     """
 
     runs: int
@@ -50,7 +47,7 @@ class ClientRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class ClientTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Columns are `workloads`, in the order asked for; rows are clients, the fastest first."""
+    """Columns are `workloads`, in the given order; rows are clients, the fastest first."""
 
     workloads: tuple[Workload, ...]
     rows: tuple[ClientRow, ...]
@@ -59,8 +56,7 @@ class ClientTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 def client_table(trials_by_workload: Sequence[tuple[Workload, Sequence[Trial]]]) -> ClientTable:
     """The table of these trials, a row for each setting.
 
-    Rows are in order of the geometric mean of their times over all workloads; those that lack one stand behind, those
-    that lack more behind them.
+    Rows are sorted by the number of workloads without a time, then by the geometric mean of their times.
     """
     settings = dict.fromkeys(trial.setting for _, trials in trials_by_workload for trial in trials)
     rows = [
@@ -74,7 +70,7 @@ def client_table(trials_by_workload: Sequence[tuple[Workload, Sequence[Trial]]])
         for setting in settings
     ]
     return ClientTable(
-        workloads=tuple(workload for workload, _ in trials_by_workload), rows=tuple(sorted(rows, key=_slowness))
+        workloads=tuple(workload for workload, _ in trials_by_workload), rows=tuple(sorted(rows, key=_sort_key))
     )
 
 
@@ -124,6 +120,6 @@ def _gigabits_per_s(workload: Workload, time_s: float) -> float | None:
     return workload.total_bytes * _BITS / _GIGA / time_s if time_s else None
 
 
-def _slowness(row: ClientRow) -> tuple[int, float]:
+def _sort_key(row: ClientRow) -> tuple[int, float]:
     known = [cell.time for cell in row.cells if cell.time]
     return len(row.cells) - len(known), math.fsum(map(math.log, known)) / len(known) if known else 0.0

@@ -1,7 +1,4 @@
-"""What a study comes to: the answer, made of its trials alone.
-
-Owns which figures stand for a setting, and what is recommended. Pure.
-"""
+"""Concludes a study: computes the figures of each setting and the recommendation from the trials alone."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -13,9 +10,8 @@ from msgspec.structs import replace
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.results.measurement import Measurement
 from s3bench.s3.network.model import NetworkModel, parse_network
-from s3bench.tune.answer import ClientBest, SettingFigures, StudyResult
 from s3bench.tune.bottleneck import find_bottleneck
-from s3bench.tune.effective_settings import knob_notes
+from s3bench.tune.effective_settings import parameter_notes
 from s3bench.tune.evidence import TrialEvidence
 from s3bench.tune.objective import Objective
 from s3bench.tune.pareto import pareto_front
@@ -26,24 +22,25 @@ from s3bench.tune.recipe import recipes_of
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Search, Stage, Study
+from s3bench.tune.study_result import ClientBest, SettingFigures, StudyResult
 from s3bench.tune.transfer_model import fit
-from s3bench.tune.tuner import Course, Tuner
+from s3bench.tune.tuner import StudyState, Tuner
 from s3bench.tune.verification import Change, TuneVerdict, median_interval, verdict_on
 from s3bench.tune.workload import Workload
 from s3bench.units import render_bytes, render_seconds
 
 _BITS = 8
-_RUNS_MIN = 30  # of each client, for a tuning of some use: probes, a small search, and pairs
+_RUNS_MIN = 30  # of each client, for a useful tuning: probes, a small search, and pairs
 _GIGA = 1e9
 
 
 def conclude(study: Study, others: Sequence[tuple[Workload, NetworkModel | None]] = ()) -> StudyResult:
-    """Draw the answer; with `others`, predictions for these too. Raises `S3BenchError` when no client works."""
-    return _Conclusion(study).answer(others)
+    """The result of a study, with predictions for `others`. Raises `S3BenchError` if no client works."""
+    return _Conclusion(study).result(others)
 
 
 class TooLittleTime(S3BenchError):
-    """The budget was over before settings could be compared."""
+    """The budget ended before settings could be compared."""
 
     exit_code = ExitCode.INCONCLUSIVE
 
@@ -53,22 +50,22 @@ class _Conclusion:
         self._header: Header = study.header
         self._trials = study.trials
         tuner = Tuner(header=study.header, space=Space.of(study.header.clients, study.header.workload))
-        self._course = Course(tuner=tuner, trials=study.trials)
+        self._state = StudyState(tuner=tuner, trials=study.trials)
         self._network = None if study.header.network is None else parse_network(study.header.network)
 
-    def answer(self, others: Sequence[tuple[Workload, NetworkModel | None]]) -> StudyResult:
-        reference, finalists = self._course.reference, self._course.finalists if self._course.reference else None
+    def result(self, others: Sequence[tuple[Workload, NetworkModel | None]]) -> StudyResult:
+        reference, finalists = self._state.reference, self._state.finalists if self._state.reference else None
         if reference is None or finalists is None:
             raise self._nothing_found()
         header = self._header
-        candidate, runner_up = finalists.winner, self._course.runner_up
-        held_against = candidate if candidate != reference else runner_up
-        gain = None if held_against is None else self._change(held_against, reference)
+        candidate, runner_up = finalists.winner, self._state.runner_up
+        compared = candidate if candidate != reference else runner_up
+        gain = None if compared is None else self._change(compared, reference)
         shown, default = self.figures(candidate), self.figures(reference)
         found = self._verdict(gain)
         best = shown if found in {TuneVerdict.BETTER, TuneVerdict.FITS} else default
         recommended = best.setting
-        table = tuple(self.figures(estimate.setting) for estimate in self._course.measured.estimates())
+        table = tuple(self.figures(estimate.setting) for estimate in self._state.measured.estimates())
         return StudyResult(
             workload=header.workload,
             network=header.network,
@@ -94,17 +91,17 @@ class _Conclusion:
                 header.disk,
                 cores=header.machine.get("cores_allowed") or header.machine.get("cores_logical") or 1,
             ),
-            knobs=knob_notes(self._trials, header.workload),
+            knobs=parameter_notes(self._trials, header.workload),
             predictions=tuple(self._predictions(recommended, others)),
             disk=header.disk,
             max_memory_bytes=header.max_memory_bytes,
             runs=len(self._trials),
             measured_s=sum(trial.took_s for trial in self._trials),
-            warnings=tuple(dict.fromkeys((*header.warnings, *self._doubts(recommended), *_unproven(table, best)))),
+            warnings=tuple(dict.fromkeys((*header.warnings, *self._warnings(recommended), *_unproven(table, best)))),
         )
 
     def figures(self, setting: Setting) -> SettingFigures:
-        """The figures of a setting."""
+        """The figures of a setting over all its trials."""
         header = self._header
         own = [trial for trial in self._trials if trial.setting == setting]
         failures = [trial.failure for trial in own if trial.failure is not None]
@@ -123,15 +120,15 @@ class _Conclusion:
         )
         if runs := self._measurements(setting):
             return self._with_times(known, runs)
-        estimate = self._course.measured.estimate(setting)
+        estimate = self._state.measured.estimate(setting)
         if estimate is None or not estimate.was_capped:
             return known
         return replace(known, value=estimate.value, time=estimate.value, was_capped=True)
 
     def _with_times(self, known: SettingFigures, runs: Sequence[Measurement]) -> SettingFigures:
-        """The same with the setting's time in an average round of the verification, and what goes with it."""
+        """The same with the times, adjusted to an average round of the verification, and the CPU figures."""
         median_s, low_s, high_s = median_interval([run.total_time for run in runs])
-        value, time = self._course.measured.estimate(known.setting), self._times.estimate(known.setting)
+        value, time = self._state.measured.estimate(known.setting), self._times.estimate(known.setting)
         time_s = time.value if time is not None else median_s
         return replace(
             known,
@@ -147,15 +144,15 @@ class _Conclusion:
 
     @cached_property
     def _times(self) -> TrialEvidence:
-        """As `Course.measured`, of the time whatever the objective is."""
-        return TrialEvidence.of(self._course.measured.trials, Objective())
+        """As `StudyState.measured`, but for the time, whatever the objective is."""
+        return TrialEvidence.of(self._state.measured.trials, Objective())
 
     def _peaks_bytes(self, setting: Setting) -> tuple[float, ...]:
-        """The peak memory of every whole run of a setting that told it, whatever its stage."""
-        return self._course.everything.peaks_bytes(setting)
+        """The peak memory of every complete run of a setting that reported it, in all stages."""
+        return self._state.everything.peaks_bytes(setting)
 
     def _measurements(self, setting: Setting) -> tuple[Measurement, ...]:
-        """The whole runs of a setting: those of the verification, else of the search, else of the probes."""
+        """The complete runs of a setting: those of the verification, else of the search, else of the probes."""
         for stage in (Stage.VERIFICATION, Stage.SEARCH, Stage.PROBE):
             found = tuple(
                 trial.measurement
@@ -167,44 +164,44 @@ class _Conclusion:
         return ()
 
     def _change(self, setting: Setting, other: Setting) -> Change | None:
-        change = self._course.change(setting, other)
+        change = self._state.change(setting, other)
         return change if change.pairs else None
 
     def _verdict(self, gain: Change | None) -> TuneVerdict:
-        """The verdict on the candidate, which keeps within the memory; defaults without any rival are as good.
+        """The verdict on the candidate, which keeps the memory limit; a default without any rival is as good.
 
-        A rival that was left out for its memory alone, or that has no pair with the defaults, leaves that open.
+        A rival that was left out only for its memory, or that has no pair with the default, leaves it unsettled.
         """
-        reference = self._course.reference
+        reference = self._state.reference
         assert reference is not None
-        if not self._course.keeps_memory(reference):
+        if not self._state.keeps_memory(reference):
             return TuneVerdict.FITS
         if gain is not None:
             return verdict_on(gain)
-        found = find_leaders(self._course.evidence, reference, keeps=lambda _: True)
+        found = find_leaders(self._state.evidence, reference, keeps=lambda _: True)
         has_rival = found is not None and (found.winner != reference or found.runner_up is not None)
         return TuneVerdict.UNSETTLED if has_rival else TuneVerdict.AS_GOOD
 
     def _nothing_found(self) -> S3BenchError:
         limit_bytes = self._header.max_memory_bytes
-        known = [setting for setting in self._course.evidence.settings if self._peaks_bytes(setting)]
-        too_large = [setting for setting in known if not self._course.keeps_memory(setting)]
-        if not self._course.evidence.trials and not self._failures():
+        known = [setting for setting in self._state.evidence.settings if self._peaks_bytes(setting)]
+        too_large = [setting for setting in known if not self._state.keeps_memory(setting)]
+        if not self._state.evidence.trials and not self._failures():
             return self._too_little_time()
         if limit_bytes is None or not too_large:
             return S3BenchError(
-                "no client moved the files",
+                "no client completed the transfer",
                 "\n".join(self._failures()),
-                "see `s3bench clients list`, and try one alone",
+                "list the clients with `s3bench clients list`, and try a single one with --clients",
             )
-        nearest = min(too_large, key=self._course.peak_bound_bytes)
+        nearest = min(too_large, key=self._state.peak_bound_bytes)
         peaks = self._peaks_bytes(nearest)
         may_fit = max(peaks) * (1 + MEMORY_MARGIN) <= limit_bytes
         return S3BenchError(
-            f"nothing stays within --max-memory {render_bytes(limit_bytes)} for sure",
+            f"no setting reliably stays within --max-memory {render_bytes(limit_bytes)}",
             f"of {len(too_large)} settings, {nearest} came nearest: {_range_of(peaks)}; since peaks vary, "
-            f"{render_bytes(self._course.peak_bound_bytes(nearest))} cannot be ruled out",
-            f"allow more, {'measure longer with a larger --budget, ' if may_fit else ''}or name other --clients",
+            f"{render_bytes(self._state.peak_bound_bytes(nearest))} cannot be ruled out",
+            f"raise --max-memory, {'measure longer with a larger --budget, ' if may_fit else ''}or try other --clients",
         )
 
     def _too_little_time(self) -> TooLittleTime:
@@ -213,9 +210,9 @@ class _Conclusion:
         enough_s = _RUNS_MIN * one_s * len(self._header.clients)
         made = f"{len(times_s)} {'run' if len(times_s) == 1 else 'runs'} of up to {render_seconds(one_s)}"
         return TooLittleTime(
-            f"the budget of {render_seconds(self._header.budget_s)} was over before any settings could be compared",
-            f"there was time for {made}" if times_s else "not even one run of the defaults was over by then",
-            f"give more time, such as --budget {math.ceil(enough_s)}s, or name fewer --clients",
+            f"the budget of {render_seconds(self._header.budget_s)} ended before any settings could be compared",
+            f"there was time for {made}" if times_s else "not even one run of the defaults had ended",
+            f"allow more time, for example --budget {math.ceil(enough_s)}s, or fewer --clients",
         )
 
     def _clients(self, table: Sequence[SettingFigures]) -> Iterator[ClientBest]:
@@ -242,20 +239,20 @@ class _Conclusion:
             f"{trial.setting}: {trial.failure.what}: {trial.failure.why}" for trial in self._trials if trial.failure
         )
 
-    def _doubts(self, recommended: Setting) -> Iterator[str]:
-        """What the time was too short for, and the doubts of the runs behind the recommendation."""
-        tried, grid = len(self._course.evidence.settings), len(self._course.space.grid())
+    def _warnings(self, recommended: Setting) -> Iterator[str]:
+        """Warnings: an incomplete grid, and the warnings of the runs behind the recommendation."""
+        tried, grid = len(self._state.evidence.settings), len(self._state.space.grid())
         if self._header.search is Search.GRID and tried < grid:
-            yield f"the budget was over after {tried} of the {grid} settings of the grid"
+            yield f"the budget ended after {tried} of the {grid} settings of the grid"
         runs = self._measurements(recommended)
-        said = [warning for run in runs for warning in run.warnings]
-        for kind in dict.fromkeys(warning.partition(":")[0] for warning in said):
-            alike = [warning for warning in said if warning.partition(":")[0] == kind]
-            yield f"{len(alike)} of the {len(runs)} runs of {recommended}: {alike[0]}"
+        texts = [warning for run in runs for warning in run.warnings]
+        for kind in dict.fromkeys(warning.partition(":")[0] for warning in texts):
+            same_kind = [warning for warning in texts if warning.partition(":")[0] == kind]
+            yield f"{len(same_kind)} of the {len(runs)} runs of {recommended}: {same_kind[0]}"
 
 
 def _unproven(table: Sequence[SettingFigures], recommended: SettingFigures) -> Iterator[str]:
-    """What the search alone saw to be better than the recommended setting in both time and memory."""
+    """A warning about settings that were better in both time and memory, but only in the search."""
     value, memory = recommended.value, recommended.peak_memory
     if value is None or memory is None:
         return
@@ -273,7 +270,7 @@ def _unproven(table: Sequence[SettingFigures], recommended: SettingFigures) -> I
         few = f"{better[0].setting}" + (f" and {len(better) - 1} more" if better[1:] else "")
         yield (
             f"{few} looked faster than {recommended.setting}, with no more memory, in a few runs of the search; "
-            "there was no time to verify that: run longer with a larger --budget"
+            "there was no time to verify that; use a larger --budget"
         )
 
 

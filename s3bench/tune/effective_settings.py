@@ -72,7 +72,7 @@ def observe(setting: Setting, measurement: Measurement, workload: Workload) -> t
     return tuple(_note(setting, name, value, measurement, workload) for name, value in setting.values)
 
 
-def knob_notes(trials: Sequence[Trial], workload: Workload) -> tuple[ParameterNote, ...]:
+def parameter_notes(trials: Sequence[Trial], workload: Workload) -> tuple[ParameterNote, ...]:
     """What all runs together tell: one note for each client and knob that was set in a whole run.
 
     A knob that one run shows to be ignored is ignored. So is a size of parts where runs with different values, and
@@ -82,9 +82,9 @@ def knob_notes(trials: Sequence[Trial], workload: Workload) -> tuple[ParameterNo
     return tuple(note for client, name in pairs if (note := _merged(client, name, trials, workload)) is not None)
 
 
-def ignored_knobs(trials: Sequence[Trial], workload: Workload) -> frozenset[tuple[str, str]]:
+def ignored_parameters(trials: Sequence[Trial], workload: Workload) -> frozenset[tuple[str, str]]:
     """The clients and knobs of which the wire shows that the client ignores them: no value of them is worth a run."""
-    notes = knob_notes(trials, workload)
+    notes = parameter_notes(trials, workload)
     return frozenset((note.client, note.knob) for note in notes if note.obedience is EffectiveSettings.IGNORED)
 
 

@@ -1,8 +1,8 @@
-"""How good each setting is, by what its trials showed: values freed of the mood the machine was in at the time.
+"""Estimates how good each setting is from its trials, adjusted for the speed of the machine in each block.
 
-Owns the statistics of the search. A run's value is taken as setting times block times noise, so that its logarithm is
-a sum, fitted by least squares over all whole runs: the additive two-way layout, unbalanced because new settings join
-late and weak ones leave early (Searle, Linear Models, 1971, chapter 7). Which settings go on is `race`'s. Pure.
+The value of a run is modelled as setting times block times noise, so that its logarithm is a sum, fitted by least
+squares over all complete runs: the additive two-way layout, unbalanced because new settings join late and weak ones
+leave early (Searle, Linear Models, 1971, chapter 7).
 """
 
 import math
@@ -20,11 +20,11 @@ from s3bench.tune.study import Stage, Trial
 
 PRIOR_SIGMA = 0.04
 PRIOR_DEGREES_OF_FREEDOM = 2.0
-"""What is held of the noise before any run: 4 % from run to run, believed as much as two degrees of freedom.
+"""The prior of the noise: 4 % from run to run, with the weight of two degrees of freedom.
 
-The first runs leave few or no residuals, which are small by luck as often as not. So their variance is moderated as in
-Smyth, "Linear models and empirical Bayes methods", Statistical Applications in Genetics and Molecular Biology 3 (2004):
-(d0 s0^2 + d s^2) / (d0 + d), with d0 + d degrees of freedom. After some twenty runs it is nearly the residuals' own.
+The first runs leave few or no residuals, often small by chance. So their variance is moderated as in Smyth, "Linear
+models and empirical Bayes methods", Statistical Applications in Genetics and Molecular Biology 3 (2004):
+(d0 s0^2 + d s^2) / (d0 + d), with d0 + d degrees of freedom. After some twenty runs the prior hardly matters.
 """
 
 Block = tuple[Stage, int]
@@ -32,12 +32,12 @@ Block = tuple[Stage, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingEstimate:
-    """What is known of one setting: `value` in the objective's unit, `runs` whole runs behind it.
+    """The estimate of one setting: `value` in the unit of the objective, from `runs` complete runs.
 
-    `value` is the geometric mean in an average block of the verification, where common blocks join the setting to it;
-    else in an average block. `peak_memory_bytes` is the most that any of its runs needed,
-    `None` where nothing was told. `was_capped` says that it has only runs that were ended as too slow: `value` is then
-    a lower bound. `failures` counts its failed runs; where all runs failed, `value` is infinite.
+    `value` is the geometric mean in an average block of the verification if common blocks connect the setting with it;
+    else in an average block. `peak_memory_bytes` is the largest of its runs, `None` if none reported it. `was_capped`:
+    it has only runs that were ended as too slow, and `value` is a lower bound. `failures` is the number of failed runs;
+    if all failed, `value` is infinite.
     """
 
     setting: Setting
@@ -50,9 +50,9 @@ class SettingEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """How two settings' values differ: the logarithm of their ratio, its standard error, and how well that is known.
+    """The difference of two settings: the logarithm of the ratio of their values, and its standard error.
 
-    `standard_error` is infinite where no chain of common blocks joins the two.
+    `standard_error` is infinite if no chain of common blocks connects the two.
     """
 
     log_ratio: float
@@ -79,15 +79,15 @@ class TrialEvidence:
         return tuple(self._runs)
 
     def estimates(self) -> tuple[SettingEstimate, ...]:
-        """What is known of every setting: by whole runs best first, then those only capped, then those that failed."""
+        """The estimates of all settings: best first, then those with capped runs only, then those that failed."""
         return tuple(sorted(self._estimates.values(), key=lambda each: (each.runs == 0, each.value)))
 
     def estimate(self, setting: Setting) -> SettingEstimate | None:
-        """What is known of `setting`; `None` where it was not run."""
+        """The estimate of `setting`; `None` if it was not run."""
         return self._estimates.get(setting)
 
     def contrast(self, slower: Setting, faster: Setting) -> Contrast:
-        """How far `slower` lies above `faster`; both need a whole run."""
+        """The contrast of `slower` over `faster`; both need a complete run."""
         fit = self._fit
         first, second = fit.settings[slower], fit.settings[faster]
         scale = fit.inverse[first, first] + fit.inverse[second, second] - 2 * fit.inverse[first, second]
@@ -100,16 +100,16 @@ class TrialEvidence:
 
     @property
     def noise(self) -> float:
-        """The standard deviation of the logarithm of one run's value; meaningful once there is a whole run."""
+        """The standard deviation of the logarithm of one run's value; meaningful once there is a complete run."""
         return math.sqrt(self._fit.variance)
 
     def peaks_bytes(self, setting: Setting) -> tuple[float, ...]:
-        """The peak memory of each whole run of `setting` that told it."""
+        """The peak memory of each complete run of `setting` that reported it."""
         measured = (trial.measurement for trial in self._runs[setting] if trial.measurement)
         return tuple(peak for each in measured if (peak := _peak_bytes(each)) is not None)
 
     def caps(self, setting: Setting) -> int:
-        """How many runs of `setting` were ended as too slow."""
+        """The number of runs of `setting` that were ended as too slow."""
         return sum(trial.was_capped for trial in self._runs[setting])
 
     @cached_property
@@ -142,9 +142,9 @@ class TrialEvidence:
         )
 
     def _bound(self, trial: Trial) -> float:
-        """The time that a capped run exceeds, in an average block: its cap over the effect of its own block.
+        """The time that a capped run exceeds, adjusted to an average block: its cap over the effect of its block.
 
-        A block without a whole run has no known effect and counts as average.
+        A block without a complete run counts as average.
         """
         assert trial.cap_s, "a capped run has a cap"
         return trial.cap_s / math.exp(self._fit.blocks.get(_block(trial), 0.0))
@@ -153,7 +153,7 @@ class TrialEvidence:
     def _fit(self) -> "_Fit":
         whole = [(trial, trial.measurement) for trial in self.trials if trial.measurement]
         values = [self.objective.value(measurement) for _, measurement in whole]
-        assert all(value > 0 for value in values), "the model is of ratios, and takes no value of nothing"
+        assert all(value > 0 for value in values), "the model is of ratios and needs values above 0"
         return _fit(
             [trial.setting for trial, _ in whole],
             [_block(trial) for trial, _ in whole],
@@ -165,8 +165,8 @@ class TrialEvidence:
 class _Fit:
     """The model's coefficients.
 
-    `settings` holds the index of each into `effects`, `groups` and `inverse`. `groups` numbers the parts that no common
-    block joins. `inverse` times `variance` gives the variance of contrasts within a group.
+    `settings` maps each setting to its index in `effects`, `groups` and `inverse`. `groups` numbers the parts that no
+    common block connects. `inverse` times `variance` gives the variance of contrasts within a group.
     """
 
     settings: Mapping[Setting, int]
@@ -181,11 +181,11 @@ class _Fit:
 def _fit(settings: Sequence[Setting], blocks: Sequence[Block], logs: NDArray[np.float64]) -> _Fit:
     """Fit log value = setting + block.
 
-    Only differences are determined, in each group by itself. One equation a group settles the rest: the effects of its
-    blocks of the verification, or of all where it has none, sum to 0. A setting's effect is so its log value in an
-    average one of these blocks: settings that only the search ran get the value that they would have had beside the
-    verified ones. Added to the normal equations it makes them regular, leaves the fit as it is, and their inverse is a
-    generalised inverse that gives the variance of every contrast (Searle 1971, 1.5 and 5.7).
+    Only differences within a group are determined. One constraint per group determines the rest: the effects of its
+    blocks of the verification, or of all blocks if it has none, sum to 0. The effect of a setting is thus its log value
+    in an average one of these blocks: settings that only the search ran get the value that they would have had together
+    with the verified ones. Adding the constraint to the normal equations makes them regular without changing the fit,
+    and their inverse is a generalised inverse that gives the variance of every contrast (Searle 1971, 1.5 and 5.7).
     """
     columns = {setting: index for index, setting in enumerate(dict.fromkeys(settings))}
     rows = {block: len(columns) + index for index, block in enumerate(dict.fromkeys(blocks))}
@@ -194,7 +194,7 @@ def _fit(settings: Sequence[Setting], blocks: Sequence[Block], logs: NDArray[np.
     design = np.zeros((len(pairs), groups.size))
     for run, pair in enumerate(pairs):
         design[run, pair] = 1.0
-    sums = np.array([_level(groups == group, len(columns), list(rows)) for group in np.unique(groups)], np.float64)
+    sums = np.array([_constraint(groups == group, len(columns), list(rows)) for group in np.unique(groups)], np.float64)
     inverse = np.linalg.inv(design.T @ design + sums.T @ sums).astype(np.float64)
     effects = inverse @ (design.T @ logs)
     residuals = logs - design @ effects
@@ -211,15 +211,15 @@ def _fit(settings: Sequence[Setting], blocks: Sequence[Block], logs: NDArray[np.
     )
 
 
-def _level(members: NDArray[np.bool_], settings: int, blocks: Sequence[Block]) -> NDArray[np.bool_]:
-    """The columns of a group's blocks whose effects sum to 0: of the verification, or all where there are none."""
+def _constraint(members: NDArray[np.bool_], settings: int, blocks: Sequence[Block]) -> NDArray[np.bool_]:
+    """The columns of a group's blocks whose effects sum to 0: those of the verification, or all if there are none."""
     own = members & (np.arange(members.size) >= settings)
     verified = own & np.array([False] * settings + [stage is Stage.VERIFICATION for stage, _ in blocks])
     return verified if verified.any() else own
 
 
 def _groups(size: int, pairs: Sequence[tuple[int, int]]) -> NDArray[np.intp]:
-    """Number the parts of a graph of `size` nodes that `pairs` joins, each by its smallest node."""
+    """Number the connected components of a graph of `size` nodes with edges `pairs`, each by its smallest node."""
     groups = np.arange(size)
     for first, second in pairs:
         kept, lost = sorted((groups[first], groups[second]))

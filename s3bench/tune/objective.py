@@ -1,7 +1,4 @@
-"""What a tuning wants to be small: the time of the whole command, of the transfer in it, or what a run costs.
-
-Owns the arithmetic and the prices. Pure.
-"""
+"""The objective of a tuning: the time of the whole command, the time of its transfer, or the cost of a run."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -16,9 +13,10 @@ _FREE = ("DELETE",)
 
 
 class Aim(StrEnum):
-    """`time`: from the command's start to its end. `throughput`: from its first request to its last response.
+    """What a tuning minimises.
 
-    `cost-weighted`: what one run costs, machine time and requests together.
+    `time`: from the command's start to its end. `throughput`: from its first request to its last response.
+    `cost-weighted`: the cost of one run, machine time and requests together.
     """
 
     TIME = "time"
@@ -27,7 +25,7 @@ class Aim(StrEnum):
 
 
 class Objective(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is to be small. Prices are US dollars: a machine's hour, and 1,000 requests.
+    """What to minimise. Prices are US dollars: for a machine's hour, and for 1,000 requests.
 
     The defaults are S3 Standard in us-east-1, uploads and parts at 0.005 and GETs at 0.0004 a thousand
     (https://aws.amazon.com/s3/pricing/), and a c5.large on demand (https://aws.amazon.com/ec2/pricing/on-demand/),
@@ -45,7 +43,7 @@ class Objective(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return "$" if self.aim is Aim.COST else "s"
 
     def value(self, measurement: Measurement) -> float:
-        """What is to be small, for one run: seconds, or dollars. Without a wire log `throughput` is the whole time."""
+        """The value of one run: seconds, or dollars. Without a wire log `throughput` uses the whole time."""
         match self.aim:
             case Aim.THROUGHPUT:
                 return transfer_s(measurement)
@@ -63,6 +61,6 @@ class Objective(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 def transfer_s(measurement: Measurement) -> float:
-    """Seconds from the first request to the last response; the whole run where no server of ours looked on."""
+    """Seconds from the first request to the last response; the whole run if there is no wire log."""
     first, last = measurement.milestones.first_request, measurement.milestones.last_response
     return measurement.total_time if first is None or last is None else last - first

@@ -1,19 +1,16 @@
-"""Which settings no other beats in both time and memory: the Pareto front.
-
-Owns what it means to be beaten. Pure.
-"""
+"""The Pareto front: the settings that no other one beats in both time and memory."""
 
 from collections.abc import Sequence
 
-from s3bench.tune.answer import SettingFigures
+from s3bench.tune.study_result import SettingFigures
 
 
 def pareto_front(figures: Sequence[SettingFigures], recommended: SettingFigures) -> tuple[SettingFigures, ...]:
-    """Those of which no other is better in `value` or `peak_memory` and at least as good in the other one.
+    """The settings for which no other is better in `value` or `peak_memory` and at least as good in the other one.
 
-    By rising value, and so by falling memory; of equals all are kept. What was capped, what failed, and what has no
-    value or no memory known is left out. So is what beats `recommended`: it does so by less than what counts as a tie,
-    or by figures that were not verified.
+    Sorted by rising value, and so by falling memory; equal ones are all kept. Capped and failed settings and those
+    without value or memory are left out. So are those that beat `recommended`: they do so by less than a tie, or by
+    figures that were not verified.
     """
     known = [
         (each.value, each.peak_memory, each)

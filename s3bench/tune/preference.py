@@ -1,6 +1,6 @@
-"""Which of several settings to recommend: of those that are about as fast, the one with the least memory.
+"""Chooses the setting to recommend: among those about as fast, the one with the least memory.
 
-Where memory is alike too, the one with the fewest settings. Pure.
+If the memory is about equal too, the one with the fewest changes from the default.
 """
 
 import math
@@ -11,19 +11,19 @@ from s3bench.tune.evidence import SettingEstimate, TrialEvidence
 from s3bench.tune.setting import Setting
 
 TOLERANCE = 0.02
-"""Settings whose values are no further apart than this count as equally fast."""
+"""Settings whose values differ by at most this share count as equally fast."""
 
 MEMORY_TOLERANCE = 0.1
-"""Settings whose peaks are no further apart than this count as equally large."""
+"""Settings whose peak memory differs by at most this share counts as equal."""
 
 TIE_RISK = 0.1
-"""The one-sided level at which a setting is no longer believed to be as fast as another one."""
+"""The one-sided level of the test that a setting is as fast as another one."""
 
 
 def preferred(estimates: Sequence[SettingEstimate], reference: Setting) -> SettingEstimate:
     """The setting to recommend. `reference` is the default, from which changes are counted.
 
-    Of settings that are alike in all this the one with the most runs: a verification goes on with what it began with.
+    Of otherwise equal settings the one with the most runs, so that a verification keeps its candidate.
     """
     fastest = min(each.value for each in estimates)
     ties = [each for each in estimates if each.value <= fastest * (1 + TOLERANCE)]
@@ -33,7 +33,7 @@ def preferred(estimates: Sequence[SettingEstimate], reference: Setting) -> Setti
 
 
 def is_preferable(one: SettingEstimate, other: SettingEstimate, reference: Setting) -> bool:
-    """Whether `one` would be recommended rather than `other` if it is as fast: by less memory, or fewer settings."""
+    """Whether `one` would be recommended rather than `other` if it is as fast: for less memory, or fewer changes."""
     peak, limit = _peak_bytes(one) * (1 + MEMORY_TOLERANCE), _peak_bytes(other)
     is_as_small = _peak_bytes(one) <= limit * (1 + MEMORY_TOLERANCE)
     return peak < limit or (is_as_small and changes(one.setting, reference) < changes(other.setting, reference))
@@ -47,12 +47,12 @@ def may_tie(evidence: TrialEvidence, setting: Setting, fastest: Setting) -> bool
 
 
 def changes(setting: Setting, reference: Setting) -> int:
-    """How many things have to be set: each value, and another client than that of `reference`."""
+    """The number of changes from `reference`: each value that is set, and another client."""
     return len(setting.values) + (setting.client != reference.client)
 
 
 def simplifications(setting: Setting) -> tuple[Setting, ...]:
-    """The settings that leave one of the values of `setting` at its default."""
+    """The settings that reset one of the values of `setting` to its default."""
     return tuple(
         Setting(client=setting.client, values=tuple(pair for pair in setting.values if pair != left_out))
         for left_out in setting.values

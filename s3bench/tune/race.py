@@ -1,12 +1,12 @@
-"""Which settings go on, which are dropped, when the search may stop, and who has won it.
+"""The race among settings: which ones run again, which are dropped, when the search stops, which one has won.
 
-Owns the policy of the race, by paired evidence: F-Race (Birattari et al., "A racing algorithm for configuring
-metaheuristics", GECCO 2002) with the t test of irace (Lopez-Ibanez et al., Operations Research Perspectives 3, 2016),
-but over the two-way model of `evidence`, whose noise is pooled over all settings: fewer runs tell as much. Nothing is
-remembered between blocks: what was dropped on evidence that does not hold comes back. Pure.
+F-Race (Birattari et al., "A racing algorithm for configuring metaheuristics", GECCO 2002) with the t test of irace
+(Lopez-Ibanez et al., Operations Research Perspectives 3, 2016), applied to the two-way model of
+`s3bench.tune.evidence`, whose noise is pooled over all settings, so that fewer runs suffice. Each decision uses all
+evidence anew: a setting that was dropped wrongly comes back.
 
-A setting is in the running for first place when it has a whole run, was never ended as too slow, failed less than
-twice, and keeps within the memory limit.
+A setting is in the running for first place if it has a complete run, was never ended as too slow, failed less than
+twice, and keeps the memory limit.
 """
 
 import math
@@ -23,43 +23,43 @@ from s3bench.tune.setting import Setting
 
 LEVEL = 0.01
 """The one-sided level at which a setting counts as worse than the best one. Low, since every setting is tested after
-every block against whichever looks best, and a good one that is dropped is lost.
+every block against the apparently best one.
 
-Simulated, with eight settings within 2 % of each other over eight blocks: the best of them is out at the end in 3 % of
-races with noise of 3 % a run, and in 6 % with 8 %; at a level of 0.05 in 14 % and 31 %.
+Simulated with eight settings within 2 % of each other over eight blocks: the best of them is dropped at the end in 3 %
+of races with noise of 3 % per run, and in 6 % with 8 %; at a level of 0.05 in 14 % and 31 %.
 """
 
 FAILURES_MAX = 2
-"""So many failed runs end a setting's race."""
+"""After so many failed runs a setting is out of the race."""
 
 CAP_RATIO = 1.6
 CAP_EXTRA_S = 0.5
-"""A new setting may take 1.6 times the best's time, and half a second more at least, since start-up varies by tenths.
+"""A new setting may take 1.6 times the time of the best one, and at least half a second more, since start-up varies.
 
-With noise of 8 % a run, a setting as good as the best would have to be off by four standard errors to take longer.
+With noise of 8 % per run, a setting as good as the best would have to be off by four standard errors to take longer.
 Adaptive capping: Hutter et al., "ParamILS", Journal of Artificial Intelligence Research 36, 2009; Perez Caceres et al.,
 "An experimental study of adaptive capping in irace", LION 2017.
 """
 
 IMPROVEMENT = 0.01
-"""A new setting is worth a run while it is expected to improve so much on the best one.
+"""A new setting is worth a run if its expected improvement on the best one is at least this.
 
-The rule of Jones, Schonlau & Welch (1998, see `surrogate`): a search stops at an expected improvement of 1 %.
+The rule of Jones, Schonlau & Welch (1998, see `s3bench.tune.surrogate`): stop at an expected improvement of 1 %.
 """
 
 RUNS_MIN = 3
-"""So many whole runs the leader must have before the search may stop."""
+"""The number of complete runs that the leader needs before the search may stop."""
 
 WINNER_RUNS_MIN = 2
 
-PLAIN_SIGMAS = 3.0
-"""A gain of so many standard deviations of a pair's log-ratio is plain: six pairs of six then show it in 99 of 100."""
+CLEAR_SIGMAS = 3.0
+"""A gain of so many standard deviations of a pair's log-ratio is clear: six pairs show it in 99 of 100 cases."""
 
 RIVAL_RISK = 0.002
-"""The one-sided level at which a setting is no rival. Low, since it is tested after every round of a play-off.
+"""The one-sided level at which a setting is no longer a rival. Low, since it is tested after every final round.
 
 Simulated with the times of a real grid (256 MiB from ec2:c5n.18xlarge, the next three 6 to 9 % behind the best) and
-noise of 8.5 % a run: the search ends within 3 % of the best in 86 % of 80 studies at 0.01, and in 91 % at 0.002.
+noise of 8.5 % per run: the search ends within 3 % of the best in 86 % of 80 studies at 0.01, and in 91 % at 0.002.
 """
 
 MEMORY_MARGIN = 0.05
@@ -68,32 +68,32 @@ MEMORY_MARGIN = 0.05
 UPLOAD_PEAK_SIGMA = 0.02
 DOWNLOAD_PEAK_SIGMA = 0.15
 MEMORY_PRIOR_DEGREES_OF_FREEDOM = 3.0
-"""What is held of how the logarithms of peaks vary from run to run, before any: moderated as the noise in `evidence`.
+"""The prior of the spread of the logarithms of peaks, moderated like the noise in `s3bench.tune.evidence`.
 
-What was received waits in memory for the disk: up to 100 chunks of 256 KiB in boto3 and 1,000 in aws-cli
-(`max_io_queue`), of which a client makes the more use the further its writing thread falls behind. Measured with 256
-MiB behind a fast link: 0.9 to 16 % for four settings of boto3-classic and 4 to 38 % for three of cli-classic, over 16
-runs each; 0 to 16 % for six of cli-crt, over 5 to 19 runs; some with two modes. S5cmd downloads, below 1 % for the one
-setting measured, are held to the same. An upload is read as it is sent: 0.1 % for the defaults of cli-classic.
+Received data waits in memory for the disk: up to 100 chunks of 256 KiB in boto3 and 1,000 in aws-cli (`max_io_queue`);
+the further the writing thread falls behind, the more of them are in use. Measured with 256 MiB behind a fast link: 0.9
+to 16 % for four settings of boto3-classic and 4 to 38 % for three of cli-classic, over 16 runs each; 0 to 16 % for six
+of cli-crt, over 5 to 19 runs; some with two modes. The same prior is used for s5cmd downloads, although the one setting
+measured had below 1 %. An upload is read as it is sent: 0.1 % for the defaults of cli-classic.
 """
 
 MEMORY_RUNS = 10
 MEMORY_RISK = 0.05
-"""A winner keeps below the limit in so many further runs, all of them, but with this probability."""
+"""The allowed probability that any of so many further runs of a winner exceeds the memory limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaders:
-    """The winner of a search, and the best of the others that is not the default; `None` where there is none."""
+    """The winner of a search, and the best of the others except the default; `None` if there is none."""
 
     winner: Setting
     runner_up: Setting | None
 
 
 def dropped(evidence: TrialEvidence, default: Setting, *, max_memory_bytes: int | None) -> frozenset[Setting]:
-    """The settings that need no further run. `default` is never among them: everything is held against it.
+    """The settings that need no further run; never `default`, with which everything is compared.
 
-    Those that failed twice, were ended as too slow, or need more memory than a winner may; and those that are worse
+    Dropped are settings that failed twice, were ended as too slow, or exceed the memory limit; and those that are worse
     than the best one by a one-sided t test at `LEVEL`.
     """
     best = leader(evidence, max_memory_bytes=max_memory_bytes)
@@ -114,9 +114,9 @@ def still_racing(
 
 
 def cap_s(evidence: TrialEvidence, *, max_memory_bytes: int | None = None) -> float | None:
-    """After how many seconds a run of a new setting may be ended: then it is no rival of the best one.
+    """The seconds after which a run of a new setting may be ended, since it cannot compete with the best one.
 
-    `None` where nothing is known yet, and where the objective is not the time: then a slow run may still be a good one.
+    `None` while there is no best one, and if the objective is not the time, since a slow run may then still be good.
     """
     best = leader(evidence, max_memory_bytes=max_memory_bytes)
     if best is None or evidence.objective.aim is not Aim.TIME:
@@ -137,21 +137,21 @@ def contenders(evidence: TrialEvidence, *, keeps: Callable[[Setting], bool]) -> 
 def is_settled(evidence: TrialEvidence, *, are_new: bool, max_memory_bytes: int | None = None) -> bool:
     """Whether the search may stop: no new setting is worth a run.
 
-    The leader must have `RUNS_MIN` whole runs, so that no lucky one ends the search.
+    The leader must have `RUNS_MIN` complete runs, so that a single lucky run does not end the search.
     """
     best = leader(evidence, max_memory_bytes=max_memory_bytes)
     return not are_new and (best is None or best.runs >= RUNS_MIN)
 
 
-def is_gain_plain(evidence: TrialEvidence, default: Setting, *, max_memory_bytes: int | None = None) -> bool:
+def is_gain_clear(evidence: TrialEvidence, default: Setting, *, max_memory_bytes: int | None = None) -> bool:
     """Whether a verification will show at its first look that the best setting is better than the default."""
-    best, held_against = leader(evidence, max_memory_bytes=max_memory_bytes), evidence.estimate(default)
-    if best is None or held_against is None or best.setting == default:
+    best, reference = leader(evidence, max_memory_bytes=max_memory_bytes), evidence.estimate(default)
+    if best is None or reference is None or best.setting == default:
         return False
-    if not held_against.runs or _is_out(evidence, held_against, max_memory_bytes):
+    if not reference.runs or _is_out(evidence, reference, max_memory_bytes):
         return True
     contrast = evidence.contrast(default, best.setting)
-    return contrast.log_ratio >= PLAIN_SIGMAS * math.sqrt(2) * evidence.noise
+    return contrast.log_ratio >= CLEAR_SIGMAS * math.sqrt(2) * evidence.noise
 
 
 def rivals(
@@ -177,8 +177,8 @@ def rivals(
 def find_leaders(evidence: TrialEvidence, default: Setting, *, keeps: Callable[[Setting], bool]) -> Leaders | None:
     """The winner and the runner-up of the search; `None` while no setting is in the running.
 
-    Settings with `WINNER_RUNS_MIN` whole runs come before those with fewer. Only those count that `keeps` says to keep
-    within the memory limit.
+    Settings with `WINNER_RUNS_MIN` complete runs come before those with fewer. `keeps` tells whether a setting keeps
+    the memory limit.
     """
     fit = contenders(evidence, keeps=keeps)
     ranked = [each.setting for each in sorted(fit, key=lambda each: each.runs < WINNER_RUNS_MIN)]
@@ -189,7 +189,7 @@ def find_leaders(evidence: TrialEvidence, default: Setting, *, keeps: Callable[[
 
 
 def peak_bound_bytes(evidence: TrialEvidence, setting: Setting, *, prior_sigma: float) -> float:
-    """The memory that `MEMORY_RUNS` further runs stay below, all of them, but with `MEMORY_RISK`; infinite if untold.
+    """The memory that `MEMORY_RUNS` further runs all stay below, except with `MEMORY_RISK`; infinite if unknown.
 
     The larger of the largest peak and `MEMORY_MARGIN`, and the upper prediction bound of the peaks' logarithms for all
     of several further values, by Bonferroni's inequality: mean + t s (1 + 1/n)^0.5, t at risk / runs (Hahn & Meeker,
@@ -214,9 +214,9 @@ def _contenders(evidence: TrialEvidence, max_memory_bytes: int | None) -> Iterat
 
 
 def _is_out(evidence: TrialEvidence, estimate: SettingEstimate, max_memory_bytes: int | None) -> bool:
-    """Whether a setting can win no more, however fast it is.
+    """Whether a setting can no longer win, however fast it is.
 
-    Of memory, `MEMORY_MARGIN` alone counts here: the rest of the margin shrinks with further runs.
+    For memory only `MEMORY_MARGIN` counts here: the rest of the margin shrinks with further runs.
     """
     peak = estimate.peak_memory_bytes
     is_too_large = max_memory_bytes is not None and peak is not None and peak * (1 + MEMORY_MARGIN) > max_memory_bytes

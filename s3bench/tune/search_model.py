@@ -1,7 +1,6 @@
-"""A model from however few runs, to search with: what is expected of settings, and how far the runs leave that open.
+"""The search model of a client: the expected time of every setting and its uncertainty, from even a single run.
 
-Owns what one whole run and bounds are good for. A prediction that is told comes from `transfer_model`, whose error is
-measured. Pure.
+Predictions for users come from `s3bench.tune.transfer_model` instead, whose error is measured.
 """
 
 from collections.abc import Sequence
@@ -13,14 +12,14 @@ from s3bench.s3.network.model import NetworkModel
 from s3bench.tune.request_plan import Habits, habits_of, plan_requests
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Trial
-from s3bench.tune.transfer_fit import FittedModel, Points, covariance_of, fit_points, slopes_of, whole_runs
+from s3bench.tune.transfer_fit import FittedModel, Points, covariance_of, derivatives_of, fit_points, whole_runs
 from s3bench.tune.transfer_time import Array, LinkModel, Plans, link_of
 from s3bench.tune.workload import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchModel:
-    """What was fitted to the runs of one client; `covariance` is that of the parameters' logarithms."""
+    """A model fitted to the runs of one client; `covariance` is that of the logarithms of its parameters."""
 
     workload: Workload
     habits: Habits
@@ -30,28 +29,28 @@ class SearchModel:
 
     @property
     def least_s(self) -> float:
-        """The seconds that no setting undercuts: the start-up, and all bytes at the speed of the link as a whole."""
+        """The lower bound of the time of any setting: the start-up, and all bytes at the speed of the whole link."""
         shared = self.link.rates[1]
         return self.fitted.start_up_s + (0.0 if shared is None else self.workload.total_bytes / shared)
 
     def expect(self, settings: Sequence[Setting]) -> tuple[Array, Array]:
-        """For each setting the logarithm of the seconds that are expected of one run, and its standard deviation."""
+        """For each setting the logarithm of the expected seconds of one run, and its standard deviation."""
         plans = Plans.of([plan_requests(setting, self.workload, self.habits) for setting in settings])
         here = self.fitted.logarithms
 
         def log_s(logarithms: Array) -> Array:
             return np.log(replace(self.fitted, logarithms=logarithms).total_s(plans, self.link))
 
-        slopes = slopes_of(log_s, here)
-        variances = np.einsum("ij,jk,ik->i", slopes, self.covariance, slopes)
+        derivatives = derivatives_of(log_s, here)
+        variances = np.einsum("ij,jk,ik->i", derivatives, self.covariance, derivatives)
         return log_s(here), np.sqrt(variances)
 
 
-def sketch(trials: Sequence[Trial], workload: Workload, network: NetworkModel | None) -> SearchModel | None:
-    """What the search can make of one client's trials; `None` where there is no whole run.
+def fit_search_model(trials: Sequence[Trial], workload: Workload, network: NetworkModel | None) -> SearchModel | None:
+    """Fit the search model to the trials of one client; `None` without a complete run.
 
-    Runs that were ended as too slow count as what they are: lower bounds (Tobin, Econometrica 26, 1958, without the
-    shape of his likelihood: what lies beyond a bound costs nothing, what falls short of it costs as any miss).
+    Runs that were ended as too slow are censored: they count as lower bounds (Tobin, Econometrica 26, 1958, but with
+    another likelihood: a time above the bound costs nothing, a time below it costs like any residual).
     """
     runs = whole_runs(trials)
     if not runs:

@@ -1,7 +1,7 @@
-"""The study: everything that a tuning found out, one line of JSON each, appended as it is found.
+"""The study: all trials of a tuning, one line of JSON each, appended as they are made.
 
-Owns the format. The first line is the `Header`, every other a `Trial`. What follows from a study follows from this
-alone, so that it can be concluded again, and gone on with after an interruption. Pure; `cli` reads and writes the file.
+The first line is the `Header`, every other one a `Trial`. The result depends on these lines alone, so that a study can
+be concluded again, and continued after an interruption.
 """
 
 from enum import StrEnum
@@ -21,14 +21,14 @@ STUDY_VERSION = 2
 
 
 class Search(StrEnum):
-    """How settings are proposed: `race` looks where it seems good, `grid` tries all of them."""
+    """How settings are proposed: `race` searches where it is promising, `grid` tries all of them."""
 
     RACE = "race"
     GRID = "grid"
 
 
 class Stage(StrEnum):
-    """What a trial was run for."""
+    """The stage of a study that a trial belongs to."""
 
     PROBE = "probe"
     SEARCH = "search"
@@ -36,9 +36,9 @@ class Stage(StrEnum):
 
 
 class DiskSpeed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the file system of the workspaces does by itself, in bytes per second, over `size_bytes` bytes.
+    """The speed of the workspaces' file system without other load, in bytes per second, over `size_bytes` bytes.
 
-    `kind` is the file system's type (`ext4`, `tmpfs`). `read` is null where the page cache could not be passed by.
+    `kind` is the file system's type (`ext4`, `tmpfs`). `read` is null if the page cache could not be bypassed.
     """
 
     kind: str
@@ -48,13 +48,11 @@ class DiskSpeed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a study is about.
+    """The subject and the options of a study.
 
-    `network` is the model as asked for, `None` with a live endpoint, which `endpoint_url` and `bucket` name; `endpoint`
-    says in words where the bytes go.
-
-    `clients` are labels in the order of `--clients`. `max_memory_bytes` bounds the peak memory of what may be
-    recommended, `budget_s` the time of all trials.
+    `network` is the network model as given, `None` with a live endpoint, which `endpoint_url` and `bucket` name;
+    `endpoint` describes the endpoint in words. `clients` are labels in the order of `--clients`. `max_memory_bytes`
+    bounds the peak memory of a recommended setting, `budget_s` the time of all trials.
     """
 
     study_version: int = STUDY_VERSION
@@ -80,12 +78,12 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One run of one setting: what it showed, or why it showed nothing.
+    """One run of one setting: its measurement, or why there is none.
 
-    `block` numbers the rounds of a stage; runs of one block were made next to each other, in random order, and are
-    compared with each other. `took_s` is what it cost the study: the run, and making ready before it. A run that was
-    ended because it took longer than `cap_s` has `was_capped`: it is known to be slower than that, and nothing else.
-    `set_up_s` is what passed before the first run of a session: finding clients, measuring the disk, making files.
+    `block` numbers the rounds of a stage; the runs of one block were made next to each other, in random order, and are
+    compared with each other. `took_s` is the time of the run and its preparation. `was_capped`: the run was ended
+    because it took longer than `cap_s`. `set_up_s` is the time before the first run of a session: finding clients,
+    measuring the disk, making files.
     """
 
     number: int
@@ -101,7 +99,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def cost_s(self) -> float:
-        """What it takes of the budget."""
+        """The seconds that it takes from the budget."""
         return self.took_s + self.set_up_s
 
 
@@ -122,13 +120,13 @@ def encode_line(item: Header | Trial) -> bytes:
 
 
 def parse_study(content: bytes, *, source: str) -> Study:
-    """Parse a study file. An unfinished last line, of a run that was killed, is left out; raises `BadInput`."""
+    """Parse a study file. An unfinished last line, of a killed process, is left out. Raises `BadInput`."""
     lines = content.split(b"\n")
     whole, rest = lines[:-1], lines[-1]
     del rest
-    fix = "give a file that `s3bench tune` wrote"
+    fix = "pass a file that `s3bench tune` wrote"
     if not whole:
-        raise BadInput(f"{source} is no study", "its first line is missing", fix)
+        raise BadInput(f"{source} is not a study", "its first line is missing", fix)
     header = decode_versioned(
         whole[0],
         Header,
@@ -143,5 +141,5 @@ def parse_study(content: bytes, *, source: str) -> Study:
         try:
             trials.append(decode(line, Trial))
         except msgspec.DecodeError as error:
-            raise BadInput(f"{source}: line {number} is no trial", str(error), "remove that line") from error
+            raise BadInput(f"{source}: line {number} is not a trial", str(error), "remove that line") from error
     return Study(header=header, trials=tuple(trials))

@@ -1,12 +1,11 @@
-"""What is believed of settings that were not tried: how good they are, and how much better than the best they may be.
+"""The surrogate of the search: posterior and expected improvement of settings that were not tried (Bayesian search).
 
-Owns the surrogate of the search. A client's physical model, fitted to its runs however few, gives what is expected of
-every setting; what the model leaves over is a Gaussian process over the knobs (Kennedy & O'Hagan, "Bayesian calibration
-of computer models", Journal of the Royal Statistical Society B 63, 2001). So a client whose first few settings are poor
-is not given up for them, and one whose model has been found wrong is searched around what was seen. What is worth a try
-is the expected improvement (Jones, Schonlau & Welch, "Efficient Global Optimization of Expensive Black-Box Functions",
-Journal of Global Optimization 13, 1998), under a memory limit times the probability to keep it (Gardner et al.,
-"Bayesian Optimization with Inequality Constraints", ICML 2014). Pure.
+The search model of a client gives the expected value of every setting; the residuals are modelled by a Gaussian process
+over the parameters (Kennedy & O'Hagan, "Bayesian calibration of computer models", Journal of the Royal Statistical
+Society B 63, 2001). So a client with a few poor first settings is not given up, and one whose model proved wrong is
+searched around its measurements. Settings are ranked by expected improvement (Jones, Schonlau & Welch, "Efficient
+Global Optimization of Expensive Black-Box Functions", Journal of Global Optimization 13, 1998), under a memory limit
+times the probability to keep it (Gardner et al., "Bayesian Optimization with Inequality Constraints", ICML 2014).
 """
 
 import math
@@ -22,95 +21,96 @@ from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.transfer_time import Array
 
-MISFIT_SIGMA = 0.08
-MISFIT_DEGREES_OF_FREEDOM = 4.0
-"""How far a model's expectation is off before anything is known of that: the median error of predictions is 4 %, their
-ninth decile 12 % (`benchmarks/tune_prediction.py`). Moderated by the residuals as the noise in `evidence` is."""
+DISCREPANCY_SIGMA = 0.08
+DISCREPANCY_DEGREES_OF_FREEDOM = 4.0
+"""The prior of the model's discrepancy: the median error of predictions is 4 %, their ninth decile 12 %
+(`benchmarks/tune_prediction.py`). Moderated by the residuals like the noise in `s3bench.tune.evidence`."""
 
-REACH = 1.5
-"""Over so many steps of a knob what the model leaves over is alike: the length of the Gaussian kernel."""
+LENGTH_SCALE = 1.5
+"""The length scale of the Gaussian kernel, in steps of a parameter."""
 
 _LEVEL_VARIANCE = 0.25
-"""How far the level of a process may be from the mean of what was seen: by half, as a logarithm."""
+"""The prior variance of the process's level around the mean of the data, as a logarithm."""
 
 _MEMORY_SIGMA = 0.2
 _MEMORY_SLOPE_VARIANCE = 0.1
 _MEMORY_VARIANCE = 1e-4
-"""Peaks rise by a factor of up to e^0.3 or so with each step of a knob, vary by 20 % around that, and by 1 % from run
-to run. It is only held to spare runs: what may win is decided by peaks that were seen."""
+"""Peaks rise by a factor of up to about e^0.3 with each step of a parameter, vary by 20 % around that, and by 1 % from
+run to run. This only saves runs: which setting may win is decided by measured peaks."""
 
 _VARIANCE_MIN = 1e-8
-"""Rounding leaves less than nothing where a value is certain."""
+"""Rounding can make the variance of a certain value negative."""
 
 _NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Belief:
-    """What is held of one setting: the logarithm of its value, its standard deviation, the chance that it fits."""
+class Posterior:
+    """The posterior of one setting: the logarithm of its value, its standard deviation, the chance to fit in memory."""
 
     setting: Setting
     log_value: float
     sigma: float
-    fits: float = 1.0
+    feasibility: float = 1.0
 
     def improvement(self, best: float) -> float:
-        """How much better than `best` the setting is expected to be, as a share; what is worse counts as nothing."""
+        """The expected improvement on `best`, as a share, times the probability to keep the memory limit."""
         ahead = math.log(best) - self.log_value
         z = ahead / self.sigma
-        return self.fits * (ahead * _NORMAL.cdf(z) + self.sigma * _NORMAL.pdf(z))
+        return self.feasibility * (ahead * _NORMAL.cdf(z) + self.sigma * _NORMAL.pdf(z))
 
 
-def beliefs(
+def posteriors(
     space: Space,
     known: Sequence[SettingEstimate],
-    sketch: SearchModel,
+    model: SearchModel,
     settings: Sequence[Setting],
     *,
     noise: float,
     max_memory_bytes: float | None = None,
-) -> tuple[Belief, ...]:
-    """What is believed of `settings`, all of one client, given its estimates and the noise of one run's logarithm."""
+) -> tuple[Posterior, ...]:
+    """The posteriors of `settings`, all of one client, given its estimates and the noise of one run's logarithm."""
     whole = [each for each in known if each.runs]
     tried, new = _positions(space, [each.setting for each in whole]), _positions(space, settings)
-    left_over = np.log([each.value for each in whole]) - sketch.expect([each.setting for each in whole])[0]
+    residuals = np.log([each.value for each in whole]) - model.expect([each.setting for each in whole])[0]
     variances = np.array([noise**2 / each.runs for each in whole])
-    expected, sigmas = sketch.expect(settings)
-    corrections, unknown = _kriged(left_over, variances, tried, new, sigma=_misfit(left_over))
-    fits = _fits(whole, tried, new, max_memory_bytes)
+    expected, sigmas = model.expect(settings)
+    corrections, unknown = _kriged(residuals, variances, tried, new, sigma=_discrepancy(residuals))
+    feasibility = _feasibilities(whole, tried, new, max_memory_bytes)
     return tuple(
-        Belief(setting=setting, log_value=float(mean), sigma=float(sigma), fits=float(chance))
+        Posterior(setting=setting, log_value=float(mean), sigma=float(sigma), feasibility=float(chance))
         for setting, mean, sigma, chance in zip(
-            settings, expected + corrections, np.sqrt(unknown + sigmas**2), fits, strict=True
+            settings, expected + corrections, np.sqrt(unknown + sigmas**2), feasibility, strict=True
         )
     )
 
 
 def _positions(space: Space, settings: Sequence[Setting]) -> Array:
-    """Where along its choices each knob of each setting stands, one setting a row."""
+    """The position of each parameter's value among its choices, one row per setting."""
     rows = [
-        [knob.choices.index(space.value(setting, knob)) for knob in space.knobs[setting.client]] for setting in settings
+        [parameter.choices.index(space.value(setting, parameter)) for parameter in space.parameters[setting.client]]
+        for setting in settings
     ]
     return np.array(rows, dtype=np.float64).reshape(len(rows), -1)
 
 
-def _misfit(left_over: Array) -> float:
-    """The standard deviation of what a model leaves over."""
-    squares = float(((left_over - left_over.mean()) ** 2).sum())
-    free = MISFIT_DEGREES_OF_FREEDOM + left_over.size - 1
-    return math.sqrt((MISFIT_DEGREES_OF_FREEDOM * MISFIT_SIGMA**2 + squares) / free)
+def _discrepancy(residuals: Array) -> float:
+    """The standard deviation of the residuals, moderated by the prior."""
+    squares = float(((residuals - residuals.mean()) ** 2).sum())
+    free = DISCREPANCY_DEGREES_OF_FREEDOM + residuals.size - 1
+    return math.sqrt((DISCREPANCY_DEGREES_OF_FREEDOM * DISCREPANCY_SIGMA**2 + squares) / free)
 
 
-def _fits(whole: Sequence[SettingEstimate], tried: Array, new: Array, limit_bytes: float | None) -> Array:
-    """The chance of each new setting to keep the memory limit, by the peaks of those tried."""
-    told = [row for row, each in enumerate(whole) if each.peak_memory_bytes]
-    if limit_bytes is None or not told:
+def _feasibilities(whole: Sequence[SettingEstimate], tried: Array, new: Array, limit_bytes: float | None) -> Array:
+    """The probability of each new setting to keep the memory limit, from the peaks of those tried."""
+    known_rows = [row for row, each in enumerate(whole) if each.peak_memory_bytes]
+    if limit_bytes is None or not known_rows:
         return np.ones(len(new))
-    logs = np.log([whole[row].peak_memory_bytes or 0 for row in told])
+    logs = np.log([whole[row].peak_memory_bytes or 0 for row in known_rows])
     means, variances = _kriged(
         logs,
-        np.full(len(told), _MEMORY_VARIANCE),
-        tried[told],
+        np.full(len(known_rows), _MEMORY_VARIANCE),
+        tried[known_rows],
         new,
         sigma=_MEMORY_SIGMA,
         slope_variance=_MEMORY_SLOPE_VARIANCE,
@@ -131,7 +131,7 @@ def _kriged(
     def kernel(first: Array, second: Array) -> Array:
         squares = np.square(first[:, np.newaxis, :] - second[np.newaxis, :, :]).sum(axis=2)
         level = _LEVEL_VARIANCE + slope_variance * first @ second.T
-        return np.asarray(level + sigma**2 * np.exp(-squares / (2 * REACH**2)))
+        return np.asarray(level + sigma**2 * np.exp(-squares / (2 * LENGTH_SCALE**2)))
 
     centre = values.mean()
     across = kernel(known, new)

@@ -1,7 +1,4 @@
-"""What a client costs, fitted to its runs: least squares over the formula of `transfer_time`.
-
-Owns the parameters, where they probably lie, and the fit. Pure.
-"""
+"""Fits the parameters of a client's transfer model to its runs, by least squares over `s3bench.tune.transfer_time`."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -18,11 +15,11 @@ from s3bench.tune.transfer_time import Array, Cpu, LinkModel, Plans, plan_s
 from s3bench.tune.workload import Workload
 
 _NOISE = 0.05
-"""How far the median of a setting's runs is off, as a share: the weight of the data against the centres below."""
+"""The relative error of the median of a setting's runs, which weighs the data against the priors below."""
 
 
 def whole_runs(trials: Sequence[Trial]) -> dict[Setting, list[Measurement]]:
-    """The whole runs of each setting among the trials of one client."""
+    """The complete runs of each setting among the trials of one client."""
     assert len({trial.setting.client for trial in trials}) <= 1, "a model is one client's"
     runs: dict[Setting, list[Measurement]] = {}
     for trial in trials:
@@ -33,7 +30,7 @@ def whole_runs(trials: Sequence[Trial]) -> dict[Setting, list[Measurement]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parameter:
-    """A parameter of the fit: where it probably lies, how far off that may be (as a factor), and its bounds."""
+    """A parameter of the fit: its prior (a centre and its uncertainty as a factor) and its bounds."""
 
     name: str
     centre: float
@@ -50,16 +47,16 @@ PARAMETERS = (
     _Parameter(name="connection_bytes_per_s", centre=5e7, factor=20.0, low=1e4, high=1e11),
     _Parameter(name="nic_bytes_per_s", centre=5e8, factor=20.0, low=1e4, high=1e12),
 )
-"""What is fitted. The last two matter only where no network model gives them.
+"""The fitted parameters. The last two matter only if no network model gives them.
 
-The centres are weak: 10 ms within a factor of 2.5, 3 ms and 2 ns a byte (SHA-256 and a copy of one byte on one core)
-within 5, and one core. By the runs of one study they cannot all be told apart: there the centres decide.
+The priors are weak: 10 ms within a factor of 2.5, 3 ms and 2 ns per byte (SHA-256 and a copy of one byte on one core)
+within 5, and one core. The runs of one study do not determine all parameters; the priors decide the rest.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Points:
-    """The medians of each setting's runs; and the plans of settings `slower` than so many seconds for the whole run."""
+    """The medians of each setting's runs, and the plans of settings known to be `slower` than `slower_than_s`."""
 
     plans: Plans
     each: tuple[RequestPlan, ...]
@@ -76,7 +73,7 @@ class Points:
     def of(
         cls, runs: dict[Setting, list[Measurement]], workload: Workload, habits: Habits, link: LinkModel
     ) -> "Points":
-        """The points of whole runs, with no bounds."""
+        """The points of complete runs, without lower bounds."""
         each = tuple(plan_requests(setting, workload, habits) for setting in runs)
         medians = [
             (
@@ -116,7 +113,7 @@ class Points:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FittedModel:
-    """What was found: the start-up, the CPU time of bytes and requests, the logarithms of `PARAMETERS` in order."""
+    """The fit: the start-up, the CPU time of bytes and requests, the logarithms of `PARAMETERS` in order."""
 
     start_up_s: float
     cpu: Cpu
@@ -139,16 +136,15 @@ _TYPICAL_CPU_S = np.array((3e-9, 3e-3))
 """CPU seconds of a byte and of a request: the clients of tests/tune/data need 1 to 4 ns and 1 to 17 ms at 256 MiB."""
 
 _CPU_SHARE_MIN = 0.02
-"""What requests make of the CPU time is not told by settings between which that changes by less than this share."""
+"""The split between bytes and requests is not fitted if it explains less than this share of the CPU time."""
 
 
 def _cpu(points: Points, start_up_s: float) -> Cpu:
-    """CPU seconds per byte and per request, neither below 0: of what is left beside the start-up, which is one core's.
+    """CPU seconds per byte and per request, neither below 0, of the CPU time without the start-up on one core.
 
-    Least squares with two unknowns; where one comes out negative it is 0 and the other takes all (Lawson & Hanson,
-    "Solving Least Squares Problems", 1974, chapter 23, for two columns). Where the settings' numbers of requests differ
-    too little to tell, the split is that of `_TYPICAL_CPU_S`, as far as it goes: the solution of least norm in its
-    units (there, chapter 14).
+    Non-negative least squares with two unknowns (Lawson & Hanson, "Solving Least Squares Problems", 1974, chapter 23).
+    If the settings' numbers of requests differ too little, the split follows `_TYPICAL_CPU_S`: the minimum-norm
+    solution in these units (there, chapter 14).
     """
     left = np.maximum(points.cpu_s - start_up_s, 0.0)
     columns = np.stack((points.plans.total_bytes, points.plans.requests), axis=1)
@@ -157,15 +153,15 @@ def _cpu(points: Points, start_up_s: float) -> Cpu:
     if (both >= 0).all():
         return Cpu(s_per_byte=float(both[0]), s_per_request=float(both[1]))
     alone = np.maximum(columns.T @ left, 0.0) / np.maximum((columns * columns).sum(axis=0), 1.0)
-    misses = [float(np.square(left - columns[:, index] * alone[index]).sum()) for index in (0, 1)]
-    is_bytes = misses[0] <= misses[1]
+    residuals = [float(np.square(left - columns[:, index] * alone[index]).sum()) for index in (0, 1)]
+    is_bytes = residuals[0] <= residuals[1]
     return Cpu(s_per_byte=float(alone[0]) * is_bytes, s_per_request=float(alone[1]) * (not is_bytes))
 
 
 def covariance_of(points: Points, fitted: FittedModel) -> Array:
     """The covariance of the parameters' logarithms, by Laplace's approximation at the fit."""
-    slopes = slopes_of(lambda logarithms: misses_of(logarithms, points, fitted.cpu), fitted.logarithms)
-    return np.linalg.inv(slopes.T @ slopes).astype(np.float64)
+    derivatives = derivatives_of(lambda logarithms: residuals_of(logarithms, points, fitted.cpu), fitted.logarithms)
+    return np.linalg.inv(derivatives.T @ derivatives).astype(np.float64)
 
 
 def logarithms_of(values: Iterable[float]) -> Array:
@@ -185,36 +181,36 @@ _CONVERGED = 1e-6
 
 
 def _least_squares(points: Points, cpu: Cpu, start: Array) -> Array:
-    """Levenberg-Marquardt on logarithms (Marquardt, J. SIAM 11, 1963), within the bounds, the centres as weak data."""
+    """Levenberg-Marquardt on logarithms (Marquardt, J. SIAM 11, 1963), within the bounds, with the priors as data."""
     here, damping = np.clip(start, _LOWS, _HIGHS), 1e-2
-    misses = misses_of(here, points, cpu)
+    residuals = residuals_of(here, points, cpu)
     for _ in range(_ROUNDS_MAX):
-        slopes = slopes_of(lambda there: misses_of(there, points, cpu), here)
-        curvature, gradient = slopes.T @ slopes, slopes.T @ misses
+        derivatives = derivatives_of(lambda there: residuals_of(there, points, cpu), here)
+        curvature, gradient = derivatives.T @ derivatives, derivatives.T @ residuals
         while damping < _DAMPING_MAX:
             step = np.linalg.solve(curvature + damping * np.diag(np.diag(curvature)), gradient)
             there = np.clip(here - step, _LOWS, _HIGHS)
-            missed = misses_of(there, points, cpu)
-            gain = float(misses @ misses - missed @ missed)
+            new_residuals = residuals_of(there, points, cpu)
+            gain = float(residuals @ residuals - new_residuals @ new_residuals)
             if gain >= 0:
                 break
             damping *= 4
         else:
             return here
-        here, misses, damping = there, missed, max(damping / 4, 1e-9)
-        if gain <= _CONVERGED * float(misses @ misses):
+        here, residuals, damping = there, new_residuals, max(damping / 4, 1e-9)
+        if gain <= _CONVERGED * float(residuals @ residuals):
             return here
     return here
 
 
-def slopes_of(function: Callable[[Array], Array], here: Array) -> Array:
-    """The derivatives of each value to each parameter, by forward differences."""
+def derivatives_of(function: Callable[[Array], Array], here: Array) -> Array:
+    """The derivative of each value with respect to each parameter, by forward differences."""
     values = function(here)
     return np.stack([(function(here + step) - values) / _STEP for step in np.eye(here.size) * _STEP], axis=1)
 
 
-def misses_of(logarithms: Array, points: Points, cpu: Cpu) -> Array:
-    """What is off, in standard deviations: of the times in log space, and of each parameter from its centre."""
+def residuals_of(logarithms: Array, points: Points, cpu: Cpu) -> Array:
+    """The residuals in standard deviations: of the times in log space, and of each parameter from its prior."""
     times = np.log(plan_s(logarithms, points.plans, points.link, cpu) / points.transfer_s) / _NOISE
     start_up_s = float(np.median(points.start_up_s))
     slower_s = start_up_s + plan_s(logarithms, points.slower, points.link, cpu)

@@ -1,6 +1,6 @@
-"""A physical model of one client's run: start-up, requests one after the other, and the limits of what goes at once.
+"""The transfer model of a client, with its cross-validated error, for predictions that users see.
 
-Owns the prediction and its error. The formula is `transfer_time`'s, the fit `transfer_fit`'s. Pure.
+`s3bench.tune.transfer_time` has the formula, `s3bench.tune.transfer_fit` the fit.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from s3bench.tune.transfer_time import Array, Cpu, Plans, link_of, plan_s
 from s3bench.tune.workload import Workload
 
 SETTINGS_MIN = 4
-"""With fewer settings than this their differences say nothing of where the time goes."""
+"""With fewer settings their differences do not show where the time goes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Error:
-    """Relative errors of the whole time, of `settings` settings, each left out of the fit in turn."""
+    """Relative errors of the whole time, cross-validated by leaving each of `settings` settings out of the fit."""
 
     median: float
     p90: float
@@ -34,10 +34,10 @@ class Error:
 class TransferModel:
     """One client's model. Rates are bytes per second, all times seconds.
 
-    `start_up_s` is what passes before the first request and after the last response. `surplus_s` comes on top of each
-    request's time to first byte, `serial_s_per_byte` on top of its bytes' time on the wire: hashing, copying, and what
-    the server needs. `connection_bytes_per_s` and `nic_bytes_per_s` were fitted where no network model was imposed.
-    `workload` and `network` are those of the runs.
+    `start_up_s` is the time before the first request and after the last response. `surplus_s` is added to each
+    request's time to first byte, `serial_s_per_byte` to its bytes' time on the wire: hashing, copying, and the work of
+    the server. `connection_bytes_per_s` and `nic_bytes_per_s` were fitted if no network model was imposed. `workload`
+    and `network` are those of the runs.
     """
 
     client: str
@@ -56,7 +56,7 @@ class TransferModel:
     error: Error
 
     def predict(self, setting: Setting, workload: Workload, network: NetworkModel | None) -> float:
-        """The seconds of one whole run; without `network` behind the link that the model was fitted to."""
+        """The seconds of one run; without `network` behind the link that the model was fitted to."""
         plan = plan_requests(setting, workload, self.habits)
         link = link_of(network or self.network, workload)
         seconds = plan_s(self._parameters(), Plans.of([plan]), link, self._cpu())
@@ -71,7 +71,7 @@ class TransferModel:
 
 
 def fit(trials: Sequence[Trial], workload: Workload, network: NetworkModel | None) -> TransferModel | None:
-    """The model of one client from its trials; `None` where fewer than `SETTINGS_MIN` settings have whole runs."""
+    """The model of one client from its trials; `None` if fewer than `SETTINGS_MIN` settings have complete runs."""
     runs = whole_runs(trials)
     if len(runs) < SETTINGS_MIN:
         return None
@@ -79,11 +79,11 @@ def fit(trials: Sequence[Trial], workload: Workload, network: NetworkModel | Non
     habits = habits_of(kind, runs, workload)
     points = Points.of(runs, workload, habits, link_of(network, workload))
     fitted = fit_points(points)
-    return _model(client, workload, network, points, fitted, _left_out(points, fitted))
+    return _model(client, workload, network, points, fitted, _cross_validated(points, fitted))
 
 
-def _left_out(points: Points, fitted: FittedModel) -> Error:
-    """The error for each setting by a fit of all others."""
+def _cross_validated(points: Points, fitted: FittedModel) -> Error:
+    """The leave-one-out error over all settings."""
     errors = []
     for number in range(points.total_s.size):
         others = fit_points(points.without(number), fitted.logarithms)

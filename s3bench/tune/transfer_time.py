@@ -1,19 +1,18 @@
-"""The time that planned requests take behind a link.
+"""Computes the time that planned requests take behind a link.
 
-Owns the formula. It is the arithmetic of docs/network.md ("A transfer on paper") with what the client adds: CPU time
-per byte and per request, a limit of cores, and a surplus on each request. Which requests there are is counted in
-`request_plan`; what a client costs is found in `transfer_fit`. Pure.
+The formula extends the arithmetic of docs/network.md ("A transfer on paper") by the costs of the client: CPU time per
+byte and per request, a limit of cores, and a surplus on each request.
 
     time = start-up + overhead + C x T + first + fill + (lanes^p + nic^p + cpu^p)^(1/p)
 
     lanes = rounds x T + bytes of the busiest connection x (1/bandwidth + serial)
-    nic   = T + bytes / nic                                what all connections have to share
-    cpu   = (a x bytes + b x requests) / cores             what the client has to compute
+    nic   = T + bytes / nic                                shared by all connections
+    cpu   = (a x bytes + b x requests) / cores             computed by the client
 
-T is the time to first byte plus the surplus. C counts requests that have to wait for each other (look-up, create,
-complete, listing). `first` is the first part where a client fetches it alone to learn the size. `fill` is of uploads:
-the parts that are first in flight are read and hashed before a byte is on the wire, by all cores. Limits that bind at
-the same time hinder each other: hence the p-norm rather than the largest of the three.
+T is the time to first byte plus the surplus. C is the number of requests that wait for each other (look-up, create,
+complete, listing). `first` is the first part if a client fetches it alone to learn the size. `fill` applies to uploads:
+the first parts are read and hashed by all cores before a byte is on the wire. Limits that are reached at the same time
+add up partly, hence the p-norm rather than the largest of the three.
 """
 
 import math
@@ -30,7 +29,7 @@ from s3bench.tune.workload import Workload
 Array = NDArray[np.float64]
 
 _NORM = 3.0
-"""How much limits hinder each other that bind at the same time: 1 is one after the other, infinity not at all.
+"""How much limits that are reached at the same time add up: 1 is one after the other, infinity not at all.
 
 Of 2, 3, 4 and 8 it has the least median error for the runs of tests/tune/data, between 64 and 256 MiB and two links.
 """
@@ -42,8 +41,8 @@ _Z90 = 1.2815515655446004  # standard normal quantile of 0.9
 class LinkModel:
     """The link of a network model in the direction of the data.
 
-    Rates are those of a connection and of all together, infinite where the model has no limit; they are `None`, and
-    fitted, where no model was imposed. The latency is then in the surplus.
+    Rates are those of one connection and of all together, infinite if the model has no limit; `None`, and fitted, if no
+    model was imposed. The latency is then part of the surplus.
     """
 
     ttfb_s: float
@@ -51,7 +50,7 @@ class LinkModel:
 
 
 def link_of(network: NetworkModel | None, workload: Workload) -> LinkModel:
-    """The link that `network` makes for a workload; without a model, rates are to be fitted."""
+    """The link of `network` for a workload; without a model the rates have to be fitted."""
     if network is None:
         return LinkModel(ttfb_s=0.0, rates=(None, None))
     nic = network.nic_up_bytes_per_s if workload.is_upload else network.nic_down_bytes_per_s
@@ -60,7 +59,7 @@ def link_of(network: NetworkModel | None, workload: Workload) -> LinkModel:
 
 
 def mean_ttfb_s(network: NetworkModel) -> float:
-    """The mean: of the samples, or of the lognormal distribution with the two quantiles, median x e^(sigma^2 / 2)."""
+    """The mean time to first byte: of the samples, or of the lognormal distribution, median x e^(sigma^2 / 2)."""
     if network.ttfb_samples_s:
         return sum(network.ttfb_samples_s) / len(network.ttfb_samples_s)
     if network.ttfb_p90_s <= network.ttfb_p50_s:
@@ -92,7 +91,7 @@ class Plans:
 
     @classmethod
     def of(cls, plans: Sequence[RequestPlan]) -> "Plans":
-        """The columns of `plans`, one plan a row."""
+        """The columns of `plans`, one row per plan."""
 
         def column(values: Iterable[float]) -> Array:
             return np.array(tuple(values), dtype=np.float64)
@@ -114,7 +113,7 @@ class Plans:
 
 
 def plan_s(logarithms: Array, plans: Plans, link: LinkModel, cpu: Cpu) -> Array:
-    """The formula of the module, without the start-up; the logarithms of parameters in the order of `transfer_fit`."""
+    """The formula of the module without the start-up; `logarithms` in the order of `transfer_fit.PARAMETERS`."""
     overhead_s, surplus_s, serial, cores, connection, nic = np.exp(logarithms)
     own = connection if link.rates[0] is None else link.rates[0]
     shared = nic if link.rates[1] is None else link.rates[1]

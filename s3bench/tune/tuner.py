@@ -1,7 +1,6 @@
-"""Decides what to run next, told what was found so far: probes, the race, the verification, the end.
+"""Plans a study: decides from the trials so far what to run next (probes, search, verification) and when to end.
 
-Owns the course of a study. It follows from the trials alone, so that an interrupted study goes on where it stopped, and
-knows nothing of processes.
+The plan depends on the trials alone, so that an interrupted study continues where it stopped.
 """
 
 import math
@@ -13,8 +12,8 @@ from itertools import islice, zip_longest
 from statistics import median
 from typing import Protocol
 
-from s3bench.tune.candidates import Candidates, sketch_of
-from s3bench.tune.effective_settings import ignored_knobs
+from s3bench.tune.candidates import Candidates, search_model_of
+from s3bench.tune.effective_settings import ignored_parameters
 from s3bench.tune.evidence import SettingEstimate, TrialEvidence
 from s3bench.tune.objective import Aim
 from s3bench.tune.preference import is_preferable, may_tie, preferred, simplifications
@@ -29,7 +28,7 @@ from s3bench.tune.race import (
     cap_s,
     contenders,
     find_leaders,
-    is_gain_plain,
+    is_gain_clear,
     is_settled,
     leader,
     peak_bound_bytes,
@@ -40,35 +39,35 @@ from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Search, Stage, Trial
 from s3bench.tune.verification import (
-    DOUBT_LOOKS,
+    CLEAR_LOOKS,
     PAIRS_MIN,
-    PLAIN_LOOKS,
+    UNCERTAIN_LOOKS,
     Change,
     VerificationLooks,
+    needs_more_pairs,
+    needs_size,
     verify,
-    wants_more,
-    wants_size,
 )
 
 RACERS_MAX = 4
-"""How many settings are run again in every block, the default not counted."""
+"""How many settings run again in every block, not counting the default."""
 
 OVERRUN = 1.05
-"""A study is ended after so many times its budget: what was planned within the budget may take a little longer."""
+"""A study is ended after so many times its budget, since planned runs may take a little longer."""
 
 CHALLENGERS_MAX = 3
-"""How many settings run beside the winner in the verification, the default not counted."""
+"""How many further settings run in the verification, not counting the winner and the default."""
 
 _SEEDS = 2**32
 _NEW_PER_BLOCK = 3
 _GRID_ROUNDS = 3
 _SEARCH_SHARE = 0.5
-"""The race takes half of the budget at the most where the gain is in doubt: one that cannot be proven is none."""
+"""The race takes at most half of the budget if the gain is uncertain, so that there is time to prove it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
-    """One run to come, to be ended after `cap_s` seconds."""
+    """One planned run, to be ended after `cap_s` seconds."""
 
     setting: Setting
     cap_s: float | None = None
@@ -76,7 +75,7 @@ class PlannedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunBlock:
-    """Runs to be made next to each other, in this order; `number` counts from 0 in each stage."""
+    """Runs to make next to each other, in this order; `number` counts from 0 in each stage."""
 
     stage: Stage
     number: int
@@ -84,31 +83,31 @@ class RunBlock:
 
 
 class Planner(Protocol):
-    """Whoever decides what to run next for the study that `header` begins."""
+    """Decides what to run next in the study that `header` begins."""
 
     @property
     def header(self) -> Header:
-        """What the study is about."""
+        """The header of the study."""
         ...
 
     def next_block(self, trials: Sequence[Trial]) -> RunBlock | None:
-        """What to run after `trials`; `None` at the end."""
+        """The runs after `trials`; `None` at the end."""
         ...
 
     def left_s(self, trials: Sequence[Trial]) -> float:
-        """The time in which the study has to be over; infinite where nothing bounds it."""
+        """The seconds until the study has to end; infinite without a limit."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rounds:
-    """Every client at its defaults, `rounds` times in turn: a comparison of clients, without a search."""
+    """Plans a comparison of clients without a search: every client at its defaults, `rounds` times in turn."""
 
     header: Header
     rounds: int
 
     def next_block(self, trials: Sequence[Trial]) -> RunBlock | None:
-        """The next round, after one that warms caches."""
+        """The next round; round 0 is a warm-up."""
         number = 1 + max((trial.block for trial in trials), default=-1)
         if number > self.rounds:
             return None
@@ -116,8 +115,8 @@ class Rounds:
         random.Random(f"{self.header.seed} {number}").shuffle(runs)  # noqa: S311 (an order, not a secret)
         return RunBlock(stage=Stage.SEARCH if number else Stage.PROBE, number=number, runs=tuple(runs))
 
-    def left_s(self, trials: Sequence[Trial]) -> float:  # noqa: ARG002 (it is the same after any trials)
-        """As many rounds as were asked for have all the time that they take."""
+    def left_s(self, trials: Sequence[Trial]) -> float:  # noqa: ARG002 (unlimited after any trials)
+        """Infinite: the given number of rounds has no time limit."""
         return math.inf
 
 
@@ -129,36 +128,36 @@ class Tuner:
     space: Space
 
     def next_block(self, trials: Sequence[Trial]) -> RunBlock | None:
-        """What is left of the block in which `trials` end, or the one after it; `None` when all is known."""
+        """The rest of the block in which `trials` end, or the next block; `None` when the study is complete."""
         if trials and self.left_s(trials) <= 0:
             return None
         if trials:
             last = trials[-1]
             before = [trial for trial in trials if (trial.stage, trial.block) != (last.stage, last.block)]
-            block = Course(tuner=self, trials=tuple(before)).plan()
-            assert block is not None, "a block that has begun was planned"
+            block = StudyState(tuner=self, trials=tuple(before)).plan()
+            assert block is not None, "a started block was planned"
             done = {trial.setting for trial in trials[len(before) :]}
             left = tuple(run for run in block.runs if run.setting not in done)
             if left:
                 return replace(block, runs=left)
-        return Course(tuner=self, trials=tuple(trials)).plan()
+        return StudyState(tuner=self, trials=tuple(trials)).plan()
 
     def left_s(self, trials: Sequence[Trial]) -> float:
-        """The time until the study is ended, whatever runs then."""
+        """The seconds until the study is ended, even during a run."""
         return OVERRUN * self.header.budget_s - sum(trial.cost_s for trial in trials)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finalists:
-    """The setting that is held against the default, and the `others` that still run beside the two."""
+    """The setting that is compared with the default, and the `others` that still run with the two."""
 
     winner: Setting
     others: tuple[Setting, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Course:
-    """Where a study stands after whole blocks of trials."""
+class StudyState:
+    """The state of a study after complete blocks of trials."""
 
     tuner: Tuner
     trials: tuple[Trial, ...]
@@ -171,38 +170,37 @@ class Course:
 
     @cached_property
     def space(self) -> Space:
-        """The space without clients that do not work here, and without knobs that do nothing."""
+        """The space without clients that fail here, and without parameters that have no effect."""
         probes = self._of(Stage.PROBE)
         broken = frozenset(trial.setting.client for trial in probes if trial.failure and trial.setting.is_default)
-        return self.tuner.space.without(ignored_knobs(probes, self.tuner.header.workload), broken)
+        return self.tuner.space.without(ignored_parameters(probes, self.tuner.header.workload), broken)
 
     @cached_property
     def reference(self) -> Setting | None:
-        """The default that everything is held against: that of the first client that works."""
-        return next((Setting(client=client) for client in self.space.knobs), None)
+        """The default with which everything is compared: that of the first client that works."""
+        return next((Setting(client=client) for client in self.space.parameters), None)
 
     @cached_property
     def evidence(self) -> TrialEvidence:
-        """What the search showed."""
+        """The evidence of the search."""
         return TrialEvidence.of(self._of(Stage.SEARCH), self.tuner.header.objective)
 
     @cached_property
     def leaders(self) -> Leaders | None:
         """The winner of the search and the runner-up; `None` while there are none.
 
-        By the times of the search, since its winner is what the verification proves. A winner whose memory turns out
-        too large in the verification makes way for the next.
+        Based on the search, since the verification tests its winner. A winner that exceeds the memory limit in the
+        verification is replaced by the next.
         """
         assert self.reference is not None
         return find_leaders(self.evidence, self.reference, keeps=self.keeps_memory)
 
     @cached_property
     def finalists(self) -> Finalists | None:
-        """What is held against the default by now, and what runs beside it; `None` while nothing is in the running.
+        """The setting now compared with the default, and those that run with it; `None` while there is no candidate.
 
-        First the preferred setting of those that were run as often as a winner of the search has to be. Of the settings
-        that were seen beside the default often enough, the one to be preferred takes its place: by the same figures
-        that the answer shows.
+        At first it is the preferred setting among those with as many runs as a winner of the search needs. Once
+        settings have enough pairs with the default, it is the preferred one of these, by the figures of the result.
         """
         found = self.leaders
         if found is None:
@@ -219,7 +217,7 @@ class Course:
 
     @property
     def runner_up(self) -> Setting | None:
-        """The best of the others: of those that have all their pairs, else of those that still run, else by search."""
+        """The best of the others: among those with all their pairs, else those still running, else by the search."""
         found = self.finalists
         if found is None or self.leaders is None:
             return None
@@ -228,7 +226,7 @@ class Course:
         return next((each for each in ranked if each not in {None, found.winner}), None)
 
     def _against_the_default(self, found: Leaders) -> Finalists:
-        """Where the default won the search: the best other one takes its place when it is better side by side."""
+        """The finalists if the default won the search: the best other setting wins if its pairs show it better."""
         if found.runner_up is None:
             return Finalists(winner=found.winner)
         change = self.change(found.runner_up, found.winner)
@@ -238,7 +236,7 @@ class Course:
 
     @cached_property
     def _verified(self) -> tuple[SettingEstimate, ...]:
-        """The settings that may be recommended by the pairs that they have, and what their runs showed."""
+        """The estimates of the settings with enough pairs to be recommended."""
         every = self._contenders(self.measured)
         return tuple(each for each in every if self._blocks_of(each.setting) >= PAIRS_MIN)
 
@@ -248,9 +246,9 @@ class Course:
         return preferred(known, self._default).setting
 
     def _others(self, winner: Setting, fastest: Setting) -> tuple[Setting, ...]:
-        """What runs beside `winner`: `fastest`, what would be preferred if it is as fast as that, and the runner-up.
+        """The settings to run with `winner`: `fastest`, those preferable if they are as fast, and the runner-up.
 
-        Of what would be preferred first the best by all figures so far, then those that are expected to be fastest.
+        Among the preferable ones the best by all figures so far comes first, then those expected to be fastest.
         """
         found, known = self.leaders, self._estimate(winner)
         assert found is not None
@@ -280,7 +278,7 @@ class Course:
 
     @cached_property
     def measured(self) -> TrialEvidence:
-        """What the runs of the search and of the verification showed together."""
+        """The evidence of search and verification together."""
         runs = [trial for trial in self.trials if trial.stage is not Stage.PROBE]
         return TrialEvidence.of(runs, self.tuner.header.objective)
 
@@ -290,29 +288,29 @@ class Course:
         return self.reference
 
     def change(self, setting: Setting, other: Setting) -> Change:
-        """How `setting` lies to `other` in the verification."""
+        """The change from `other` to `setting` in the verification."""
         trials, objective = self._of(Stage.VERIFICATION), self.tuner.header.objective
         return verify(trials, winner=setting, other=other, objective=objective, looks=self.looks)
 
     def keeps_memory(self, setting: Setting) -> bool:
-        """Whether `setting` may be recommended under the memory limit, by the peaks of all its runs so far."""
+        """Whether `setting` keeps the memory limit, by the peaks of all its runs so far."""
         limit = self.tuner.header.max_memory_bytes
         return limit is None or self.peak_bound_bytes(setting) <= limit
 
     def peak_bound_bytes(self, setting: Setting) -> float:
-        """The memory that `setting` is not believed to exceed, by the peaks of all its runs so far."""
+        """The upper prediction bound of the memory of `setting`, by the peaks of all its runs so far."""
         is_upload = self.tuner.header.workload.is_upload
         prior_sigma = UPLOAD_PEAK_SIGMA if is_upload else DOWNLOAD_PEAK_SIGMA
         return peak_bound_bytes(self.everything, setting, prior_sigma=prior_sigma)
 
     @cached_property
     def looks(self) -> VerificationLooks:
-        """When the verification looks at its pairs."""
-        return PLAIN_LOOKS if self._is_gain_plain else DOUBT_LOOKS
+        """The looks of the verification."""
+        return CLEAR_LOOKS if self._is_gain_clear else UNCERTAIN_LOOKS
 
     @cached_property
     def everything(self) -> TrialEvidence:
-        """What all trials showed, those of probes and of the verification, too."""
+        """The evidence of all trials, including probes and verification."""
         return TrialEvidence.of(self.trials, self.tuner.header.objective)
 
     def _of(self, stage: Stage) -> tuple[Trial, ...]:
@@ -329,45 +327,49 @@ class Course:
         return RunBlock(stage=stage, number=number, runs=tuple(shuffled)) if shuffled else None
 
     def _randomness(self, purpose: str) -> random.Random:
-        """The same for the same trials: a study that is gone on with takes the same course."""
+        """A generator that depends on the trials alone, so that a continued study takes the same course."""
         return random.Random(f"{self.tuner.header.seed} {purpose} {len(self.trials)}")  # noqa: S311 (no secret)
 
     def _probes(self) -> RunBlock | None:
-        """First every client as it is: that warms caches and shows who works. Then knobs that may be ignored."""
+        """First every client at its defaults, to warm caches and find broken ones; then parameters it may ignore."""
         match self._number(Stage.PROBE):
             case 0:
-                return self._block(Stage.PROBE, [PlannedRun(setting=Setting(client=name)) for name in self.space.knobs])
+                return self._block(
+                    Stage.PROBE, [PlannedRun(setting=Setting(client=name)) for name in self.space.parameters]
+                )
             case 1:
-                return self._block(Stage.PROBE, [PlannedRun(setting=setting) for setting in self._doubtful()])
+                return self._block(Stage.PROBE, [PlannedRun(setting=setting) for setting in self._possibly_ignored()])
         return None
 
-    def _doubtful(self) -> Iterator[Setting]:
-        for client, knobs in self.space.knobs.items():
-            for knob in knobs:
-                if knob.is_doubtful:
-                    yield self.space.setting(client, {knob.name: next(value for value in knob.choices if value)})
+    def _possibly_ignored(self) -> Iterator[Setting]:
+        for client, parameters in self.space.parameters.items():
+            for parameter in parameters:
+                if parameter.is_doubtful:
+                    yield self.space.setting(
+                        client, {parameter.name: next(value for value in parameter.choices if value)}
+                    )
 
     def _search(self) -> RunBlock | None:
-        """The next block of the search, which is gone back to where the verification left nothing within the memory."""
+        """The next block of the search, which resumes if no verified setting keeps the memory limit."""
         if self._of(Stage.VERIFICATION) and self.leaders is not None:
             return None
         if self.tuner.header.search is Search.GRID:
             return self._grid()
-        return self._trim() or self._race() or self._play_off() if self._of(Stage.SEARCH) else self._first()
+        return self._simplify() or self._race() or self._final_rounds() if self._of(Stage.SEARCH) else self._first()
 
     def _grid(self) -> RunBlock | None:
-        """Every setting once more; the first time however long it takes."""
+        """Every setting once more; the first round ignores the time limit."""
         done, grid = self._number(Stage.SEARCH), self.space.grid()
         if done == _GRID_ROUNDS or (done and not self._has_time(sum(self._took_s(setting) for setting in grid))):
             return None
         return self._block(Stage.SEARCH, [PlannedRun(setting=setting) for setting in grid])
 
     def _first(self) -> RunBlock | None:
-        """The defaults of every client, and as time allows a few settings of each that the probes do not rule out."""
+        """The defaults of every client, and, as time allows, a few settings of each client that may compete."""
         probed = TrialEvidence.of(self._of(Stage.PROBE), self.tuner.header.objective)
         cap = cap_s(probed, max_memory_bytes=self.tuner.header.max_memory_bytes)
-        hopeful = frozenset(self._hopeful(probed))
-        settings = [each for each in self.space.starts() if each.is_default or each.client in hopeful]
+        competitive = frozenset(self._competitive_clients(probed))
+        settings = [each for each in self.space.starts() if each.is_default or each.client in competitive]
         budget_s, ends_s, runs = self.tuner.header.budget_s, self._spent_s(), []
         for setting in sorted(settings, key=lambda each: not each.is_default):
             default_s = self._took_s(Setting(client=setting.client))
@@ -376,40 +378,40 @@ class Course:
                 runs.append(PlannedRun(setting=setting, cap_s=None if setting.is_default else cap))
         return self._block(Stage.SEARCH, runs)
 
-    def _hopeful(self, probed: TrialEvidence) -> Iterator[str]:
-        """The clients that may beat the best probe: not those whose start-up and bytes alone take longer than it."""
+    def _competitive_clients(self, probed: TrialEvidence) -> Iterator[str]:
+        """The clients that may beat the best probe: those whose start-up and bytes alone do not take longer than it."""
         best = leader(probed, max_memory_bytes=self.tuner.header.max_memory_bytes)
-        for client in self.space.knobs:
-            drawn = sketch_of(self.tuner.header, probed.trials, client)
-            least_s = drawn.least_s if drawn is not None and probed.objective.aim is Aim.TIME else 0.0
+        for client in self.space.parameters:
+            model = search_model_of(self.tuner.header, probed.trials, client)
+            least_s = model.least_s if model is not None and probed.objective.aim is Aim.TIME else 0.0
             if best is None or least_s <= best.value:
                 yield client
 
     def _race(self) -> RunBlock | None:
-        """The best settings so far and new ones, while there is time for them; the default while it is in doubt."""
+        """The best settings so far and new ones, while there is time; the default too while the gain is uncertain."""
         assert self.reference is not None
         if not self._has_time(self._block_s()):
             return None
         limit = self.tuner.header.max_memory_bytes
         new = tuple(self._proposals())
-        if not self._is_cornered and is_settled(self.evidence, are_new=bool(new), max_memory_bytes=limit):
+        if not self._is_memory_critical and is_settled(self.evidence, are_new=bool(new), max_memory_bytes=limit):
             return None
         runs = [PlannedRun(setting=setting) for setting in self._again()]
         runs += [PlannedRun(setting=setting, cap_s=self._cap_s) for setting in new]
         return self._block(Stage.SEARCH, runs)
 
     def _again(self) -> tuple[Setting, ...]:
-        """The settings that the next block of the race runs again."""
+        """The tried settings of the next block of the race."""
         assert self.reference is not None
         limit = self.tuner.header.max_memory_bytes
-        if self._is_cornered:
-            return self._nearest()
+        if self._is_memory_critical:
+            return self._nearest_to_memory_limit()
         best = still_racing(self.evidence, self.reference, max_memory_bytes=limit, most=RACERS_MAX)
-        held_against = () if self._is_gain_plain else (self.reference,)
-        return tuple(dict.fromkeys((*held_against, *best)))
+        compared = () if self._is_gain_clear else (self.reference,)
+        return tuple(dict.fromkeys((*compared, *best)))
 
-    def _nearest(self) -> tuple[Setting, ...]:
-        """The setting that comes nearest to keeping within the memory limit: further runs may show that it does."""
+    def _nearest_to_memory_limit(self) -> tuple[Setting, ...]:
+        """The setting that comes nearest to keeping the memory limit: further runs may show that it does."""
         limit = self.tuner.header.max_memory_bytes or 0
         bounds = {
             each.setting: self.peak_bound_bytes(each.setting)
@@ -418,8 +420,8 @@ class Course:
         }
         return tuple(sorted(bounds, key=lambda setting: bounds[setting])[:1])
 
-    def _trim(self) -> RunBlock | None:
-        """The best setting beside smaller and simpler ones that were not tried, as long as they are as fast."""
+    def _simplify(self) -> RunBlock | None:
+        """The best setting together with smaller and simpler ones that were not tried and may be as fast."""
         best = leader(self.evidence, max_memory_bytes=self.tuner.header.max_memory_bytes)
         if self.leaders is None or self.leaders.winner == self.reference or best is None or best.runs < RUNS_MIN:
             return None
@@ -428,7 +430,7 @@ class Course:
         smaller = dict.fromkeys((*simplifications(winner), *simplifications(chosen), *self._smaller(chosen)))
         untried = [setting for setting in smaller if setting not in self.evidence.settings]
         new = self._candidates.may_tie(untried)[:_NEW_PER_BLOCK]
-        again = (winner,) if self._is_gain_plain else (self._default, winner)
+        again = (winner,) if self._is_gain_clear else (self._default, winner)
         again_s = [self._took_s(setting) for setting in again]
         if not new or not self._has_time(sum(again_s) + len(new) * (cap or max(again_s))):
             return None
@@ -437,15 +439,15 @@ class Course:
         return self._block(Stage.SEARCH, runs)
 
     def _smaller(self, setting: Setting) -> tuple[Setting, ...]:
-        return self.space.smaller(setting) if self.space.holds(setting) else ()
+        return self.space.smaller(setting) if self.space.contains(setting) else ()
 
-    def _play_off(self) -> RunBlock | None:
-        """The best settings among themselves, until one leads or the time that the verification leaves is over.
+    def _final_rounds(self) -> RunBlock | None:
+        """The best settings once more, until one leads or the time before the verification is over.
 
-        Only where the gain over the default is plain: one in doubt needs all the time there is for its proof.
+        Only if the gain over the default is clear: an uncertain one needs all the time for its verification.
         """
         assert self.reference is not None
-        if not self._is_gain_plain:
+        if not self._is_gain_clear:
             return None
         limit = self.tuner.header.max_memory_bytes
         best = rivals(self.evidence, self.reference, max_memory_bytes=limit, most=RACERS_MAX)
@@ -454,42 +456,46 @@ class Course:
         return self._block(Stage.SEARCH, [PlannedRun(setting=setting) for setting in best])
 
     @cached_property
-    def _is_gain_plain(self) -> bool:
-        """Whether the search shows beyond doubt that the best setting is better than the default."""
+    def _is_gain_clear(self) -> bool:
+        """Whether the search clearly shows that the best setting is better than the default."""
         assert self.reference is not None
         limit = self.tuner.header.max_memory_bytes
-        return is_gain_plain(self.evidence, self.reference, max_memory_bytes=limit)
+        return is_gain_clear(self.evidence, self.reference, max_memory_bytes=limit)
 
     def _proposals(self) -> Iterator[Setting]:
-        """New settings that are worth a run: by turns what is believed to improve most, and what Optuna proposes."""
+        """New settings worth a run: alternately that of the largest expected improvement and a proposal of Optuna."""
         tried = set(self.evidence.settings)
         seed = self._randomness("proposals").randrange(_SEEDS)
         clients = dict.fromkeys(setting.client for setting in self._promising)
         asked = (propose(self.space, client, self._candidates.known, tried, seed=seed) for client in clients)
         turns = (setting for turn in zip_longest(self._promising, asked) for setting in turn)
-        worth = set(self._promising)
-        yield from islice(dict.fromkeys(setting for setting in turns if setting in worth), self._most_new)
+        promising = set(self._promising)
+        yield from islice(dict.fromkeys(setting for setting in turns if setting in promising), self._most_new)
 
     @property
     def _most_new(self) -> int:
-        return 1 if self._is_cornered else _NEW_PER_BLOCK
+        return 1 if self._is_memory_critical else _NEW_PER_BLOCK
 
     @property
     def _cap_s(self) -> float | None:
-        """After how many seconds a run of a new setting is ended in the race."""
-        return None if self._is_cornered else cap_s(self.evidence, max_memory_bytes=self.tuner.header.max_memory_bytes)
+        """The seconds after which a run of a new setting is ended in the race."""
+        return (
+            None
+            if self._is_memory_critical
+            else cap_s(self.evidence, max_memory_bytes=self.tuner.header.max_memory_bytes)
+        )
 
     @property
     def _promising(self) -> tuple[Setting, ...]:
-        """The settings not tried yet that are worth a run, the most promising first."""
-        return self._candidates.fitting if self._is_cornered else self._candidates.improving
+        """The untried settings that are worth a run, the most promising first."""
+        return self._candidates.fitting if self._is_memory_critical else self._candidates.improving
 
     @cached_property
-    def _is_cornered(self) -> bool:
-        """Whether nothing tried keeps within the memory limit, and there is no time or no reason to look for better.
+    def _is_memory_critical(self) -> bool:
+        """Whether no tried setting keeps the memory limit, and there is no time or no reason to search for better ones.
 
-        Then whatever may keep within it is worth a run, one at a time and however slow it is; and what came nearest so
-        far is run again, since its margin shrinks with further runs.
+        Then every setting that may keep it is worth a run, one at a time and however slow; and the nearest one so far
+        runs again, since its margin shrinks with further runs.
         """
         is_late = self._spent_s() > _SEARCH_SHARE * self.tuner.header.budget_s
         return self.leaders is None and (is_late or not self._candidates.improving)
@@ -499,18 +505,18 @@ class Course:
         return Candidates(header=self.tuner.header, space=self.space, evidence=self.evidence)
 
     def _has_time(self, block_s: float) -> bool:
-        """Whether the search may take so much longer, and leave the time that the verification needs."""
+        """Whether the search may take `block_s` longer and still leave the time that the verification needs."""
         return self._spent_s() + block_s <= self._search_ends_s()
 
     def _search_ends_s(self) -> float:
-        """When the search is to be over: a plain gain shows at the first look, one in doubt has half of the budget.
+        """When the search ends: a clear gain shows at the first look, an uncertain one gets half of the budget.
 
-        While there is nothing to verify, the whole budget is the search's.
+        While there is nothing to verify, the search has the whole budget.
         """
         budget_s, settings = self.tuner.header.budget_s, self._compared()
         if self.leaders is None:
             return budget_s
-        if self._is_gain_plain:
+        if self._is_gain_clear:
             every_s = self._first_look_s(settings)
             return budget_s - (every_s if every_s <= _SEARCH_SHARE * budget_s else self._first_look_s(settings[:3]))
         return min(_SEARCH_SHARE * budget_s, budget_s - self._first_look_s(settings[:2]))
@@ -523,44 +529,44 @@ class Course:
         return sum(trial.cost_s for trial in self.trials)
 
     def _block_s(self) -> float:
-        """The time that one more block of the race will take, at the most: a new setting is ended at its cap."""
+        """The longest time of one more block of the race; runs of new settings end at their cap."""
         longest_s = max(self._took_s(estimate.setting) for estimate in self.evidence.estimates())
         return sum(self._took_s(setting) for setting in self._again()) + self._most_new * (self._cap_s or longest_s)
 
     def _first_look_s(self, settings: Sequence[Setting]) -> float:
-        """The time that the verification takes up to its first look, and that of one pair more, since times vary."""
+        """The time of the verification up to its first look, plus one pair, since times vary."""
         return (self.looks.first + 1) * sum(self._took_s(setting) for setting in settings)
 
     def _took_s(self, setting: Setting) -> float:
         return median([trial.took_s for trial in self.trials if trial.setting == setting] or [0.0])
 
     def _compared(self) -> tuple[Setting, ...]:
-        """The settings of the verification: the default, the one that is held against it, and the others."""
+        """The settings of the verification: the default, the one compared with it, and the others."""
         if self.reference is None or self.finalists is None:
             return ()
         return tuple(dict.fromkeys((self.reference, self.finalists.winner, *self.finalists.others)))
 
     def _verification(self) -> RunBlock | None:
-        """The default and the winner in turn, and beside them the others where there is time for `PAIRS_MIN` pairs.
+        """The default and the winner, together with the others while there is time for `PAIRS_MIN` pairs of each.
 
-        After that the better one goes on alone with the default, for more pairs in the time that is left. For the
-        `PAIRS_MIN` pairs of the first winner, the budget may be overstepped by `OVERRUN`.
+        After that the better one continues alone with the default, for more pairs in the remaining time. The
+        `PAIRS_MIN` pairs of the first winner may exceed the budget by `OVERRUN`.
         """
         settings = self._compared()
         if len(settings) < 2:  # noqa: PLR2004 (a comparison needs two)
             return None
         pair, pairs = settings[:2], self._blocks_of(settings[1])
         is_short = pairs < PAIRS_MIN
-        is_owed = is_short and pairs == self._number(Stage.VERIFICATION)
-        if self._is_over(pair, OVERRUN if is_owed else 1.0):
+        may_overrun = is_short and pairs == self._number(Stage.VERIFICATION)
+        if self._is_over(pair, OVERRUN if may_overrun else 1.0):
             return None
-        beside = tuple(self._beside(pair, settings[2:]))
-        if not is_short and not beside and not self._wants_more(pair, pairs):
+        also = tuple(self._with_time_for(pair, settings[2:]))
+        if not is_short and not also and not self._needs_more(pair, pairs):
             return None
-        return self._block(Stage.VERIFICATION, [PlannedRun(setting=setting) for setting in (*pair, *beside)])
+        return self._block(Stage.VERIFICATION, [PlannedRun(setting=setting) for setting in (*pair, *also)])
 
-    def _beside(self, pair: Sequence[Setting], others: Sequence[Setting]) -> Iterator[Setting]:
-        """Those of `others` that can be seen `PAIRS_MIN` times beside `pair`, and the first look still be reached."""
+    def _with_time_for(self, pair: Sequence[Setting], others: Sequence[Setting]) -> Iterator[Setting]:
+        """Those of `others` for which `PAIRS_MIN` rounds with `pair` fit the time before the first look."""
         rounds = max(self.looks.first - self._blocks_of(pair[1]), 0) + 1
         ends_s = self._spent_s() + rounds * sum(map(self._took_s, pair))
         for setting in others:
@@ -569,17 +575,17 @@ class Course:
             if ends_s <= OVERRUN * self.tuner.header.budget_s or rounds_left < PAIRS_MIN:
                 yield setting
 
-    def _wants_more(self, settings: tuple[Setting, ...], pairs: int) -> bool:
-        """Whether the verdict is open after so many pairs; or the gain's size, and the second look fits the time."""
+    def _needs_more(self, settings: tuple[Setting, ...], pairs: int) -> bool:
+        """Whether the verdict is open after so many pairs; or the gain's size is, and the second look fits the time."""
         changes = self._changes(settings)
-        if wants_more(changes, pairs, self.looks):
+        if needs_more_pairs(changes, pairs, self.looks):
             return True
-        first, second = PLAIN_LOOKS.pairs[:2]
+        first, second = CLEAR_LOOKS.pairs[:2]
         more_s = (second - first + 1) * sum(self._took_s(setting) for setting in settings)
-        return wants_size(changes, pairs) and self._spent_s() + more_s <= self.tuner.header.budget_s
+        return needs_size(changes, pairs) and self._spent_s() + more_s <= self.tuner.header.budget_s
 
     def _blocks_of(self, setting: Setting) -> int:
-        """In how many blocks of the verification `setting` took part."""
+        """The number of blocks of the verification with `setting`."""
         return sum(trial.setting == setting for trial in self._of(Stage.VERIFICATION))
 
     def _changes(self, settings: tuple[Setting, ...]) -> tuple[Change, ...]:

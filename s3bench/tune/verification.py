@@ -1,16 +1,14 @@
-"""The winner against the default and the runner-up, interleaved: whether the gain is there, and how large it is.
+"""Verifies the gain of the winner over the default with interleaved runs: its verdict, its size, when to stop.
 
-Owns the verdict on a gain and when enough was seen. Pure.
+Runs of one block were made next to each other, so a block with complete runs of both settings is a pair, and its
+log-ratio one value for the signed-rank test of `s3bench.stats.signed_rank`. Repeated looks with optional stopping
+inflate the error rate, so the looks share the error of 5 %, and the shares add up (Bonferroni's inequality). The first
+look takes the smallest error that its pairs allow, for six pairs 2 in 64; the others share the rest by the pairs they
+add, as in `s3bench.gate.looks`. A verification that ends between two looks spends the rest. So the interval contains
+the true change in at least 95 of 100 verifications, whenever they stop.
 
-Runs of one block were made next to each other, so a block in which both settings have a whole run is a pair, and its
-log-ratio one value for the signed-rank test of `s3bench.stats.signed_rank`. Whoever looks several times and stops when
-pleased errs more often than each look by itself, so the looks share the error of 5 % and the shares add up
-(Bonferroni's inequality). The first one takes what an interval from its pairs costs, for six 2 in 64; the others share
-the rest by the pairs that they add, as in `s3bench.gate.looks`. A verification that is broken off between two looks
-spends what is left. So the interval holds the true change in at least 95 of 100 verifications, whenever they stop.
-
-When one looks is chosen by the search, before the first pair is there: a gain that is plain shows at six pairs, and
-these take most of the error; where it is in doubt, nothing is spent on them.
+The search chooses the looks before the first pair: a clear gain shows at six pairs, which take most of the error; for
+an uncertain gain nothing is spent on them.
 """
 
 import math
@@ -36,21 +34,21 @@ GAIN_MIN = 0.01
 """A gain below this is no reason to change a configuration, however certain it is."""
 
 GAIN_OF_INTEREST = 0.03
-"""The default is as good where gains as large as this are excluded."""
+"""The default is as good if gains of this size are excluded."""
 
 _TAIL = (1 - CONFIDENCE) / 2
-_PER_TAIL = 40  # the reciprocal of `_TAIL`, a whole number: powers of two beyond 1,023 are no floats
+_PER_TAIL = 40  # the reciprocal of `_TAIL` as a whole number: powers of two above 2^1023 are not floats
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationLooks:
-    """The numbers of pairs at which one looks, ascending, at least two; the first is `PAIRS_MIN` or more."""
+    """The numbers of pairs of at least two looks, ascending; the first is at least `PAIRS_MIN`."""
 
     pairs: tuple[int, ...]
 
     @property
     def first(self) -> int:
-        """The fewest pairs that may end a verification before its time is over."""
+        """The fewest pairs after which a verification may end early."""
         return self.pairs[0]
 
     @property
@@ -59,7 +57,7 @@ class VerificationLooks:
         return self.pairs[-1]
 
     def tail(self, blocks: int) -> float:
-        """The error that an interval may spend on each side after so many blocks, failed ones included."""
+        """The error that an interval may spend on each side after so many blocks, including failed ones."""
         blocks = min(blocks, self.last)
         tails = self._tails()
         look = sum(each < blocks for each in self.pairs)
@@ -72,21 +70,21 @@ class VerificationLooks:
         return (least, *(per_pair * (look - before) for before, look in pairwise(self.pairs)))
 
 
-PLAIN_LOOKS = VerificationLooks((6, 10, 16, 24, 40))
-"""For a gain that the search showed beyond doubt."""
+CLEAR_LOOKS = VerificationLooks((6, 10, 16, 24, 40))
+"""For a gain that the search clearly showed."""
 
-DOUBT_LOOKS = VerificationLooks((10, 16, 24, 40, 64))
-"""For a gain in doubt, which takes the more pairs the noisier the runs are.
+UNCERTAIN_LOOKS = VerificationLooks((10, 16, 24, 40, 64))
+"""For an uncertain gain, which needs more pairs the noisier the runs are.
 
-With noise of 4 % a run, a default that is as good is found so in 97 % of 1,000 simulated verifications, and in 75 %
-when they look as at a plain gain; with 3 % in 99 % and 94 %.
+With noise of 4 % per run, a default that is as good gets that verdict in 97 % of 1,000 simulated verifications, and in
+75 % with `CLEAR_LOOKS`; with 3 % in 99 % and 94 %.
 """
 
 
 class TuneVerdict(StrEnum):
-    """`BETTER`: faster than the default, by more than chance. `AS_GOOD`: at most a gain of no interest.
+    """`BETTER`: significantly faster than the default. `AS_GOOD`: at most a negligible gain.
 
-    `UNSETTLED`: too few runs to tell. `FITS`: the default may need more memory than was allowed, and this does not.
+    `UNSETTLED`: too few runs to decide. `FITS`: it keeps the memory limit, which the default may exceed.
     """
 
     BETTER = "better than the default"
@@ -96,9 +94,9 @@ class TuneVerdict(StrEnum):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How one setting's value lies to another's: -0.2 is 20 % less. Interval of 95 %, an unbounded end is `None`.
+    """The relative change between the values of two settings: -0.2 is 20 % less, with its 95 % interval.
 
-    Without any pair there is no `estimate`: it is not a number (null in JSON).
+    An unbounded end is `None`. Without any pair `estimate` is NaN (null in JSON).
     """
 
     estimate: float
@@ -110,7 +108,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 def verify(
     trials: Sequence[Trial], *, winner: Setting, other: Setting, objective: Objective, looks: VerificationLooks
 ) -> Change:
-    """How the values of `winner` lie to those of `other`, by the blocks of a verification in which both have a run."""
+    """The change from `other` to `winner`, from the blocks of a verification in which both have a complete run."""
     first, second = _logs(trials, winner, objective), _logs(trials, other, objective)
     pairs = [(first[block], second[block]) for block in first if block in second]
     ratios = [above - below for above, below in pairs if above is not None and below is not None]
@@ -126,7 +124,7 @@ def verify(
 
 
 def verdict_on(change: Change) -> TuneVerdict:
-    """The verdict on a setting by how its value lies to the default's."""
+    """The verdict on a setting from its change relative to the default."""
     if change.high is not None and change.high < 0 and change.estimate <= -GAIN_MIN:
         return TuneVerdict.BETTER
     if change.low is not None and change.low > -GAIN_OF_INTEREST:
@@ -134,10 +132,10 @@ def verdict_on(change: Change) -> TuneVerdict:
     return TuneVerdict.UNSETTLED
 
 
-def wants_more(changes: Sequence[Change], blocks: int, looks: VerificationLooks) -> bool:
-    """Whether a verification goes on after `blocks` blocks; `changes` lie to the default, the winner's first.
+def needs_more_pairs(changes: Sequence[Change], blocks: int, looks: VerificationLooks) -> bool:
+    """Whether a verification continues after `blocks` blocks; `changes` from the default, the winner's first.
 
-    It decides at its `looks` alone, by the winner. One that never ran to its end beside the default is not tried again.
+    It decides only at its looks, by the winner. A winner without any pair is not tried again.
     """
     if blocks >= looks.last or not changes:
         return False
@@ -146,21 +144,21 @@ def wants_more(changes: Sequence[Change], blocks: int, looks: VerificationLooks)
     return changes[0].pairs > 0 and verdict_on(changes[0]) is TuneVerdict.UNSETTLED
 
 
-def wants_size(changes: Sequence[Change], blocks: int) -> bool:
-    """Whether a gain is certain at the first look, but its size is not: worth the second look where there is time.
+def needs_size(changes: Sequence[Change], blocks: int) -> bool:
+    """Whether a gain is certain at the first look but its size is not, which is worth a second look if time allows.
 
-    An interval takes pairs to be independent, and those that follow each other within seconds are not: behind three
-    emulated links, a ratio varied by 3 to 5 % with the minute and by 4 to 9 % with the pair, one standard deviation
-    (`benchmarks/tune_regret.py`). Simulated on such a machine, the interval of the first look holds the gain of the
+    An interval assumes independent pairs, and pairs within seconds of each other are not: behind three emulated links,
+    a ratio varied by 3 to 5 % with the minute and by 4 to 9 % with the pair, one standard deviation
+    (`benchmarks/tune_regret.py`). Simulated with these figures, the interval of the first look contains the gain of the
     next 20 pairs in 84 of 100 verifications, and that of the second, which spends less error on ten pairs, in 94.
     """
-    return blocks == PLAIN_LOOKS.first and bool(changes) and verdict_on(changes[0]) is TuneVerdict.BETTER
+    return blocks == CLEAR_LOOKS.first and bool(changes) and verdict_on(changes[0]) is TuneVerdict.BETTER
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float | None, float | None]:
-    """The median of a sample and the ends of its interval of 95 %, which are `None` below six values.
+    """The median of a sample and the ends of its 95 % interval, which are `None` below six values.
 
-    The ends are order statistics. How many values lie below the true median is binomial with one half, whatever the
+    The ends are order statistics. The number of values below the true median is binomial with one half, whatever the
     distribution (David & Nagaraja, Order Statistics, 3rd edition, 7.1; Hollander & Wolfe, 3.6).
     """
     ordered, count = sorted(values), len(values)
@@ -173,7 +171,7 @@ def median_interval(values: Sequence[float]) -> tuple[float, float | None, float
 
 
 def _logs(trials: Sequence[Trial], setting: Setting, objective: Objective) -> Mapping[tuple[Stage, int], float | None]:
-    """The logarithm of the value of each run of `setting` by its stage and block; `None` for one that was not whole."""
+    """The logarithm of the value of each run of `setting` by stage and block; `None` for an incomplete run."""
     return {
         (trial.stage, trial.block): math.log(objective.value(trial.measurement)) if trial.measurement else None
         for trial in trials

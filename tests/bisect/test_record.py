@@ -70,7 +70,7 @@ def test_the_subject_names_what_has_the_versions() -> None:
         (lambda raw: raw["policy"]["looks"].update(pairs=[10, 10]), "ascend"),
         (lambda raw: raw["answers"][0]["comparison"].update(newer=4), "0 and 4 are not"),
         (lambda raw: raw["answers"][0]["comparison"].update(older=3), "3 and 3 are not"),
-        (lambda raw: raw.clear(), "no record of a bisection"),
+        (lambda raw: raw.clear(), "not a record of a bisection"),
     ],
 )
 def test_what_is_no_record_is_refused_in_words(spoil: Callable[[dict[str, Any]], None], said: str) -> None:

@@ -42,7 +42,7 @@ def test_a_budget_bounds_the_command_and_too_small_a_one_says_so(s3bench: Run, t
     arguments = ("--size", "8MiB", "--network", FAR, "--clients", "cli-classic,s5cmd", "--budget", "0.2s", "-q")
     finished = s3bench("tune", "upload", *arguments, "--study", study, timeout_s=60)
     assert finished.code == 3
-    assert "the budget of 200 ms was over before any settings could be compared" in finished.err
+    assert "the budget of 200 ms was ended before any settings could be compared" in finished.err
     assert len(trials_of(study)) == 1
     assert trials_of(study)[0]["set_up_s"] > 0
 

@@ -178,7 +178,7 @@ def test_a_record_of_a_newer_version_is_refused_whatever_else_it_holds() -> None
     ],
 )
 def test_what_is_no_record_is_refused_with_the_path(text: bytes, reported: str) -> None:
-    with pytest.raises(BadInput, match=r"gate\.json is no record of a gate") as caught:
+    with pytest.raises(BadInput, match=r"gate\.json is not a record of a gate") as caught:
         parse_record(text, source="gate.json")
     assert reported in caught.value.why
 
@@ -203,5 +203,5 @@ def test_rules_that_cannot_be_held_are_refused_with_the_path(changes: dict[str, 
 def test_a_figure_that_is_no_number_does_not_enter_a_record_of_json() -> None:
     cell = CellEvidence(name="x", pairs=(pair(run(1.0), run(math.inf)),))
     text = encode_record(replace(EMPTY, cells=(cell,)))
-    with pytest.raises(BadInput, match=r"gate\.json is no record"):
+    with pytest.raises(BadInput, match=r"gate\.json is not a record"):
         parse_record(text, source="gate.json")

@@ -6,7 +6,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from s3bench.results.measurement import Facts, Failure, Measurement, UsageFacts, measure
-from s3bench.tune.answer import ClientBest, SettingFigures, StudyResult
 from s3bench.tune.bottleneck import Bottleneck, TransferLimit
 from s3bench.tune.client_table import ClientTable, client_table
 from s3bench.tune.effective_settings import EffectiveSettings, ParameterNote
@@ -16,6 +15,7 @@ from s3bench.tune.prediction import Prediction
 from s3bench.tune.recipe import recipes_of
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import DiskSpeed, Stage, Trial
+from s3bench.tune.study_result import ClientBest, SettingFigures, StudyResult
 from s3bench.tune.verification import Change, TuneVerdict
 from s3bench.tune.workload import Action, Workload
 

@@ -50,10 +50,10 @@ class Physics:
 
     def shape(self, setting: Setting, workload: Workload) -> tuple[int, int, int]:
         """Requests with object data, how many of them at once, and the bytes of each."""
-        told = {name: value for name, value in setting.values if name in self.heeds}
-        concurrency = told.get("max_concurrent_requests") or told.get("concurrency") or self.concurrency
-        part = told.get("multipart_chunksize") or told.get("part_size") or self.part
-        if told.get("multipart_threshold", 0) > workload.size_bytes:
+        reported = {name: value for name, value in setting.values if name in self.heeds}
+        concurrency = reported.get("max_concurrent_requests") or reported.get("concurrency") or self.concurrency
+        part = reported.get("multipart_chunksize") or reported.get("part_size") or self.part
+        if reported.get("multipart_threshold", 0) > workload.size_bytes:
             part = workload.size_bytes
         part = min(part, workload.size_bytes)
         requests = workload.files * math.ceil(workload.size_bytes / part)

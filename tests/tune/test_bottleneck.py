@@ -62,10 +62,10 @@ def found(
 
 
 def test_a_full_link_is_the_limit_and_only_another_machine_moves_it() -> None:
-    told = found(run(2.6), "ttfb=20ms,bandwidth=93MB/s,nic=100MB/s")
-    assert told.limit is TransferLimit.NIC
-    assert told.evidence[0] == "network: 96 MB/s of 100 MB/s in the transfer (96%)"
-    assert told.remedies == ("an instance with a larger NIC: the link is full, no setting makes it faster",)
+    reported = found(run(2.6), "ttfb=20ms,bandwidth=93MB/s,nic=100MB/s")
+    assert reported.limit is TransferLimit.NIC
+    assert reported.evidence[0] == "network: 96 MB/s of 100 MB/s in the transfer (96%)"
+    assert reported.remedies == ("an instance with a faster NIC: the link is full, so no setting helps",)
 
 
 def test_each_direction_has_its_own_link() -> None:
@@ -75,50 +75,50 @@ def test_each_direction_has_its_own_link() -> None:
 
 
 def test_connections_that_are_all_full_are_the_limit() -> None:
-    told = found(run(3.0, in_flight=4), "ttfb=20ms,bandwidth=25MB/s,nic=949MB/s")
-    assert told.limit is TransferLimit.CONNECTIONS
-    assert told.evidence[0] == "connections: 83 MB/s of 100 MB/s, 4 in flight x 25 MB/s (83%)"
-    assert told.remedies == ("more requests at once: a higher target_bandwidth",)
+    reported = found(run(3.0, in_flight=4), "ttfb=20ms,bandwidth=25MB/s,nic=949MB/s")
+    assert reported.limit is TransferLimit.CONNECTIONS
+    assert reported.evidence[0] == "connections: 83 MB/s of 100 MB/s, 4 in flight x 25 MB/s (83%)"
+    assert reported.remedies == ("more requests at once: a higher target_bandwidth",)
 
 
 @pytest.mark.parametrize(
     ("setting", "words"), [(CLASSIC, "max_concurrent_requests"), (S5CMD, "--concurrency"), (CRT, "target_bandwidth")]
 )
-def test_each_client_is_told_its_own_knob(setting: Setting, words: str) -> None:
-    told = found(run(3.0, in_flight=4), "bandwidth=25MB/s", setting=setting)
-    assert words in told.remedies[0]
+def test_each_client_is_reported_its_own_parameter(setting: Setting, words: str) -> None:
+    reported = found(run(3.0, in_flight=4), "bandwidth=25MB/s", setting=setting)
+    assert words in reported.remedies[0]
 
 
 def test_with_no_more_parts_than_connections_parts_are_too_large() -> None:
-    told = found(run(3.0, in_flight=4, requests=4), "bandwidth=25MB/s")
-    assert told.remedies == ("smaller parts: there are no more of them to be in flight",)
+    reported = found(run(3.0, in_flight=4, requests=4), "bandwidth=25MB/s")
+    assert reported.remedies == ("smaller parts: all parts are already in flight",)
     s5cmd = found(run(3.0, in_flight=4, requests=5), "bandwidth=25MB/s", setting=S5CMD)
-    assert s5cmd.remedies == told.remedies, "its first part is fetched alone"
-    assert found(run(3.0, in_flight=4, requests=5), "bandwidth=25MB/s").remedies != told.remedies
+    assert s5cmd.remedies == reported.remedies, "its first part is fetched alone"
+    assert found(run(3.0, in_flight=4, requests=5), "bandwidth=25MB/s").remedies != reported.remedies
 
 
 def test_round_trips_that_take_the_time_are_the_limit() -> None:
-    told = found(run(1.5, in_flight=5, requests=50), "ttfb=100ms,nic=949MB/s")
-    assert told.limit is TransferLimit.LATENCY
-    assert told.evidence[0] == "latency: 10.0 requests on each connection x 100 ms of 1.50 s (67%)"
-    assert told.remedies[0] == "larger parts: fewer round trips"
+    reported = found(run(1.5, in_flight=5, requests=50), "ttfb=100ms,nic=949MB/s")
+    assert reported.limit is TransferLimit.LATENCY
+    assert reported.evidence[0] == "latency: 10.0 requests on each connection x 100 ms of 1.50 s (67%)"
+    assert reported.remedies[0] == "larger parts: fewer round trips"
 
 
 def test_files_that_are_not_split_need_no_larger_parts() -> None:
     many = Workload(action=Action.DOWNLOAD, size_bytes=1000, files=50)
-    told = found(run(1.5, in_flight=5, requests=50), "ttfb=100ms,nic=949MB/s", workload=many)
-    assert told.limit is TransferLimit.LATENCY
-    assert not any("parts" in words for words in told.remedies)
+    reported = found(run(1.5, in_flight=5, requests=50), "ttfb=100ms,nic=949MB/s", workload=many)
+    assert reported.limit is TransferLimit.LATENCY
+    assert not any("parts" in words for words in reported.remedies)
 
 
 def test_one_full_core_limits_python_but_not_the_crt() -> None:
     full = run(1.0, transfer_cpu_s=0.95)
-    told = found(full, setting=CLASSIC)
-    assert told.limit is TransferLimit.CORE
-    assert told.evidence[0].startswith(
-        "cores: 0.95 in the transfer, beside a start-up on one core (1.45 s of CPU time in all)"
+    reported = found(full, setting=CLASSIC)
+    assert reported.limit is TransferLimit.CORE
+    assert reported.evidence[0].startswith(
+        "cores: 0.95 in the transfer, besides a start-up on one core (1.45 s of CPU time in all)"
     )
-    assert told.remedies[0] == "cli-crt or s5cmd: they use more than one core"
+    assert reported.remedies[0] == "cli-crt or s5cmd: they use more than one core"
     assert found(full, setting=CRT).limit is TransferLimit.NONE
 
 
@@ -126,7 +126,7 @@ def test_all_cores_busy_is_the_limit_and_the_server_counts() -> None:
     assert found(run(1.0, transfer_cpu_s=1.8), cores=2).limit is TransferLimit.CPU
     shared = found(run(1.0, transfer_cpu_s=1.1, server_s=0.8), cores=2)
     assert shared.limit is TransferLimit.CPU
-    assert "0.80 by the server, which runs on this machine too" in shared.evidence[0]
+    assert "0.80 by the server, which also runs on this machine" in shared.evidence[0]
     assert "S3 itself" in shared.remedies[1]
 
 
@@ -139,36 +139,36 @@ def test_a_busy_server_is_said_to_be_this_machines_limit() -> None:
 
 def test_a_slow_disk_is_the_limit_of_what_it_does() -> None:
     disk = DiskSpeed(kind="ext4", size_bytes=1 << 30, write=280e6, read=2e9)
-    told = found(run(1.0), disk=disk)
-    assert told.limit is TransferLimit.DISK
-    assert told.evidence[0] == "disk: 250 MB/s in the transfer, of the 280 MB/s that it can write (89%)"
+    reported = found(run(1.0), disk=disk)
+    assert reported.limit is TransferLimit.DISK
+    assert reported.evidence[0] == "disk: 250 MB/s in the transfer, of the 280 MB/s that it can write (89%)"
     assert found(run(1.0), disk=disk, workload=UP).limit is TransferLimit.NONE
     unread = DiskSpeed(kind="tmpfs", size_bytes=1 << 30, write=1.0, read=None)
     assert not any("disk" in words for words in found(run(1.0), disk=unread, workload=UP).evidence)
 
 
 def test_a_client_that_starts_longer_than_it_transfers_is_limited_by_that() -> None:
-    told = found(run(0.4, start_up_s=1.2))
-    assert told.limit is TransferLimit.START_UP
-    assert told.evidence[0] == "start-up and end of the client: 1.20 s of 1.60 s (75%)"
+    reported = found(run(0.4, start_up_s=1.2))
+    assert reported.limit is TransferLimit.START_UP
+    assert reported.evidence[0] == "start-up and end of the client: 1.20 s of 1.60 s (75%)"
 
 
 def test_a_disk_that_was_outrun_is_known_to_have_been_helped() -> None:
-    told = found(run(1.0), disk=DiskSpeed(kind="ext4", size_bytes=1 << 30, write=200e6, read=2e9))
-    assert told.evidence[0].endswith("(125%): more than it gives, so the page cache had its part")
+    reported = found(run(1.0), disk=DiskSpeed(kind="ext4", size_bytes=1 << 30, write=200e6, read=2e9))
+    assert reported.evidence[0].endswith("(125%): more than the disk delivers, so the page cache helped")
 
 
-def test_where_no_limit_was_reached_the_nearest_one_is_told_and_what_would_move_it() -> None:
-    told = found(run(1.28, start_up_s=0.72), None)
-    assert told.limit is TransferLimit.NONE
-    assert told.evidence[0] == "start-up and end of the client: 0.72 s of 2.00 s (36%)"
-    assert told.remedies[0] == "more bytes in one command: the start-up is paid once"
+def test_where_no_limit_was_reached_the_nearest_one_is_reported_and_what_would_move_it() -> None:
+    reported = found(run(1.28, start_up_s=0.72), None)
+    assert reported.limit is TransferLimit.NONE
+    assert reported.evidence[0] == "start-up and end of the client: 0.72 s of 2.00 s (36%)"
+    assert reported.remedies[0] == "more bytes in one command: the start-up is paid once"
 
 
 def test_no_limit_is_claimed_where_nothing_is_near_one() -> None:
-    told = found(run(2.0))
-    assert told.limit is TransferLimit.NONE
-    assert len(told.evidence) == 5, "all figures are told nevertheless"
+    reported = found(run(2.0))
+    assert reported.limit is TransferLimit.NONE
+    assert len(reported.evidence) == 5, "all figures are told nevertheless"
 
 
 def test_the_median_run_counts() -> None:
@@ -180,9 +180,9 @@ def test_the_median_run_counts() -> None:
 def test_a_live_run_shows_its_cpu_alone() -> None:
     usage = UsageFacts(user_cpu_s=1.9, system_cpu_s=0.0)
     live = measure(Facts(iteration=0, total_s=1.0, usage=usage))
-    told = found(live, None, cores=2)
-    assert told.limit is TransferLimit.CPU
-    assert told.evidence == ("CPU: 1.90 cores by the client, of 2 (95%)",)
+    reported = found(live, None, cores=2)
+    assert reported.limit is TransferLimit.CPU
+    assert reported.evidence == ("CPU: 1.90 cores by the client, of 2 (95%)",)
 
 
 def test_without_runs_nothing_is_known() -> None:

@@ -43,7 +43,7 @@ def test_the_fastest_stands_first_and_what_lacks_a_workload_last() -> None:
     assert table.workloads == (ONE_FILE, TWENTY_FILES)
 
 
-def test_failures_are_counted_and_the_last_one_is_told() -> None:
+def test_failures_are_counted_and_the_last_one_is_reported() -> None:
     trials = [trial(0, CLASSIC, 9.0), trial(1, CLASSIC, None, why="first"), trial(2, CLASSIC, None, why="second")]
     cell = cell_of(trials)
     assert (cell.runs, cell.failures, cell.failure) == (1, 2, "the client failed: second")

@@ -6,9 +6,9 @@ from s3bench.results.measurement import Facts, Measurement, WireFacts, measure
 from s3bench.tune.effective_settings import (
     EffectiveSettings,
     ParameterNote,
-    ignored_knobs,
-    knob_notes,
+    ignored_parameters,
     observe,
+    parameter_notes,
 )
 from s3bench.tune.parameter import MIB
 from s3bench.tune.setting import Setting
@@ -47,7 +47,7 @@ def asked(client: str = "cli-classic", **values: int) -> Setting:
     return Setting.of(client, values)
 
 
-def told(of: Setting, showed: Measurement, workload: Workload = UP) -> tuple[EffectiveSettings, str]:
+def reported(of: Setting, showed: Measurement, workload: Workload = UP) -> tuple[EffectiveSettings, str]:
     (note,) = observe(of, showed, workload)
     return note.obedience, note.said
 
@@ -57,35 +57,35 @@ def trial(of: Setting, showed: Measurement) -> Trial:
 
 
 def only(trials: list[Trial], workload: Workload = UP) -> ParameterNote:
-    (note,) = knob_notes(trials, workload)
+    (note,) = parameter_notes(trials, workload)
     return note
 
 
 def test_parts_as_asked_are_followed_the_default_is_ignored_and_others_are_adjusted() -> None:
     of = asked(multipart_chunksize=16 * MIB)
-    assert told(of, run(part_bytes=16 * MIB)) == (
+    assert reported(of, run(part_bytes=16 * MIB)) == (
         EffectiveSettings.FOLLOWED,
         "asked 16MB, the wire showed parts of 16.0 MiB",
     )
-    assert told(of, run(part_bytes=8 * MIB)) == (
+    assert reported(of, run(part_bytes=8 * MIB)) == (
         EffectiveSettings.IGNORED,
         "asked 16MB, the wire showed parts of 8.00 MiB",
     )
-    assert told(of, run(part_bytes=17 * MIB))[0] is EffectiveSettings.ADJUSTED
+    assert reported(of, run(part_bytes=17 * MIB))[0] is EffectiveSettings.ADJUSTED
 
 
 def test_a_size_of_parts_shows_only_where_there_are_parts() -> None:
-    assert told(asked(multipart_chunksize=64 * MIB), run())[0] is EffectiveSettings.UNSEEN
+    assert reported(asked(multipart_chunksize=64 * MIB), run())[0] is EffectiveSettings.UNSEEN
     above = asked(multipart_chunksize=16 * MIB, multipart_threshold=128 * MIB)
     note = next(note for note in observe(above, WHOLE, UP) if note.knob == "multipart_chunksize")
     assert (note.obedience, note.said) == (EffectiveSettings.UNSEEN, "asked 16MB, the wire showed no parts")
-    assert told(asked(multipart_chunksize=16 * MIB), WHOLE)[0] is EffectiveSettings.IGNORED
+    assert reported(asked(multipart_chunksize=16 * MIB), WHOLE)[0] is EffectiveSettings.IGNORED
 
 
 def test_one_ranged_get_of_a_whole_file_is_no_split() -> None:
     of = asked("cli-crt", multipart_threshold=128 * MIB)
-    assert told(of, run(parts=1, kind="GET ranged"), DOWN)[0] is EffectiveSettings.FOLLOWED
-    assert told(of, run(parts=2, kind="GET ranged"), DOWN) == (
+    assert reported(of, run(parts=1, kind="GET ranged"), DOWN)[0] is EffectiveSettings.FOLLOWED
+    assert reported(of, run(parts=2, kind="GET ranged"), DOWN) == (
         EffectiveSettings.IGNORED,
         "asked 128MB, a file of 64.0 MiB went in parts",
     )
@@ -93,22 +93,28 @@ def test_one_ranged_get_of_a_whole_file_is_no_split() -> None:
 
 def test_more_in_flight_than_asked_is_ignored_but_for_two_control_requests() -> None:
     of = asked(max_concurrent_requests=2)
-    assert told(of, run(in_flight=4))[0] is EffectiveSettings.FOLLOWED
-    assert told(of, run(in_flight=5)) == (EffectiveSettings.IGNORED, "asked 2, the wire showed 5 requests in flight")
+    assert reported(of, run(in_flight=4))[0] is EffectiveSettings.FOLLOWED
+    assert reported(of, run(in_flight=5)) == (
+        EffectiveSettings.IGNORED,
+        "asked 2, the wire showed 5 requests in flight",
+    )
 
 
-def test_a_client_that_never_gets_to_its_concurrency_is_told() -> None:
+def test_a_client_that_never_gets_to_its_concurrency_is_reported() -> None:
     of = asked(max_concurrent_requests=40)
-    assert told(of, run(parts=52, in_flight=10)) == (
+    assert reported(of, run(parts=52, in_flight=10)) == (
         EffectiveSettings.FOLLOWED,
         "asked 40, at most 10 of 40 in flight: the client never got there",
     )
-    assert told(of, run(parts=52, in_flight=38)) == (EffectiveSettings.FOLLOWED, "asked 40, at most 38 of 40 in flight")
+    assert reported(of, run(parts=52, in_flight=38)) == (
+        EffectiveSettings.FOLLOWED,
+        "asked 40, at most 38 of 40 in flight",
+    )
 
 
 def test_a_concurrency_beyond_the_number_of_requests_shows_nothing() -> None:
     of = asked(max_concurrent_requests=40)
-    assert told(of, run(parts=8, in_flight=8)) == (
+    assert reported(of, run(parts=8, in_flight=8)) == (
         EffectiveSettings.UNSEEN,
         "asked 40, there were only 8 requests with object data, at most 8 in flight",
     )
@@ -117,12 +123,12 @@ def test_a_concurrency_beyond_the_number_of_requests_shows_nothing() -> None:
 def test_s5cmds_workers_each_have_their_parts_at_once() -> None:
     many = Workload(action=Action.UPLOAD, size_bytes=64 * MIB, files=20)
     of = asked("s5cmd", numworkers=4)
-    assert told(of, run(parts=40, in_flight=20), many)[0] is EffectiveSettings.FOLLOWED
-    assert told(of, run(parts=40, in_flight=23), many)[0] is EffectiveSettings.IGNORED
-    assert told(asked("s5cmd", concurrency=2), run(parts=90, in_flight=40), many)[0] is EffectiveSettings.FOLLOWED
-    assert told(asked("s5cmd", concurrency=2), run(parts=90, in_flight=43), many)[0] is EffectiveSettings.IGNORED
+    assert reported(of, run(parts=40, in_flight=20), many)[0] is EffectiveSettings.FOLLOWED
+    assert reported(of, run(parts=40, in_flight=23), many)[0] is EffectiveSettings.IGNORED
+    assert reported(asked("s5cmd", concurrency=2), run(parts=90, in_flight=40), many)[0] is EffectiveSettings.FOLLOWED
+    assert reported(asked("s5cmd", concurrency=2), run(parts=90, in_flight=43), many)[0] is EffectiveSettings.IGNORED
     small = Workload(action=Action.UPLOAD, size_bytes=1000, files=300)
-    assert told(of, run(parts=300, in_flight=7, kind="PUT"), small)[0] is EffectiveSettings.IGNORED
+    assert reported(of, run(parts=300, in_flight=7, kind="PUT"), small)[0] is EffectiveSettings.IGNORED
 
 
 @pytest.mark.parametrize(
@@ -137,7 +143,7 @@ def test_s5cmds_workers_each_have_their_parts_at_once() -> None:
 def test_a_threshold_shows_by_whether_the_file_went_in_parts(
     threshold: int, showed: Measurement, obedience: EffectiveSettings
 ) -> None:
-    assert told(asked(multipart_threshold=threshold), showed)[0] is obedience
+    assert reported(asked(multipart_threshold=threshold), showed)[0] is obedience
 
 
 def test_a_threshold_is_not_seen_where_one_part_holds_the_file() -> None:
@@ -146,20 +152,20 @@ def test_a_threshold_is_not_seen_where_one_part_holds_the_file() -> None:
     assert {note.obedience for note in observe(of, whole, DOWN)} == {EffectiveSettings.UNSEEN}
 
 
-def test_knobs_of_the_clients_inside_and_runs_without_a_wire_log_are_not_seen() -> None:
-    assert told(asked(io_chunksize=MIB), run())[0] is EffectiveSettings.UNSEEN
-    assert told(asked("cli-crt", target_bandwidth=10**9 // 8), run(in_flight=10)) == (
+def test_parameters_of_the_clients_inside_and_runs_without_a_wire_log_are_not_seen() -> None:
+    assert reported(asked(io_chunksize=MIB), run())[0] is EffectiveSettings.UNSEEN
+    assert reported(asked("cli-crt", target_bandwidth=10**9 // 8), run(in_flight=10)) == (
         EffectiveSettings.UNSEEN,
         "asked 1Gb/s, at most 10 requests were in flight",
     )
     live = measure(Facts(iteration=0, total_s=1.0))
-    assert told(asked(max_concurrent_requests=2), live) == (
+    assert reported(asked(max_concurrent_requests=2), live) == (
         EffectiveSettings.UNSEEN,
         "asked 2, no server of ours looked on",
     )
 
 
-def test_one_run_that_shows_a_knob_to_be_ignored_tells_for_all() -> None:
+def test_one_run_that_shows_a_parameter_to_be_ignored_tells_for_all() -> None:
     trials = [
         trial(asked(max_concurrent_requests=40), run(parts=52, in_flight=10)),
         trial(asked(max_concurrent_requests=2), run(parts=52, in_flight=10)),
@@ -171,10 +177,10 @@ def test_one_run_that_shows_a_knob_to_be_ignored_tells_for_all() -> None:
         EffectiveSettings.IGNORED,
     )
     assert note.said == "asked 2, the wire showed 10 requests in flight"
-    assert ignored_knobs(trials, UP) == {("cli-classic", "max_concurrent_requests")}
+    assert ignored_parameters(trials, UP) == {("cli-classic", "max_concurrent_requests")}
 
 
-def test_a_knob_that_makes_no_difference_on_the_wire_is_ignored() -> None:
+def test_a_parameter_that_makes_no_difference_on_the_wire_is_ignored() -> None:
     values = (None, 16, 32)
     parts = [
         trial(Setting.of("cli-crt", {"multipart_chunksize": size and size * MIB}), run(part_bytes=9 * MIB))
@@ -186,10 +192,10 @@ def test_a_knob_that_makes_no_difference_on_the_wire_is_ignored() -> None:
     assert only(never_alone).obedience is EffectiveSettings.ADJUSTED
     other = [*parts, trial(asked("cli-crt", multipart_chunksize=24 * MIB), run(part_bytes=24 * MIB))]
     assert only(other).obedience is EffectiveSettings.ADJUSTED
-    assert ignored_knobs(other, UP) == frozenset()
+    assert ignored_parameters(other, UP) == frozenset()
 
 
-def test_other_knobs_that_differ_do_not_make_a_knob_look_ignored() -> None:
+def test_other_parameters_that_differ_do_not_make_a_parameter_look_ignored() -> None:
     """Two values beside the default show parts of 9 MiB, but each at another concurrency."""
     odd = run(parts=52, part_bytes=9 * MIB, in_flight=2)
     trials = [
@@ -197,7 +203,7 @@ def test_other_knobs_that_differ_do_not_make_a_knob_look_ignored() -> None:
         trial(asked("cli-crt", max_concurrent_requests=20, multipart_chunksize=16 * MIB), odd),
         trial(asked("cli-crt", max_concurrent_requests=40, multipart_chunksize=32 * MIB), odd),
     ]
-    notes = {note.knob: note.obedience for note in knob_notes(trials, UP)}
+    notes = {note.knob: note.obedience for note in parameter_notes(trials, UP)}
     assert notes["multipart_chunksize"] is EffectiveSettings.ADJUSTED
 
 
@@ -221,4 +227,4 @@ def test_equal_runs_are_named_once_and_of_many_only_three() -> None:
 
 
 def test_failed_runs_tell_nothing() -> None:
-    assert knob_notes([failed(asked(max_concurrent_requests=2), 0)], UP) == ()
+    assert parameter_notes([failed(asked(max_concurrent_requests=2), 0)], UP) == ()

@@ -12,7 +12,7 @@ from s3bench.tune.workload import Action, Workload
 DOWN = Workload(action=Action.DOWNLOAD, size_bytes=64 * MIB)
 
 
-def test_every_knob_has_its_clients_own_default() -> None:
+def test_every_parameter_has_its_clients_own_default() -> None:
     assert defaults_of(ClientKind.S5CMD) == {"numworkers": 256, "concurrency": 5, "part_size": 50 * MIB}
     assert defaults_of(ClientKind.CLI_CRT)["multipart_chunksize"] is None
     assert defaults_of(ClientKind.CLI_CLASSIC)["io_chunksize"] == 256 * 1024

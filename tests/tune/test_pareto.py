@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s3bench.tune.answer import SettingFigures
 from s3bench.tune.pareto import pareto_front
 from s3bench.tune.setting import Setting
+from s3bench.tune.study_result import SettingFigures
 
 
 def figures(value: float | None, memory: int | None, *, was_capped: bool = False, failures: int = 0) -> SettingFigures:

@@ -32,7 +32,7 @@ MODEL = TransferModel(
     nic_bytes_per_s=5e8,
     error=Error(median=0.03, p90=0.25, settings=20),
 )
-MACHINE = "with the CPU of this machine"
+MACHINE = "assuming the CPU of this machine"
 
 
 def test_the_range_is_the_error_of_the_model_either_way() -> None:
@@ -75,25 +75,25 @@ def test_what_was_not_measured_is_said() -> None:
     larger = predict(MODEL, SETTING, Workload(action=Action.DOWNLOAD, size_bytes=999 * MIB), LINK)
     assert larger.reservations == ()
     many = predict(MODEL, SETTING, Workload(action=Action.DOWNLOAD, size_bytes=MIB, files=9), LINK)
-    assert many.reservations == ("what each file costs beside its bytes was not measured",)
+    assert many.reservations == ("the cost per file was not measured",)
 
 
 def test_what_the_model_leaves_out_of_a_link_is_said() -> None:
     faulty = parse_network("ec2:c5.large,errors=0.1,writes=10")
     assert predict(MODEL, SETTING, DOWN, faulty).reservations == (
         MACHINE,
-        "errors, resets and stalls of the link are left out",
-        "limits of requests per second are left out",
+        "errors, resets and stalls of the link are not modelled",
+        "request-rate limits are not modelled",
     )
 
 
 def test_a_client_that_chooses_its_parts_is_taken_to_choose_the_same() -> None:
     model = replace(MODEL, client="cli-crt", habits=Habits(kind=ClientKind.CLI_CRT, part_bytes=((None, 32 * MIB),)))
     other = Workload(action=Action.DOWNLOAD, size_bytes=512 * MIB)
-    doubt = "the client chooses its parts by itself: they are taken to be as here"
+    doubt = "the client chooses its part size by itself; it is assumed to be as measured here"
     assert doubt in predict(model, Setting(client="cli-crt"), other, LINK).reservations
-    told = Setting.of("cli-crt", {"multipart_chunksize": 8 * MIB})
-    assert doubt not in predict(model, told, other, LINK).reservations
+    reported = Setting.of("cli-crt", {"multipart_chunksize": 8 * MIB})
+    assert doubt not in predict(model, reported, other, LINK).reservations
 
 
 def test_of_a_live_endpoint_no_instance_types_are_predicted() -> None:

@@ -52,7 +52,7 @@ def leaders_of(evidence: TrialEvidence, max_memory_bytes: float = math.inf) -> L
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class StudyState:
     """One simulated race: for each setting after how many blocks it first was dropped, and who still raced in the end.
 
     Settings are by their place in the effects, the default first.
@@ -62,7 +62,7 @@ class Course:
     racing: frozenset[int]
 
 
-def simulated(effects: Sequence[float], *, sigma: float, seed: int, blocks: int = 8) -> Course:
+def simulated(effects: Sequence[float], *, sigma: float, seed: int, blocks: int = 8) -> StudyState:
     """Race settings whose true values are 10 s times exp(effect), in blocks whose mood wanders and climbs."""
     random = np.random.default_rng([seed, round(sigma * 1000)])
     settings = [setting(place) for place in range(len(effects))]
@@ -79,7 +79,7 @@ def simulated(effects: Sequence[float], *, sigma: float, seed: int, blocks: int 
         for place in range(len(effects)):
             if settings[place] not in racing:
                 dropped_after.setdefault(place, block + 1)
-    return Course(dropped_after=dropped_after, racing=frozenset(settings.index(each) for each in racing))
+    return StudyState(dropped_after=dropped_after, racing=frozenset(settings.index(each) for each in racing))
 
 
 def close_field(seed: int) -> list[float]:

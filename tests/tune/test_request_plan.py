@@ -16,7 +16,7 @@ def plan(client: str, workload: Workload, **values: int) -> RequestPlan:
     return plan_requests(setting, workload, Habits(kind=setting.kind, lookups_per_file=1.0))
 
 
-def test_a_client_that_is_told_nothing_goes_by_its_defaults() -> None:
+def test_a_client_that_is_reported_nothing_goes_by_its_defaults() -> None:
     classic = plan("cli-classic", DOWN)
     assert (classic.requests, classic.lanes, classic.rounds) == (32, 10, 4)
     assert classic.lane_bytes == 4 * 8 * MIB
@@ -66,9 +66,9 @@ def test_the_crt_has_as_many_connections_as_its_target_needs() -> None:
 
 def test_parts_that_a_client_chose_by_itself_are_read_from_its_runs() -> None:
     habits = Habits(kind=ClientKind.CLI_CRT, part_bytes=((None, 32 * MIB), (GIB // 8, 16 * MIB)), lanes=12)
-    own, told = Setting(client="cli-crt"), Setting.of("cli-crt", {"target_bandwidth": GIB // 8})
+    own, reported = Setting(client="cli-crt"), Setting.of("cli-crt", {"target_bandwidth": GIB // 8})
     assert plan_requests(own, DOWN, habits).requests == 8
-    assert plan_requests(told, DOWN, habits).requests == 16
+    assert plan_requests(reported, DOWN, habits).requests == 16
     assert plan_requests(own, Workload(action=Action.DOWNLOAD, size_bytes=10 * GIB), habits).lanes == 12
 
 
@@ -92,14 +92,14 @@ def seen(setting: Setting, *, parts: int, part_bytes: int, in_flight: int) -> Me
 
 
 def test_habits_are_read_from_the_runs_in_which_the_client_was_left_to_itself() -> None:
-    own, told = Setting(client="cli-crt"), Setting.of("cli-crt", {"target_bandwidth": GIB // 8})
+    own, reported = Setting(client="cli-crt"), Setting.of("cli-crt", {"target_bandwidth": GIB // 8})
     asked = Setting.of("cli-crt", {"multipart_chunksize": 5 * MIB, "max_concurrent_requests": 20})
     runs = {
         own: [
             seen(own, parts=32, part_bytes=8 * MIB, in_flight=12),
             seen(own, parts=32, part_bytes=8 * MIB, in_flight=9),
         ],
-        told: [seen(told, parts=16, part_bytes=16 * MIB, in_flight=4)],
+        reported: [seen(reported, parts=16, part_bytes=16 * MIB, in_flight=4)],
         asked: [seen(asked, parts=52, part_bytes=5 * MIB, in_flight=20)] * 3,
     }
     assert habits_of(ClientKind.CLI_CRT, runs, DOWN) == Habits(

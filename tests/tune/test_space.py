@@ -78,7 +78,7 @@ def test_a_value_at_its_default_is_the_default_setting() -> None:
     )
 
 
-def test_the_grid_is_every_combination_of_the_main_knobs_once() -> None:
+def test_the_grid_is_every_combination_of_the_main_parameters_once() -> None:
     space = Space.of(LABELS[:1], workload())
     sizes = [len(knob.choices) for knob in space.main(LABELS[0])]
     grid = space.grid()
@@ -93,7 +93,7 @@ def test_the_start_has_the_defaults_of_every_client_and_stays_in_the_grid() -> N
     assert set(starts) <= set(space.grid())
 
 
-def test_neighbours_differ_in_one_knob_by_one_step_or_in_one_of_the_others() -> None:
+def test_neighbours_differ_in_one_parameter_by_one_step_or_in_one_of_the_others() -> None:
     space = Space.of(LABELS[:1], workload())
     default = Setting(client=LABELS[0])
     near = space.neighbours(default)
@@ -109,13 +109,13 @@ def test_neighbours_differ_in_one_knob_by_one_step_or_in_one_of_the_others() -> 
 def test_what_is_ignored_or_broken_leaves_the_space() -> None:
     space = Space.of(LABELS[:2], workload())
     smaller = space.without(frozenset({(LABELS[1], "max_concurrent_requests")}), frozenset({LABELS[0]}))
-    assert set(smaller.knobs) == {LABELS[1]}
-    assert "max_concurrent_requests" not in {knob.name for knob in smaller.knobs[LABELS[1]]}
+    assert set(smaller.parameters) == {LABELS[1]}
+    assert "max_concurrent_requests" not in {knob.name for knob in smaller.parameters[LABELS[1]]}
 
 
 @pytest.mark.parametrize("label", LABELS)
 def test_a_huge_file_is_never_sent_in_one_piece(label: str) -> None:
     space = Space.of((label,), workload(10 * GIB))
     assert not any("multipart_threshold" in word for setting in space.grid() for word in setting.words())
-    names = {knob.name for knob in space.knobs[label]}
+    names = {knob.name for knob in space.parameters[label]}
     assert "multipart_threshold" not in names

@@ -63,14 +63,14 @@ def test_a_line_that_a_killed_run_left_unfinished_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "is no study"),
-        (b"{}\n", "is no study"),
-        (b"not json\n", "is no study"),
-        (encode_line(HEADER) + b"{}\n" + encode_line(TRIAL), "line 2 is no trial"),
+        (b"", "is not a study"),
+        (b"{}\n", "is not a study"),
+        (b"not json\n", "is not a study"),
+        (encode_line(HEADER) + b"{}\n" + encode_line(TRIAL), "line 2 is not a trial"),
         (encode_line(HEADER).replace(b'"study_version":2', b'"study_version":3'), "study_version 3"),
     ],
 )
-def test_what_is_no_study_is_told_with_its_place(content: bytes, said: str) -> None:
+def test_what_is_no_study_is_reported_with_its_place(content: bytes, said: str) -> None:
     with pytest.raises(BadInput) as caught:
         parse_study(content, source="tune.jsonl")
     assert said in caught.value.what

@@ -12,10 +12,10 @@ from s3bench.s3.network.model import parse_network
 from s3bench.tune import surrogate
 from s3bench.tune.evidence import SettingEstimate, TrialEvidence
 from s3bench.tune.objective import Objective
-from s3bench.tune.search_model import sketch
+from s3bench.tune.search_model import fit_search_model
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Stage, Trial
-from s3bench.tune.surrogate import Belief, beliefs
+from s3bench.tune.surrogate import Posterior, posteriors
 from tests.tune.simulated_client import Link, Simulation, upload
 
 FAR = Link(latency_s=0.06, connection=15e6, nic=250e6)
@@ -39,9 +39,9 @@ def believed(
     scale: float = 1.0,
     peaks_bytes: Mapping[Setting, int] | None = None,
     max_memory_bytes: float | None = None,
-) -> dict[Setting, Belief]:
+) -> dict[Setting, Posterior]:
     """What is believed of every setting of the grid."""
-    drawn = sketch(trials, simulated.workload, parse_network(simulated.header().network or ""))
+    drawn = fit_search_model(trials, simulated.workload, parse_network(simulated.header().network or ""))
     assert drawn is not None
     known = [
         SettingEstimate(
@@ -53,24 +53,24 @@ def believed(
         for each in TrialEvidence.of(trials, Objective()).estimates()
     ]
     grid = simulated.space.grid()
-    found = beliefs(simulated.space, known, drawn, grid, noise=NOISE, max_memory_bytes=max_memory_bytes)
-    assert [belief.setting for belief in found] == list(grid)
-    return {belief.setting: belief for belief in found}
+    found = posteriors(simulated.space, known, drawn, grid, noise=NOISE, max_memory_bytes=max_memory_bytes)
+    assert [posterior.setting for posterior in found] == list(grid)
+    return {posterior.setting: posterior for posterior in found}
 
 
 @pytest.mark.parametrize("log_value", [-0.3, 0.0, 0.1, 0.5])
 def test_the_expected_improvement_is_the_integral_of_what_is_better(log_value: float) -> None:
     best, sigma = 2.0, 0.1
-    belief = Belief(setting=Setting(client=S5CMD), log_value=math.log(best) + log_value, sigma=sigma)
+    posterior = Posterior(setting=Setting(client=S5CMD), log_value=math.log(best) + log_value, sigma=sigma)
     by_hand, _ = quad(lambda x: -x * norm.pdf(x, log_value, sigma), -2, 0)
-    assert belief.improvement(best) == pytest.approx(by_hand, abs=1e-9)
+    assert posterior.improvement(best) == pytest.approx(by_hand, abs=1e-9)
 
 
 def test_what_may_not_fit_counts_by_its_chance() -> None:
-    def belief(fits: float) -> Belief:
-        return Belief(setting=Setting(client=S5CMD), log_value=0.0, sigma=0.1, fits=fits)
+    def posterior(fits: float) -> Posterior:
+        return Posterior(setting=Setting(client=S5CMD), log_value=0.0, sigma=0.1, feasibility=fits)
 
-    assert belief(0.25).improvement(1.1) == pytest.approx(0.25 * belief(1.0).improvement(1.1))
+    assert posterior(0.25).improvement(1.1) == pytest.approx(0.25 * posterior(1.0).improvement(1.1))
 
 
 def test_the_best_setting_is_seen_in_poor_first_ones() -> None:
@@ -101,15 +101,15 @@ def test_beliefs_are_in_the_unit_of_the_objective() -> None:
     simulated = simulation()
     trials = first_trials(simulated)
     seconds, dollars = believed(simulated, trials), believed(simulated, trials, scale=1e-5)
-    for setting, belief in seconds.items():
-        assert dollars[setting].log_value - belief.log_value == pytest.approx(math.log(1e-5))
-        assert dollars[setting].sigma == pytest.approx(belief.sigma)
+    for setting, posterior in seconds.items():
+        assert dollars[setting].log_value - posterior.log_value == pytest.approx(math.log(1e-5))
+        assert dollars[setting].sigma == pytest.approx(posterior.sigma)
 
 
 def test_settings_beyond_those_that_needed_much_memory_are_less_likely_to_keep_the_limit() -> None:
     simulated = simulation()
     trials = first_trials(simulated)
-    assert {belief.fits for belief in believed(simulated, trials).values()} == {1.0}
+    assert {posterior.feasibility for posterior in believed(simulated, trials).values()} == {1.0}
     peaks = {
         trial.setting: (50 + 20 * (trial.setting.get("concurrency") or 5)) << 20
         for trial in trials
@@ -118,8 +118,8 @@ def test_settings_beyond_those_that_needed_much_memory_are_less_likely_to_keep_t
     assert min(peaks.values()) < 200 << 20 < max(peaks.values())
     found = believed(simulated, trials, peaks_bytes=peaks, max_memory_bytes=200 << 20)
     few, many = (Setting.of(S5CMD, {"concurrency": requests, "part_size": 8 << 20}) for requests in (2, 40))
-    assert found[few].fits > 0.8
-    assert found[many].fits < 0.2
+    assert found[few].feasibility > 0.8
+    assert found[many].feasibility < 0.2
 
 
 def test_a_process_goes_through_certain_values_and_back_to_their_level_far_from_them() -> None:
@@ -132,7 +132,7 @@ def test_a_process_goes_through_certain_values_and_back_to_their_level_far_from_
     assert math.sqrt(variances[2]) >= 0.1
 
 
-def test_a_model_that_was_found_wrong_is_believed_less() -> None:
-    assert surrogate._misfit(np.array([0.0])) == pytest.approx(surrogate.MISFIT_SIGMA)
-    assert surrogate._misfit(np.zeros(20)) < 0.5 * surrogate.MISFIT_SIGMA
-    assert surrogate._misfit(np.array([-0.3, 0.3] * 10)) == pytest.approx(0.3, rel=0.15)
+def test_a_model_that_was_found_wrong_is_trusted_less() -> None:
+    assert surrogate._discrepancy(np.array([0.0])) == pytest.approx(surrogate.DISCREPANCY_SIGMA)
+    assert surrogate._discrepancy(np.zeros(20)) < 0.5 * surrogate.DISCREPANCY_SIGMA
+    assert surrogate._discrepancy(np.array([-0.3, 0.3] * 10)) == pytest.approx(0.3, rel=0.15)

@@ -18,8 +18,8 @@ def test_the_fit_is_the_least_squares_that_scipy_finds() -> None:
     points = transfer_fit.Points.of(runs, DOWN, Habits(kind=ClientKind.BOTO3_CLASSIC), link_of(None, DOWN))
     fitted = transfer_fit.fit_points(points)
     start = transfer_fit._CENTRES
-    oracle = least_squares(lambda here: transfer_fit.misses_of(here, points, fitted.cpu), start)
-    own = transfer_fit.misses_of(fitted.logarithms, points, fitted.cpu)
+    oracle = least_squares(lambda here: transfer_fit.residuals_of(here, points, fitted.cpu), start)
+    own = transfer_fit.residuals_of(fitted.logarithms, points, fitted.cpu)
     assert float(own @ own) <= 2 * oracle.cost * 1.001
 
 

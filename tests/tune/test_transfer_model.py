@@ -89,10 +89,10 @@ def by_hand(client: str, workload: Workload, **values: int) -> float:
 def test_an_upload_by_hand() -> None:
     """Create and complete in turn; four parts are hashed by two cores; then two rounds on each of four connections."""
     upload = Workload(action=Action.UPLOAD, size_bytes=80_000_000)
-    told = {"max_concurrent_requests": 4, "multipart_chunksize": 10_000_000}
+    reported = {"max_concurrent_requests": 4, "multipart_chunksize": 10_000_000}
     in_turn, fill, lanes = 2 * 0.2, 4 * 1.0 / 2, 2 * 0.2 + 2 * (1.0 + 1.0) - 1.0
     expected = 0.5 + 0.25 + in_turn + fill + (lanes**3 + 0.2**3) ** (1 / 3)
-    assert by_hand("boto3-classic", upload, **told) == pytest.approx(expected)
+    assert by_hand("boto3-classic", upload, **reported) == pytest.approx(expected)
 
 
 def test_a_download_of_s5cmd_by_hand() -> None:

@@ -9,13 +9,13 @@ from msgspec.structs import replace as changed_struct
 
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.report.tune.cells import verdict_words
-from s3bench.tune.answer import StudyResult
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.race import CAP_RATIO, MEMORY_RUNS
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Search, Stage, Study, Trial, encode_line, parse_study
-from s3bench.tune.tuner import Course, Rounds, Tuner
-from s3bench.tune.verification import DOUBT_LOOKS, PAIRS_MIN, PLAIN_LOOKS, TuneVerdict, VerificationLooks
+from s3bench.tune.study_result import StudyResult
+from s3bench.tune.tuner import Rounds, StudyState, Tuner
+from s3bench.tune.verification import CLEAR_LOOKS, PAIRS_MIN, UNCERTAIN_LOOKS, TuneVerdict, VerificationLooks
 from s3bench.tune.workload import Action, Workload
 from tests.tune.simulated_client import MIB, OVERHEAD_S, PHYSICS, Link, Simulation, upload
 from tests.tune.trial_maker import whole
@@ -62,7 +62,7 @@ def test_runs_that_vary_by_4_percent_leave_the_default_budget_time_to_say_so_in_
     assert sum(conclude(study).verdict is TuneVerdict.AS_GOOD for study in studies) >= 9
 
 
-@pytest.mark.parametrize(("link", "size_mib", "looks"), [(FAR, 256, PLAIN_LOOKS), (FLAT, 64, DOUBT_LOOKS)])
+@pytest.mark.parametrize(("link", "size_mib", "looks"), [(FAR, 256, CLEAR_LOOKS), (FLAT, 64, UNCERTAIN_LOOKS)])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_search_alone_decides_when_the_verification_looks(
     link: Link, size_mib: int, looks: VerificationLooks, seed: int
@@ -72,7 +72,7 @@ def test_the_search_alone_decides_when_the_verification_looks(
     tuner = Tuner(header=study.header, space=simulation.space)
     verified = len(study.of(Stage.VERIFICATION))
     for count in range(verified):
-        assert Course(tuner=tuner, trials=study.trials[: len(study.trials) - count]).looks == looks
+        assert StudyState(tuner=tuner, trials=study.trials[: len(study.trials) - count]).looks == looks
     gain = conclude(study).gain
     assert gain is not None
     assert gain.pairs in looks.pairs
@@ -90,7 +90,7 @@ def test_a_runner_up_that_is_better_side_by_side_is_looked_at_as_often_as_a_winn
         trials.append(trial)
         following = tuner.next_block(trials)
         if following is not None and following.stage is Stage.VERIFICATION and not simulation.slowed:
-            expected = Course(tuner=tuner, trials=tuple(trials)).leaders
+            expected = StudyState(tuner=tuner, trials=tuple(trials)).leaders
             assert expected is not None
             simulation.slowed[expected.winner] = 3.0
     study = Study(header=header, trials=tuple(trials))
@@ -163,7 +163,7 @@ def test_a_budget_bounds_the_whole_study(budget_s: float) -> None:
 def test_a_budget_too_small_to_compare_anything_ends_after_one_run_and_says_what_is_enough() -> None:
     study = Simulation(link=FAR, workload=upload(64), clients=BOTH).study(budget_s=0.1)
     assert len(study.trials) == 1
-    with pytest.raises(S3BenchError, match="over before any settings could be compared") as raised:
+    with pytest.raises(S3BenchError, match="ended before any settings could be compared") as raised:
         conclude(study)
     assert raised.value.exit_code is ExitCode.INCONCLUSIVE
     assert "--budget" in raised.value.fix
@@ -198,7 +198,7 @@ def test_a_block_that_the_time_cuts_is_not_gone_on_with() -> None:
     assert tuner.next_block(cut) is None
 
 
-def test_a_grid_that_does_not_fit_the_budget_is_cut_and_says_so() -> None:
+def test_a_grid_that_does_not_fit_the_budget_is_cut_and_is_reported() -> None:
     study = Simulation(link=FAR, workload=upload(64)).study(budget_s=30.0, search=Search.GRID)
     assert any("settings of the grid" in warning for warning in conclude(study).warnings)
 
@@ -222,7 +222,7 @@ def test_spare_time_is_spent_on_the_size_of_a_gain_as_far_as_the_second_look() -
     simulation = Simulation(link=FAR, workload=upload(256), noise=0.02)
     study = simulation.study(budget_s=1e4)
     verification = blocks_of(study, Stage.VERIFICATION)
-    assert len(verification) == PLAIN_LOOKS.pairs[1]
+    assert len(verification) == CLEAR_LOOKS.pairs[1]
     assert {len(block) for block in verification[PAIRS_MIN:]} == {2}
     until_first_look = study.trials[: -sum(map(len, verification[PAIRS_MIN:]))]
     first_look_s = sum(trial.took_s for trial in until_first_look)
@@ -266,7 +266,7 @@ def test_no_run_is_spent_on_a_setting_of_which_nothing_is_expected() -> None:
     assert len([setting for setting in set(new) if simulation.true_s(setting) < 1.5 * best_s]) >= 0.8 * len(set(new))
 
 
-def test_a_client_that_crashes_is_left_out_and_told() -> None:
+def test_a_client_that_crashes_is_left_out_and_reported() -> None:
     study = Simulation(link=FAR, workload=upload(64), clients=BOTH, crashing=frozenset({CLASSIC})).study(budget_s=30.0)
     answer = conclude(study)
     assert sum(trial.setting.client == CLASSIC for trial in study.trials) == 1
@@ -274,14 +274,14 @@ def test_a_client_that_crashes_is_left_out_and_told() -> None:
     assert [(best.client, best.default.failure) for best in answer.clients] == [(CLASSIC, "exited 1"), (S5CMD, "")]
 
 
-def test_without_a_client_that_works_the_reason_is_told() -> None:
+def test_without_a_client_that_works_the_reason_is_reported() -> None:
     study = Simulation(link=FAR, workload=upload(64), crashing=frozenset({CLASSIC})).study(budget_s=30.0)
     with pytest.raises(S3BenchError) as caught:
         conclude(study)
     assert "no such thing" in caught.value.why
 
 
-def test_a_knob_that_a_client_ignores_is_tried_once() -> None:
+def test_a_parameter_that_a_client_ignores_is_tried_once() -> None:
     crt = "cli-crt@2.30.0"
     deaf = changed(PHYSICS["cli-classic"], heeds=("multipart_chunksize",))
     simulation = Simulation(link=FAR, workload=upload(256), clients=(crt,), physics={"cli-crt": deaf})
@@ -316,7 +316,7 @@ def test_where_the_defaults_need_too_much_memory_what_fits_is_recommended() -> N
 
 def test_where_nothing_fits_the_memory_that_is_said() -> None:
     study = Simulation(link=FAR, workload=upload(256)).study(budget_s=60.0, max_memory_bytes=1 << 20)
-    with pytest.raises(S3BenchError, match=r"nothing stays within --max-memory 1\.00 MiB") as raised:
+    with pytest.raises(S3BenchError, match=r"no setting reliably stays within --max-memory 1\.00 MiB") as raised:
         conclude(study)
     assert "--budget" not in raised.value.fix
 
@@ -326,7 +326,7 @@ def test_where_more_runs_may_show_that_a_setting_fits_the_memory_a_larger_budget
     needed = PHYSICS["cli-classic"].memory_bytes(Setting(client=CLASSIC), simulation.workload)
     planner = Rounds(header=simulation.header(max_memory_bytes=round(1.065 * needed)), rounds=2)
     study = Study(header=planner.header, trials=tuple(simulation.run(planner)))
-    with pytest.raises(S3BenchError, match="nothing stays within") as raised:
+    with pytest.raises(S3BenchError, match="no setting reliably stays within") as raised:
         conclude(study)
     assert f"{CLASSIC} defaults came nearest" in raised.value.why
     assert "in 3 runs" in raised.value.why
@@ -351,7 +351,7 @@ def with_a_winner_that_swells(simulation: Simulation, *, block: int, factor: flo
     for trial in simulation.run(Tuner(header=header, space=simulation.space)):
         trials.append(trial)
         if trial.stage is Stage.VERIFICATION and trial.block == block and not simulation.swollen:
-            leaders = Course(tuner=Tuner(header=header, space=simulation.space), trials=tuple(trials)).leaders
+            leaders = StudyState(tuner=Tuner(header=header, space=simulation.space), trials=tuple(trials)).leaders
             assert leaders is not None
             simulation.swollen[leaders.winner] = factor
     return Study(header=header, trials=tuple(trials))
@@ -447,7 +447,7 @@ def test_the_figures_of_the_answer_are_those_of_the_verification() -> None:
     assert answer.default.gigabits_per_s == pytest.approx(64 * (1 << 20) * 8 / answer.default.time / 1e9)
 
 
-def test_search_and_verification_are_told_by_one_figure_however_the_machine_changed_between() -> None:
+def test_search_and_verification_are_reported_by_one_figure_however_the_machine_changed_between() -> None:
     """The machine is 30 % slower from the verification on: what only the search ran is told as it would be there."""
     simulation = Simulation(link=FAR, workload=upload(256), noise=0.01)
     study = simulation.study(budget_s=300.0)

@@ -15,22 +15,22 @@ from s3bench.stats.signed_rank import hodges_lehmann
 from s3bench.tune.objective import Aim, Objective
 from s3bench.tune.study import Stage, Trial
 from s3bench.tune.verification import (
-    DOUBT_LOOKS,
-    PLAIN_LOOKS,
+    CLEAR_LOOKS,
+    UNCERTAIN_LOOKS,
     Change,
     TuneVerdict,
     VerificationLooks,
     median_interval,
+    needs_more_pairs,
+    needs_size,
     verdict_on,
     verify,
-    wants_more,
-    wants_size,
 )
 from tests.tune.trial_maker import DEFAULT, capped, failed, setting, whole
 
 TIME = Objective()
 WINNER = setting(20)
-BOTH_LOOKS = pytest.mark.parametrize("looks", [PLAIN_LOOKS, DOUBT_LOOKS], ids=["plain", "doubt"])
+BOTH_LOOKS = pytest.mark.parametrize("looks", [CLEAR_LOOKS, UNCERTAIN_LOOKS], ids=["plain", "doubt"])
 
 
 def paired(ratios: Sequence[float], *, mood: float = 1.0) -> list[Trial]:
@@ -42,7 +42,7 @@ def paired(ratios: Sequence[float], *, mood: float = 1.0) -> list[Trial]:
     ]
 
 
-def verified(trials: Sequence[Trial], looks: VerificationLooks = PLAIN_LOOKS) -> Change:
+def verified(trials: Sequence[Trial], looks: VerificationLooks = CLEAR_LOOKS) -> Change:
     return verify(trials, winner=WINNER, other=DEFAULT, objective=TIME, looks=looks)
 
 
@@ -62,7 +62,7 @@ def test_the_change_is_the_hodges_lehmann_estimate_of_the_ratios_and_six_pairs_b
 def test_swapping_the_settings_turns_the_change_round() -> None:
     trials = paired([0.80, 0.82, 0.78, 0.81, 0.79, 0.85])
     there = verified(trials)
-    back = verify(trials, winner=DEFAULT, other=WINNER, objective=TIME, looks=PLAIN_LOOKS)
+    back = verify(trials, winner=DEFAULT, other=WINNER, objective=TIME, looks=CLEAR_LOOKS)
     assert back.estimate == pytest.approx(1 / (1 + there.estimate) - 1)
     assert there.high is not None
     assert back.low == pytest.approx(1 / (1 + there.high) - 1)
@@ -110,7 +110,7 @@ def test_without_a_pair_there_is_no_estimate() -> None:
 
 def test_values_are_the_objectives() -> None:
     cost = Objective(aim=Aim.COST)
-    found = verify(paired([0.5] * 6), winner=WINNER, other=DEFAULT, objective=cost, looks=PLAIN_LOOKS)
+    found = verify(paired([0.5] * 6), winner=WINNER, other=DEFAULT, objective=cost, looks=CLEAR_LOOKS)
     assert found.estimate == pytest.approx(-0.5)
 
 
@@ -135,30 +135,30 @@ def test_the_verdict_follows_from_the_interval(found: Change, expected: TuneVerd
 @BOTH_LOOKS
 def test_a_verification_decides_at_its_looks_alone(looks: VerificationLooks) -> None:
     settled, unsettled = change(-0.2, -0.25, -0.15), change(-0.2, -0.25, 0.05)
-    ends = [blocks for blocks in range(looks.last) if not wants_more([settled], blocks, looks)]
+    ends = [blocks for blocks in range(looks.last) if not needs_more_pairs([settled], blocks, looks)]
     assert ends == list(looks.pairs[:-1])
-    assert all(wants_more([unsettled], blocks, looks) for blocks in range(looks.last))
+    assert all(needs_more_pairs([unsettled], blocks, looks) for blocks in range(looks.last))
 
 
 @BOTH_LOOKS
 def test_a_verification_ends_at_its_last_look_and_where_nothing_is_compared(looks: VerificationLooks) -> None:
     unsettled = change(-0.2, -0.25, 0.05)
-    assert not wants_more([unsettled], looks.last, looks)
-    assert not wants_more([unsettled], looks.last + 1, looks)
-    assert not wants_more([], looks.first, looks)
+    assert not needs_more_pairs([unsettled], looks.last, looks)
+    assert not needs_more_pairs([unsettled], looks.last + 1, looks)
+    assert not needs_more_pairs([], looks.first, looks)
 
 
 def test_the_winner_alone_decides_and_one_that_never_ran_is_given_up() -> None:
     settled, unsettled = change(-0.2, -0.25, -0.15), change(-0.2, -0.25, 0.05)
-    assert not wants_more([settled, unsettled], 6, PLAIN_LOOKS)
-    assert wants_more([unsettled, settled], 6, PLAIN_LOOKS)
-    assert not wants_more([change(math.nan, None, None, pairs=0)], 6, PLAIN_LOOKS)
+    assert not needs_more_pairs([settled, unsettled], 6, CLEAR_LOOKS)
+    assert needs_more_pairs([unsettled, settled], 6, CLEAR_LOOKS)
+    assert not needs_more_pairs([change(math.nan, None, None, pairs=0)], 6, CLEAR_LOOKS)
 
 
 def test_the_size_of_a_certain_gain_is_worth_a_second_look_and_no_third() -> None:
     better, as_good, unsettled = change(-0.2, -0.25, -0.15), change(0.0, -0.02, 0.02), change(-0.2, -0.25, 0.05)
-    assert [blocks for blocks in range(40) if wants_size([better, unsettled], blocks)] == [6]
-    assert not any(wants_size(changes, 6) for changes in ([as_good], [unsettled, better], []))
+    assert [blocks for blocks in range(40) if needs_size([better, unsettled], blocks)] == [6]
+    assert not any(needs_size(changes, 6) for changes in ([as_good], [unsettled, better], []))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +176,7 @@ class Tally:
 
 
 def simulated(
-    gain: float, *, sigma: float, runs: int, looks: VerificationLooks = PLAIN_LOOKS, has_hiccups: bool = False
+    gain: float, *, sigma: float, runs: int, looks: VerificationLooks = CLEAR_LOOKS, has_hiccups: bool = False
 ) -> Tally:
     """Verify a setting whose true values are `gain` off the default's, with noise `sigma` a run, until it stops.
 
@@ -205,7 +205,7 @@ def simulated(
 def _until_settled(ratios: Sequence[float], looks: VerificationLooks) -> Change:
     for blocks in looks.pairs:
         found = verified(paired(ratios[:blocks], mood=1.01), looks)
-        if not wants_more([found], blocks, looks):
+        if not needs_more_pairs([found], blocks, looks):
             return found
     raise AssertionError("the last look ends it")
 
@@ -231,7 +231,7 @@ def held_after(pairs: int, *, runs: int = 1000) -> int:
     )
 
 
-def test_where_the_speed_wanders_the_second_look_holds_a_later_gain_more_often() -> None:
+def test_where_the_speed_is_autocorrelated_the_second_look_holds_a_later_gain_more_often() -> None:
     first, second = held_after(6), held_after(10)
     assert first < 900 < second
 
@@ -245,7 +245,7 @@ def least(runs: int, chance: float) -> int:
 @pytest.mark.parametrize("has_hiccups", [False, True])
 @pytest.mark.parametrize("sigma", [0.03, 0.08])
 @pytest.mark.parametrize("gain", [0.0, -0.02, -0.05, -0.3])
-def test_the_interval_at_the_stop_holds_the_true_gain_as_often_as_it_says(
+def test_the_interval_at_the_stop_holds_the_true_gain_as_often_as_stated(
     gain: float, sigma: float, has_hiccups: bool, looks: VerificationLooks
 ) -> None:
     tally = simulated(gain, sigma=sigma, runs=60, looks=looks, has_hiccups=has_hiccups)
@@ -266,7 +266,7 @@ def test_the_interval_holds_the_gain_of_twenty_later_pairs_in_9_of_10_tunings(
 
 @pytest.mark.parametrize("sigma", [0.01, 0.02, 0.03, 0.04])
 def test_defaults_that_are_optimal_are_found_as_good_in_9_of_10_tunings(sigma: float) -> None:
-    tally = simulated(0.0, sigma=sigma, runs=100, looks=DOUBT_LOOKS)
+    tally = simulated(0.0, sigma=sigma, runs=100, looks=UNCERTAIN_LOOKS)
     assert tally.count(TuneVerdict.AS_GOOD) >= 0.9 * tally.runs
 
 
@@ -305,7 +305,8 @@ def test_the_looks_share_the_error_of_the_interval(looks: VerificationLooks) -> 
 
 @pytest.mark.parametrize(
     ("looks", "pairs"),
-    [(PLAIN_LOOKS, pairs) for pairs in (7, 8, 9, 12, 20, 39)] + [(DOUBT_LOOKS, pairs) for pairs in (7, 12, 20, 39, 63)],
+    [(CLEAR_LOOKS, pairs) for pairs in (7, 8, 9, 12, 20, 39)]
+    + [(UNCERTAIN_LOOKS, pairs) for pairs in (7, 12, 20, 39, 63)],
 )
 def test_a_verification_that_is_broken_off_between_looks_spends_what_the_looks_have_left(
     looks: VerificationLooks, pairs: int
@@ -315,8 +316,8 @@ def test_a_verification_that_is_broken_off_between_looks_spends_what_the_looks_h
 
 
 @pytest.mark.parametrize(("pairs", "ways"), [(6, 1), (7, 3), (8, 5), (9, 10)])
-def test_a_gain_in_doubt_spends_before_its_first_look_what_so_few_pairs_can(pairs: int, ways: int) -> None:
-    assert error_of(pairs, DOUBT_LOOKS) == ways / 2**pairs
+def test_a_gain_in_warning_spends_before_its_first_look_what_so_few_pairs_can(pairs: int, ways: int) -> None:
+    assert error_of(pairs, UNCERTAIN_LOOKS) == ways / 2**pairs
 
 
 def test_a_failed_pair_counts_as_a_block_of_its_look() -> None:

@@ -15,10 +15,10 @@ from s3bench.report.tune.clients import render_clients, render_clients_markdown
 from s3bench.report.tune.markdown import render_markdown
 from s3bench.report.tune.table import render_answer
 from s3bench.results.file import check_output, write_whole
-from s3bench.tune.answer import StudyResult
 from s3bench.tune.client_table import client_table
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.study import Stage, Study
+from s3bench.tune.study_result import StudyResult
 
 
 class TuneOutput:

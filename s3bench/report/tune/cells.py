@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from s3bench.report.load.cells import NOTHING, rate_text
 from s3bench.spec.definition import AWS_CLI_KINDS
-from s3bench.tune.answer import ClientBest, SettingFigures, StudyResult
 from s3bench.tune.effective_settings import EffectiveSettings, ParameterNote
 from s3bench.tune.objective import Aim
 from s3bench.tune.prediction import Prediction
 from s3bench.tune.preference import TOLERANCE
+from s3bench.tune.study_result import ClientBest, SettingFigures, StudyResult
 from s3bench.tune.verification import GAIN_OF_INTEREST, Change, TuneVerdict
 from s3bench.tune.workload import Workload
 from s3bench.units import render_bytes, render_seconds

@@ -9,9 +9,9 @@ from enum import Enum, auto
 
 from s3bench.report.terminal import BOLD, DIM, RED, YELLOW, painter, printable
 from s3bench.report.tune.cells import amount_text, slower_than
-from s3bench.tune.answer import SettingFigures, StudyResult
 from s3bench.tune.parameter import PART, Parameter, knobs_of
 from s3bench.tune.setting import Setting, render_value
+from s3bench.tune.study_result import SettingFigures, StudyResult
 
 _GAP = 1
 _INDENT = "  "

@@ -11,7 +11,7 @@ from s3bench.report.load.cells import NOTHING
 from s3bench.report.table import Table, TableColumn, Tone, column
 from s3bench.report.tune import cells as words
 from s3bench.report.tune.heatmap import Heatmap, heatmap_rows
-from s3bench.tune.answer import SettingFigures, StudyResult
+from s3bench.tune.study_result import SettingFigures, StudyResult
 
 _TEXT_MAX = 1000
 

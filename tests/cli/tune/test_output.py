@@ -9,7 +9,9 @@ from tests.cli.tune.test_options import PLAIN, typed
 from tests.tune.simulated_client import Link, Simulation, upload
 
 
-@pytest.mark.parametrize(("limit_bytes", "answer"), [(None, "unsettled"), (1, "so far, nothing stays within")])
+@pytest.mark.parametrize(
+    ("limit_bytes", "answer"), [(None, "unsettled"), (1, "so far, no setting reliably stays within")]
+)
 def test_an_interrupted_study_says_what_is_known_so_far_and_last_how_to_go_on(
     limit_bytes: int | None, answer: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,7 +19,7 @@ from s3bench.report.tune.cells import (
     setting_words,
     value_text,
 )
-from s3bench.tune.answer import SettingFigures, StudyResult
+from s3bench.tune.study_result import SettingFigures, StudyResult
 from s3bench.units import render_bytes
 
 POINTS_MAX = 300

@@ -14,7 +14,7 @@ from s3bench.report.tune.heatmap import (
     heatmaps,
 )
 from s3bench.report.tune.tables import heatmap_table
-from s3bench.tune.answer import StudyResult
+from s3bench.tune.study_result import StudyResult
 
 _PALE_FROM = 1.0
 """What takes this much more than the best, as a share, or more, is as pale as a cell can be."""

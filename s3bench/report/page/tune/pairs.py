@@ -14,10 +14,10 @@ from s3bench.report.page import theme
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.table import Table, TableCell, TableColumn
 from s3bench.report.tune.cells import change_words, percent_text, slower_than
-from s3bench.tune.answer import StudyResult
 from s3bench.tune.objective import Objective
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Stage, Study
+from s3bench.tune.study_result import StudyResult
 from s3bench.tune.verification import Change
 
 _HEIGHT = 200

@@ -16,7 +16,7 @@ from s3bench.report.tune import cells as words
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Stage, Study
-from s3bench.tune.verification import PLAIN_LOOKS, Change, TuneVerdict, verify
+from s3bench.tune.verification import CLEAR_LOOKS, Change, TuneVerdict, verify
 from s3bench.units import render_seconds
 from tests.report.page.chart_reader import assert_is_drawn, figures, labels, marks, texts, values
 from tests.report.tune_samples import ANSWERS, CLASSIC, answer, everything, hostile, trial, unsettled
@@ -155,7 +155,7 @@ def test_pairs_are_those_of_the_verification(study: Study) -> None:
     ]
     whole = replace(study, trials=tuple(runs))
     default, objective = Setting(client=CLASSIC), study.header.objective
-    gain = verify(runs, winner=other, other=default, objective=objective, looks=PLAIN_LOOKS)
+    gain = verify(runs, winner=other, other=default, objective=objective, looks=CLEAR_LOOKS)
     told = answer(candidate=replace(answer().candidate, setting=other), gain=gain)
     made = pairs_figure(told, whole)
     assert made is not None

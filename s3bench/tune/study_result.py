@@ -1,6 +1,6 @@
-"""What a study comes to: the recommended setting, the evidence for it, and what else it showed.
+"""The result of a study: the recommended setting, the evidence for it, and all other figures.
 
-Owns the shape that reports render and `--json` prints. Pure.
+Reports render it and `--json` prints it.
 """
 
 import msgspec
@@ -16,16 +16,16 @@ from s3bench.tune.workload import Workload
 
 
 class SettingFigures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the runs of one setting showed: `runs` whole ones of search and verification, `verified` of the latter.
+    """The figures of one setting: `runs` complete runs in search and verification, `verified` of them in the latter.
 
-    `value` is the objective's, in `StudyResult.unit`, and `time` the seconds of the whole command (`real` of time(1)):
-    both as in an average round of the verification, by least squares over the rounds of all settings, so that the
-    figures of all settings can be compared whenever they ran. `time_low` and `time_high` are the 95 % interval of the
-    time, null where the runs are too few. `gigabits_per_s` is all object data over the time, 10^9 bits. `user`,
-    `system` (seconds) and `requests` are medians over the runs of the verification, else of the search. `peak_memory`
-    is the most of all its runs, in bytes. `was_capped`: all runs were ended as too slow; `time` is then a lower bound
-    and `value` too. `failures` counts runs that failed, `failure` says how the last one did. `exceeds_memory`: it
-    needed more than was allowed.
+    `value` is that of the objective, in `StudyResult.unit`; `time` is the seconds of the whole command (`real` of
+    time(1)). Both are adjusted to an average round of the verification, by least squares over the rounds of all
+    settings, so that figures from different rounds are comparable. `time_low` and `time_high` are the 95 % interval of
+    the time, null for too few runs. `gigabits_per_s` is all object data over the time, in 10^9 bits. `user`, `system`
+    (seconds) and `requests` are medians over the runs of the verification, else of the search. `peak_memory` is the
+    largest of all runs, in bytes. `was_capped`: all runs were ended as too slow; `time` and `value` are then lower
+    bounds. `failures` is the number of failed runs, `failure` describes the last one. `exceeds_memory`: it needed more
+    than was allowed.
     """
 
     setting: Setting
@@ -47,7 +47,7 @@ class SettingFigures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class ClientBest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One client at its defaults and at its best setting of the search. Only `StudyResult.recommended` is proven."""
+    """One client at its defaults and at its best setting of the search; only `StudyResult.recommended` is verified."""
 
     client: str
     default: SettingFigures
@@ -58,12 +58,12 @@ class ClientBest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class StudyResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The conclusion of a study.
 
-    `recommended` is the default's when that is as good, or when nothing is proven. `candidate` is what was chosen of
-    the verified settings: of those that are about as fast the one with the least memory, then with the fewest settings.
-    `default` is the setting that it was held against, the first client's own. `gain` is how the candidate's value lies
-    to the default's, `lead` how it lies to that of the runner-up, the fastest of the others. `table` has every setting,
-    best first; `pareto` those that no other beats in both time and memory, `recommended` among them. `measured_s` is
-    the time of all runs.
+    `recommended` is the default if that is as good, or if nothing is proven. `candidate` is the best of the verified
+    settings: among those about as fast, the one with the least memory, then with the fewest changes. `default` is the
+    default of the first client, with which the candidate was compared. `gain` compares the values of candidate and
+    default, `lead` those of candidate and runner-up, the fastest of the others. `table` has every setting, best first;
+    `pareto` those that no other one beats in both time and memory, including `recommended`. `knobs` are notes on single
+    parameters. `measured_s` is the time of all runs.
     """
 
     workload: Workload
