@@ -7,8 +7,8 @@ from s3bench.report.table import Table
 from s3bench.report.tune import cells as words
 from s3bench.report.tune.heatmap import Heatmap, heatmaps
 from s3bench.report.tune.tables import clients_table, front_table, heatmap_table, roles_table, settings_table
-from s3bench.tune.study_result import StudyResult
 from s3bench.tune.recipe import PYTHON, Recipe
+from s3bench.tune.study_result import StudyResult
 
 
 def render_markdown(answer: StudyResult) -> str:

@@ -14,8 +14,8 @@ from s3bench.report.text_table import TONE_STYLES, Paint, fits, fitted, heading_
 from s3bench.report.tune import cells as words
 from s3bench.report.tune.heatmap import heatmaps, render_heatmap
 from s3bench.report.tune.tables import clients_table, front_table, roles_table, settings_table
-from s3bench.tune.study_result import StudyResult
 from s3bench.tune.recipe import Recipe
+from s3bench.tune.study_result import StudyResult
 from s3bench.tune.verification import TuneVerdict
 
 _INDENT = "  "

@@ -14,10 +14,10 @@ from s3bench.report.page.tune.pairs import pairs_figure
 from s3bench.report.table import Table, Tone, column
 from s3bench.report.tune import cells as words
 from s3bench.report.tune.tables import clients_table, roles_table, settings_table
-from s3bench.tune.study_result import SettingFigures, StudyResult
 from s3bench.tune.prediction import Prediction
 from s3bench.tune.recipe import Recipe
 from s3bench.tune.study import Study
+from s3bench.tune.study_result import SettingFigures, StudyResult
 from s3bench.tune.verification import TuneVerdict
 from s3bench.units import render_seconds
 
