@@ -11,7 +11,7 @@ import click
 from s3bench.errors import BadInput
 from s3bench.run.landlock import abi_version
 
-_REASON = "this kernel has no Landlock (Linux 5.13 or later), or it is switched off or forbidden here"
+_REASON = "there is no Landlock here: it needs Linux 5.13 or later, where it is neither switched off nor forbidden"
 
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from s3bench.errors import MachineError
+from s3bench.system.files import drop_cached_pages
 
 _CHUNK_BYTES = 1 << 20
 
@@ -33,6 +34,6 @@ def _reread(path: Path) -> None:
     with path.open("rb", buffering=0) as file:
         with suppress(OSError):  # of a file system that knows neither
             os.fsync(file.fileno())
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            drop_cached_pages(file.fileno())
         while file.read(_CHUNK_BYTES):
             pass

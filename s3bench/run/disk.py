@@ -1,7 +1,6 @@
 """How fast the file system below a directory is by itself, and where work finds no disk at all.
 
-Owns writing and reading a file of its own there, and what tells that the reading passed the page cache by. Linux alone:
-mountinfo (proc(5)), sync_file_range(2), mincore(2).
+Reading is measured where it is certain to pass the page cache by: on Linux, by mountinfo (proc(5)) and mincore(2).
 """
 
 import ctypes
@@ -18,6 +17,8 @@ import psutil
 from s3bench.errors import MachineError
 from s3bench.run.fixture import FixtureContent, content_chunks
 from s3bench.spec.definition import Fill
+from s3bench.system.files import drop_cached_pages
+from s3bench.system.portable import IS_PORTABLE
 from s3bench.units import render_bytes
 
 SIZE_BYTES_MAX = 1 << 30
@@ -101,9 +102,10 @@ def memory_directory(needed_bytes: int) -> Path:
 
 def file_system_of(directory: Path, mountinfo: str | None = None) -> str:
     """The type of the file system below `directory` (`ext4`, `tmpfs`), or `unknown`. `mountinfo` is as in proc(5)."""
-    text = _MOUNTINFO.read_text(encoding="utf-8", errors="surrogateescape") if mountinfo is None else mountinfo
+    if mountinfo is None:
+        mountinfo = "" if IS_PORTABLE else _MOUNTINFO.read_text(encoding="utf-8", errors="surrogateescape")
     place = directory.resolve()
-    above = [(point, kind) for point, kind in _mounts(text) if place.is_relative_to(point)]
+    above = [(point, kind) for point, kind in _mounts(mountinfo) if place.is_relative_to(point)]
     # The longest mount point holds it; of several mounts there the last one covers the others.
     deepest = max((len(point.parts) for point, _ in above), default=0)
     return next((kind for point, kind in reversed(above) if len(point.parts) == deepest), "unknown")
@@ -167,7 +169,9 @@ def _read_rate(fd: int, limit_s: float, now: Callable[[], float]) -> float:
 
 def _forget(fd: int, size_bytes: int) -> bool:
     """Take the file out of the page cache; whether no page of it is left there, as mincore(2) tells."""
-    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    if IS_PORTABLE:
+        return False
+    drop_cached_pages(fd)
     pages = -(-size_bytes // mmap.PAGESIZE)
     resident = (ctypes.c_ubyte * pages)()
     # Writable and private: ctypes takes the address of writable memory only, and nothing is written to it.
@@ -180,4 +184,5 @@ def _forget(fd: int, size_bytes: int) -> bool:
 
 def _sync_range(fd: int, at: int, size_bytes: int, flags: int) -> None:
     """Write a range out; where a file system cannot do that, the fsync at the end has more to do."""
-    _LIBC.sync_file_range(fd, ctypes.c_int64(at), ctypes.c_int64(size_bytes), ctypes.c_uint(flags))
+    if not IS_PORTABLE:
+        _LIBC.sync_file_range(fd, ctypes.c_int64(at), ctypes.c_int64(size_bytes), ctypes.c_uint(flags))

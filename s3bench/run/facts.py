@@ -17,6 +17,7 @@ from s3bench.run.wire_checks import engines, moves_object_data
 from s3bench.s3.network.accuracy import Accuracy, accuracy
 from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog, WireRequest
+from s3bench.system.processes import cores_allowed
 
 FIRST_CALL = "first_client_invocation"
 """The probes' name for the first call of an API client."""
@@ -96,7 +97,7 @@ def _series_facts(record: ProcessRecord, interval_s: float) -> SeriesFacts:
         rss_bytes=series.rss_bytes,
         cpu_s=series.cpu_s,
         interval_s=interval_s,
-        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        cores=cores_allowed() or os.cpu_count() or 1,
     )
 
 

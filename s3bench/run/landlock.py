@@ -14,7 +14,9 @@ import os
 import stat
 import sys
 
-if sys.platform == "linux":
+from s3bench.system.portable import IS_PORTABLE
+
+if not IS_PORTABLE:
     import ctypes
 
     _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -47,7 +49,7 @@ def rights(abi: int) -> tuple[int, int]:
 
 def abi_version() -> int:
     """Ask the kernel for its Landlock ABI version; 0 where there is none, it is switched off or forbidden."""
-    if sys.platform != "linux":
+    if IS_PORTABLE:
         return 0
     return max(0, _system_call(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_CREATE_RULESET_VERSION)))
 

@@ -16,11 +16,18 @@ import psutil
 
 import s3bench
 from s3bench.run.landlock import abi_version
+from s3bench.system.portable import IS_PORTABLE
+from s3bench.system.processes import cores_allowed
 
 _GIT_TIMEOUT_S = 5.0
 _BUSY_LOAD_PER_CORE = 0.5
 _CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
 _CGROUP = "/sys/fs/cgroup"
+_PORTABLE_WARNING = (
+    "CPU time and memory are not the Linux kernel's own accounts (this is another system, or S3BENCH_PORTABLE=1 is "
+    "set): samples are coarser and cost more, processes that outlive their parent are not counted, and delays of a "
+    "network model are up to 1 ms longer"
+)
 _CGROUP_UNLIMITED_BYTES = 1 << 60  # cgroup v1 writes the largest page count instead of a word
 
 
@@ -76,7 +83,7 @@ def machine_facts(root: Path = Path("/")) -> MachineFacts:
         architecture=platform.machine(),
         cores_logical=psutil.cpu_count(),
         cores_physical=psutil.cpu_count(logical=False),
-        cores_allowed=_cores_allowed(),
+        cores_allowed=cores_allowed(),
         cpu_quota_cores=_cpu_quota(root),
         hyperthreading=_flag(root, "sys/devices/system/cpu/smt/active"),
         governor=_read(root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
@@ -123,6 +130,8 @@ def machine_warnings(facts: MachineFacts) -> tuple[str, ...]:
         )
     if facts.swap_used:
         doubts.append("swap is in use: resident memory may be understated and times overstated; free memory first")
+    if IS_PORTABLE:
+        doubts.append(_PORTABLE_WARNING)
     if facts.on_battery:
         doubts.append("running on battery: the CPU may be slowed to save power; plug it in")
     return tuple(doubts)
@@ -150,10 +159,6 @@ def _cpu_model(root: Path) -> str | None:
         if key.strip() in {"model name", "Model", "cpu model", "cpu"}:
             return value.strip()
     return platform.processor() or None
-
-
-def _cores_allowed() -> int | None:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
 
 
 def _frequency() -> tuple[float | None, float | None]:

@@ -15,10 +15,10 @@ from pathlib import Path
 from tempfile import gettempdir
 
 import msgspec
-import psutil
 
 from s3bench.errors import BadInput, MachineError
 from s3bench.run import directory
+from s3bench.system.processes import boot_id, started_at
 
 OWNER_FILE = "owner"
 _MARK = "s3bench working directory"
@@ -85,7 +85,7 @@ def _prefix() -> str:
 def _claim(dir_fd: int, *, keep: bool) -> int:
     """Write and lock the owner file; it gets its name last, so that a sweep sees it whole and locked or not at all."""
     pid = os.getpid()
-    owner = Owner(mark=_MARK, pid=pid, process_started=_process_started(pid) or "", boot=_boot(), kept=keep)
+    owner = Owner(mark=_MARK, pid=pid, process_started=started_at(pid) or "", boot=boot_id(), kept=keep)
     new = f"{OWNER_FILE}.new"
     fd = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=dir_fd)
     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -133,23 +133,4 @@ def _remove(name: str, dir_fd: int, parent_fd: int) -> None:
 
 
 def _is_alive(owner: Owner) -> bool:
-    return owner.boot == _boot() and _process_started(owner.pid) == owner.process_started
-
-
-def _process_started(pid: int) -> str | None:
-    """When process `pid` started, in words that are equal for one process only; `None` when there is none."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        return fields[19]  # starttime in ticks since boot (proc(5), field 22)
-    except OSError:
-        with suppress(psutil.Error):
-            return repr(psutil.Process(pid).create_time())
-        return None
-
-
-def _boot() -> str:
-    """Which boot of the machine this is, where the system says so (Linux)."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return ""
+    return owner.boot == boot_id() and started_at(owner.pid) == owner.process_started

@@ -16,12 +16,12 @@ import marshal
 import os
 import select
 import signal
-import sys
 from time import monotonic_ns
 
 from s3bench.run.landlock import restrict_writes
 from s3bench.run.sampler import Sampler
 from s3bench.run.tree import descendants, open_tree
+from s3bench.system.processes import adopt_orphans, die_with_parent, load_prctl, maxrss_bytes, orphans, own_rss_bytes
 
 TYPE_CHECKING = False  # importing `typing` would add a megabyte to every client's high-water mark
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ _SECOND_NS = 1_000_000_000
 _LENGTH_BYTES = 4
 _NUMBER_BYTES = 8
 _TOLD_BYTES = 2 * _NUMBER_BYTES
-_PR_SET_PDEATHSIG = 1
-_PR_SET_CHILD_SUBREAPER = 36
 
 
 class StreamEnded(Exception):
@@ -53,7 +51,7 @@ class _Usage:
     def add(self, usage: Any) -> None:
         self.user_s += usage.ru_utime
         self.system_s += usage.ru_stime
-        self.rss_bytes_max = max(self.rss_bytes_max, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+        self.rss_bytes_max = max(self.rss_bytes_max, maxrss_bytes(usage))
         self.minor_faults += usage.ru_minflt
         self.major_faults += usage.ru_majflt
         self.voluntary_switches += usage.ru_nvcsw
@@ -62,7 +60,7 @@ class _Usage:
 
 
 class _Client:
-    """The process under test and all that descend from it. Orphans among them become our children (subreaper)."""
+    """The process under test and all that descend from it. Orphans among them become our children where they can."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -81,7 +79,7 @@ class _Client:
                 if pid == self.pid:
                     self.status = status
         except ChildProcessError:
-            self.has_children = False
+            self.has_children = bool(orphans(self.pid))
 
     def kill_all(self, wake: int) -> tuple[int, int]:
         """Kill and reap what is left of the tree; return how many were alive, and how many would not die."""
@@ -89,13 +87,16 @@ class _Client:
         alive: set[int] = set()
         deadline_ns = monotonic_ns() + _KILL_WAIT_NS
         while self.has_children and monotonic_ns() < deadline_ns:
-            for pid in descendants(os.getpid()):
+            for pid in self._left():
                 alive.add(pid)
                 _kill(pid)
             select.select([wake], (), (), 0.02)
             _drain(wake)
             self.reap()
-        return len(alive), len(descendants(os.getpid())) if self.has_children else 0
+        return len(alive), len(self._left()) if self.has_children else 0
+
+    def _left(self) -> list[int]:
+        return [*descendants(os.getpid()), *orphans(self.pid)]
 
 
 def _kill(pid: int) -> None:
@@ -146,8 +147,8 @@ class _Helper:
 
     def __init__(self) -> None:
         self._sample_cost_ns = 0
-        self._prctl = _load_prctl()
-        self._prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self._prctl = load_prctl()
+        adopt_orphans(self._prctl)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         self._wake, writer = os.pipe()
         os.set_blocking(self._wake, False)
@@ -219,7 +220,7 @@ class _Helper:
         stage = "start"
         try:
             os.setsid()
-            self._prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            die_with_parent(self._prctl, signal.SIGKILL)
             if os.getppid() != helper:
                 os._exit(127)  # it died before the kernel knew that we must die with it
             for number in self._changed_signals:
@@ -234,7 +235,7 @@ class _Helper:
                 stage = "landlock"
                 restrict_writes(request["writable"], request["landlock_abi"])
             stage = "exec"
-            floor = _own_rss_bytes().to_bytes(_NUMBER_BYTES, "little")
+            floor = own_rss_bytes().to_bytes(_NUMBER_BYTES, "little")
             os.write(writer, floor + monotonic_ns().to_bytes(_NUMBER_BYTES, "little"))
             os.execve(request["program"], request["argv"], request["env"])  # noqa: S606 (no shell is the point)
         except BaseException as error:  # noqa: BLE001 (whatever it is, this copy of the helper must not live on)
@@ -243,16 +244,6 @@ class _Helper:
             os.write(writer, marshal.dumps((stage, getattr(error, "errno", None) or 0, str(error))))
         finally:
             os._exit(127)
-
-
-def _load_prctl() -> Any:
-    if sys.platform != "linux":
-        return lambda *_: 0
-    import ctypes  # noqa: PLC0415 (only Linux needs it)
-
-    prctl = ctypes.CDLL(None).prctl
-    prctl.argtypes = (ctypes.c_int, *(ctypes.c_ulong,) * 4)
-    return prctl
 
 
 def _deadline_ns(started_ns: int, timeout_ns: int | None) -> int | None:
@@ -274,16 +265,6 @@ def _sampled(sampler: Sampler | None) -> dict[str, Any]:
         "rss_bytes": sampler.rss_bytes.tobytes(),
         "cpu_ns": sampler.cpu_ns.tobytes(),
     }
-
-
-def _own_rss_bytes() -> int:
-    """Read what the client's high-water mark starts from: the kernel carries the memory held at exec into it."""
-    if sys.platform != "linux":
-        return 0
-    file = os.open("/proc/self/statm", os.O_RDONLY)
-    pages = int(os.read(file, 128).split()[1])
-    os.close(file)
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def _await_exec(exec_pipe: int, deadline_ns: int | None) -> bytes:

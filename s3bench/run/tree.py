@@ -9,8 +9,9 @@ Resident memory counts a page once for every process that maps it, as ps and psu
 from __future__ import annotations
 
 import os
-import sys
 from time import clock_gettime_ns
+
+from s3bench.system.portable import IS_PORTABLE
 
 TYPE_CHECKING = False  # `typing` is not imported here: see `spawner`
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def _psutil_children(pid: int) -> list[psutil.Process]:
         return []
 
 
-_HAS_CHILDREN_FILE = sys.platform == "linux" and os.path.exists(  # noqa: PTH110 (as PTH208 above)
+_HAS_CHILDREN_FILE = not IS_PORTABLE and os.path.exists(  # noqa: PTH110 (as PTH208 above)
     f"/proc/self/task/{os.getpid()}/children"
 )
 

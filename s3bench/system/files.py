@@ -37,3 +37,9 @@ def trim_heap() -> None:
     """Give memory that the C library holds free back to the machine."""
     if not IS_PORTABLE and _TRIM is not None:
         _TRIM(0)
+
+
+def drop_cached_pages(descriptor: int) -> None:
+    """Have the page cache forget a file; elsewhere its pages stay."""
+    if not IS_PORTABLE:
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)

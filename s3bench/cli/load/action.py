@@ -16,7 +16,7 @@ from s3bench.cli.stop import StopSignal
 from s3bench.cluster.engineprocess import connect
 from s3bench.cluster.preflight import muster
 from s3bench.cluster.worker_pool import ClusterWorkerPool
-from s3bench.errors import ExitCode, S3BenchError
+from s3bench.errors import BadInput, ExitCode, S3BenchError
 from s3bench.load.aggregation.nodes import node_name
 from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
 from s3bench.load.profile.file import render_profile
@@ -32,6 +32,8 @@ from s3bench.load.session.site import Site, emulated_site, live_site
 from s3bench.load.session.slo_search import HighestRate
 from s3bench.run.owner import workspace_parent
 from s3bench.run.workspace import Workspaces
+from s3bench.system.portable import IS_PORTABLE
+from s3bench.system.processes import cores_allowed
 
 
 def load(options: LoadOptions) -> None:
@@ -46,6 +48,12 @@ def load(options: LoadOptions) -> None:
 
 
 def _load(plan: LoadPlan) -> None:
+    if IS_PORTABLE:
+        raise BadInput(
+            "`s3bench load` needs Linux",
+            "it measures its own cost and that of the server by what only Linux reports",
+            "run it on Linux, without S3BENCH_PORTABLE=1",
+        )
     with LoadOutput(plan) as output, StopSignal() as stop, ExitStack() as stack:
         if plan.options.cluster is None:
             check_capacity(
@@ -155,7 +163,7 @@ def _threads(plan: LoadPlan) -> int:
 
 def _workers(plan: LoadPlan) -> int:
     """The number of workers on this machine."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = cores_allowed() or 1
     usual = cores if plan.placement.endpoint_urls else max(1, cores - 1)  # the server needs a core as well
     return plan.placement.workers or min(usual, _threads(plan))
 
