@@ -10,20 +10,21 @@ The spawner runs this in the child between fork and exec. Standard library only,
 
 from __future__ import annotations
 
+import ctypes
 import os
 import stat
 import sys
 
 from s3bench.system.portable import IS_PORTABLE
 
-if not IS_PORTABLE:
-    import ctypes
-
-    _LIBC = ctypes.CDLL(None, use_errno=True)
-
 TYPE_CHECKING = False  # importing `typing` would add a megabyte to every client's high-water mark
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_OPEN = os.O_NOFOLLOW | os.O_CLOEXEC
+if not IS_PORTABLE:
+    _OPEN |= os.O_PATH
 
 # System call numbers: one for all architectures but Alpha (include/uapi/asm-generic/unistd.h).
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
@@ -69,7 +70,7 @@ def restrict_writes(directories: Iterable[bytes], abi: int) -> None:
 
 
 def _allow(ruleset: int, path: bytes, below: int, single: int) -> None:
-    file = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    file = os.open(path, _OPEN)
     try:
         access = below if stat.S_ISDIR(os.fstat(file).st_mode) else single
         # struct landlock_path_beneath_attr, packed: a 64-bit mask and a 32-bit descriptor.

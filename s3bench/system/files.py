@@ -7,12 +7,13 @@ from pathlib import Path
 
 from s3bench.system.portable import IS_PORTABLE
 
-OPEN_PATH = os.O_RDONLY if IS_PORTABLE else os.O_PATH
-"""The flag that opens a directory only to open what is in it; without O_PATH, it has to be readable."""
+OPEN_PATH = os.O_RDONLY
+"""The flag that opens a directory only to open what is in it; on Linux it need not be readable."""
 
 _PUNCH_HOLE_KEEP_SIZE = 0x02 | 0x01  # FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, fallocate(2)
 
 if not IS_PORTABLE:
+    OPEN_PATH = os.O_PATH
     _LIBC = ctypes.CDLL(None)
     _LIBC.fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
     _TRIM = getattr(_LIBC, "malloc_trim", None)  # glibc has it, others need none
@@ -20,11 +21,11 @@ if not IS_PORTABLE:
 
 def open_anonymous(name: str) -> int:
     """Open a new file that is gone when its descriptor is closed; `name` is what tools show."""
-    if not IS_PORTABLE:
-        return os.memfd_create(name, os.MFD_CLOEXEC)
-    descriptor, path = tempfile.mkstemp(prefix=name)
-    Path(path).unlink()
-    return descriptor
+    if IS_PORTABLE:
+        descriptor, path = tempfile.mkstemp(prefix=name)
+        Path(path).unlink()
+        return descriptor
+    return os.memfd_create(name, os.MFD_CLOEXEC)
 
 
 def punch_hole(descriptor: int, offset: int, size_bytes: int) -> None:

@@ -12,8 +12,9 @@ from s3bench.system.portable import IS_PORTABLE
 
 READABLE = select.POLLIN
 WRITABLE = select.POLLOUT
-PEER_CLOSED = 0 if IS_PORTABLE else select.POLLRDHUP
-"""The other side has closed its sending half; not every system reports it."""
+PEER_CLOSED = 0  # the other side has closed its sending half; only Linux reports it
+if not IS_PORTABLE:
+    PEER_CLOSED = select.POLLRDHUP
 
 
 class Poller(Protocol):
@@ -39,7 +40,9 @@ def open_poller(open_descriptors: Collection[int]) -> Poller:
     Closing a descriptor takes it out of an epoll set, but not out of poll(2)'s list: what is no longer in
     `open_descriptors` is taken out before each wait.
     """
-    return PollPoller(open_descriptors) if IS_PORTABLE else select.epoll()
+    if IS_PORTABLE:
+        return PollPoller(open_descriptors)
+    return select.epoll()
 
 
 def wait_precisely(poller: Poller, wait_s: float) -> None:
@@ -49,10 +52,10 @@ def wait_precisely(poller: Poller, wait_s: float) -> None:
     readable with its first event, and select(2) counts in microseconds. Its descriptors end at 1024, so the set has to
     be opened before many others. poll(2) has only milliseconds.
     """
-    if isinstance(poller, select.epoll):
-        select.select((poller,), (), (), wait_s)
-    else:
+    if IS_PORTABLE or not isinstance(poller, select.epoll):
         poller.poll(wait_s, 1)
+    else:
+        select.select((poller,), (), (), wait_s)
 
 
 class PollPoller:

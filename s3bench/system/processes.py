@@ -100,4 +100,6 @@ def boot_id() -> str:
 
 def cores_allowed() -> int | None:
     """The number of logical cores that this process may run on; `None` where the system does not tell."""
-    return None if IS_PORTABLE else len(os.sched_getaffinity(0))
+    if IS_PORTABLE:
+        return None
+    return len(os.sched_getaffinity(0))

@@ -5,11 +5,21 @@ import socket
 
 from s3bench.system.portable import IS_PORTABLE
 
-DISCARD = 0 if IS_PORTABLE else socket.MSG_TRUNC
-"""The flag with which recv(2) discards bytes without copying them (tcp(7)); elsewhere they are copied."""
+# DISCARD lets recv(2) discard bytes without copying them, and MORE lets send(2) wait for more bytes to fill a packet
+# with (tcp(7)); elsewhere the bytes are copied, and the packet leaves.
+DISCARD = MORE = 0
+if not IS_PORTABLE:
+    DISCARD = socket.MSG_TRUNC
+    MORE = socket.MSG_MORE
 
-MORE = 0 if IS_PORTABLE else socket.MSG_MORE
-"""The flag with which send(2) waits for more bytes to fill a packet with (tcp(7))."""
+
+def stream_socket(family: socket.AddressFamily) -> socket.socket:
+    """A new TCP socket that never blocks."""
+    if IS_PORTABLE:
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        sock.settimeout(0)
+        return sock
+    return socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
 
 
 def avoid_pacing(sock: socket.socket) -> None:

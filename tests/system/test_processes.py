@@ -8,7 +8,12 @@ import pytest
 
 from s3bench.system import processes
 
-ORPHAN = "import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']).pid)"
+ORPHAN = """
+import os, subprocess, sys
+sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], stdout=subprocess.DEVNULL)
+print(os.getpid(), sleeper.pid, flush=True)
+os._exit(0)
+"""
 
 
 @pytest.fixture(params=[False, True], ids=["linux", "portable"])
@@ -35,10 +40,10 @@ def test_the_resident_memory_of_this_process_is_what_psutil_says() -> None:
 
 
 def test_orphans_are_found_by_their_session_where_they_cannot_be_adopted(portable: bool) -> None:
-    told = subprocess.Popen([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, start_new_session=True)
-    orphan = int(told.communicate()[0])
+    parent = subprocess.run([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, check=True, start_new_session=True)
+    session, orphan = map(int, parent.stdout.split())
     try:
-        assert processes.orphans(told.pid) == ([orphan] if portable else [])
+        assert processes.orphans(session) == ([orphan] if portable else [])
     finally:
         os.kill(orphan, signal.SIGKILL)
 

@@ -13,7 +13,7 @@ from enum import IntEnum
 from s3bench.load.engine.loop import EngineLoop, Route
 from s3bench.load.operation import AttemptFailure
 from s3bench.system.poller import PEER_CLOSED, READABLE, WRITABLE
-from s3bench.system.sockets import avoid_pacing
+from s3bench.system.sockets import avoid_pacing, stream_socket
 
 RECEIVE_BYTES = 64 * 1024
 """At least one TLS record (16 KiB), so that no decrypted byte stays behind in OpenSSL, where epoll cannot see it."""
@@ -148,7 +148,7 @@ class ClientConnection:
         self.route = route = loop.route()
         self.on_route()
         try:
-            sock = socket.socket(route.family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+            sock = stream_socket(route.family)
         except OSError as error:
             self._break(FAULTS.get(error.errno or 0, AttemptFailure.UNREACHABLE))
             return

@@ -1,0 +1,104 @@
+"""`run`, `serve`, `compare` and `gate` on nothing that only Linux has."""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+
+from tests.e2e.conftest import COMMAND, MIB, Finished, download, upload
+
+Run = Callable[..., Finished]
+Define = Callable[..., Path]
+
+LIMIT_S = 40.0
+
+
+@pytest.fixture
+def environment(environment: dict[str, str]) -> dict[str, str]:
+    return {**environment, "S3BENCH_PORTABLE": "1"}
+
+
+def test_run_measures_every_byte_and_warns_of_what_it_cannot_tell(s3bench: Run, define: Define, tmp_path: Path) -> None:
+    clients = ["s5cmd", "boto3-classic"]
+    definitions = define(upload(12 * MIB, clients=clients), download(12 * MIB, clients=clients))
+    finished = s3bench("run", "-n", "2", "--json", definitions)
+    assert finished.code == 0, finished.err
+    assert any("the Linux kernel's own accounts" in warning for warning in finished.document["warnings"])
+    for result in finished.results:
+        assert result["errors"] == []
+        for measurement in result["measurements"]:
+            assert measurement["total_time"] > 0
+            assert measurement["user_cpu_time"] > 0
+            assert measurement["max_memory"] > 4 * MIB
+            wire = measurement["wire"]
+            assert max(wire["bytes_received"], wire["bytes_sent"]) >= 12 * MIB
+
+    document = tmp_path / "a.json"
+    document.write_text(finished.out)
+    compared = s3bench("compare", document, document)
+    assert compared.code == 0, compared.err
+    assert compared.out.startswith("no difference")
+
+
+def test_the_emulator_keeps_to_its_network_model(s3bench: Run, define: Define) -> None:
+    changes: dict[str, Any] = {"clients": ["s5cmd"]}
+    definitions = define(upload(2 * MIB, **changes), download(2 * MIB, **changes))
+    model = "ttfb=20ms,bandwidth=12MB/s"
+    finished = s3bench("run", "--endpoint", "emulator", "--network", model, "--tls", "--json", definitions)
+    assert finished.code == 0, finished.err
+    for result in finished.results:
+        assert result["errors"] == []
+        assert result["measurements"][0]["total_time"] > 2 * MIB / 12e6 + 0.02
+
+
+def test_serve_stores_deletes_and_sends_objects_until_it_is_told_to_end(environment: dict[str, str]) -> None:
+    with subprocess.Popen(
+        (*COMMAND, "serve", "--bucket", "data"),
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        client = boto3.client(
+            "s3",
+            endpoint_url=process.stdout.readline().strip(),
+            region_name="us-east-1",
+            aws_access_key_id="a",
+            aws_secret_access_key="b",
+            config=Config(s3={"addressing_style": "path"}, proxies={}),
+        )
+        contents = {f"key-{index}": os.urandom(MIB) for index in range(20)}
+        for key, content in contents.items():
+            client.put_object(Bucket="data", Key=key, Body=content)
+            client.put_object(Bucket="data", Key="gone", Body=content)
+            client.delete_object(Bucket="data", Key="gone")
+        for key, content in contents.items():
+            assert client.get_object(Bucket="data", Key=key)["Body"].read() == content
+        client.close()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT_S) == 0
+
+
+def test_gate_compares_a_client_with_itself(s3bench: Run, define: Define) -> None:
+    finished = s3bench(
+        "gate", "--baseline", "s5cmd", "--candidate", "s5cmd", "--pairs", "10", "--false-alarm", "0.05", "--seed", "1",
+        "--no-exact", "--json", define(upload(4096, clients=["s5cmd"])),
+    )  # fmt: skip
+    record = json.loads(finished.out)
+    assert len(record["cells"][0]["pairs"]) == 10
+    assert not record["cells"][0]["failures"]
+    assert finished.code in {0, 3, 4}, finished.err
+
+
+def test_load_says_that_it_needs_linux(s3bench: Run) -> None:
+    finished = s3bench("load")
+    assert finished.code == 2
+    assert "needs Linux" in finished.err
