@@ -134,7 +134,7 @@ def check_cpu(bed: Bed) -> Iterator[Check]:
         pairs = []
         for _ in range(bed.rounds):
             record, stdout = bed.run(_BURN + code)
-            pairs.append((sum(map(float, stdout.split())), record.user_s + record.system_s))
+            pairs.append((sum(map(float, stdout.split())), record.usage.cpu_s))
         yield relative(f"CPU: {name}", "s", CPU_BOUND, pairs)
 
 
@@ -162,8 +162,8 @@ def _memory(bed: Bed, suffix: str) -> Iterator[Check]:
         for _ in range(bed.rounds):
             without, _ = bed.run(_HOLD, str(depth), "0", "0.1")
             record, _ = bed.run(_HOLD, str(depth), str(size), str(hold_s))
-            pairs.append((size, record.peak_rss_bytes - without.peak_rss_bytes))
-            sources.add(record.peak_rss_source)
+            pairs.append((size, record.usage.peak_memory_bytes - without.usage.peak_memory_bytes))
+            sources.add(record.peak_memory_source)
         yield relative(f"peak memory: held by {holder}{suffix}", "B", MEMORY_BOUND, pairs, ", ".join(sorted(sources)))
 
 

@@ -15,13 +15,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from s3bench.results.document import Client, Document, Result, Status
 from s3bench.results.file import write_document
-from s3bench.results.measurement import Facts, Measurement, UsageFacts, WireFacts, measure
+from s3bench.results.measurement import Measurement, UsageFacts, Wire, WireFacts, measure
 from s3bench.results.timeline import POINTS_MAX, SeriesFacts, Timeline, thinned
 
 BAR_S = 2.0
@@ -37,14 +36,16 @@ def measurement(iteration: int, draws: random.Random, slowdown: float) -> Measur
     """One iteration of a download of 32 MB: about 0.6 s, 80 MiB."""
     total_s = draws.lognormvariate(0, NOISE) * 0.6 * slowdown
     wire = WireFacts(
-        requests=5,
-        retries=0,
-        connections=5,
-        requests_in_flight_max=4,
-        bytes_received=0,
-        bytes_sent=32 << 20,
-        part_size_max=8 << 20,
-        checksums_verified=0,
+        counts=Wire(
+            requests=5,
+            retries=0,
+            connections=5,
+            requests_in_flight_max=4,
+            bytes_received=0,
+            bytes_sent=32 << 20,
+            part_size_max=8 << 20,
+            checksums_verified=0,
+        ),
         first_request_s=total_s * 0.7,
         last_response_s=total_s * 0.9,
         requests_by_kind=KINDS,
@@ -60,8 +61,8 @@ def measurement(iteration: int, draws: random.Random, slowdown: float) -> Measur
         voluntary_context_switches=draws.randrange(50, 90),
         involuntary_context_switches=draws.randrange(50, 300),
     )
-    facts = Facts(iteration=iteration, total_s=total_s, usage=usage, wire=wire, sampler_cpu_s=0.015)
-    return measure(replace(facts, timeline=Timeline(series=thinned(series(total_s, draws)))))
+    timeline = Timeline(series=thinned(series(total_s, draws)))
+    return measure(iteration=iteration, total_s=total_s, usage=usage, wire=wire, sampler_cpu_s=0.015, timeline=timeline)
 
 
 def series(total_s: float, draws: random.Random) -> SeriesFacts:

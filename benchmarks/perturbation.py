@@ -113,7 +113,7 @@ def wall_s(record: ProcessRecord) -> float:
 
 def cpu_s(record: ProcessRecord) -> float:
     """CPU time of one run."""
-    return record.user_s + record.system_s
+    return record.usage.cpu_s
 
 
 def compare(run: Run, one: How, other: How, *, pairs: int, precision: float, max_s: float) -> Pairs:

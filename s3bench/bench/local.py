@@ -22,11 +22,11 @@ from s3bench.clients.inprocess import check_in_process, log_of
 from s3bench.clients.interpreter import script_words
 from s3bench.clients.invocation import invocation
 from s3bench.clients.padding import pad, stack_bytes, stack_entries
-from s3bench.results.measurement import Failure, Measurement, measure
+from s3bench.results.measurement import Failure, Measurement
 from s3bench.results.redaction import mask_file
 from s3bench.run.download_check import DownloadCheck
 from s3bench.run.endpoint import Endpoint
-from s3bench.run.facts import gather_facts, read_milestones
+from s3bench.run.facts import measure_run, read_milestones
 from s3bench.run.owner import workspace_parent
 from s3bench.run.process import Launch, ProcessRecord, Spawner
 from s3bench.run.wire_checks import (
@@ -146,17 +146,14 @@ class LocalRunner:
         failure = self._failure(iteration, record, log, launch)
         if failure is not None:
             return failure
-        return measure(
-            gather_facts(
-                record,
-                log,
-                read_milestones(probe_file, started_ns=record.started_ns) if probe_file else {},
-                iteration=iteration,
-                interval_s=settings.interval_s,
-                turnaround_s=None if turnaround_ns is None else turnaround_ns / 1e9,
-                network=self.bench.endpoint.network,
-                keeps_timeline=settings.keeps_timeline,
-            )
+        return measure_run(
+            record,
+            log,
+            read_milestones(probe_file, started_ns=record.started_ns) if probe_file else {},
+            iteration=iteration,
+            turnaround_s=None if turnaround_ns is None else turnaround_ns / 1e9,
+            network=self.bench.endpoint.network,
+            keeps_timeline=settings.keeps_timeline,
         )
 
     def _mask_output(self, launch: Launch) -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from s3bench.results.document import Client, Document, Result
 from s3bench.results.foreign_tree import foreign_document, foreign_result, parse_moment, refuse, shaped
-from s3bench.results.measurement import Facts, Failure, Measurement, UsageFacts, measure
+from s3bench.results.measurement import Failure, Measurement, UsageFacts, measure
 
 WHAT = "hyperfine export"
 
@@ -169,7 +169,7 @@ def _run(
     # hyperfine stores 0 where the system does not tell (Windows), and no process lives in no memory.
     peak = round(peak_bytes) if peak_bytes else None
     usage = UsageFacts(user_cpu_s=user_s, system_cpu_s=system_s, peak_memory_bytes=peak)
-    whole = measure(Facts(iteration=number, total_s=total_s, usage=usage))
+    whole = measure(iteration=number, total_s=total_s, usage=usage)
     return msgspec.structs.replace(whole, max_memory=None)
 
 

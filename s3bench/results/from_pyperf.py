@@ -13,7 +13,7 @@ import msgspec
 
 from s3bench.results.document import Client, Document, Result
 from s3bench.results.foreign_tree import foreign_document, foreign_result, refuse, shaped
-from s3bench.results.measurement import Facts, Measurement, UsageFacts, measure
+from s3bench.results.measurement import Measurement, UsageFacts, measure
 
 WHAT = "pyperf file"
 
@@ -92,7 +92,7 @@ def _measurements(runs: Iterable[_Run], common: _Metadata) -> Iterator[Measureme
         for value in run.values:
             # The peak is of the whole process: with several values in it, it belongs to none of them.
             usage = UsageFacts(peak_memory_bytes=peak if len(run.values) == 1 else None)
-            whole = measure(Facts(iteration=next(numbers), total_s=value, usage=usage))
+            whole = measure(iteration=next(numbers), total_s=value, usage=usage)
             yield msgspec.structs.replace(whole, max_memory=None)
 
 

@@ -24,7 +24,7 @@ from s3bench.results.bins import carries
 from s3bench.results.document import Client, Document, Result
 from s3bench.results.foreign_tree import foreign_document, foreign_result, parse_moment, refuse, shaped
 from s3bench.results.load import Latency, Load
-from s3bench.results.measurement import Facts, Measurement, measure
+from s3bench.results.measurement import Measurement, measure
 from s3bench.results.redaction import redact
 from s3bench.units import exact_bytes
 
@@ -245,7 +245,7 @@ def _result(phase: _Phase, client: Client) -> Result:
 
 
 def _measurement(phase: _Phase) -> Measurement:
-    bare = measure(Facts(iteration=0, total_s=phase.window_s))
+    bare = measure(iteration=0, total_s=phase.window_s)
     return msgspec.structs.replace(bare, throughput=phase.bytes_rate or None, load=_load(phase))
 
 

@@ -1,12 +1,12 @@
-"""What one iteration showed, computed from plain facts.
+"""The figures of one iteration, computed from what the kernel, the samples, the server and the probes showed.
 
-Owns the figures of a measurement and the arithmetic between the facts and the figures. Pure: who runs the process and
-the server fills `Facts`. What was not measured is null, never invented.
+What was not measured is null, never invented.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Self
 
 import msgspec
@@ -23,7 +23,7 @@ _NUMBER = (int, float)  # made once: a comparison looks up hundreds of thousands
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageFacts:
-    """What the kernel accounted to the process by its end; `None` where the system does not tell."""
+    """What the kernel accounted to the process and its descendants; `None` where the system has no figure."""
 
     user_cpu_s: float | None = None
     system_cpu_s: float | None = None
@@ -33,10 +33,21 @@ class UsageFacts:
     voluntary_context_switches: int | None = None
     involuntary_context_switches: int | None = None
 
+    @property
+    def cpu_s(self) -> float | None:
+        """User and system time together."""
+        if self.user_cpu_s is None or self.system_cpu_s is None:
+            return None
+        return self.user_cpu_s + self.system_cpu_s
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WireFacts:
-    """What the server saw. `first_request_s` and `last_response_s` count from the spawn, `None` without a request."""
+
+_NO_USAGE = UsageFacts()
+_NO_TIMELINE = Timeline()
+_NO_MILESTONES: Mapping[str, float] = MappingProxyType({})
+
+
+class Wire(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the client did as the server saw it: counts, and sizes in bytes."""
 
     requests: int
     retries: int
@@ -46,6 +57,13 @@ class WireFacts:
     bytes_sent: int
     part_size_max: int
     checksums_verified: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireFacts:
+    """What the server saw. `first_request_s` and `last_response_s` count from the spawn, `None` without a request."""
+
+    counts: Wire
     first_request_s: float | None
     last_response_s: float | None
     requests_by_kind: Mapping[str, int]
@@ -63,29 +81,6 @@ class NetworkFigure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """All that is known about one iteration.
-
-    `milestones_s` are the probes' times since the spawn by the names of `Milestones`; `first_client_invocation_s` is
-    theirs too. `network` is how well a network model was met, `timeline` what is to be kept for charts. `warnings` are
-    doubts of those who gathered the facts.
-    """
-
-    iteration: int
-    total_s: float
-    series: SeriesFacts | None = None
-    usage: UsageFacts = UsageFacts()
-    wire: WireFacts | None = None
-    milestones_s: Mapping[str, float] = field(default_factory=dict)
-    first_client_invocation_s: float | None = None
-    sampler_cpu_s: float | None = None
-    turnaround_s: float | None = None
-    network: tuple[NetworkFigure, ...] = ()
-    timeline: Timeline | None = None
-    warnings: tuple[str, ...] = ()
-
-
 class Milestones(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When the client reached what, in seconds since it was spawned."""
 
@@ -96,19 +91,6 @@ class Milestones(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     first_request: float | None = None
     last_response: float | None = None
     exit: float | None = None
-
-
-class Wire(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the client did as the server saw it: counts, and sizes in bytes."""
-
-    requests: int
-    retries: int
-    connections: int
-    requests_in_flight_max: int
-    bytes_received: int
-    bytes_sent: int
-    part_size_max: int
-    checksums_verified: int
 
 
 class Harness(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -181,49 +163,68 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     request: str = ""
 
 
-def measure(facts: Facts) -> Measurement:
-    """Compute the figures of one iteration."""
-    usage, wire = facts.usage, facts.wire
-    memory = sorted(facts.series.rss_bytes) if facts.series else []
-    cores = sorted(cores_in_use(facts.series)) if facts.series else []
+def measure(
+    *,
+    iteration: int,
+    total_s: float,
+    series: SeriesFacts | None = None,
+    usage: UsageFacts = _NO_USAGE,
+    wire: WireFacts | None = None,
+    milestones_s: Mapping[str, float] = _NO_MILESTONES,
+    first_client_invocation_s: float | None = None,
+    sampler_cpu_s: float | None = None,
+    turnaround_s: float | None = None,
+    network: tuple[NetworkFigure, ...] = (),
+    timeline: Timeline = _NO_TIMELINE,
+    warnings: Iterable[str] = (),
+) -> Measurement:
+    """Compute the figures of one iteration from what is known about it.
+
+    `milestones_s` are the probes' times since the spawn by the names of `Milestones`; `first_client_invocation_s` is
+    theirs too. `turnaround_s` passed between the end of the iteration before and the start of this one. `network` is
+    how well a network model was met, `timeline` what is to be kept for charts.
+    """
+    memory = sorted(series.rss_bytes) if series else []
+    cores = sorted(cores_in_use(series)) if series else []
     highs = [value for value in (memory[-1] if memory else None, usage.peak_memory_bytes) if value is not None]
-    first_request_s = wire.first_request_s if wire else None
-    first_call_s = facts.first_client_invocation_s
-    timeline = facts.timeline or Timeline()
+    seen = {"first_request": wire.first_request_s, "last_response": wire.last_response_s} if wire else {}
+    if first_client_invocation_s is None and wire:
+        first_client_invocation_s = wire.first_request_s
+    payload_bytes = wire.counts.bytes_received + wire.counts.bytes_sent if wire else 0
     return Measurement(
-        iteration=facts.iteration,
-        total_time=facts.total_s,
+        iteration=iteration,
+        total_time=total_s,
         max_memory=max(highs, default=None),
         max_cpu=cores[-1] if cores else None,
         p50_memory=percentile(memory, 50),
         p95_memory=percentile(memory, 95),
         p50_cpu=percentile(cores, 50),
         p95_cpu=percentile(cores, 95),
-        first_client_invocation_time=first_request_s if first_call_s is None else first_call_s,
+        first_client_invocation_time=first_client_invocation_s,
         user_cpu_time=usage.user_cpu_s,
         system_cpu_time=usage.system_cpu_s,
-        cpu_time=_sum(usage.user_cpu_s, usage.system_cpu_s),
+        cpu_time=usage.cpu_s,
         peak_memory=usage.peak_memory_bytes,
         minor_faults=usage.minor_faults,
         major_faults=usage.major_faults,
         voluntary_context_switches=usage.voluntary_context_switches,
         involuntary_context_switches=usage.involuntary_context_switches,
-        throughput=_throughput(facts),
+        throughput=payload_bytes / total_s if payload_bytes and total_s > 0 else None,
         engine=wire.engine if wire else "",
         requests_by_kind=dict(sorted(wire.requests_by_kind.items())) if wire else {},
-        milestones=_milestones(facts),
-        wire=_wire(wire) if wire else None,
+        milestones=Milestones(**{**milestones_s, **seen}),
+        wire=wire.counts if wire else None,
         harness=Harness(
             samples=len(memory),
-            turnaround_time=facts.turnaround_s,
-            sampler_cpu_time=facts.sampler_cpu_s,
+            turnaround_time=turnaround_s,
+            sampler_cpu_time=sampler_cpu_s,
             server_cpu_time=wire.server_cpu_s if wire else None,
         ),
-        network=facts.network,
+        network=network,
         series=timeline.series,
         requests=timeline.requests,
         requests_left_out=timeline.requests_left_out,
-        warnings=(*facts.warnings, *_doubts(facts)),
+        warnings=(*warnings, *_server_warnings(wire, total_s)),
     )
 
 
@@ -255,29 +256,10 @@ def figure(measurement: Measurement, name: str) -> float | None:
     return value if isinstance(value, _NUMBER) else None
 
 
-def _sum(left: float | None, right: float | None) -> float | None:
-    return None if left is None or right is None else left + right
-
-
-def _throughput(facts: Facts) -> float | None:
-    payload = facts.wire.bytes_received + facts.wire.bytes_sent if facts.wire else 0
-    return payload / facts.total_s if payload and facts.total_s > 0 else None
-
-
-def _milestones(facts: Facts) -> Milestones:
-    wire = facts.wire
-    seen = {"first_request": wire.first_request_s, "last_response": wire.last_response_s} if wire else {}
-    return Milestones(**{**facts.milestones_s, **seen})
-
-
-def _wire(wire: WireFacts) -> Wire:
-    return Wire(**{name: getattr(wire, name) for name in Wire.__struct_fields__})
-
-
-def _doubts(facts: Facts) -> list[str]:
-    doubts = []
-    if facts.wire and facts.wire.server_cpu_s is not None:
-        share = facts.wire.server_cpu_s / facts.total_s if facts.total_s > 0 else 0.0
-        if share > _SERVER_BOUND_SHARE:
-            doubts.append(f"stub-bound: the server was busy for {share:.0%} of the iteration, the client waited for it")
-    return doubts
+def _server_warnings(wire: WireFacts | None, total_s: float) -> tuple[str, ...]:
+    if wire is None or wire.server_cpu_s is None or total_s <= 0:
+        return ()
+    share = wire.server_cpu_s / total_s
+    if share <= _SERVER_BOUND_SHARE:
+        return ()
+    return (f"stub-bound: the server was busy for {share:.0%} of the iteration, the client waited for it",)

@@ -1,15 +1,11 @@
-"""The facts of one iteration, gathered from the process, the wire and the probes into what a measurement is made of.
+"""Makes the measurement of one iteration from its process, the server's log and the probes' milestones."""
 
-Pure but for reading the probe file. Owns the reading of the wire log as counts; what the figures mean is `results`'.
-"""
-
-import os
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from s3bench.results.measurement import Facts, NetworkFigure, UsageFacts, WireFacts
+from s3bench.results.measurement import Measurement, NetworkFigure, Wire, WireFacts, measure
 from s3bench.results.redaction import without_queries
 from s3bench.results.timeline import REQUESTS_MAX, RequestSpan, SeriesFacts, Timeline, thinned
 from s3bench.run.process import ProcessRecord
@@ -17,7 +13,6 @@ from s3bench.run.wire_checks import engines, moves_object_data
 from s3bench.s3.network.accuracy import Accuracy, accuracy
 from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.wirelog import WireLog, WireRequest
-from s3bench.system.processes import cores_allowed
 
 FIRST_CALL = "first_client_invocation"
 """The probes' name for the first call of an API client."""
@@ -40,40 +35,31 @@ def read_milestones(probe_file: Path, *, started_ns: int) -> dict[str, float]:
     return milestones
 
 
-def gather_facts(
+def measure_run(
     record: ProcessRecord,
     log: WireLog | None,
     milestones_s: Mapping[str, float],
     *,
     iteration: int,
-    interval_s: float | None,
-    turnaround_s: float | None,
+    turnaround_s: float | None = None,
     network: NetworkModel | None = None,
     keeps_timeline: bool = False,
-) -> Facts:
-    """All that is known about one iteration; `turnaround_s` passed between the end of the one before and its start.
+) -> Measurement:
+    """What one iteration showed; `turnaround_s` passed between the end of the one before and its start.
 
     `network` is the model that the server was to impose.
     """
-    series = None if interval_s is None else _series_facts(record, interval_s)
+    series, started_ns = record.series, record.started_ns
     met = Accuracy(figures=(), warnings=()) if log is None or network is None else accuracy(log, network)
-    return Facts(
+    return measure(
         iteration=iteration,
-        total_s=(record.ended_ns - record.started_ns) / _SECOND_NS,
+        total_s=(record.ended_ns - started_ns) / _SECOND_NS,
         series=series,
-        usage=UsageFacts(
-            user_cpu_s=record.user_s,
-            system_cpu_s=record.system_s,
-            peak_memory_bytes=record.peak_rss_bytes,
-            minor_faults=record.minor_faults,
-            major_faults=record.major_faults,
-            voluntary_context_switches=record.voluntary_switches,
-            involuntary_context_switches=record.involuntary_switches,
-        ),
-        wire=None if log is None else wire_facts(log, started_ns=record.started_ns),
+        usage=record.usage,
+        wire=None if log is None else wire_facts(log, started_ns=started_ns),
         milestones_s={name: at_s for name, at_s in milestones_s.items() if name != FIRST_CALL},
         first_client_invocation_s=milestones_s.get(FIRST_CALL),
-        sampler_cpu_s=record.sampler_cpu_s if interval_s is not None else None,
+        sampler_cpu_s=record.sampler_cpu_s if series is not None else None,
         turnaround_s=turnaround_s,
         network=tuple(
             NetworkFigure(
@@ -85,19 +71,8 @@ def gather_facts(
             )
             for figure in met.figures
         ),
-        timeline=_timeline(series, log, started_ns=record.started_ns) if keeps_timeline else None,
+        timeline=_timeline(series, log, started_ns=started_ns) if keeps_timeline else Timeline(),
         warnings=(*record.warnings, *met.warnings),
-    )
-
-
-def _series_facts(record: ProcessRecord, interval_s: float) -> SeriesFacts:
-    series = record.series
-    return SeriesFacts(
-        at_s=series.at_s,
-        rss_bytes=series.rss_bytes,
-        cpu_s=series.cpu_s,
-        interval_s=interval_s,
-        cores=cores_allowed() or os.cpu_count() or 1,
     )
 
 
@@ -140,14 +115,16 @@ def wire_facts(log: WireLog, *, started_ns: int) -> WireFacts:
     first_ns = min((request.started_ns for request in requests), default=None)
     last_ns = max((request.ended_ns for request in requests if request.ended_ns), default=None)
     return WireFacts(
-        requests=len(requests),
-        retries=sum(request.attempt > 1 for request in requests),
-        connections=log.connections,
-        requests_in_flight_max=log.requests_in_flight_max,
-        bytes_received=sum(request.body_bytes for request in requests),
-        bytes_sent=sum(request.response_bytes for request in requests),
-        part_size_max=max((max(request.body_bytes, request.response_bytes) for request in data), default=0),
-        checksums_verified=sum(sum(request.checksums.values()) for request in requests if request.checksums),
+        counts=Wire(
+            requests=len(requests),
+            retries=sum(request.attempt > 1 for request in requests),
+            connections=log.connections,
+            requests_in_flight_max=log.requests_in_flight_max,
+            bytes_received=sum(request.body_bytes for request in requests),
+            bytes_sent=sum(request.response_bytes for request in requests),
+            part_size_max=max((max(request.body_bytes, request.response_bytes) for request in data), default=0),
+            checksums_verified=sum(sum(request.checksums.values()) for request in requests if request.checksums),
+        ),
         first_request_s=None if first_ns is None else (first_ns - started_ns) / _SECOND_NS,
         last_response_s=None if last_ns is None else (last_ns - started_ns) / _SECOND_NS,
         requests_by_kind=Counter(_kind(item.method, item.query, bool(item.byte_range)) for item in requests),

@@ -1,8 +1,4 @@
-"""One client process from start to end: what is launched, and what it took.
-
-Owns the harness's side of the spawner, and the judgement of what the kernel and the sampler told. The helper process
-that forks, waits and samples is `spawner`; the sampling itself is `sampler`.
-"""
+"""Runs one client process from start to end by the helper process (`spawner`), and records what it took."""
 
 import errno
 import os
@@ -20,16 +16,20 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from s3bench.errors import ClientNotFound, MachineError
+from s3bench.results.measurement import UsageFacts
+from s3bench.results.timeline import SeriesFacts
 from s3bench.run import landlock, spawner
 from s3bench.system.child import ChildProcess
+from s3bench.system.processes import cores_allowed
 
 _SECOND_NS = 1_000_000_000
+_SAMPLE_BYTES = array("q").itemsize
 _STOP_WAIT_S = 15.0
 _RSS_SLACK_BYTES = 1 << 20
 """Per-CPU counters make `ru_maxrss` uncertain by this much; a mark this close to its floor says nothing."""
 
 _SAMPLES_TRUSTED = 5
-_JUDGED_SAMPLES_MIN = 20
+_SAMPLES_CHECKED_MIN = 20
 _STRETCH_WARN = 1.5
 _UNSEEN_CPU_SHARE = 0.2
 _UNSEEN_CPU_MIN_S = 0.02
@@ -56,26 +56,6 @@ class Launch:
     writable: tuple[Path, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampleSeries:
-    """Samples of the whole process tree, in the order they were taken; the three are equally long.
-
-    `at_s`: seconds since the start. `rss_bytes`: resident memory. `cpu_s`: CPU time used since the start, of processes
-    that have ended too.
-    """
-
-    at_s: tuple[float, ...] = ()
-    rss_bytes: tuple[int, ...] = ()
-    cpu_s: tuple[float, ...] = ()
-
-    @property
-    def cpu_cores(self) -> tuple[float, ...]:
-        """Cores in use between each sample and the one before it (for the first, the start)."""
-        before_at_s, before_cpu_s = (0.0, *self.at_s), (0.0, *self.cpu_s)
-        spans = zip(self.at_s, before_at_s, self.cpu_s, before_cpu_s, strict=False)
-        return tuple((cpu_s - cpu_before_s) / (at_s - before_s) for at_s, before_s, cpu_s, cpu_before_s in spans)
-
-
 class PeakSource(StrEnum):
     """Where the peak of memory comes from.
 
@@ -94,30 +74,21 @@ class PeakSource(StrEnum):
 class ProcessRecord:
     """What one run took, the client and all its descendants together.
 
-    `exit_code` is negative when a signal ended the client, and `None` when we ended it (timeout). `started_ns`, right
-    before exec, and `ended_ns` are CLOCK_MONOTONIC. User and system seconds, faults and context switches are the
-    kernel's accounts at the end (wait4). `process_count` counts the processes that were seen: one that lives for a few
-    milliseconds and is waited for by its parent may be missed, its CPU time is not. `samples_missed` is by how many
-    the series falls short of one sample per interval.
+    `exit_code` is negative when a signal ended the client, and `None` when it was ended for taking too long.
+    `started_ns`, right before exec, and `ended_ns` are CLOCK_MONOTONIC. `process_count` counts the processes that were
+    seen: one that lives for a few milliseconds and is waited for by its parent may be missed, its CPU time is not.
+    `series` is `None` where nothing was sampled.
     """
 
     pid: int
     exit_code: int | None
-    timed_out: bool
     started_ns: int
     ended_ns: int
-    user_s: float
-    system_s: float
-    peak_rss_bytes: int
-    peak_rss_source: str
-    minor_faults: int
-    major_faults: int
-    voluntary_switches: int
-    involuntary_switches: int
+    usage: UsageFacts
+    peak_memory_source: PeakSource
     process_count: int
     sampler_cpu_s: float
-    samples_missed: int
-    series: SampleSeries
+    series: SeriesFacts | None
     warnings: tuple[str, ...]
 
 
@@ -232,41 +203,39 @@ def _launch_error(launch: Launch, stage: str, number: int, message: str) -> Clie
 
 def _record(launch: Launch, reply: dict[str, Any]) -> ProcessRecord:
     usage = reply["usage"]
-    series = _series(reply)
-    source, peak_rss_bytes = _peak(reply, len(series.at_s))
-    total_s = (reply["ended_ns"] - reply["started_ns"]) / _SECOND_NS
-    missed = 0
-    if launch.interval_s is not None:
-        missed = max(0, int(total_s / launch.interval_s) - len(series.at_s))
+    series = None if launch.interval_s is None else _series(reply, launch.interval_s)
+    source, peak_bytes = _peak(reply)
     return ProcessRecord(
         pid=reply["pid"],
         exit_code=None if reply["timed_out"] else os.waitstatus_to_exitcode(reply["status"]),
-        timed_out=reply["timed_out"],
         started_ns=reply["started_ns"],
         ended_ns=reply["ended_ns"],
-        user_s=usage["user_s"],
-        system_s=usage["system_s"],
-        peak_rss_bytes=peak_rss_bytes,
-        peak_rss_source=source,
-        minor_faults=usage["minor_faults"],
-        major_faults=usage["major_faults"],
-        voluntary_switches=usage["voluntary_switches"],
-        involuntary_switches=usage["involuntary_switches"],
+        usage=UsageFacts(
+            user_cpu_s=usage["user_s"],
+            system_cpu_s=usage["system_s"],
+            peak_memory_bytes=peak_bytes,
+            minor_faults=usage["minor_faults"],
+            major_faults=usage["major_faults"],
+            voluntary_context_switches=usage["voluntary_switches"],
+            involuntary_context_switches=usage["involuntary_switches"],
+        ),
+        peak_memory_source=source,
         process_count=reply["process_count"],
         sampler_cpu_s=reply["sampler_cpu_ns"] / _SECOND_NS,
-        samples_missed=missed,
         series=series,
-        warnings=tuple(_doubts(launch, reply, series, source)),
+        warnings=(*_process_warnings(reply, source), *_sampling_warnings(launch, reply, series)),
     )
 
 
-def _series(reply: dict[str, Any]) -> SampleSeries:
+def _series(reply: dict[str, Any], interval_s: float) -> SeriesFacts:
     at_ns, rss_bytes, cpu_ns = (_numbers(reply[name]) for name in ("at_ns", "rss_bytes", "cpu_ns"))
     started_ns = reply["started_ns"]
-    return SampleSeries(
+    return SeriesFacts(
         at_s=tuple((at - started_ns) / _SECOND_NS for at in at_ns),
         rss_bytes=tuple(rss_bytes),
         cpu_s=tuple(used / _SECOND_NS for used in cpu_ns),
+        interval_s=interval_s,
+        cores=cores_allowed() or os.cpu_count() or 1,
     )
 
 
@@ -276,28 +245,37 @@ def _numbers(data: bytes) -> "array[int]":
     return numbers
 
 
-def _peak(reply: dict[str, Any], samples: int) -> tuple[PeakSource, int]:
+def _peak(reply: dict[str, Any]) -> tuple[PeakSource, int]:
     kernel_bytes, sampled_bytes = reply["usage"]["rss_bytes_max"], reply["sampled_rss_bytes_max"]
-    if samples >= _SAMPLES_TRUSTED and kernel_bytes < reply["rss_bytes_floor"] + _RSS_SLACK_BYTES:
+    samples = len(reply["at_ns"]) // _SAMPLE_BYTES
+    if samples >= _SAMPLES_TRUSTED and _is_hidden(reply):
         return PeakSource.SAMPLED, sampled_bytes
     if reply["process_count"] > 1 and sampled_bytes > kernel_bytes:
         return PeakSource.TREE, sampled_bytes
     return PeakSource.KERNEL, max(kernel_bytes, sampled_bytes)
 
 
-def _doubts(launch: Launch, reply: dict[str, Any], series: SampleSeries, source: PeakSource) -> Iterator[str]:
+def _is_hidden(reply: dict[str, Any]) -> bool:
+    """Whether the spawner's own memory hides the client's high-water mark."""
+    return bool(reply["usage"]["rss_bytes_max"] < reply["rss_bytes_floor"] + _RSS_SLACK_BYTES)
+
+
+def _process_warnings(reply: dict[str, Any], source: PeakSource) -> Iterator[str]:
     if reply["alive"] and not reply["timed_out"]:
-        yield f"{_processes(reply['alive'])} of the client's outlived it and had to be killed"
+        yield f"the client left {_processes(reply['alive'])} running, which had to be killed"
     if reply["immortal"]:
-        yield f"{_processes(reply['immortal'])} of the client's could not be killed"
-    if source is PeakSource.KERNEL and reply["usage"]["rss_bytes_max"] < reply["rss_bytes_floor"] + _RSS_SLACK_BYTES:
+        yield f"{_processes(reply['immortal'])} of the client could not be killed"
+    if source is PeakSource.KERNEL and _is_hidden(reply):
         yield "the peak of memory is an upper bound: the client held less than the process that started it"
-    if len(series.at_s) < _JUDGED_SAMPLES_MIN or launch.interval_s is None:
+
+
+def _sampling_warnings(launch: Launch, reply: dict[str, Any], series: SeriesFacts | None) -> Iterator[str]:
+    if series is None or len(series.at_s) < _SAMPLES_CHECKED_MIN:
         return
     spacing_s = median(after_s - before_s for before_s, after_s in pairwise(series.at_s))
-    if spacing_s > launch.interval_s * _STRETCH_WARN:
+    if spacing_s > series.interval_s * _STRETCH_WARN:
         yield (
-            f"samples are {spacing_s * 1e3:.2g} ms apart, not {launch.interval_s * 1e3:g} ms: "
+            f"samples are {spacing_s * 1e3:.2g} ms apart, not {series.interval_s * 1e3:g} ms: "
             f"on this machine more would take over {launch.sampler_cpu_max:.0%} of a core"
         )
     used_s = reply["usage"]["user_s"] + reply["usage"]["system_s"]

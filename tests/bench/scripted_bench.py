@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from s3bench.bench.runner import PLAIN, Conditions, RunnerFactory, Settings, StackSize
 from s3bench.clients.client import FoundClient
 from s3bench.gate.live import DELAY
-from s3bench.results.measurement import Facts, Failure, Measurement, measure
+from s3bench.results.measurement import Failure, Measurement, measure
 from s3bench.run.fixture import plan_tree
 from s3bench.run.workspace import Workspace
 from s3bench.spec.definition import ClientKind, Definition, Environment
@@ -24,7 +24,7 @@ from s3bench.spec.definition import ClientKind, Definition, Environment
 STACK = StackSize(size_bytes=4096, entries=30)
 MODULES = ("os", "sys")
 _Status = TypeVar("_Status")
-_TEMPLATE = measure(Facts(iteration=0, total_s=1.0))
+_TEMPLATE = measure(iteration=0, total_s=1.0)
 
 
 def measured(total_s: float = 1.0, **figures: Any) -> Measurement:

@@ -16,8 +16,8 @@ from s3bench.clients.client import FoundClient
 from s3bench.clients.environment import EndpointFacts
 from s3bench.clients.padding import stack_bytes, stack_entries
 from s3bench.errors import BadInput
-from s3bench.results.measurement import Failure, Measurement
-from s3bench.run.process import Launch, ProcessRecord, SampleSeries, Spawner
+from s3bench.results.measurement import Failure, Measurement, UsageFacts
+from s3bench.run.process import Launch, PeakSource, ProcessRecord, Spawner
 from s3bench.run.workspace import Workspaces
 from s3bench.s3.wirelog import TransferEngine, WireLog, WireRequest
 from s3bench.spec.definition import (
@@ -124,21 +124,13 @@ class FakeSpawner:
         return ProcessRecord(
             pid=1,
             exit_code=self.exit_code,
-            timed_out=self.exit_code is None,
             started_ns=started_ns,
             ended_ns=started_ns + 2_000_000_000,
-            user_s=0.5,
-            system_s=0.25,
-            peak_rss_bytes=4096,
-            peak_rss_source="",
-            minor_faults=0,
-            major_faults=0,
-            voluntary_switches=0,
-            involuntary_switches=0,
+            usage=UsageFacts(user_cpu_s=0.5, system_cpu_s=0.25, peak_memory_bytes=4096),
+            peak_memory_source=PeakSource.KERNEL,
             process_count=1,
             sampler_cpu_s=0.0,
-            samples_missed=0,
-            series=SampleSeries(),
+            series=None,
             warnings=(),
         )
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from s3bench.compare.matching import DocumentSource
 from s3bench.results.document import Client, Document, Result, Status
-from s3bench.results.measurement import Facts, Measurement, UsageFacts, WireFacts, measure
+from s3bench.results.measurement import Measurement, UsageFacts, Wire, WireFacts, measure
 
 MACHINE = {"cpu_model": "Model 1", "cores_logical": 2, "memory_total": 8 << 30, "kernel": "Linux 6.1", "python": "3.11"}
 OPTIONS = {"num_iterations": 6, "data_interval": 0.001, "endpoint": "stub server", "network": None, "tls": False}
@@ -28,14 +28,16 @@ def measurement(
 ) -> Measurement:
     kinds = KINDS if kinds is None else kinds
     wire = WireFacts(
-        requests=sum(kinds.values()),
-        retries=0,
-        connections=2,
-        requests_in_flight_max=2,
-        bytes_received=0,
-        bytes_sent=sent,
-        part_size_max=8 << 20,
-        checksums_verified=0,
+        counts=Wire(
+            requests=sum(kinds.values()),
+            retries=0,
+            connections=2,
+            requests_in_flight_max=2,
+            bytes_received=0,
+            bytes_sent=sent,
+            part_size_max=8 << 20,
+            checksums_verified=0,
+        ),
         first_request_s=0.1,
         last_response_s=0.2,
         requests_by_kind=kinds,
@@ -43,7 +45,7 @@ def measurement(
         server_cpu_s=0.01,
     )
     usage = UsageFacts(user_cpu_s=total_s * 0.8, system_cpu_s=0.01, peak_memory_bytes=peak, major_faults=0)
-    return measure(Facts(iteration=iteration, total_s=total_s, usage=usage, wire=wire, warnings=warnings))
+    return measure(iteration=iteration, total_s=total_s, usage=usage, wire=wire, warnings=warnings)
 
 
 def result(

@@ -10,7 +10,7 @@ from s3bench.compare.difference import ChangeOutcome, ComparisonRow
 from s3bench.gate.indifference_zone import default_indifference_zone, parse_indifference_zone
 from s3bench.results.document import Client, Result, Status
 from s3bench.results.load import Latency, Load
-from s3bench.results.measurement import Facts, Measurement, UsageFacts, measure
+from s3bench.results.measurement import Measurement, UsageFacts, measure
 from s3bench.results.metrics import METRICS_BY_NAME
 from tests.compare.documents import document, source
 
@@ -43,7 +43,7 @@ def measurement(number: int, p50: float, *, error_rate: float, total_s: float) -
         client_cpu_share=0.3,
     )
     usage = UsageFacts(user_cpu_s=total_s, system_cpu_s=0.0)
-    return msgspec.structs.replace(measure(Facts(iteration=number, total_s=total_s, usage=usage)), load=load)
+    return msgspec.structs.replace(measure(iteration=number, total_s=total_s, usage=usage), load=load)
 
 
 def result(p50s: Sequence[float] = P50S, *, error_rate: float = 0.0, total_s: float = 20.0) -> Result:

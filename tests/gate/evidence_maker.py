@@ -17,10 +17,10 @@ from s3bench.gate.evidence import (
 )
 from s3bench.gate.multiple_testing import RowDecisions
 from s3bench.gate.row import GateRow, RowKind
-from s3bench.results.measurement import Facts, Failure, Measurement, WireFacts, measure
+from s3bench.results.measurement import Failure, Measurement, Wire, WireFacts, measure
 
 MEMORY_BYTES = 100 * 1024 * 1024
-_TEMPLATE = measure(Facts(iteration=0, total_s=1.0))
+_TEMPLATE = measure(iteration=0, total_s=1.0)
 _QUANTILES = [NormalDist().inv_cdf((place + 0.5) / 10) for place in (3, 8, 1, 6, 4, 9, 0, 5, 2, 7)]
 
 
@@ -32,21 +32,23 @@ def run(total_time: float = 1.0, peak_memory: int | None = MEMORY_BYTES, **figur
 def wired(**requests_by_kind: int) -> Measurement:
     """One measurement with a wire log of so many requests by kind."""
     wire = WireFacts(
-        requests=sum(requests_by_kind.values()),
-        retries=0,
-        connections=1,
-        requests_in_flight_max=1,
-        bytes_received=10,
-        bytes_sent=20,
-        part_size_max=10,
-        checksums_verified=0,
+        counts=Wire(
+            requests=sum(requests_by_kind.values()),
+            retries=0,
+            connections=1,
+            requests_in_flight_max=1,
+            bytes_received=10,
+            bytes_sent=20,
+            part_size_max=10,
+            checksums_verified=0,
+        ),
         first_request_s=0.1,
         last_response_s=0.9,
         requests_by_kind=requests_by_kind,
         engine="python",
         server_cpu_s=None,
     )
-    return measure(Facts(iteration=0, total_s=1.0, wire=wire))
+    return measure(iteration=0, total_s=1.0, wire=wire)
 
 
 def ratios(worsening: float, sigma: float = 0.0, count: int = 40, *, turn: int = 0) -> tuple[float, ...]:

@@ -23,7 +23,7 @@ from s3bench.gate.exact_metric import DEFAULT_EXACT
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity
 from s3bench.gate.waiver import Waiver
-from s3bench.results.measurement import Facts, Failure, Measurement, UsageFacts, WireFacts, measure
+from s3bench.results.measurement import Failure, Measurement, UsageFacts, Wire, WireFacts, measure
 
 TODAY = dt.date(2026, 11, 21)
 HOSTILE = "a|b `c` **d** <b>e</b>\n# f\x1b[31m @someone #12 😀 ::error::g \u202e\x00]]> &amp; _h_ \\| :tada: 5 % x,y"
@@ -35,14 +35,16 @@ def measurement(
     total_s: float, *, memory_bytes: float = 1e8, puts: int = 4, warnings: Sequence[str] = ()
 ) -> Measurement:
     wire = WireFacts(
-        requests=puts,
-        retries=0,
-        connections=2,
-        requests_in_flight_max=2,
-        bytes_received=32 << 20,
-        bytes_sent=0,
-        part_size_max=8 << 20,
-        checksums_verified=4,
+        counts=Wire(
+            requests=puts,
+            retries=0,
+            connections=2,
+            requests_in_flight_max=2,
+            bytes_received=32 << 20,
+            bytes_sent=0,
+            part_size_max=8 << 20,
+            checksums_verified=4,
+        ),
         first_request_s=None,
         last_response_s=None,
         requests_by_kind={"PUT": puts},
@@ -50,7 +52,7 @@ def measurement(
         server_cpu_s=None,
     )
     usage = UsageFacts(peak_memory_bytes=int(memory_bytes), minor_faults=1000)
-    return measure(Facts(iteration=0, total_s=total_s, usage=usage, wire=wire, warnings=tuple(warnings)))
+    return measure(iteration=0, total_s=total_s, usage=usage, wire=wire, warnings=tuple(warnings))
 
 
 def cell(

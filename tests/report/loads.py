@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from s3bench.results.bins import carries
 from s3bench.results.document import Client, Document, Result, Status
 from s3bench.results.load import Failures, Latency, Load, Second
-from s3bench.results.measurement import Facts, Failure, measure
+from s3bench.results.measurement import Failure, measure
 
 EMPTY = Document(s3bench="0.1.0", started_at="2026-11-21T00:00:00.000Z")
 S3BENCH = Client(name="s3bench", version="0.1.0", label="s3bench@0.1.0")
@@ -68,7 +68,7 @@ def result(
     name: str, *loops: Load, dimensions: Sequence[dict[str, str]] = (), warnings: Sequence[str] = (), **changes: Any
 ) -> Result:
     """A complete result with a measurement for each loop."""
-    bare = measure(Facts(iteration=0, total_s=10.0, warnings=tuple(warnings)))
+    bare = measure(iteration=0, total_s=10.0, warnings=tuple(warnings))
     whole = Result(
         name=name,
         dimensions=tuple(dimensions),

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from s3bench.results.document import Client, Document, Result, Status
-from s3bench.results.measurement import Facts, Failure, Measurement, UsageFacts, WireFacts, measure
+from s3bench.results.measurement import Failure, Measurement, UsageFacts, Wire, WireFacts, measure
 
 HOSTILE = (
     '=1+1 a|b "c" \'d\' \\ {e="f"} <script>g</script>\n# EOF\r\x1b[31m \u202ei \x00]]> &amp; ü😀 \ud800 , ; : % \t'
@@ -17,14 +17,16 @@ EMPTY = Document(s3bench="0.1.0", started_at="2026-11-21T10:00:00.000Z", ended_a
 def measurement(total_s: float, *, iteration: int = 0, wire: bool = True) -> Measurement:
     """An iteration with a peak memory of 100 MB, and the milestones of a probe."""
     facts = WireFacts(
-        requests=4,
-        retries=0,
-        connections=2,
-        requests_in_flight_max=2,
-        bytes_received=32 << 20,
-        bytes_sent=0,
-        part_size_max=8 << 20,
-        checksums_verified=4,
+        counts=Wire(
+            requests=4,
+            retries=0,
+            connections=2,
+            requests_in_flight_max=2,
+            bytes_received=32 << 20,
+            bytes_sent=0,
+            part_size_max=8 << 20,
+            checksums_verified=4,
+        ),
         first_request_s=0.4,
         last_response_s=0.9,
         requests_by_kind={"PUT": 4},
@@ -32,14 +34,12 @@ def measurement(total_s: float, *, iteration: int = 0, wire: bool = True) -> Mea
         server_cpu_s=None,
     )
     return measure(
-        Facts(
-            iteration=iteration,
-            total_s=total_s,
-            usage=UsageFacts(user_cpu_s=0.5, system_cpu_s=0.25, peak_memory_bytes=100_000_000),
-            wire=facts if wire else None,
-            milestones_s={"interpreter_start": 0.02, "imports_done": 0.2, "client_created": 0.5, "exit": 0.95},
-            warnings=("stub-bound: the server was busy",),
-        )
+        iteration=iteration,
+        total_s=total_s,
+        usage=UsageFacts(user_cpu_s=0.5, system_cpu_s=0.25, peak_memory_bytes=100_000_000),
+        wire=facts if wire else None,
+        milestones_s={"interpreter_start": 0.02, "imports_done": 0.2, "client_created": 0.5, "exit": 0.95},
+        warnings=("stub-bound: the server was busy",),
     )
 
 

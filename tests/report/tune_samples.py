@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from s3bench.results.measurement import Facts, Failure, Measurement, UsageFacts, measure
+from s3bench.results.measurement import Failure, Measurement, UsageFacts, measure
 from s3bench.tune.bottleneck import Bottleneck, TransferLimit
 from s3bench.tune.client_table import ClientTable, client_table
 from s3bench.tune.effective_settings import EffectiveSettings, ParameterNote
@@ -266,7 +266,7 @@ ANSWERS = {
 def measured(total_s: float, *, memory: int = 80 * MIB) -> Measurement:
     """A run that took `total_s`."""
     usage = UsageFacts(user_cpu_s=total_s * 0.7, system_cpu_s=0.25, peak_memory_bytes=memory)
-    return measure(Facts(iteration=0, total_s=total_s, usage=usage))
+    return measure(iteration=0, total_s=total_s, usage=usage)
 
 
 def trial(number: int, client: str, total_s: float | None, *, why: str = "", **changes: Any) -> Trial:

@@ -17,14 +17,14 @@ from s3bench.results.document import (
     parse_document,
     render_time,
 )
-from s3bench.results.measurement import Facts, Failure, UsageFacts, measure
+from s3bench.results.measurement import Failure, UsageFacts, measure
 from s3bench.results.timeline import Timeline, thinned
 from tests.results.series import series, span
 
 CRT = Client(name="cli-crt", version="2.38.5", label="cli-crt@2.38.5")
 CLASSIC = Client(name="cli-classic", version="2.38.5", label="cli-classic@2.38.5")
 EMPTY = Document(s3bench="0.1.0", started_at="2026-11-21T00:00:00.000Z")
-MEASUREMENT = measure(Facts(iteration=0, total_s=1.5, usage=UsageFacts(user_cpu_s=1.0, system_cpu_s=0.25)))
+MEASUREMENT = measure(iteration=0, total_s=1.5, usage=UsageFacts(user_cpu_s=1.0, system_cpu_s=0.25))
 FAILURE = Failure(iteration=1, what="the client failed", exit_code=1, why="boom")
 
 
@@ -97,8 +97,7 @@ def timed(*totals_s: float, requests: int = 2) -> Result:
     return msgspec.structs.replace(
         result(),
         measurements=tuple(
-            measure(Facts(iteration=number, total_s=total_s, timeline=timeline))
-            for number, total_s in enumerate(totals_s)
+            measure(iteration=number, total_s=total_s, timeline=timeline) for number, total_s in enumerate(totals_s)
         ),
     )
 

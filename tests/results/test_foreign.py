@@ -12,7 +12,7 @@ from s3bench.errors import BadInput
 from s3bench.results.document import Client, Document, Result, encode_document
 from s3bench.results.foreign import read_any
 from s3bench.results.foreign_tree import parse_moment
-from s3bench.results.measurement import Facts, measure
+from s3bench.results.measurement import measure
 
 PYPERF = {"version": "1.0", "benchmarks": [{"metadata": {"name": "a"}, "runs": [{"values": [0.5]}]}]}
 HYPERFINE = {"results": [{"command": "sleep 1", "times": [1.0], "exit_codes": [0]}]}
@@ -154,4 +154,4 @@ def test_whatever_stands_anywhere_is_a_document_or_bad_input(tree: object, data:
     except BadInput:
         return
     assert all(each.total_time >= 0 for result in document.results for each in result.measurements)
-    assert measure(Facts(iteration=0, total_s=1.0)).total_time == 1.0
+    assert measure(iteration=0, total_s=1.0).total_time == 1.0

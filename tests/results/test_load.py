@@ -6,7 +6,7 @@ import pytest
 from s3bench.results.document import Client, Document, Result, Status, encode_document, parse_document
 from s3bench.results.histogram import Histogram
 from s3bench.results.load import Failures, Latency, Load, Second
-from s3bench.results.measurement import Facts, figure, measure
+from s3bench.results.measurement import figure, measure
 from s3bench.results.metrics import METRICS, Unit, render_figure
 
 LATENCY = Latency(count=6, mean=0.02, min=0.01, p25=0.015, p50=0.02, p75=0.03, p90=None, p99=None, p999=None, max=0.04)
@@ -51,7 +51,7 @@ def load() -> Load:
 
 def document(*, version: int = 2) -> Document:
     client = Client(name="s3bench", version="0.1.0", label="s3bench@0.1.0")
-    measurement = msgspec.structs.replace(measure(Facts(iteration=0, total_s=2.0)), load=load(), cpu_time=0.5)
+    measurement = msgspec.structs.replace(measure(iteration=0, total_s=2.0), load=load(), cpu_time=0.5)
     result = Result(name="load.get", client=client, status=Status.COMPLETE, measurements=(measurement,))
     return Document(schema_version=version, s3bench="0.1.0", started_at="2026-11-21T00:00:00.000Z", results=(result,))
 

@@ -1,7 +1,5 @@
 """The arithmetic between the facts of an iteration and its figures."""
 
-from dataclasses import replace
-
 import msgspec
 import numpy as np
 import pytest
@@ -9,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s3bench.results.measurement import (
-    Facts,
     NetworkFigure,
     UsageFacts,
+    Wire,
     WireFacts,
     figure,
     measure,
@@ -25,15 +23,18 @@ FINITE = st.floats(min_value=-1e12, max_value=1e12)
 
 
 def wire(**changes: object) -> WireFacts:
+    counts = Wire(
+        requests=3,
+        retries=1,
+        connections=2,
+        requests_in_flight_max=2,
+        bytes_received=1000,
+        bytes_sent=500,
+        part_size_max=900,
+        checksums_verified=1,
+    )
     values: dict[str, object] = {
-        "requests": 3,
-        "retries": 1,
-        "connections": 2,
-        "requests_in_flight_max": 2,
-        "bytes_received": 1000,
-        "bytes_sent": 500,
-        "part_size_max": 900,
-        "checksums_verified": 1,
+        "counts": counts,
         "first_request_s": 0.25,
         "last_response_s": 0.75,
         "requests_by_kind": {"PUT": 2, "GET ranged": 1},
@@ -44,7 +45,7 @@ def wire(**changes: object) -> WireFacts:
 
 
 def test_what_was_not_measured_is_null() -> None:
-    measurement = measure(Facts(iteration=0, total_s=1.5))
+    measurement = measure(iteration=0, total_s=1.5)
     known = {metric.name for metric in METRICS if figure(measurement, metric.name) is not None}
     assert known == {"total_time", "harness.samples"}
     assert measurement.engine == ""
@@ -54,7 +55,7 @@ def test_what_was_not_measured_is_null() -> None:
 
 def test_all_that_was_measured_is_in_its_place() -> None:
     samples = series([0.0, 1.0, 2.0], [0.0, 0.5, 2.0], [10.0, 30.0, 20.0])
-    facts = Facts(
+    measurement = measure(
         iteration=3,
         total_s=2.0,
         series=samples,
@@ -76,7 +77,7 @@ def test_all_that_was_measured_is_in_its_place() -> None:
         timeline=Timeline(series=thinned(samples), requests=(span(),), requests_left_out=1),
         warnings=("odd",),
     )
-    assert msgspec.json.decode(msgspec.json.encode(measure(facts))) == {
+    assert msgspec.json.decode(msgspec.json.encode(measurement)) == {
         "iteration": 3,
         "total_time": 2.0,
         "max_memory": 30.0,
@@ -142,33 +143,33 @@ def test_all_that_was_measured_is_in_its_place() -> None:
 
 
 def test_the_most_memory_is_the_kernels_figure_where_sampling_missed_the_peak() -> None:
-    facts = Facts(iteration=0, total_s=1.0, series=series([0.0], [0.0], [10.0]), usage=UsageFacts(peak_memory_bytes=12))
-    assert measure(facts).max_memory == 12
-    assert measure(replace(facts, usage=UsageFacts(peak_memory_bytes=9))).max_memory == 10
-    assert measure(replace(facts, series=None)).max_memory == 12
+    sampled, (above, below) = series([0.0], [0.0], [10.0]), (UsageFacts(peak_memory_bytes=size) for size in (12, 9))
+    assert measure(iteration=0, total_s=1.0, series=sampled, usage=above).max_memory == 12
+    assert measure(iteration=0, total_s=1.0, series=sampled, usage=below).max_memory == 10
+    assert measure(iteration=0, total_s=1.0, usage=above).max_memory == 12
 
 
 def test_the_first_call_is_the_first_request_where_no_probe_tells() -> None:
-    assert measure(Facts(iteration=0, total_s=1.0, wire=wire())).first_client_invocation_time == 0.25
-    with_probe = Facts(iteration=0, total_s=1.0, wire=wire(), first_client_invocation_s=0.0)
-    assert measure(with_probe).first_client_invocation_time == 0.0
+    assert measure(iteration=0, total_s=1.0, wire=wire()).first_client_invocation_time == 0.25
+    with_probe = measure(iteration=0, total_s=1.0, wire=wire(), first_client_invocation_s=0.0)
+    assert with_probe.first_client_invocation_time == 0.0
 
 
 def test_a_milestone_that_nobody_knows_is_a_programmers_mistake() -> None:
     with pytest.raises(TypeError, match="tea_break"):
-        measure(Facts(iteration=0, total_s=1.0, milestones_s={"tea_break": 1.0}))
+        measure(iteration=0, total_s=1.0, milestones_s={"tea_break": 1.0})
 
 
 def test_an_iteration_that_waited_for_the_server_says_so() -> None:
-    assert measure(Facts(iteration=0, total_s=1.0, wire=wire(server_cpu_s=0.5))).warnings == ()
-    (warning,) = measure(Facts(iteration=0, total_s=1.0, wire=wire(server_cpu_s=0.51))).warnings
+    assert measure(iteration=0, total_s=1.0, wire=wire(server_cpu_s=0.5)).warnings == ()
+    (warning,) = measure(iteration=0, total_s=1.0, wire=wire(server_cpu_s=0.51)).warnings
     assert warning.startswith("stub-bound: the server was busy for 51% of the iteration")
 
 
 def test_no_payload_means_no_throughput() -> None:
-    facts = Facts(iteration=0, total_s=1.0, wire=wire(bytes_received=0, bytes_sent=0))
-    assert measure(facts).throughput is None
-    assert measure(Facts(iteration=0, total_s=0.0, wire=wire())).throughput is None
+    counts = msgspec.structs.replace(wire().counts, bytes_received=0, bytes_sent=0)
+    assert measure(iteration=0, total_s=1.0, wire=wire(counts=counts)).throughput is None
+    assert measure(iteration=0, total_s=0.0, wire=wire()).throughput is None
 
 
 @given(st.lists(FINITE, min_size=1, max_size=50), st.floats(0, 100))

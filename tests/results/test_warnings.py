@@ -1,7 +1,7 @@
 from msgspec.structs import replace
 
 from s3bench.results.document import Client, Result
-from s3bench.results.measurement import Facts, measure
+from s3bench.results.measurement import measure
 from s3bench.results.warnings import gather_warnings
 
 CLIENT = Client(name="s5cmd", version="1", label="s5cmd@1")
@@ -9,8 +9,7 @@ CLIENT = Client(name="s5cmd", version="1", label="s5cmd@1")
 
 def result(name: str, *warnings: str) -> Result:
     measurements = tuple(
-        replace(measure(Facts(iteration=number, total_s=1.0)), warnings=(warning,))
-        for number, warning in enumerate(warnings)
+        replace(measure(iteration=number, total_s=1.0), warnings=(warning,)) for number, warning in enumerate(warnings)
     )
     return Result(name=name, client=CLIENT, measurements=measurements)
 

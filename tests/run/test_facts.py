@@ -1,35 +1,28 @@
 """What is kept of the wire log and the samples for charts."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 
 from s3bench.bench.runner import Settings
-from s3bench.results.measurement import measure
-from s3bench.results.timeline import REQUESTS_MAX, RequestSpan, Timeline, UsageSeries
-from s3bench.run.facts import gather_facts
-from s3bench.run.process import ProcessRecord
-from s3bench.run.process import SampleSeries as Samples
+from s3bench.results.measurement import Measurement, UsageFacts
+from s3bench.results.timeline import REQUESTS_MAX, RequestSpan, SeriesFacts, UsageSeries
+from s3bench.run.facts import measure_run
+from s3bench.run.process import PeakSource, ProcessRecord
 from s3bench.s3.wirelog import InjectedFault, TransferEngine, WireLog, WireRequest
 
 STARTED_NS = 5_000_000_000
 RECORD = ProcessRecord(
     pid=1,
     exit_code=0,
-    timed_out=False,
     started_ns=STARTED_NS,
     ended_ns=STARTED_NS + 2_000_000_000,
-    user_s=0.5,
-    system_s=0.25,
-    peak_rss_bytes=4096,
-    peak_rss_source="kernel high-water mark",
-    minor_faults=0,
-    major_faults=0,
-    voluntary_switches=0,
-    involuntary_switches=0,
+    usage=UsageFacts(user_cpu_s=0.5, system_cpu_s=0.25, peak_memory_bytes=4096),
+    peak_memory_source=PeakSource.KERNEL,
     process_count=1,
     sampler_cpu_s=0.01,
-    samples_missed=0,
-    series=Samples(at_s=(0.001, 1.0), rss_bytes=(1024, 4096), cpu_s=(0.0, 0.4995)),
+    series=SeriesFacts(at_s=(0.001, 1.0), rss_bytes=(1024, 4096), cpu_s=(0.0, 0.4995), interval_s=0.001, cores=2),
     warnings=(),
 )
 PART = WireRequest(
@@ -57,7 +50,7 @@ PART = WireRequest(
 )
 
 
-def timeline(*requests: WireRequest, keeps: bool = True, interval_s: float | None = 0.001) -> Timeline | None:
+def measured(*requests: WireRequest, keeps: bool = True, record: ProcessRecord = RECORD) -> Measurement:
     log = WireLog(
         requests=requests,
         leftover=(),
@@ -67,14 +60,11 @@ def timeline(*requests: WireRequest, keeps: bool = True, interval_s: float | Non
         server_cpu_s=0.0,
         faults=(),
     )
-    facts = gather_facts(RECORD, log, {}, iteration=0, interval_s=interval_s, turnaround_s=None, keeps_timeline=keeps)
-    return facts.timeline
+    return measure_run(record, log, {}, iteration=0, keeps_timeline=keeps)
 
 
 def the_span(request: WireRequest) -> RequestSpan:
-    kept = timeline(request)
-    assert kept is not None
-    (span,) = kept.requests
+    (span,) = measured(request).requests
     return span
 
 
@@ -108,27 +98,25 @@ def test_without_sockets_there_is_no_connection() -> None:
 
 
 def test_requests_beyond_the_bound_are_counted() -> None:
-    kept = timeline(*[PART] * (REQUESTS_MAX + 3))
-    assert kept is not None
+    kept = measured(*[PART] * (REQUESTS_MAX + 3))
     assert (len(kept.requests), kept.requests_left_out) == (REQUESTS_MAX, 3)
 
 
 def test_samples_are_kept_where_there_are_some() -> None:
-    kept, unsampled = timeline(), timeline(interval_s=None)
-    assert kept is not None
-    assert kept.series == UsageSeries(at=(0.001, 1.0), memory=(1024, 4096), cores=(None, 0.5))
-    assert unsampled == Timeline()
+    assert measured().series == UsageSeries(at=(0.001, 1.0), memory=(1024, 4096), cores=(None, 0.5))
+    unsampled = measured(record=replace(RECORD, series=None))
+    assert (unsampled.series, unsampled.harness.sampler_cpu_time) == (None, None)
 
 
 def test_nothing_is_kept_unasked() -> None:
-    assert timeline(PART, keeps=False) is None
+    unasked = measured(PART, keeps=False)
+    assert (unasked.series, unasked.requests, unasked.requests_left_out) == (None, (), 0)
     assert not Settings().keeps_timeline
     assert not Settings(keeps_timeline=True).unobserved().keeps_timeline
 
 
 @pytest.mark.parametrize("keeps", [True, False])
 def test_the_figures_are_the_same_with_and_without(keeps: bool) -> None:
-    facts = gather_facts(RECORD, None, {}, iteration=0, interval_s=0.001, turnaround_s=None, keeps_timeline=keeps)
-    measurement = measure(facts)
+    measurement = measure_run(RECORD, None, {}, iteration=0, keeps_timeline=keeps)
     assert measurement.max_cpu == pytest.approx(0.5)
     assert (measurement.series is not None) is keeps

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from s3bench.results.measurement import Facts, Failure, UsageFacts, WireFacts, measure
+from s3bench.results.measurement import Failure, UsageFacts, Wire, WireFacts, measure
 from s3bench.tune.objective import Objective
 from s3bench.tune.parameter import QUANTITIES
 from s3bench.tune.setting import Setting
@@ -82,14 +82,16 @@ class Physics:
         requests, at_once, part = self.shape(setting, workload)
         kinds = {"PUT partNumber": requests, "POST uploads": 1, "POST uploadId": 1} if requests > 1 else {"PUT": 1}
         return WireFacts(
-            requests=sum(kinds.values()),
-            retries=0,
-            connections=at_once,
-            requests_in_flight_max=at_once,
-            bytes_received=workload.total_bytes,
-            bytes_sent=0,
-            part_size_max=part,
-            checksums_verified=requests,
+            counts=Wire(
+                requests=sum(kinds.values()),
+                retries=0,
+                connections=at_once,
+                requests_in_flight_max=at_once,
+                bytes_received=workload.total_bytes,
+                bytes_sent=0,
+                part_size_max=part,
+                checksums_verified=requests,
+            ),
             first_request_s=self.start_s * 0.9,
             last_response_s=last_s - self.start_s * 0.1,
             requests_by_kind=kinds,
@@ -180,16 +182,14 @@ class Simulation:
         varied = self.swollen.get(run.setting, 1.0) * math.exp(self.randomness.gauss(0, self.memory_noise))
         memory = round(physics.memory_bytes(run.setting, self.workload) * varied)
         measurement = measure(
-            Facts(
-                iteration=0,
-                total_s=time_s,
-                usage=UsageFacts(
-                    peak_memory_bytes=memory,
-                    user_cpu_s=physics.cpu_s(run.setting, self.workload) + physics.start_s,
-                    system_cpu_s=0.0,
-                ),
-                wire=physics.wire(run.setting, self.workload, last_s=time_s),
-            )
+            iteration=0,
+            total_s=time_s,
+            usage=UsageFacts(
+                peak_memory_bytes=memory,
+                user_cpu_s=physics.cpu_s(run.setting, self.workload) + physics.start_s,
+                system_cpu_s=0.0,
+            ),
+            wire=physics.wire(run.setting, self.workload, last_s=time_s),
         )
         return replace(blank, took_s=time_s + OVERHEAD_S, measurement=measurement)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from s3bench.results.measurement import Facts, Measurement, UsageFacts, WireFacts, measure
+from s3bench.results.measurement import Measurement, UsageFacts, Wire, WireFacts, measure
 from s3bench.s3.network.model import parse_network
 from s3bench.tune.bottleneck import Bottleneck, TransferLimit, find_bottleneck
 from s3bench.tune.parameter import MIB
@@ -30,14 +30,16 @@ def run(
     """A run whose start-up used one core, and its transfer `transfer_cpu_s`."""
     total_s = start_up_s + transfer_s
     wire = WireFacts(
-        requests=requests + 1,
-        retries=0,
-        connections=in_flight,
-        requests_in_flight_max=in_flight,
-        bytes_received=0,
-        bytes_sent=SIZE,
-        part_size_max=8 * MIB,
-        checksums_verified=0,
+        counts=Wire(
+            requests=requests + 1,
+            retries=0,
+            connections=in_flight,
+            requests_in_flight_max=in_flight,
+            bytes_received=0,
+            bytes_sent=SIZE,
+            part_size_max=8 * MIB,
+            checksums_verified=0,
+        ),
         first_request_s=start_up_s,
         last_response_s=total_s,
         requests_by_kind={"GET ranged": requests, "HEAD": 1},
@@ -45,7 +47,7 @@ def run(
         server_cpu_s=server_s,
     )
     usage = UsageFacts(user_cpu_s=start_up_s + transfer_cpu_s, system_cpu_s=0.0)
-    return measure(Facts(iteration=0, total_s=total_s, usage=usage, wire=wire))
+    return measure(iteration=0, total_s=total_s, usage=usage, wire=wire)
 
 
 def found(
@@ -179,7 +181,7 @@ def test_the_median_run_counts() -> None:
 
 def test_a_live_run_shows_its_cpu_alone() -> None:
     usage = UsageFacts(user_cpu_s=1.9, system_cpu_s=0.0)
-    live = measure(Facts(iteration=0, total_s=1.0, usage=usage))
+    live = measure(iteration=0, total_s=1.0, usage=usage)
     reported = found(live, None, cores=2)
     assert reported.limit is TransferLimit.CPU
     assert reported.evidence == ("CPU: 1.90 cores by the client, of 2 (95%)",)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from s3bench.results.measurement import Facts, Measurement, WireFacts, measure
+from s3bench.results.measurement import Measurement, Wire, WireFacts, measure
 from s3bench.tune.effective_settings import (
     EffectiveSettings,
     ParameterNote,
@@ -23,21 +23,23 @@ DOWN = Workload(action=Action.DOWNLOAD, size_bytes=64 * MIB)
 def run(*, parts: int = 8, part_bytes: int = 8 * MIB, in_flight: int = 8, kind: str = "PUT partNumber") -> Measurement:
     """A run of which the wire showed `parts` requests of `kind`."""
     wire = WireFacts(
-        requests=parts + 2,
-        retries=0,
-        connections=in_flight,
-        requests_in_flight_max=in_flight,
-        bytes_received=64 * MIB,
-        bytes_sent=0,
-        part_size_max=part_bytes,
-        checksums_verified=0,
+        counts=Wire(
+            requests=parts + 2,
+            retries=0,
+            connections=in_flight,
+            requests_in_flight_max=in_flight,
+            bytes_received=64 * MIB,
+            bytes_sent=0,
+            part_size_max=part_bytes,
+            checksums_verified=0,
+        ),
         first_request_s=0.1,
         last_response_s=0.9,
         requests_by_kind={kind: parts, "POST uploads": 1, "POST uploadId": 1},
         engine="python",
         server_cpu_s=None,
     )
-    return measure(Facts(iteration=0, total_s=1.0, wire=wire))
+    return measure(iteration=0, total_s=1.0, wire=wire)
 
 
 WHOLE = run(parts=1, part_bytes=64 * MIB, in_flight=1, kind="PUT")
@@ -158,7 +160,7 @@ def test_parameters_of_the_clients_inside_and_runs_without_a_wire_log_are_not_se
         EffectiveSettings.UNSEEN,
         "asked 1Gb/s, at most 10 requests were in flight",
     )
-    live = measure(Facts(iteration=0, total_s=1.0))
+    live = measure(iteration=0, total_s=1.0)
     assert reported(asked(max_concurrent_requests=2), live) == (
         EffectiveSettings.UNSEEN,
         "asked 2, no server of ours looked on",

@@ -3,16 +3,16 @@
 import pytest
 from msgspec.structs import replace
 
-from s3bench.results.measurement import Facts, Measurement, WireFacts, measure
+from s3bench.results.measurement import Measurement, Wire, WireFacts, measure
 from s3bench.tune.objective import Aim, Objective
 
 
 def a_run() -> Measurement:
     return measure(
-        Facts(
-            iteration=0,
-            total_s=36.0,
-            wire=WireFacts(
+        iteration=0,
+        total_s=36.0,
+        wire=WireFacts(
+            counts=Wire(
                 requests=7,
                 retries=0,
                 connections=1,
@@ -21,20 +21,20 @@ def a_run() -> Measurement:
                 bytes_sent=0,
                 part_size_max=5,
                 checksums_verified=0,
-                first_request_s=1.0,
-                last_response_s=31.0,
-                requests_by_kind={
-                    "PUT partNumber": 1,
-                    "POST uploads": 1,
-                    "GET list-type": 2,
-                    "GET ranged": 1,
-                    "DELETE": 1,
-                    "HEAD": 1,
-                },
-                engine="python",
-                server_cpu_s=0.1,
             ),
-        )
+            first_request_s=1.0,
+            last_response_s=31.0,
+            requests_by_kind={
+                "PUT partNumber": 1,
+                "POST uploads": 1,
+                "GET list-type": 2,
+                "GET ranged": 1,
+                "DELETE": 1,
+                "HEAD": 1,
+            },
+            engine="python",
+            server_cpu_s=0.1,
+        ),
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from s3bench.results.measurement import Facts, UsageFacts, WireFacts, measure
+from s3bench.results.measurement import UsageFacts, WireFacts, measure
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Stage, Trial
@@ -75,7 +75,7 @@ def trial(setting: Setting, run: Run, workload: Workload) -> Trial:
         **moved,
     )
     usage = UsageFacts(user_cpu_s=run.user_s, system_cpu_s=run.system_s)
-    measurement = measure(Facts(iteration=0, total_s=run.total_s, usage=usage, wire=wire))
+    measurement = measure(iteration=0, total_s=run.total_s, usage=usage, wire=wire)
     return Trial(number=0, stage=Stage.SEARCH, block=0, setting=setting, took_s=run.total_s, measurement=measurement)
 
 

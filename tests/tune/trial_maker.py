@@ -2,12 +2,12 @@
 
 import msgspec
 
-from s3bench.results.measurement import Facts, Failure, Measurement, measure
+from s3bench.results.measurement import Failure, Measurement, measure
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Stage, Trial
 
 DEFAULT = Setting(client="cli-classic")
-_PLAIN = measure(Facts(iteration=0, total_s=1.0))
+_PLAIN = measure(iteration=0, total_s=1.0)
 
 
 def setting(requests: int) -> Setting:

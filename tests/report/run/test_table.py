@@ -8,7 +8,7 @@ import pytest
 
 from s3bench.report.run.table import render_table, result_line
 from s3bench.results.document import Client, Document, Result, Status
-from s3bench.results.measurement import Facts, Failure, Measurement, UsageFacts, WireFacts, measure
+from s3bench.results.measurement import Failure, Measurement, UsageFacts, Wire, WireFacts, measure
 
 GOLDEN = Path(__file__).parents[1] / "table.txt"
 
@@ -19,14 +19,16 @@ S5CMD = Client(name="s5cmd", version="2.3.0", label="s5cmd@2.3.0")
 
 def measurement(total_s: float, *, peak: int = 80 << 20, requests: int = 5, engine: str = "crt") -> Measurement:
     wire = WireFacts(
-        requests=requests,
-        retries=0,
-        connections=2,
-        requests_in_flight_max=2,
-        bytes_received=32 << 20,
-        bytes_sent=0,
-        part_size_max=8 << 20,
-        checksums_verified=4,
+        counts=Wire(
+            requests=requests,
+            retries=0,
+            connections=2,
+            requests_in_flight_max=2,
+            bytes_received=32 << 20,
+            bytes_sent=0,
+            part_size_max=8 << 20,
+            checksums_verified=4,
+        ),
         first_request_s=0.1,
         last_response_s=0.2,
         requests_by_kind={"PUT": requests},
@@ -34,7 +36,7 @@ def measurement(total_s: float, *, peak: int = 80 << 20, requests: int = 5, engi
         server_cpu_s=total_s * 0.8 if total_s > 1 else 0.0,
     )
     usage = UsageFacts(user_cpu_s=total_s, system_cpu_s=0.01, peak_memory_bytes=peak)
-    return measure(Facts(iteration=0, total_s=total_s, usage=usage, wire=wire))
+    return measure(iteration=0, total_s=total_s, usage=usage, wire=wire)
 
 
 def document() -> Document:
@@ -55,7 +57,7 @@ def document() -> Document:
         ),
         status=Status.FAILED,
     )
-    bare = Result(name="startup.version", client=CRT, measurements=(measure(Facts(iteration=0, total_s=0.0123)),))
+    bare = Result(name="startup.version", client=CRT, measurements=(measure(iteration=0, total_s=0.0123),))
     never = Result(name="s3.rm", client=CRT)
     whole = EMPTY.with_warnings(["the machine is busy"])
     for result in (upload, mixed, bare, never):
