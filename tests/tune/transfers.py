@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from s3bench.results.measurement import UsageFacts, WireFacts, measure
+from s3bench.results.measurement import UsageFacts, Wire, WireFacts, measure
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Stage, Trial
@@ -58,21 +58,23 @@ class Transfers(msgspec.Struct, forbid_unknown_fields=True):
 
 def trial(setting: Setting, run: Run, workload: Workload) -> Trial:
     """The trial that showed `run`."""
-    moved = {"bytes_received": workload.total_bytes if workload.is_upload else 0}
-    moved["bytes_sent"] = workload.total_bytes - moved["bytes_received"]
+    bytes_up = workload.total_bytes if workload.is_upload else 0
     wire = WireFacts(
-        requests=sum(run.kinds.values()),
-        retries=0,
-        connections=run.in_flight,
-        requests_in_flight_max=run.in_flight,
-        part_size_max=run.part_bytes,
-        checksums_verified=0,
+        counts=Wire(
+            requests=sum(run.kinds.values()),
+            retries=0,
+            connections=run.in_flight,
+            requests_in_flight_max=run.in_flight,
+            bytes_received=bytes_up,
+            bytes_sent=workload.total_bytes - bytes_up,
+            part_size_max=run.part_bytes,
+            checksums_verified=0,
+        ),
         first_request_s=run.first_s,
         last_response_s=run.last_s,
         requests_by_kind=run.kinds,
         engine="",
         server_cpu_s=run.server_s,
-        **moved,
     )
     usage = UsageFacts(user_cpu_s=run.user_s, system_cpu_s=run.system_s)
     measurement = measure(iteration=0, total_s=run.total_s, usage=usage, wire=wire)
