@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from s3bench.cli.bisect.options import PAIRS
+from s3bench.cli.quantity import SECONDS
 from s3bench.spec.suite import Suite
 
-_POSITIVE_SECONDS = click.FloatRange(min=0, min_open=True)
 _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
 
 
@@ -50,7 +50,7 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
 )
 @click.option("--max-time", metavar="DURATION", help="Stop after 90s, 30m or 2h; --resume goes on.")
 @click.option("--seed", type=int, metavar="N", help="Order of runs and hash seeds.  [default: random, and recorded]")
-@click.option("--timeout", type=_POSITIVE_SECONDS, default=600, show_default=True, metavar="SECONDS", help="Per run.")
+@click.option("--timeout", type=SECONDS, default=600, show_default=True, metavar="SECONDS", help="Per run.")
 @click.option("--tls", is_flag=True, help="Stub over HTTPS.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Keep the record here, as JSON.")
 @click.option("--force", is_flag=True, help="Let a file that exists be replaced.")

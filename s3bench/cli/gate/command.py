@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
+from s3bench.cli.quantity import SECONDS
 from s3bench.gate.exact_metric import EXACT_BY_NAME
 from s3bench.spec.suite import Suite
 
-_POSITIVE_SECONDS = click.FloatRange(min=0, min_open=True)
 _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
 
 
@@ -55,10 +55,8 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
 )
 @click.option("--max-time", metavar="DURATION", help="Stop after 90s, 30m or 2h; what is undecided is INCONCLUSIVE.")
 @click.option("--seed", type=int, metavar="N", help="Order of runs and hash seeds.  [default: random, and recorded]")
-@click.option("--timeout", type=_POSITIVE_SECONDS, default=600, show_default=True, metavar="SECONDS", help="Per run.")
-@click.option(
-    "--data-interval", type=_POSITIVE_SECONDS, metavar="SECONDS", help="Sample memory and CPU too.  [default: do not]"
-)
+@click.option("--timeout", type=SECONDS, default=600, show_default=True, metavar="SECONDS", help="Per run.")
+@click.option("--data-interval", type=SECONDS, metavar="SECONDS", help="Sample memory and CPU too.  [default: do not]")
 @click.option("--tls", is_flag=True, help="Stub over HTTPS.")
 @click.option(
     "--waivers", type=click.Path(path_type=Path), metavar="FILE", help="Regressions that may pass for a while."

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import click
 
+from s3bench.cli.quantity import QuantityType
 from s3bench.clients.pointing import SECRET_VARIABLE
 from s3bench.load.profile.matrix import FULL, QUICK, parse_sizes_bytes, parse_threads
 from s3bench.load.profile.table import (
@@ -229,23 +230,6 @@ class LoadCommand(click.Command):
                 formatter.write_dl([record for record in rows if record is not None])
 
 
-class _OptionType(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone
-    """Text that a row of the table parses."""
-
-    name = "value"
-
-    def __init__(self, row: LoadOption) -> None:
-        self._row = row
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str):
-            return value
-        try:
-            return self._row.parse_text(value)
-        except BadQuantity as bad:
-            return self.fail(str(bad), param, ctx)
-
-
 def load_options(command: Callable[..., None]) -> Callable[..., None]:
     """Attach the PROFILE argument and all options; the command is to be made with `cls=LoadCommand`."""
     for row in reversed([row for rows in GROUPS.values() for row in rows]):
@@ -257,5 +241,5 @@ def _click_option(row: LoadOption) -> Callable[[Callable[..., None]], Callable[.
     help_text = f"{row.meaning}  [default: {row.default_text}]" if row.default_text else row.meaning
     if not row.metavar:
         return click.option(*row.flags, row.field, is_flag=True, help=help_text)
-    kind = row.parse if isinstance(row.parse, click.ParamType) else _OptionType(row)
+    kind = row.parse if isinstance(row.parse, click.ParamType) else QuantityType(row.parse_text)
     return click.option(*row.flags, row.field, type=kind, metavar=row.metavar, help=help_text, multiple=row.is_repeated)

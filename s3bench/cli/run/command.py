@@ -5,10 +5,9 @@ from typing import Any
 
 import click
 
+from s3bench.cli.quantity import SECONDS
 from s3bench.cli.sandbox import unsandboxed_option
 from s3bench.spec.suite import Suite
-
-_POSITIVE_SECONDS = click.FloatRange(min=0, min_open=True)
 
 
 @click.command("run", context_settings={"max_content_width": 120})
@@ -67,7 +66,7 @@ _POSITIVE_SECONDS = click.FloatRange(min=0, min_open=True)
 )
 @click.option(
     "--data-interval",
-    type=_POSITIVE_SECONDS,
+    type=SECONDS,
     default=0.001,
     show_default=True,
     metavar="SECONDS",
@@ -75,7 +74,7 @@ _POSITIVE_SECONDS = click.FloatRange(min=0, min_open=True)
 )
 @click.option(
     "--timeout",
-    type=_POSITIVE_SECONDS,
+    type=SECONDS,
     default=600,
     show_default=True,
     metavar="SECONDS",

@@ -5,13 +5,13 @@ from typing import Any
 
 import click
 
+from s3bench.cli.quantity import SECONDS
 from s3bench.cli.sandbox import unsandboxed_option
 from s3bench.cli.tune.options import BUDGET, FILES_MAX, SEEDS
 from s3bench.tune.objective import Aim
 from s3bench.tune.study import Search
 from s3bench.tune.workload import Action
 
-_POSITIVE_SECONDS = click.FloatRange(min=0, min_open=True)
 _PRICE = click.FloatRange(min=0)
 
 
@@ -72,7 +72,7 @@ _PRICE = click.FloatRange(min=0)
 @click.option(
     "--seed", type=click.IntRange(0, SEEDS), metavar="N", help="Order of runs and proposals.  [default: random]"
 )
-@click.option("--timeout", type=_POSITIVE_SECONDS, default=3600, show_default=True, metavar="SECONDS", help="Per run.")
+@click.option("--timeout", type=SECONDS, default=3600, show_default=True, metavar="SECONDS", help="Per run.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer to stdout as JSON.")
 @click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE", help="Write the answer as Markdown too.")
 @click.option("--verbose", is_flag=True, help="Print every setting that was tried.")

@@ -335,6 +335,22 @@ def test_a_file_says_what_and_where_and_options_override_where_how_and_how_long(
     assert (placement.tls_no_verify, placement.ca_bundle) == (False, "f")
 
 
+def test_zeros_in_place_of_a_files_random_data_are_not_compressible(tmp_path: Path) -> None:
+    (tmp_path / "load.yaml").write_text("operation: get\ncompressible: 3\n", encoding="utf-8")
+    payload = plan_of(f"{tmp_path / 'load.yaml'} --payload zero").profile.payload
+    assert (payload.kind, payload.compressible) == (PayloadKind.ZERO, 1.0)
+
+
+def test_a_password_in_a_url_is_refused_and_not_repeated() -> None:
+    for line in ("-u http://me:hush@a", "-b data --endpoint-url http://me:hush@a"):
+        with pytest.raises(BadInput, match="password") as caught:
+            plan_of(line)
+        assert "hush" not in str(caught.value)
+    with pytest.raises(click.UsageError, match="is not a URL") as refused:
+        typed("--endpoint-url me:hush@a")
+    assert "hush" not in refused.value.format_message()
+
+
 def test_the_configuration_of_s4_runs_as_it_stands() -> None:
     plan = plan_of(str(DATA / "s4.yaml"))
     assert plan.placement.endpoint_urls == ("http://s3-region.example.com",)
