@@ -40,7 +40,7 @@ GOOD: list[tuple[Parser, str, float]] = [
     (parse_seconds, "60", 60.0),
     (parse_seconds, "0", 0.0),
     (parse_share, "0.1%", 0.001),
-    (parse_share, "7%", 0.07),
+    (parse_share, "57%", 0.57),
     (parse_share, "0.001", 0.001),
     (parse_share, "100%", 1.0),
     (parse_rate, "500", 500.0),

@@ -250,6 +250,7 @@ def test_every_option_of_a_phase_reaches_it() -> None:
 def test_a_number_of_operations_ends_a_phase_without_a_duration() -> None:
     assert plan_of(f"{LIVE} --operations 5").profile.phases[0].duration_s is None
     assert plan_of(f"{LIVE} --operations 5 -d 9").profile.phases[0].duration_s == 9.0
+    assert plan_of(f"{LIVE} --operations 5 --stable").profile.phases[0].duration_s == 60.0
 
 
 def test_every_option_of_the_manner_and_the_payload_reaches_the_profile() -> None:
@@ -387,16 +388,13 @@ def test_the_profile_that_is_shown_runs_the_same(line: str) -> None:
         ("-s SECRET -u http://a", "--secret-key needs --access-key"),
         ("-a KEY -u http://a", "--access-key needs --secret-key"),
         ("-a KEY -s SECRET -t 10", "--access-key needs an endpoint"),
-        ("--bucket data", "--bucket needs an endpoint"),
-        ("--keep", "--keep needs an endpoint"),
-        ("--reuse run", "--reuse needs an endpoint"),
-        ("--clean-up run", "--clean-up needs an endpoint"),
-        ("--list-existing x", "--list-existing needs an endpoint"),
         ("--endpoint-url http://a", "an endpoint needs --bucket"),
         (f"{LIVE} --network ec2:c5.large", "--network cannot be combined with an endpoint"),
         (f"{LIVE} --clean-up run -d 5", "--clean-up cannot be combined with --duration"),
         (f"{LIVE} --key-file f --list-existing x", "--key-file cannot be combined with --list-existing"),
         (f"{LIVE} --key-file f --operation delete", "--operation delete cannot be combined with --key-file"),
+        (f"{LIVE} --list-existing x --operation delete", "--operation delete cannot be combined with --list-existing"),
+        (f"{LIVE} --reuse run --operation delete", "--operation delete cannot be combined with --reuse"),
         (f"{LIVE} --list-existing x --overwrite", "--list-existing cannot be combined with --overwrite"),
         (f"{LIVE} --reuse run --overwrite", "--reuse cannot be combined with --overwrite"),
         (f"{LIVE} --ca-bundle f --tls-no-verify", "--ca-bundle cannot be combined with --tls-no-verify"),
@@ -419,6 +417,24 @@ def test_options_that_contradict_each_other_are_refused_before_anything_runs(lin
     with pytest.raises(BadInput) as caught:
         plan_of(line)
     assert what in caught.value.what
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *("--bucket b", "--region r", "--addressing path", "--tls-no-verify", "--ca-bundle f", "-a KEY"),
+        *("--key-file f", "--list-existing x", "--keep", "--reuse run", "--clean-up run"),
+    ],
+)
+def test_an_option_about_a_place_needs_an_endpoint(option: str) -> None:
+    with pytest.raises(BadInput, match="needs an endpoint"):
+        plan_of(option)
+
+
+def test_a_cluster_sets_the_number_of_workers_itself(tmp_path: Path) -> None:
+    (tmp_path / "load.yaml").write_text("workers: 2\n", encoding="utf-8")
+    with pytest.raises(BadInput, match="--cluster cannot be combined with the profile's `workers`"):
+        plan_of(f"{tmp_path / 'load.yaml'} {LIVE} --cluster auto")
 
 
 def test_cleaning_up_needs_only_to_know_where() -> None:
