@@ -25,13 +25,14 @@ from s3bench.report.comparison.cells import (
 from s3bench.report.comparison.tables import TONES, comparison_tables
 from s3bench.report.label import clipped
 from s3bench.report.page import theme
+from s3bench.report.page.chart import MarkerStyle
 from s3bench.report.page.fitting import ROWS_MAX
-from s3bench.report.page.forest import ForestRow, MarkerStyle, forest_figure
+from s3bench.report.page.forest import ForestRow, forest_figure
 from s3bench.report.page.section import ChartFigure, Line, Section
 from s3bench.report.table import Table, Tone, column
 from s3bench.results.metrics import METRICS_BY_NAME
 
-_LOOKS: Mapping[str, MarkerStyle] = MappingProxyType({
+_STYLES: Mapping[str, MarkerStyle] = MappingProxyType({
     "worse": MarkerStyle(color=theme.BAD, shape="square"),
     "better": MarkerStyle(color=theme.GOOD, shape="triangle-up"),
     ChangeOutcome.TOO_FEW.value: MarkerStyle(color=theme.WARNING, shape="diamond"),
@@ -103,10 +104,10 @@ def _figures(other: Against) -> Iterator[ChartFigure]:
         rows = [row for row in other.rows if row.metric == name and not is_exact(row)]
         metric = METRICS_BY_NAME[name]
         has_zone = default_indifference_zone(metric) is not None
-        said = _ZONE_WORDS if has_zone else "The table of all rows has the figures."
+        closing = _ZONE_WORDS if has_zone else "The table of all rows has the figures."
         has_client = len({row.other_client for row in rows}) > 1
         drawn = [_forest_row(row, has_client=has_client) for row in rows]
-        figure = forest_figure(drawn, metric=metric, looks=_LOOKS, said=said)
+        figure = forest_figure(drawn, metric=metric, styles=_STYLES, closing=closing)
         if figure is not None:
             yield figure
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup, escape
 
-from s3bench.report.label import clipped
+from s3bench.report.label import clipped, counted
 from s3bench.report.page.section import ChartFigure, CodeBlock, Line, Section
 from s3bench.report.table import Table
 
@@ -186,11 +186,6 @@ def _lines(section: Section) -> tuple[Line, ...]:
 
 def _text_bytes(text: str) -> int:
     return len(escape(shown(text)).encode())
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun: `1 chart`, `1,200 charts`."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _left_out(charts: int, tables: int) -> str:

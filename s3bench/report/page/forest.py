@@ -1,17 +1,14 @@
-"""A forest plot: relative changes as points with their intervals, over the zone in which a change matters to nobody.
-
-Owns the picture and its limits. What a row says, and in which words, its caller knows.
-"""
+"""Forest plots: relative changes as points with their intervals, over the indifference zone."""
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import altair as alt
 
-from s3bench.report.label import clipped
+from s3bench.report.label import clipped, counted, unique
 from s3bench.report.page import theme
+from s3bench.report.page.chart import MarkerStyle, chart_of, color_and_shape, layered, present
 from s3bench.report.page.forest_axis import change_axis, change_scale
 from s3bench.report.page.section import ChartFigure
 from s3bench.results.metrics import Direction, Metric, Unit
@@ -27,20 +24,11 @@ _MARGIN = 0.04
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MarkerStyle:
-    """How a verdict looks: no two of a chart have the same shape."""
-
-    color: str
-    shape: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ForestRow:
     """One row: a change and its interval, relative (0.05: 5 % more), `None` where there is none.
 
-    `figures` are the change and its interval in words, `label` the whole row. `word` is one of the chart's looks. `d0`
-    and `d1` are the zone, as relative worsenings; `None` where the row was held against none. `is_two_sided`: the zone
-    guards against betterings as well.
+    `figures` are the change and its interval in words, `label` the whole row. `word` is one of the chart's styles. `d0`
+    and `d1` bound the indifference zone, as relative worsenings, where there is one; it is mirrored if `is_two_sided`.
     """
 
     name: str
@@ -56,33 +44,34 @@ class ForestRow:
 
 
 def forest_figure(
-    rows: Sequence[ForestRow], *, metric: Metric, looks: Mapping[str, MarkerStyle], said: str, name: str = "forest"
+    rows: Sequence[ForestRow], *, metric: Metric, styles: Mapping[str, MarkerStyle], closing: str, name: str = "forest"
 ) -> ChartFigure | None:
     """Draw the changes of one metric, in the order given; `None` where no row has a change that can be drawn.
 
-    `said` closes the description: what the zone is and where the figures stand as numbers.
+    `closing` ends the description: what the zone is and where the figures stand as numbers.
     """
     able = [row for row in rows if _is_drawable(row)]
     if not able:
         return None
     shown = able[:ROWS_MAX]
-    words = [f"Relative change of {metric.name} with its 95 % interval, {_counted(len(shown), 'row')}."]
+    words = [f"Relative change of {metric.name} with its 95 % interval, {counted(len(shown), 'row')}."]
     if len(able) > len(shown):
         words.append(f"The first {len(shown)} of {len(able)}; the table has all.")
     if len(rows) > len(able):
-        words.append(f"{_counted(len(rows) - len(able), 'row')} without a change to draw: see the table.")
+        words.append(f"{counted(len(rows) - len(able), 'row')} without a change to draw: see the table.")
     return ChartFigure(
         name=f"{name}-{''.join(each if each.isalnum() else '-' for each in metric.name)}",
         title=f"Changes of {metric.name}",
-        description=" ".join((*words, said)),
-        chart=forest_chart(shown, metric=metric, looks=looks),
+        description=" ".join((*words, closing)),
+        chart=forest_chart(shown, metric=metric, styles=styles),
     )
 
 
-def forest_chart(rows: Sequence[ForestRow], *, metric: Metric, looks: Mapping[str, MarkerStyle]) -> alt.TopLevelMixin:
+def forest_chart(rows: Sequence[ForestRow], *, metric: Metric, styles: Mapping[str, MarkerStyle]) -> alt.TopLevelMixin:
     """The picture alone, of rows that all have a change."""
     low, high = domain(rows, metric=metric)
-    names = distinct([row.name for row in rows])
+    # Names are cut here and by no `labelLimit`: Vega cuts halfway through characters beyond 16 bits, and fails then.
+    names = list(unique(clipped(row.name, most=_NAME_MAX) for row in rows))
     values = [
         _datum(row, name, low=low, high=high, sign=-1 if metric.direction is Direction.HIGHER else 1)
         for row, name in zip(rows, names, strict=True)
@@ -94,8 +83,9 @@ def forest_chart(rows: Sequence[ForestRow], *, metric: Metric, looks: Mapping[st
         axis=alt.Axis(title=None, labelLimit=0, ticks=False, domain=False, labelPadding=8),
     )
     axis = change_axis(low, high, title=axis_title(metric))
-    layers = _layers(values, y=y, scale=change_scale(low, high), axis=axis, looks=_used(rows, looks))
-    return alt.layer(*layers).properties(width=_WIDTH, height=_ROW_HEIGHT * len(rows))
+    used = present(styles, (row.word for row in rows))
+    layers = _layers(values, y=y, scale=change_scale(low, high), axis=axis, styles=used)
+    return layered(layers, width=_WIDTH, height=_ROW_HEIGHT * len(rows))
 
 
 def axis_title(metric: Metric) -> str:
@@ -129,26 +119,8 @@ def domain(rows: Sequence[ForestRow], *, metric: Metric) -> tuple[float, float]:
     return math.exp(first), math.exp(last)
 
 
-def distinct(names: Sequence[str], *, most: int = _NAME_MAX) -> list[str]:
-    """The names, printable and cut to `most` characters; equal ones are numbered, so that each keeps its own place.
-
-    They are cut here and by no `labelLimit`: Vega cuts halfway through characters beyond 16 bits, and fails then.
-    """
-    seen: Counter[str] = Counter()
-    told = []
-    for name in (clipped(name, most=most) for name in names):
-        seen[name] += 1
-        told.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return told
-
-
 def _is_drawable(row: ForestRow) -> bool:
     return row.change is not None and math.isfinite(row.change) and row.change > -1
-
-
-def _used(rows: Sequence[ForestRow], looks: Mapping[str, MarkerStyle]) -> dict[str, MarkerStyle]:
-    present = {row.word for row in rows}
-    return {word: look for word, look in looks.items() if word in present}
 
 
 def _datum(row: ForestRow, name: str, *, low: float, high: float, sign: int) -> dict[str, str | float]:
@@ -185,28 +157,23 @@ def _layers(
     y: alt.Y,
     scale: alt.Scale,
     axis: alt.Axis,
-    looks: Mapping[str, MarkerStyle],
+    styles: Mapping[str, MarkerStyle],
 ) -> Iterator[alt.Chart]:
     """From the ground up: zones, the line of no change, intervals, points, figures."""
 
     def base(field: str) -> alt.Chart:
-        kept = [value for value in values if field in value]
-        return alt.Chart(alt.InlineData(values=kept)).encode(y=y)
+        return chart_of(value for value in values if field in value).encode(y=y)
 
     def x(field: str) -> alt.X:
         return alt.X(f"{field}:Q", scale=scale, axis=axis)
 
-    words = list(looks)
-    colors, shapes = [looks[word].color for word in words], [looks[word].shape for word in words]
-    legend = alt.Legend(title=None, symbolOpacity=1)
-    color = alt.Color("word:N", scale=alt.Scale(domain=words, range=colors), legend=legend)
-    shape = alt.Shape("word:N", scale=alt.Scale(domain=words, range=shapes), legend=legend)
+    color, shape = color_and_shape("word", styles)
     for limit, ink in (("d1", theme.ZONE), ("d0", theme.GRID)):
         area = base(f"{limit}_worse").mark_rect(color=ink, aria=False)
         yield area.encode(x=x(f"{limit}_worse"), x2=alt.X2(f"{limit}_better:Q"))
     edge = base("d1_worse").mark_tick(color=theme.MUTED, size=_ROW_HEIGHT, thickness=1, orient="vertical", aria=False)
     yield edge.encode(x=x("d1_worse"))
-    yield alt.Chart(alt.InlineData(values=[{"ratio": 1}])).mark_rule(color=theme.MUTED, aria=False).encode(x=x("ratio"))
+    yield chart_of([{"ratio": 1}]).mark_rule(color=theme.MUTED, aria=False).encode(x=x("ratio"))
     interval = base("from").mark_rule(strokeWidth=2, aria=False)
     yield interval.encode(x=x("from"), x2=alt.X2("to:Q"), color=color)
     for field, arrow in (("cut_low", "triangle-left"), ("cut_high", "triangle-right")):
@@ -226,7 +193,3 @@ def _way(metric: Metric) -> tuple[str, str]:
         return "lower (worse)", "higher (better)"
     is_time = metric.unit is Unit.SECONDS and "cpu" not in metric.name
     return ("faster (better)", "slower (worse)") if is_time else ("less (better)", "more (worse)")
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

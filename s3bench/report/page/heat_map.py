@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import altair as alt
 
 from s3bench.report.page import theme
+from s3bench.report.page.chart import chart_of
 
 PLAIN = "#d5d9de"
 """The colour of a cell that has no figure to be compared."""
@@ -49,7 +50,7 @@ def heat_chart(
         }
         for cell in cells
     ]
-    base = alt.Chart(alt.InlineData(values=values)).encode(
+    base = chart_of(values).encode(
         x=alt.X(
             "column:N",
             sort=None,

@@ -1,13 +1,12 @@
-"""Units of whole charts: one for all figures of an axis, and the marks of logarithmic axes.
-
-Owns which unit an axis has. Texts of single figures are `s3bench.units`'.
-"""
+"""Axes of charts: one unit for all figures of an axis, and the marks of logarithmic ones."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import altair as alt
+
+from s3bench.results.metrics import Metric, Unit
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
 _STEP = 1024.0
@@ -66,16 +65,43 @@ def log_ticks(values: Iterable[float]) -> list[float]:
     return ticks
 
 
+def metric_unit(metric: Metric, values: Sequence[float]) -> AxisUnit:
+    """The unit for these figures of a metric."""
+    match metric.unit:
+        case Unit.SECONDS:
+            return seconds_unit(values)
+        case Unit.BYTES:
+            return bytes_unit(values)
+        case Unit.BYTES_PER_SECOND:
+            return bytes_unit(values, per="/s")
+    return AxisUnit(name=metric.unit.value, size=1.0)
+
+
+def objective_unit(unit: str, values: Sequence[float]) -> AxisUnit:
+    """The unit for values of a tuning's objective: scaled seconds, or the objective's own."""
+    return seconds_unit(values) if unit == "s" else AxisUnit(name=unit, size=1.0)
+
+
 def log_y(field: str, values: Iterable[float], title: str) -> alt.Y:
-    """A logarithmic axis of `field` that holds all of `values`."""
+    """A logarithmic axis of `field` that holds all of `values`, from below to above."""
     ticks = log_ticks(values)
-    scale = alt.Scale(type="log", domain=[ticks[0], ticks[-1]], nice=False)
-    return alt.Y(field, type="quantitative", title=title, scale=scale, axis=log_axis(ticks))
+    return alt.Y(field, type="quantitative", title=title, scale=log_scale(ticks), axis=log_axis(ticks))
 
 
-def log_axis(ticks: list[float]) -> alt.Axis:
+def log_x(field: str, values: Iterable[float], title: str) -> alt.X:
+    """The same from left to right."""
+    ticks = log_ticks(values)
+    return alt.X(field, type="quantitative", title=title, scale=log_scale(ticks), axis=log_axis(ticks))
+
+
+def log_scale(ticks: Sequence[float]) -> alt.Scale:
+    """The scale from the first of these marks to the last."""
+    return alt.Scale(type="log", domain=[ticks[0], ticks[-1]], nice=False)
+
+
+def log_axis(ticks: Sequence[float]) -> alt.Axis:
     """An axis with these marks, and figures without zeros behind them."""
-    return alt.Axis(values=ticks, format="~r")
+    return alt.Axis(values=list(ticks), format="~r")
 
 
 def _within(ticks: list[float], values: list[float]) -> list[float]:

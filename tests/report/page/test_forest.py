@@ -3,15 +3,15 @@
 import math
 from typing import Any
 
+import altair as alt
 import pytest
 
+from s3bench.report.page.chart import MarkerStyle
 from s3bench.report.page.drawing import draw
 from s3bench.report.page.forest import (
     ROWS_MAX,
     ForestRow,
-    MarkerStyle,
     axis_title,
-    distinct,
     domain,
     forest_chart,
     forest_figure,
@@ -23,7 +23,7 @@ from tests.report.page.forest_reader import drawn_layers, labels, layers
 
 TIME = METRICS_BY_NAME["total_time"]
 THROUGHPUT = METRICS_BY_NAME["throughput"]
-LOOKS = {"FAIL": MarkerStyle(color="#c4292f", shape="square"), "PASS": MarkerStyle(color="#1a7f37", shape="circle")}
+STYLES = {"FAIL": MarkerStyle(color="#c4292f", shape="square"), "PASS": MarkerStyle(color="#1a7f37", shape="circle")}
 
 
 def row(
@@ -34,14 +34,19 @@ def row(
     return ForestRow(name=name, figures="", label=label, word=word, change=change, low=low, high=high, **known)
 
 
+def names_of(chart: alt.TopLevelMixin) -> list[str]:
+    names: list[str] = chart.to_dict()["layer"][-1]["encoding"]["y"]["scale"]["domain"]
+    return names
+
+
 def figure(*rows: ForestRow) -> ChartFigure:
-    drawn = forest_figure(rows, metric=TIME, looks=LOOKS, said="Said.")
+    drawn = forest_figure(rows, metric=TIME, styles=STYLES, closing="Said.")
     assert drawn is not None
     return drawn
 
 
 def test_points_and_intervals_are_the_changes_as_ratios() -> None:
-    chart = forest_chart([row("a", 0.1, 0.05, 0.15), row("b", -0.02, -0.03, 0.01)], metric=TIME, looks=LOOKS)
+    chart = forest_chart([row("a", 0.1, 0.05, 0.15), row("b", -0.02, -0.03, 0.01)], metric=TIME, styles=STYLES)
     (points,) = layers(chart, "point")
     assert [value["ratio"] for value in points] == [1.1, 0.98]
     intervals = next(values for values in layers(chart, "rule") if "from" in values[0])
@@ -49,13 +54,13 @@ def test_points_and_intervals_are_the_changes_as_ratios() -> None:
 
 
 def test_rows_stand_in_the_order_given() -> None:
-    chart = forest_chart([row("z", 0.1), row("a", 0.2), row("m", -0.1)], metric=TIME, looks=LOOKS).to_dict()
-    assert chart["layer"][-1]["encoding"]["y"]["scale"]["domain"] == ["z", "a", "m"]
+    chart = forest_chart([row("z", 0.1), row("a", 0.2), row("m", -0.1)], metric=TIME, styles=STYLES)
+    assert names_of(chart) == ["z", "a", "m"]
 
 
 def test_each_row_has_its_own_zone() -> None:
     rows = [row("a", 0.0, d0=0.02, d1=0.06), row("b", 0.0, d0=0.01, d1=0.03), row("c", 0.0)]
-    chart = forest_chart(rows, metric=TIME, looks=LOOKS)
+    chart = forest_chart(rows, metric=TIME, styles=STYLES)
     outer, inner = layers(chart, "rect")
     assert [(value["d1_better"], value["d1_worse"]) for value in outer] == [(1, 1.06), (1, 1.03)]
     assert [value["d0_worse"] for value in inner] == [1.02, 1.01]
@@ -63,7 +68,7 @@ def test_each_row_has_its_own_zone() -> None:
 
 
 def test_where_more_is_better_the_limit_lies_to_the_left() -> None:
-    chart = forest_chart([row("a", 0.0, d0=0.02, d1=0.06)], metric=THROUGHPUT, looks=LOOKS)
+    chart = forest_chart([row("a", 0.0, d0=0.02, d1=0.06)], metric=THROUGHPUT, styles=STYLES)
     outer, _ = layers(chart, "rect")
     assert outer[0]["d1_worse"] == pytest.approx(1 / 1.06)
     assert axis_title(THROUGHPUT).startswith("← lower (worse)")
@@ -71,7 +76,7 @@ def test_where_more_is_better_the_limit_lies_to_the_left() -> None:
 
 
 def test_a_control_is_guarded_on_both_sides() -> None:
-    chart = forest_chart([row("a", 0.0, d0=0.02, d1=0.06, is_two_sided=True)], metric=TIME, looks=LOOKS)
+    chart = forest_chart([row("a", 0.0, d0=0.02, d1=0.06, is_two_sided=True)], metric=TIME, styles=STYLES)
     outer, _ = layers(chart, "rect")
     assert outer[0]["d1_better"] == pytest.approx(1 / 1.06)
 
@@ -79,7 +84,7 @@ def test_a_control_is_guarded_on_both_sides() -> None:
 def test_an_interval_that_goes_too_far_is_cut_and_marked() -> None:
     rows = [row("a", 0.05, -0.9, 30.0), row("b", 0.0, -0.01, 0.01)]
     low, high = domain(rows, metric=TIME)
-    chart = forest_chart(rows, metric=TIME, looks=LOOKS)
+    chart = forest_chart(rows, metric=TIME, styles=STYLES)
     intervals = next(values for values in layers(chart, "rule") if "from" in values[0])
     assert (intervals[0]["from"], intervals[0]["to"]) == (low, high)
     arrows = [layer for layer in drawn_layers(chart) if layer["mark"].get("shape", "").startswith("triangle")]
@@ -91,7 +96,7 @@ def test_an_interval_that_goes_too_far_is_cut_and_marked() -> None:
 def test_an_end_that_is_not_bounded_reaches_the_edge() -> None:
     rows = [row("a", 0.05, None, 0.07)]
     (interval,) = next(
-        values for values in layers(forest_chart(rows, metric=TIME, looks=LOOKS), "rule") if "from" in values[0]
+        values for values in layers(forest_chart(rows, metric=TIME, styles=STYLES), "rule") if "from" in values[0]
     )
     assert interval["from"] == domain(rows, metric=TIME)[0]
     assert "cut_low" in interval
@@ -109,7 +114,7 @@ def test_a_row_without_a_change_is_said_and_not_drawn() -> None:
     drawn = figure(row("a", 0.1), row("b", None), row("c", -1.0), row("d", math.nan))
     assert labels(drawn.chart) == ["a 0.1"]
     assert "3 rows without a change to draw" in drawn.description
-    assert forest_figure([row("b", None)], metric=TIME, looks=LOOKS, said="") is None
+    assert forest_figure([row("b", None)], metric=TIME, styles=STYLES, closing="") is None
 
 
 def test_of_500_rows_the_first_are_drawn_and_the_number_said() -> None:
@@ -120,11 +125,13 @@ def test_of_500_rows_the_first_are_drawn_and_the_number_said() -> None:
 
 
 def test_names_that_are_equal_keep_rows_apart() -> None:
-    assert distinct(["a", "b", "a", "a"]) == ["a", "b", "a (2)", "a (3)"]
+    chart = forest_chart([row(name, 0.1) for name in ("a", "b", "a", "a")], metric=TIME, styles=STYLES)
+    assert names_of(chart) == ["a", "b", "a (2)", "a (3)"]
 
 
 def test_a_long_name_is_cut_and_still_another() -> None:
-    first, second = distinct(["x" * 1_000_000 + "1", "x" * 1_000_000 + "2"])
+    long = [row("x" * 1_000_000 + end, 0.1) for end in "12"]
+    first, second = names_of(forest_chart(long, metric=TIME, styles=STYLES))
     assert first != second
     assert len(first) < 80
 
@@ -147,7 +154,7 @@ def test_hostile_names_are_values_and_nothing_else() -> None:
 
 
 def test_verdicts_differ_in_shape_as_well_as_in_colour() -> None:
-    chart = forest_chart([row("a", 0.1, word="FAIL"), row("b", 0.0)], metric=TIME, looks=LOOKS).to_dict()
+    chart = forest_chart([row("a", 0.1, word="FAIL"), row("b", 0.0)], metric=TIME, styles=STYLES).to_dict()
     (encoding,) = [layer["encoding"] for layer in chart["layer"] if "shape" in layer["encoding"]]
     assert encoding["shape"]["scale"] == {"domain": ["FAIL", "PASS"], "range": ["square", "circle"]}
     assert encoding["color"]["scale"]["domain"] == ["FAIL", "PASS"]

@@ -3,7 +3,6 @@
 Estimates and intervals are those of `gate.paired_series`, made anew from the record's own pairs.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,10 +16,11 @@ from s3bench.gate.row import GateRow
 from s3bench.report.gate import digest as words
 from s3bench.report.label import clipped
 from s3bench.report.page import theme
+from s3bench.report.page.chart import chart_of, layered
 from s3bench.report.page.forest import ForestRow, domain, ways
 from s3bench.report.page.forest_axis import change_axis, change_scale
 from s3bench.report.page.section import ChartFigure
-from s3bench.report.table import Table, TableCell, TableColumn
+from s3bench.report.table import Table, column
 from s3bench.results.metrics import METRICS_BY_NAME, Direction, Metric, render_figure
 
 _HEIGHT = 240
@@ -123,10 +123,10 @@ def _chart(
         return alt.Y(f"{field}:Q", scale=y_scale, axis=y_axis)
 
     layers = [
-        *(_chart_of([zone]).mark_rect(color=ink, aria=False).encode(y=y("top"), y2=alt.Y2("bottom:Q"))
+        *(chart_of([zone]).mark_rect(color=ink, aria=False).encode(y=y("top"), y2=alt.Y2("bottom:Q"))
           for zone, ink in _zones(row, metric)),
-        _chart_of([{"ratio": 1}]).mark_rule(color=theme.MUTED, aria=False).encode(y=y("ratio")),
-        _chart_of([{"at": float(look.name) + 0.5} for look in looks])
+        chart_of([{"ratio": 1}]).mark_rule(color=theme.MUTED, aria=False).encode(y=y("ratio")),
+        chart_of([{"at": float(look.name) + 0.5} for look in looks])
         .mark_rule(color=theme.MUTED, strokeDash=[4, 3], aria=False)
         .encode(x=x("at")),
         *_dots(changes, x("pair"), y("ratio"), row, metric),
@@ -134,15 +134,11 @@ def _chart(
     known = [_known(look, low=low, high=high) for look in looks]
     bounded = [each for each in known if "from" in each]
     if bounded:
-        interval = _chart_of(bounded).mark_rule(color=theme.TEXT, strokeWidth=2, aria=False)
+        interval = chart_of(bounded).mark_rule(color=theme.TEXT, strokeWidth=2, aria=False)
         layers.append(interval.encode(x=x("at"), y=y("from"), y2=alt.Y2("to:Q")))
-    estimate = _chart_of(known).mark_point(filled=True, size=80, color=theme.TEXT, shape="diamond", opacity=1)
+    estimate = chart_of(known).mark_point(filled=True, size=80, color=theme.TEXT, shape="diamond", opacity=1)
     layers.append(estimate.encode(x=x("at"), y=y("ratio"), description=alt.Description("label:N")))
-    return alt.layer(*layers).properties(width=theme.WIDTH, height=_HEIGHT)
-
-
-def _chart_of(values: list[dict[str, str | float]]) -> alt.Chart:
-    return alt.Chart(alt.InlineData(values=values))
+    return layered(layers, height=_HEIGHT)
 
 
 def _dots(changes: Sequence[PairChange], x: alt.X, y: alt.Y, row: GateRow, metric: Metric) -> Iterator[alt.Chart]:
@@ -154,7 +150,7 @@ def _dots(changes: Sequence[PairChange], x: alt.X, y: alt.Y, row: GateRow, metri
     )
     for group, color in ((changes[: row.pairs], theme.SERIES[0]), (changes[row.pairs :], theme.MUTED)):
         if group:
-            dots = _chart_of([_dot(each, metric) for each in group])
+            dots = chart_of([_dot(each, metric) for each in group])
             pale = 1 if color != theme.MUTED else 0.5
             marked = dots.mark_point(filled=True, size=45, color=color, opacity=pale)
             yield marked.encode(x=x, y=y, shape=shape, description=alt.Description("label:N"))
@@ -169,7 +165,7 @@ def _zones(row: GateRow, metric: Metric) -> Iterator[tuple[dict[str, str | float
 
 def _dot(each: PairChange, metric: Metric) -> dict[str, str | float]:
     figures = f"{render_figure(each.baseline, metric.unit)} -> {render_figure(each.candidate, metric.unit)}"
-    order = _ORDERS.get(each.order, _ORDERS["AB"])
+    order = _order(each)
     return {
         "pair": each.number,
         "ratio": 1 + each.change,
@@ -188,21 +184,27 @@ def _known(look: ForestRow, *, low: float, high: float) -> dict[str, str | float
 
 
 def _table(changes: Sequence[PairChange], metric: Metric) -> Table:
-    return Table.of_rows(
+    return Table(
         caption="Each pair, in run order",
         columns=(
-            TableColumn(heading="pair", is_number=True),
-            TableColumn(heading="order"),
-            *(TableColumn(heading=title, is_number=True) for title in ("baseline", "candidate", "change")),
-        ),
-        rows=tuple(
-            (
-                TableCell(text=f"{each.number}", value=each.number),
-                TableCell(text=_ORDERS.get(each.order, _ORDERS["AB"])),
-                TableCell(text=render_figure(each.baseline, metric.unit), value=each.baseline),
-                TableCell(text=render_figure(each.candidate, metric.unit), value=each.candidate),
-                TableCell(text=f"{each.change:+.1%}", value=each.change if math.isfinite(each.change) else None),
-            )
-            for each in changes
+            column("pair", changes, lambda each: f"{each.number}", value=lambda each: each.number),
+            column("order", changes, _order),
+            column(
+                "baseline",
+                changes,
+                lambda each: render_figure(each.baseline, metric.unit),
+                value=lambda each: each.baseline,
+            ),
+            column(
+                "candidate",
+                changes,
+                lambda each: render_figure(each.candidate, metric.unit),
+                value=lambda each: each.candidate,
+            ),
+            column("change", changes, lambda each: f"{each.change:+.1%}", value=lambda each: each.change),
         ),
     )
+
+
+def _order(each: PairChange) -> str:
+    return _ORDERS.get(each.order, _ORDERS["AB"])

@@ -11,8 +11,9 @@ from s3bench.report.gate.digest import Digest, digest
 from s3bench.report.gate.tables import LEGEND, TONES, benchmark_text, gate_table
 from s3bench.report.label import clipped
 from s3bench.report.page import theme
+from s3bench.report.page.chart import MarkerStyle
 from s3bench.report.page.fitting import ROWS_MAX
-from s3bench.report.page.forest import ForestRow, MarkerStyle, forest_figure
+from s3bench.report.page.forest import ForestRow, forest_figure
 from s3bench.report.page.gate.pairs import pairs_figure
 from s3bench.report.page.section import ChartFigure, Line, Section
 from s3bench.report.table import Table, Tone, column
@@ -21,7 +22,7 @@ from s3bench.results.metrics import METRICS_BY_NAME
 PAIRS_SHOWN_MAX = 6
 """The most rows whose pairs are drawn."""
 
-_LOOKS: Mapping[str, MarkerStyle] = MappingProxyType({
+_STYLES: Mapping[str, MarkerStyle] = MappingProxyType({
     Verdict.FAIL.value: MarkerStyle(color=theme.BAD, shape="square"),
     Verdict.INCONCLUSIVE.value: MarkerStyle(color=theme.WARNING, shape="diamond"),
     Verdict.SMALL.value: MarkerStyle(color=theme.WARNING, shape="triangle-up"),
@@ -74,7 +75,7 @@ def _forests(rows: Sequence[GateRow], name: str) -> Iterator[ChartFigure]:
     sized = [row for row in rows if row.kind in {RowKind.SIZE, RowKind.CREEP}]
     for metric in dict.fromkeys(row.metric for row in sized):
         drawn = [_forest_row(row) for row in sized if row.metric == metric]
-        figure = forest_figure(drawn, metric=METRICS_BY_NAME[metric], looks=_LOOKS, said=_ZONE_WORDS, name=name)
+        figure = forest_figure(drawn, metric=METRICS_BY_NAME[metric], styles=_STYLES, closing=_ZONE_WORDS, name=name)
         if figure is not None:
             yield figure
 

@@ -1,22 +1,14 @@
-"""The axis of a metric's figures: its unit by the largest of them, and logarithmic where they lie far apart.
+"""Axes of a run's metrics: the unit by the largest figure, and logarithmic where figures lie far apart."""
 
-Owns what the metrics of a run are called on the page, and when an axis is logarithmic.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeAlias
 
 import altair as alt
 
-from s3bench.report.page import theme
-from s3bench.report.page.unit import AxisUnit, bytes_unit, log_axis, log_ticks, seconds_unit
-from s3bench.results import metrics
+from s3bench.report.page.chart import color_and_shape, series_styles
+from s3bench.report.page.unit import AxisUnit, log_axis, log_scale, log_ticks, metric_unit
 from s3bench.results.metrics import METRICS_BY_NAME, Metric
-
-Layered: TypeAlias = alt.LayerChart | alt.FacetChart
-"""What `alt.layer` makes."""
 
 HEADINGS = MappingProxyType(
     {
@@ -25,6 +17,7 @@ HEADINGS = MappingProxyType(
         "peak_memory": "peak memory",
         "first_client_invocation_time": "first call",
         "throughput": "throughput",
+        "wire.requests": "requests",
     }
 )
 """What the metrics of a run's summary are called."""
@@ -63,24 +56,16 @@ class FigureAxis:
 
     @property
     def _scale(self) -> alt.Scale:
-        if self.ticks:
-            return alt.Scale(type="log", domain=[self.ticks[0], self.ticks[-1]], nice=False)
-        return alt.Scale(zero=False)
+        return log_scale(self.ticks) if self.ticks else alt.Scale(zero=False)
 
     @property
     def _axis(self) -> alt.Axis:
-        return log_axis(list(self.ticks)) if self.ticks else alt.Axis(tickCount=5)
+        return log_axis(self.ticks) if self.ticks else alt.Axis(tickCount=5)
 
 
 def metric_axis(metric: Metric, values: Sequence[float]) -> FigureAxis:
     """The axis for these figures of a metric in its own unit, seconds or bytes."""
-    match metric.unit:
-        case metrics.Unit.SECONDS:
-            unit = seconds_unit(values)
-        case metrics.Unit.BYTES_PER_SECOND:
-            unit = bytes_unit(values, per="/s")
-        case _:
-            unit = bytes_unit(values)
+    unit = metric_unit(metric, values)
     return FigureAxis(heading=HEADINGS[metric.name], unit=unit, ticks=_ticks([value / unit.size for value in values]))
 
 
@@ -89,23 +74,9 @@ def ratio_axis(heading: str, ratios: Sequence[float]) -> FigureAxis:
     return FigureAxis(heading=heading, unit=AxisUnit(name="", size=1.0), ticks=_ticks(ratios))
 
 
-def inline(values: Sequence[Mapping[str, Any]]) -> alt.InlineData:
-    """Data of a chart, taken as they are: to hold thousands of dots against the schema takes seconds."""
-    data = alt.InlineData(values=[])
-    data["values"] = values
-    return data
-
-
-def client_color(clients: list[str], shown: Iterable[str]) -> alt.Color:
-    """The colour of a client, the same in all charts; the legend tells those that are shown."""
-    legend = alt.Legend(title=None, values=list(shown), symbolOpacity=1)
-    return alt.Color("client:N", scale=theme.color_scale(clients), legend=legend)
-
-
-def client_shape(clients: list[str], shown: Iterable[str]) -> alt.Shape:
-    """The shape of a client's points."""
-    legend = alt.Legend(title=None, values=list(shown), symbolOpacity=1)
-    return alt.Shape("client:N", scale=theme.shape_scale(clients), legend=legend)
+def client_marks(clients: Sequence[str], shown: Iterable[str]) -> tuple[alt.Color, alt.Shape]:
+    """The colour and the shape of a client, the same in all charts; the legend has those that are shown."""
+    return color_and_shape("client", series_styles(clients), values=list(shown))
 
 
 def _ticks(values: Sequence[float]) -> tuple[float, ...]:

@@ -9,16 +9,9 @@ from typing import Any
 import altair as alt
 
 from s3bench.compare.sample import figures_of
-from s3bench.report.label import one_line
-from s3bench.report.page.run.axis import (
-    HEADINGS,
-    FigureAxis,
-    Layered,
-    client_color,
-    client_shape,
-    inline,
-    metric_axis,
-)
+from s3bench.report.label import counted, one_line
+from s3bench.report.page.chart import Layered, chart_of, layered
+from s3bench.report.page.run.axis import HEADINGS, FigureAxis, client_marks, metric_axis
 from s3bench.report.page.run.benchmark import ClientResults
 from s3bench.report.run.figures import MedianEstimate, estimate
 from s3bench.results.metrics import Metric, render_figure
@@ -43,14 +36,14 @@ def dots_chart(
     for dot in dots:
         dot["value"] = axis.unit.of(dot.pop("figure"))
     shown = [row.client for row in rows]
-    color, shape = client_color(clients, shown), client_shape(clients, shown)
-    points = alt.Chart(inline(dots)).mark_point(filled=True, size=_DOT_SIZE, opacity=0.85)
+    color, shape = client_marks(clients, shown)
+    points = chart_of(dots).mark_point(filled=True, size=_DOT_SIZE, opacity=0.85)
     layers = [
         *_centers(rows, metric, axis, color),
         points.encode(x=_runs(rows), y=axis.y("value"), color=color, shape=shape, description="label:N"),
         *_failures(rows, color, height),
     ]
-    return alt.layer(*layers).properties(width=width, height=height)
+    return layered(layers, width=width, height=height)
 
 
 def run_dots(rows: Sequence[ClientResults], metric: Metric) -> Values:
@@ -77,11 +70,8 @@ def failed_runs(row: ClientResults) -> dict[int, str]:
 
 def center_text(row: ClientResults, found: MedianEstimate) -> str:
     """`cli-crt median of 8 runs: 1.05 s (95 % interval 1.01 s to 1.10 s)`."""
-    unit = found.metric.unit
-    words = f"{row.client} median of {found.count:,} runs: {render_figure(found.median, unit)}"
-    if found.low is None or found.high is None:
-        return words
-    return f"{words} (95 % interval {render_figure(found.low, unit)} to {render_figure(found.high, unit)})"
+    interval = f" (95 % interval {found.interval})" if found.interval else ""
+    return f"{row.client} median of {counted(found.count, 'run')}: {found.text}{interval}"
 
 
 def dots_words(rows: Sequence[ClientResults], metric: Metric) -> str:
@@ -126,10 +116,10 @@ def _centers(rows: Sequence[ClientResults], metric: Metric, axis: FigureAxis, co
     ]
     bands = [value for value in values if value["low"] is not None]
     if bands:
-        band = alt.Chart(inline(bands)).mark_rect(opacity=_BAND_OPACITY, aria=False)
+        band = chart_of(bands).mark_rect(opacity=_BAND_OPACITY, aria=False)
         yield band.encode(y=axis.y("low"), y2="high:Q", color=color)
     if values:
-        line = alt.Chart(inline(values)).mark_rule(strokeWidth=1.5)
+        line = chart_of(values).mark_rule(strokeWidth=1.5)
         yield line.encode(y=axis.y("median"), color=color, description="label:N")
 
 
@@ -140,8 +130,6 @@ def _failures(rows: Sequence[ClientResults], color: alt.Color, height: int) -> I
             for run, words in failed_runs(row).items()
         ]
         if values:
-            mark = alt.Chart(inline(values)).mark_point(
-                shape=_FAILED_SHAPE, size=60, strokeWidth=2, filled=False, opacity=1
-            )
+            mark = chart_of(values).mark_point(shape=_FAILED_SHAPE, size=60, strokeWidth=2, filled=False, opacity=1)
             y = alt.value(height - _FAILED_ABOVE - place * _FAILED_APART)
             yield mark.encode(x=_runs(rows), y=y, color=color, description="label:N")

@@ -9,12 +9,8 @@ import altair as alt
 
 from s3bench.compare.sample import MetricFigures, figures_of
 from s3bench.report.page import theme
-from s3bench.report.page.run.axis import (
-    FigureAxis,
-    client_color,
-    inline,
-    metric_axis,
-)
+from s3bench.report.page.chart import chart_of
+from s3bench.report.page.run.axis import FigureAxis, client_marks, metric_axis
 from s3bench.report.page.run.benchmark import ClientResults
 from s3bench.results.metrics import Metric, render_figure
 
@@ -36,12 +32,12 @@ def ecdf_chart(
     share = alt.Y(
         "share:Q", title="runs that took this at most (%)", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5)
     )
-    line = alt.Chart(inline(values)).mark_line(interpolate="step-after", strokeWidth=2)
+    line = chart_of(values).mark_line(interpolate="step-after", strokeWidth=2)
     chart: alt.Chart = line.encode(
         x=axis.x("value"),
         y=share,
         order="rank:Q",
-        color=client_color(clients, known),
+        color=client_marks(clients, known)[0],
         strokeDash=dash,
         description="label:N",
     ).properties(width=width, height=height)

@@ -10,7 +10,8 @@ from typing import Any
 import altair as alt
 
 from s3bench.report.page import theme
-from s3bench.report.page.run.axis import client_color, inline
+from s3bench.report.page.chart import inline
+from s3bench.report.page.run.axis import client_marks
 from s3bench.report.page.run.benchmark import ClientResults
 from s3bench.report.page.unit import AxisUnit, bytes_unit, seconds_unit
 from s3bench.results.measurement import Measurement
@@ -127,7 +128,7 @@ def _pane(values: list[dict[str, Any]], clients: list[str], title: str, time_tit
     encoded = line.encode(
         x=alt.X("at:Q", title=time_title, axis=alt.Axis(tickCount=4, grid=False)),
         y=alt.Y("value:Q", title=title, axis=alt.Axis(tickCount=4)),
-        color=client_color(clients, shown).legend(None),
+        color=client_marks(clients, shown)[0].legend(None),
         detail="run:N",
         strokeWidth=alt.StrokeWidth("width:Q", scale=None, legend=None),
         opacity=alt.Opacity("opacity:Q", scale=None, legend=None),

@@ -4,7 +4,7 @@ Owns that multiple. Times of different benchmarks lie orders of magnitude apart;
 clients can be compared by eye. The median that all are divided by is taken as exact.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,16 +12,8 @@ import altair as alt
 
 from s3bench.compare.sample import figures_of
 from s3bench.report.page import theme
-from s3bench.report.page.run.axis import (
-    TOTAL_TIME,
-    FigureAxis,
-    Layered,
-    client_color,
-    client_shape,
-    inline,
-    metric_axis,
-    ratio_axis,
-)
+from s3bench.report.page.chart import Layered, chart_of, layered
+from s3bench.report.page.run.axis import TOTAL_TIME, FigureAxis, client_marks, metric_axis, ratio_axis
 from s3bench.report.page.run.benchmark import Benchmark, ClientResults
 from s3bench.report.page.run.dots import center_text, run_dots
 from s3bench.report.run.figures import MedianEstimate, estimate
@@ -75,17 +67,16 @@ def overview_chart(timed: Sequence[TimedClient], *, clients: list[str]) -> Layer
         axis = metric_axis(TOTAL_TIME, [end for each in timed for end in _ends(each.found)])
     values = [_median_value(each, axis, is_ratio=is_ratio) for each in timed]
     shown = list(dict.fromkeys(each.row.client for each in timed))
-    color, shape = client_color(clients, shown), client_shape(clients, shown)
-    place = {"y": _benchmark_axis(timed), "yOffset": alt.YOffset("client:N", sort=shown)}
+    color, shape = client_marks(clients, shown)
+    benchmarks = _names_axis("benchmark", (each.benchmark for each in timed))
+    place = {"y": benchmarks, "yOffset": alt.YOffset("client:N", sort=shown)}
     layers = []
     if intervals := [value for value in values if value["low"] is not None]:
-        rule = alt.Chart(inline(intervals)).mark_rule(strokeWidth=2, aria=False)
+        rule = chart_of(intervals).mark_rule(strokeWidth=2, aria=False)
         layers.append(rule.encode(x=axis.x("low"), x2="high:Q", color=color, **place))
-    points = alt.Chart(inline(values)).mark_point(filled=True, size=60, opacity=1)
+    points = chart_of(values).mark_point(filled=True, size=60, opacity=1)
     layers.append(points.encode(x=axis.x("median"), color=color, shape=shape, description="label:N", **place))
-    return alt.layer(*layers).properties(
-        width=_WIDTH, height=alt.Step(_ROW_HEIGHT if len(shown) > 1 else 2 * _ROW_HEIGHT)
-    )
+    return layered(layers, width=_WIDTH, height=alt.Step(_ROW_HEIGHT if len(shown) > 1 else 2 * _ROW_HEIGHT))
 
 
 def strip_charts(timed: Sequence[TimedClient], *, clients: list[str], with_runs: bool) -> Iterator[Layered]:
@@ -124,34 +115,27 @@ def _median_value(timed: TimedClient, axis: FigureAxis, *, is_ratio: bool) -> di
     }
 
 
-def _benchmark_axis(timed: Sequence[TimedClient]) -> alt.Y:
-    names = list(dict.fromkeys(each.benchmark for each in timed))
+def _names_axis(field: str, names: Iterable[str]) -> alt.Y:
     axis = alt.Axis(labelLimit=_NAME_WIDTH, ticks=False, domain=False, grid=True)
-    return alt.Y("benchmark:N", title=None, sort=names, axis=axis)
+    return alt.Y(f"{field}:N", title=None, sort=list(dict.fromkeys(names)), axis=axis)
 
 
 def _strip_chart(
     timed: Sequence[TimedClient], axis: FigureAxis, bounds: alt.Scale | None, clients: list[str], *, with_runs: bool
 ) -> Layered:
     shown = list(dict.fromkeys(each.row.client for each in timed))
-    color, shape = client_color(clients, shown), client_shape(clients, shown)
+    color, shape = client_marks(clients, shown)
     values = [value for each in timed for value in (_run_values(each) if with_runs else _range_values(each))]
     x = axis.x("value") if bounds is None else axis.x("value").scale(bounds)
-    base = alt.Chart(inline(values)).encode(x=x, y=_row_axis(timed), color=color)
+    row = _names_axis("row", (each.name for each in timed))
+    base = chart_of(values).encode(x=x, y=row, color=color)
     if with_runs:
         marks = base.mark_point(filled=True, size=14, opacity=0.7).encode(shape=shape, description="label:N")
     else:
         marks = base.mark_rule(strokeWidth=3).encode(x2="end:Q", description="label:N")
-    medians = alt.Chart(inline([_strip_median(each) for each in timed]))
-    ticks = medians.mark_tick(thickness=2, height=11, color=theme.TEXT).encode(
-        x=x, y=_row_axis(timed), description="label:N"
-    )
-    return alt.layer(marks, ticks).properties(width=_WIDTH, height=alt.Step(_ROW_HEIGHT))
-
-
-def _row_axis(timed: Sequence[TimedClient]) -> alt.Y:
-    axis = alt.Axis(labelLimit=_NAME_WIDTH, ticks=False, domain=False, grid=True)
-    return alt.Y("row:N", title=None, sort=[each.name for each in timed], axis=axis)
+    medians = chart_of([_strip_median(each) for each in timed])
+    ticks = medians.mark_tick(thickness=2, height=11, color=theme.TEXT).encode(x=x, y=row, description="label:N")
+    return layered([marks, ticks], width=_WIDTH, height=alt.Step(_ROW_HEIGHT))
 
 
 def _run_values(timed: TimedClient) -> Iterator[dict[str, Any]]:

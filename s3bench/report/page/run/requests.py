@@ -11,7 +11,7 @@ from typing import Any
 import altair as alt
 
 from s3bench.report.page import theme
-from s3bench.report.page.run.axis import Layered, inline
+from s3bench.report.page.chart import Layered, chart_of, layered
 from s3bench.report.page.run.wire import LANES_MAX, ShownRequest, WireRun
 from s3bench.report.page.unit import AxisUnit, seconds_unit
 from s3bench.results import metrics
@@ -86,7 +86,7 @@ def _pane(run: WireRun, scale: _Scale, *, is_last: bool) -> Layered:
         {**scale.bar(run, each, each.span.start, each.span.end), "label": f"{run.client} {each.label}"}
         for each in run.requests
     ]
-    whole = alt.Chart(inline(values)).mark_bar(fillOpacity=0.2, strokeWidth=0.8, height=_BAND)
+    whole = chart_of(values).mark_bar(fillOpacity=0.2, strokeWidth=0.8, height=_BAND)
     layers = [
         *_bodies(run, scale),
         whole.encode(
@@ -102,14 +102,14 @@ def _pane(run: WireRun, scale: _Scale, *, is_last: bool) -> Layered:
     ]
     first = render_figure(run.first_s, metrics.Unit.SECONDS)
     words = f"{run.client} run {run.iteration}, first request {first} after the spawn"
-    return alt.layer(*layers).properties(width=theme.WIDTH, height=alt.Step(height), title=words)
+    return layered(layers, height=alt.Step(height), title=words)
 
 
 def _bodies(run: WireRun, scale: _Scale) -> Iterator[alt.Chart]:
     """The solid parts of the bars, where there are any."""
     values = [scale.bar(run, each, start_s, end_s) for each in run.requests for start_s, end_s in _moving_spans_s(each)]
     if values:
-        solid = alt.Chart(inline(values)).mark_bar(aria=False, height=_BAND)
+        solid = chart_of(values).mark_bar(aria=False, height=_BAND)
         yield solid.encode(x="start:Q", x2="end:Q", y="lane:O", color=scale.color())
 
 
@@ -133,7 +133,7 @@ def _words(run: WireRun, scale: _Scale) -> Iterator[alt.Chart]:
             scale.bar(run, each, each.span.start, each.span.end) for each in fitting if _is_solid(each) is is_solid
         ]
         if values:
-            mark = alt.Chart(inline(values)).mark_text(align="left", dx=4, fontSize=_WORD_SIZE, color=ink, aria=False)
+            mark = chart_of(values).mark_text(align="left", dx=4, fontSize=_WORD_SIZE, color=ink, aria=False)
             yield mark.encode(x="start:Q", y="lane:O", text="kind:N")
 
 
@@ -153,7 +153,5 @@ def _troubles(run: WireRun, scale: _Scale) -> Iterator[alt.Chart]:
         if each.is_trouble
     ]
     if values:
-        mark = alt.Chart(inline(values)).mark_point(
-            shape="triangle-down", size=45, filled=True, opacity=1, color=theme.BAD
-        )
+        mark = chart_of(values).mark_point(shape="triangle-down", size=45, filled=True, opacity=1, color=theme.BAD)
         yield mark.encode(x="start:Q", y="lane:O", description="label:N")

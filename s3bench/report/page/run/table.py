@@ -1,44 +1,29 @@
-"""The tables of a run: a row for each benchmark and client, and a row for each run of one benchmark.
+"""The tables of a run on the page: a row for each benchmark and client, and a row for each run of one benchmark."""
 
-Owns their columns. Figures that no result has get none.
-"""
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from s3bench.report.page.run.axis import HEADINGS
 from s3bench.report.page.run.benchmark import Benchmark, ClientResults
 from s3bench.report.page.run.dots import failed_runs
-from s3bench.report.page.run.waterfall import estimate_text
-from s3bench.report.run.figures import estimate, estimates, shortfall
-from s3bench.report.table import Table, TableCell, TableColumn, Tone
+from s3bench.report.run.figures import estimate
+from s3bench.report.run.tables import FigureHeading, NamedResult, interval, run_table
+from s3bench.report.table import Table, TableCell, TableColumn, Tone, column
 from s3bench.results.measurement import figure
-from s3bench.results.metrics import METRICS_BY_NAME, Metric, render_figure
+from s3bench.results.metrics import Metric, render_figure
 
-SUMMARY_ROWS_MAX = 1000
-"""The most rows of the summary: what is longer is read by a program."""
-
-_NOTHING = TableCell(text="-")
-_METRICS = tuple(METRICS_BY_NAME[name] for name in HEADINGS)
+_FIGURES = tuple(FigureHeading(heading=heading, metrics=(name,)) for name, heading in HEADINGS.items())
 
 
 def summary_table(benchmarks: Sequence[Benchmark]) -> Table:
     """Medians with their intervals of every benchmark and client."""
-    rows = [(benchmark, row) for benchmark in benchmarks for row in benchmark.rows]
-    metrics = [metric for metric in _METRICS if any(estimate(row.result, metric) is not None for _, row in rows)]
+    rows = [
+        NamedResult(benchmark=benchmark.title, client=row.client, result=row.result)
+        for benchmark in benchmarks
+        for row in benchmark.rows
+    ]
     caption = "Medians, in brackets the 95 % interval of the median, from six runs on"
-    if len(rows) > SUMMARY_ROWS_MAX:
-        caption = f"{caption}; the first {SUMMARY_ROWS_MAX:,} of {len(rows):,} rows"
-    return Table.of_rows(
-        caption=caption,
-        columns=(
-            TableColumn(heading="benchmark"),
-            TableColumn(heading="client"),
-            TableColumn(heading="runs", is_number=True),
-            *(TableColumn(heading=HEADINGS[metric.name], is_number=True) for metric in metrics),
-            TableColumn(heading="failed", is_number=True),
-        ),
-        rows=tuple(tuple(_summary_cells(*each, metrics)) for each in rows[:SUMMARY_ROWS_MAX]),
-    )
+    return replace(run_table(rows, _FIGURES, spread=interval), caption=caption)
 
 
 def runs_table(rows: Sequence[ClientResults], metrics: Sequence[Metric]) -> Table:
@@ -57,28 +42,17 @@ def runs_table(rows: Sequence[ClientResults], metrics: Sequence[Metric]) -> Tabl
             text = "failed" if value is None else f"{text} (failed)"
         return TableCell(text=text, value=value, tone=Tone.BAD if has_failed else Tone.PLAIN)
 
-    return Table.of_rows(
+    return Table(
         caption="Every run",
         columns=(
-            TableColumn(heading="run", is_number=True),
-            *(TableColumn(heading=f"{row.client} {HEADINGS[metric.name]}", is_number=True) for row, metric in columns),
-        ),
-        rows=tuple(
-            (TableCell(text=str(number), value=number), *(cell(*column, number) for column in columns))
-            for number in numbers
+            column("run", numbers, str, value=float),
+            *(
+                TableColumn(
+                    heading=f"{row.client} {HEADINGS[metric.name]}",
+                    cells=tuple(cell(row, metric, number) for number in numbers),
+                    is_number=True,
+                )
+                for row, metric in columns
+            ),
         ),
     )
-
-
-def _summary_cells(benchmark: Benchmark, row: ClientResults, metrics: Sequence[Metric]) -> Iterator[TableCell]:
-    found = {each.metric.name: each for each in estimates(row.result, metrics)}
-    count = len(row.result.measurements)
-    yield TableCell(text=benchmark.title)
-    yield TableCell(text=row.client)
-    yield TableCell(text=f"{count:,}", value=count)
-    for metric in metrics:
-        each = found.get(metric.name)
-        yield _NOTHING if each is None else TableCell(text=estimate_text(each), value=each.median)
-    failed = len(failed_runs(row))
-    words = shortfall(row.result)
-    yield TableCell(text=words or "0", value=failed, tone=Tone.BAD if failed else Tone.WARNING if words else Tone.PLAIN)

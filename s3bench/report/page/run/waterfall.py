@@ -9,18 +9,14 @@ from itertools import pairwise
 
 import altair as alt
 
-from s3bench.report.page import theme
-from s3bench.report.page.run.axis import (
-    TOTAL_TIME,
-    Layered,
-    client_color,
-    inline,
-)
+from s3bench.report.page.chart import Layered, chart_of, layered
+from s3bench.report.page.run.axis import TOTAL_TIME, client_marks
 from s3bench.report.page.run.benchmark import ClientResults
 from s3bench.report.page.unit import seconds_unit
 from s3bench.report.run.figures import MedianEstimate, estimate
 from s3bench.report.run.perfetto import UNTIL
-from s3bench.report.table import Table, TableCell, TableColumn
+from s3bench.report.run.tables import interval
+from s3bench.report.table import Table, TableCell, TableColumn, column
 from s3bench.results.measurement import Milestones
 from s3bench.results.metrics import METRICS_BY_NAME, Unit, render_figure
 
@@ -75,42 +71,38 @@ def waterfall_chart(steps: Sequence[WaterfallStep], *, clients: list[str]) -> La
     row = alt.Y("step:N", title=None, sort=names, scale=alt.Scale(paddingInner=0.25), axis=alt.Axis(labelLimit=200))
     offset = alt.YOffset("client:N", sort=shown)
     at = alt.X("start:Q", title=f"time since the spawn ({unit.name}), medians", axis=alt.Axis(tickCount=6))
-    chart = alt.Chart(inline(values))
+    chart = chart_of(values)
     bars = chart.mark_bar().encode(
-        x=at, x2="end:Q", y=row, yOffset=offset, color=client_color(clients, shown), description="label:N"
+        x=at, x2="end:Q", y=row, yOffset=offset, color=client_marks(clients, shown)[0], description="label:N"
     )
     words = chart.mark_text(align="left", dx=4, fontSize=10, aria=False).encode(
         x=alt.X("end:Q"), y=row, yOffset=offset, text="length:N"
     )
-    return alt.layer(bars, words).properties(width=theme.WIDTH, height=alt.Step(_BAR))
+    return layered([bars, words], height=alt.Step(_BAR))
 
 
 def waterfall_table(rows: Sequence[ClientResults]) -> Table:
     """When each client reached each milestone: medians with their intervals."""
     shown = [row for row in rows if any(True for _ in _steps(row))]
     found = {row.client: dict(_reached(row)) for row in shown}
-    names = [name for name in Milestones.__struct_fields__ if any(name in each for each in found.values())]
-    columns = (TableColumn(heading="milestone"), *(TableColumn(heading=client, is_number=True) for client in found))
-    return Table.of_rows(
+    reached = [name for name in Milestones.__struct_fields__ if any(name in each for each in found.values())]
+    names = (*reached, "total_time")
+    return Table(
         caption="When the milestones were reached, since the spawn: medians, in brackets the 95 % interval",
-        columns=columns,
-        rows=tuple(
-            (TableCell(text=name.replace("_", " ")), *(_cell(each.get(name)) for each in found.values()))
-            for name in (*names, "total_time")
+        columns=(
+            column("milestone", names, lambda name: name.replace("_", " ")),
+            *(
+                TableColumn(heading=client, cells=tuple(map(_cell, map(each.get, names))), is_number=True)
+                for client, each in found.items()
+            ),
         ),
     )
 
 
-def estimate_text(found: MedianEstimate) -> str:
-    """`1.05 s (1.01 s to 1.10 s)`; without brackets where there is no interval."""
-    center = render_figure(found.median, found.metric.unit)
-    if found.low is None or found.high is None:
-        return center
-    return f"{center} ({render_figure(found.low, found.metric.unit)} to {render_figure(found.high, found.metric.unit)})"
-
-
 def _cell(found: MedianEstimate | None) -> TableCell:
-    return TableCell(text="-") if found is None else TableCell(text=estimate_text(found), value=found.median)
+    if found is None:
+        return TableCell(text="-")
+    return TableCell(text=found.text, more=interval(found), value=found.median)
 
 
 def _reached(row: ClientResults) -> Iterator[tuple[str, MedianEstimate]]:

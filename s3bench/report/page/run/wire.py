@@ -3,12 +3,13 @@
 Owns which requests are shown, in which words, and their table.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from s3bench.report.label import one_line
 from s3bench.report.page.run.benchmark import ClientResults
-from s3bench.report.table import Table, TableCell, TableColumn
+from s3bench.report.table import Table, TableColumn, column
 from s3bench.results.metrics import Unit, render_figure
 from s3bench.results.timeline import RequestSpan
 
@@ -109,15 +110,31 @@ def wire_table(runs: Sequence[WireRun], *, rows_max: int) -> Table | None:
     """The shown requests; `None` where there are more than `rows_max`."""
     if sum(len(run.requests) for run in runs) > rows_max:
         return None
-    numbers = ("connection", "start", "first byte", "end", "up", "down", "status", "attempt")
-    return Table.of_rows(
+    rows = [(run.client, each, each.span) for run in runs for each in run.requests]
+
+    def count(heading: str, pick: Callable[[RequestSpan], int | None]) -> TableColumn:
+        return _column(heading, rows, pick, str)
+
+    def time(heading: str, pick: Callable[[RequestSpan], float | None]) -> TableColumn:
+        return _column(heading, rows, pick, _seconds)
+
+    def size(heading: str, pick: Callable[[RequestSpan], int]) -> TableColumn:
+        return _column(heading, rows, pick, lambda size_bytes: render_figure(size_bytes, Unit.BYTES))
+
+    return Table(
         caption="The requests that are drawn: times since the spawn, bytes of bodies",
         columns=(
-            TableColumn(heading="request"),
-            *(TableColumn(heading=title, is_number=True) for title in numbers),
-            TableColumn(heading="wrong"),
+            column("request", rows, lambda row: f"{row[0]} {row[1].kind}"),
+            count("connection", lambda span: span.connection),
+            time("start", lambda span: span.start),
+            time("first byte", lambda span: span.first_byte),
+            time("end", lambda span: span.end),
+            size("up", lambda span: span.bytes_up),
+            size("down", lambda span: span.bytes_down),
+            count("status", lambda span: span.status),
+            count("attempt", lambda span: span.attempt),
+            column("wrong", rows, lambda row: "; ".join(row[1].wrongs) or "-"),
         ),
-        rows=tuple(tuple(_cells(run, each)) for run in runs for each in run.requests),
     )
 
 
@@ -142,21 +159,16 @@ def _on_lanes(spans: Sequence[RequestSpan]) -> Iterator[ShownRequest]:
         yield ShownRequest(lane=lane, span=span)
 
 
-def _cells(run: WireRun, shown: ShownRequest) -> Iterator[TableCell]:
-    span = shown.span
-    yield TableCell(text=f"{run.client} {shown.kind}")
-    yield _count(span.connection)
-    for at_s in (span.start, span.first_byte, span.end):
-        yield TableCell(text="-" if at_s is None else _seconds(at_s), value=at_s)
-    for size_bytes in (span.bytes_up, span.bytes_down):
-        yield TableCell(text=render_figure(size_bytes, Unit.BYTES), value=size_bytes)
-    yield _count(span.status)
-    yield _count(span.attempt)
-    yield TableCell(text="; ".join(shown.wrongs) or "-")
+def _column(
+    heading: str,
+    rows: Sequence[tuple[str, ShownRequest, RequestSpan]],
+    pick: Callable[[RequestSpan], float | None],
+    render: Callable[[Any], str],
+) -> TableColumn:
+    def text(row: tuple[str, ShownRequest, RequestSpan]) -> str:
+        return "-" if (value := pick(row[2])) is None else render(value)
 
-
-def _count(value: int | None) -> TableCell:
-    return TableCell(text="-" if value is None else str(value), value=value)
+    return column(heading, rows, text, value=lambda row: pick(row[2]))
 
 
 def _seconds(value_s: float) -> str:

@@ -6,16 +6,15 @@ from statistics import median
 
 import altair as alt
 
-from s3bench.report.label import clipped
+from s3bench.report.label import clipped, unique
 from s3bench.report.page import theme
-from s3bench.report.page.forest import distinct
+from s3bench.report.page.chart import MarkerStyle, chart_of, color_and_shape, layered, present
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.trend.series import TrendSeries
-from s3bench.report.page.unit import AxisUnit, bytes_unit, seconds_unit
-from s3bench.report.table import Table, TableCell, TableColumn
-from s3bench.results import metrics
+from s3bench.report.page.unit import AxisUnit, metric_unit
+from s3bench.report.table import Table, column
 from s3bench.results.metrics import render_figure
-from s3bench.trend.metric_trend import Trend, TrendChange
+from s3bench.trend.metric_trend import Trend, TrendChange, TrendPoint
 
 POINTS_MAX = 400
 """The most releases that are drawn as points; of a longer series the newest ones, and the line goes on before them."""
@@ -29,6 +28,12 @@ _TICKS_MAX = 12
 _NAME_MAX = 28
 _CHARACTER_WIDTH = 7
 _TICK_GAP = 16
+
+_STYLES = {
+    "worse": MarkerStyle(color=theme.BAD, shape="square"),
+    "better": MarkerStyle(color=theme.GOOD, shape="triangle-up"),
+    "neither": MarkerStyle(color=theme.MUTED, shape="diamond"),
+}
 
 _Value = dict[str, str | float]
 
@@ -63,7 +68,7 @@ def figure_words(trend: Trend, place: int) -> str:
 
 def trend_chart(trend: Trend) -> alt.TopLevelMixin:
     """The picture alone."""
-    names = distinct([point.label for point in trend.points], most=_NAME_MAX)
+    names = list(unique(clipped(point.label, most=_NAME_MAX) for point in trend.points))
     title, unit = _axis_title(trend)
     figures = [value / unit.size for value in trend.figures]
     x = alt.X("release:N", scale=alt.Scale(type="point", domain=names, padding=0.5), sort=None, axis=_x_axis(names))
@@ -72,8 +77,8 @@ def trend_chart(trend: Trend) -> alt.TopLevelMixin:
         {"release": name, "figure": figure, "label": f"{name}: {figure_words(trend, place)}"}
         for place, (name, figure) in enumerate(zip(names, figures, strict=True))
     ]
-    line = _of(drawn).mark_line(color=theme.SERIES[0], strokeWidth=1, opacity=0.5, aria=False)
-    points = _of(drawn[-POINTS_MAX:]).mark_point(
+    line = chart_of(drawn).mark_line(color=theme.SERIES[0], strokeWidth=1, opacity=0.5, aria=False)
+    points = chart_of(drawn[-POINTS_MAX:]).mark_point(
         filled=True, size=30 if len(drawn) <= _LARGE_MAX else 12, color=theme.SERIES[0], opacity=1
     )
     layers = [
@@ -83,11 +88,7 @@ def trend_chart(trend: Trend) -> alt.TopLevelMixin:
         *_levels(trend, names, figures, x, y),
         *_marks(trend, names, x),
     ]
-    return alt.layer(*layers).properties(width=theme.WIDTH, height=_HEIGHT)
-
-
-def _of(values: list[_Value]) -> alt.Chart:
-    return alt.Chart(alt.InlineData(values=values))
+    return layered(layers, height=_HEIGHT)
 
 
 def _spans(trend: Trend, names: Sequence[str], x: alt.X) -> list[alt.Chart]:
@@ -97,7 +98,7 @@ def _spans(trend: Trend, names: Sequence[str], x: alt.X) -> list[alt.Chart]:
     ]
     return (
         [
-            _of(values)
+            chart_of(values)
             .mark_rect(color=theme.GRID, stroke=theme.GRID, strokeWidth=2, aria=False)
             .encode(x=x, x2=alt.X2("until:N"))
         ]
@@ -115,7 +116,7 @@ def _levels(trend: Trend, names: Sequence[str], figures: Sequence[float], x: alt
         {"release": names[start], "until": names[stop - 1], "figure": median(figures[start:stop])}
         for start, stop in pairwise(edges)
     ]
-    rule = _of(values).mark_rule(color=theme.TEXT, strokeWidth=2, aria=False)
+    rule = chart_of(values).mark_rule(color=theme.TEXT, strokeWidth=2, aria=False)
     return [rule.encode(x=x, x2=alt.X2("until:N"), y=y)]
 
 
@@ -132,16 +133,12 @@ def _marks(trend: Trend, names: Sequence[str], x: alt.X) -> list[alt.Chart]:
         }
         for change in trend.changes
     ]
-    kinds = ["worse", "better", "neither"]
-    kinds = [kind for kind in kinds if any(value["kind"] == kind for value in values)]
-    looks = {"worse": (theme.BAD, "square"), "better": (theme.GOOD, "triangle-up"), "neither": (theme.MUTED, "diamond")}
-    legend = alt.Legend(title="change:", titleOrient="left", symbolOpacity=1)
-    color = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=[looks[kind][0] for kind in kinds]), legend=legend)
-    shape = alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=[looks[kind][1] for kind in kinds]), legend=legend)
-    point = _of(values).mark_point(filled=True, size=80, opacity=1)
+    styles = present(_STYLES, (_kind(change) for change in trend.changes))
+    color, shape = color_and_shape("kind", styles, title="change:", titleOrient="left")
+    point = chart_of(values).mark_point(filled=True, size=80, opacity=1)
     charts = [point.encode(x=x, y=alt.value(-8), color=color, shape=shape, description=alt.Description("label:N"))]
     if len(values) <= _NAMED_MAX:
-        text = _of(values).mark_text(align="left", dx=9, fontSize=11, aria=False)
+        text = chart_of(values).mark_text(align="left", dx=9, fontSize=11, aria=False)
         charts.append(text.encode(x=x, y=alt.value(-8), text=alt.Text("size:N")))
     return charts
 
@@ -157,15 +154,7 @@ def _axis_title(trend: Trend) -> tuple[str, AxisUnit]:
     name = trend.metric.name
     if trend.is_ratio:
         return f"{name}, times the reference", AxisUnit(name="", size=1.0)
-    match trend.metric.unit:
-        case metrics.Unit.SECONDS:
-            unit = seconds_unit(trend.figures)
-        case metrics.Unit.BYTES:
-            unit = bytes_unit(trend.figures)
-        case metrics.Unit.BYTES_PER_SECOND:
-            unit = bytes_unit(trend.figures, per="/s")
-        case other:
-            unit = AxisUnit(name=other.value, size=1.0)
+    unit = metric_unit(trend.metric, trend.figures)
     return f"{name} ({unit.name})", unit
 
 
@@ -179,19 +168,13 @@ def _x_axis(names: Sequence[str]) -> alt.Axis:
 
 def _table(trend: Trend) -> Table:
     unit = trend.metric.unit
-    return Table.of_rows(
-        caption="Each release",
-        columns=(
-            TableColumn(heading="release"),
-            TableColumn(heading="times the reference" if trend.is_ratio else trend.metric.name, is_number=True),
-            *((TableColumn(heading=trend.metric.name, is_number=True),) if trend.is_ratio else ()),
-        ),
-        rows=tuple(
-            (
-                TableCell(text=clipped(point.label)),
-                TableCell(text=f"{figure:.3f}" if trend.is_ratio else render_figure(figure, unit), value=figure),
-                *((TableCell(text=render_figure(point.value, unit), value=point.value),) if trend.is_ratio else ()),
-            )
-            for point, figure in zip(trend.points, trend.figures, strict=True)
-        ),
-    )
+    rows = tuple(zip(trend.points, trend.figures, strict=True))
+
+    def value_text(row: tuple[TrendPoint, float]) -> str:
+        return render_figure(row[0].value, unit)
+
+    columns = [column("release", rows, lambda row: clipped(row[0].label))]
+    if trend.is_ratio:
+        columns.append(column("times the reference", rows, lambda row: f"{row[1]:.3f}", value=lambda row: row[1]))
+    columns.append(column(trend.metric.name, rows, value_text, value=lambda row: row[0].value))
+    return Table(caption="Each release", columns=tuple(columns))

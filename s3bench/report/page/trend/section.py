@@ -6,7 +6,7 @@ from s3bench.report.label import clipped
 from s3bench.report.page.section import Line, Section
 from s3bench.report.page.trend.chart import POINTS_MAX, figure_words, trend_figure
 from s3bench.report.page.trend.series import TrendSeries
-from s3bench.report.table import Table, TableCell, TableColumn, Tone
+from s3bench.report.table import Table, Tone, column
 from s3bench.results.metrics import Metric
 from s3bench.trend.metric_trend import Trend
 
@@ -90,27 +90,29 @@ def _changes(trend: Trend) -> Iterator[Line]:
 
 
 def _table(series: Sequence[TrendSeries]) -> Table:
-    return Table.of_rows(
+    def newest(each: TrendSeries) -> str:
+        return figure_words(each.trend, len(each.trend.points) - 1) if each.trend.points else "-"
+
+    def last_change(each: TrendSeries) -> Line:
+        *_, last = _changes(each.trend)
+        return last
+
+    return Table(
         caption="All series: the newest figure, and since when it is different",
         columns=(
-            TableColumn(heading="series"),
-            TableColumn(heading="releases", is_number=True),
-            TableColumn(heading="newest", is_number=True),
-            TableColumn(heading="last change"),
+            column("series", series, lambda each: clipped(each.title)),
+            column(
+                "releases",
+                series,
+                lambda each: f"{len(each.trend.points):,}",
+                value=lambda each: len(each.trend.points),
+            ),
+            column("newest", series, newest, value=lambda each: each.trend.figures[-1] if each.trend.points else None),
+            column(
+                "last change",
+                series,
+                lambda each: last_change(each).text,
+                tone=lambda each: last_change(each).tone,
+            ),
         ),
-        rows=tuple(_cells(each) for each in series),
-    )
-
-
-def _cells(series: TrendSeries) -> tuple[TableCell, ...]:
-    trend = series.trend
-    *_, last = _changes(trend)
-    newest = len(trend.points) - 1
-    return (
-        TableCell(text=clipped(series.title)),
-        TableCell(text=f"{newest + 1:,}", value=newest + 1),
-        TableCell(text=figure_words(trend, newest), value=trend.figures[newest])
-        if trend.points
-        else TableCell(text="-"),
-        TableCell(text=last.text, tone=last.tone),
     )

@@ -12,8 +12,9 @@ import altair as alt
 
 from s3bench.report.label import clipped
 from s3bench.report.page import theme
+from s3bench.report.page.chart import MarkerStyle, chart_of, color_and_shape, layered, present
 from s3bench.report.page.section import ChartFigure
-from s3bench.report.page.unit import AxisUnit, log_y, seconds_unit
+from s3bench.report.page.unit import AxisUnit, log_y, objective_unit, seconds_unit
 from s3bench.report.tune.cells import amount_text
 from s3bench.tune.study import Header, Stage, Study, Trial
 from s3bench.units import render_seconds
@@ -23,13 +24,12 @@ TRIALS_MAX = 400
 
 _HEIGHT = 240
 _FAILED, _CAPPED = "failed", "ended as too slow"
-_SERIES = (Stage.PROBE.value, Stage.SEARCH.value, Stage.VERIFICATION.value, _CAPPED, _FAILED)
 _STYLES = {
-    Stage.PROBE.value: (theme.MUTED, "diamond"),
-    Stage.SEARCH.value: (theme.SERIES[0], "circle"),
-    Stage.VERIFICATION.value: (theme.SERIES[1], "square"),
-    _CAPPED: (theme.MUTED, "triangle-up"),
-    _FAILED: (theme.BAD, "cross"),
+    Stage.PROBE.value: MarkerStyle(color=theme.MUTED, shape="diamond"),
+    Stage.SEARCH.value: MarkerStyle(color=theme.SERIES[0], shape="circle"),
+    Stage.VERIFICATION.value: MarkerStyle(color=theme.SERIES[1], shape="square"),
+    _CAPPED: MarkerStyle(color=theme.MUTED, shape="triangle-up"),
+    _FAILED: MarkerStyle(color=theme.BAD, shape="cross"),
 }
 
 
@@ -57,7 +57,7 @@ def convergence_figure(study: Study) -> ChartFigure | None:
     shown = points if has_all else tuple(each for each, is_best in _with_records(points) if is_best)
     objective = study.header.objective
     values_s = [each.value for each in shown if each.value]
-    unit = seconds_unit(values_s) if objective.unit == "s" else AxisUnit(name=objective.unit, size=1.0)
+    unit = objective_unit(objective.unit, values_s)
     time = seconds_unit([points[-1].at_s])
     y = log_y("value", [value / unit.size for value in values_s], f"{objective.aim} ({unit.name})")
     x = alt.X(
@@ -69,17 +69,12 @@ def convergence_figure(study: Study) -> ChartFigure | None:
     line = [{"at": time.of(at_s), "value": unit.of(value)} for at_s, value in (*best, (points[-1].at_s, best[-1][1]))]
     worst = max(values_s)
     values = [_value(each, study.header, time, unit, worst) for each in shown]
-    chart = alt.layer(
-        alt.Chart(alt.InlineData(values=line))
-        .mark_line(interpolate="step-after", color=theme.TEXT, strokeWidth=1.5, aria=False)
-        .encode(x=x, y=y),
-        _dots(values).encode(x=x, y=y),
-    ).properties(width=theme.WIDTH, height=_HEIGHT)
+    best_line = chart_of(line).mark_line(interpolate="step-after", color=theme.TEXT, strokeWidth=1.5, aria=False)
     return ChartFigure(
         name="convergence",
         title="Trials and the fastest so far",
         description=" ".join(_sentences(points, best, study.header, has_all=has_all)),
-        chart=chart,
+        chart=layered([best_line.encode(x=x, y=y), _dots(values).encode(x=x, y=y)], height=_HEIGHT),
     )
 
 
@@ -131,27 +126,10 @@ def _outcome(each: _Point, header: Header) -> str:
 
 
 def _dots(values: Sequence[dict[str, Any]]) -> alt.Chart:
-    names = [name for name in _SERIES if any(each["series"] == name for each in values)]
-    dots: alt.Chart = (
-        alt.Chart(alt.InlineData(values=list(values)))
-        .mark_point(filled=True, size=34, opacity=1, stroke=theme.PAPER, strokeWidth=0.5)
-        .encode(
-            color=alt.Color(
-                "series:N",
-                sort=None,
-                scale=alt.Scale(domain=names, range=[_STYLES[name][0] for name in names]),
-                title=None,
-            ),
-            shape=alt.Shape(
-                "series:N",
-                sort=None,
-                scale=alt.Scale(domain=names, range=[_STYLES[name][1] for name in names]),
-                title=None,
-            ),
-            description="label:N",
-        )
-    )
-    return dots
+    color, shape = color_and_shape("series", present(_STYLES, (each["series"] for each in values)))
+    dots = chart_of(values).mark_point(filled=True, size=34, opacity=1, stroke=theme.PAPER, strokeWidth=0.5)
+    encoded: alt.Chart = dots.encode(color=color, shape=shape, description="label:N")
+    return encoded
 
 
 def _sentences(

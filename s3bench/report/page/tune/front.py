@@ -1,17 +1,16 @@
-"""Time against memory: every setting as a point, and the front of those that no other beats in both.
-
-Owns the drawing; which settings make the front is `s3bench.tune.pareto`'s.
-"""
+"""A chart of time against memory: every setting as a point, and the Pareto front."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import altair as alt
 
 from s3bench.report.label import clipped
 from s3bench.report.page import theme
+from s3bench.report.page.chart import MarkerStyle, chart_of, color_and_shape, layered, present, series_styles
 from s3bench.report.page.section import ChartFigure
-from s3bench.report.page.unit import AxisUnit, bytes_unit, log_axis, log_ticks, log_y, seconds_unit
+from s3bench.report.page.unit import AxisUnit, bytes_unit, log_x, log_y, objective_unit
 from s3bench.report.tune.cells import (
     bytes_text,
     front_of,
@@ -37,38 +36,27 @@ def front_figure(answer: StudyResult) -> ChartFigure | None:
     rows = _drawn(answer)
     if len(rows) < _ROWS_MIN:
         return None
-    unit = (
-        seconds_unit([row.value or 0.0 for row in rows]) if answer.unit == "s" else AxisUnit(name=answer.unit, size=1.0)
-    )
+    unit = objective_unit(answer.unit, [row.value or 0.0 for row in rows])
     memory = bytes_unit([float(row.peak_memory or 0) for row in rows])
     values = [_value(row, role, answer, unit, memory) for row, role in _with_roles(rows, answer)]
     front = [_place(row, unit, memory) for row in front_of(answer)]
     limit = answer.max_memory_bytes
-    x, y = _axes(values, answer, unit, memory)
-    names = list(dict.fromkeys((*(role for role, _ in roles(answer)), *_QUIET)))
-    names = [name for name in names if any(each["role"] == name for each in values)]
-    points = alt.Chart(alt.InlineData(values=values)).mark_point(
-        filled=True, opacity=1, stroke=theme.PAPER, strokeWidth=0.7
-    )
+    x = log_x("memory", [each["memory"] for each in values], f"peak memory ({memory.name})")
+    y = log_y("value", [each["value"] for each in values], f"{answer.objective} ({unit.name})")
+    color, shape = color_and_shape("role", _styles([role for role, _ in roles(answer)], values))
+    points = chart_of(values).mark_point(filled=True, opacity=1, stroke=theme.PAPER, strokeWidth=0.7)
+    line = chart_of(front).mark_line(interpolate="step-after", color=theme.MUTED, strokeWidth=1.5, aria=False)
+    size = alt.Size("size:Q", scale=None, legend=None)
     layers = [
         *_limit_rule(limit, memory, x),
-        alt.Chart(alt.InlineData(values=front)).mark_line(
-            interpolate="step-after", color=theme.MUTED, strokeWidth=1.5, aria=False
-        ).encode(x=x, y=y, order="memory:Q"),
-        points.encode(
-            x=x,
-            y=y,
-            color=alt.Color("role:N", sort=None, scale=_colors(names), title=None),
-            shape=alt.Shape("role:N", sort=None, scale=theme.shape_scale(names), title=None),
-            size=alt.Size("size:Q", scale=None, legend=None),
-            description="label:N",
-        ),
-    ]  # fmt: skip
+        line.encode(x=x, y=y, order="memory:Q"),
+        points.encode(x=x, y=y, color=color, shape=shape, size=size, description="label:N"),
+    ]
     return ChartFigure(
         name="time-against-memory",
         title=f"{answer.objective.capitalize()} against memory",
         description=_description(answer, len(rows)),
-        chart=alt.layer(*layers).properties(width=theme.WIDTH, height=_HEIGHT),
+        chart=layered(layers, height=_HEIGHT),
     )
 
 
@@ -98,28 +86,20 @@ def _place(row: SettingFigures, unit: AxisUnit, memory: AxisUnit) -> dict[str, A
     return {"memory": memory.of(row.peak_memory), "value": unit.of(row.value)}
 
 
-def _axes(
-    values: Sequence[dict[str, Any]], answer: StudyResult, unit: AxisUnit, memory: AxisUnit
-) -> tuple[alt.X, alt.Y]:
-    ticks = log_ticks([each["memory"] for each in values])
-    scale = alt.Scale(type="log", domain=[ticks[0], ticks[-1]], nice=False)
-    x = alt.X("memory:Q", title=f"peak memory ({memory.name})", scale=scale, axis=log_axis(ticks))
-    return x, log_y("value", [each["value"] for each in values], f"{answer.objective} ({unit.name})")
-
-
 def _limit_rule(limit_bytes: int | None, memory: AxisUnit, x: alt.X) -> Iterator[alt.Chart]:
     if limit_bytes:
-        base = alt.Chart(alt.InlineData(values=[{"memory": memory.of(limit_bytes), "name": "allowed"}])).encode(x=x)
+        base = chart_of([{"memory": memory.of(limit_bytes), "name": "allowed"}]).encode(x=x)
         yield base.mark_rule(strokeDash=[4, 3], color=theme.BAD, aria=False)
         words = base.mark_text(align="left", baseline="top", dx=3, fontSize=10, color=theme.BAD, aria=False)
         yield words.encode(text="name:N", y=alt.value(0))
 
 
-def _colors(names: Sequence[str]) -> alt.Scale:
-    """A colour for each part, and quiet ones for all others."""
-    quiet = {_OTHER: theme.MUTED, _FAILED: theme.BAD}
-    colors = [quiet.get(name, theme.SERIES[number]) for number, name in enumerate(names)]
-    return alt.Scale(domain=list(names), range=colors)
+def _styles(names: Sequence[str], values: Sequence[dict[str, Any]]) -> dict[str, MarkerStyle]:
+    """A colour for each role, and quiet ones for all other settings."""
+    styles = series_styles(list(dict.fromkeys((*names, *_QUIET))))
+    for name, color in ((_OTHER, theme.MUTED), (_FAILED, theme.BAD)):
+        styles[name] = replace(styles[name], color=color)
+    return present(styles, (each["role"] for each in values))
 
 
 def _description(answer: StudyResult, count: int) -> str:

@@ -11,8 +11,9 @@ import altair as alt
 
 from s3bench.report.label import clipped
 from s3bench.report.page import theme
+from s3bench.report.page.chart import chart_of, layered
 from s3bench.report.page.section import ChartFigure
-from s3bench.report.table import Table, TableCell, TableColumn
+from s3bench.report.table import Table, column
 from s3bench.report.tune.cells import change_words, percent_text, slower_than
 from s3bench.tune.objective import Objective
 from s3bench.tune.setting import Setting
@@ -84,14 +85,14 @@ def _chart(
         axis=alt.Axis(grid=False, tickMinStep=1, format="d"),
     )
     y = alt.Y("change:Q", title=title, scale=alt.Scale(zero=True))
-    dots = alt.Chart(alt.InlineData(values=values)).mark_point(filled=True, size=50, opacity=1, color=theme.SERIES[0])
+    dots = chart_of(values).mark_point(filled=True, size=50, opacity=1, color=theme.SERIES[0])
     layers = [*_gain_layers(gain), _rule(0.0, theme.TEXT, []), dots.encode(x=x, y=y, description="label:N")]
-    return alt.layer(*layers).properties(width=theme.WIDTH, height=_HEIGHT)
+    return layered(layers, height=_HEIGHT)
 
 
 def _gain_layers(gain: Change) -> Iterator[alt.Chart]:
     if gain.low is not None and gain.high is not None:
-        band = alt.Chart(alt.InlineData(values=[{"low": gain.low * 100, "high": gain.high * 100}]))
+        band = chart_of([{"low": gain.low * 100, "high": gain.high * 100}])
         yield band.mark_rect(color=theme.SERIES[1], opacity=_INTERVAL_OPACITY, aria=False).encode(
             y=alt.Y("low:Q"), y2="high:Q"
         )
@@ -101,7 +102,7 @@ def _gain_layers(gain: Change) -> Iterator[alt.Chart]:
 
 def _rule(at: float, color: str, dash: list[int]) -> alt.Chart:
     rule: alt.Chart = (
-        alt.Chart(alt.InlineData(values=[{"change": at}]))
+        chart_of([{"change": at}])
         .mark_rule(color=color, strokeDash=dash or [1, 0], aria=False)
         .encode(y=alt.Y("change:Q"))
     )
@@ -120,14 +121,11 @@ def _change_text(change: float, objective: str) -> str:
 
 
 def _table(pairs: Sequence[VerificationPair], words: str, objective: str) -> Table:
-    return Table.of_rows(
+    rows = tuple(enumerate(pairs, 1))
+    return Table(
         caption=words,
-        columns=(TableColumn(heading="pair", is_number=True), TableColumn(heading="change", is_number=True)),
-        rows=tuple(
-            (
-                TableCell(text=f"{number}", value=number),
-                TableCell(text=_change_text(each.change, objective), value=each.change),
-            )
-            for number, each in enumerate(pairs, 1)
+        columns=(
+            column("pair", rows, lambda row: f"{row[0]}", value=lambda row: row[0]),
+            column("change", rows, lambda row: _change_text(row[1].change, objective), value=lambda row: row[1].change),
         ),
     )

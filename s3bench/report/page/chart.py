@@ -1,0 +1,64 @@
+"""What charts have in common: data that are not validated, layers, and series that differ in colour and in shape."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import altair as alt
+
+from s3bench.report.page import theme
+
+Layered: TypeAlias = alt.LayerChart | alt.FacetChart
+"""What `alt.layer` makes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkerStyle:
+    """How the marks of a series look: no two of a chart have the same shape."""
+
+    color: str
+    shape: str
+
+
+def chart_of(values: Iterable[Mapping[str, Any]]) -> alt.Chart:
+    """A chart of these data."""
+    return alt.Chart(inline(values))
+
+
+def inline(values: Iterable[Mapping[str, Any]]) -> alt.InlineData:
+    """Data as they are: to validate thousands of dots against Altair's schema takes seconds."""
+    data = alt.InlineData(values=[])
+    data["values"] = list(values)
+    return data
+
+
+def layered(
+    layers: Iterable[alt.Chart], *, height: float | alt.Step, width: int = theme.WIDTH, title: str | None = None
+) -> Layered:
+    """Layers from the ground up, in one frame."""
+    named = {} if title is None else {"title": title}
+    return alt.layer(*layers).properties(width=width, height=height, **named)
+
+
+def series_styles(names: Sequence[str]) -> dict[str, MarkerStyle]:
+    """The theme's colours and shapes for series of these names, in this order."""
+    colors, shapes = theme.SERIES, theme.SHAPES
+    return {
+        name: MarkerStyle(color=colors[number % len(colors)], shape=shapes[number % len(shapes)])
+        for number, name in enumerate(names)
+    }
+
+
+def color_and_shape(field: str, styles: Mapping[str, MarkerStyle], **legend: Any) -> tuple[alt.Color, alt.Shape]:
+    """The encodings of series by `field`, with one legend of solid symbols; `legend` are further settings of that."""
+    names = list(styles)
+    look = alt.Legend(**{"title": None, "symbolOpacity": 1, **legend})
+    colors = alt.Scale(domain=names, range=[each.color for each in styles.values()])
+    shapes = alt.Scale(domain=names, range=[each.shape for each in styles.values()])
+    return alt.Color(f"{field}:N", scale=colors, legend=look), alt.Shape(f"{field}:N", scale=shapes, legend=look)
+
+
+def present(styles: Mapping[str, MarkerStyle], names: Iterable[str]) -> dict[str, MarkerStyle]:
+    """The styles of the series that are in a chart, in their order."""
+    shown = set(names)
+    return {name: style for name, style in styles.items() if name in shown}
