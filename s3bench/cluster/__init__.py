@@ -1,1 +1,1 @@
-"""Work on many machines: the load of one run, or the definitions of one suite (`suite`); the engine that spreads it."""
+"""Work on many machines: the load of one run, or the definitions of one suite (`suite`), distributed by Ray."""

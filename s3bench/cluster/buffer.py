@@ -1,6 +1,6 @@
-"""What a node has to tell, kept until the driver says that it has it.
+"""The buffer of a node's reports, which keeps them until the driver has received them.
 
-Owns the bound: tallies that find no room are dropped and counted, all else is kept. Nobody who adds ever waits.
+It is bounded: interval records without room are dropped and counted, other reports are always kept. Adding never waits.
 """
 
 import threading
@@ -10,11 +10,11 @@ from s3bench.cluster.message import NodeReport, Reports
 from s3bench.load.engine.interval_record import IntervalRecord
 
 BUFFERED_MAX = 4096
-"""Tallies that wait at most; a node of 64 workers fills it in a minute, and its driver asks several times a second."""
+"""The most buffered interval records; 64 workers fill it in a minute, and the driver asks several times a second."""
 
 
 class Buffer:
-    """Reports in their order, numbered from 0; for several threads. `most` tallies wait at a time."""
+    """Reports in order, numbered from 0; thread-safe. It holds at most `most` interval records."""
 
     def __init__(self, most: int = BUFFERED_MAX) -> None:
         self._most = most
@@ -24,7 +24,7 @@ class Buffer:
         self._dropped = 0
 
     def add(self, report: NodeReport) -> None:
-        """Keep a report, or count a tally for which there is no room."""
+        """Keep a report, or count an interval record for which there is no room."""
         with self._lock:
             if isinstance(report, IntervalRecord) and len(self._reports) >= self._most:
                 self._dropped += 1
@@ -32,7 +32,7 @@ class Buffer:
                 self._reports.append(report)
 
     def since(self, number: int) -> Reports:
-        """The reports from `number` on; those before it have arrived, and are forgotten."""
+        """The reports from `number` on; those before it have been received and are removed."""
         with self._lock:
             while self._reports and self._first < number:
                 self._reports.popleft()

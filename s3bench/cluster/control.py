@@ -1,4 +1,4 @@
-"""Messages between the driver and the process of its engine: one question at a time, one answer each."""
+"""Messages between the driver and its engine process: one call at a time, with one response each."""
 
 import socket
 from typing import Any
@@ -10,41 +10,41 @@ from s3bench.system.channel import Channel
 
 
 class Connected(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """A process runs on each of the `hosts`, the nodes' addresses in their order; said once, unasked.
+    """A process runs on each of the `hosts`, the nodes' addresses in order; sent once, at the start.
 
-    `facts` are what the results keep of the engine.
+    `facts` about the engine are stored in the results.
     """
 
     hosts: tuple[str, ...]
     facts: dict[str, Any]
 
 
-class Ask(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Ask nodes something, as `fleet.Fleet.ask` does."""
+class NodeCall(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Call a method on nodes, as `NodeGroup.call` does."""
 
-    question: str
-    told: dict[int, tuple[Any, ...]]
+    method: str
+    arguments: dict[int, tuple[Any, ...]]
     limit_s: float
 
 
-class Answers(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The answer to `Ask`: what nodes answered, and why others never will."""
+class NodeResults(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The response to `NodeCall`: the results of the nodes, and why others are gone."""
 
-    answers: dict[int, Any]
+    results: dict[int, Any]
     gone: dict[int, str]
 
 
-Answer = Connected | Answers | Refused
+EngineMessage = Connected | NodeResults | Refused
 
-_QUESTIONS = msgspec.msgpack.Decoder(Ask)
-_ANSWERS: msgspec.msgpack.Decoder[Answer] = msgspec.msgpack.Decoder(Answer)
+_CALLS = msgspec.msgpack.Decoder(NodeCall)
+_MESSAGES: msgspec.msgpack.Decoder[EngineMessage] = msgspec.msgpack.Decoder(EngineMessage)
 
 
-def driver_channel(sock: socket.socket) -> Channel[Ask, Answer]:
+def driver_channel(sock: socket.socket) -> Channel[NodeCall, EngineMessage]:
     """The driver's end of the socket pair."""
-    return Channel(sock, _ANSWERS)
+    return Channel(sock, _MESSAGES)
 
 
-def engine_channel(sock: socket.socket) -> Channel[Answer, Ask]:
+def engine_channel(sock: socket.socket) -> Channel[EngineMessage, NodeCall]:
     """The engine's end of the socket pair."""
-    return Channel(sock, _QUESTIONS)
+    return Channel(sock, _CALLS)

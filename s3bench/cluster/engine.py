@@ -1,7 +1,7 @@
-"""Ray, which spreads the nodes' processes over machines: the only module that imports it, and only when asked to.
+"""Runs nodes on the machines of a Ray cluster: connects, places one process on each machine, calls it, removes it.
 
-Owns connecting, the placement of one process on each machine, asking, and the removal of it all. What the processes do
-is `node.Node`'s, or `suite.node.SuiteNode`'s. Runs in a process of its own (`host`), since Ray's waits have no bound.
+The only module that imports Ray, and only on request. It runs in a process of its own (`s3bench.cluster.host`), since
+calls of Ray can wait without a limit.
 """
 
 import concurrent.futures
@@ -22,21 +22,21 @@ _PLACE_S = 30.0
 _REACH_S = 5.0
 _WORDS_MAX = 600
 _ENVIRONMENT = {
-    "RAY_USAGE_STATS_ENABLED": "0",  # its use is reported to nobody
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else it warns of what it will change
-    "RAY_CLIENT_RECONNECT_GRACE_PERIOD": "0",  # a lost client's nodes have ended their load before it could be back
+    "RAY_USAGE_STATS_ENABLED": "0",  # no usage statistics are sent
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # avoids a warning
+    "RAY_CLIENT_RECONNECT_GRACE_PERIOD": "0",  # the nodes of a lost client end their load before it could reconnect
 }
 
 CLIENT_SCHEME = "ray://"
 
 IDLE_COST = (
-    "Ray's own processes run beside s3bench on every node; idle they were measured at 3.5 % of a core and "
-    "0.5 GB of memory a node (Ray 2.60)"
+    "Ray's own processes run on every node too; when idle they were measured to take 3.5 % of a core and "
+    "0.5 GB of memory per node (Ray 2.60)"
 )
 
 
 class NodePurpose(StrEnum):
-    """What nodes are wanted for: to make a load together, or to share a suite."""
+    """The purpose of the nodes: to make load together, or to share a suite."""
 
     LOAD = "load"
     SUITE = "suite"
@@ -46,9 +46,9 @@ _ACTORS: Mapping[NodePurpose, type] = {NodePurpose.LOAD: WorkerNode, NodePurpose
 
 
 class RayNodeGroup:
-    """One actor on each node of a Ray cluster; see `fleet.Fleet`. `actors` are handles, in the nodes' order.
+    """One actor on each node of a Ray cluster; implements `NodeGroup`.
 
-    `hosts` are the nodes' addresses, for whoever looks after them.
+    `actors` are handles in the nodes' order, `hosts` the nodes' addresses.
     """
 
     def __init__(self, ray: ModuleType, actors: Sequence[Any], *, address: str, hosts: tuple[str, ...]) -> None:
@@ -62,26 +62,26 @@ class RayNodeGroup:
             "idle_cost": IDLE_COST,
         }
 
-    def ask(self, question: str, told: Mapping[int, tuple[object, ...]], *, limit_s: float) -> Mapping[int, Any]:
-        """Ask several nodes the same at once; their answers, or `NodeGone`."""
-        if not told:
+    def call(self, method: str, arguments: Mapping[int, tuple[object, ...]], *, limit_s: float) -> Mapping[int, Any]:
+        """Call a method on several nodes at once; see `NodeGroup.call`."""
+        if not arguments:
             return {}
         try:
-            asked = [(getattr(self._actors[node], question).remote(*words), node) for node, words in told.items()]
-            answers = {answer.future(): node for answer, node in asked}
-            done, _ = concurrent.futures.wait(answers, timeout=limit_s)
-            return {answers[each]: _taken(each) for each in done}
-        except Exception as error:  # noqa: BLE001 (whatever Ray raises here, no node can be asked any more)
-            return dict.fromkeys(told, NodeGone(f"the cluster cannot be asked: {_words(error)}"))
+            calls = [(getattr(self._actors[node], method).remote(*words), node) for node, words in arguments.items()]
+            results = {result.future(): node for result, node in calls}
+            done, _ = concurrent.futures.wait(results, timeout=limit_s)
+            return {results[each]: _result_of(each) for each in done}
+        except Exception as error:  # noqa: BLE001 (whatever Ray raises here, no node can be reached any more)
+            return dict.fromkeys(arguments, NodeGone(f"the cluster cannot be reached: {_words(error)}"))
 
 
 @contextlib.contextmanager
 def connect(address: str, *, nodes: int | None, purpose: NodePurpose = NodePurpose.LOAD) -> Iterator[RayNodeGroup]:
-    """Place a process on each of `nodes` machines of the cluster at `address`, on all of them without a number.
+    """Place a process on each of `nodes` machines of the cluster at `address`; on all machines if `nodes` is `None`.
 
-    For a suite, which takes all machines, Ray runs nothing else on them meanwhile. They are ended with the context.
-    `address` is `auto`, for a cluster that this machine is part of, or `ray://HOST:PORT`. Raises `BadInput`
-    without Ray, without a cluster, and when too few machines have a core to spare.
+    For a suite, which takes whole machines, Ray runs nothing else on them meanwhile. The processes end with the
+    context. `address` is `auto`, for a cluster that this machine is part of, or `ray://HOST:PORT`. Raises `BadInput`
+    without Ray, without a cluster, and if too few machines have a free core.
     """
     ray = _imported()
     with contextlib.ExitStack() as stack:
@@ -94,9 +94,9 @@ def connect(address: str, *, nodes: int | None, purpose: NodePurpose = NodePurpo
         lost = len(known) - len(alive)
         if not 1 <= wanted <= len(there):
             raise BadInput(
-                f"the cluster has {_counted(len(there))} with a core for us, and --nodes asks for {wanted}",
+                f"--nodes {wanted} is too many: the cluster has {_counted(len(there))} with a free core",
                 f"Ray lost {_counted(lost, 'other ')}" if lost else "",
-                fix="start Ray on more machines (docs/cluster.md), or ask for fewer",
+                fix="start Ray on more machines (docs/cluster.md), or use fewer --nodes",
             )
         is_alone = purpose is NodePurpose.SUITE
         assert nodes is None or not is_alone
@@ -129,38 +129,38 @@ def _join(ray: ModuleType, address: str) -> None:
     try:
         _reach(address)
         ray.init(address=address, namespace="s3bench", log_to_driver=False, logging_level="ERROR")
-    except Exception as error:  # whatever Ray raises here, there is no cluster to be used
+    except Exception as error:  # whatever Ray raises here, there is no usable cluster
         raise BadInput(
-            f"there is no Ray cluster to be used at --cluster {address}",
+            f"--cluster {address}: no usable Ray cluster there",
             _words(error),
             "start one (`ray start --head`, and `ray start --address=HEAD:6379` on other machines: docs/cluster.md); "
-            "one that was started with a token wants the same here (RAY_AUTH_MODE=token, ~/.ray/auth_token)",
+            "a cluster that was started with a token needs it here too (RAY_AUTH_MODE=token, ~/.ray/auth_token)",
         ) from error
 
 
 def _reach(address: str) -> None:
-    """Refuse an address where nobody listens; Ray's client would try for half a minute. Raises `OSError`."""
+    """Check that the address accepts connections; Ray's client would try for half a minute. Raises `OSError`."""
     if address != "auto":
         host, _, port = address.removeprefix(CLIENT_SCHEME).rpartition(":")
         socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_S).close()
 
 
 def _reserved(ray: ModuleType, cores: Sequence[float], stack: contextlib.ExitStack) -> Any:
-    """A placement group with so many cores on each of so many machines, no two on the same."""
+    """A placement group with the given cores on as many different machines."""
     group = ray.util.placement_group([{"CPU": count} for count in cores], strategy="STRICT_SPREAD")
     stack.callback(ray.util.remove_placement_group, group)
     if not group.wait(_PLACE_S):
         raise BadInput(
-            f"{len(cores)} nodes with {'a core' if max(cores) <= 1 else 'all cores'} free were not to be had "
+            f"{len(cores)} nodes with {'a free core' if max(cores) <= 1 else 'all cores free'} were not available "
             f"within {_PLACE_S:g} s",
-            "other work holds the cores of the cluster (`ray status` tells)",
-            "wait for it to end, or ask for fewer --nodes",
+            "other work occupies the cores of the cluster (see `ray status`)",
+            "wait for it to end, or use fewer --nodes",
         )
     return group
 
 
 def _placed(ray: ModuleType, group: Any, actor: type, nodes: int, stack: contextlib.ExitStack) -> list[Any]:
-    """Start a process on each machine of a placement group."""
+    """Start an actor on each machine of a placement group."""
     remote = ray.remote(actor)
     actors = []
     for node in range(nodes):
@@ -172,11 +172,11 @@ def _placed(ray: ModuleType, group: Any, actor: type, nodes: int, stack: context
     return actors
 
 
-def _taken(answer: concurrent.futures.Future[Any]) -> Any:
-    error = answer.exception()
-    return answer.result() if error is None else NodeGone(_words(error))
+def _result_of(result: concurrent.futures.Future[Any]) -> Any:
+    error = result.exception()
+    return result.result() if error is None else NodeGone(_words(error))
 
 
 def _words(error: BaseException) -> str:
-    """What Ray says, in one line: it is wordy."""
+    """The message of an error of Ray in one line, shortened."""
     return " ".join(str(error).split())[:_WORDS_MAX] or type(error).__name__

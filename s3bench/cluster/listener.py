@@ -1,6 +1,6 @@
-"""A thread that asks all nodes for their reports, and so keeps their leases, whatever the driver is busy with.
+"""A thread that polls all nodes for their reports, which also renews their leases while the driver is busy.
 
-Owns the thread and the bound of what waits to be read. Who reads gets reports in each node's own order.
+The queue of reports to be read is bounded. Reports of one node arrive in order.
 """
 
 import queue
@@ -15,21 +15,21 @@ from s3bench.load.engine.message import PhaseEnded, WorkerLost
 from s3bench.load.session.workers import Told
 
 BEHIND_S = 30
-"""Seconds of tallies that may wait to be read; a driver that falls further behind gives up."""
+"""Seconds of interval records that may wait to be read; a driver that falls further behind gives up."""
 
 _TURN_S = 0.25
 _JOIN_S = 15.0
 
 
 class Listener:
-    """Listens to the phase `turn` of `workers` workers on `nodes` nodes while the context lasts, asking every `poll_s`.
+    """Polls the phase `turn` of `workers` workers on `nodes` nodes every `poll_s` seconds while the context lasts.
 
-    Iterating gives what they tell, and `None` four times a second when nothing comes, so that who reads can look after
-    other things.
+    Iterating gives their reports, and `None` four times a second if there is none, so that the reader can do other
+    things.
     """
 
-    def __init__(self, conversation: NodeRpc, *, turn: int, workers: int, nodes: int, poll_s: float) -> None:
-        self._talk = conversation
+    def __init__(self, rpc: NodeRpc, *, turn: int, workers: int, nodes: int, poll_s: float) -> None:
+        self._rpc = rpc
         self._turn = turn
         self._poll_s = poll_s
         self._open = {node: set(range(node, workers, nodes)) for node in range(nodes)}
@@ -51,7 +51,7 @@ class Listener:
         self._thread.join(_JOIN_S)
 
     def stop(self) -> None:
-        """Let all workers start nothing any more, at once."""
+        """Make all workers stop starting operations, at once."""
         self._is_stopped.set()
         self._wake.set()
 
@@ -72,35 +72,35 @@ class Listener:
                 self._wake.wait(self._poll_s)
                 if self._is_stopped.is_set():
                     self._wake.clear()
-                    self._tell_to_stop()
-                self._ask()
-        except BaseException as error:  # noqa: BLE001 (raised again by who reads)
+                    self._send_stop()
+                self._poll()
+        except BaseException as error:  # noqa: BLE001 (raised again in the reading thread)
             self._error = error
 
-    def _tell_to_stop(self) -> None:
-        """Tell the nodes that have not taken it yet."""
-        waiting = self._open.keys() - self._stopped - self._talk.lost.keys()
-        self._stopped |= self._talk.try_to_tell("stop", dict.fromkeys(waiting, (self._turn,)))
+    def _send_stop(self) -> None:
+        """Send the stop to the nodes that have not confirmed it yet."""
+        waiting = self._open.keys() - self._stopped - self._rpc.lost.keys()
+        self._stopped |= self._rpc.try_send("stop", dict.fromkeys(waiting, (self._turn,)))
 
-    def _ask(self) -> None:
-        """Ask once, and pass on what comes."""
-        for node, report in self._talk.poll(self._open):
+    def _poll(self) -> None:
+        """Poll once, and pass on the reports."""
+        for node, report in self._rpc.poll(self._open):
             assert isinstance(report, IntervalRecord | PhaseEnded), report
             self._pass_on(report)
             if isinstance(report, PhaseEnded):
                 self._open[node].discard(report.worker)
         for node in tuple(self._open):
-            if node in self._talk.lost:
-                self._pass_on(WorkerLost(node=node, why=self._talk.lost[node]))
+            if node in self._rpc.lost:
+                self._pass_on(WorkerLost(node=node, why=self._rpc.lost[node]))
                 del self._open[node]
             elif not self._open[node]:
                 del self._open[node]
 
-    def _pass_on(self, told: IntervalRecord | PhaseEnded | WorkerLost) -> None:
+    def _pass_on(self, report: IntervalRecord | PhaseEnded | WorkerLost) -> None:
         try:
-            self._queue.put_nowait(told)
+            self._queue.put_nowait(report)
         except queue.Full:
             raise MachineError(
-                f"this machine is more than {BEHIND_S} s behind the tallies of its nodes",
-                fix="run with fewer workers a node (--workers-per-node), or on a faster machine",
+                f"this machine is more than {BEHIND_S} s behind the records of its nodes",
+                fix="use fewer --workers-per-node, or start s3bench on a faster machine",
             ) from None

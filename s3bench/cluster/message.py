@@ -1,6 +1,6 @@
-"""What driver and nodes say to each other, and how it is written: MessagePack, so that no type has to be the same.
+"""Messages between driver and nodes, encoded as MessagePack, and the version of the protocol.
 
-Owns the messages that are not `s3bench.load.engine.message`'s, and the version of them all.
+`s3bench.load.engine.message` has those that workers of one machine use too.
 """
 
 import msgspec
@@ -17,17 +17,17 @@ from s3bench.load.engine.message import (
 from s3bench.load.session.capacity import Capacity
 
 PROTOCOL = 4
-"""Counted up with every change of what nodes are told or tell."""
+"""Incremented with every change of the messages."""
 
 NodeReport = PhasePrepared | PhaseReady | IntervalRecord | PhaseEnded | WorkerFailed
-"""What a node tells: of itself that it is prepared or ready, of each of its workers what that did."""
+"""A report of a node: that it is prepared or ready, or what one of its workers did."""
 
 
 class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a node is: the versions on it, `cores` that it may use, its machine as the results keep it, its `capacity`.
+    """The facts about a node: its versions, usable `cores`, its machine as stored in results, its `capacity`.
 
-    `niceness` is what its processes run at: 0, where s3bench may give up that of Ray's workers. `warnings` are doubts
-    about the machine before anything runs.
+    `niceness` is that of its processes: 0 if s3bench may reset that of Ray's workers. `warnings` are those about the
+    machine before anything runs.
     """
 
     protocol: int
@@ -41,7 +41,7 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reports(msgspec.Struct, frozen=True, kw_only=True):
-    """What a node told since it was last asked; `dropped` are the tallies for which it had no room so far."""
+    """The new reports of a node; `dropped` is the number of interval records lost so far for lack of room."""
 
     reports: tuple[NodeReport, ...]
     dropped: int = 0
@@ -53,20 +53,20 @@ _REPORTS = msgspec.msgpack.Decoder(Reports)
 
 
 def encode(message: tuple[PreparePhase, ...] | tuple[BeginPhase, ...] | Reports) -> bytes:
-    """Write a message."""
+    """Encode a message."""
     return msgspec.msgpack.encode(message)
 
 
 def decode_prepares(data: bytes) -> tuple[PreparePhase, ...]:
-    """Read the orders of a node's workers to get ready."""
+    """Decode the orders to prepare a node's workers."""
     return _PREPARES.decode(data)
 
 
 def decode_begins(data: bytes) -> tuple[BeginPhase, ...]:
-    """Read the orders of a node's workers for a phase."""
+    """Decode the orders to begin a phase."""
     return _BEGINS.decode(data)
 
 
 def decode_reports(data: bytes) -> Reports:
-    """Read what a node told."""
+    """Decode the reports of a node."""
     return _REPORTS.decode(data)

@@ -1,7 +1,7 @@
-"""What runs on a node: its workers, driven by a thread, and the answers to what the driver asks.
+"""The node of a load run: its worker pool, and the methods that the driver calls.
 
-Owns the node's part of the talk, and the lease: a node that does not hear of its driver while it makes load ends that
-load. No engine is known here; every method answers at once. The load itself is made in the workers' processes.
+Every method returns at once. A lease protects against a lost driver: a node that is not called while it makes load ends
+that load. The load itself is made in the workers' processes.
 """
 
 import os
@@ -34,7 +34,7 @@ from s3bench.load.session.worker_pool import WorkerPool
 from s3bench.run.machine import MachineFacts, machine_facts, machine_warnings
 
 LEASE_S = 0.9
-"""A driver that was not heard of for so long is gone; with what it takes to end the workers, about a second."""
+"""A driver that has not called for so long is lost; ending the workers makes it about a second."""
 
 _WATCH_S = 0.05
 _START_S = 60.0
@@ -42,7 +42,7 @@ _JOIN_S = 2.0
 
 
 class WorkerNode:
-    """The workers of one machine. Methods may be called by several threads; those that give orders come one by one."""
+    """The workers of one machine. Methods may be called by several threads, but orders one at a time."""
 
     def __init__(self, *, lease_s: float = LEASE_S) -> None:
         self._lease_s = lease_s
@@ -51,8 +51,8 @@ class WorkerNode:
         self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._starts: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         self._turn = 0
-        self._crew: WorkerPool | None = None
-        self._heard_s = time.monotonic()
+        self._pool: WorkerPool | None = None
+        self._called_s = time.monotonic()
         self._is_loading = False
         self._is_stopping = False
         self._is_orphan = False
@@ -62,123 +62,125 @@ class WorkerNode:
             thread.start()
 
     def facts(self) -> dict[str, Any]:
-        """What this node is, as `NodeFacts` in plain types: who asks may have another version."""
-        self._hear()
+        """The `NodeFacts` in plain types, since the driver may have another version."""
+        self._renew_lease()
         return facts_here()
 
     def clock(self) -> tuple[int, int]:
-        """The monotonic clock, which the load goes by, and the time of day, which signatures carry; nanoseconds."""
-        self._hear()
+        """The monotonic clock, for the load, and the time of day, for signatures; in nanoseconds."""
+        self._renew_lease()
         return time.monotonic_ns(), time.time_ns()
 
     def prepare(self, orders: bytes, files: Mapping[str, bytes]) -> None:
-        """Let the workers, one for each order, get ready; `files` are what the orders name, by path at the driver."""
-        self._hear()
+        """Prepare the workers, one for each order; `files` are those that the orders name, by path at the driver."""
+        self._renew_lease()
         local = {path: str(self._kept(number, data)) for number, (path, data) in enumerate(files.items())}
         prepares = tuple(_localized(order, local) for order in decode_prepares(orders))
         self._tasks.put(lambda: self._prepare(prepares))
 
     def begin(self, orders: bytes) -> None:
-        """Let the workers get ready for a phase; a report says when they are, and `start` lets them go."""
-        self._hear()
+        """Make the workers ready for a phase; a report follows when they are, and then `start` starts it."""
+        self._renew_lease()
         begins = decode_begins(orders)
         self._turn, self._is_stopping = begins[0].turn, False
         self._tasks.put(lambda: self._perform(begins))
 
     def start(self, turn: int, start_ns: int) -> None:
-        """Start the phase `turn` at a moment of this node's monotonic clock."""
-        self._hear()
-        if turn == self._turn:  # engines may hand on late what was given up
+        """Start the phase `turn` at a time of this node's monotonic clock."""
+        self._renew_lease()
+        if turn == self._turn:  # an engine may deliver a call late
             self._starts.put(start_ns)
 
     def stop(self, turn: int) -> None:
-        """Let the workers start nothing any more of the phase `turn`."""
-        self._hear()
+        """Make the workers stop starting operations of the phase `turn`."""
+        self._renew_lease()
         if turn == self._turn:
             self._is_stopping = True
-            if self._crew is not None and self._is_loading:
-                self._crew.stop()
+            if self._pool is not None and self._is_loading:
+                self._pool.stop()
 
     def reports(self, number: int) -> bytes:
-        """What there is to tell from report `number` on (`message.Reports`); the driver has those before it."""
-        self._hear()
+        """The encoded `Reports` from `number` on; the driver has those before it."""
+        self._renew_lease()
         return encode(self._buffer.since(number))
 
     def memory(self) -> int | None:
-        """The most memory that each worker has had, added up."""
-        self._hear()
-        return None if self._crew is None else self._crew.memory_bytes_max()
+        """The sum of the workers' peak memory."""
+        self._renew_lease()
+        return None if self._pool is None else self._pool.memory_bytes_max()
 
     def close(self) -> None:
-        """End the workers, and remove what they left here."""
+        """End the workers and remove their files."""
         self._closed.set()
-        if self._crew is not None:
-            self._crew.kill()
+        if self._pool is not None:
+            self._pool.kill()
         self._starts.put(None)
         self._tasks.put(None)
         for thread in self._threads:
             thread.join(_JOIN_S)
         shutil.rmtree(self._directory, ignore_errors=True)
 
-    def _hear(self) -> None:
-        self._heard_s = time.monotonic()
+    def _renew_lease(self) -> None:
+        self._called_s = time.monotonic()
 
     def _work(self) -> None:
-        """Do one order after the other, until there are no more."""
+        """Execute one order after the other, until the node closes."""
         while (task := self._tasks.get()) is not None:
             try:
                 task()
             except S3BenchError as error:
                 self._fail(error)
-            except Exception as error:  # noqa: BLE001 (told to the driver, which has no other way to know)
-                self._fail(MachineError("a node failed", f"{type(error).__name__}: {error}", "report it"))
-        if self._crew is not None:
-            self._crew.__exit__()
+            except Exception as error:  # noqa: BLE001 (reported to the driver, which has no other way to know)
+                self._fail(
+                    MachineError("a node failed", f"{type(error).__name__}: {error}", "report this as a bug of s3bench")
+                )
+        if self._pool is not None:
+            self._pool.__exit__()
 
     def _prepare(self, orders: tuple[PreparePhase, ...]) -> None:
-        if self._crew is None:
-            self._crew = WorkerPool(len(orders), directory=self._directory).__enter__()
-        self._crew.prepare(orders)
+        if self._pool is None:
+            self._pool = WorkerPool(len(orders), directory=self._directory).__enter__()
+        self._pool.prepare(orders)
         self._buffer.add(PhasePrepared(pid=os.getpid()))
 
     def _perform(self, orders: tuple[BeginPhase, ...]) -> None:
-        assert self._crew is not None, "a node is prepared first"
-        self._is_loading = True  # here, lest the end of the phase before come behind it
+        assert self._pool is not None, "a node is prepared first"
+        self._is_loading = True  # set here, since the end of the phase before must not reset it
         try:
-            for report in self._crew.perform(orders, start_ns=self._started):
+            for report in self._pool.perform(orders, start_ns=self._started):
                 if self._is_stopping:
-                    self._crew.stop()  # again: workers that heard of it before they were started have forgotten it
+                    self._pool.stop()  # again: a stop before the start has no effect
                 if report is not None:
                     self._buffer.add(report)
         finally:
             self._is_loading = False
 
     def _started(self) -> int:
-        """Say that all workers are ready, and wait for the moment to start at."""
+        """Report that all workers are ready, and wait for the start time."""
         self._buffer.add(PhaseReady(worker=0))
         try:
             start_ns = self._starts.get(timeout=_START_S)
         except queue.Empty:
             start_ns = None
         if start_ns is None:
-            raise MachineError("no word came when to start")
+            raise MachineError("the driver sent no start time")
         return start_ns
 
     def _fail(self, error: S3BenchError) -> None:
-        """Tell that the node cannot go on; workers that could are ended, since their part alone says nothing."""
-        if self._crew is not None:
-            self._crew.kill()
+        """Report that the node failed, and end all its workers, since a part of the load would be useless."""
+        if self._pool is not None:
+            self._pool.kill()
         if self._is_orphan:
-            error = MachineError(f"the driver was not heard of for {self._lease_s:g} s, and its load was ended")
+            error = MachineError(f"the driver did not call for {self._lease_s:g} s, so the load was ended")
         self._buffer.add(WorkerFailed(what=error.what, why=error.why, fix=error.fix))
 
     def _watch(self) -> None:
-        """End the load of a driver that is gone."""
+        """End the load of a lost driver."""
         while not self._closed.wait(_WATCH_S):
-            if self._is_loading and time.monotonic() - self._heard_s > self._lease_s:
+            if self._is_loading and time.monotonic() - self._called_s > self._lease_s:
                 self._is_orphan = True
-                if self._crew is not None:
-                    self._crew.kill()
+                if self._pool is not None:
+                    self._pool.kill()
 
     def _kept(self, number: int, data: bytes) -> Path:
         path = self._directory / f"file-{number}"
@@ -187,7 +189,7 @@ class WorkerNode:
 
 
 def facts_here() -> dict[str, Any]:
-    """What this process and its machine are, as `NodeFacts` in plain types; what it starts has its priority."""
+    """The `NodeFacts` of this machine in plain types. Resets the niceness, which started processes inherit."""
     machine = machine_facts()
     facts = NodeFacts(
         protocol=PROTOCOL,
@@ -199,18 +201,18 @@ def facts_here() -> dict[str, Any]:
         niceness=lower_niceness(),
         warnings=machine_warnings(machine),
     )
-    told: dict[str, Any] = msgspec.to_builtins(facts)
-    return told
+    plain: dict[str, Any] = msgspec.to_builtins(facts)
+    return plain
 
 
 def _cores(machine: MachineFacts) -> int:
-    """The cores that may be kept busy: a control group may have time on fewer than it may run on."""
+    """The number of usable cores: a control group may limit CPU time to less than the allowed cores."""
     allowed = machine.cores_allowed or machine.cores_logical or 1
     return allowed if machine.cpu_quota_cores is None else max(1, min(allowed, int(machine.cpu_quota_cores)))
 
 
 def _localized(order: PreparePhase, local: Mapping[str, str]) -> PreparePhase:
-    """The order with the files that it names as they are called here."""
+    """The order with the paths of its files on this machine."""
     target, data = order.target, order.data
     if target.ca_bundle is not None:
         target = msgspec.structs.replace(target, ca_bundle=local[target.ca_bundle])

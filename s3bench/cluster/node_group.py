@@ -1,6 +1,6 @@
-"""The nodes as the driver reaches them, whatever engine spreads them over machines.
+"""The interface of the driver to its nodes, independent of the engine that runs them.
 
-Owns the interface: questions to many nodes at once, which are `node.Node`'s methods by name.
+A call goes to many nodes at once and names a method of `WorkerNode` or `SuiteNode`.
 """
 
 from collections.abc import Mapping
@@ -10,24 +10,24 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True)
 class NodeGone:
-    """A node's answer that will never come: it is not there any more, or could not do it; `why` in words."""
+    """The result of a call to a node that is gone or failed, and why."""
 
     why: str
 
 
 class NodeGroup(Protocol):
-    """`nodes` nodes, numbered from 0. `facts` are what the results keep of the engine."""
+    """A group of `nodes` nodes, numbered from 0. `facts` about the engine are stored in the results."""
 
     @property
     def nodes(self) -> int:
-        """How many there are."""
+        """The number of nodes."""
 
     @property
     def facts(self) -> Mapping[str, object]:
-        """The engine, its version, and what it costs."""
+        """The engine, its version, and its cost on each node."""
 
-    def ask(self, question: str, told: Mapping[int, tuple[object, ...]], *, limit_s: float) -> Mapping[int, Any]:
-        """Ask several nodes the same, each with what it is told; their answers, or `NodeGone`.
+    def call(self, method: str, arguments: Mapping[int, tuple[object, ...]], *, limit_s: float) -> Mapping[int, Any]:
+        """Call a method on several nodes at once, each with its own arguments; their results, or `NodeGone`.
 
-        A node that does not answer within `limit_s` is missing, and may have been asked all the same.
+        A node that does not respond within `limit_s` is missing from the result; the call may still have reached it.
         """

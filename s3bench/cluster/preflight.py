@@ -1,7 +1,4 @@
-"""Whether nodes can make one load together: the same program on each, clocks that are known, workers for all.
-
-Owns these checks, which come before anything is started on a node.
-"""
+"""Preflight of a load run: checks that all nodes have the same versions and known clocks, and plans the workers."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -16,12 +13,12 @@ from s3bench.cluster.node_group import NodeGone, NodeGroup
 from s3bench.errors import BadInput
 from s3bench.load.aggregation.nodes import node_name
 
-_FACTS_S = 120.0  # the first question, which waits for the node's process to start
+_FACTS_S = 120.0  # the first call, which waits for the node's process to start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preflight:
-    """The nodes as they are: what each is, its clock, and how many workers it gets."""
+    """The facts and the clocks of all nodes, and the number of workers on each."""
 
     nodes: tuple[NodeFacts, ...]
     clocks: tuple[ClockOffset, ...]
@@ -29,76 +26,74 @@ class Preflight:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Doubts about the nodes."""
-        return tuple(doubt for node, facts in enumerate(self.nodes) for doubt in doubts(node, facts))
+        """The warnings about all nodes."""
+        return tuple(text for node, facts in enumerate(self.nodes) for text in node_warnings(node, facts))
 
 
-def doubts(node: int, facts: NodeFacts) -> Iterator[str]:
-    """What about a node makes figures doubtful, with its name, and what to do about it."""
+def node_warnings(node: int, facts: NodeFacts) -> Iterator[str]:
+    """The warnings about a node, prefixed with its name."""
     for warning in facts.warnings:
         yield f"{node_name(node)}: {warning}"
     if facts.niceness > 0:
         yield (
-            f"{node_name(node)}: what runs there has niceness {facts.niceness}, as Ray's workers do, and waits for "
-            "everything else; start Ray there with RAY_worker_niceness=0"
+            f"{node_name(node)}: processes there run with niceness {facts.niceness}, like Ray's workers, and give way "
+            "to all others; start Ray there with RAY_worker_niceness=0"
         )
 
 
-def muster(
-    fleet: NodeGroup,
+def run_preflight(
+    node_group: NodeGroup,
     *,
     workers_per_node: int | None,
     threads: int,
     now_ns: Callable[[], int] = time.monotonic_ns,
     wall_ns: Callable[[], int] = time.time_ns,
 ) -> Preflight:
-    """Look at all nodes. Without `workers_per_node` each gets one for each core, and none that would have no thread.
+    """Check all nodes. Without `workers_per_node` each gets one worker per core, but no more than there are threads.
 
     Raises `BadInput` for nodes that cannot work together.
     """
-    nodes = node_facts(fleet)
+    nodes = node_facts(node_group)
     cores = min(each.cores for each in nodes)
     return Preflight(
         nodes=nodes,
-        clocks=measure_clocks(fleet, now_ns=now_ns, wall_ns=wall_ns),
-        workers_per_node=workers_per_node or min(cores, -(-threads // fleet.nodes)),
+        clocks=measure_clocks(node_group, now_ns=now_ns, wall_ns=wall_ns),
+        workers_per_node=workers_per_node or min(cores, -(-threads // node_group.nodes)),
     )
 
 
-def node_facts(fleet: NodeGroup) -> tuple[NodeFacts, ...]:
-    """What each node is. Raises `BadInput` unless all have the same program."""
-    answers = fleet.ask("facts", dict.fromkeys(range(fleet.nodes), ()), limit_s=_FACTS_S)
+def node_facts(node_group: NodeGroup) -> tuple[NodeFacts, ...]:
+    """The facts of each node. Raises `BadInput` unless all have the same versions."""
+    results = node_group.call("facts", dict.fromkeys(range(node_group.nodes), ()), limit_s=_FACTS_S)
     nodes = tuple(
-        _facts(node, answers.get(node, NodeGone(f"it did not answer within {_FACTS_S:g} s")))
-        for node in range(fleet.nodes)
+        _facts(node, results.get(node, NodeGone(f"it did not respond within {_FACTS_S:g} s")))
+        for node in range(node_group.nodes)
     )
     _check_python(nodes)
     return nodes
 
 
-def _facts(node: int, answer: object) -> NodeFacts:
+def _facts(node: int, result: object) -> NodeFacts:
     name = node_name(node)
-    if isinstance(answer, NodeGone):
+    if isinstance(result, NodeGone):
+        raise BadInput(f"{name} could not start", result.why, "install s3bench[cluster] in this version on every node")
+    facts = result if isinstance(result, dict) else {}
+    version = facts.get("s3bench")
+    if version != s3bench.__version__ or facts.get("protocol") != PROTOCOL:
         raise BadInput(
-            f"{name} could not start", answer.why, "install this s3bench with its extra `cluster` on every node"
+            f"{name} has s3bench {version}, but this machine has {s3bench.__version__}",
+            "different versions would not do the same work",
+            "install the same version of s3bench on all machines",
         )
-    told = answer if isinstance(answer, dict) else {}
-    version = told.get("s3bench")
-    if version != s3bench.__version__ or told.get("protocol") != PROTOCOL:
-        raise BadInput(
-            f"{name} has s3bench {version}, and this machine {s3bench.__version__}",
-            "nodes of different versions would not do the same",
-            "install the same version everywhere",
-        )
-    return msgspec.convert(told, NodeFacts)
+    return msgspec.convert(facts, NodeFacts)
 
 
 def _check_python(nodes: tuple[NodeFacts, ...]) -> None:
-    """Refuse interpreters of different minor versions, which differ in speed."""
+    """Reject interpreters of different minor versions, which differ in speed."""
     versions = {facts.python.rpartition(".")[0] for facts in nodes}
     if len(versions) > 1:
         raise BadInput(
             f"the nodes have different versions of Python: {', '.join(sorted(versions))}",
-            "they would not do the same",
-            "install the same version everywhere",
+            "different versions of Python differ in speed",
+            "install the same version of Python on all nodes",
         )

@@ -1,7 +1,7 @@
-"""How a process that Ray has started gives up the place that Ray's workers have among the machine's processes.
+"""Resets the low priority of processes that Ray starts.
 
-Ray runs them at niceness 15 and has the kernel kill them first when memory runs short; both are inherited, and a
-generator or a client that waits for everything else that runs there measures that. Owns the ways out of it.
+Ray runs its workers with niceness 15 and makes the kernel kill them first when memory runs short. Both are inherited,
+and a load generator or client that gives way to all other processes would measure that.
 """
 
 import contextlib
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def lower_niceness() -> int:
-    """Give up the niceness of Ray's workers, if we may; what it is then."""
+    """Reset the niceness to 0 if that is permitted; return the resulting niceness."""
     if os.getpriority(os.PRIO_PROCESS, 0) > 0:
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, 0, 0)
@@ -18,6 +18,6 @@ def lower_niceness() -> int:
 
 
 def lower_kill_score() -> None:
-    """Be killed no sooner than others when memory runs short, if we may."""
+    """Reset the score by which the kernel kills processes when memory runs short, if that is permitted."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("0", encoding="ascii")

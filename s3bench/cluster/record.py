@@ -1,6 +1,6 @@
-"""What the results keep of a cluster: its engine and nodes, their clocks, and how each phase began and overlapped.
+"""The record of a load run's cluster, stored as `cluster` in the `options` of a results document.
 
-Owns the form, which goes into the `options` of a results document as `cluster`. Pure.
+It has the engine, the nodes and their clocks, and how the workers of each phase started and overlapped.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ _NS = 1e9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseRecord:
-    """A phase: the clocks by which it was started, how the workers ended, and the nodes that were lost in it."""
+    """A phase: the clock offsets at its start, how the workers ended, and the nodes lost in it."""
 
     phase: str
     clocks: tuple[ClockOffset, ...]
@@ -24,22 +24,22 @@ class PhaseRecord:
     lost: Mapping[int, str]
 
     def begun_ns(self, node: int) -> int | None:
-        """How long after the planned moment the last worker of a node began; `None` of one that did not end."""
+        """The delay of the last worker of a node after the planned start; `None` if none of them ended."""
         return max((each.begun_ns for each in self._of(node)), default=None)
 
     def skew_ns(self) -> int | None:
-        """From the first worker's begin to the last one's, each by its node's clock; `None` without any."""
+        """The time from the first worker's start to the last one's, each by its node's clock; `None` without any."""
         begun = [each.begun_ns for each in self.ended]
         return max(begun) - min(begun) if begun else None
 
     def overlap_ns(self) -> int | None:
-        """The time in which all workers that came to their end made load at once."""
+        """The time in which all workers that finished made load simultaneously."""
         if not self.ended:
             return None
         return max(0, min(each.elapsed_ns for each in self.ended) - max(each.begun_ns for each in self.ended))
 
     def span_ns(self) -> int | None:
-        """From the first worker's begin to the last one's end."""
+        """The time from the first worker's start to the last one's end."""
         if not self.ended:
             return None
         return max(each.elapsed_ns for each in self.ended) - min(each.begun_ns for each in self.ended)
@@ -48,20 +48,22 @@ class PhaseRecord:
         return (each for each in self.ended if each.worker % len(self.clocks) == node)
 
 
-def recorded(engine: Mapping[str, object], muster: Preflight, phases: Sequence[PhaseRecord]) -> dict[str, object]:
-    """All of it, in seconds."""
+def cluster_record(
+    engine: Mapping[str, object], preflight: Preflight, phases: Sequence[PhaseRecord]
+) -> dict[str, object]:
+    """The whole record as JSON types, in seconds."""
     return {
         **engine,
-        "workers_per_node": muster.workers_per_node,
+        "workers_per_node": preflight.workers_per_node,
         "nodes": [
             {
                 "node": node_name(node),
                 "python": facts.python,
                 "cores": facts.cores,
-                "clock": _clock(muster.clocks[node]),
+                "clock": _clock(preflight.clocks[node]),
                 "machine": facts.machine,
             }
-            for node, facts in enumerate(muster.nodes)
+            for node, facts in enumerate(preflight.nodes)
         ],
         "phases": [_phase(phase) for phase in phases],
     }

@@ -1,7 +1,7 @@
-"""The workers of all nodes as one crew: numbered through, started at one moment, listened to, stopped together.
+"""The workers of all nodes as one worker pool: started at the same time, polled and stopped together.
 
-Owns the driver's part of a phase. What is shared out follows from workers' numbers alone, as among those of one
-machine: rates, threads, key ranges and draws.
+Workers are numbered over all nodes; as on one machine, a worker's share of rates, threads and keys depends on its
+number alone.
 """
 
 import time
@@ -15,7 +15,7 @@ from s3bench.cluster.message import encode
 from s3bench.cluster.node_group import NodeGone, NodeGroup
 from s3bench.cluster.node_rpc import POLL_S, NodeRpc
 from s3bench.cluster.preflight import Preflight
-from s3bench.cluster.record import PhaseRecord, recorded
+from s3bench.cluster.record import PhaseRecord, cluster_record
 from s3bench.load.engine.message import (
     BeginPhase,
     PhaseEnded,
@@ -26,8 +26,8 @@ from s3bench.load.engine.message import (
 from s3bench.load.session.workers import Told
 
 _READY_S = 150.0  # random data and checksums of large objects are made before a phase starts
-_AHEAD_NS = 300_000_000  # a busy machine takes a tenth of a second to hand the start to its workers
-_AHEAD_NODE_NS = 2_000_000  # what it takes to tell one more node
+_AHEAD_NS = 300_000_000  # a busy machine takes a tenth of a second to pass the start to its workers
+_AHEAD_NODE_NS = 2_000_000  # to send the start to one more node
 _SAMPLES = 4  # of each clock before a phase: quartz drifts by milliseconds within minutes
 _START_S = 0.5
 _CLOSE_S = 5.0
@@ -35,28 +35,28 @@ _MEMORY_S = 5.0
 
 
 class ClusterWorkerPool:
-    """The workers on all nodes of `fleet`, as `muster` found them; see `s3bench.load.session.workers.Workers`.
+    """The workers on all nodes of `node_group`; implements `s3bench.load.session.workers.Workers`.
 
-    While they make load they are asked every `poll_s`.
+    While they make load they are polled every `poll_s` seconds.
     """
 
     def __init__(
         self,
-        fleet: NodeGroup,
-        muster: Preflight,
+        node_group: NodeGroup,
+        preflight: Preflight,
         *,
         now_ns: Callable[[], int] = time.monotonic_ns,
         wall_ns: Callable[[], int] = time.time_ns,
         poll_s: float = POLL_S,
     ) -> None:
-        self.nodes = fleet.nodes
-        self.workers = fleet.nodes * muster.workers_per_node
-        self._fleet = fleet
-        self._muster = muster
+        self.nodes = node_group.nodes
+        self.workers = node_group.nodes * preflight.workers_per_node
+        self._node_group = node_group
+        self._preflight = preflight
         self._now_ns = now_ns
         self._wall_ns = wall_ns
         self._poll_s = poll_s
-        self._conversation = NodeRpc(fleet, now_ns=now_ns)
+        self._rpc = NodeRpc(node_group, now_ns=now_ns)
         self._listener: Listener | None = None
         self._phases: list[PhaseRecord] = []
 
@@ -65,42 +65,42 @@ class ClusterWorkerPool:
 
     def __exit__(self, *_: object) -> None:
         """End all workers."""
-        self._fleet.ask("close", dict.fromkeys(self._there, ()), limit_s=_CLOSE_S)
+        self._node_group.call("close", dict.fromkeys(self._remaining, ()), limit_s=_CLOSE_S)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Doubts about the nodes, as the results keep them."""
-        return self._muster.warnings
+        """The warnings about the nodes."""
+        return self._preflight.warnings
 
     @property
     def facts(self) -> dict[str, object]:
-        """The nodes, their clocks and how each phase began, as the results keep them."""
-        return recorded(self._fleet.facts, self._muster, self._phases)
+        """The record of the cluster for the results."""
+        return cluster_record(self._node_group.facts, self._preflight, self._phases)
 
     def prepare(self, orders: tuple[PreparePhase, ...]) -> None:
-        """Let each worker get ready for its order; the files that orders name go with them."""
+        """Prepare each worker for its order; the files that the orders name are sent too."""
         files = {path: Path(path).read_bytes() for path in _files_of(orders[0])}
         told = {node: (encode(orders[node :: self.nodes]), files) for node in range(self.nodes)}
-        self._conversation.tell("prepare", told)
-        self._conversation.wait_for(PhasePrepared, limit_s=_READY_S)
+        self._rpc.send("prepare", told)
+        self._rpc.wait_for(PhasePrepared, limit_s=_READY_S)
 
     def perform(self, orders: tuple[BeginPhase, ...]) -> Iterator[Told]:
-        """Let each worker do its part, on all nodes from the same moment on; gives what they tell.
+        """Run a phase on all workers, started at the same time on all nodes; yields their reports.
 
-        A node that is lost in the middle is told as `Lost`, and the others go on. Raises `MachineError` when one is
-        lost before the start.
+        A node that is lost during the phase is reported as `WorkerLost`, and the others continue. Raises `MachineError`
+        if one is lost before the start.
         """
-        talk = self._conversation
-        talk.refuse_losses()
-        clocks = measure_clocks(self._fleet, now_ns=self._now_ns, wall_ns=self._wall_ns, samples=_SAMPLES)
-        talk.tell("begin", {node: (encode(orders[node :: self.nodes]),) for node in range(self.nodes)})
-        talk.wait_for(PhaseReady, limit_s=_READY_S)
+        rpc = self._rpc
+        rpc.raise_if_lost()
+        clocks = measure_clocks(self._node_group, now_ns=self._now_ns, wall_ns=self._wall_ns, samples=_SAMPLES)
+        rpc.send("begin", {node: (encode(orders[node :: self.nodes]),) for node in range(self.nodes)})
+        rpc.wait_for(PhaseReady, limit_s=_READY_S)
         turn = orders[0].turn
         self._start(turn, clocks)
         ended: list[PhaseEnded] = []
         try:
             with Listener(
-                talk, turn=turn, workers=self.workers, nodes=self.nodes, poll_s=self._poll_s
+                rpc, turn=turn, workers=self.workers, nodes=self.nodes, poll_s=self._poll_s
             ) as self._listener:
                 for told in self._listener:
                     if isinstance(told, PhaseEnded):
@@ -109,28 +109,28 @@ class ClusterWorkerPool:
         finally:
             self._listener = None
             phase = orders[0].phase.name
-            self._phases.append(PhaseRecord(phase=phase, clocks=clocks, ended=tuple(ended), lost=dict(talk.lost)))
+            self._phases.append(PhaseRecord(phase=phase, clocks=clocks, ended=tuple(ended), lost=dict(rpc.lost)))
 
     def stop(self) -> None:
-        """Let all workers start nothing any more; their reports still come."""
+        """Make all workers stop starting operations; their reports still arrive."""
         if self._listener is not None:
             self._listener.stop()
 
     def memory_bytes_max(self) -> int | None:
-        """The most memory that each worker on the nodes that are left has had, added up."""
-        answers = self._fleet.ask("memory", dict.fromkeys(self._there, ()), limit_s=_MEMORY_S)
-        highs = [answer for answer in answers.values() if answer is not None and not isinstance(answer, NodeGone)]
-        return sum(highs) if len(highs) == len(self._there) else None
+        """The sum of the peak memory of the workers on the remaining nodes; `None` if one is unknown."""
+        results = self._node_group.call("memory", dict.fromkeys(self._remaining, ()), limit_s=_MEMORY_S)
+        highs = [result for result in results.values() if result is not None and not isinstance(result, NodeGone)]
+        return sum(highs) if len(highs) == len(self._remaining) else None
 
     def _start(self, turn: int, clocks: tuple[ClockOffset, ...]) -> None:
-        """Tell every node the same moment, by its own clock."""
+        """Send every node the same start time, in its own clock."""
         start_ns = self._now_ns() + _AHEAD_NS + _AHEAD_NODE_NS * self.nodes
         told = {node: (turn, start_ns + clock.offset_ns) for node, clock in enumerate(clocks)}
-        self._conversation.try_to_tell("start", told, limit_s=_START_S)
+        self._rpc.try_send("start", told, limit_s=_START_S)
 
     @property
-    def _there(self) -> tuple[int, ...]:
-        return tuple(node for node in range(self.nodes) if node not in self._conversation.lost)
+    def _remaining(self) -> tuple[int, ...]:
+        return tuple(node for node in range(self.nodes) if node not in self._rpc.lost)
 
 
 def _files_of(order: PreparePhase) -> tuple[str, ...]:

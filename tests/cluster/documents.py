@@ -6,7 +6,7 @@ import msgspec
 
 from s3bench.load.aggregation.measurements import recorded, results
 from s3bench.results.document import Document, Result
-from tests.cluster.fleets import Clock
+from tests.cluster.node_groups import Clock
 from tests.cluster.test_worker_pool import (
     PHASE,
     crew_of,

@@ -13,7 +13,7 @@ def seconds(buffer: Buffer, number: int) -> list[int]:
     return [report.second for report in buffer.since(number).reports if isinstance(report, IntervalRecord)]
 
 
-def test_reports_are_told_again_until_they_have_arrived() -> None:
+def test_reports_are_reported_again_until_they_have_arrived() -> None:
     buffer = Buffer()
     for second in range(3):
         buffer.add(tally(second))
@@ -24,15 +24,15 @@ def test_reports_are_told_again_until_they_have_arrived() -> None:
     assert seconds(buffer, 3) == [3]
 
 
-def test_tallies_without_room_are_counted_and_all_else_is_kept() -> None:
+def test_records_without_room_are_counted_and_all_else_is_kept() -> None:
     buffer = Buffer(most=2)
     for second in range(5):
         buffer.add(tally(second))
     buffer.add(PhasePrepared(pid=1))
-    told = buffer.since(0)
+    reported = buffer.since(0)
     assert seconds(buffer, 0) == [0, 1]
-    assert told.dropped == 3
-    assert told.reports[-1] == PhasePrepared(pid=1)
+    assert reported.dropped == 3
+    assert reported.reports[-1] == PhasePrepared(pid=1)
     buffer.since(3)
     buffer.add(tally(9))
     assert seconds(buffer, 3) == [9], "there is room again"

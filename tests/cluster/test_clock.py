@@ -4,7 +4,7 @@ import pytest
 
 from s3bench.cluster.clock import ClockSample, measure_clocks, offset_of
 from s3bench.errors import BadInput
-from tests.cluster.fleets import Clock, SimulatedFleet, SimulatedNode
+from tests.cluster.node_groups import Clock, SimulatedNode, SimulatedNodeGroup
 
 MS = 1_000_000
 
@@ -21,7 +21,7 @@ def test_the_shortest_way_there_and_back_tells_the_offset_and_half_of_it_the_unc
 def test_the_true_offset_lies_within_the_uncertainty_however_uneven_the_ways_are(there_ns: int, back_ns: int) -> None:
     clock = Clock()
     node = SimulatedNode(offset_ns=-7_123_456_789, there_ns=there_ns, back_ns=back_ns, wall_offset_ns=3 * 10**9)
-    [offset] = measure_clocks(SimulatedFleet([node], clock), now_ns=clock, wall_ns=lambda: clock.now_ns)
+    [offset] = measure_clocks(SimulatedNodeGroup([node], clock), now_ns=clock, wall_ns=lambda: clock.now_ns)
     assert abs(offset.offset_ns - node.offset_ns) <= offset.uncertainty_ns < MS
     assert offset.wall_offset_s == pytest.approx(3.0, abs=0.01)
 
@@ -29,8 +29,8 @@ def test_the_true_offset_lies_within_the_uncertainty_however_uneven_the_ways_are
 def test_a_clock_that_is_too_far_away_to_be_read_is_refused() -> None:
     clock = Clock()
     near, far = SimulatedNode(), SimulatedNode(there_ns=8 * MS, back_ns=8 * MS)
-    with pytest.raises(BadInput, match=r"the clock of node-2 is known to 8\.0 ms only") as raised:
-        measure_clocks(SimulatedFleet([near, far], clock), now_ns=clock, wall_ns=clock)
+    with pytest.raises(BadInput, match=r"the clock offset of node-2 is uncertain by 8\.0 ms") as raised:
+        measure_clocks(SimulatedNodeGroup([near, far], clock), now_ns=clock, wall_ns=clock)
     assert "needs 5 ms" in raised.value.why
     assert far.asked.count("clock") == 64, "it got every chance"
 
@@ -38,11 +38,11 @@ def test_a_clock_that_is_too_far_away_to_be_read_is_refused() -> None:
 def test_a_wrong_time_of_day_is_refused_since_signatures_would_be() -> None:
     clock = Clock()
     node = SimulatedNode(wall_offset_ns=-400 * 10**9)
-    with pytest.raises(BadInput, match="time of day on node-1 is -400 s off"):
-        measure_clocks(SimulatedFleet([node], clock), now_ns=clock, wall_ns=lambda: clock.now_ns)
+    with pytest.raises(BadInput, match="time of day on node-1 differs by -400 s"):
+        measure_clocks(SimulatedNodeGroup([node], clock), now_ns=clock, wall_ns=lambda: clock.now_ns)
 
 
 def test_a_node_that_does_not_answer_is_named() -> None:
     clock = Clock()
-    with pytest.raises(BadInput, match="node-1 does not tell its clock"):
-        measure_clocks(SimulatedFleet([SimulatedNode(is_silent=True)], clock), now_ns=clock, wall_ns=clock)
+    with pytest.raises(BadInput, match="node-1 did not report its clock"):
+        measure_clocks(SimulatedNodeGroup([SimulatedNode(is_silent=True)], clock), now_ns=clock, wall_ns=clock)

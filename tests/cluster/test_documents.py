@@ -86,24 +86,24 @@ def test_a_profile_s_own_dimension_of_that_name_does_not_go_with_a_cluster(tmp_p
 def test_a_node_alone_neither_fails_a_gate_nor_counts_in_it(tmp_path: Path, even: Document, uneven: Document) -> None:
     before = written(tmp_path / "before.json", even)
     after = written(tmp_path / "after.json", with_parts_of(even, uneven))
-    told = json.loads(run(gate_command, before, after, "--json"))
-    assert [cell["dimensions"] for cell in told["cells"]] == [[]]
-    rows = [row for row in told["conclusion"]["rows"] if row["kind"] == "size"]
+    reported = json.loads(run(gate_command, before, after, "--json"))
+    assert [cell["dimensions"] for cell in reported["cells"]] == [[]]
+    rows = [row for row in reported["conclusion"]["rows"] if row["kind"] == "size"]
     assert {row["metric"]: row["verdict"] for row in rows} == {
         "load.operations_rate": "PASS",
         "load.latency.p50": "PASS",
         "load.latency.p99": "PASS",
     }
-    assert not any("node" in warning for warning in told["warnings"])
+    assert not any("node" in warning for warning in reported["warnings"])
 
 
 def test_a_comparison_has_the_whole_and_with_by_node_the_nodes(
     tmp_path: Path, even: Document, uneven: Document
 ) -> None:
     before, after = written(tmp_path / "before.json", even), written(tmp_path / "after.json", uneven)
-    told = json.loads(run(compare_command, before, after, "--json"))
-    assert {str(row["dimensions"]) for row in told["others"][0]["rows"]} == {"[]"}
-    assert [source["measurements"] for source in told["sources"]] == [LOOPS, LOOPS]
+    reported = json.loads(run(compare_command, before, after, "--json"))
+    assert {str(row["dimensions"]) for row in reported["others"][0]["rows"]} == {"[]"}
+    assert [source["measurements"] for source in reported["sources"]] == [LOOPS, LOOPS]
     by_node = json.loads(run(compare_command, after, "--by", "node", "--json"))
     assert by_node["baseline"]["name"] == "node=node-1"
     assert [other["name"] for other in by_node["others"]] == ["node=node-2", "node=node-3"]
@@ -111,29 +111,29 @@ def test_a_comparison_has_the_whole_and_with_by_node_the_nodes(
     assert rates == ["fewer operations"]
 
 
-def test_clusters_are_told_apart_by_size_and_not_by_their_clocks(tmp_path: Path, even: Document) -> None:
+def test_clusters_are_distinguished_by_size_and_not_by_their_clocks(tmp_path: Path, even: Document) -> None:
     cluster = even.options["cluster"]
     later = replace(even, options={"cluster": {**cluster, "phases": []}})
     smaller = replace(even, options={"cluster": {**cluster, "nodes": cluster["nodes"][:2]}})
     names = [written(tmp_path / name, each) for name, each in (("a", even), ("b", later), ("c", smaller))]
     warnings = json.loads(run(compare_command, *names, "--json"))["warnings"]
     before, after = (f"{nodes} nodes with 2 workers each, by simulated" for nodes in (3, 2))
-    told = f"different cluster: {before} in {names[0]}, {after} in {names[2]}"
-    assert [each for each in warnings if "cluster" in each] == [told]
+    reported = f"different cluster: {before} in {names[0]}, {after} in {names[2]}"
+    assert [each for each in warnings if "cluster" in each] == [reported]
 
 
 def test_the_table_has_the_whole_and_how_evenly_the_nodes_took_part(tmp_path: Path, uneven: Document) -> None:
     lines = render_load(uneven, width=140, color=False).splitlines()
     assert not [line for line in lines if line.startswith("node=")]
-    (told,) = (line.split() for line in lines if line.startswith("  nodes:"))
-    assert told[:5] == ["nodes:", "get:", "3", "of", "them,"]
-    assert (told[6], told[7]) == ("(node-3)", "to")
-    assert float(told[5].removesuffix("/s")) < float(told[8].removesuffix("/s")) / 4
+    (reported,) = (line.split() for line in lines if line.startswith("  nodes:"))
+    assert reported[:5] == ["nodes:", "get:", "3", "of", "them,"]
+    assert (reported[6], reported[7]) == ("(node-3)", "to")
+    assert float(reported[5].removesuffix("/s")) < float(reported[8].removesuffix("/s")) / 4
     picked = run(report_command, written(tmp_path / "uneven.json", uneven), "-k", "node-3")
     assert picked.splitlines()[2] == "node=node-3"
 
 
-def test_a_refusal_is_told_once_and_not_of_every_node(even: Document) -> None:
+def test_a_refusal_is_reported_once_and_not_of_every_node(even: Document) -> None:
     refused = Failure(iteration=0, what="the figures contradict each other and are left out")
     failed = replace(even, results=tuple(replace(each, measurements=()).with_failure(refused) for each in even.results))
     assert render_load(failed, width=140, color=False).count("contradict") == 1

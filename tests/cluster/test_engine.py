@@ -22,10 +22,10 @@ def test_without_ray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_nothing_else_imports_ray() -> None:
-    told = (
+    reported = (
         "import sys, s3bench.cli.main, s3bench.cli.load.command, s3bench.cluster.engine; sys.exit('ray' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", told], check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", reported], check=False).returncode == 0
 
 
 @pytest.mark.parametrize(

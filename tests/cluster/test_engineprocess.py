@@ -19,7 +19,7 @@ ANSWERS = {0: "here", 1: NodeGone("it was ended")}
 
 ENGINE = """
 import sys
-from s3bench.cluster.control import Answers, Connected, engine_channel
+from s3bench.cluster.control import NodeResults, Connected, engine_channel
 from s3bench.s3.control import Refused
 from s3bench.system.channel import ChannelClosed
 from s3bench.system.child import take_control
@@ -29,8 +29,8 @@ if sys.argv[1:]:
     sys.exit()
 channel.send(Connected(hosts=("10.0.0.1", "10.0.0.2"), facts={"engine": "none"}), limit_s=9)
 try:
-    while (ask := channel.receive(limit_s=60)).question != "end":
-        channel.send(Answers(answers={0: ask.question}, gone={1: "it was ended"}), limit_s=9)
+    while (ask := channel.receive(limit_s=60)).method != "end":
+        channel.send(NodeResults(results={0: ask.method}, gone={1: "it was ended"}), limit_s=9)
     sys.exit("these were its last words")
 except ChannelClosed:
     pass
@@ -46,7 +46,7 @@ class Engine:
         stack.callback(self.process.end, 0.01)
 
     @property
-    def fleet(self) -> EngineNodeGroup:
+    def node_group(self) -> EngineNodeGroup:
         return EngineNodeGroup(self.process)
 
 
@@ -57,28 +57,28 @@ def stack() -> Iterator[ExitStack]:
 
 
 def test_nodes_answer_through_the_engines_process(stack: ExitStack) -> None:
-    fleet = Engine(stack).fleet
-    assert (fleet.nodes, fleet.hosts, fleet.facts) == (2, ("10.0.0.1", "10.0.0.2"), {"engine": "none"})
-    assert fleet.ask("here", TOLD, limit_s=20) == ANSWERS
-    assert fleet.ask("here", {}, limit_s=0) == {}
+    node_group = Engine(stack).node_group
+    assert (node_group.nodes, node_group.hosts, node_group.facts) == (2, ("10.0.0.1", "10.0.0.2"), {"engine": "none"})
+    assert node_group.call("here", TOLD, limit_s=20) == ANSWERS
+    assert node_group.call("here", {}, limit_s=0) == {}
 
 
 def test_while_the_process_hangs_all_nodes_are_silent_and_a_late_answer_is_no_answer_to_the_next_question(
     stack: ExitStack,
 ) -> None:
     engine = Engine(stack)
-    fleet = engine.fleet
+    node_group = engine.node_group
     os.kill(engine.process.pid, signal.SIGSTOP)
-    assert fleet.ask("before", TOLD, limit_s=0.01) == {}
-    assert fleet.ask("between", TOLD, limit_s=0.01) == {}
+    assert node_group.call("before", TOLD, limit_s=0.01) == {}
+    assert node_group.call("between", TOLD, limit_s=0.01) == {}
     os.kill(engine.process.pid, signal.SIGCONT)
-    assert fleet.ask("here", TOLD, limit_s=20) == ANSWERS
+    assert node_group.call("here", TOLD, limit_s=20) == ANSWERS
 
 
 def test_when_the_process_ends_all_nodes_are_gone_with_its_last_words(stack: ExitStack) -> None:
-    fleet = Engine(stack).fleet
+    node_group = Engine(stack).node_group
     for _ in range(2):
-        answers = fleet.ask("end", TOLD, limit_s=20)
+        answers = node_group.call("end", TOLD, limit_s=20)
         assert answers.keys() == TOLD.keys()
         assert {each.why for each in answers.values()} == {
             "Ray's process on this machine ended with exit code 1: these were its last words"
@@ -87,11 +87,11 @@ def test_when_the_process_ends_all_nodes_are_gone_with_its_last_words(stack: Exi
 
 def test_why_there_is_no_cluster_is_said_by_the_process(stack: ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadInput, match="no cluster here") as raised:
-        _ = Engine(stack, "no cluster here").fleet
+        _ = Engine(stack, "no cluster here").node_group
     assert (raised.value.why, raised.value.fix) == ("why", "fix")
     monkeypatch.setattr("s3bench.cluster.engineprocess.CONNECT_S", 0.0)
-    with pytest.raises(BadInput, match="the cluster did not come into use within 0 s"):
-        _ = Engine(stack).fleet
+    with pytest.raises(BadInput, match="the cluster was not usable within 0 s"):
+        _ = Engine(stack).node_group
 
 
 def test_an_address_where_nobody_listens_is_refused_at_once() -> None:

@@ -11,7 +11,7 @@ import pytest
 from s3bench.clients.environment import FAKE_CREDENTIALS
 from s3bench.cluster.message import decode_reports, encode
 from s3bench.cluster.node import LEASE_S, WorkerNode
-from s3bench.cluster.preflight import muster
+from s3bench.cluster.preflight import run_preflight
 from s3bench.cluster.worker_pool import ClusterWorkerPool
 from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import (
@@ -38,7 +38,7 @@ from s3bench.load.session.running import LoadRun, RunRules
 from s3bench.load.session.target import find_target
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
-from tests.cluster.fleets import LocalFleet, finished
+from tests.cluster.node_groups import LocalNodeGroup, finished
 
 BUCKET = "data"
 SIZE_BYTES = 4096
@@ -81,9 +81,9 @@ def job(*kinds: OperationKind, operations: int | None, objects: int = 50) -> Job
 def test_totals_are_those_of_the_servers_own_log_to_the_byte_and_the_operation(
     server: EmulatorEndpoint, start: Callable[[], WorkerNode]
 ) -> None:
-    fleet = LocalFleet([start(), start()])
+    node_group = LocalNodeGroup([start(), start()])
     run = new_run()
-    with ClusterWorkerPool(fleet, muster(fleet, workers_per_node=2, threads=8)) as crew:
+    with ClusterWorkerPool(node_group, run_preflight(node_group, workers_per_node=2, threads=8)) as crew:
         rules = RunRules(manner=Manner(), data=DataSet(run=run, root=root_of(run)))
         load = LoadRun(crew, target_of(server), rules, Inventory())
         phase = Phase(name="mixed", jobs=(job(OperationKind.GET, OperationKind.PUT, operations=1001),))
@@ -153,7 +153,7 @@ def test_the_load_of_a_driver_that_is_gone_ends_within_about_a_second(
     assert max(begun_ns) - min(begun_ns) < 1.5e9, "no load a second later"
     reports = decode_reports(node.reports(2)).reports
     assert isinstance(reports[-1], WorkerFailed)
-    assert "the driver was not heard of for 0.9 s" in reports[-1].what
+    assert "the driver did not call for 0.9 s" in reports[-1].what
 
 
 def test_a_driver_that_asks_now_and_then_keeps_the_load_going(
@@ -201,7 +201,7 @@ def test_what_is_meant_for_another_phase_is_not_obeyed(
         assert tally.second == second
 
 
-def test_a_worker_that_dies_ends_the_nodes_load_and_is_told(
+def test_a_worker_that_dies_ends_the_nodes_load_and_is_reported(
     server: EmulatorEndpoint, start: Callable[[], WorkerNode]
 ) -> None:
     node = start()
@@ -216,11 +216,11 @@ def test_a_worker_that_dies_ends_the_nodes_load_and_is_told(
 def test_files_that_orders_name_are_there_under_names_of_the_nodes_own(
     server: EmulatorEndpoint, start: Callable[[], WorkerNode], tmp_path: Path
 ) -> None:
-    fleet = LocalFleet([start(), start()])
+    node_group = LocalNodeGroup([start(), start()])
     keys = tmp_path / "keys"
     keys.write_text("nowhere\t1\n", encoding="utf-8")
     run = new_run()
-    with ClusterWorkerPool(fleet, muster(fleet, workers_per_node=1, threads=8)) as crew:
+    with ClusterWorkerPool(node_group, run_preflight(node_group, workers_per_node=1, threads=8)) as crew:
         data = DataSet(run=run, root=root_of(run), key_file=str(keys))
         load = LoadRun(crew, target_of(server), RunRules(manner=Manner(), data=data), Inventory({fixed(SIZE_BYTES): 1}))
         keys.unlink()

@@ -6,15 +6,17 @@ import pytest
 
 from s3bench.cluster.message import PROTOCOL
 from s3bench.cluster.node_group import NodeGone
-from s3bench.cluster.preflight import Preflight, muster
+from s3bench.cluster.preflight import Preflight, run_preflight
 from s3bench.errors import BadInput
-from tests.cluster.fleets import Clock, SimulatedFleet, SimulatedNode
+from tests.cluster.node_groups import Clock, SimulatedNode, SimulatedNodeGroup
 
 
 def mustered(*facts: dict[str, Any], workers_per_node: int | None = None, threads: int = 64) -> Preflight:
     clock = Clock()
-    fleet = SimulatedFleet([SimulatedNode(facts=each) for each in facts], clock)
-    return muster(fleet, workers_per_node=workers_per_node, threads=threads, now_ns=clock, wall_ns=lambda: clock.now_ns)
+    node_group = SimulatedNodeGroup([SimulatedNode(facts=each) for each in facts], clock)
+    return run_preflight(
+        node_group, workers_per_node=workers_per_node, threads=threads, now_ns=clock, wall_ns=lambda: clock.now_ns
+    )
 
 
 @pytest.mark.parametrize(
@@ -26,10 +28,10 @@ def test_each_node_gets_a_worker_for_each_core_and_none_without_a_thread(
     assert mustered({"cores": 8}, {"cores": 3}, workers_per_node=asked, threads=threads).workers_per_node == expected
 
 
-def test_doubts_about_a_node_travel_up_with_its_name() -> None:
+def test_warnings_about_a_node_travel_up_with_its_name() -> None:
     busy, nice = mustered({"warnings": ("the machine is busy",)}, {"niceness": 15}).warnings
     assert busy == "node-1: the machine is busy"
-    assert nice.startswith("node-2: what runs there has niceness 15")
+    assert nice.startswith("node-2: processes there run with niceness 15")
     assert "RAY_worker_niceness=0" in nice
 
 
@@ -48,7 +50,7 @@ def test_interpreters_of_different_versions_are_refused_and_patches_are_not() ->
         mustered({"python": "3.11.7"}, {"python": "3.14.0"})
 
 
-def test_a_node_whose_process_did_not_start_is_told_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_whose_process_did_not_start_is_reported_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SimulatedNode, "answer", lambda *_: NodeGone("No module named 's3bench'"))
     with pytest.raises(BadInput, match="node-1 could not start") as raised:
         mustered({})

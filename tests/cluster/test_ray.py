@@ -64,8 +64,8 @@ class Run:
 
     @property
     def cluster(self) -> dict[str, Any]:
-        told: dict[str, Any] = json.loads(self._output.read_bytes())["options"]["cluster"]
-        return told
+        reported: dict[str, Any] = json.loads(self._output.read_bytes())["options"]["cluster"]
+        return reported
 
     def wait_for_load(self, requests_min: int = 200) -> list[WireRequest]:
         """Wait until the server is under load; the requests that it had until then."""
@@ -209,12 +209,12 @@ def test_a_node_that_is_lost_is_an_error_and_the_other_ones_data_are_whole(
 ) -> None:
     running = run(*PUTS, "-d", "6s")
     running.wait_for_load()
-    time.sleep(1.5)  # some seconds are told
+    time.sleep(1.5)  # some seconds are reported
     with lab[0].node_lost(1):
         code, said = running.ended()
         refused, why = run(*PUTS, "-d", "1s", "--nodes", "2").ended()
     assert refused == ExitCode.BAD_INPUT
-    assert "the cluster has 1 node with a core for us, and --nodes asks for 2" in why
+    assert "--nodes 2 is too many: the cluster has 1 node with a free core" in why
     assert "Ray lost 1 other node" in why
     assert code == ExitCode.CLIENT_FAILED, said
     document = running.document

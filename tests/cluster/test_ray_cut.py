@@ -15,7 +15,7 @@ from tests.cluster.test_ray import PUTS, Run, loads, number_of
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(180)]
 
 SECONDS = 10
-TOLD_NS = 2_500_000_000  # by then every node has told of a second
+TOLD_NS = 2_500_000_000  # by then every node has reported of a second
 GONE_S_MAX = 1.5  # the lease, and what it takes to see that
 
 
@@ -56,7 +56,7 @@ def test_a_node_whose_network_is_cut_is_an_error_and_its_load_ends_while_the_oth
     assert left == 0, "what the run wrote is removed, the lost node's part too"
     document = running.document
     [error] = document.results[0].errors
-    assert "was lost: it did not answer for 3 s; from second" in error.what
+    assert "was lost: it did not respond for 3 s; from second" in error.what
     whole, nodes = loads(document)
     assert len(whole.seconds) == SECONDS
     assert whole.operations == sum(each.operations for each in nodes)

@@ -95,10 +95,10 @@ def test_no_generator_comes_or_goes_and_none_is_on_the_head() -> None:
 def test_what_prepares_a_node_s_shell_may_run_twice(tmp_path: Path) -> None:
     [line] = ray_up()["initialization_commands"]
     (tmp_path / ".bashrc").touch()
-    told = '. ~/.bashrc; echo "$RAY_AUTH_MODE $RAY_USAGE_STATS_ENABLED ${PATH%%:*}"; wc -l < ~/.bashrc'
+    reported = '. ~/.bashrc; echo "$RAY_AUTH_MODE $RAY_USAGE_STATS_ENABLED ${PATH%%:*}"; wc -l < ~/.bashrc'
     environment = {"HOME": str(tmp_path), "PATH": os.defpath}
     finished = subprocess.run(
-        ["/bin/bash", "-c", f"{line}\n{line}\n{told}"], capture_output=True, text=True, check=True, env=environment
+        ["/bin/bash", "-c", f"{line}\n{line}\n{reported}"], capture_output=True, text=True, check=True, env=environment
     )
     assert finished.stdout.split() == ["token", "0", f"{tmp_path}/s3bench/bin", "1"]
 
@@ -193,7 +193,7 @@ def test_every_load_is_one_that_s3bench_takes(words: list[str]) -> None:
         assert plan.options.workers_per_node == int(limit)
 
 
-def test_both_pages_have_a_load_and_are_named_where_clusters_are_told_of() -> None:
+def test_both_pages_have_a_load_and_are_named_where_clusters_are_reported_of() -> None:
     assert len(embedded("s3bench")) == 2
     for page in (EC2, KUBERNETES):
         text = TEXTS[page.name]

@@ -62,10 +62,10 @@ def module(name: str, cache: Path) -> Path:
         cwd=cache,
         env={**environment, "GOFLAGS": "-modcacherw"},
     )
-    told = json.loads(finished.stdout or "{}")
-    if finished.returncode or "Dir" not in told:
-        pytest.skip(f"{name} was not to be had: {told.get('Error', finished.stderr)}")
-    return Path(told["Dir"])
+    reported = json.loads(finished.stdout or "{}")
+    if finished.returncode or "Dir" not in reported:
+        pytest.skip(f"{name} was not to be had: {reported.get('Error', finished.stderr)}")
+    return Path(reported["Dir"])
 
 
 @pytest.fixture(scope="module")

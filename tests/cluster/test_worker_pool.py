@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from s3bench.cluster.preflight import muster
+from s3bench.cluster.preflight import run_preflight
 from s3bench.cluster.worker_pool import ClusterWorkerPool
 from s3bench.errors import MachineError
 from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
@@ -26,7 +26,7 @@ from s3bench.load.profile.sizes import fixed
 from s3bench.load.session.inventory import Inventory
 from s3bench.load.session.running import LoadRun, RunRules
 from s3bench.results.histogram import Histogram
-from tests.cluster.fleets import Clock, SimulatedFleet, SimulatedNode, finished, shared_out
+from tests.cluster.node_groups import Clock, SimulatedNode, SimulatedNodeGroup, finished, shared_out
 from tests.load.simulated import NS, Operation, endings, tallies
 
 NODES, A_NODE, SECONDS = 3, 2, 6
@@ -51,7 +51,7 @@ def load(seed: int = 1, *, slow: int | None = None) -> list[Operation]:
     return operations
 
 
-def fleet_of(operations: Sequence[Operation], clock: Clock, **of_second: object) -> SimulatedFleet:
+def fleet_of(operations: Sequence[Operation], clock: Clock, **of_second: object) -> SimulatedNodeGroup:
     """Three nodes that did that; the second one is also as told."""
     end_ns = SECONDS * NS
     reports: list[IntervalRecord | PhaseEnded] = [
@@ -61,12 +61,12 @@ def fleet_of(operations: Sequence[Operation], clock: Clock, **of_second: object)
     nodes = [SimulatedNode(reports=part, a_turn=4) for part in shared_out(reports, nodes=NODES)]
     for name, value in of_second.items():
         setattr(nodes[1], name, value)
-    return SimulatedFleet(nodes, clock)
+    return SimulatedNodeGroup(nodes, clock)
 
 
-def crew_of(fleet: SimulatedFleet, clock: Clock) -> ClusterWorkerPool:
-    found = muster(fleet, workers_per_node=A_NODE, threads=64, now_ns=clock, wall_ns=lambda: clock.now_ns)
-    return ClusterWorkerPool(fleet, found, now_ns=clock, wall_ns=lambda: clock.now_ns, poll_s=0.001)
+def crew_of(node_group: SimulatedNodeGroup, clock: Clock) -> ClusterWorkerPool:
+    found = run_preflight(node_group, workers_per_node=A_NODE, threads=64, now_ns=clock, wall_ns=lambda: clock.now_ns)
+    return ClusterWorkerPool(node_group, found, now_ns=clock, wall_ns=lambda: clock.now_ns, poll_s=0.001)
 
 
 def run_on(crew: ClusterWorkerPool, phase: Phase = PHASE) -> PhaseAggregation:
@@ -105,22 +105,22 @@ def test_totals_equal_the_sum_of_the_nodes_and_percentiles_those_of_all_samples_
 
 def test_workers_are_numbered_through_all_nodes_in_turn_and_files_go_with_their_orders(tmp_path: Path) -> None:
     clock = Clock()
-    fleet = fleet_of(load(), clock)
-    crew = crew_of(fleet, clock)
+    node_group = fleet_of(load(), clock)
+    crew = crew_of(node_group, clock)
     keys = tmp_path / "keys"
     keys.write_text("a\t1\n", encoding="utf-8")
     data = DataSet(run="0123456789ab", root="s3bench/0123456789ab/", key_file=str(keys))
     LoadRun(crew, TARGET, RunRules(manner=Manner(), data=data), Inventory())
-    told = [[(order.worker, order.workers) for order in node.prepared] for node in fleet.each]
-    assert told == [[(0, 6), (3, 6)], [(1, 6), (4, 6)], [(2, 6), (5, 6)]]
-    assert [dict(node.files) for node in fleet.each] == [{str(keys): b"a\t1\n"}] * NODES
+    reported = [[(order.worker, order.workers) for order in node.prepared] for node in node_group.each]
+    assert reported == [[(0, 6), (3, 6)], [(1, 6), (4, 6)], [(2, 6), (5, 6)]]
+    assert [dict(node.files) for node in node_group.each] == [{str(keys): b"a\t1\n"}] * NODES
 
 
 def test_all_nodes_start_at_one_moment_each_by_its_own_clock() -> None:
     clock = Clock()
-    fleet = fleet_of(load(), clock, offset_ns=-77 * NS, there_ns=30_000, back_ns=900_000)
-    run_on(crew := crew_of(fleet, clock))
-    starts = [(node.start_ns or 0) - node.offset_ns for node in fleet.each]
+    node_group = fleet_of(load(), clock, offset_ns=-77 * NS, there_ns=30_000, back_ns=900_000)
+    run_on(crew := crew_of(node_group, clock))
+    starts = [(node.start_ns or 0) - node.offset_ns for node in node_group.each]
     assert max(starts) - min(starts) < 1_000_000
     assert min(starts) > NS, "a moment that is to come when it is told"
     [phase] = msgspec.convert(crew.facts["phases"], list[dict[str, object]])
@@ -129,13 +129,13 @@ def test_all_nodes_start_at_one_moment_each_by_its_own_clock() -> None:
 
 def test_a_node_that_begins_late_shows_in_the_skew_and_the_overlap() -> None:
     clock = Clock()
-    fleet = fleet_of(load(), clock)
-    late = fleet.each[2]
+    node_group = fleet_of(load(), clock)
+    late = node_group.each[2]
     late.reports = [
         msgspec.structs.replace(each, begun_ns=40_000_000) if "begun_ns" in each.__struct_fields__ else each
         for each in late.reports
     ]
-    crew = crew_of(fleet, clock)
+    crew = crew_of(node_group, clock)
     run_on(crew)
     [phase] = msgspec.convert(crew.facts["phases"], list[dict[str, object]])
     assert phase["start_skew"] == 0.04
@@ -163,52 +163,52 @@ def test_a_node_that_is_lost_in_the_middle_is_an_error_and_the_others_data_are_w
 
 def test_a_node_that_falls_silent_is_lost_after_a_while_and_nothing_hangs() -> None:
     clock = Clock()
-    fleet = fleet_of(load(), clock, held=A_NODE)
-    crew = crew_of(fleet, clock)
+    node_group = fleet_of(load(), clock, held=A_NODE)
+    crew = crew_of(node_group, clock)
     account = None
     data = DataSet(run="0123456789ab", root="s3bench/0123456789ab/")
     run = LoadRun(crew, TARGET, RunRules(manner=Manner(), data=data), Inventory({fixed(1000): 10}))
     for account in run.measure(PHASE):  # noqa: B007 (the same one, every second)
-        fleet.each[1].is_silent = True
+        node_group.each[1].is_silent = True
     assert account is not None
-    assert "it did not answer for 3 s" in account.losses[0]
+    assert "it did not respond for 3 s" in account.losses[0]
 
 
-def test_what_a_node_says_of_its_failure_is_told() -> None:
+def test_what_a_node_says_of_its_failure_is_reported() -> None:
     operations = load()
     clock = Clock()
-    fleet = fleet_of(operations, clock)
-    fleet.each[1].reports = [
-        *fleet.each[1].reports[:4],
+    node_group = fleet_of(operations, clock)
+    node_group.each[1].reports = [
+        *node_group.each[1].reports[:4],
         WorkerFailed(what="load worker 0 ended with exit code -9", why="why"),
     ]
-    findings = run_on(crew_of(fleet, clock)).measure()
+    findings = run_on(crew_of(node_group, clock)).measure()
     assert "load worker 0 ended with exit code -9; why" in findings.losses[0]
 
 
 def test_a_node_that_is_gone_before_the_start_ends_the_run() -> None:
     clock = Clock()
-    fleet = fleet_of(load(), clock)
-    crew = crew_of(fleet, clock)
-    fleet.each[1].is_silent = True
+    node_group = fleet_of(load(), clock)
+    crew = crew_of(node_group, clock)
+    node_group.each[1].is_silent = True
     with pytest.raises(MachineError, match="node-2 was lost"):
         run_on(crew)
 
 
 def test_a_stop_reaches_every_node_though_one_is_silent() -> None:
     clock = Clock()
-    fleet = fleet_of(load(), clock)
-    for node in fleet.each:
+    node_group = fleet_of(load(), clock)
+    for node in node_group.each:
         node.held = A_NODE
-    crew = crew_of(fleet, clock)
+    crew = crew_of(node_group, clock)
     data = DataSet(run="0123456789ab", root="s3bench/0123456789ab/")
     over = False
     rules = RunRules(manner=Manner(), data=data, is_over=lambda: over)
     for _ in LoadRun(crew, TARGET, rules, Inventory({fixed(1000): 10})).measure(PHASE):
-        fleet.each[1].is_silent = over = True
-    assert [node.stopped for node in fleet.each] == [True, False, True]
+        node_group.each[1].is_silent = over = True
+    assert [node.stopped for node in node_group.each] == [True, False, True]
 
 
-def test_a_node_far_below_the_others_is_told() -> None:
+def test_a_node_far_below_the_others_is_reported() -> None:
     findings, _ = measured(load(slow=2), Clock())
     assert "far below the median of the 3 nodes: node-3" in findings.warnings

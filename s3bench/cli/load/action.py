@@ -14,7 +14,7 @@ from s3bench.cli.load.stress_view import StressView
 from s3bench.cli.load.view import LoadView, load_view
 from s3bench.cli.stop import StopSignal
 from s3bench.cluster.engineprocess import connect
-from s3bench.cluster.preflight import muster
+from s3bench.cluster.preflight import run_preflight
 from s3bench.cluster.worker_pool import ClusterWorkerPool
 from s3bench.errors import BadInput, ExitCode, S3BenchError
 from s3bench.load.aggregation.nodes import node_name
@@ -144,7 +144,7 @@ def _cluster_pool(plan: LoadPlan, view: LoadView, stack: ExitStack, site: Site) 
     if options.cluster is None:
         return None
     nodes = stack.enter_context(connect(options.cluster, nodes=options.nodes))
-    checked = muster(nodes, workers_per_node=options.workers_per_node, threads=_threads(plan))
+    checked = run_preflight(nodes, workers_per_node=options.workers_per_node, threads=_threads(plan))
     pool = ClusterWorkerPool(nodes, checked)
     for node, facts in enumerate(checked.nodes):
         check_capacity(plan.profile, facts.capacity, workers=pool.workers, nodes=pool.nodes, name=node_name(node))

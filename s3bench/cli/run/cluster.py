@@ -21,7 +21,7 @@ from s3bench.cluster.engine import NodePurpose
 from s3bench.cluster.engineprocess import connect
 from s3bench.cluster.suite.document import SuiteDocument
 from s3bench.cluster.suite.driver import SuiteDriver, Task, UnitBegun, closing
-from s3bench.cluster.suite.preflight import muster_suite
+from s3bench.cluster.suite.preflight import run_suite_preflight
 from s3bench.cluster.suite.unit import SuiteUnit, split_suite
 from s3bench.errors import ExitCode
 from s3bench.load.aggregation.nodes import node_name
@@ -55,13 +55,15 @@ def _run_on_cluster(options: RunOptions, plan: Plan, units: tuple[SuiteUnit, ...
         progress = stack.enter_context(ticker_for("benchmarks", quiet=options.quiet))
         for line in plan.skipped:
             progress.say(f"skipped: {line}")
-        fleet = stack.enter_context(connect(options.cluster, nodes=None, purpose=NodePurpose.SUITE))
-        stack.enter_context(closing(fleet))
-        progress.say(", ".join(f"{node_name(node)} is {host}" for node, host in enumerate(fleet.hosts)))
-        muster = muster_suite(fleet, tuple(dict.fromkeys(cell.client for cell in plan.cells)), nodes=options.nodes)
-        suite = SuiteDocument(_head(options), own, muster, task, engine=fleet.facts)
-        _introduce(suite.document, len(muster.nodes), progress)
-        driver = SuiteDriver(fleet, muster.nodes, task, pause=stop.wait)
+        node_group = stack.enter_context(connect(options.cluster, nodes=None, purpose=NodePurpose.SUITE))
+        stack.enter_context(closing(node_group))
+        progress.say(", ".join(f"{node_name(node)} is {host}" for node, host in enumerate(node_group.hosts)))
+        preflight = run_suite_preflight(
+            node_group, tuple(dict.fromkeys(cell.client for cell in plan.cells)), nodes=options.nodes
+        )
+        suite = SuiteDocument(_head(options), own, preflight, task, engine=node_group.facts)
+        _introduce(suite.document, len(preflight.nodes), progress)
+        driver = SuiteDriver(node_group, preflight.nodes, task, pause=stop.wait)
         for event in driver.perform(own):
             for line in suite.take(event, is_stopped=driver.is_stopped):
                 progress.say(line)

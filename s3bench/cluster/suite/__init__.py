@@ -1,1 +1,1 @@
-"""A suite on many machines: what is shared out, what runs on a node, and how it becomes one run again."""
+"""A suite on many machines: splits it into units, runs them on nodes, and combines the results into one run."""

@@ -1,4 +1,4 @@
-"""One unit on a node: `s3bench run` in a process of its own, which ends when whoever started it does."""
+"""The process of one unit on a node: `s3bench run`, which ends when its parent process does."""
 
 import os
 import signal
@@ -12,13 +12,13 @@ from s3bench.cluster.priority import lower_kill_score, lower_niceness
 from s3bench.system.child import ChildProcess, module_command, take_control
 
 END_S = 15.0
-"""From the order to end to SIGKILL: clients are ended at once, but what a live endpoint holds takes time to remove."""
+"""From the request to end until SIGKILL: clients end at once, but removing objects from a live endpoint takes time."""
 
 
 class Child(ChildProcess):
-    """`s3bench ARGUMENTS` in `directory`, with `environment` and nothing else; `name` is that of its output file.
+    """`s3bench ARGUMENTS` in `directory` with exactly `environment`; `name` is that of its output file.
 
-    Told to end, it does what it does at Ctrl-C: its clients end at once, and what it has measured is kept.
+    It ends as at Ctrl-C: its clients end at once, and what it has measured is kept.
     """
 
     def __init__(self, *arguments: str, directory: Path, name: str, environment: Mapping[str, str]) -> None:
@@ -31,13 +31,13 @@ class Child(ChildProcess):
         )
 
     def end(self, limit_s: float) -> None:
-        """Let it end, and kill it where it has not within `limit_s`."""
+        """Make it end, and kill it if it has not ended within `limit_s`."""
         super().end(limit_s)
         self._file.close()
 
 
 def begin() -> None:
-    """Run as a program that a user starts, not as a worker of Ray's, until `ChildProcess.control` is closed."""
+    """Reset the priority of Ray's workers, and end when `ChildProcess.control` is closed."""
     lower_niceness()
     lower_kill_score()
     threading.Thread(target=_end_with_control, daemon=True).start()
@@ -47,7 +47,7 @@ def _end_with_control() -> None:
     with take_control() as control:
         while control.recv(1):
             pass
-    # Not SIGINT, which a process may have inherited as ignored; the command line takes both alike.
+    # Not SIGINT, which a process may have inherited as ignored; the command line handles both alike.
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(END_S)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -1,6 +1,6 @@
-"""A suite on a cluster as its results tell it: one run, of the one machine that all its nodes are.
+"""The results document of a suite on a cluster, built from events, with a progress line for each.
 
-Owns the document, and what is worth telling of each event. Results of units are put together by `suite.results`.
+The document looks like one run on one machine, since all nodes are equal machines.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import s3bench
 from s3bench.cluster.suite.driver import Abandoned, Event, NodeRemoved, Task, UnitBegun, UnitEnded
 from s3bench.cluster.suite.preflight import SuitePreflight
-from s3bench.cluster.suite.record import UnitRecord, recorded
+from s3bench.cluster.suite.record import UnitRecord, suite_record
 from s3bench.cluster.suite.results import SuiteResults
 from s3bench.cluster.suite.unit import SuiteUnit
 from s3bench.load.aggregation.nodes import node_name
@@ -22,29 +22,29 @@ _WORDS_MAX = 60
 
 
 class SuiteDocument:
-    """Told what happens to `units`; `done` of them are behind. `head` has what does not depend on that."""
+    """Collects the events of `units`; `done` of them have ended. `head` has the parts that do not depend on events."""
 
     def __init__(
         self,
         head: Document,
         units: tuple[SuiteUnit, ...],
-        muster: SuitePreflight,
+        preflight: SuitePreflight,
         task: Task,
         *,
         engine: Mapping[str, object],
     ) -> None:
         self.done = 0
         self._head = head
-        self._muster = muster
+        self._preflight = preflight
         self._task = task
         self._engine = engine
-        self._results = SuiteResults(units, muster.clients)
+        self._results = SuiteResults(units, preflight.clients)
         self._records: dict[int, UnitRecord] = {}
         self._doing: dict[int, SuiteUnit] = {}
         self._lost: dict[int, str] = {}
 
     def take(self, event: Event, *, is_stopped: bool) -> Iterator[str]:
-        """Take what happened; gives what is worth telling. Once all was stopped, what is cut short is no error."""
+        """Add an event; yields progress lines. Once the run was stopped, interrupted units are no errors."""
         match event:
             case UnitBegun(node=node, unit=unit):
                 self._doing[node] = unit
@@ -70,20 +70,20 @@ class SuiteDocument:
 
     @property
     def doing(self) -> str:
-        """What some of the nodes do."""
+        """What the first few busy nodes are doing, for the progress display."""
         words = [
             f"{node_name(node)} {clipped(unit.words, most=_WORDS_MAX)}" for node, unit in sorted(self._doing.items())
         ]
-        more = [f"{len(words) - _NODES_SHOWN} nodes more"] * (len(words) > _NODES_SHOWN)
+        more = [f"{len(words) - _NODES_SHOWN} more nodes"] * (len(words) > _NODES_SHOWN)
         return ", ".join(words[:_NODES_SHOWN] + more)
 
     @property
     def document(self) -> Document:
-        """All so far."""
-        clients = {client.label: client for client in self._muster.clients.values()}
-        cluster = recorded(
+        """The document so far."""
+        clients = {client.label: client for client in self._preflight.clients.values()}
+        cluster = suite_record(
             self._engine,
-            self._muster,
+            self._preflight,
             self._task,
             units=(self._records[chunk] for chunk in sorted(self._records)),
             lost=self._lost,
@@ -92,10 +92,10 @@ class SuiteDocument:
             s3bench=s3bench.__version__,
             started_at=self._head.started_at,
             command_line=self._head.command_line,
-            machine=self._muster.facts[self._muster.nodes[0]].machine,
+            machine=self._preflight.facts[self._preflight.nodes[0]].machine,
             clients=tuple(Client(name=each.kind, version=each.version, label=each.label) for each in clients.values()),
             options={**self._head.options, "cluster": cluster},
-            warnings=(*self._muster.warnings, *self._losses),
+            warnings=(*self._preflight.warnings, *self._losses),
             results=self._results.results,
         )
 
@@ -109,4 +109,4 @@ class SuiteDocument:
 
 
 def _loss(node: int, why: str) -> str:
-    return f"{node_name(node)} takes part no more: {why}"
+    return f"{node_name(node)} was removed: {why}"

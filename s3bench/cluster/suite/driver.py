@@ -1,7 +1,7 @@
-"""The driver's side of a suite: hands units to nodes, hears how they end, and sees to it that all stop.
+"""The driver of a suite on a cluster: assigns units to nodes, collects their outcomes, and stops all nodes.
 
-Owns the talk, and the rules by which a node takes part no more: it is gone, it is silent for too long, or s3bench
-itself failed there, which it would with every other unit too. For one thread.
+A node is removed if it is gone, does not respond for too long, or if s3bench itself failed there, which it would do
+with every other unit too. For one thread.
 """
 
 import time
@@ -21,24 +21,24 @@ from s3bench.results.document import Document, parse_document
 from s3bench.results.measurement import Failure
 
 POLL_S = 0.5
-"""How often nodes are asked; so long a node may stand idle between two units."""
+"""How often nodes are polled; a node may be idle for so long between two units."""
 
 SILENCE_S = LEASE_S + 5.0
-"""A node that does not answer for so long is lost; its own lease has ended its unit by then."""
+"""A node that does not respond for so long is lost; its own lease has ended its unit by then."""
 
 _ANSWER_S = 0.2
 _STOP_POLL_S = 0.05
 _STOP_S = END_S + 5.0
 _PREPARE_S = 120.0
-_BEGIN_S = LEASE_S / 2  # who waits longer for one node loses the others
+_BEGIN_S = LEASE_S / 2  # waiting longer for one node would let the leases of the others expire
 _CLOSE_S = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What every node is told: the `arguments` of s3bench but for the chunk's number, and the `files` that they name.
+    """The work of every node: the `arguments` of s3bench without the chunk's number, and the `files` they name.
 
-    `keys` are variables for the environment of s3bench alone; they are shown and kept nowhere.
+    `keys` are credentials for the environment of s3bench; they are neither shown nor stored.
     """
 
     arguments: tuple[str, ...]
@@ -60,7 +60,7 @@ class UnitBegun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitEnded:
-    """A unit has ended on a node, with a document of what it measured; `failure` says why that is not all."""
+    """A unit has ended on a node, with the document of what it measured; `failure` explains why that is incomplete."""
 
     node: int
     unit: SuiteUnit
@@ -70,7 +70,7 @@ class UnitEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRemoved:
-    """A node takes part no more; the unit that it had is lost with it, if it had one."""
+    """A node was removed; its current unit, if any, is lost."""
 
     node: int
     unit: SuiteUnit | None
@@ -79,7 +79,7 @@ class NodeRemoved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Abandoned:
-    """Nobody is left to do a unit."""
+    """No node is left to run a unit."""
 
     unit: SuiteUnit
 
@@ -88,14 +88,14 @@ Event = UnitBegun | UnitEnded | NodeRemoved | Abandoned
 
 
 class SuiteDriver:
-    """Lets `nodes` of a fleet do `task`.
+    """Runs `task` on `nodes` of a node group.
 
-    `pause` waits up to so many seconds, less when it is time to stop, and says whether it is.
+    `pause` waits up to the given seconds, less on a stop, and returns whether to stop.
     """
 
     def __init__(
         self,
-        fleet: NodeGroup,
+        node_group: NodeGroup,
         nodes: Sequence[int],
         task: Task,
         *,
@@ -103,7 +103,7 @@ class SuiteDriver:
         now_s: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
-        self._fleet = fleet
+        self._node_group = node_group
         self._nodes = nodes
         self._task = task
         self._pause = pause
@@ -115,95 +115,95 @@ class SuiteDriver:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether it was time to stop."""
+        """Whether the run was stopped."""
         return self._stop_at_s is not None
 
     @property
     def lost(self) -> Mapping[int, str]:
-        """The nodes that take part no more, and why."""
+        """The nodes that were removed, and why."""
         return self._lost
 
     def perform(self, units: Iterable[SuiteUnit]) -> Iterator[Event]:
-        """Let each node take the next unit when it is free, until all are done or it is time to stop."""
-        board = WorkQueue(units, self._nodes)
-        prepared = self._fleet.ask("prepare", dict.fromkeys(self._nodes, (self._task.files,)), limit_s=_PREPARE_S)
-        yield from self._without(board, self._nodes, prepared, limit_s=_PREPARE_S)
-        self._wait(board, 0.0)
-        while not board.is_over:
-            yield from self._deal(board)
-            self._wait(board, POLL_S)
-            yield from self._hear(board)
-        for unit in board.clear():
+        """Give each free node the next unit, until all are done or the run is stopped."""
+        queue = WorkQueue(units, self._nodes)
+        prepared = self._node_group.call("prepare", dict.fromkeys(self._nodes, (self._task.files,)), limit_s=_PREPARE_S)
+        yield from self._without_silent(queue, self._nodes, prepared, limit_s=_PREPARE_S)
+        self._wait(queue, 0.0)
+        while not queue.is_over:
+            yield from self._assign(queue)
+            self._wait(queue, POLL_S)
+            yield from self._collect(queue)
+        for unit in queue.clear():
             yield Abandoned(unit=unit)
 
-    def _deal(self, board: WorkQueue) -> Iterator[Event]:
-        dealt = dict(board.deal())
-        told = {node: (unit.chunk, self._task.of(unit), dict(self._task.keys)) for node, unit in dealt.items()}
-        answers = self._fleet.ask("begin", told, limit_s=_BEGIN_S)
-        for node, unit in dealt.items():
+    def _assign(self, queue: WorkQueue) -> Iterator[Event]:
+        assigned = dict(queue.assign())
+        arguments = {node: (unit.chunk, self._task.of(unit), dict(self._task.keys)) for node, unit in assigned.items()}
+        results = self._node_group.call("begin", arguments, limit_s=_BEGIN_S)
+        for node, unit in assigned.items():
             self._heard_s[node] = self._now_s()
             yield UnitBegun(node=node, unit=unit)
-        yield from self._without(board, tuple(dealt), answers, limit_s=_BEGIN_S)
+        yield from self._without_silent(queue, tuple(assigned), results, limit_s=_BEGIN_S)
 
-    def _wait(self, board: WorkQueue, limit_s: float) -> None:
-        """Wait a while; when it is time to stop, say so to all that do something, until they have stopped."""
+    def _wait(self, queue: WorkQueue, limit_s: float) -> None:
+        """Wait; on a stop, tell all busy nodes to stop until they have."""
         if self._stop_at_s is not None:
             self._sleep(_STOP_POLL_S)
         elif self._pause(limit_s):
             self._stop_at_s = self._now_s() + _STOP_S
-            board.clear()
+            queue.clear()
         if self._stop_at_s is not None:
-            self._fleet.ask("stop", dict.fromkeys(board.doing, ()), limit_s=_ANSWER_S)
+            self._node_group.call("stop", dict.fromkeys(queue.doing, ()), limit_s=_ANSWER_S)
 
-    def _hear(self, board: WorkQueue) -> Iterator[Event]:
-        """Ask those that do something; what they answer."""
-        asked = {node: (unit.chunk,) for node, unit in board.doing.items()}
-        answers = self._fleet.ask("outcome", asked, limit_s=_ANSWER_S)
+    def _collect(self, queue: WorkQueue) -> Iterator[Event]:
+        """Poll the busy nodes for their outcomes."""
+        arguments = {node: (unit.chunk,) for node, unit in queue.doing.items()}
+        results = self._node_group.call("outcome", arguments, limit_s=_ANSWER_S)
         now_s = self._now_s()
-        for node in asked:
-            if node in answers:
+        for node in arguments:
+            if node in results:
                 self._heard_s[node] = now_s
-            answer = answers.get(node)
-            if isinstance(answer, NodeGone):
-                yield self._removed(board, node, answer.why)
-            elif answer is not None:
-                yield from self._ended(board, node, decode_outcome(answer))
+            result = results.get(node)
+            if isinstance(result, NodeGone):
+                yield self._removed(queue, node, result.why)
+            elif result is not None:
+                yield from self._ended(queue, node, decode_outcome(result))
             elif now_s - self._heard_s[node] > SILENCE_S:
-                yield self._removed(board, node, f"it did not answer for {SILENCE_S:g} s")
+                yield self._removed(queue, node, f"it did not respond for {SILENCE_S:g} s")
             elif self._stop_at_s is not None and now_s > self._stop_at_s:
-                yield self._removed(board, node, f"it did not stop within {_STOP_S:g} s")
+                yield self._removed(queue, node, f"it did not stop within {_STOP_S:g} s")
 
-    def _ended(self, board: WorkQueue, node: int, outcome: UnitOutcome) -> Iterator[Event]:
+    def _ended(self, queue: WorkQueue, node: int, outcome: UnitOutcome) -> Iterator[Event]:
         document, failure = read_outcome(outcome, node=node)
-        yield UnitEnded(node=node, unit=board.finish(node), document=document, failure=failure)
+        yield UnitEnded(node=node, unit=queue.finish(node), document=document, failure=failure)
         if failure is not None and outcome.exit_code != ExitCode.INTERRUPTED and not self.is_stopped:
-            yield self._removed(board, node, failure.what)
+            yield self._removed(queue, node, failure.what)
 
-    def _without(
-        self, board: WorkQueue, nodes: Iterable[int], answers: Mapping[int, object], *, limit_s: float
+    def _without_silent(
+        self, queue: WorkQueue, nodes: Iterable[int], results: Mapping[int, object], *, limit_s: float
     ) -> Iterator[Event]:
-        """Go on without those of `nodes` that did not take an order."""
+        """Remove those of `nodes` that did not confirm an order."""
         for node in nodes:
-            answer = answers.get(node) if node in answers else NodeGone(f"it did not answer for {limit_s:g} s")
-            if isinstance(answer, NodeGone):
-                yield self._removed(board, node, answer.why)
+            result = results.get(node) if node in results else NodeGone(f"it did not respond for {limit_s:g} s")
+            if isinstance(result, NodeGone):
+                yield self._removed(queue, node, result.why)
 
-    def _removed(self, board: WorkQueue, node: int, why: str) -> NodeRemoved:
+    def _removed(self, queue: WorkQueue, node: int, why: str) -> NodeRemoved:
         self._lost[node] = why
-        return NodeRemoved(node=node, unit=board.remove(node), why=why)
+        return NodeRemoved(node=node, unit=queue.remove(node), why=why)
 
 
 @contextmanager
-def closing(fleet: NodeGroup) -> Iterator[None]:
-    """Let all nodes end what they do, and remove what they have, at the end of the context."""
+def closing(node_group: NodeGroup) -> Iterator[None]:
+    """Make all nodes end their units and remove their files at the end of the context."""
     try:
         yield
     finally:
-        fleet.ask("close", dict.fromkeys(range(fleet.nodes), ()), limit_s=_CLOSE_S)
+        node_group.call("close", dict.fromkeys(range(node_group.nodes), ()), limit_s=_CLOSE_S)
 
 
 def read_outcome(outcome: UnitOutcome, *, node: int) -> tuple[Document | None, Failure | None]:
-    """The document of a unit, where there is a whole one, and why it is not one of a run that came to its end."""
+    """The document of a unit, if it is complete, and the failure if its run did not end normally."""
     document, why = None, outcome.said
     if outcome.document:
         try:

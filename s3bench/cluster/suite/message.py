@@ -1,7 +1,4 @@
-"""What a node tells of itself and of the units it did, and how it is written: MessagePack, as for load.
-
-Owns the messages that are not `message`'s; their version is that module's.
-"""
+"""Messages of a suite's nodes, encoded as MessagePack; `s3bench.cluster.message` has the protocol version."""
 
 import msgspec
 
@@ -18,20 +15,20 @@ class FoundHere(msgspec.Struct, frozen=True, kw_only=True, tag="found"):
 
 
 class MissingHere(msgspec.Struct, frozen=True, kw_only=True, tag="missing"):
-    """A client that is not to be had on a node, and why."""
+    """A client that a node does not have, and why."""
 
     spec: str
     why: str
 
 
 class ClientLookup(msgspec.Struct, frozen=True, kw_only=True):
-    """The clients that a node was asked for."""
+    """The result of looking up clients on a node."""
 
     clients: tuple[FoundHere | MissingHere, ...]
 
 
 class UnitOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How a unit's `s3bench run` ended: its document, empty without one, and the end of what it said."""
+    """How a unit's `s3bench run` ended: its document, empty if there is none, and the end of its stderr."""
 
     exit_code: int
     document: bytes
@@ -43,15 +40,15 @@ _OUTCOMES = msgspec.msgpack.Decoder(UnitOutcome)
 
 
 def encode(message: ClientLookup | UnitOutcome) -> bytes:
-    """Write a message."""
+    """Encode a message."""
     return msgspec.msgpack.encode(message)
 
 
 def decode_look(data: bytes) -> ClientLookup:
-    """Read what a node found."""
+    """Decode the clients that a node found."""
     return _LOOKS.decode(data)
 
 
 def decode_outcome(data: bytes) -> UnitOutcome:
-    """Read how a unit ended."""
+    """Decode how a unit ended."""
     return _OUTCOMES.decode(data)

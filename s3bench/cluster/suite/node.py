@@ -1,7 +1,6 @@
-"""What runs on a node of a suite: one unit at a time, in a child process, and the answers to what the driver asks.
+"""The node of a suite: runs one unit at a time in a child process, and has the methods that the driver calls.
 
-Owns the node's part of the talk, its directory, and the lease. No engine is known here; the process that this lives in
-measures nothing.
+A lease protects against a lost driver.
 """
 
 import threading
@@ -22,11 +21,11 @@ from s3bench.run.owner import owned_directory, workspace_parent
 from s3bench.spec.plan import parse_client_spec
 
 LEASE_S = 10.0
-"""A driver that was not heard of for so long is gone.
+"""A driver that has not called for so long is lost.
 
 Longer than that of load: a unit is minutes of work on this node alone, which a pause of the driver or of the network
-should not cost, and one that goes on in vain for ten seconds harms nobody. A driver that dies is known of at once, by
-Ray; this is for one that is cut off, or stands still.
+should not destroy, and ten more seconds of useless work do no harm. Ray reports a dead driver at once; the lease is for
+one that is disconnected or hangs.
 """
 
 _WATCH_S = 0.2
@@ -35,40 +34,40 @@ _OWN_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", 
 
 
 class SuiteNode:
-    """One machine of a suite. Methods may be called by several threads; those that give orders come one by one."""
+    """One machine of a suite. Methods may be called by several threads, but orders one at a time."""
 
     def __init__(self, *, lease_s: float = LEASE_S) -> None:
         self._lease_s = lease_s
         self._stack = ExitStack()
         self._directory = self._stack.enter_context(owned_directory(workspace_parent(environ), keep=False))
         self._child: Child | None = None
-        self._heard_s = time.monotonic()
+        self._called_s = time.monotonic()
         self._is_orphan = False
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 
     def facts(self) -> dict[str, Any]:
-        """What this node is, as `NodeFacts` in plain types: who asks may have another version."""
-        self._hear()
+        """The `NodeFacts` in plain types, since the driver may have another version."""
+        self._renew_lease()
         return facts_here()
 
     def look(self, specs: tuple[str, ...]) -> bytes:
-        """Find the clients; gives a `ClientLookup`."""
-        self._hear()
+        """Look up the clients; returns an encoded `ClientLookup`."""
+        self._renew_lease()
         return encode(ClientLookup(clients=tuple(_client(spec) for spec in specs)))
 
     def prepare(self, files: Mapping[str, bytes]) -> None:
-        """Keep files, by their paths within the directory that units run in."""
-        self._hear()
+        """Store files, by their paths within the directory that units run in."""
+        self._renew_lease()
         for name, content in files.items():
             path = self._directory / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
 
     def begin(self, chunk: int, arguments: tuple[str, ...], keys: Mapping[str, str]) -> None:
-        """Start `s3bench ARGUMENTS` for a unit; `keys` are variables for its environment alone."""
-        self._hear()
+        """Start `s3bench ARGUMENTS` for a unit; `keys` are added to its environment only."""
+        self._renew_lease()
         if self._child is not None:
             assert self._child.exit_code is not None, "one unit at a time"
             self._child.end(END_S)
@@ -83,42 +82,42 @@ class SuiteNode:
         )
 
     def outcome(self, chunk: int) -> bytes | None:
-        """How the unit that was begun last ended (`UnitOutcome`); `None` while it runs."""
-        self._hear()
+        """The encoded `UnitOutcome` of the last unit; `None` while it runs."""
+        self._renew_lease()
         assert self._child is not None, "a unit is begun first"
         exit_code = self._child.exit_code
         if exit_code is None:
             return None
         output = self._directory / self._output(chunk)
-        said = f"the driver was not heard of for {self._lease_s:g} s" if self._is_orphan else self._child.last_words
+        said = f"the driver did not call for {self._lease_s:g} s" if self._is_orphan else self._child.last_words
         document = output.read_bytes() if output.is_file() else b""
         return encode(UnitOutcome(exit_code=exit_code, document=document, said=said))
 
     def stop(self) -> None:
-        """Let the unit end as Ctrl-C does; its outcome still comes."""
-        self._hear()
+        """Make the unit end as at Ctrl-C; its outcome still follows."""
+        self._renew_lease()
         if self._child is not None:
             self._child.stop()
 
     def close(self) -> None:
-        """End the unit, and remove everything."""
+        """End the unit and remove its directory."""
         self._closed.set()
         self._thread.join(_JOIN_S)
         if self._child is not None:
             self._child.end(END_S)
         self._stack.close()
 
-    def _hear(self) -> None:
-        self._heard_s = time.monotonic()
+    def _renew_lease(self) -> None:
+        self._called_s = time.monotonic()
 
     def _output(self, chunk: int) -> str:
         return f"{chunk}.json"
 
     def _watch(self) -> None:
-        """End the unit of a driver that is gone."""
+        """End the unit of a lost driver."""
         while not self._closed.wait(_WATCH_S):
             child = self._child
-            if child is not None and child.exit_code is None and time.monotonic() - self._heard_s > self._lease_s:
+            if child is not None and child.exit_code is None and time.monotonic() - self._called_s > self._lease_s:
                 self._is_orphan = True
                 child.stop()
 

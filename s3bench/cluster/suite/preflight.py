@@ -1,29 +1,26 @@
-"""Whether nodes can share a suite: equal machines, and the same clients on each.
-
-Owns the choice of the nodes and the refusals, all before anything runs. Versions of s3bench and Python are `muster`'s.
-"""
+"""Preflight of a suite: chooses equal machines among the nodes, and checks that all have the same clients."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from s3bench.cluster.message import NodeFacts
 from s3bench.cluster.node_group import NodeGone, NodeGroup
-from s3bench.cluster.preflight import doubts, node_facts
+from s3bench.cluster.preflight import node_facts, node_warnings
 from s3bench.cluster.suite.message import ClientLookup, FoundHere, MissingHere, decode_look
 from s3bench.errors import BadInput
 from s3bench.history.machine import Machine, machine_of
 from s3bench.load.aggregation.nodes import node_name
 from s3bench.spec.plan import ClientSpec
 
-_LOOK_S = 300.0  # the programs of all clients are read whole, from cold disks
+_LOOK_S = 300.0  # the program files of all clients are read completely, from cold disks
 _MACHINE_FACTS = tuple(Machine.__struct_fields__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuitePreflight:
-    """`nodes` are those that take part. `facts` are of all nodes, `left_out` says of some why they do not.
+    """The chosen `nodes`, the `facts` of all nodes, and why others are `left_out`.
 
-    `clients` are those that were asked for, as they were found on each of `nodes`. `warnings` are doubts about these.
+    `clients` are the requested ones as found on each of `nodes`. `warnings` are those about the nodes.
     """
 
     nodes: tuple[int, ...]
@@ -33,28 +30,28 @@ class SuitePreflight:
     warnings: tuple[str, ...]
 
 
-def muster_suite(fleet: NodeGroup, specs: Sequence[ClientSpec], *, nodes: int | None) -> SuitePreflight:
-    """Look at all nodes, and choose `nodes` equal ones, without a number as many as there are.
+def run_suite_preflight(node_group: NodeGroup, specs: Sequence[ClientSpec], *, nodes: int | None) -> SuitePreflight:
+    """Check all nodes and choose `nodes` equal ones, or as many as there are if `nodes` is `None`.
 
-    Raises `BadInput` for nodes with different programs, for too few that are equal, and for clients that are not the
-    same on all of the chosen ones.
+    Raises `BadInput` for different versions of s3bench or Python, for too few equal machines, and for clients that are
+    not the same on all chosen ones.
     """
-    facts = node_facts(fleet)
+    facts = node_facts(node_group)
     machines = tuple(machine_of(each.machine) for each in facts)
     group = largest_group(machines)
     left_out = {
-        node: f"it is another machine than {node_name(group[0])}: {differences(machine, machines[group[0]])}"
+        node: f"its machine differs from {node_name(group[0])}: {differences(machine, machines[group[0]])}"
         for node, machine in enumerate(machines)
         if node not in group
     }
     if nodes is not None and len(group) < nodes:
         raise BadInput(
-            f"--nodes asks for {nodes} equal machines, and the cluster has {len(group)} at the most",
+            f"--nodes {nodes} is too many: the cluster has at most {len(group)} equal machines",
             "; ".join(f"{node_name(node)} is left out: {why}" for node, why in left_out.items()),
-            "ask for fewer: figures of unequal machines are not comparable",
+            "use fewer --nodes, since figures of unequal machines are not comparable",
         )
     chosen = group[:nodes]
-    looks = _looks(fleet, chosen, specs)
+    looks = _looks(node_group, chosen, specs)
     return SuitePreflight(
         nodes=chosen,
         facts=facts,
@@ -62,13 +59,13 @@ def muster_suite(fleet: NodeGroup, specs: Sequence[ClientSpec], *, nodes: int | 
         clients={spec: _same_client(str(spec), looks) for spec in specs},
         warnings=(
             *(f"{node_name(node)} is left out: {why}" for node, why in left_out.items()),
-            *(warning for node in chosen for warning in doubts(node, facts[node])),
+            *(warning for node in chosen for warning in node_warnings(node, facts[node])),
         ),
     )
 
 
 def largest_group(machines: Sequence[Machine]) -> tuple[int, ...]:
-    """The nodes of the fingerprint that most have; of several such groups that of the first node."""
+    """The nodes with the most frequent machine fingerprint; among equally large groups the one of the first node."""
     groups: dict[str, list[int]] = {}
     for node, machine in enumerate(machines):
         groups.setdefault(machine.fingerprint, []).append(node)
@@ -86,20 +83,22 @@ def _text(fact: object) -> str:
     return "unknown" if fact is None else f"{fact:g}" if isinstance(fact, float) else str(fact)
 
 
-def _looks(fleet: NodeGroup, nodes: Sequence[int], specs: Iterable[ClientSpec]) -> dict[int, ClientLookup]:
+def _looks(node_group: NodeGroup, nodes: Sequence[int], specs: Iterable[ClientSpec]) -> dict[int, ClientLookup]:
     words = tuple(map(str, specs))
-    answers = fleet.ask("look", dict.fromkeys(nodes, (words,)), limit_s=_LOOK_S)
-    return {node: _look(node, answers.get(node, NodeGone(f"it did not answer within {_LOOK_S:g} s"))) for node in nodes}
+    results = node_group.call("look", dict.fromkeys(nodes, (words,)), limit_s=_LOOK_S)
+    return {
+        node: _look(node, results.get(node, NodeGone(f"it did not respond within {_LOOK_S:g} s"))) for node in nodes
+    }
 
 
-def _look(node: int, answer: bytes | NodeGone) -> ClientLookup:
-    if isinstance(answer, NodeGone):
-        raise BadInput(f"{node_name(node)} cannot tell which clients it has", answer.why)
-    return decode_look(answer)
+def _look(node: int, result: bytes | NodeGone) -> ClientLookup:
+    if isinstance(result, NodeGone):
+        raise BadInput(f"{node_name(node)} did not report its clients", result.why)
+    return decode_look(result)
 
 
 def _same_client(spec: str, looks: Mapping[int, ClientLookup]) -> FoundHere:
-    """The client of all nodes for `spec`. Raises `BadInput` where it is missing or not the same."""
+    """The client of all nodes for `spec`. Raises `BadInput` if it is missing or differs between nodes."""
     here = {node: next(each for each in look.clients if each.spec == spec) for node, look in looks.items()}
     missing = {node: each for node, each in here.items() if isinstance(each, MissingHere)}
     if missing:
@@ -107,7 +106,7 @@ def _same_client(spec: str, looks: Mapping[int, ClientLookup]) -> FoundHere:
         raise BadInput(
             f"`{spec}` is not on {', '.join(map(node_name, missing))}",
             f"{node_name(node)}: {client.why}",
-            "install it on every node (`s3bench clients install`); a cluster's nodes fetch nothing by themselves",
+            "install it on every node with `s3bench clients install`; nodes do not install clients by themselves",
         )
     found = {node: each for node, each in here.items() if isinstance(each, FoundHere)}
     first = next(iter(found.values()))
@@ -118,6 +117,6 @@ def _same_client(spec: str, looks: Mapping[int, ClientLookup]) -> FoundHere:
                 f"{node_name(node)} has {each.label} ({', '.join(filter(None, (each.detail, each.digest)))})"
                 for node, each in found.items()
             ),
-            "install the same version everywhere",
+            "install the same version on all nodes",
         )
     return first

@@ -1,6 +1,6 @@
-"""What the results keep of a suite's cluster: engine, nodes, and which of them did what.
+"""The record of a suite's cluster, stored as `cluster` in the `options` of a results document.
 
-Owns the form, which goes into the `options` of a results document as `cluster`. Pure.
+It has the engine, the nodes, and which node ran which unit.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from s3bench.results.redaction import redact
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitRecord:
-    """A unit that `node` had, from when to when by that node's clock; `None` where it did not tell."""
+    """A unit with its node and its times by that node's clock; `None` if it did not report them."""
 
     unit: SuiteUnit
     node: int
@@ -23,28 +23,28 @@ class UnitRecord:
     ended_at: str | None = None
 
 
-def recorded(
+def suite_record(
     engine: Mapping[str, object],
-    muster: SuitePreflight,
+    preflight: SuitePreflight,
     task: Task,
     *,
     units: Iterable[UnitRecord],
     lost: Mapping[int, str],
 ) -> dict[str, object]:
-    """All of it. A unit is repeated by hand with `command` and its `--chunk-id`."""
+    """The whole record as JSON types. A unit can be repeated by hand with `command` and its `--chunk-id`."""
     return {
         **engine,
         "nodes": [
             {
                 "node": node_name(node),
-                "takes_part": node in muster.nodes,
-                "left_out": muster.left_out.get(node),
+                "takes_part": node in preflight.nodes,
+                "left_out": preflight.left_out.get(node),
                 "lost": lost.get(node),
                 "python": facts.python,
                 "cores": facts.cores,
                 "machine": facts.machine,
             }
-            for node, facts in enumerate(muster.facts)
+            for node, facts in enumerate(preflight.facts)
         ],
         "command": ("s3bench", *redact(task.arguments)),
         "units": [_unit(each) for each in units],

@@ -1,7 +1,4 @@
-"""What the units of a suite gave, put together as one run of one machine would have it.
-
-Owns the order, and what becomes of results that a unit did not bring to its end. Pure.
-"""
+"""Combines the results of a suite's units in the order of the plan, as one run on one machine would have them."""
 
 from collections.abc import Mapping
 
@@ -23,7 +20,7 @@ class SuiteResults:
         self._results: dict[int, tuple[Result, ...]] = {unit.chunk: () for unit in units}
 
     def add(self, unit: SuiteUnit, document: Document | None, failure: Failure | None) -> tuple[Result, ...]:
-        """Take what a unit gave; with a `failure` all results that it did not end have that as an error."""
+        """Add the results of a unit; with a `failure`, its incomplete results get that as an error."""
         there = {result.identity: result for result in document.results} if document else {}
         if failure is not None:
             expected = {result.identity: result for result in map(self._unmeasured, unit.cells)}
@@ -36,7 +33,7 @@ class SuiteResults:
 
     @property
     def results(self) -> tuple[Result, ...]:
-        """All so far."""
+        """All results so far."""
         return tuple(result for results in self._results.values() for result in results)
 
     def _unmeasured(self, cell: Cell) -> Result:

@@ -1,7 +1,7 @@
-"""The parts into which a suite is split among nodes: one definition with all its clients, never less.
+"""Splits a suite into units for nodes: one definition with all its clients each.
 
-Owns the split, which is that of `--num-chunks` with as many chunks as there are definitions: a unit is repeated by hand
-with its chunk's number. Pure.
+The split is that of `--num-chunks` with as many chunks as definitions, so that a unit can be repeated by hand with its
+chunk's number.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ class SuiteUnit:
 
     @property
     def definition(self) -> Definition:
-        """The one that all its cells are of."""
+        """The definition of all its cells."""
         return self.cells[0].definition
 
     @property
@@ -30,7 +30,7 @@ class SuiteUnit:
 
 
 def split_suite(cells: Iterable[Cell]) -> tuple[SuiteUnit, ...]:
-    """The units of a plan that was not cut into chunks, in its order."""
+    """The units of a plan without chunks, in its order."""
     of_definition: dict[Definition, list[Cell]] = {}
     for cell in cells:
         of_definition.setdefault(cell.definition, []).append(cell)

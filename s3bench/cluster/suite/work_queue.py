@@ -1,7 +1,4 @@
-"""Which node does which unit of a suite: each takes the next one when it is free.
-
-Owns the queue. Pure.
-"""
+"""The work queue of a suite: each free node gets the next unit."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -10,38 +7,38 @@ from s3bench.cluster.suite.unit import SuiteUnit
 
 
 class WorkQueue:
-    """`units` for `nodes`, dealt out in their order. A node does one at a time."""
+    """`units` for `nodes`, assigned in order. A node runs one unit at a time."""
 
     def __init__(self, units: Iterable[SuiteUnit], nodes: Iterable[int]) -> None:
         self._waiting = deque(units)
         self._free = list(nodes)
         self.doing: dict[int, SuiteUnit] = {}
 
-    def deal(self) -> tuple[tuple[int, SuiteUnit], ...]:
-        """Give each free node the next unit."""
+    def assign(self) -> tuple[tuple[int, SuiteUnit], ...]:
+        """Assign the next unit to each free node."""
         count = min(len(self._free), len(self._waiting))
-        dealt = tuple((self._free.pop(0), self._waiting.popleft()) for _ in range(count))
-        self.doing.update(dealt)
-        return dealt
+        assigned = tuple((self._free.pop(0), self._waiting.popleft()) for _ in range(count))
+        self.doing.update(assigned)
+        return assigned
 
     def finish(self, node: int) -> SuiteUnit:
-        """Take the unit from a node that is through with it, and is free again."""
+        """Mark a node's unit as finished and the node as free; returns the unit."""
         self._free.append(node)
         return self.doing.pop(node)
 
     def remove(self, node: int) -> SuiteUnit | None:
-        """Let a node take part no more; the unit that it had, if any."""
+        """Remove a node; returns its unit, if any."""
         if node in self._free:
             self._free.remove(node)
         return self.doing.pop(node, None)
 
     def clear(self) -> tuple[SuiteUnit, ...]:
-        """Deal out nothing more; the units that were still waiting."""
+        """Stop assigning units; returns those that were still waiting."""
         waiting = tuple(self._waiting)
         self._waiting.clear()
         return waiting
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is done any more, and nobody is there to do what waits."""
+        """Whether no unit is running and none can be assigned."""
         return not self.doing and not (self._waiting and self._free)

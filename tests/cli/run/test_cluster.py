@@ -16,7 +16,7 @@ from s3bench.cluster.engine import NodePurpose
 from s3bench.cluster.suite.node import SuiteNode
 from s3bench.errors import BadInput, ExitCode
 from s3bench.results.document import Document, parse_document
-from tests.cluster.fleets import LocalFleet
+from tests.cluster.node_groups import LocalNodeGroup
 from tests.cluster.suite.suites import upload, written
 
 CLUSTER = ("--cluster", "auto")
@@ -73,13 +73,13 @@ def two_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two real nodes in this process, in the place of those that Ray would place."""
 
     @contextmanager
-    def connected(address: str, *, nodes: int | None, purpose: NodePurpose) -> Iterator[LocalFleet]:
+    def connected(address: str, *, nodes: int | None, purpose: NodePurpose) -> Iterator[LocalNodeGroup]:
         assert (address, nodes, purpose) == ("auto", None, NodePurpose.SUITE)
         with ExitStack() as stack:
             nodes = [SuiteNode(), SuiteNode()]
             for node in nodes:
                 stack.callback(node.close)
-            yield LocalFleet(nodes)
+            yield LocalNodeGroup(nodes)
 
     import s3bench.cli.run.cluster  # noqa: PLC0415 (as the command does)
 

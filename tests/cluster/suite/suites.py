@@ -111,16 +111,16 @@ class SimulatedSuiteNode:
     heard_s: list[float] = field(default_factory=list)
     _asked: int = 0
 
-    def hears(self, question: str) -> bool:
-        return question not in self.deaf and (self.silent_at is None or len(self.begun) < self.silent_at)
+    def hears(self, method: str) -> bool:
+        return method not in self.deaf and (self.silent_at is None or len(self.begun) < self.silent_at)
 
-    def answer(self, question: str, words: Sequence[Any]) -> Any:
-        match question:
+    def answer(self, method: str, words: Sequence[Any]) -> Any:
+        match method:
             case "facts":
                 usual = {"protocol": PROTOCOL, "s3bench": s3bench.__version__, "python": "3.11.7", "cores": 4}
                 capacity = {"descriptors": 20_000, "ports": None, "memory_bytes": None}
-                doubts = {"capacity": capacity, "niceness": self.niceness, "warnings": self.warnings}
-                return {**usual, "machine": MACHINE, **doubts, **self.facts}
+                node_warnings = {"capacity": capacity, "niceness": self.niceness, "warnings": self.warnings}
+                return {**usual, "machine": MACHINE, **node_warnings, **self.facts}
             case "look":
                 clients = tuple(self.look.get(spec, found(spec)) for spec in words[0])
                 return encode(ClientLookup(clients=clients))
@@ -163,12 +163,12 @@ class SimulatedSuite:
         self.now_s = 0.0
         self._stop_at_s = stop_at_s
 
-    def ask(self, question: str, told: Mapping[int, tuple[object, ...]], *, limit_s: float) -> dict[int, Any]:
-        there = [node for node in told if self.each[node].hears(question)]
+    def call(self, method: str, arguments: Mapping[int, tuple[object, ...]], *, limit_s: float) -> dict[int, Any]:
+        there = [node for node in arguments if self.each[node].hears(method)]
         for node in there:
             self.each[node].heard_s.append(self.now_s)
-        self.now_s += limit_s if len(there) < len(told) else 0.0
-        return {node: self.each[node].answer(question, told[node]) for node in there}
+        self.now_s += limit_s if len(there) < len(arguments) else 0.0
+        return {node: self.each[node].answer(method, arguments[node]) for node in there}
 
     def clock(self) -> float:
         return self.now_s

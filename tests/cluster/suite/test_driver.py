@@ -11,7 +11,7 @@ from s3bench.cluster.suite.document import SuiteDocument
 from s3bench.cluster.suite.driver import SILENCE_S, SuiteDriver, Task, closing
 from s3bench.cluster.suite.message import UnitOutcome
 from s3bench.cluster.suite.node import LEASE_S
-from s3bench.cluster.suite.preflight import muster_suite
+from s3bench.cluster.suite.preflight import run_suite_preflight
 from s3bench.cluster.suite.unit import SuiteUnit
 from s3bench.results.document import Document, Status, encode_document
 from tests.cluster.suite.suites import SimulatedSuite, SimulatedSuiteNode, document_of, units_of, upload, written
@@ -37,18 +37,25 @@ class Performed:
         self, units: tuple[SuiteUnit, ...], *fates: Mapping[str, Any], stop_at_s: float | None = None, task: Task = TASK
     ) -> None:
         by_chunk = {unit.chunk: unit for unit in units}
-        self.fleet = SimulatedSuite(
+        self.node_group = SimulatedSuite(
             *(SimulatedSuiteNode(units=by_chunk, **fate) for fate in fates), stop_at_s=stop_at_s
         )
-        self.nodes = self.fleet.each
-        fleet = self.fleet
-        muster = muster_suite(fleet, tuple(dict.fromkeys(cell.client for cell in units[0].cells)), nodes=None)
+        self.nodes = self.node_group.each
+        node_group = self.node_group
+        run_preflight = run_suite_preflight(
+            node_group, tuple(dict.fromkeys(cell.client for cell in units[0].cells)), nodes=None
+        )
         head = Document(s3bench="", started_at="2026-01-01T00:00:00.000Z", options={"warmup": 0})
-        self.suite = SuiteDocument(head, units, muster, task, engine=fleet.facts)
+        self.suite = SuiteDocument(head, units, run_preflight, task, engine=node_group.facts)
         self.said: list[str] = []
-        with closing(fleet):
+        with closing(node_group):
             self.driver = SuiteDriver(
-                fleet, muster.nodes, task, pause=fleet.pause, now_s=fleet.clock, sleep=fleet.sleep
+                node_group,
+                run_preflight.nodes,
+                task,
+                pause=node_group.pause,
+                now_s=node_group.clock,
+                sleep=node_group.sleep,
             )
             for event in self.driver.perform(units):
                 self.said += self.suite.take(event, is_stopped=self.driver.is_stopped)
@@ -115,15 +122,15 @@ def test_the_unit_of_a_node_that_is_lost_is_an_error_and_the_others_do_the_rest(
     ]
     assert [at // 2 for at, result in enumerate(results) if result.errors] == [lost, lost]
     assert performed.driver.lost == {1: "its process died"}
-    assert performed.document.warnings == ("node-2 takes part no more: its process died",)
+    assert performed.document.warnings == ("node-2 was removed: its process died",)
     assert performed.cluster("nodes")[1]["lost"] == "its process died"
 
 
 def test_a_node_that_falls_silent_is_lost_after_a_while_and_nothing_hangs(units: tuple[SuiteUnit, ...]) -> None:
     performed = Performed(units, {}, {"silent_at": 1})
     assert performed.errors == ["node-2 was lost"] * 2
-    assert SILENCE_S < performed.fleet.now_s < 3 * SILENCE_S
-    assert performed.driver.lost == {1: "it did not answer for 15 s"}
+    assert SILENCE_S < performed.node_group.now_s < 3 * SILENCE_S
+    assert performed.driver.lost == {1: "it did not respond for 15 s"}
 
 
 def test_no_node_waits_for_a_silent_one_longer_than_its_lease_lasts(units: tuple[SuiteUnit, ...]) -> None:
@@ -156,7 +163,7 @@ def test_a_client_that_fails_is_no_fault_of_its_node(units: tuple[SuiteUnit, ...
 
 def test_a_unit_that_was_cut_short_on_its_node_keeps_what_it_has_and_tells_why(units: tuple[SuiteUnit, ...]) -> None:
     partial = encode_document(document_of(units[0], ended_at=None, complete=False))
-    outcome = UnitOutcome(exit_code=130, document=partial, said="the driver was not heard of for 10 s")
+    outcome = UnitOutcome(exit_code=130, document=partial, said="the driver did not call for 10 s")
     performed = Performed(units[:1], {"outcome": outcome})
     assert [result.status for result in performed.document.results] == [Status.FAILED] * 2
     assert performed.errors == ["s3bench ended with exit code 130 on node-1"] * 2
@@ -186,8 +193,8 @@ def test_a_stop_before_anything_began_begins_nothing(units: tuple[SuiteUnit, ...
     assert performed.document.results == ()
 
 
-def test_what_nodes_do_is_told_in_a_few_words(units: tuple[SuiteUnit, ...]) -> None:
-    fleet = [{"turns": 9} for _ in range(6)]
-    performed = Performed(units, *fleet, stop_at_s=0.4)
+def test_what_nodes_do_is_reported_in_a_few_words(units: tuple[SuiteUnit, ...]) -> None:
+    node_group = [{"turns": 9} for _ in range(6)]
+    performed = Performed(units, *node_group, stop_at_s=0.4)
     assert performed.suite.doing == ""
     assert performed.said[0].startswith("node-1: up")

@@ -99,7 +99,7 @@ def test_the_unit_of_a_driver_that_is_gone_ends_and_says_why(start: Start) -> No
     assert are_gone(processes_of(node)), "nobody asks the node for anything"
     outcome, document = ended(node)
     assert outcome.exit_code == ExitCode.INTERRUPTED
-    assert outcome.said == "the driver was not heard of for 1 s"
+    assert outcome.said == "the driver did not call for 1 s"
     assert len(document.results[0].measurements) > 0
 
 
@@ -162,7 +162,7 @@ def test_a_node_tells_the_clients_that_it_finds_and_why_it_does_not(start: Start
     assert "is not installed" in missing.why
 
 
-def test_a_run_that_refuses_its_input_says_so_and_has_no_document(start: Start) -> None:
+def test_a_run_that_refuses_its_input_is_reported_and_has_no_document(start: Start) -> None:
     node = start()
     node.begin(0, ("run", "missing.json"), {})
     wait_for(lambda: node.outcome(0) is not None)
@@ -173,7 +173,7 @@ def test_a_run_that_refuses_its_input_says_so_and_has_no_document(start: Start) 
 
 def test_a_unit_does_not_run_at_the_niceness_of_rays_workers() -> None:
     program = "from s3bench.cluster.priority import lower_niceness; print(lower_niceness())"
-    told = subprocess.run(
+    reported = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, check=True, preexec_fn=lambda: os.nice(15)
     )
-    assert json.loads(told.stdout) == (0 if os.geteuid() == 0 else os.nice(0) + 15)
+    assert json.loads(reported.stdout) == (0 if os.geteuid() == 0 else os.nice(0) + 15)

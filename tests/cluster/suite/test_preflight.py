@@ -6,7 +6,7 @@ import pytest
 
 from s3bench.cluster.node_group import NodeGone
 from s3bench.cluster.suite.message import MissingHere
-from s3bench.cluster.suite.preflight import SuitePreflight, muster_suite
+from s3bench.cluster.suite.preflight import SuitePreflight, run_suite_preflight
 from s3bench.errors import BadInput
 from s3bench.spec.plan import parse_client_spec
 from tests.cluster.suite.suites import MACHINE, SimulatedSuite, SimulatedSuiteNode, found
@@ -16,7 +16,7 @@ SMALL = {**MACHINE, "cores_allowed": 2, "memory_total": 4 << 30, "cpu_model": No
 
 
 def mustered(*nodes: SimulatedSuiteNode, asked: int | None = None) -> SuitePreflight:
-    return muster_suite(SimulatedSuite(*nodes), SPECS, nodes=asked)
+    return run_suite_preflight(SimulatedSuite(*nodes), SPECS, nodes=asked)
 
 
 def on(machine: dict[str, Any], **rest: Any) -> SimulatedSuiteNode:
@@ -25,11 +25,11 @@ def on(machine: dict[str, Any], **rest: Any) -> SimulatedSuiteNode:
 
 def test_the_largest_group_of_equal_machines_is_taken_and_the_others_are_named_with_what_differs() -> None:
     busier = {**MACHINE, "load_1min": 7.5, "kernel": "Linux 6.1.99", "memory_total": (8 << 30) - 4096}
-    muster = mustered(on(SMALL), on(MACHINE), on(busier))
-    assert muster.nodes == (1, 2), "load and a kernel's patch make no other machine"
-    [warning] = muster.warnings
+    run_preflight = mustered(on(SMALL), on(MACHINE), on(busier))
+    assert run_preflight.nodes == (1, 2), "load and a kernel's patch make no other machine"
+    [warning] = run_preflight.warnings
     assert warning == (
-        "node-1 is left out: it is another machine than node-2: "
+        "node-1 is left out: its machine differs from node-2: "
         "cpu_model unknown, not A, cores 2, not 4, memory_gib 4, not 8"
     )
 
@@ -40,7 +40,7 @@ def test_of_groups_of_one_size_that_of_the_first_node_is_taken() -> None:
 
 def test_so_many_equal_nodes_as_were_asked_for_are_taken() -> None:
     assert mustered(on(SMALL), on(MACHINE), on(MACHINE), on(MACHINE), asked=2).nodes == (1, 2)
-    with pytest.raises(BadInput, match="--nodes asks for 3 equal machines, and the cluster has 2") as raised:
+    with pytest.raises(BadInput, match="--nodes 3 is too many: the cluster has at most 2") as raised:
         mustered(on(SMALL), on(MACHINE), on(MACHINE), asked=3)
     assert "cores 2, not 4" in raised.value.why
 
@@ -69,15 +69,15 @@ def test_a_client_that_is_not_the_same_on_all_nodes_is_refused(change: dict[str,
 
 def test_a_machine_that_is_left_out_need_not_have_the_clients() -> None:
     missing = {"s5cmd": MissingHere(spec="s5cmd", why="s5cmd is not installed")}
-    muster = mustered(on(SMALL, look=missing), on(MACHINE), on(MACHINE))
-    assert [client.label for client in muster.clients.values()] == ["s5cmd@1.0", "cli-crt@2.38.5"]
+    run_preflight = mustered(on(SMALL, look=missing), on(MACHINE), on(MACHINE))
+    assert [client.label for client in run_preflight.clients.values()] == ["s5cmd@1.0", "cli-crt@2.38.5"]
 
 
-def test_doubts_about_a_node_travel_up_with_its_name() -> None:
-    muster = mustered(SimulatedSuiteNode(warnings=("the machine is busy",)), SimulatedSuiteNode(niceness=15))
-    busy, nice = muster.warnings
+def test_warnings_about_a_node_travel_up_with_its_name() -> None:
+    run_preflight = mustered(SimulatedSuiteNode(warnings=("the machine is busy",)), SimulatedSuiteNode(niceness=15))
+    busy, nice = run_preflight.warnings
     assert busy == "node-1: the machine is busy"
-    assert nice.startswith("node-2: what runs there has niceness 15")
+    assert nice.startswith("node-2: processes there run with niceness 15")
     assert "RAY_worker_niceness=0" in nice
 
 
@@ -86,7 +86,7 @@ def test_a_node_that_cannot_look_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(
         SimulatedSuiteNode,
         "answer",
-        lambda node, question, words: NodeGone("killed") if question == "look" else usual(node, question, words),
+        lambda node, method, words: NodeGone("killed") if method == "look" else usual(node, method, words),
     )
-    with pytest.raises(BadInput, match="node-1 cannot tell which clients it has"):
+    with pytest.raises(BadInput, match="node-1 did not report its clients"):
         mustered(SimulatedSuiteNode())

@@ -65,8 +65,8 @@ class Run:
 
     @property
     def cluster(self) -> dict[str, Any]:
-        told: dict[str, Any] = json.loads(self._output.read_bytes())["options"]["cluster"]
-        return told
+        reported: dict[str, Any] = json.loads(self._output.read_bytes())["options"]["cluster"]
+        return reported
 
     def wait_for_units(self, count: int) -> None:
         """Wait until so many nodes measure."""
@@ -191,7 +191,7 @@ def test_a_driver_that_stands_still_leaves_nothing_behind_after_its_lease(run: S
     running.process.send_signal(signal.SIGINT)
     code, said = running.ended()
     assert code == ExitCode.INTERRUPTED
-    assert "the driver was not heard of for 10 s" in running.document.results[0].errors[0].why, said
+    assert "the driver did not call for 10 s" in running.document.results[0].errors[0].why, said
 
 
 def test_a_run_right_after_another_waits_for_no_core_and_finds_all_nodes(run: Start, tmp_path: Path) -> None:

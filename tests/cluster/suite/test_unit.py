@@ -31,33 +31,33 @@ def test_a_unit_is_what_its_chunk_number_runs_by_hand(tmp_path: Path, select: st
 
 def test_a_free_node_takes_the_next_unit_and_a_busy_one_none(tmp_path: Path) -> None:
     units = units_of(written(tmp_path, *(upload("a", size) for size in range(1, 5))))
-    board = WorkQueue(units, [3, 5])
-    assert board.deal() == ((3, units[0]), (5, units[1]))
-    assert board.deal() == ()
-    assert board.finish(5) is units[1]
-    assert board.deal() == ((5, units[2]),)
-    assert board.doing == {3: units[0], 5: units[2]}
-    assert not board.is_over
+    queue = WorkQueue(units, [3, 5])
+    assert queue.assign() == ((3, units[0]), (5, units[1]))
+    assert queue.assign() == ()
+    assert queue.finish(5) is units[1]
+    assert queue.assign() == ((5, units[2]),)
+    assert queue.doing == {3: units[0], 5: units[2]}
+    assert not queue.is_over
 
 
 def test_a_node_that_is_removed_takes_its_unit_with_it_and_gets_no_other(tmp_path: Path) -> None:
     units = units_of(written(tmp_path, *(upload("a", size) for size in range(1, 5))))
-    board = WorkQueue(units, [0, 1, 2])
-    assert board.remove(2) is None
-    board.deal()
-    assert board.remove(0) is units[0]
-    board.finish(1)
-    assert board.deal() == ((1, units[2]),)
-    assert board.remove(1) is units[2]
-    assert board.is_over, "nobody is there to do the last one"
-    assert chunks(board.clear()) == [3]
+    queue = WorkQueue(units, [0, 1, 2])
+    assert queue.remove(2) is None
+    queue.assign()
+    assert queue.remove(0) is units[0]
+    queue.finish(1)
+    assert queue.assign() == ((1, units[2]),)
+    assert queue.remove(1) is units[2]
+    assert queue.is_over, "nobody is there to do the last one"
+    assert chunks(queue.clear()) == [3]
 
 
 def test_it_is_over_when_nothing_waits_and_nothing_is_done(tmp_path: Path) -> None:
     units = units_of(written(tmp_path, upload("a", 1), upload("a", 2)))
-    board = WorkQueue(units, [0])
-    board.deal()
-    assert chunks(board.clear()) == [1]
-    assert not board.is_over
-    board.finish(0)
-    assert board.is_over
+    queue = WorkQueue(units, [0])
+    queue.assign()
+    assert chunks(queue.clear()) == [1]
+    assert not queue.is_over
+    queue.finish(0)
+    assert queue.is_over

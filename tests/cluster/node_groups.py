@@ -1,4 +1,4 @@
-"""Fleets without an engine: nodes in this process, real ones (`LocalFleet`) or simulated ones.
+"""Node groups without an engine: nodes in this process, real ones (`LocalNodeGroup`) or simulated ones.
 
 Both keep the promises of `s3bench.cluster.node_group.NodeGroup`; the same is asked of Ray's in `test_ray`.
 """
@@ -16,7 +16,7 @@ from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
 from s3bench.load.engine.message import PhasePrepared, PhaseReady, PreparePhase
 
 
-class LocalFleet:
+class LocalNodeGroup:
     """Real nodes, asked one after the other. Those in `silent` do not hear, those in `gone` are not there."""
 
     hosts = ("127.0.0.1",)
@@ -28,14 +28,14 @@ class LocalFleet:
         self.silent: set[int] = set()
         self.gone: set[int] = set()
 
-    def ask(self, question: str, told: Mapping[int, tuple[object, ...]], *, limit_s: float) -> dict[int, Any]:
+    def call(self, method: str, arguments: Mapping[int, tuple[object, ...]], *, limit_s: float) -> dict[int, Any]:
         del limit_s
         answers: dict[int, Any] = {}
-        for node, words in told.items():
+        for node, words in arguments.items():
             if node in self.gone:
                 answers[node] = NodeGone("it was ended")
             elif node not in self.silent:
-                answers[node] = getattr(self._nodes[node], question)(*words)
+                answers[node] = getattr(self._nodes[node], method)(*words)
         return answers
 
 
@@ -79,18 +79,18 @@ class SimulatedNode:
     stopped: bool = False
     _told: list[NodeReport] = field(default_factory=list)
 
-    def answer(self, question: str, words: Sequence[Any], clock: Clock) -> Any:
-        self.asked.append(question)
-        match question:
+    def answer(self, method: str, words: Sequence[Any], clock: Clock) -> Any:
+        self.asked.append(method)
+        match method:
             case "facts":
                 usual = {"protocol": PROTOCOL, "s3bench": s3bench.__version__, "python": "3.11.7", "cores": 4}
                 capacity = {"descriptors": 20_000, "ports": None, "memory_bytes": None}
                 return {**usual, "machine": {}, "capacity": capacity, "niceness": 0, "warnings": (), **self.facts}
             case "clock":
                 clock.now_ns += self.there_ns
-                told = clock.now_ns + self.offset_ns, clock.now_ns + self.wall_offset_ns
+                arguments = clock.now_ns + self.offset_ns, clock.now_ns + self.wall_offset_ns
                 clock.now_ns += self.back_ns
-                return told
+                return arguments
             case "prepare":
                 self.prepared, self.files = decode_prepares(words[0]), words[1]
                 self._told.append(PhasePrepared(pid=1))
@@ -109,16 +109,16 @@ class SimulatedNode:
 
     def _since(self, number: int) -> Any:
         if self.start_ns is not None:
-            told = max(0, len(self._told) - 2)
-            if self.gone_after is not None and told >= self.gone_after:
+            arguments = max(0, len(self._told) - 2)
+            if self.gone_after is not None and arguments >= self.gone_after:
                 return NodeGone("its process died")
             most = len(self.reports) if self.gone_after is None else self.gone_after
-            until = min(told + self.a_turn, most - (0 if self.stopped else self.held))
-            self._told += self.reports[told:until]
+            until = min(arguments + self.a_turn, most - (0 if self.stopped else self.held))
+            self._told += self.reports[arguments:until]
         return encode(Reports(reports=tuple(self._told[number:]), dropped=self.dropped if self.start_ns else 0))
 
 
-class SimulatedFleet:
+class SimulatedNodeGroup:
     """Simulated nodes, by one clock."""
 
     def __init__(self, nodes: Sequence[SimulatedNode], clock: Clock) -> None:
@@ -127,10 +127,10 @@ class SimulatedFleet:
         self.facts: Mapping[str, object] = {"engine": "simulated"}
         self._clock = clock
 
-    def ask(self, question: str, told: Mapping[int, tuple[object, ...]], *, limit_s: float) -> dict[int, Any]:
-        there = {node: words for node, words in told.items() if not self.each[node].is_silent}
-        answers = {node: self.each[node].answer(question, words, self._clock) for node, words in there.items()}
-        if len(there) < len(told):
+    def call(self, method: str, arguments: Mapping[int, tuple[object, ...]], *, limit_s: float) -> dict[int, Any]:
+        there = {node: words for node, words in arguments.items() if not self.each[node].is_silent}
+        answers = {node: self.each[node].answer(method, words, self._clock) for node, words in there.items()}
+        if len(there) < len(arguments):
             self._clock.sleep(limit_s)
         return answers
 
