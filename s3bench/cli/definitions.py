@@ -10,6 +10,8 @@ from s3bench.results.file import read_whole
 from s3bench.spec.crt_workload import SUFFIX, read_crt_workload
 from s3bench.spec.definition import Definition
 from s3bench.spec.parse import read_definitions
+from s3bench.spec.plan import ClientSpec, plan_runs
+from s3bench.spec.suite import Suite
 
 
 def read_suite(files: tuple[Path, ...]) -> tuple[Definition, ...]:
@@ -26,6 +28,19 @@ def read_suite(files: tuple[Path, ...]) -> tuple[Definition, ...]:
             )
         seen.add(identity)
     return definitions
+
+
+def runnable(
+    client: ClientSpec, files: tuple[Path, ...], *, select: str | None, suite: str | None
+) -> tuple[Definition, ...]:
+    """The benchmarks of `files` that are selected and that `client` can run. Raises `BadInput` where there are none."""
+    plan = plan_runs(chosen_suite(suite, select).of(read_suite(files)), clients=(client,), select=select)
+    return tuple(cell.definition for cell in plan.cells)
+
+
+def chosen_suite(suite: str | None, select: str | None) -> Suite:
+    """The suite asked for; without one all benchmarks are there to be selected from, and the usual ones otherwise."""
+    return Suite(suite) if suite else (Suite.FULL if select else Suite.DEFAULT)
 
 
 def definition_files(files: tuple[Path, ...]) -> tuple[Path, ...]:

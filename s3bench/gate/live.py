@@ -15,7 +15,7 @@ import msgspec
 
 from s3bench.bench.runner import PLAIN, Bench, ClientRunner, Conditions, Settings, StackSize
 from s3bench.clients.client import FoundClient
-from s3bench.clients.identity import program_files
+from s3bench.clients.identity import program_digest, program_files
 from s3bench.clients.padding import common_size
 from s3bench.clients.pagecache import reread
 from s3bench.clients.staging import stage
@@ -31,7 +31,7 @@ from s3bench.gate.exact_rows import unconfirmed_cells
 from s3bench.gate.inspection import Inspector
 from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.policy import Policy
-from s3bench.gate.record import GateRecord
+from s3bench.gate.record import GateRecord, ProgramIdentity
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.spec.definition import Definition
 from s3bench.stats.exact_counts import CONFIRMING_RUNS
@@ -141,6 +141,11 @@ def recorded(
     for status in statuses:
         stopped = out_of_time if status.is_out_of_time else ""
         yield msgspec.structs.replace(record, cells=status.cells, stopped=stopped), status
+
+
+def program_identity(client: FoundClient) -> ProgramIdentity:
+    """The client as a record names it, with a digest of its program's files."""
+    return ProgramIdentity(label=client.label, name=client.kind, version=client.version, digest=program_digest(client))
 
 
 def stage_sides(clients: Mapping[Side, FoundClient], root: Path) -> tuple[dict[Side, FoundClient], tuple[str, ...]]:

@@ -1,10 +1,12 @@
-"""Turns two results documents into the unpaired evidence of a gate, with a warning.
+"""Makes a gate's record from two results documents: unpaired evidence, with a warning.
 
 Documents are measured one after the other, so that any change of the machine in between looks like a change of the
 client.
 """
 
 from collections.abc import Iterator
+
+from msgspec.structs import replace
 
 from s3bench.compare.document_warnings import document_warnings
 from s3bench.compare.matching import (
@@ -16,13 +18,37 @@ from s3bench.compare.matching import (
 )
 from s3bench.compare.similarity import differences_between
 from s3bench.gate.evidence import CellEvidence, unpaired_cell
-from s3bench.gate.record import ProgramIdentity
+from s3bench.gate.policy import LOAD_GATING_METRICS
+from s3bench.gate.record import GateRecord, ProgramIdentity
 from s3bench.results.document import Document
 
 NOT_INTERLEAVED = (
     "the documents were measured one after the other: a change in the speed of the machine in between looks like a "
     "change of the client; `s3bench gate --baseline ... --candidate ...` runs both in alternation"
 )
+
+
+def unpaired_record(
+    record: GateRecord, baseline: tuple[str, Document], candidate: tuple[str, Document], *, are_metrics_declared: bool
+) -> GateRecord:
+    """Add the evidence of two documents to `record`, each given with its name.
+
+    Of two load runs it is the endpoint that may have changed: metrics of the load decide unless others are declared.
+    """
+    before, after = program_of(baseline[1]), program_of(candidate[1])
+    are_of_load = baseline[1].is_of_load and candidate[1].is_of_load
+    if are_of_load and not are_metrics_declared:
+        record = replace(record, policy=replace(record.policy, metrics=LOAD_GATING_METRICS))
+    return replace(
+        record,
+        is_paired=False,
+        machine=candidate[1].machine,
+        baseline=before,
+        candidate=after,
+        same_program=before == after and not are_of_load,
+        warnings=unpaired_warnings(baseline, candidate),
+        cells=unpaired_cells(baseline[1], candidate[1]),
+    )
 
 
 def unpaired_cells(baseline: Document, candidate: Document) -> tuple[CellEvidence, ...]:

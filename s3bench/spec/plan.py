@@ -76,11 +76,11 @@ def plan_runs(
     definitions: tuple[Definition, ...],
     *,
     clients: tuple[ClientSpec, ...],
-    select: str | None,
-    num_chunks: int,
-    chunk_id: int,
-    iterations: int,
-    warmup: int,
+    select: str | None = None,
+    num_chunks: int = 1,
+    chunk_id: int = 0,
+    iterations: int = 1,
+    warmup: int = 0,
 ) -> Plan:
     """Pair definitions with clients, keep what `select` picks, take the chunk `chunk_id` (from 0) of `num_chunks`.
 

@@ -12,7 +12,6 @@ from time import monotonic
 import msgspec
 from msgspec.structs import replace
 
-import s3bench
 from s3bench.bench.endpoints import stub_server
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Settings
@@ -27,9 +26,9 @@ from s3bench.bisect.live import (
 from s3bench.bisect.record import BisectRecord, encode_bisect, parse_bisect
 from s3bench.bisect.search import Ending, VersionComparison
 from s3bench.cli.bisect.options import BisectOptions
-from s3bench.cli.definitions import read_suite
+from s3bench.cli.definitions import runnable
 from s3bench.cli.progress import Ticker, ticker_for
-from s3bench.cli.sandbox import wall_warnings
+from s3bench.cli.provenance import command_origin, machine_origin
 from s3bench.cli.streams import print_styled, print_whole
 from s3bench.clients.installing import by_line
 from s3bench.clients.releases import (
@@ -45,11 +44,9 @@ from s3bench.errors import BadInput, ExitCode
 from s3bench.report.bisect_table import answer_line, render_bisection
 from s3bench.results.document import render_time
 from s3bench.results.file import check_output, read_whole, write_whole
-from s3bench.results.redaction import redact
-from s3bench.run.machine import machine_facts, machine_warnings
+from s3bench.run.machine import machine_facts
 from s3bench.spec.definition import ClientKind, Definition
-from s3bench.spec.plan import ClientSpec, parse_client_spec, plan_runs
-from s3bench.spec.suite import Suite
+from s3bench.spec.plan import ClientSpec, parse_client_spec
 
 _SEEDS = 2**32
 _KEEP_EVERY_S = 5.0
@@ -117,13 +114,10 @@ def _keep(options: BisectOptions, record: BisectRecord, *, durable: bool = True)
 def _begun(options: BisectOptions, progress: Ticker) -> tuple[BisectRecord, tuple[Definition, ...]]:
     assert options.client
     spec = parse_client_spec(options.client)
-    definitions = _definitions(spec.kind, options.files, options.select, options.suite)
-    facts = machine_facts()
+    definitions = runnable(ClientSpec(kind=spec.kind), options.files, select=options.select, suite=options.suite)
     record = BisectRecord(
-        s3bench=s3bench.__version__,
-        started_at=render_time(datetime.now(UTC)),
-        command_line=("s3bench", *redact(sys.argv[1:])),
-        machine=msgspec.to_builtins(facts),
+        **command_origin(),
+        **machine_origin(),
         options={
             "files": [str(path) for path in options.files],
             "select": options.select,
@@ -137,7 +131,6 @@ def _begun(options: BisectOptions, progress: Ticker) -> tuple[BisectRecord, tupl
         policy=options.policy,
         error=options.error,
         seed=SystemRandom().randrange(_SEEDS) if options.seed is None else options.seed,
-        warnings=(*machine_warnings(facts), *wall_warnings()),
     )
     record = _with_versions(record, options, spec, progress)
     record.bisection.check()
@@ -181,7 +174,8 @@ def _resumed(path: Path) -> tuple[BisectRecord, tuple[Definition, ...]]:
     record = parse_bisect(read_whole(path, of="the record of a bisection"), source=str(path))
     asked = record.options
     files = tuple(Path(file) for file in asked.get("files", ()))
-    definitions = _definitions(ClientKind(record.client), files, asked.get("select"), asked.get("suite"))
+    client = ClientSpec(kind=ClientKind(record.client))
+    definitions = runnable(client, files, select=asked.get("select"), suite=asked.get("suite"))
     if tuple(title_of(definition) for definition in definitions) != record.benchmarks:
         raise BadInput(
             f"{path}: the benchmarks are not those that the search began with",
@@ -194,22 +188,6 @@ def _resumed(path: Path) -> tuple[BisectRecord, tuple[Definition, ...]]:
         words = f"gone on with on another machine than it began on: another {' and '.join(others)}"
         record = replace(record, warnings=tuple(dict.fromkeys((*record.warnings, words))))
     return replace(record, ended_at=None, stopped="", unfinished=(), found=None), definitions
-
-
-def _definitions(
-    kind: ClientKind, files: tuple[Path, ...], select: str | None, suite: str | None
-) -> tuple[Definition, ...]:
-    chosen = Suite(suite) if suite else (Suite.FULL if select else Suite.DEFAULT)
-    plan = plan_runs(
-        chosen.of(read_suite(files)),
-        clients=(ClientSpec(kind=kind),),
-        select=select,
-        num_chunks=1,
-        chunk_id=0,
-        iterations=1,
-        warmup=1,
-    )
-    return tuple(cell.definition for cell in plan.cells)
 
 
 def _provider(record: BisectRecord, progress: Ticker) -> Provider:

@@ -5,41 +5,35 @@ from datetime import UTC, datetime
 from os import environ
 from pathlib import Path
 from random import SystemRandom
-from sys import argv
 from time import monotonic
 
 import click
-import msgspec
 from msgspec.structs import replace
 
-import s3bench
 from s3bench.bench.endpoints import stub_server
 from s3bench.bench.local import open_bench
 from s3bench.cli.client_resolution import find_or_install
-from s3bench.cli.definitions import read_suite
+from s3bench.cli.definitions import read_suite, runnable
 from s3bench.cli.gate.options import GateOptions
 from s3bench.cli.gate.output import GateOutput
 from s3bench.cli.progress import Ticker, ticker_for
-from s3bench.cli.sandbox import wall_warnings
+from s3bench.cli.provenance import command_origin, machine_origin
 from s3bench.clients.client import FoundClient
-from s3bench.clients.identity import program_digest, same_program
+from s3bench.clients.identity import same_program
 from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ExitCode, S3BenchError
 from s3bench.gate.evidence import Side
 from s3bench.gate.inspection import find_inspector
-from s3bench.gate.live import GateRules, GateStatus, recorded, run_gate, stage_sides
-from s3bench.gate.policy import LOAD_GATING_METRICS, Policy
+from s3bench.gate.live import GateRules, GateStatus, program_identity, recorded, run_gate, stage_sides
+from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity, parse_record
 from s3bench.gate.row import Verdict
-from s3bench.gate.unpaired import program_of, unpaired_cells, unpaired_warnings
+from s3bench.gate.unpaired import unpaired_record
 from s3bench.gate.waiver import Waiver, parse_waivers
 from s3bench.results.document import render_time
 from s3bench.results.file import read_document, read_whole
-from s3bench.results.redaction import redact
-from s3bench.run.machine import machine_facts, machine_warnings
 from s3bench.spec.definition import Definition
-from s3bench.spec.plan import ClientSpec, parse_client_spec, plan_runs
-from s3bench.spec.suite import Suite
+from s3bench.spec.plan import ClientSpec, parse_client_spec
 
 _SEEDS = 2**32
 
@@ -78,16 +72,13 @@ def _exit_code(record: GateRecord, *, strict: bool) -> ExitCode:
 
 def _record(options: GateOptions, policy: Policy) -> GateRecord:
     nobody = ProgramIdentity(label="", name="", version="")
-    now = datetime.now(UTC)
     return GateRecord(
-        s3bench=s3bench.__version__,
-        started_at=render_time(now),
-        command_line=("s3bench", *redact(argv[1:])),
+        **command_origin(),
         options=options.recorded,
         policy=policy,
         baseline=nobody,
         candidate=nobody,
-        today=now.date(),
+        today=datetime.now(UTC).date(),
         waivers=_waivers(options.waivers),
     )
 
@@ -97,22 +88,9 @@ def _waivers(path: Path | None) -> tuple[Waiver, ...]:
 
 
 def _documents(options: GateOptions, record: GateRecord) -> GateRecord:
-    baseline, candidate = (read_document(path).without_parts() for path in options.files)
-    before, after = program_of(baseline), program_of(candidate)
-    is_of_load = baseline.is_of_load and candidate.is_of_load
-    if is_of_load and not options.metrics:
-        record = replace(record, policy=replace(record.policy, metrics=LOAD_GATING_METRICS))
-    return replace(
-        record,
-        is_paired=False,
-        machine=candidate.machine,
-        baseline=before,
-        candidate=after,
-        same_program=before == after and not is_of_load,  # the endpoint is what may have changed
-        warnings=unpaired_warnings((str(options.files[0]), baseline), (str(options.files[1]), candidate)),
-        cells=unpaired_cells(baseline, candidate),
-        ended_at=render_time(datetime.now(UTC)),
-    ).concluded()
+    before, after = ((str(path), read_document(path).without_parts()) for path in options.files)
+    record = unpaired_record(record, before, after, are_metrics_declared=bool(options.metrics))
+    return replace(record, ended_at=render_time(datetime.now(UTC))).concluded()
 
 
 def _live(options: GateOptions, record: GateRecord, output: GateOutput) -> GateRecord:
@@ -125,15 +103,13 @@ def _live(options: GateOptions, record: GateRecord, output: GateOutput) -> GateR
             progress.say(f"skipped: {line}")
         clients = _clients(specs, progress)
         seed = SystemRandom().randrange(_SEEDS) if options.seed is None else options.seed
-        facts = machine_facts()
         record = replace(
             record,
-            machine=msgspec.to_builtins(facts),
+            **machine_origin(),
             options={**record.options, "seed": seed},
-            baseline=_program(clients[Side.BASELINE]),
-            candidate=_program(clients[Side.CANDIDATE]),
+            baseline=program_identity(clients[Side.BASELINE]),
+            candidate=program_identity(clients[Side.CANDIDATE]),
             same_program=same_program(clients[Side.BASELINE], clients[Side.CANDIDATE]),
-            warnings=(*machine_warnings(facts), *wall_warnings()),
         )
         try:
             for record in _measured(options, record, definitions, clients, seed, progress):  # noqa: B020 (it grows)
@@ -181,29 +157,17 @@ def _show(status: GateStatus, look_before: int, progress: Ticker) -> None:
 
 
 def _definitions(options: GateOptions, specs: dict[Side, ClientSpec]) -> tuple[tuple[Definition, ...], tuple[str, ...]]:
-    """What both sides can run."""
-    definitions = read_suite(options.files)
-    suite = Suite(options.suite) if options.suite else (Suite.FULL if options.select else Suite.DEFAULT)
-    plans = [
-        plan_runs(
-            suite.of(definitions),
-            clients=(spec,),
-            select=options.select,
-            num_chunks=1,
-            chunk_id=0,
-            iterations=1,
-            warmup=1,
-        )
-        for spec in specs.values()
-    ]
-    first, second = ([cell.definition for cell in plan.cells] for plan in plans)
+    """What both sides can run, and how many benchmarks are left out."""
+    first, second = (
+        runnable(spec, options.files, select=options.select, suite=options.suite) for spec in specs.values()
+    )
     both = tuple(definition for definition in first if definition in second)
     if not both:
         raise BadInput(
             f"no benchmark runs on both {options.baseline} and {options.candidate}",
             fix="name one client in two versions, or definitions for both",
         )
-    left_out = len(definitions) - len(both)
+    left_out = len(read_suite(options.files)) - len(both)
     return both, ((f"{left_out} benchmarks, not selected or not for these clients",) if left_out else ())
 
 
@@ -217,7 +181,3 @@ def _clients(specs: dict[Side, ClientSpec], progress: Ticker) -> dict[Side, Foun
         progress.say(f"{side}: {found.label}: {found.executable}")
         clients[side] = found
     return clients
-
-
-def _program(found: FoundClient) -> ProgramIdentity:
-    return ProgramIdentity(label=found.label, name=found.kind, version=found.version, digest=program_digest(found))

@@ -8,27 +8,24 @@ from os import environ
 from random import SystemRandom
 from time import monotonic
 
-import msgspec
 from msgspec.structs import replace
 
-import s3bench
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Bench
 from s3bench.cli.client_resolution import find_or_install
-from s3bench.cli.definitions import read_suite
+from s3bench.cli.definitions import runnable
 from s3bench.cli.gate.options import GateOptions
 from s3bench.cli.progress import Ticker, ticker_for
-from s3bench.cli.sandbox import wall_warnings
+from s3bench.cli.provenance import command_origin, machine_origin
 from s3bench.cli.streams import print_styled, print_whole
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
-from s3bench.clients.identity import program_digest
 from s3bench.clients.staging import stage
 from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ClientNotFound, ExitCode
 from s3bench.gate.evidence import Side
 from s3bench.gate.inspection import find_inspector
-from s3bench.gate.live import GateRules
+from s3bench.gate.live import GateRules, program_identity
 from s3bench.gate.planted_fault import (
     FaultKind,
     PlantedFault,
@@ -37,7 +34,6 @@ from s3bench.gate.planted_fault import (
     faults_for,
 )
 from s3bench.gate.policy import Policy
-from s3bench.gate.record import ProgramIdentity
 from s3bench.gate.self_test import (
     CALIBRATING_RUNS,
     SelfTestStep,
@@ -50,10 +46,8 @@ from s3bench.gate.self_test import (
 from s3bench.report.gate.self_test_table import render_answer, render_self_test
 from s3bench.results.document import render_time
 from s3bench.results.file import check_output, write_whole
-from s3bench.results.redaction import redact
-from s3bench.run.machine import machine_facts, machine_warnings
 from s3bench.spec.definition import ClientKind, Definition
-from s3bench.spec.plan import ClientSpec, parse_client_spec, plan_runs, title
+from s3bench.spec.plan import ClientSpec, parse_client_spec, title
 from s3bench.spec.suite import Suite
 
 _SEEDS = 2**32
@@ -163,28 +157,24 @@ def _prepared(
     staged: FoundClient,
 ) -> tuple[SelfTest, tuple[PlantedFault, ...]]:
     """Measure the client as it is, and choose the faults by that."""
-    started_at = render_time(datetime.now(UTC))
+    origin = command_origin()
     usual = calibrate(bench, definitions[0], staged, options.settings)
     faults, left_out = faults_for(policy, usual_s=usual.total_s, usual_bytes=usual.peak_bytes)
     if options.tls:
         faults = tuple(fault for fault in faults if fault.kind is not FaultKind.REQUEST)
         left_out = (*left_out, f"{FaultKind.REQUEST}: the planted one is of plain HTTP, and --tls asks for HTTPS")
-    facts = machine_facts()
     test = SelfTest(
-        s3bench=s3bench.__version__,
-        started_at=started_at,
-        command_line=("s3bench", *redact(sys.argv[1:])),
-        machine=msgspec.to_builtins(facts),
+        **origin,
+        **machine_origin(),
         options={**options.recorded, "rounds": options.rounds},
         policy=policy,
-        client=ProgramIdentity(label=found.label, name=found.kind, version=found.version, digest=program_digest(found)),
+        client=program_identity(found),
         benchmarks=tuple(title(definition) for definition in definitions),
         calibrating_runs=CALIBRATING_RUNS,
         usual_s=usual.total_s,
         usual_bytes=usual.peak_bytes,
         rounds=options.rounds,
         left_out=left_out,
-        warnings=(*machine_warnings(facts), *wall_warnings()),
     )
     return test, faults
 
@@ -222,17 +212,8 @@ def _usual_client(store: ClientStore) -> FoundClient | ClientNotFound:
 
 def _definitions(options: GateOptions, kind: ClientKind) -> tuple[Definition, ...]:
     """The benchmarks asked for; without a choice the shortest transfer."""
-    suite = Suite(options.suite) if options.suite else Suite.FULL
-    plan = plan_runs(
-        suite.of(read_suite(options.files)),
-        clients=(ClientSpec(kind=kind),),
-        select=options.select,
-        num_chunks=1,
-        chunk_id=0,
-        iterations=1,
-        warmup=1,
-    )
-    definitions = tuple(cell.definition for cell in plan.cells)
+    suite = options.suite or Suite.FULL
+    definitions = runnable(ClientSpec(kind=kind), options.files, select=options.select, suite=suite)
     if options.files or options.select or options.suite:
         return definitions
     return tuple(each for each in definitions if (each.name, each.dimensions) == _USUAL_BENCHMARK)

@@ -1,29 +1,25 @@
 """Runs the plan of `s3bench run`, here or on a cluster, and keeps its results."""
 
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import click
-import msgspec
 
-import s3bench
 from s3bench.bench.endpoints import EndpointOpener, emulator, live, stub_in_process, stub_server
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Settings
 from s3bench.bench.suite import ReadyCell, run_suite
 from s3bench.cli.client_resolution import ready_cells
 from s3bench.cli.progress import Ticker, ticker_for
+from s3bench.cli.provenance import command_origin, machine_origin
 from s3bench.cli.run.options import RunOptions
 from s3bench.cli.run.output import RunOutput
 from s3bench.cli.run.plan import read_plan
-from s3bench.cli.sandbox import check_wall, wall_warnings
+from s3bench.cli.sandbox import check_wall
 from s3bench.errors import ExitCode
 from s3bench.report.run.table import result_line
-from s3bench.results.document import Client, Document, Result, render_time
+from s3bench.results.document import Client, Document, Result
 from s3bench.results.file import check_output
-from s3bench.results.redaction import redact
-from s3bench.run.machine import machine_facts, machine_warnings
 from s3bench.spec.plan import Plan
 
 
@@ -58,16 +54,12 @@ def run_here_or_on_cluster(options: RunOptions, plan: Plan) -> None:
 
 
 def _new_document(options: RunOptions, cells: tuple[ReadyCell, ...]) -> Document:
-    facts = machine_facts()
     found = {cell.found.label: cell.found for cell in cells if cell.found is not None}
     return Document(
-        s3bench=s3bench.__version__,
-        started_at=render_time(datetime.now(UTC)),
-        command_line=("s3bench", *redact(sys.argv[1:])),
-        machine=msgspec.to_builtins(facts),
+        **command_origin(),
+        **machine_origin(),
         clients=tuple(Client(name=client.kind, version=client.version, label=label) for label, client in found.items()),
         options=options.recorded,
-        warnings=(*machine_warnings(facts), *wall_warnings()),
     )
 
 

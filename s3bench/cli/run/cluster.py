@@ -3,16 +3,15 @@
 Owns what the nodes are told of the options, and the progress. Who does what is `s3bench.cluster`'s.
 """
 
-import sys
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
 
 import click
 
-import s3bench
 from s3bench.cli.definitions import definition_files
 from s3bench.cli.progress import Ticker, ticker_for
+from s3bench.cli.provenance import command_origin
 from s3bench.cli.run.options import RunOptions
 from s3bench.cli.run.output import RunOutput
 from s3bench.cli.stop import StopSignal
@@ -25,9 +24,8 @@ from s3bench.cluster.suite.preflight import run_suite_preflight
 from s3bench.cluster.suite.unit import SuiteUnit, split_suite
 from s3bench.errors import ExitCode
 from s3bench.load.aggregation.nodes import node_name
-from s3bench.results.document import Document, render_time
+from s3bench.results.document import Document
 from s3bench.results.file import read_whole
-from s3bench.results.redaction import redact
 from s3bench.spec.plan import Plan
 
 
@@ -79,12 +77,7 @@ def _run_on_cluster(options: RunOptions, plan: Plan, units: tuple[SuiteUnit, ...
 
 
 def _head(options: RunOptions) -> Document:
-    return Document(
-        s3bench=s3bench.__version__,
-        started_at=render_time(datetime.now(UTC)),
-        command_line=("s3bench", *redact(sys.argv[1:])),
-        options=options.recorded,
-    )
+    return Document(**command_origin(), options=options.recorded)
 
 
 def _introduce(document: Document, nodes: int, progress: Ticker) -> None:

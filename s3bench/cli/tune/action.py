@@ -2,33 +2,28 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from datetime import UTC, datetime
 from os import environ
 from pathlib import Path
 from random import SystemRandom
-from sys import argv
 from time import monotonic
 
-import msgspec
 from msgspec.structs import replace
 
-import s3bench
 from s3bench.bench.endpoints import EndpointOpener, emulator, live
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Bench, Settings
 from s3bench.cli.client_resolution import find_or_install
 from s3bench.cli.progress import Ticker, ticker_for
-from s3bench.cli.sandbox import check_wall, wall_warnings
+from s3bench.cli.provenance import command_origin, machine_origin
+from s3bench.cli.sandbox import check_wall
 from s3bench.cli.tune.options import SEEDS, TuneOptions
 from s3bench.cli.tune.output import TuneOutput
 from s3bench.cli.tune.study_file import StudyFile, read_study
 from s3bench.clients.client import FoundClient
 from s3bench.clients.store import ClientStore
 from s3bench.errors import ClientNotFound, ExitCode, MachineError
-from s3bench.results.document import render_time
-from s3bench.results.redaction import redact
 from s3bench.run.disk import LIMIT_S, measure_disk, memory_directory
-from s3bench.run.machine import machine_facts, machine_warnings
+from s3bench.run.machine import machine_facts
 from s3bench.run.owner import workspace_parent
 from s3bench.s3.network.model import describe, parse_network
 from s3bench.spec.plan import ClientSpec, parse_client_spec
@@ -161,13 +156,10 @@ def _clients(specs: Sequence[ClientSpec], progress: Ticker, *, is_picky: bool) -
 
 
 def _header(options: TuneOptions, workload: Workload, clients: Mapping[str, FoundClient]) -> Header:
-    facts = machine_facts()
     model = options.model
     return Header(
-        s3bench=s3bench.__version__,
-        started_at=render_time(datetime.now(UTC)),
-        command_line=("s3bench", *redact(argv[1:])),
-        machine=msgspec.to_builtins(facts),
+        **command_origin(),
+        **machine_origin(),
         workload=workload,
         clients=tuple(clients),
         network=None if model is None else model.text,
@@ -182,7 +174,6 @@ def _header(options: TuneOptions, workload: Workload, clients: Mapping[str, Foun
         max_memory_bytes=options.max_memory_bytes,
         disk=_disk_speed(workload, no_disk=options.no_disk, limit_s=_DISK_SHARE * options.budget_s),
         no_disk=options.no_disk,
-        warnings=(*machine_warnings(facts), *wall_warnings()),
     )
 
 
