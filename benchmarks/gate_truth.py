@@ -42,7 +42,7 @@ from s3bench.clients.finding import find_client
 from s3bench.clients.staging import stage
 from s3bench.clients.store import ClientStore
 from s3bench.gate.conclusion import conclude
-from s3bench.gate.evidence import CellEvidence, Inspection, Side
+from s3bench.gate.evidence import ClientCellEvidence, Inspection, Side
 from s3bench.gate.exact_metric import DEFAULT_EXACT
 from s3bench.gate.inspection import find_inspector
 from s3bench.gate.live import (
@@ -231,7 +231,7 @@ def run_instructions(client_text: str, gates: int) -> None:
             for _ in range(INSPECTIONS):
                 sides[Side.BASELINE].append(count(0))
                 sides[Side.CANDIDATE].append(count(fault))
-            cell = CellEvidence(
+            cell = ClientCellEvidence(
                 name=definition.name,
                 baseline_inspections=tuple(sides[Side.BASELINE]),
                 candidate_inspections=tuple(sides[Side.CANDIDATE]),
@@ -245,7 +245,7 @@ def run_instructions(client_text: str, gates: int) -> None:
 
 
 def outcome_of(
-    cells: Sequence[CellEvidence], definitions: Sequence[Definition], victim: Definition, policy: Policy
+    cells: Sequence[ClientCellEvidence], definitions: Sequence[Definition], victim: Definition, policy: Policy
 ) -> dict[str, Any]:
     """One gate in a line: its verdict, its rows, and the raw log-ratios of every cell."""
     conclusion = conclude(cells, policy, today=dt.datetime.now(dt.UTC).date())

@@ -19,10 +19,17 @@ import pytest
 
 from s3bench.cli.main import main
 from s3bench.results.document import encode_document, parse_document
+from s3bench.results.load import LoadMeasurement
 
 BEFORE = Path(__file__).parent / "data" / "before"
 COMMANDS = [line.split(maxsplit=2) for line in (BEFORE / "commands.txt").read_text(encoding="utf-8").splitlines()]
-_NUMBER = re.compile(r"[-+]?\d(?:[\d,.]*\d)?(?:e[-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)*(?:e[-+]?\d+)?")
+_SAMPLES_OF_LOAD = re.compile(
+    r'^.*harness[._]samples(?!",).*$|"harness.samples",.*?"Unit":"Count"|\d+ without any difference', re.MULTILINE
+)
+"""A load run takes no samples of memory and CPU; documents before version 5 counted them, as 0, without difference."""
+
+_LOAD_MEASUREMENT = frozenset(LoadMeasurement.__struct_fields__)
 _VERSIONS = frozenset({"schema_version", "gate_version", "study_version", "bisect_version"})
 
 
@@ -122,7 +129,10 @@ def test_a_command_reads_former_documents_and_prints_their_figures(
         cells = _Cells()
         cells.feed((before / arguments.rsplit(maxsplit=1)[-1]).read_text(encoding="utf-8"))
         now = "\n".join(cells.texts)
-    assert not numbers_in(former) - numbers_in(now)
+    missing = numbers_in(_SAMPLES_OF_LOAD.sub("", former) if "load_" in arguments else former) - numbers_in(now)
+    if arguments.endswith("--format csv"):
+        missing.pop("0", None)  # `harness.samples` of load runs, in a column of its own
+    assert not missing
 
 
 def test_the_verdict_of_a_former_gate_is_made_again_figure_by_figure(
@@ -135,5 +145,11 @@ def test_the_verdict_of_a_former_gate_is_made_again_figure_by_figure(
 @pytest.mark.parametrize("name", ["run", "run_audit", "run_failed", "load_phases", "load_errors", "load_cluster"])
 def test_a_former_document_written_again_has_all_its_figures(name: str, before: Path) -> None:
     former = (before / f"{name}.json").read_bytes()
-    now = json.loads(encode_document(parse_document(former, source=name)))
-    assert_holds(now, json.loads(former))
+    tree = json.loads(former)
+    if name.startswith("load_"):
+        for result in tree["results"]:
+            result["measurements"] = [
+                {key: value for key, value in each.items() if key in _LOAD_MEASUREMENT}
+                for each in result["measurements"]
+            ]
+    assert_holds(json.loads(encode_document(parse_document(former, source=name))), tree)

@@ -107,7 +107,7 @@ def _run_cell(bench: Bench, ready: ReadyCell, steps: tuple[_Step, ...], number: 
     except S3BenchError as error:
         result = result.with_failure(_failure_of(error))
     if unobserved:
-        result = result.with_audit(compare_observed(result.measurements, unobserved))
+        result = result.with_audit(compare_observed(result.runs, unobserved))
     yield result.completed()
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from s3bench.bisect.search import Bisection, ComparisonResult, SearchResult
 from s3bench.errors import BadInput
-from s3bench.gate.evidence import CellEvidence
+from s3bench.gate.evidence import ClientCellEvidence
 from s3bench.gate.looks import check_looks
 from s3bench.gate.policy import Policy, check_gating
 from s3bench.results.versioned import decode_versioned
@@ -49,7 +49,7 @@ class BisectRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     seed: int
     warnings: tuple[str, ...] = ()
     answers: tuple[ComparisonResult, ...] = ()
-    unfinished: tuple[CellEvidence, ...] = ()
+    unfinished: tuple[ClientCellEvidence, ...] = ()
     stopped: str = ""
     found: SearchResult | None = None
 

@@ -30,7 +30,7 @@ from msgspec.structs import replace
 
 from s3bench.errors import BadInput
 from s3bench.gate.conclusion import conclude
-from s3bench.gate.evidence import CellEvidence, Role, Side
+from s3bench.gate.evidence import ClientCellEvidence, Role, Side
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.results.metrics import METRICS_BY_NAME, Direction
@@ -117,7 +117,7 @@ class ComparisonResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     reasons: tuple[str, ...] = ()
     row: GateRow | None = None
     others: tuple[GateRow, ...] = ()
-    cells: tuple[CellEvidence, ...] = ()
+    cells: tuple[ClientCellEvidence, ...] = ()
     took_s: float = 0.0
 
 
@@ -189,7 +189,7 @@ class Bisection:
 
 
 def comparison_result(
-    comparison: VersionComparison, cells: Sequence[CellEvidence], *, took_s: float = 0.0
+    comparison: VersionComparison, cells: Sequence[ClientCellEvidence], *, took_s: float = 0.0
 ) -> ComparisonResult:
     """Decide the outcome of a comparison from what was measured."""
     result = ComparisonResult(

@@ -39,7 +39,7 @@ _NONE = MetricFigures(values=(), iterations=())
 def figures_of(result: Result, metric: str) -> MetricFigures:
     """Gather the figures of a metric; iterations that lack it are left out."""
     part, _, rest = metric.partition(".")
-    if rest and all(getattr(each, part) is None for each in result.measurements):
+    if rest and all(getattr(each, part, None) is None for each in result.measurements):
         return _NONE  # a shortcut for the many metrics of load runs
     found = [(value, each.iteration) for each in result.measurements if (value := figure(each, metric)) is not None]
     return MetricFigures(
@@ -52,7 +52,7 @@ def request_figures(result: Result, kinds: Mapping[str, object]) -> dict[str, Me
 
     Iterations without a wire log are left out.
     """
-    seen = [each for each in result.measurements if each.wire is not None]
+    seen = [each for each in result.runs if each.wire is not None]
     iterations = tuple(each.iteration for each in seen)
     return {
         kind: MetricFigures(values=tuple(each.requests_by_kind.get(kind, 0) for each in seen), iterations=iterations)
@@ -62,4 +62,4 @@ def request_figures(result: Result, kinds: Mapping[str, object]) -> dict[str, Me
 
 def request_kinds(result: Result) -> dict[str, None]:
     """The kinds of request in any iteration, in order of appearance."""
-    return dict.fromkeys(kind for each in result.measurements for kind in each.requests_by_kind)
+    return dict.fromkeys(kind for each in result.runs for kind in each.requests_by_kind)

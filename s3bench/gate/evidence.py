@@ -4,11 +4,13 @@ Figures are kept as measured, in the units of `s3bench.results.metrics`.
 """
 
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
 from s3bench.results.document import Result
-from s3bench.results.measurement import Failure, Measurement
+from s3bench.results.load import LoadMeasurement
+from s3bench.results.measurement import AnyMeasurement, Failure, Measurement
 from s3bench.spec.label import benchmark_label, dimension_pairs
 
 
@@ -65,6 +67,8 @@ class SideFailure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class CellEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One benchmark on both sides: `pairs` of a live gate, or the unpaired `baseline` and `candidate` of documents.
 
+    Made and read as one of the subclasses.
+
     `planted_s` is the delay planted into the candidate of a positive control, in seconds.
     """
 
@@ -72,8 +76,8 @@ class CellEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     dimensions: tuple[dict[str, str], ...] = ()
     role: Role = Role.BENCHMARK
     pairs: tuple[RunPair, ...] = ()
-    baseline: tuple[Measurement, ...] = ()
-    candidate: tuple[Measurement, ...] = ()
+    baseline: tuple[AnyMeasurement, ...] = ()
+    candidate: tuple[AnyMeasurement, ...] = ()
     baseline_inspections: tuple[Inspection, ...] = ()
     candidate_inspections: tuple[Inspection, ...] = ()
     failures: tuple[SideFailure, ...] = ()
@@ -89,7 +93,7 @@ class CellEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         """The benchmark with its dimensions, for people: `s3.cp.upload FileSize=32MB`."""
         return benchmark_label(self.name, dimension_pairs(self.dimensions))
 
-    def runs(self, side: Side) -> tuple[Measurement, ...]:
+    def runs(self, side: Side) -> tuple[AnyMeasurement, ...]:
         """All measurements of one side, in order."""
         if self.pairs:
             return tuple(pair.baseline if side is Side.BASELINE else pair.candidate for pair in self.pairs)
@@ -98,6 +102,20 @@ class CellEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def inspections(self, side: Side) -> tuple[Inspection, ...]:
         """All inspections of one side, in order."""
         return self.baseline_inspections if side is Side.BASELINE else self.candidate_inspections
+
+
+class ClientCellEvidence(CellEvidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The evidence of a benchmark of clients."""
+
+    baseline: tuple[Measurement, ...] = ()
+    candidate: tuple[Measurement, ...] = ()
+
+
+class LoadCellEvidence(CellEvidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The evidence of two documents of load runs."""
+
+    baseline: tuple[LoadMeasurement, ...] = ()
+    candidate: tuple[LoadMeasurement, ...] = ()
 
 
 def unpaired_cell(
@@ -110,12 +128,15 @@ def unpaired_cell(
     known = baseline or candidate
     assert known is not None
     sides = ((Side.BASELINE, baseline), (Side.CANDIDATE, candidate))
-    return CellEvidence(
-        name=known.name,
-        dimensions=(*known.dimensions, *dimensions),
-        baseline=baseline.measurements if baseline else (),
-        candidate=candidate.measurements if candidate else (),
-        failures=tuple(
+    facts: dict[str, Any] = {
+        "name": known.name,
+        "dimensions": (*known.dimensions, *dimensions),
+        "failures": tuple(
             SideFailure(side=side, failure=failure) for side, result in sides if result for failure in result.errors
         ),
-    )
+    }
+    loops = [result.loops if result else () for _, result in sides]
+    if any(loops):
+        return LoadCellEvidence(**facts, baseline=loops[0], candidate=loops[1])
+    runs = [result.runs if result else () for _, result in sides]
+    return ClientCellEvidence(**facts, baseline=runs[0], candidate=runs[1])

@@ -121,7 +121,7 @@ def counts_of(cell: CellEvidence, metric: ExactMetric, side: Side) -> tuple[Coun
         seen = [metric.of_inspection(inspection) for inspection in cell.inspections(side)]
     else:
         assert metric.of_measurement
-        seen = [metric.of_measurement(measurement) for measurement in cell.runs(side)]
+        seen = [metric.of_measurement(run) if isinstance(run, Measurement) else None for run in cell.runs(side)]
     return tuple(counts for counts in seen if counts is not None)
 
 

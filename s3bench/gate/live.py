@@ -20,7 +20,7 @@ from s3bench.clients.padding import common_size
 from s3bench.clients.pagecache import reread
 from s3bench.clients.staging import stage
 from s3bench.gate.evidence import (
-    CellEvidence,
+    ClientCellEvidence,
     Inspection,
     Role,
     RunPair,
@@ -83,7 +83,7 @@ class GateStatus:
     `pairs_done` of which are there.
     """
 
-    cells: tuple[CellEvidence, ...]
+    cells: tuple[ClientCellEvidence, ...]
     look: int
     goal: int
     undecided: int
@@ -246,9 +246,9 @@ class _LiveCell:
     warm_s: float = 0.0
 
     @property
-    def evidence(self) -> CellEvidence:
+    def evidence(self) -> ClientCellEvidence:
         """What it showed so far."""
-        return CellEvidence(
+        return ClientCellEvidence(
             name=self.definition.name,
             dimensions=tuple({name: value} for name, value in self.definition.dimensions),
             role=self.role,

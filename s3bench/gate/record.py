@@ -13,11 +13,13 @@ import msgspec
 
 from s3bench.errors import BadInput
 from s3bench.gate.conclusion import Conclusion, conclude
-from s3bench.gate.evidence import CellEvidence
+from s3bench.gate.evidence import CellEvidence, ClientCellEvidence, LoadCellEvidence
 from s3bench.gate.exact_metric import EXACT_BY_NAME
 from s3bench.gate.looks import check_looks
 from s3bench.gate.policy import Policy, check_gating
 from s3bench.gate.waiver import Waiver, check_waiver
+from s3bench.results.decoding import decode
+from s3bench.results.former import FormerLoadMeasurement, recast, without_client_keys
 from s3bench.results.versioned import decode_versioned
 
 RECORD_VERSION = 1
@@ -78,17 +80,64 @@ def encode_record(record: GateRecord) -> bytes:
 
 def parse_record(text: bytes, *, source: str) -> GateRecord:
     """Parse a record strictly. Raises `BadInput` with `source` and the JSON path of the error."""
-    record = decode_versioned(
+    read = decode_versioned(
         text,
-        GateRecord,
+        _LoadRecord if _is_of_load(text) else _ClientRecord,
         key="gate_version",
         newest=RECORD_VERSION,
         source=source,
         noun="record of a gate",
         fix="pass a file that `s3bench gate -o FILE` wrote",
     )
+    record = recast(read, GateRecord)
+    if isinstance(read, _LoadRecord):
+        record = msgspec.structs.replace(record, cells=tuple(_without_client_keys(cell) for cell in read.cells))
     _check(record, source)
     return record
+
+
+class _ClientRecord(GateRecord, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    cells: tuple[ClientCellEvidence, ...] = ()
+
+
+class _FormerLoadCell(LoadCellEvidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    baseline: tuple[FormerLoadMeasurement, ...] = ()
+    candidate: tuple[FormerLoadMeasurement, ...] = ()
+
+
+class _LoadRecord(GateRecord, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    cells: tuple[_FormerLoadCell, ...] = ()
+
+
+def _without_client_keys(cell: _FormerLoadCell) -> LoadCellEvidence:
+    return msgspec.structs.replace(
+        recast(cell, LoadCellEvidence),
+        baseline=without_client_keys(cell.baseline),
+        candidate=without_client_keys(cell.candidate),
+    )
+
+
+class _MeasurementOutline(msgspec.Struct, frozen=True):
+    load: dict[str, msgspec.Raw] | None = None
+
+
+class _CellOutline(msgspec.Struct, frozen=True):
+    baseline: tuple[_MeasurementOutline, ...] = ()
+    candidate: tuple[_MeasurementOutline, ...] = ()
+
+
+class _Outline(msgspec.Struct, frozen=True):
+    """What is read of a record to know whether it is of load runs."""
+
+    cells: tuple[_CellOutline, ...] = ()
+
+
+def _is_of_load(text: bytes) -> bool:
+    try:
+        cells = decode(text, _Outline).cells
+    except msgspec.DecodeError:
+        return False
+    return any(each.load for cell in cells for each in (*cell.baseline, *cell.candidate))
 
 
 def _check(record: GateRecord, source: str) -> None:

@@ -1,7 +1,7 @@
 """The results document: one run of s3bench with all its measurements, as versioned JSON.
 
-Owns the format, its history and its strict encoding and parsing. Files are `s3bench.results.file`'s. Immutable: every
-change gives a new document. `docs/results.md` describes each key.
+Encodes and parses it strictly. A document is immutable: every change gives a new one. `docs/results.md` describes each
+key.
 
 History of the format (`schema_version`):
 1: the first.
@@ -9,6 +9,8 @@ History of the format (`schema_version`):
 3: figures of a load that another tool did not tell may be null; documents before read as they are.
 4: memory and CPU over time of each measurement (`series`) and the requests of one iteration of each result (`requests`,
    `requests_left_out`); documents before read as they are.
+5: measurements of load runs have the keys of `LoadMeasurement` alone; before, those of `Measurement` stood beside them
+   and held nothing, and are dropped on reading.
 """
 
 import math
@@ -24,10 +26,12 @@ from s3bench.errors import BadInput
 from s3bench.results.audit import Audit
 from s3bench.results.collection import without_collection
 from s3bench.results.decoding import decode
-from s3bench.results.measurement import Failure, Measurement
+from s3bench.results.former import FormerLoadMeasurement, recast, without_client_keys
+from s3bench.results.load import LoadMeasurement
+from s3bench.results.measurement import AnyMeasurement, Failure, Measurement
 from s3bench.spec.label import benchmark_label, dimension_pairs
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 NODE = "node"
 """The last dimension of a result that tells what one node of a cluster did of another result."""
@@ -54,14 +58,17 @@ class Client(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One benchmark on one client. `dimensions` are objects of one key each, in the definition's order."""
+    """One benchmark on one client. `dimensions` are objects of one key each, in the definition's order.
+
+    `measurements` are all of a client's iterations, or all of a load run's loops.
+    """
 
     name: str
     dimensions: tuple[dict[str, str], ...] = ()
     client: Client
     tags: tuple[str, ...] = ()
     status: Status = Status.RUNNING
-    measurements: tuple[Measurement, ...] = ()
+    measurements: tuple[AnyMeasurement, ...] = ()
     errors: tuple[Failure, ...] = ()
     audit: Audit | None = None
 
@@ -90,7 +97,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """The identity of the result that this one is a node's part of, were it one; `None` when it cannot be."""
         if not self.dimensions or tuple(self.dimensions[-1]) != (NODE,):
             return None
-        if any(measurement.load is None for measurement in self.measurements):
+        if self.runs:
             return None
         return msgspec.structs.replace(self, dimensions=self.dimensions[:-1]).identity
 
@@ -100,7 +107,17 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         values = (value for dimension in self.dimensions for value in dimension.values())
         return self.name, *values, self.client.name, self.client.label, *self.tags
 
-    def with_measurement(self, measurement: Measurement) -> Self:
+    @property
+    def runs(self) -> tuple[Measurement, ...]:
+        """The measurements of a client; none of a load run."""
+        return tuple(each for each in self.measurements if isinstance(each, Measurement))
+
+    @property
+    def loops(self) -> tuple[LoadMeasurement, ...]:
+        """The measurements of a load run; none of a client."""
+        return tuple(each for each in self.measurements if isinstance(each, LoadMeasurement))
+
+    def with_measurement(self, measurement: AnyMeasurement) -> Self:
         """Add what one more iteration showed."""
         return msgspec.structs.replace(self, measurements=(*self.measurements, measurement))
 
@@ -120,13 +137,15 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     @property
     def median_iteration(self) -> Measurement | None:
         """The iteration of median total time, of an even number the lower in the middle; `None` of no iterations."""
-        ordered = sorted(self.measurements, key=lambda each: each.total_time)
+        ordered = sorted(self.runs, key=lambda each: each.total_time)
         return ordered[(len(ordered) - 1) // 2] if ordered else None
 
     def with_requests_of_one(self) -> Self:
         """Keep the requests of the median iteration, and drop those of the others."""
         kept = self.median_iteration
-        measurements = tuple(each if each is kept else each.without_requests() for each in self.measurements)
+        if kept is None:
+            return self
+        measurements = tuple(each if each is kept else each.without_requests() for each in self.runs)
         return msgspec.structs.replace(self, measurements=measurements)
 
     def completed(self) -> Self:
@@ -187,8 +206,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def is_of_load(self) -> bool:
         """Whether it tells of an endpoint under load, and not of clients."""
-        measurements = [measurement for result in self.results for measurement in result.measurements]
-        return bool(measurements) and all(measurement.load is not None for measurement in measurements)
+        measured = [result for result in self.results if result.measurements]
+        return bool(measured) and all(result.loops for result in measured)
 
     @property
     def has_failures(self) -> bool:
@@ -217,26 +236,87 @@ def parse_document(text: bytes, *, source: str) -> Document:
     """Parse a results document strictly. Raises `BadInput`, with the path of what is wrong, naming `source`."""
     try:
         with without_collection():
-            read = decode(text, _Written)
+            read = _decode_document(text)
     except msgspec.ValidationError as error:
         version = _known_version(text, source)
         raise BadInput(f"{source} is no results document of version {version}", str(error)) from error
     except msgspec.DecodeError as error:
         raise _no_json(source, error) from error
     _check_known(read.schema_version, source)
-    return Document(**{name: getattr(read, name) for name in Document.__struct_fields__})
+    return read
 
 
-class _Written(Document, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A document as it is read: its version has to be there."""
+def _decode_document(text: bytes) -> Document:
+    """Decode a document of clients; if it has measurements of a load run, one of those."""
+    try:
+        return _document(decode(text, _ClientDocument))
+    except msgspec.ValidationError:
+        if not _has_loads(text):
+            raise
+    return _document(decode(text, _LoadDocument))
 
-    schema_version: Annotated[int, msgspec.Meta(ge=1)]
+
+def _has_loads(text: bytes) -> bool:
+    try:
+        results = decode(text, _Outline).results
+    except msgspec.ValidationError:
+        return False
+    return any(each.load for result in results for each in result.measurements)
+
+
+def _document(read: "_ClientDocument | _LoadDocument") -> Document:
+    results = []
+    for result in read.results:
+        plain = recast(result, Result)
+        if isinstance(result, _LoadResult):
+            plain = msgspec.structs.replace(plain, measurements=without_client_keys(result.measurements))
+        results.append(plain)
+    return msgspec.structs.replace(recast(read, Document), results=tuple(results))
+
+
+_Version = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class _ClientResult(Result, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    measurements: tuple[Measurement, ...] = ()
+
+
+class _ClientDocument(Document, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A document of clients as it is read: its version has to be there."""
+
+    schema_version: _Version
+    results: tuple[_ClientResult, ...] = ()
+
+
+class _LoadResult(Result, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    measurements: tuple[FormerLoadMeasurement, ...] = ()
+
+
+class _LoadDocument(Document, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A document of load runs as it is read."""
+
+    schema_version: _Version
+    results: tuple[_LoadResult, ...] = ()
+
+
+class _MeasurementOutline(msgspec.Struct, frozen=True):
+    load: dict[str, msgspec.Raw] | None = None
+
+
+class _ResultOutline(msgspec.Struct, frozen=True):
+    measurements: tuple[_MeasurementOutline, ...] = ()
+
+
+class _Outline(msgspec.Struct, frozen=True):
+    """What is read of a document to know whether it is of a load run."""
+
+    results: tuple[_ResultOutline, ...] = ()
 
 
 class _Head(msgspec.Struct, frozen=True):
     """What is read of a document that could not be: another version explains why."""
 
-    schema_version: Annotated[int, msgspec.Meta(ge=1)]
+    schema_version: _Version
 
 
 def _known_version(text: bytes, source: str) -> int:

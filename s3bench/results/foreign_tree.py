@@ -15,7 +15,7 @@ import s3bench
 from s3bench.errors import BadInput
 from s3bench.results.decoding import decode
 from s3bench.results.document import Client, Document, Result, Status, render_time
-from s3bench.results.measurement import Failure, Measurement
+from s3bench.results.measurement import AnyMeasurement, Failure
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ def foreign_result(
     client: Client,
     *,
     dimensions: Iterable[tuple[str, str]] = (),
-    measurements: Iterable[Measurement] = (),
+    measurements: Iterable[AnyMeasurement] = (),
     errors: Iterable[Failure] = (),
 ) -> Result:
     """One benchmark of another tool, which is over."""

@@ -23,8 +23,7 @@ import msgspec
 from s3bench.results.bins import carries
 from s3bench.results.document import Client, Document, Result
 from s3bench.results.foreign_tree import foreign_document, foreign_result, parse_moment, refuse, shaped
-from s3bench.results.load import Latency, Load
-from s3bench.results.measurement import Measurement, measure
+from s3bench.results.load import Latency, Load, LoadMeasurement
 from s3bench.results.redaction import redact
 from s3bench.units import exact_bytes
 
@@ -244,9 +243,17 @@ def _result(phase: _Phase, client: Client) -> Result:
     return foreign_result(name, client, dimensions=dimensions, measurements=(_measurement(phase),))
 
 
-def _measurement(phase: _Phase) -> Measurement:
-    bare = measure(iteration=0, total_s=phase.window_s)
-    return msgspec.structs.replace(bare, throughput=phase.bytes_rate or None, load=_load(phase))
+def _measurement(phase: _Phase) -> LoadMeasurement:
+    return LoadMeasurement(
+        iteration=0,
+        total_time=phase.window_s,
+        cpu_time=None,
+        peak_memory=None,
+        throughput=phase.bytes_rate or None,
+        engine="",
+        load=_load(phase),
+        warnings=(),
+    )
 
 
 def _load(phase: _Phase) -> Load:

@@ -1,7 +1,7 @@
-"""What a load run showed of one kind of operation: rates, latencies with their histograms, failures, every second.
+"""The figures of one phase of a load run: rates, latencies with their histograms, failures, per-second statistics.
 
-Owns the figures as the results document keeps them; `load.aggregation` computes them. Seconds and bytes, as everywhere;
-only the bins of histograms are nanoseconds.
+Computed by `s3bench.load.aggregation`. Times are in seconds and sizes in bytes; only bins of histograms are in
+nanoseconds.
 """
 
 import msgspec
@@ -118,3 +118,21 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     bins: Bins = Bins()
     first_byte_bins: Bins = Bins()
     response_bins: Bins = Bins()
+
+
+class LoadMeasurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One loop of a phase, as `Measurement` is one iteration of a client; keys that both have mean the same.
+
+    `total_time` is the measured window, and `cpu_time` the CPU time of all workers within it; `peak_memory` is that of
+    all workers together. `throughput` is the payload of successful operations, both ways, over the window. `engine` is
+    `s3bench`, or empty if another tool made the load.
+    """
+
+    iteration: int
+    total_time: float
+    cpu_time: float | None
+    peak_memory: int | None
+    throughput: float | None
+    engine: str
+    load: Load
+    warnings: tuple[str, ...]

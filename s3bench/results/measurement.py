@@ -11,7 +11,7 @@ from typing import Self
 
 import msgspec
 
-from s3bench.results.load import Load
+from s3bench.results.load import LoadMeasurement
 from s3bench.results.metrics import METRICS_BY_NAME
 from s3bench.results.timeline import RequestSpan, SeriesFacts, Timeline, UsageSeries, cores_in_use
 
@@ -108,10 +108,9 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     `iteration` counts from 0, warm-up iterations not counted. `engine` is the S3 engine that the wire showed (`crt`,
     `python`, `go`, `other`, joined by `+` when there were several), empty when there was no request.
     `requests_by_kind` counts requests by what they were (`GET ranged`, `PUT`). `network` holds what was achieved of a
-    network model against what was asked, where one was imposed. `load` holds what a phase of a load run showed: its
-    `total_time` is the measured window, `cpu_time` that of all workers within it. `series` is null where no samples
-    were taken or kept. `requests` are kept by `s3bench run`, in order of their start, `requests_left_out` being how
-    many more there were.
+    network model against what was asked, where one was imposed. `load` is null; a phase of a load run gives a
+    `LoadMeasurement`. `series` is null where no samples were taken or kept. `requests` are kept by `s3bench run`, in
+    order of their start, `requests_left_out` being how many more there were.
     """
 
     iteration: int
@@ -138,7 +137,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     wire: Wire | None
     harness: Harness
     network: tuple[NetworkFigure, ...] = ()
-    load: Load | None = None
+    load: None = None
     series: UsageSeries | None = None
     requests: tuple[RequestSpan, ...] = ()
     requests_left_out: int = 0
@@ -147,6 +146,10 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     def without_requests(self) -> Self:
         """Drop the requests, and the count of those left out."""
         return msgspec.structs.replace(self, requests=(), requests_left_out=0) if self.requests else self
+
+
+AnyMeasurement = Measurement | LoadMeasurement
+"""What a client's iteration gives, or a phase of a load run."""
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -241,7 +244,7 @@ def percentile(ordered: Sequence[float], percent: float) -> float | None:
     return ordered[below] + (ordered[above] - ordered[below]) * (rank - below)
 
 
-def figure(measurement: Measurement, name: str) -> float | None:
+def figure(measurement: AnyMeasurement, name: str) -> float | None:
     """Look up the figure of the metric `name`; `None` when it was not measured.
 
     How long a load run took was chosen and not measured, and the CPU time follows from that: neither is a figure.

@@ -31,7 +31,7 @@ from s3bench.bisect.search import (
 )
 from s3bench.clients.client import FoundClient
 from s3bench.errors import ClientNotFound
-from s3bench.gate.evidence import CellEvidence
+from s3bench.gate.evidence import ClientCellEvidence
 from s3bench.gate.live import GateStatus
 from s3bench.gate.policy import Policy
 from s3bench.results.measurement import Failure, Measurement
@@ -48,7 +48,7 @@ SMALL = Definition(name="s3.cp.upload", dimensions=(("FileSize", "4KB"),), comma
 LARGE = changed(SMALL, dimensions=(("FileSize", "32MB"),))
 
 
-def standing(*cells: CellEvidence, is_out_of_time: bool = False) -> GateStatus:
+def standing(*cells: ClientCellEvidence, is_out_of_time: bool = False) -> GateStatus:
     return GateStatus(
         cells=cells, look=1, goal=10, undecided=0, pairs_planned=1, pairs_done=1, is_out_of_time=is_out_of_time
     )

@@ -27,7 +27,7 @@ from s3bench.bisect.search import (
 )
 from s3bench.cli.bisect.options import PAIRS
 from s3bench.errors import BadInput
-from s3bench.gate.evidence import CellEvidence, Role, Side
+from s3bench.gate.evidence import ClientCellEvidence, Role, Side
 from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.looks import Looks, parse_looks
 from s3bench.gate.policy import Policy
@@ -344,7 +344,7 @@ def test_a_benchmark_that_fails_tells_whose_fault_it_is() -> None:
 def test_a_control_that_fails_withdraws_the_answer() -> None:
     ends = bisection().next(())
     assert isinstance(ends, VersionComparison)
-    cells: tuple[CellEvidence, ...] = (
+    cells: tuple[ClientCellEvidence, ...] = (
         paired(ratios(0.2, 0.001)),
         paired(ratios(0.2, 0.001), role=Role.NEGATIVE_CONTROL),
         paired(ratios(0.2, 0.001), role=Role.POSITIVE_CONTROL),

@@ -9,8 +9,8 @@ from s3bench.compare.comparison import Against, compare
 from s3bench.compare.difference import ChangeOutcome, ComparisonRow
 from s3bench.gate.indifference_zone import default_indifference_zone, parse_indifference_zone
 from s3bench.results.document import Client, Result, Status
-from s3bench.results.load import Latency, Load
-from s3bench.results.measurement import Measurement, UsageFacts, measure
+from s3bench.results.load import Latency, Load, LoadMeasurement
+from s3bench.results.measurement import Measurement
 from s3bench.results.metrics import METRICS_BY_NAME
 from tests.compare.documents import document, source
 
@@ -42,8 +42,16 @@ def measurement(number: int, p50: float, *, error_rate: float, total_s: float) -
         in_flight_by_littles_law=16.0,
         client_cpu_share=0.3,
     )
-    usage = UsageFacts(user_cpu_s=total_s, system_cpu_s=0.0)
-    return msgspec.structs.replace(measure(iteration=number, total_s=total_s, usage=usage), load=load)
+    return LoadMeasurement(
+        iteration=number,
+        total_time=total_s,
+        cpu_time=total_s,
+        peak_memory=None,
+        throughput=None,
+        engine="",
+        load=load,
+        warnings=(),
+    )
 
 
 def result(p50s: Sequence[float] = P50S, *, error_rate: float = 0.0, total_s: float = 20.0) -> Result:

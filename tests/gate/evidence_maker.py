@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from s3bench.gate.evidence import (
-    CellEvidence,
+    ClientCellEvidence,
     Inspection,
     Role,
     RunPair,
@@ -75,7 +75,7 @@ def paired(
     name: str = "s3.cp.upload",
     role: Role = Role.BENCHMARK,
     baseline_s: float = 1.0,
-) -> CellEvidence:
+) -> ClientCellEvidence:
     """Pairs whose total times and peak memories have these ratios; equal memories unless they are given."""
     times = tuple(times)
     sizes = tuple(memories) if memories is not None else (1.0,) * len(times)
@@ -83,30 +83,34 @@ def paired(
         pair(run(baseline_s), run(baseline_s * time, round(MEMORY_BYTES * size)), number)
         for number, (time, size) in enumerate(zip(times, sizes, strict=True))
     )
-    return CellEvidence(name=name, role=role, pairs=tuple(pairs))
+    return ClientCellEvidence(name=name, role=role, pairs=tuple(pairs))
 
 
-def unpaired(baseline: Sequence[float], candidate: Sequence[float], *, name: str = "s3.cp.upload") -> CellEvidence:
+def unpaired(
+    baseline: Sequence[float], candidate: Sequence[float], *, name: str = "s3.cp.upload"
+) -> ClientCellEvidence:
     """Two sides of a document each, with these total times."""
-    return CellEvidence(name=name, baseline=tuple(map(run, baseline)), candidate=tuple(map(run, candidate)))
+    return ClientCellEvidence(name=name, baseline=tuple(map(run, baseline)), candidate=tuple(map(run, candidate)))
 
 
-def inspected(baseline: Sequence[Inspection], candidate: Sequence[Inspection]) -> CellEvidence:
+def inspected(baseline: Sequence[Inspection], candidate: Sequence[Inspection]) -> ClientCellEvidence:
     """Forty quiet pairs, and these runs under observation."""
     return replace(
         paired(ratios(0.0, 0.001)), baseline_inspections=tuple(baseline), candidate_inspections=tuple(candidate)
     )
 
 
-def failed(cell: CellEvidence, side: Side = Side.CANDIDATE, what: str = "the command exited 1") -> CellEvidence:
+def failed(
+    cell: ClientCellEvidence, side: Side = Side.CANDIDATE, what: str = "the command exited 1"
+) -> ClientCellEvidence:
     """The same, and a run of one side that failed."""
     failure = SideFailure(side=side, failure=Failure(iteration=0, what=what, why="boom"))
     return replace(cell, failures=(*cell.failures, failure))
 
 
-def of_pairs(figures: Sequence[tuple[Measurement, Measurement]], name: str = "x") -> CellEvidence:
+def of_pairs(figures: Sequence[tuple[Measurement, Measurement]], name: str = "x") -> ClientCellEvidence:
     """A cell of pairs of these measurements."""
-    return CellEvidence(name=name, pairs=tuple(pair(*each, number=number) for number, each in enumerate(figures)))
+    return ClientCellEvidence(name=name, pairs=tuple(pair(*each, number=number) for number, each in enumerate(figures)))
 
 
 def only(decisions: RowDecisions, metric: str = "total_time", kind: RowKind = RowKind.SIZE) -> GateRow:

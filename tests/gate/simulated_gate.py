@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from s3bench.gate.evidence import CellEvidence, RunPair
+from s3bench.gate.evidence import ClientCellEvidence, RunPair
 from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.looks import Looks
 from s3bench.gate.multiple_testing import decide_rows
@@ -106,7 +106,7 @@ def log_runs(rng: np.random.Generator, noise: Noise, cells: int, pairs: int) -> 
 
 def all_pairs(
     rng: np.random.Generator, noise: Noise, sigma: float, worsenings: Mapping[str, Sequence[float]], pairs: int = 40
-) -> Iterator[CellEvidence]:
+) -> Iterator[ClientCellEvidence]:
     """Cells with all their pairs. `worsenings` are the true ones by metric, one a benchmark; `sigma` is of pairs."""
     count = len(worsenings[TIME])
     seconds = np.exp(_shifted(sigma * log_runs(rng, noise, count, pairs), worsenings[TIME]))
@@ -114,7 +114,7 @@ def all_pairs(
     sizes = MEMORY_BYTES * np.exp(_shifted(memory_sigma * log_runs(rng, noise, count, pairs), worsenings[MEMORY]))
     for cell in range(count):
         both = zip(seconds[cell].tolist(), sizes[cell].tolist(), strict=True)
-        yield CellEvidence(
+        yield ClientCellEvidence(
             name=f"benchmark-{cell}",
             pairs=tuple(
                 RunPair(
@@ -139,7 +139,7 @@ class Outcome:
     """How a gate ended: its rows, the cells with the pairs that they were given, and the rows after each look."""
 
     rows: tuple[GateRow, ...]
-    cells: tuple[CellEvidence, ...]
+    cells: tuple[ClientCellEvidence, ...]
     after_looks: tuple[tuple[GateRow, ...], ...]
 
     def failed(self, kind: RowKind) -> list[GateRow]:
@@ -152,7 +152,7 @@ class Outcome:
         return sum(len(cell.pairs) for cell in self.cells) / len(self.cells)
 
 
-def run_gate(whole: Sequence[CellEvidence], rules: Policy) -> Outcome:
+def run_gate(whole: Sequence[ClientCellEvidence], rules: Policy) -> Outcome:
     """Judge after every look, and give further pairs to the undecided alone."""
     cells = [replace(cell, pairs=()) for cell in whole]
     undecided = {cell.identity for cell in cells}

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from s3bench.gate.conclusion import Conclusion, conclude
-from s3bench.gate.evidence import CellEvidence, Role, Side
+from s3bench.gate.evidence import ClientCellEvidence, Role, Side
 from s3bench.gate.looks import Looks
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import RowKind, Verdict
@@ -45,7 +45,7 @@ WAIVER = Waiver(
 
 
 def concluded(
-    *cells: CellEvidence,
+    *cells: ClientCellEvidence,
     policy: Policy = TIME_ALONE,
     waivers: Sequence[Waiver] = (),
     same_program: bool = False,
@@ -54,9 +54,9 @@ def concluded(
     return conclude(cells, policy, waivers=waivers, today=TODAY, same_program=same_program, stopped=stopped)
 
 
-def with_requests(baseline: int, candidate: int, runs: int = 10, name: str = "counted") -> CellEvidence:
+def with_requests(baseline: int, candidate: int, runs: int = 10, name: str = "counted") -> ClientCellEvidence:
     pairs = tuple(pair(wired(PUT=baseline), wired(PUT=candidate), number) for number in range(runs))
-    return CellEvidence(name=name, pairs=pairs)
+    return ClientCellEvidence(name=name, pairs=pairs)
 
 
 def test_a_gate_passes_when_every_change_is_below_its_limit() -> None:
@@ -115,7 +115,7 @@ def test_too_few_runs_of_documents_are_no_pass() -> None:
 
 
 def test_figures_that_are_missing_are_no_pass() -> None:
-    blind = CellEvidence(name="blind", pairs=tuple(pair(run(peak_memory=None), run()) for _ in range(10)))
+    blind = ClientCellEvidence(name="blind", pairs=tuple(pair(run(peak_memory=None), run()) for _ in range(10)))
     conclusion = concluded(QUIET, blind, policy=Policy(metrics=("peak_memory",)))
     assert conclusion.verdict is Verdict.INCONCLUSIVE
     assert "peak_memory of blind: not measured" in conclusion.reasons
@@ -161,7 +161,7 @@ def test_a_negative_control_that_stays_open_to_the_end_takes_no_pass_away() -> N
 @pytest.mark.parametrize("worsening", [0.2, -0.1])
 @pytest.mark.parametrize("cells", [(), (QUIET,), (SLOW,), (NOISY,), (failed(QUIET),)])
 def test_a_baseline_that_differs_from_itself_withdraws_every_verdict(
-    cells: tuple[CellEvidence, ...], worsening: float
+    cells: tuple[ClientCellEvidence, ...], worsening: float
 ) -> None:
     uneven = paired(ratios(worsening, 0.01), name="control", role=Role.NEGATIVE_CONTROL)
     conclusion = concluded(*cells, uneven, POSITIVE)
@@ -226,7 +226,7 @@ def test_an_unconfirmed_count_leaves_the_gate_open() -> None:
 
 
 def test_what_decided_comes_first_and_what_only_informs_last() -> None:
-    informing = CellEvidence(
+    informing = ClientCellEvidence(
         name="cpu", pairs=tuple(pair(run(cpu_time=1.0), run(cpu_time=ratio)) for ratio in ratios(0.2, 0.01))
     )
     worse = paired(ratios(0.4, 0.01), name="worse")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from s3bench.gate.evidence import CellEvidence, Inspection, Side
+from s3bench.gate.evidence import ClientCellEvidence, Inspection, Side
 from s3bench.gate.exact_metric import (
     DEFAULT_EXACT,
     EXACT_BY_NAME,
@@ -109,7 +109,7 @@ def test_instructions_are_asked_for_and_all_else_is_compared_by_default() -> Non
 
 
 def test_requests_bytes_and_connections_come_from_the_wire() -> None:
-    cell = CellEvidence(name="x", pairs=(pair(wired(PUT=3), run()),))
+    cell = ClientCellEvidence(name="x", pairs=(pair(wired(PUT=3), run()),))
     seen = {name: counts_of(cell, EXACT_BY_NAME[name], Side.BASELINE) for name in ("requests", "bytes", "connections")}
     assert seen == {
         "requests": ({"PUT": 3},),
@@ -120,7 +120,7 @@ def test_requests_bytes_and_connections_come_from_the_wire() -> None:
 
 
 def test_minor_faults_come_from_every_run_that_tells_them() -> None:
-    cell = CellEvidence(name="x", pairs=(pair(run(minor_faults=7), run()), pair(run(), run())))
+    cell = ClientCellEvidence(name="x", pairs=(pair(run(minor_faults=7), run()), pair(run(), run())))
     assert counts_of(cell, EXACT_BY_NAME["minor_faults"], Side.BASELINE) == ({"minor faults": 7},)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from s3bench.gate.evidence import CellEvidence, Inspection
+from s3bench.gate.evidence import ClientCellEvidence, Inspection
 from s3bench.gate.exact_metric import DEFAULT_EXACT
 from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.policy import Policy
@@ -18,7 +18,7 @@ from tests.gate.evidence_maker import (
 )
 
 
-def exact_row(cell: CellEvidence, name: str) -> GateRow:
+def exact_row(cell: ClientCellEvidence, name: str) -> GateRow:
     return only(decide_rows([cell], Policy(metrics=(), exact=(name,))), name, RowKind.EXACT)
 
 
@@ -72,7 +72,7 @@ def test_a_count_that_nobody_observed_has_no_row() -> None:
 
 
 def test_minor_faults_differ_beyond_two_percent() -> None:
-    def cell(count: int) -> CellEvidence:
+    def cell(count: int) -> ClientCellEvidence:
         return of_pairs([(run(minor_faults=1000), run(minor_faults=count))] * 10)
 
     assert exact_row(cell(1020), "minor_faults").verdict is Verdict.PASS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from s3bench.gate.evidence import CellEvidence
+from s3bench.gate.evidence import ClientCellEvidence
 from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.policy import Policy
 from s3bench.gate.row import RowKind
@@ -14,7 +14,7 @@ from tests.gate.evidence_maker import (
 )
 
 
-def with_cpu(worsening: float, name: str = "x", sigma: float = 0.01) -> CellEvidence:
+def with_cpu(worsening: float, name: str = "x", sigma: float = 0.01) -> ClientCellEvidence:
     return of_pairs([(run(cpu_time=1.0), run(cpu_time=ratio)) for ratio in ratios(worsening, sigma)], name)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from s3bench.bench.runner import Conditions, Settings
 from s3bench.clients.client import FoundClient
-from s3bench.gate.evidence import CellEvidence, Role, Side
+from s3bench.gate.evidence import ClientCellEvidence, Role, Side
 from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.inspection import Inspector
 from s3bench.gate.live import (
@@ -105,7 +105,7 @@ def order_of(runs: list[Run]) -> str:
     return "".join("B" if is_candidate(run) else "A" for run in runs)
 
 
-def cell(statuses: list[GateStatus], role: Role = Role.BENCHMARK, name: str = "one") -> CellEvidence:
+def cell(statuses: list[GateStatus], role: Role = Role.BENCHMARK, name: str = "one") -> ClientCellEvidence:
     (found,) = (each for each in statuses[-1].cells if each.role is role and each.name == name)
     return found
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from s3bench.gate.evidence import CellEvidence, Role
+from s3bench.gate.evidence import ClientCellEvidence, Role
 from s3bench.gate.exact_metric import DEFAULT_EXACT
 from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.looks import Looks
@@ -419,18 +419,18 @@ NO_FLOORS = Policy(
 )
 
 
-def made(drawn: Sequence[tuple[float, Sequence[float]]]) -> list[CellEvidence]:
+def made(drawn: Sequence[tuple[float, Sequence[float]]]) -> list[ClientCellEvidence]:
     return [
         paired([math.exp(shift + value) for value in values], name=f"b{number}")
         for number, (shift, values) in enumerate(drawn)
     ]
 
 
-def swapped(cell: CellEvidence) -> CellEvidence:
+def swapped(cell: ClientCellEvidence) -> ClientCellEvidence:
     return replace(cell, pairs=tuple(replace(p, baseline=p.candidate, candidate=p.baseline) for p in cell.pairs))
 
 
-def scaled(cell: CellEvidence, factor: float) -> CellEvidence:
+def scaled(cell: ClientCellEvidence, factor: float) -> ClientCellEvidence:
     def times(measurement: Measurement) -> Measurement:
         return replace(measurement, total_time=measurement.total_time * factor)
 

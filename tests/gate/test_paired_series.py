@@ -5,7 +5,7 @@ import math
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from s3bench.gate.evidence import CellEvidence
+from s3bench.gate.evidence import ClientCellEvidence
 from s3bench.gate.paired_series import PairedSeries, pooled, series_of
 from tests.gate.evidence_maker import (
     pair,
@@ -23,13 +23,13 @@ def test_the_worsening_of_a_pair_is_the_log_of_candidate_over_baseline() -> None
 
 
 def test_more_throughput_is_no_worsening() -> None:
-    cell = CellEvidence(name="x", pairs=(pair(run(throughput=100.0), run(throughput=110.0)),))
+    cell = ClientCellEvidence(name="x", pairs=(pair(run(throughput=100.0), run(throughput=110.0)),))
     assert series_of(cell, "throughput").worsenings == pytest.approx([-math.log(1.1)])
 
 
 def test_a_pair_with_a_figure_missing_or_zero_on_either_side_is_left_out_whole() -> None:
     figures = ((1.0, 2.0), (None, 2.0), (1.0, None), (0.0, 2.0), (1.0, 0.0), (-1.0, 2.0), (3.0, 4.0))
-    cell = CellEvidence(
+    cell = ClientCellEvidence(
         name="x", pairs=tuple(pair(run(cpu_time=before), run(cpu_time=after)) for before, after in figures)
     )
     series = series_of(cell, "cpu_time")
@@ -63,7 +63,7 @@ def test_runs_that_were_not_paired_get_the_mann_whitney_test() -> None:
 @pytest.mark.parametrize(
     "cell", [paired(ratios(0.03, 0.05, 20)), unpaired([1.0, 1.1, 1.2, 1.3], [1.15, 1.25, 1.36, 1.51])]
 )
-def test_bounds_agree_with_the_p_value(cell: CellEvidence) -> None:
+def test_bounds_agree_with_the_p_value(cell: ClientCellEvidence) -> None:
     series = series_of(cell, "total_time")
     for level in (0.03, 0.1, 0.3):
         bound = series.lower_bound(level)

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from s3bench.gate.conclusion import conclude
-from s3bench.gate.evidence import CellEvidence, Role
+from s3bench.gate.evidence import ClientCellEvidence, Role
 from s3bench.gate.exact_metric import DEFAULT_EXACT
 from s3bench.gate.planted_fault import (
     MEMORY_SHARES,
@@ -61,7 +61,7 @@ def answer(
     )
 
 
-def read(fault: PlantedFault, *cells: CellEvidence) -> FaultVerdict:
+def read(fault: PlantedFault, *cells: ClientCellEvidence) -> FaultVerdict:
     """What a gate with these cells says, the fault in the first of them."""
     conclusion = conclude(cells, POLICY, today=dt.date(2026, 11, 21))
     return fault_verdict(fault, cells[0], conclusion, POLICY, round=3, seed=7, elapsed_s=1.5)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from s3bench.errors import BadInput
-from s3bench.gate.evidence import CellEvidence, Inspection, Role
+from s3bench.gate.evidence import ClientCellEvidence, Inspection, Role
 from s3bench.gate.exact_metric import DEFAULT_EXACT
 from s3bench.gate.indifference_zone import IndifferenceZone
 from s3bench.gate.looks import Looks
@@ -78,15 +78,16 @@ RECORDS = {
     "bounds that are infinite": replace(EMPTY, cells=(paired(ratios(0.5, 0.1, 3)), unpaired([1.0], [2.0, 3.0]))),
     "one pair, whose spread is unknown": replace(EMPTY, cells=(paired([1.5]),)),
     "pairs without spread": replace(EMPTY, cells=(paired([1.0] * 40),)),
-    "a side missing": replace(EMPTY, cells=(unpaired([1.0, 1.1], []), CellEvidence(name="nothing"))),
+    "a side missing": replace(EMPTY, cells=(unpaired([1.0, 1.1], []), ClientCellEvidence(name="nothing"))),
     "figures missing": replace(
-        EMPTY, cells=(CellEvidence(name="x", pairs=tuple(pair(run(0.1), run(0.1, None)) for _ in range(10))),)
+        EMPTY, cells=(ClientCellEvidence(name="x", pairs=tuple(pair(run(0.1), run(0.1, None)) for _ in range(10))),)
     ),
     "documents": replace(EMPTY, is_paired=False, cells=(unpaired(ratios(0.0, 0.03, 12), ratios(0.1, 0.03, 15)),)),
     "a failure": replace(EMPTY, cells=(failed(QUIET), SLOW)),
     "the same program, stopped": replace(EMPTY, cells=(QUIET,), same_program=True, stopped="time was over"),
     "counts": replace(
-        EMPTY, cells=(CellEvidence(name="x", pairs=tuple(pair(wired(PUT=1), wired(PUT=2, GET=1)) for _ in range(9))),)
+        EMPTY,
+        cells=(ClientCellEvidence(name="x", pairs=tuple(pair(wired(PUT=1), wired(PUT=2, GET=1)) for _ in range(9))),),
     ),
     "inspections": replace(
         EMPTY,
@@ -201,7 +202,7 @@ def test_rules_that_cannot_be_held_are_refused_with_the_path(changes: dict[str, 
 
 
 def test_a_figure_that_is_no_number_does_not_enter_a_record_of_json() -> None:
-    cell = CellEvidence(name="x", pairs=(pair(run(1.0), run(math.inf)),))
+    cell = ClientCellEvidence(name="x", pairs=(pair(run(1.0), run(math.inf)),))
     text = encode_record(replace(EMPTY, cells=(cell,)))
     with pytest.raises(BadInput, match=r"gate\.json is not a record"):
         parse_record(text, source="gate.json")

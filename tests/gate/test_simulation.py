@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from scipy import stats  # type: ignore[import-untyped]
 
 from s3bench.gate.conclusion import conclude
-from s3bench.gate.evidence import CellEvidence, Role
+from s3bench.gate.evidence import ClientCellEvidence, Role
 from s3bench.gate.looks import Looks
 from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.paired_series import PairedSeries
@@ -146,7 +146,7 @@ def check_power(setting: Setting, worsening: float) -> None:
     assert caught >= least(setting.gates, 0.95), f"{caught} of {setting.gates}"
 
 
-def as_control(cell: CellEvidence, role: Role) -> CellEvidence:
+def as_control(cell: ClientCellEvidence, role: Role) -> ClientCellEvidence:
     return replace(cell, name="control", role=role)
 
 

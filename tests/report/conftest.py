@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from s3bench.gate.evidence import (
-    CellEvidence,
+    ClientCellEvidence,
     Inspection,
     Role,
     RunPair,
@@ -65,7 +65,7 @@ def cell(
     puts: int = 4,
     role: Role = Role.BENCHMARK,
     warnings: Sequence[str] = (),
-) -> CellEvidence:
+) -> ClientCellEvidence:
     """A benchmark whose candidate is `slower` and takes `more_memory` by these shares, with `puts` requests."""
     source = random.Random(f"{name} {role} {slower}")
 
@@ -74,7 +74,7 @@ def cell(
         memory_bytes = 1e8 * (1 + memory_share) * math.exp(source.gauss(0, 0.001))
         return measurement(total_s, memory_bytes=memory_bytes, puts=requests, warnings=warnings)
 
-    return CellEvidence(
+    return ClientCellEvidence(
         name=name,
         dimensions=({"FileSize": "32MB"},) if name == UPLOAD else (),
         role=role,
@@ -92,7 +92,7 @@ def cell(
     )
 
 
-def controls(*, itself: float = 0.0, delay: float = 0.12) -> list[CellEvidence]:
+def controls(*, itself: float = 0.0, delay: float = 0.12) -> list[ClientCellEvidence]:
     return [
         cell("startup", slower=itself, pairs=20 if itself else 10, role=Role.NEGATIVE_CONTROL),
         cell("startup", slower=delay, role=Role.POSITIVE_CONTROL),
@@ -103,7 +103,7 @@ def program(version: str) -> ProgramIdentity:
     return ProgramIdentity(label=f"cli-crt@{version}", name="cli-crt", version=version)
 
 
-def record(cells: Sequence[CellEvidence], **changes: object) -> GateRecord:
+def record(cells: Sequence[ClientCellEvidence], **changes: object) -> GateRecord:
     """A concluded record of these cells."""
     bare = GateRecord(
         s3bench="0.1.0",
@@ -124,17 +124,17 @@ def waiver(
     return Waiver(benchmark=benchmark, metric=metric, ceiling=ceiling, reason="new hash", link=link, expires=expires)
 
 
-def with_imports(each: CellEvidence, more: Sequence[str]) -> CellEvidence:
+def with_imports(each: ClientCellEvidence, more: Sequence[str]) -> ClientCellEvidence:
     seen = Inspection(modules=("json", "os"))
     added = Inspection(modules=tuple(sorted((*("json", "os"), *more))))
     return replace(each, baseline_inspections=(seen,) * 10, candidate_inspections=(added,) * 10)
 
 
-def unpaired(each: CellEvidence) -> CellEvidence:
+def unpaired(each: ClientCellEvidence) -> ClientCellEvidence:
     return replace(each, pairs=(), baseline=each.runs(Side.BASELINE), candidate=each.runs(Side.CANDIDATE))
 
 
-def failed(each: CellEvidence, why: str) -> CellEvidence:
+def failed(each: ClientCellEvidence, why: str) -> ClientCellEvidence:
     failure = Failure(iteration=3, what="the client failed", exit_code=1, why=why)
     return replace(each, failures=(SideFailure(side=Side.CANDIDATE, failure=failure),))
 

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from s3bench.results.bins import carries
 from s3bench.results.document import Client, Document, Result, Status
-from s3bench.results.load import Failures, Latency, Load, Second
-from s3bench.results.measurement import Failure, measure
+from s3bench.results.load import Failures, Latency, Load, LoadMeasurement, Second
+from s3bench.results.measurement import Failure
 
 EMPTY = Document(s3bench="0.1.0", started_at="2026-11-21T00:00:00.000Z")
 S3BENCH = Client(name="s3bench", version="0.1.0", label="s3bench@0.1.0")
@@ -68,15 +68,28 @@ def result(
     name: str, *loops: Load, dimensions: Sequence[dict[str, str]] = (), warnings: Sequence[str] = (), **changes: Any
 ) -> Result:
     """A complete result with a measurement for each loop."""
-    bare = measure(iteration=0, total_s=10.0, warnings=tuple(warnings))
     whole = Result(
         name=name,
         dimensions=tuple(dimensions),
         client=S3BENCH,
         status=Status.COMPLETE,
-        measurements=tuple(replace(bare, iteration=number, load=each) for number, each in enumerate(loops)),
+        measurements=tuple(loop(each, iteration=number, warnings=warnings) for number, each in enumerate(loops)),
     )
     return replace(whole, **changes)
+
+
+def loop(load: Load, *, iteration: int = 0, warnings: Sequence[str] = ()) -> LoadMeasurement:
+    """A loop of ten seconds."""
+    return LoadMeasurement(
+        iteration=iteration,
+        total_time=10.0,
+        cpu_time=None,
+        peak_memory=None,
+        throughput=None,
+        engine="",
+        load=load,
+        warnings=tuple(warnings),
+    )
 
 
 def document(*results: Result) -> Document:

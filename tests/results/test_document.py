@@ -60,7 +60,7 @@ def test_the_shape_is_that_of_the_reference() -> None:
 
 def test_keys_come_in_the_same_order_every_time_with_two_spaces() -> None:
     text = encode_document(EMPTY.with_result(result())).decode()
-    assert text.startswith('{\n  "schema_version": 4,\n  "s3bench": "0.1.0",\n  "started_at":')
+    assert text.startswith('{\n  "schema_version": 5,\n  "s3bench": "0.1.0",\n  "started_at":')
     assert text.endswith("}\n")
     assert text == encode_document(parse_document(text.encode(), source="x")).decode()
 
@@ -177,7 +177,7 @@ GOOD = encode_document(EMPTY.with_result(result().with_measurement(MEASUREMENT))
         (b'{"results": []}', "has no schema_version"),
         (b'{"schema_version": "1"}', "has no schema_version"),
         (b'{"schema_version": true}', "has no schema_version"),
-        (b'{"schema_version": 5}', "has schema_version 5; this s3bench knows 4"),
+        (b'{"schema_version": 6}', "has schema_version 6; this s3bench knows 5"),
         (b'{"schema_version": 1}', "missing required field `s3bench`"),
         (GOOD.replace(b'"total_time": 1.5', b'"total_time": "1.5"'), "$.results[0].measurements[0].total_time"),
         (GOOD.replace(b'"total_time"', b'"totl_time"'), "$.results[0].measurements[0]"),
@@ -206,4 +206,4 @@ def test_garbage_is_bad_input_and_never_a_traceback(text: bytes) -> None:
 
 def test_a_document_that_is_nested_too_deeply_is_no_crash() -> None:
     with pytest.raises(BadInput, match="nested too deeply"):
-        parse_document(b'{"schema_version": 4, "machine": {"a": ' + b"[" * 100_000, source="deep.json")
+        parse_document(b'{"schema_version": 5, "machine": {"a": ' + b"[" * 100_000, source="deep.json")

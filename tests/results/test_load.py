@@ -2,14 +2,22 @@
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
+from s3bench.errors import BadInput
 from s3bench.results.document import Client, Document, Result, Status, encode_document, parse_document
 from s3bench.results.histogram import Histogram
-from s3bench.results.load import Failures, Latency, Load, Second
-from s3bench.results.measurement import figure, measure
+from s3bench.results.load import Failures, Latency, Load, LoadMeasurement, Second
+from s3bench.results.measurement import UsageFacts, figure, measure
 from s3bench.results.metrics import METRICS, Unit, render_figure
 
 LATENCY = Latency(count=6, mean=0.02, min=0.01, p25=0.015, p50=0.02, p75=0.03, p90=None, p99=None, p999=None, max=0.04)
+
+RESULT = Result(
+    name="load.get",
+    client=Client(name="s3bench", version="0.1.0", label="s3bench@0.1.0"),
+    status=Status.COMPLETE,
+)
 
 
 def load() -> Load:
@@ -50,9 +58,17 @@ def load() -> Load:
 
 
 def document(*, version: int = 2) -> Document:
-    client = Client(name="s3bench", version="0.1.0", label="s3bench@0.1.0")
-    measurement = msgspec.structs.replace(measure(iteration=0, total_s=2.0), load=load(), cpu_time=0.5)
-    result = Result(name="load.get", client=client, status=Status.COMPLETE, measurements=(measurement,))
+    measurement = LoadMeasurement(
+        iteration=0,
+        total_time=2.0,
+        cpu_time=0.5,
+        peak_memory=None,
+        throughput=3000.0,
+        engine="s3bench",
+        load=load(),
+        warnings=(),
+    )
+    result = replace(RESULT, measurements=(measurement,))
     return Document(schema_version=version, s3bench="0.1.0", started_at="2026-11-21T00:00:00.000Z", results=(result,))
 
 
@@ -61,11 +77,29 @@ def test_a_document_of_a_load_run_reads_as_it_was_written() -> None:
 
 
 def test_a_document_of_version_1_still_reads() -> None:
-    tree = msgspec.json.decode(encode_document(document(version=1)))
+    run = measure(iteration=0, total_s=2.0)
+    tree = msgspec.json.decode(
+        encode_document(replace(document(version=1), results=(replace(RESULT, measurements=(run,)),)))
+    )
     del tree["results"][0]["measurements"][0]["load"]  # version 1 did not know it
     read = parse_document(msgspec.json.encode(tree), source="old.json")
     assert read.schema_version == 1
-    assert read.results[0].measurements[0].load is None
+    assert read.results[0].measurements == (run,)
+
+
+def test_keys_of_a_client_that_former_load_measurements_had_are_dropped() -> None:
+    tree = msgspec.json.decode(encode_document(document(version=4)))
+    of_client = msgspec.to_builtins(measure(iteration=0, total_s=2.0))
+    tree["results"][0]["measurements"][0] = of_client | tree["results"][0]["measurements"][0]
+    assert parse_document(msgspec.json.encode(tree), source="old.json") == document(version=4)
+
+
+def test_an_error_in_a_load_measurement_is_named_with_its_path() -> None:
+    tree = msgspec.json.decode(encode_document(document()))
+    tree["results"][0]["measurements"][0]["load"]["operations"] = "many"
+    with pytest.raises(BadInput) as refused:
+        parse_document(msgspec.json.encode(tree), source="wrong.json")
+    assert "$.results[0].measurements[0].load.operations" in refused.value.why
 
 
 def test_a_load_without_the_figures_of_outages_still_reads() -> None:
@@ -95,7 +129,7 @@ def test_the_figures_of_a_load_run_are_reached_by_their_names() -> None:
 
 def test_how_long_a_load_run_took_is_no_figure_since_it_was_chosen() -> None:
     of_load = document().results[0].measurements[0]
-    of_client = msgspec.structs.replace(of_load, load=None)
+    of_client = measure(iteration=0, total_s=2.0, usage=UsageFacts(user_cpu_s=0.5, system_cpu_s=0.0))
     for name in ("total_time", "cpu_time"):
         assert figure(of_load, name) is None
         assert figure(of_client, name) is not None

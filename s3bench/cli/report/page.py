@@ -99,7 +99,7 @@ def _documents(documents: Sequence[tuple[str, Document]]) -> Iterator[Section]:
 def _document(document: Document) -> Iterator[Section]:
     if not document.is_of_load:
         yield from run_sections(document)
-    if any(measurement.load is not None for result in document.results for measurement in result.measurements):
+    if any(result.loops for result in document.results):
         yield from load_sections(document)
 
 

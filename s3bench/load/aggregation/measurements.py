@@ -14,8 +14,8 @@ from s3bench.load.aggregation.nodes import NodeResult, node_name
 from s3bench.load.aggregation.phase_result import PhaseResult
 from s3bench.load.profile.profile import Phase
 from s3bench.results.document import NODE, Client, Document, Result, Status
-from s3bench.results.load import Load
-from s3bench.results.measurement import Failure, Harness, Measurement, Milestones
+from s3bench.results.load import Load, LoadMeasurement
+from s3bench.results.measurement import Failure
 
 ENGINE = "s3bench"
 _JOB = "job"
@@ -63,7 +63,7 @@ def _of_node(node: NodeResult, findings: PhaseResult, phase: Phase, iteration: i
     return _result(_blank(node.load, (*phase.dimensions, {NODE: node_name(node.node)}), version), measurement, alone)
 
 
-def _result(blank: Result, measurement: Measurement, findings: PhaseResult) -> Result:
+def _result(blank: Result, measurement: LoadMeasurement, findings: PhaseResult) -> Result:
     if not findings.refusal:
         result = blank.with_measurement(measurement)
         for loss in findings.losses:
@@ -80,32 +80,16 @@ def _told_apart(load: Load, phase: Phase) -> Iterator[dict[str, str]]:
         yield {_JOB: load.job}
 
 
-def _measurement(load: Load, findings: PhaseResult, *, iteration: int, peak_memory_bytes: int | None) -> Measurement:
-    passed_s = findings.window_s
-    return Measurement(
+def _measurement(
+    load: Load, findings: PhaseResult, *, iteration: int, peak_memory_bytes: int | None
+) -> LoadMeasurement:
+    return LoadMeasurement(
         iteration=iteration,
-        total_time=passed_s,
-        max_memory=None,
-        max_cpu=None,
-        p50_memory=None,
-        p95_memory=None,
-        p50_cpu=None,
-        p95_cpu=None,
-        first_client_invocation_time=None,
-        user_cpu_time=None,
-        system_cpu_time=None,
+        total_time=findings.window_s,
         cpu_time=findings.cpu_s,
         peak_memory=peak_memory_bytes,
-        minor_faults=None,
-        major_faults=None,
-        voluntary_context_switches=None,
-        involuntary_context_switches=None,
-        throughput=(load.bytes_up + load.bytes_down) / passed_s if passed_s > 0 else None,
+        throughput=(load.bytes_up + load.bytes_down) / findings.window_s if findings.window_s > 0 else None,
         engine=ENGINE,
-        requests_by_kind={},
-        milestones=Milestones(),
-        wire=None,
-        harness=Harness(samples=0, turnaround_time=None, sampler_cpu_time=None, server_cpu_time=None),
         load=load,
         warnings=findings.warnings if load is findings.whole else (),
     )

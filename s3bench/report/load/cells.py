@@ -139,7 +139,7 @@ def load_rows(document: Document) -> tuple[LoadRow, ...]:
 
 
 def _loops(result: Result) -> tuple[Load, ...]:
-    return tuple(load for each in result.measurements if (load := each.load))
+    return tuple(each.load for each in result.loops)
 
 
 def load_phases(rows: Sequence[LoadRow]) -> tuple[LoadPhase, ...]:

@@ -15,7 +15,7 @@ from io import StringIO
 
 from s3bench.report.label import NAME_MAX, one_line
 from s3bench.results.document import Document, Result
-from s3bench.results.measurement import Failure, Measurement, figure
+from s3bench.results.measurement import AnyMeasurement, Failure, figure
 from s3bench.results.metrics import METRICS
 
 _BEFORE = ("benchmark", "client", "version", "label")
@@ -61,7 +61,7 @@ def _rows(result: Result, dimensions: Iterable[str]) -> Iterator[list[_Cell]]:
         yield [*subject, *_failure(failure), *(None for _ in METRICS)]
 
 
-def _facts(measurement: Measurement) -> Iterator[_Cell]:
+def _facts(measurement: AnyMeasurement) -> Iterator[_Cell]:
     load = measurement.load
     yield from (measurement.iteration, measurement.engine)
     yield from (load.kind, load.job, load.operations, load.failed) if load else ("", "", None, None)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from s3bench.report.label import client_text, one_line, unique
 from s3bench.report.run.figures import check_any, endpoint_text, shortfall
 from s3bench.results.document import Document, Result
-from s3bench.results.measurement import Measurement, figure
+from s3bench.results.measurement import AnyMeasurement, figure
 from s3bench.results.metrics import METRICS_BY_NAME, Direction
 
 _NS = 1e9
@@ -95,7 +95,7 @@ def _result_lines(name: str, result: Result) -> Iterator[str]:
             yield " ".join((name, str(count), *(f"{value:.{_DIGITS}g} {unit}" for unit, value in values.items())))
 
 
-def _values(measurement: Measurement) -> dict[str, float]:
+def _values(measurement: AnyMeasurement) -> dict[str, float]:
     figures = ((unit, factor, figure(measurement, metric)) for metric, unit, factor in _UNITS)
     return {unit: value * factor for unit, factor, value in figures if value is not None}
 

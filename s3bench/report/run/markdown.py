@@ -61,7 +61,7 @@ def _head(document: Document) -> str:
 
 
 def _section(document: Document, name: str, results: Sequence[Result]) -> Iterator[str]:
-    headings = _LOAD if any(each.load for result in results for each in result.measurements) else _RUN
+    headings = _LOAD if any(result.loops for result in results) else _RUN
     rows = [
         NamedResult(
             benchmark=one_line(dimensions_label(each.dimension_pairs)),

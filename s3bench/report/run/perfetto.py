@@ -18,8 +18,8 @@ from typing import Any
 
 from s3bench.report.label import benchmark_text, clipped
 from s3bench.results.document import Document, Result
-from s3bench.results.load import Load, Second
-from s3bench.results.measurement import Measurement, Milestones
+from s3bench.results.load import Load, LoadMeasurement, Second
+from s3bench.results.measurement import AnyMeasurement, Measurement, Milestones
 from s3bench.results.timeline import RequestSpan, UsageSeries
 
 _MICROSECONDS = 1e6
@@ -66,19 +66,17 @@ def render_perfetto(document: Document, *, iteration: int | None = None) -> str:
     return json.dumps(trace, allow_nan=False, separators=(",", ":")) + "\n"
 
 
-def _chosen(result: Result, iteration: int | None) -> Measurement | None:
+def _chosen(result: Result, iteration: int | None) -> AnyMeasurement | None:
     if iteration is not None:
         return next((each for each in result.measurements if each.iteration == iteration), None)
-    if any(each.load is not None for each in result.measurements):
-        return result.measurements[0]
-    return result.median_iteration
+    return result.loops[0] if result.loops else result.median_iteration
 
 
-def _events(pid: int, result: Result, measurement: Measurement) -> Iterator[_Event]:
+def _events(pid: int, result: Result, measurement: AnyMeasurement) -> Iterator[_Event]:
     title = f"{benchmark_text(result)} on {clipped(result.client.label)}"
     yield _named("process_name", pid, _PROCESS, f"{title}, iteration {measurement.iteration}")
     yield {"ph": "M", "name": "process_sort_index", "pid": pid, "tid": _PROCESS, "args": {"sort_index": pid}}
-    if measurement.load is not None:
+    if isinstance(measurement, LoadMeasurement):
         yield from _load_events(pid, measurement.load)
         return
     yield _named("thread_name", pid, _PROCESS, "process")

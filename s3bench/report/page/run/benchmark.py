@@ -45,7 +45,7 @@ def benchmarks_of(document: Document) -> tuple[Benchmark, ...]:
     """The benchmarks in the document's order; results of load are none."""
     grouped: dict[tuple[object, ...], list[Result]] = {}
     for result in document.results:
-        if not any(each.load for each in result.measurements):
+        if not result.loops:
             grouped.setdefault((result.name, *_dimensions(result)), []).append(result)
     titles = tuple(unique(_title(results[0]) for results in grouped.values()))
     slugs = unique((_slug(title) for title in titles), "{}-{}".format)

@@ -67,7 +67,7 @@ def memory_words(rows: Sequence[ClientResults], runs: Sequence[SampledRun]) -> s
         "The thick line is the client's run of median total time.",
         "Each step holds the largest memory sampled in it, and the mean of the cores in use.",
     ]
-    kept = sum(each.series is not None for row in rows for each in row.result.measurements)
+    kept = sum(each.series is not None for row in rows for each in row.result.runs)
     if len(runs) < kept:
         words.append(f"Of {kept:,} runs {len(runs):,} are drawn: of each client that one and the first.")
     return " ".join((*words, "The figures of every step are in the results document."))
@@ -75,7 +75,7 @@ def memory_words(rows: Sequence[ClientResults], runs: Sequence[SampledRun]) -> s
 
 def _runs(row: ClientResults, runs_max: int) -> Iterator[SampledRun]:
     median = row.result.median_iteration
-    kept = [each for each in row.result.measurements if each.series is not None]
+    kept = [each for each in row.result.runs if each.series is not None]
     chosen = sorted(kept, key=lambda each: each is not median)[:runs_max]
     for each in reversed(chosen):  # the last is drawn above the others
         assert each.series is not None  # they were chosen by that

@@ -122,7 +122,7 @@ def _part(benchmark: Benchmark, clients: list[str], detail: Detail, *, is_folded
     table = runs_table(rows, _TABLED if detail.level is Level.ALL else (TOTAL_TIME,))
     has_table = detail.level >= Level.DISTRIBUTION and len(table.rows) <= TABLE_ROWS_MAX
     lines = list(failure_lines(rows))
-    if detail.level is Level.ALL and not any(each.series for row in rows for each in row.result.measurements):
+    if detail.level is Level.ALL and not any(each.series for row in rows for each in row.result.runs):
         lines.append(Line(text="memory and CPU over time: the document holds no samples of this benchmark"))
     return Section(
         name=benchmark.name,

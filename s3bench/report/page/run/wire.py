@@ -139,7 +139,7 @@ def wire_table(runs: Sequence[WireRun], *, rows_max: int) -> Table | None:
 
 
 def _wire_run(row: ClientResults, requests_max: int) -> Iterator[WireRun]:
-    measurement = next((each for each in row.result.measurements if each.requests), None)
+    measurement = next((each for each in row.result.runs if each.requests), None)
     if measurement is not None:
         shown = tuple(each for each in _on_lanes(measurement.requests) if each.lane < LANES_MAX)[:requests_max]
         left_out = len(measurement.requests) - len(shown) + measurement.requests_left_out
