@@ -26,7 +26,7 @@ def test_a_known_version_is_read(version: int) -> None:
 
 
 def test_a_newer_version_is_refused_for_its_age_and_not_for_what_it_adds() -> None:
-    with pytest.raises(BadInput, match=r"note\.json has note_version 3; this s3bench knows 2") as caught:
+    with pytest.raises(BadInput, match=r"note\.json has note_version 3; this s3bench reads versions up to 2") as caught:
         decoded(b'{"note_version": 3, "text": "hello", "novelty": 1}')
     assert caught.value.fix == "update s3bench"
 
@@ -45,6 +45,6 @@ def test_a_newer_version_is_refused_for_its_age_and_not_for_what_it_adds() -> No
     ],
 )
 def test_what_is_no_such_file_is_said_with_the_place(text: bytes, why: str) -> None:
-    with pytest.raises(BadInput, match=r"note\.json is no note") as caught:
+    with pytest.raises(BadInput, match=r"note\.json is not a note") as caught:
         decoded(text)
     assert re.search(why, caught.value.why)
