@@ -188,15 +188,15 @@ def test_each_percentile_has_the_samples_that_it_needs() -> None:
         ("Outages", f"pauses: {PAUSE_NS // 10**6} ms, then twice as long, up to {PAUSE_NS_MAX // 10**6} ms"),
         ("Outages", f"less than {outage.SLOTS_MIN / 10:g} s counts"),
         ("Comparing runs", "decides by `{}`, `{}` and `{}` unless".format(*LOAD_GATING_METRICS)),
-        ("What was the limit", f"{bottleneck.BUSY_SHARE * 100:g} % of the time"),
-        ("What was the limit", f"less than {bottleneck.IDLE_SHARE * 100:g} % of it"),
-        ("What was the limit", f"{bottleneck.CEILING_SHARE * 100:g} % or more of the ceiling"),
-        ("What was the limit", f"{bottleneck.LINK_SHARE * 100:g} % or more of the speed"),
-        ("What was the limit", f"It takes {CALIBRATION_S + WARMUP_S:g} seconds"),
+        ("Bottlenecks", f"{bottleneck.BUSY_SHARE * 100:g} % of the time"),
+        ("Bottlenecks", f"less than {bottleneck.IDLE_SHARE * 100:g} % of it"),
+        ("Bottlenecks", f"{bottleneck.CEILING_SHARE * 100:g} % or more of the ceiling"),
+        ("Bottlenecks", f"{bottleneck.LINK_SHARE * 100:g} % or more of the speed"),
+        ("Bottlenecks", f"It takes {CALIBRATION_S + WARMUP_S:g} seconds"),
         ("Closed and open loop", f"more than {(1 - bottleneck.REACHED_SHARE) * 100:.0f} % apart"),
-        ("The highest rate that keeps a promise", f"until the gap is {slo_search.PRECISION * 100:g} %"),
-        ("The highest rate that keeps a promise", f"`{ERRORS_IMPLIED}`"),
-        ("The highest rate that keeps a promise", f"within {stability.HALF_WIDTH * 100:g} % to either side"),
+        ("SLO search", f"until the gap is {slo_search.PRECISION * 100:g} %"),
+        ("SLO search", f"`{ERRORS_IMPLIED}`"),
+        ("SLO search", f"within {stability.HALF_WIDTH * 100:g} % to either side"),
         ("A live endpoint", f"at most {EXISTING_MAX:,} of them"),
         ("Exit codes", f"({Profile(phases=()).max_error_rate * 100:g} %)"),
         ("Limits", f"last {STAMP_BYTES} bytes"),
@@ -212,7 +212,7 @@ def test_each_figure_of_the_page_is_that_of_the_code(heading: str, told: str) ->
 def test_the_search_for_a_rate_takes_as_long_for_each_as_the_page_says() -> None:
     [phase] = plan_of(words("s3bench load --slo p99<50ms")).profile.phases
     assert phase.duration_s is not None
-    assert f"`--duration` ({phase.duration_s:g}s by default" in section("The highest rate that keeps a promise")
+    assert f"`--duration` ({phase.duration_s:g}s by default" in section("SLO search")
 
 
 # Words.
@@ -227,7 +227,7 @@ def test_every_way_to_fail_is_named() -> None:
 
 
 def test_every_bottleneck_is_explained() -> None:
-    named = re.findall(r"^\| `([\w ]+)` \|", section("What was the limit"), flags=re.MULTILINE)
+    named = re.findall(r"^\| `([\w ]+)` \|", section("Bottlenecks"), flags=re.MULTILINE)
     assert sorted(named) == sorted(filter(None, PhaseLimit))
 
 
