@@ -22,7 +22,7 @@ from s3bench.cli.load.plan import (
     REFERENCE_BUCKET,
     REFERENCE_JOB,
     LoadPlan,
-    profile_of,
+    plan_load,
 )
 from s3bench.clients.pointing import SECRET_VARIABLE
 from s3bench.errors import ExitCode
@@ -78,7 +78,7 @@ def plan_of(arguments: list[str]) -> LoadPlan:
     result = CliRunner().invoke(command, arguments, standalone_mode=False)
     if result.exception:
         raise result.exception
-    return profile_of(taken[0], environment={SECRET_VARIABLE: "secret"})
+    return plan_load(taken[0], environment={SECRET_VARIABLE: "secret"})
 
 
 def flags() -> Iterator[str]:

@@ -18,7 +18,7 @@ from s3bench.load.operation import AttemptFailure, OperationKind
 from s3bench.load.profile.profile import (
     Arrivals,
     Job,
-    KeyChoice,
+    KeyDistribution,
     Manner,
     Rate,
     Share,
@@ -196,7 +196,7 @@ def test_whatever_goes_wrong_on_the_way_retries_bring_the_right_bytes(
 
 def test_retries_after_slow_down_are_counted_and_cost_the_time_they_took(proxy: FaultyProxy, tmp_path: Path) -> None:
     books = Books(proxy, sharing([(0.3, Refuse(status=503, code="SlowDown", delay_s=0.005))]))
-    job = reading(4 * KIB, objects=400, operations=400, keys=KeyChoice.SEQUENTIAL)
+    job = reading(4 * KIB, objects=400, operations=400, keys=KeyDistribution.SEQUENTIAL)
     manner = Manner(retries=3, backoff_s=0.02)
     trial = attempt(proxy.url, job, tmp_path, manner=manner, has_trace=True, before=books)
     load, asked, right = trial.findings.whole, books.ledger.of("GET"), books.ledger.right("GET")

@@ -9,7 +9,7 @@ import click
 
 from s3bench.cli.load.options import LoadOptions
 from s3bench.cli.load.output import LoadOutput
-from s3bench.cli.load.plan import LoadPlan, profile_of
+from s3bench.cli.load.plan import LoadPlan, plan_load
 from s3bench.cli.load.stress_view import StressView
 from s3bench.cli.load.view import LoadView, load_view
 from s3bench.cli.stop import StopSignal
@@ -38,7 +38,7 @@ from s3bench.system.processes import cores_allowed
 
 def load(options: LoadOptions) -> None:
     """Run the load, print the profile that would run, or clean up after an earlier run."""
-    plan = profile_of(options, environment=os.environ)
+    plan = plan_load(options, environment=os.environ)
     if plan.options.show_profile:
         click.echo(render_profile(plan.placed), nl=False)
     elif plan.options.clean_up is not None:

@@ -21,9 +21,9 @@ from s3bench.load.profile.table import (
     PROFILE_OPTIONS,
     WORKERS_MAX,
     Conflict,
-    Keys,
     LoadOption,
     Need,
+    Values,
     is_given,
     word_of,
 )
@@ -54,7 +54,7 @@ class MatrixExtent(StrEnum):
 class LoadOptions:
     """What a user gave: fields of a load profile in `given`, all other options by their fields."""
 
-    given: Keys = field(default_factory=dict)
+    given: Values = field(default_factory=dict)
     file: Path | None = None
     url: str | None = None
     access_key: str | None = None
@@ -90,7 +90,7 @@ class LoadOptions:
         """Take the options as click gives them."""
         own = {each.name: typed[each.name] for each in fields(cls) if each.name in typed}
         rows = [row for row in PROFILE_OPTIONS if is_given(typed, row.field)]
-        given: Keys = {row.field: typed[row.field] if row.metavar else row.sets for row in rows}
+        given: Values = {row.field: typed[row.field] if row.metavar else row.sets for row in rows}
         if "keys" in given:
             given["keys"], given["zipf_exponent"] = given["keys"]
         return cls(given=given, **own)

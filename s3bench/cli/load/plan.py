@@ -85,7 +85,7 @@ class LoadPlan:
         return PlacedProfile(profile=self.profile, placement=self.placement, warnings=self.warnings)
 
 
-def profile_of(options: LoadOptions, *, environment: Mapping[str, str]) -> LoadPlan:
+def plan_load(options: LoadOptions, *, environment: Mapping[str, str]) -> LoadPlan:
     """Plan what the options ask for; `environment` may hold the secret key. Reads the files that they name.
 
     Raises `BadInput` for options that contradict each other or themselves.

@@ -9,7 +9,7 @@ from math import gcd
 import numpy as np
 import numpy.typing as npt
 
-from s3bench.load.profile.profile import ZIPF_OBJECTS_MAX, Job, KeyChoice
+from s3bench.load.profile.profile import ZIPF_OBJECTS_MAX, Job, KeyDistribution
 
 Numbers = npt.NDArray[np.int64]
 Choice = Callable[[int], Numbers]
@@ -22,9 +22,9 @@ _GOLDEN = 0.6180339887498949
 def chooser(job: Job, worker: int, workers: int, objects: int, generator: np.random.Generator) -> Choice:
     """Give what chooses among `objects` as the job says, for one worker of `workers`."""
     assert objects > 0, "there must be objects to choose from"
-    if job.keys is KeyChoice.SEQUENTIAL:
+    if job.keys is KeyDistribution.SEQUENTIAL:
         return _Sequence(worker, workers, objects)
-    if job.keys is KeyChoice.ZIPF:
+    if job.keys is KeyDistribution.ZIPF:
         zipf = Zipf(objects, job.zipf_exponent)
         return lambda count: zipf.numbers(generator.random(count))
     return lambda count: generator.integers(objects, size=count)

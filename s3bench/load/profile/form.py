@@ -10,15 +10,15 @@ import msgspec
 
 from s3bench.load.profile.defaults import DEFAULT_JOB, DURATION_S
 from s3bench.load.profile.placement import PlacedProfile
-from s3bench.load.profile.profile import Arrivals, Job, KeyChoice, PayloadKind, Phase, Profile, Rate, Share
+from s3bench.load.profile.profile import Arrivals, Job, KeyDistribution, PayloadKind, Phase, Profile, Rate, Share
 from s3bench.load.profile.rules import Fault, check_job, check_payload, check_phase
 from s3bench.load.profile.table import (
     JOB_OPTIONS,
     PHASE_OPTIONS,
     PROFILE,
     RUN_OPTIONS,
-    Keys,
     LoadOption,
+    Values,
     in_file,
     is_given,
 )
@@ -34,6 +34,8 @@ _KEYS = {option.field: option.key for option in (*RUN_OPTIONS, *PHASE_OPTIONS, *
 def read_form(value: object, report: Report) -> PlacedProfile:
     """Return what a decoded file says; problems go to `report`, and blanks stand for what is wrong."""
     keys = PROFILE.read(value, (), report)
+    if isinstance(url := keys.get("endpoint_urls"), str):  # one URL needs no list
+        keys["endpoint_urls"] = (url,)
     _check_combinations(RUN_OPTIONS, keys, (), report)
     profile = PlacedProfile(profile=Profile(phases=_phases(keys, report)))
     placed = with_run_options(profile, keys)
@@ -41,7 +43,7 @@ def read_form(value: object, report: Report) -> PlacedProfile:
     return placed
 
 
-def with_run_options(placed: PlacedProfile, given: Keys) -> PlacedProfile:
+def with_run_options(placed: PlacedProfile, given: Values) -> PlacedProfile:
     """The same with what `given` sets of the run, in place of its own."""
     profile, placement = placed.profile, placed.placement
     payload = profile.payload
@@ -54,25 +56,25 @@ def with_run_options(placed: PlacedProfile, given: Keys) -> PlacedProfile:
     return changed(placed, {"profile": profile, "placement": changed(placement, given)})
 
 
-def with_phase_options(placed: PlacedProfile, given: Keys) -> PlacedProfile:
+def with_phase_options(placed: PlacedProfile, given: Values) -> PlacedProfile:
     """The same with what `given` sets of all phases, in place of their own."""
     phases = tuple(changed(phase, given) for phase in placed.profile.phases)
     return changed(placed, {"profile": changed(placed.profile, {"phases": phases})})
 
 
-def job_of(given: Keys, usual: Job) -> Job:
+def job_of(given: Values, usual: Job) -> Job:
     """The job that `given` sets, with the fields of `usual` where it sets none."""
     mix = (Share(kind=given["operation"]),) if "operation" in given else given.get("mix", usual.mix)
     rate = Rate(per_s=given["rate"], arrivals=given.get("arrivals", Arrivals.POISSON)) if "rate" in given else None
     return changed(usual, {**given, "name": usual.name, "mix": mix, "rate": rate})
 
 
-def changed(part: S, given: Keys) -> S:
+def changed(part: S, given: Values) -> S:
     """The part with those of `given` that are fields of it."""
     return msgspec.structs.replace(part, **{name: given[name] for name in part.__struct_fields__ if name in given})
 
 
-def _phases(keys: Keys, report: Report) -> tuple[Phase, ...]:
+def _phases(keys: Values, report: Report) -> tuple[Phase, ...]:
     if "phases" not in keys:
         return (_phase(keys, (), report, name=keys.get("name", "")),)
     _refuse_beside("phases", keys, _PHASE_FIELDS, (), report)
@@ -88,7 +90,7 @@ def _phases(keys: Keys, report: Report) -> tuple[Phase, ...]:
     return tuple(phases)
 
 
-def _phase(keys: Keys, at: Steps, report: Report, *, name: str) -> Phase:
+def _phase(keys: Values, at: Steps, report: Report, *, name: str) -> Phase:
     jobs = _jobs(keys, at, report)
     is_endless = any(job.operations is None for job in jobs)
     usual = Phase(jobs=jobs, duration_s=DURATION_S if is_endless else None)
@@ -97,7 +99,7 @@ def _phase(keys: Keys, at: Steps, report: Report, *, name: str) -> Phase:
     return phase
 
 
-def _jobs(keys: Keys, at: Steps, report: Report) -> tuple[Job, ...]:
+def _jobs(keys: Values, at: Steps, report: Report) -> tuple[Job, ...]:
     if "jobs" not in keys:
         return (_job(keys, at, report, name=""),)
     _refuse_beside("jobs", keys, _JOB_FIELDS, at, report)
@@ -112,16 +114,16 @@ def _jobs(keys: Keys, at: Steps, report: Report) -> tuple[Job, ...]:
     return tuple(jobs)
 
 
-def _job(keys: Keys, at: Steps, report: Report, *, name: str) -> Job:
+def _job(keys: Values, at: Steps, report: Report, *, name: str) -> Job:
     _check_combinations(JOB_OPTIONS, keys, at, report)
-    if "zipf_exponent" in keys and keys.get("keys") != KeyChoice.ZIPF:
+    if "zipf_exponent" in keys and keys.get("keys") != KeyDistribution.ZIPF:
         report.add((*at, "zipf_exponent"), Complaint("needs `keys: zipf`", "add it, or take `zipf_exponent` out"))
     job = job_of(keys, changed(DEFAULT_JOB, {"name": name}))
     _file(check_job(job), at, report, of=(option.key for option in JOB_OPTIONS))
     return job
 
 
-def _check_combinations(options: Iterable[LoadOption], keys: Keys, at: Steps, report: Report) -> None:
+def _check_combinations(options: Iterable[LoadOption], keys: Values, at: Steps, report: Report) -> None:
     for option in options:
         if not is_given(keys, option.field):
             continue
@@ -136,7 +138,7 @@ def _check_combinations(options: Iterable[LoadOption], keys: Keys, at: Steps, re
             report.add((*at, option.key), Complaint(what, f"add `{needed}`, or take `{option.key}` out"))
 
 
-def _refuse_beside(what: str, keys: Keys, fields: Iterable[str], at: Steps, report: Report) -> None:
+def _refuse_beside(what: str, keys: Values, fields: Iterable[str], at: Steps, report: Report) -> None:
     for field in fields:
         if field in keys and field != what:
             fix = f"move it into each of the {what}, or take `{what}` out"
@@ -158,21 +160,21 @@ def form_of(placed: PlacedProfile) -> dict[str, Any]:
     return run | {"phases": [_form_of_phase(phase) for phase in profile.phases]}
 
 
-def _form_of_phase(phase: Phase) -> Keys:
+def _form_of_phase(phase: Phase) -> Values:
     return _name(phase) | _keys(PHASE_OPTIONS, phase) | {"jobs": [_form_of_job(job) for job in phase.jobs]}
 
 
-def _form_of_job(job: Job) -> Keys:
+def _form_of_job(job: Job) -> Values:
     per_s, arrivals = (None, None) if job.rate is None else (job.rate.per_s, job.rate.arrivals)
-    exponent = job.zipf_exponent if job.keys is KeyChoice.ZIPF else None
+    exponent = job.zipf_exponent if job.keys is KeyDistribution.ZIPF else None
     return _name(job) | _keys(JOB_OPTIONS, job, rate=per_s, arrivals=arrivals, zipf_exponent=exponent)
 
 
-def _name(part: Phase | Job) -> Keys:
+def _name(part: Phase | Job) -> Values:
     return {"name": part.name} if part.name else {}
 
 
-def _keys(options: Iterable[LoadOption], *parts: msgspec.Struct, **others: Any) -> Keys:
+def _keys(options: Iterable[LoadOption], *parts: msgspec.Struct, **others: Any) -> Values:
     values = {name: getattr(part, name) for part in parts for name in part.__struct_fields__} | others
     written = {option.key: in_file(values.get(option.field)) for option in options}
     return {key: value for key, value in written.items() if value is not None}

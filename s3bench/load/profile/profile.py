@@ -15,7 +15,7 @@ ZIPF_OBJECTS_MAX = (1 << 31) - 1
 """Most objects with Zipf's distribution: a rank times a step has to fit into 63 bits."""
 
 
-class KeyChoice(StrEnum):
+class KeyDistribution(StrEnum):
     """Which object is next: any with equal chance, one after the other, or few of them often."""
 
     UNIFORM = "uniform"
@@ -77,7 +77,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     rate: Rate | None = None
     operations: int | None = None
     objects: int | None = None
-    keys: KeyChoice = KeyChoice.UNIFORM
+    keys: KeyDistribution = KeyDistribution.UNIFORM
     zipf_exponent: float = 1.0
     range_bytes: int | None = None
     part_bytes: int = 8 * 1024**2

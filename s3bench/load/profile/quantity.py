@@ -3,7 +3,7 @@
 from typing import TypeVar
 
 from s3bench.load.operation import MIXABLE, OperationKind
-from s3bench.load.profile.profile import KeyChoice, Share
+from s3bench.load.profile.profile import KeyDistribution, Share
 from s3bench.spec.reader import nearest, one_of
 from s3bench.units import BadQuantity, parse_bytes, parse_number, parse_seconds
 
@@ -87,10 +87,10 @@ def parse_kind(text: str) -> OperationKind:
     raise BadQuantity.of(text, "which is not an operation", fix)
 
 
-def parse_key_choice(text: str) -> tuple[KeyChoice, float]:
+def parse_key_distribution(text: str) -> tuple[KeyDistribution, float]:
     """Parse `uniform`, `sequential`, `zipf` or `zipf:1.2`: the choice, and the exponent (1 unless given)."""
     name, colon, exponent = text.partition(":")
-    right = [str(choice) for choice in KeyChoice]
-    if name not in right or (colon and name != KeyChoice.ZIPF):
+    right = [str(choice) for choice in KeyDistribution]
+    if name not in right or (colon and name != KeyDistribution.ZIPF):
         raise BadQuantity.of(text, "which is not a key distribution", "write uniform, sequential, zipf or zipf:1.2")
-    return KeyChoice(name), parse_exponent(exponent) if colon else 1.0
+    return KeyDistribution(name), parse_exponent(exponent) if colon else 1.0

@@ -9,7 +9,7 @@ from s3bench.load.operation import WRITING, OperationKind
 from s3bench.load.profile.profile import (
     ZIPF_OBJECTS_MAX,
     Job,
-    KeyChoice,
+    KeyDistribution,
     Payload,
     PayloadKind,
     Phase,
@@ -37,7 +37,7 @@ def check_job(job: Job) -> Iterator[Fault]:
             "overwrite",
             Complaint("cannot be combined with delete, which deletes new objects", "take out one of the two"),
         )
-    if job.keys is KeyChoice.ZIPF and (job.objects or 0) > ZIPF_OBJECTS_MAX:
+    if job.keys is KeyDistribution.ZIPF and (job.objects or 0) > ZIPF_OBJECTS_MAX:
         yield (
             "objects",
             Complaint(f"is more than the {ZIPF_OBJECTS_MAX:,} that zipf can rank", "write fewer, or use uniform keys"),

@@ -20,7 +20,7 @@ from s3bench.load.profile.profile import (
 from s3bench.load.profile.quantity import parse_byte_count
 from s3bench.load.profile.shapes import BUCKET, FLAG, NAME, URL, ProfileQuantity
 from s3bench.load.profile.sizes import SIZE_BYTES_MAX, Sizes
-from s3bench.load.profile.table import COUNT_MAX, THREADS_MAX, Keys
+from s3bench.load.profile.table import COUNT_MAX, THREADS_MAX, Values
 from s3bench.spec.compound import ListOf, Record, RecordKey
 from s3bench.spec.reader import Complaint, JsonObject, Report
 from s3bench.spec.shape import WholeNumber
@@ -47,7 +47,7 @@ def _record_sizes(text: str) -> Sizes:
 
 
 _COUNT = WholeNumber(minimum=1, maximum=COUNT_MAX)
-_JOB: Record[Keys] = Record(
+_JOB: Record[Values] = Record(
     make=dict,
     noun="a job of s4",
     keys=(
@@ -67,7 +67,7 @@ _JOB: Record[Keys] = Record(
 _JOBS = ListOf(item=_JOB, noun="a list of jobs")
 _NO_JOBS = (("read", None), ("write", None))
 
-STRESS: Record[Keys] = Record(
+STRESS: Record[Values] = Record(
     make=dict,
     noun="a configuration of s4",
     keys=(
@@ -118,12 +118,12 @@ def read_stress(value: object, report: Report) -> PlacedProfile:
     return PlacedProfile(profile=profile, placement=placement, warnings=_warnings(keys))
 
 
-def _warnings(keys: Keys) -> tuple[str, ...]:
+def _warnings(keys: Values) -> tuple[str, ...]:
     is_sparse = bool(keys.get("read_sparse") and keys.get("read"))
     return (*((SPARSE,) if is_sparse else ()), *(() if keys.get("random_data") else (ZEROS,)))
 
 
-def _job(keys: Keys, kind: OperationKind, run: Keys) -> Job:
+def _job(keys: Values, kind: OperationKind, run: Values) -> Job:
     return Job(
         name=f"{'read' if kind is OperationKind.GET else 'write'} {keys['name']}",
         mix=(Share(kind=kind),),
@@ -135,7 +135,7 @@ def _job(keys: Keys, kind: OperationKind, run: Keys) -> Job:
     )
 
 
-def _refuse_same_names(which: str, jobs: tuple[Keys, ...], report: Report) -> None:
+def _refuse_same_names(which: str, jobs: tuple[Values, ...], report: Report) -> None:
     names = [job["name"] for job in jobs]
     for index, name in enumerate(names):
         at = (which, index, "name")

@@ -14,7 +14,7 @@ from s3bench.load.profile.defaults import DEFAULT_JOB, DURATION_S
 from s3bench.load.profile.placement import Addressing, Placement
 from s3bench.load.profile.profile import (
     Arrivals,
-    KeyChoice,
+    KeyDistribution,
     Layout,
     Manner,
     Payload,
@@ -29,7 +29,7 @@ from s3bench.load.profile.quantity import (
     parse_duration,
     parse_exponent,
     parse_factor,
-    parse_key_choice,
+    parse_key_distribution,
     parse_kind,
     parse_mix,
     parse_part_size,
@@ -42,7 +42,7 @@ from s3bench.spec.reader import Report
 from s3bench.spec.shape import Shape, Text, WholeNumber, Word
 from s3bench.units import BadQuantity, exact_bytes, parse_rate, parse_share
 
-Keys = dict[str, Any]
+Values = dict[str, Any]
 """Values that a file or a command line gives, by the field that each sets; what is not given is absent."""
 
 COUNT_MAX = 10**12
@@ -171,7 +171,7 @@ _LIMIT = replace(_DURATION, parse=parse_time_limit, blank=1.0)
 _SIZE = ProfileQuantity(parse=parse_byte_count, noun="a size", example="64KiB", blank=1)
 _COUNT = WholeNumber(minimum=1, maximum=COUNT_MAX)
 
-_DEFAULTS: Keys = {"duration_s": DURATION_S, "arrivals": Arrivals.POISSON} | {
+_DEFAULTS: Values = {"duration_s": DURATION_S, "arrivals": Arrivals.POISSON} | {
     name: getattr(part, name)
     for part in (Placement(), Manner(), Payload(), Profile(phases=()), Phase(jobs=()), DEFAULT_JOB)
     for name in part.__struct_fields__
@@ -263,8 +263,8 @@ JOB_OPTIONS = (
          key_meaning="The job ends after this many operations, over all its threads."),
     _row("--objects N", _COUNT, "How many objects there are to read.",
          usual="those written before, or else 1000; in memory as many as make 256 MiB"),
-    _row("--keys uniform|sequential|zipf[:EXP]", Word(words=KeyChoice, noun="a key distribution"),
-         "Which object is next.", parse=parse_key_choice),
+    _row("--keys uniform|sequential|zipf[:EXP]", Word(words=KeyDistribution, noun="a key distribution"),
+         "Which object is next.", parse=parse_key_distribution),
     _row("", ProfileQuantity(parse=parse_exponent, noun="an exponent", example="1.1", blank=1.0),
          "How uneven `keys: zipf` is.", key="zipf_exponent"),
     _row("--range SIZE", _SIZE, "How many bytes the operation range reads.", field="range_bytes"),
@@ -279,7 +279,7 @@ JOB_OPTIONS = (
 PROFILE_OPTIONS = (*RUN_OPTIONS, *PHASE_OPTIONS, *JOB_OPTIONS)
 
 
-def _record(noun: str, *options: LoadOption, **more: Any) -> Record[Keys]:
+def _record(noun: str, *options: LoadOption, **more: Any) -> Record[Values]:
     return Record(make=dict, noun=noun, keys=tuple(option.record_key() for option in options), **more)
 
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from s3bench.cli.load.options import LoadOptions
 from s3bench.cli.load.output import LoadOutput
-from s3bench.cli.load.plan import profile_of
+from s3bench.cli.load.plan import plan_load
 from s3bench.cli.main import s3bench_command
 from s3bench.errors import BadInput
 from s3bench.load.engine.message import RequestTarget
@@ -81,7 +81,7 @@ def test_what_contradicts_itself_is_refused_with_a_cure(arguments: tuple[str, ..
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("-t", "0"), "'-t' / '--threads': is 0, below the least, 1; write 1 or more"),
         (("--rate", "fast"), "which is not a rate; write a number per second, above 0"),
@@ -91,10 +91,10 @@ def test_what_contradicts_itself_is_refused_with_a_cure(arguments: tuple[str, ..
         (("--duration", "0"), "--duration"),
     ],
 )
-def test_values_that_cannot_be_read_are_refused_with_an_example(arguments: tuple[str, ...], told: str) -> None:
+def test_values_that_cannot_be_read_are_refused_with_an_example(arguments: tuple[str, ...], message: str) -> None:
     result = load(*arguments)
     assert result.exit_code == 2
-    assert told in result.stderr
+    assert message in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_no_file_that_is_there_is_overwritten_unasked(
 
 
 def output(**options: Any) -> LoadOutput:
-    return LoadOutput(profile_of(LoadOptions.of(options), environment={}))
+    return LoadOutput(plan_load(LoadOptions.of(options), environment={}))
 
 
 def site(url: str) -> Site:

@@ -22,7 +22,7 @@ from s3bench.cli.load.plan import (
     BOUNDED,
     VISIBLE,
     LoadPlan,
-    profile_of,
+    plan_load,
 )
 from s3bench.clients.environment import Credentials
 from s3bench.errors import BadInput
@@ -34,7 +34,7 @@ from s3bench.load.profile.placement import Addressing
 from s3bench.load.profile.profile import (
     Arrivals,
     Job,
-    KeyChoice,
+    KeyDistribution,
     Layout,
     PayloadKind,
     Phase,
@@ -66,7 +66,7 @@ def typed(line: str) -> LoadOptions:
 
 
 def plan_of(line: str, **environment: str) -> LoadPlan:
-    return profile_of(typed(line), environment=environment)
+    return plan_load(typed(line), environment=environment)
 
 
 def only_job(line: str) -> Job:
@@ -234,7 +234,7 @@ def test_every_option_of_a_job_reaches_it() -> None:
         rate=Rate(per_s=500.0, arrivals=Arrivals.CONSTANT),
         operations=99,
         objects=12,
-        keys=KeyChoice.ZIPF,
+        keys=KeyDistribution.ZIPF,
         zipf_exponent=1.3,
         range_bytes=4096,
         part_bytes=16 * 1024**2,

@@ -10,7 +10,7 @@ from scipy import stats  # type: ignore[import-untyped]
 from s3bench.load.engine.key_distribution import Zipf
 from s3bench.load.engine.operation_mix import OperationMix, seed_of
 from s3bench.load.operation import OperationKind
-from s3bench.load.profile.profile import Job, KeyChoice, Share
+from s3bench.load.profile.profile import Job, KeyDistribution, Share
 from s3bench.load.profile.sizes import fixed
 
 
@@ -73,17 +73,17 @@ class TestKeys:
         assert fits(Counter(numbers(draws(job(kind), objects=100), 50_000)), np.ones(100))
 
     def test_sequential_choice_takes_the_workers_share_in_order_and_starts_over(self) -> None:
-        work = job(OperationKind.GET, keys=KeyChoice.SEQUENTIAL)
+        work = job(OperationKind.GET, keys=KeyDistribution.SEQUENTIAL)
         share = [*range(2, 5000, 3)]
         found = numbers(draws(work, worker=2, workers=3, objects=5000), 2 * len(share) + 5)
         assert found == share + share + share[:5]
 
     def test_sequential_choice_with_fewer_objects_than_workers_shares_them(self) -> None:
-        work = job(OperationKind.GET, keys=KeyChoice.SEQUENTIAL)
+        work = job(OperationKind.GET, keys=KeyDistribution.SEQUENTIAL)
         assert set(numbers(draws(work, worker=5, workers=8, objects=3), 100)) == {2}
 
     def test_in_a_mix_sequential_reads_go_on_where_they_were(self) -> None:
-        source = draws(job(OperationKind.GET, OperationKind.PUT, keys=KeyChoice.SEQUENTIAL), objects=10_000)
+        source = draws(job(OperationKind.GET, OperationKind.PUT, keys=KeyDistribution.SEQUENTIAL), objects=10_000)
         gets = [number for kind, number in drawn(source, 5000) if kind is OperationKind.GET]
         assert gets == list(range(len(gets)))
 
@@ -92,14 +92,15 @@ class TestKeys:
         objects = 200
         found = Counter(
             numbers(
-                draws(job(OperationKind.GET, keys=KeyChoice.ZIPF, zipf_exponent=exponent), objects=objects), 100_000
+                draws(job(OperationKind.GET, keys=KeyDistribution.ZIPF, zipf_exponent=exponent), objects=objects),
+                100_000,
             )
         )
         by_frequency = Counter(dict(enumerate(found[number] for number in ranking(objects, exponent))))
         assert fits(by_frequency, np.arange(1, objects + 1) ** -exponent)
 
     def test_workers_share_the_hot_objects_and_no_two_hot_ones_are_neighbours(self) -> None:
-        work = job(OperationKind.GET, keys=KeyChoice.ZIPF, zipf_exponent=1.0)
+        work = job(OperationKind.GET, keys=KeyDistribution.ZIPF, zipf_exponent=1.0)
         hot = [
             {number for number, _ in Counter(numbers(draws(work, worker=worker, workers=2), 50_000)).most_common(6)}
             for worker in range(2)
@@ -189,7 +190,7 @@ class TestDeleting:
         assert sorted(found) == list(range(objects))
 
     def test_other_jobs_are_never_exhausted(self) -> None:
-        source = draws(job(OperationKind.GET, keys=KeyChoice.SEQUENTIAL), objects=1)
+        source = draws(job(OperationKind.GET, keys=KeyDistribution.SEQUENTIAL), objects=1)
         drawn(source, 5000)
         assert not source.exhausted
 

@@ -17,7 +17,7 @@ from s3bench.load.profile.profile import (
     ZIPF_OBJECTS_MAX,
     Arrivals,
     Job,
-    KeyChoice,
+    KeyDistribution,
     Layout,
     Manner,
     Payload,
@@ -104,7 +104,7 @@ def test_every_key_reaches_the_profile() -> None:
             threads=64,
             rate=Rate(per_s=500.0, arrivals=Arrivals.CONSTANT),
             objects=10_000,
-            keys=KeyChoice.ZIPF,
+            keys=KeyDistribution.ZIPF,
             zipf_exponent=1.1,
         ),
         Job(
@@ -125,7 +125,7 @@ def test_every_key_reaches_the_profile() -> None:
             sizes=parse_sizes("64MiB"),
             threads=16,
             part_bytes=16 * 1024**2,
-            keys=KeyChoice.SEQUENTIAL,
+            keys=KeyDistribution.SEQUENTIAL,
         ),
     )
     fill = Job(mix=(Share(kind=OperationKind.PUT),), sizes=parse_sizes("uniform:1KiB-1MiB"), threads=16, operations=500)
@@ -198,6 +198,10 @@ def test_json_and_yaml_say_the_same() -> None:
     as_json = '{"operation": "get", "duration": 10, "sizes": "1MiB", "endpoint_url": "http://a", "bucket": "b"}'
     as_yaml = "operation: get\nduration: 10s\nsizes: 1MiB\nendpoint_url: http://a\nbucket: b"
     assert parse_profile(as_json, "a") == parse_profile(as_yaml, "a") == parse_profile("\t\n" + as_json, "a")
+
+
+def test_one_url_needs_no_list() -> None:
+    assert parse_profile("endpoint_url: http://a", "a").placement.endpoint_urls == ("http://a",)
 
 
 def test_a_tab_is_white_space_in_json() -> None:
@@ -334,7 +338,7 @@ def jobs(draw: st.DrawFn, *, name: str) -> Job:
     if OperationKind.DELETE in kinds and len(kinds) > 1 and not WRITING & set(kinds):
         kinds.append(OperationKind.PUT)
     sizes = draw(SIZES)
-    keys = draw(st.sampled_from(KeyChoice))
+    keys = draw(st.sampled_from(KeyDistribution))
     return Job(
         name=name,
         mix=tuple(Share(kind=kind, weight=draw(WEIGHTS)) for kind in kinds),
@@ -342,9 +346,9 @@ def jobs(draw: st.DrawFn, *, name: str) -> Job:
         threads=draw(st.integers(1, 100_000)),
         rate=draw(st.none() | st.builds(Rate, per_s=st.floats(1e-3, 1e7), arrivals=st.sampled_from(Arrivals))),
         operations=draw(st.none() | st.integers(1, 10**12)),
-        objects=draw(st.none() | st.integers(1, ZIPF_OBJECTS_MAX if keys is KeyChoice.ZIPF else 10**12)),
+        objects=draw(st.none() | st.integers(1, ZIPF_OBJECTS_MAX if keys is KeyDistribution.ZIPF else 10**12)),
         keys=keys,
-        zipf_exponent=draw(st.floats(0.1, 10)) if keys is KeyChoice.ZIPF else 1.0,
+        zipf_exponent=draw(st.floats(0.1, 10)) if keys is KeyDistribution.ZIPF else 1.0,
         range_bytes=draw(st.integers(1, sizes.size_bytes_max)) if OperationKind.RANGE in kinds else None,
         part_bytes=draw(st.integers(5 * 1024**2, 5 * 1024**3)),
         list_keys=draw(st.integers(1, 1000)),

@@ -10,12 +10,12 @@ from s3bench.load.profile.matrix import (
     parse_sizes_bytes,
     parse_threads,
 )
-from s3bench.load.profile.profile import Job, KeyChoice, Share
+from s3bench.load.profile.profile import Job, KeyDistribution, Share
 from s3bench.load.profile.sizes import parse_sizes
 from s3bench.units import BadQuantity, exact_bytes
 
 KIB, MIB = 1024, 1024**2
-LIKE = Job(mix=(Share(kind=OperationKind.HEAD),), sizes=parse_sizes("5MiB"), keys=KeyChoice.ZIPF)
+LIKE = Job(mix=(Share(kind=OperationKind.HEAD),), sizes=parse_sizes("5MiB"), keys=KeyDistribution.ZIPF)
 SMALL = Matrix(threads=(1, 8), sizes_bytes=(KIB, 32 * MIB), samples=50)
 
 
@@ -51,7 +51,7 @@ def test_a_cell_reads_its_samples_from_all_objects_that_were_written() -> None:
 
 
 def test_jobs_have_what_the_matrix_does_not_say_from_the_options() -> None:
-    assert {phase.jobs[0].keys for phase in matrix_phases(SMALL, LIKE)} == {KeyChoice.ZIPF}
+    assert {phase.jobs[0].keys for phase in matrix_phases(SMALL, LIKE)} == {KeyDistribution.ZIPF}
     assert {phase.jobs[0].objects for phase in matrix_phases(SMALL, LIKE, objects=7) if phase.name == "get"} == {7}
 
 

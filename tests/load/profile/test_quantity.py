@@ -4,13 +4,13 @@ from typing import Any
 import pytest
 
 from s3bench.load.operation import OperationKind
-from s3bench.load.profile.profile import KeyChoice, Share
+from s3bench.load.profile.profile import KeyDistribution, Share
 from s3bench.load.profile.quantity import (
     parse_byte_count,
     parse_duration,
     parse_exponent,
     parse_factor,
-    parse_key_choice,
+    parse_key_distribution,
     parse_kind,
     parse_mix,
     parse_part_size,
@@ -34,9 +34,9 @@ GOOD: list[tuple[Callable[[str], Any], str, Any]] = [
     (parse_factor, "2.5", 2.5),
     (parse_exponent, "1.1", 1.1),
     (parse_kind, "multipart", OperationKind.MULTIPART),
-    (parse_key_choice, "sequential", (KeyChoice.SEQUENTIAL, 1.0)),
-    (parse_key_choice, "zipf", (KeyChoice.ZIPF, 1.0)),
-    (parse_key_choice, "zipf:1.2", (KeyChoice.ZIPF, 1.2)),
+    (parse_key_distribution, "sequential", (KeyDistribution.SEQUENTIAL, 1.0)),
+    (parse_key_distribution, "zipf", (KeyDistribution.ZIPF, 1.0)),
+    (parse_key_distribution, "zipf:1.2", (KeyDistribution.ZIPF, 1.2)),
     (parse_mix, "get=70, put=30", (Share(kind=OperationKind.GET, weight=70), Share(kind=OperationKind.PUT, weight=30))),
     (parse_mix, "head", (Share(kind=OperationKind.HEAD),)),
 ]
@@ -58,8 +58,8 @@ BAD: list[tuple[Callable[[str], Any], str]] = [
     (parse_exponent, "0"),
     (parse_exponent, "11"),
     (parse_kind, "multipart.part"),
-    (parse_key_choice, "uniform:2"),
-    (parse_key_choice, "zipf:"),
+    (parse_key_distribution, "uniform:2"),
+    (parse_key_distribution, "zipf:"),
     (parse_mix, "get=70,get=30"),
     (parse_mix, "get=0"),
     (parse_mix, "get="),

@@ -79,7 +79,7 @@ def test_no_size_is_more_than_one_slot_from_its_share(weights: list[int]) -> Non
     assert not rounded_up or not rounded_down or min(rounded_up) >= max(rounded_down) - 1e-9
 
 
-def test_a_weight_below_one_slot_is_refused_and_the_least_is_told() -> None:
+def test_a_weight_below_one_slot_is_refused_and_the_least_is_reported() -> None:
     with pytest.raises(BadQuantity) as refused:
         parse_sizes("1K:999,1M:1")
     assert "size 1048576 has 0.100% of the weight" in refused.value.what
@@ -118,7 +118,7 @@ def test_lognormal_sizes_with_a_largest_one_are_the_distribution_without_what_is
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "is not a size"),
         ("big", "is not a size"),
@@ -144,11 +144,11 @@ def test_lognormal_sizes_with_a_largest_one_are_the_distribution_without_what_is
         ("lognormal:1GiB,5", "S3 stores at most 5 TiB"),
     ],
 )
-def test_what_is_no_size_is_refused_with_the_reason_and_what_is_right(text: str, told: str) -> None:
+def test_what_is_no_size_is_refused_with_the_reason_and_what_is_right(text: str, message: str) -> None:
     with pytest.raises(BadQuantity) as refused:
         parse_sizes(text)
     assert f'is "{text[:50]}' in refused.value.what
-    assert told in refused.value.what
+    assert message in refused.value.what
     assert "lognormal:64KiB,1.5" in refused.value.fix
 
 

@@ -48,7 +48,10 @@ def test_the_docs_have_every_option_of_each_group(title: str) -> None:
     ("heading", "keys"),
     [
         ("### Keys of the file", (*RUN_KEYS, next(key for key in PROFILE.keys if key.name == "phases"))),
-        ("### Keys of a phase", tuple(key for key in PHASE.keys if key.name not in {one.name for one in JOB.keys[1:]})),
+        (
+            "### Keys of a phase",
+            tuple(key for key in PHASE.keys if key.name not in {one.name for one in JOB.keys[1:]}),
+        ),
         ("### Keys of a job", JOB.keys),
     ],
 )
