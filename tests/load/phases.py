@@ -119,7 +119,7 @@ class Runner:
             context=client_context(self.target),
             contents=contents.of,
             seen={index: contents.seen(job) for index, job in enumerate(jobs)},
-            tell=tallies.append,
+            send_record=tallies.append,
             trace=trace,
         )
         during(engine)

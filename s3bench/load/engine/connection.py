@@ -1,7 +1,6 @@
-"""One keep-alive connection: made when it is asked for, over TLS where the target wants that, and closed.
+"""A keep-alive connection, made when it is needed, over TLS where the target wants it.
 
-Owns the socket: connecting, handshakes, what the kernel shall wake us for, the timeouts, and hearing that the other
-side closed it meanwhile. What goes over it is its heir's (`exchange`).
+Connects, shakes hands, applies the timeouts, and notices that the other side has closed it. `exchange` sends and reads.
 """
 
 import contextlib
@@ -46,7 +45,7 @@ class ClientConnectionState(IntEnum):
     HANDSHAKE = 2
     IDLE = 3
     SEND = 4
-    AWAIT = 5  # the first byte of an answer
+    AWAIT = 5  # the first byte of a response
     RECEIVE = 6
 
 
@@ -67,10 +66,10 @@ class ClientConnection:
         self._mask = 0
         self._low_water_bytes = 1
         self._active_ns = 0
-        self.started_ns = 0  # of what is on
+        self.started_ns = 0  # of the exchange
         self.route: Route = loop.route()
 
-    # What an heir does.
+    # Overridden by subclasses.
 
     def on_route(self) -> None:
         """Take note of a new `route`."""
@@ -81,22 +80,22 @@ class ClientConnection:
         raise NotImplementedError
 
     def on_surplus(self) -> None:
-        """Take note that more bytes followed the last answer; the connection is closed, or will be."""
+        """Take note that more bytes followed the last response; the connection is closed, or will be."""
         raise NotImplementedError
 
     def _break(self, fault: AttemptFailure) -> None:
-        """End what is on, which failed, and the connection."""
+        """End the exchange, which failed, and the connection."""
         raise NotImplementedError
 
-    # What an heir uses.
+    # For subclasses.
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a connection that nothing was heard against."""
+        """Whether there is a connection, as far as is known."""
         return self._state is _IDLE
 
     def close(self) -> None:
-        """Close; what is on is over without another word."""
+        """Close; what is in flight is dropped."""
         if self._sock is not None:
             self._loop.unwatch(self._sock.fileno())
             if self._state > ClientConnectionState.HANDSHAKE and isinstance(self._sock, ssl.SSLSocket):
@@ -119,7 +118,7 @@ class ClientConnection:
         if now_ns - self._active_ns > idle_ns_max or now_ns - self.started_ns > self._loop.timeout_ns:
             self._break(AttemptFailure.TIMEOUT)
 
-    def on_event(self, events: int) -> None:  # noqa: ARG002 (an heir looks at them)
+    def on_event(self, events: int) -> None:  # noqa: ARG002 (subclasses look at them)
         """Go on, since the socket is ready; errors show in the call that follows."""
         state = self._state
         if state is ClientConnectionState.CONNECT:
@@ -127,7 +126,7 @@ class ClientConnection:
         elif state is ClientConnectionState.HANDSHAKE:
             self._shake_hands()
         elif state is _IDLE:
-            self._hear_idle()
+            self._read_idle()
 
     def _set_low_water(self, size_bytes: int) -> None:
         if size_bytes != self._low_water_bytes:
@@ -208,8 +207,8 @@ class ClientConnection:
         self._watch_for(READ_MASK)
         self.on_open()
 
-    def _hear_idle(self) -> None:
-        """Close a connection whose other side did, or which speaks unasked; over TLS it may be a session ticket."""
+    def _read_idle(self) -> None:
+        """Close a connection whose other side did, or sends unasked; over TLS it may be a session ticket."""
         try:
             data = self._recv(RECEIVE_BYTES)
         except BLOCKED:

@@ -1,4 +1,4 @@
-"""CRC-32 of what is read: ISA-L's, fifteen times faster than zlib's, where the machine has it."""
+"""CRC-32 of bodies that are read: ISA-L's, fifteen times faster than zlib's, where the machine has it."""
 
 try:
     from isal.isal_zlib import crc32

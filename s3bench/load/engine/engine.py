@@ -1,7 +1,6 @@
-"""One worker's share of a phase, from its first start to its last tally.
+"""Runs one worker's share of a phase, from its first operation to its last interval record.
 
-Owns the loop's turns: when threads begin, when seconds end, and how a phase ends. What a thread does is `thread`'s,
-what is counted `recorder`'s. Nothing blocks, and every wait is bounded.
+Starts virtual users, ends seconds and the phase. Nothing blocks, and every wait is bounded.
 """
 
 import ssl
@@ -31,7 +30,7 @@ _SWEEP_NS_MIN = 10_000_000
 
 
 def run_delay_ns(path: Path = Path("/proc/self/schedstat")) -> int | None:
-    """How long this process has been ready to run and had no core; `None` where the kernel does not tell.
+    """How long this process has been ready to run and had no core; `None` where the kernel does not report it.
 
     It is the second of three numbers in the file: time on the CPU, time on a run queue, time slices, the times in
     nanoseconds (https://docs.kernel.org/scheduler/sched-stats.html). A kernel that does not count has zeros there. They
@@ -45,7 +44,7 @@ def run_delay_ns(path: Path = Path("/proc/self/schedstat")) -> int | None:
 
 
 class WorkerEngine:
-    """Does one phase from `start_ns` of the monotonic clock on. `tell` gets its tallies.
+    """Does one phase from `start_ns` of the monotonic clock on. `send_record` gets its interval records.
 
     `contents` gives the objects of a job: those that are read, and those that are written.
     """
@@ -59,7 +58,7 @@ class WorkerEngine:
         context: ssl.SSLContext | None,
         contents: Callable[[Job], tuple[Objects, Objects]],
         seen: Mapping[int, Seen],
-        tell: Callable[[IntervalRecord], None],
+        send_record: Callable[[IntervalRecord], None],
         trace: Trace | None = None,
         run_delay_ns: Callable[[], int | None] = run_delay_ns,
     ) -> None:
@@ -67,7 +66,7 @@ class WorkerEngine:
         self._begin = begin
         retries = max(prepare.manner.retries, begin.retries_min)
         self._manner = msgspec.structs.replace(prepare.manner, retries=retries)
-        self._tell = tell
+        self._send_record = send_record
         self._trace = trace
         self._run_delay_ns = run_delay_ns
         self._start_ns = start_ns
@@ -82,35 +81,37 @@ class WorkerEngine:
         self._begun_ns: int | None = None
         self.loop = EngineLoop(prepare.target, prepare.manner, context)
         self._recorder = IntervalRecorder(self.loop, worker=prepare.worker, start_ns=start_ns)
-        self._works = [self._work(index, job, contents(job), seen[index]) for index, job in enumerate(begin.phase.jobs)]
-        self._threads: list[VirtualUser] = []
+        self._job_states = [
+            self._make_job_state(index, job, contents(job), seen[index]) for index, job in enumerate(begin.phase.jobs)
+        ]
+        self._users: list[VirtualUser] = []
 
     def stop(self) -> None:
         """Start nothing any more."""
         self._stopped = True
 
     def run(self) -> PhaseEnded:
-        """Do the phase; tallies are told as they come."""
+        """Do the phase; interval records are sent as they are made."""
         if self._trace is not None:
             self._trace.begin(self._begin.phase.name, self._start_ns)
         delay_before_ns = self._run_delay_ns()
         with self.loop:
             try:
-                self._make_threads()
+                self._make_users()
                 end_ns = self._run_until_end()
                 delay_ns = self._run_delay_ns()
-                unfinished = sum(work.busy for work in self._works)
-                waiting = sum(work.waiting(end_ns) for work in self._works)
-                open_ns = sum(thread.open_ns(end_ns) for thread in self._threads)
-                open_ns += sum(retry.open_ns(end_ns) for work in self._works for retry in work.retries)
-                ages_ns = [thread.ages_ns(end_ns) for thread in self._threads]
-                waits_ns = [work.oldest_ns(end_ns) for work in self._works]
+                unfinished = sum(job_state.busy for job_state in self._job_states)
+                waiting = sum(job_state.waiting(end_ns) for job_state in self._job_states)
+                open_ns = sum(user.open_ns(end_ns) for user in self._users)
+                open_ns += sum(retry.open_ns(end_ns) for job_state in self._job_states for retry in job_state.retries)
+                ages_ns = [user.ages_ns(end_ns) for user in self._users]
+                waits_ns = [job_state.oldest_ns(end_ns) for job_state in self._job_states]
                 oldest_ns = max((0, *waits_ns, *(age for age, _ in ages_ns)))
                 oldest_attempt_ns = max((0, *(age for _, age in ages_ns)))
                 self._finish()
             finally:
-                for thread in self._threads:
-                    thread.close()
+                for user in self._users:
+                    user.close()
                 if self._trace is not None:
                     self._trace.flush()
         return PhaseEnded(
@@ -118,8 +119,8 @@ class WorkerEngine:
             elapsed_ns=end_ns - self._start_ns,
             unfinished=unfinished,
             open_ns=open_ns,
-            late=sum(work.late for work in self._works),
-            written=tuple(work.written for work in self._works),
+            late=sum(job_state.late for job_state in self._job_states),
+            written=tuple(job_state.written for job_state in self._job_states),
             waiting=waiting,
             begun_ns=0 if self._begun_ns is None else self._begun_ns - self._start_ns,
             oldest_ns=oldest_ns,
@@ -127,8 +128,8 @@ class WorkerEngine:
             run_delay_ns=None if delay_before_ns is None or delay_ns is None else delay_ns - delay_before_ns,
         )
 
-    def _work(self, index: int, job: Job, contents: tuple[Objects, Objects], seen: Seen) -> JobState:
-        """This worker's part; workers beyond the job's threads have none, and nothing is shared out to them."""
+    def _make_job_state(self, index: int, job: Job, contents: tuple[Objects, Objects], seen: Seen) -> JobState:
+        """This worker's part; workers beyond the job's virtual users have none, and no operations either."""
         prepare, begin = self._prepare, self._begin
         workers = min(prepare.workers, job.threads)
         is_idle = prepare.worker >= workers
@@ -155,47 +156,47 @@ class WorkerEngine:
             trace=self._trace,
         )
 
-    def _make_threads(self) -> None:
-        """Make the threads of all jobs; in closed loop they begin one after the other over the ramp."""
+    def _make_users(self) -> None:
+        """Make the virtual users of all jobs; in closed loop they begin one after the other over the ramp."""
         worker, workers = self._prepare.worker, self._prepare.workers
         ramp_ns = self._begin.phase.ramp_s * 1e9
-        for work in self._works:
-            count = share_of(work.job.threads, worker, workers)
+        for job_state in self._job_states:
+            count = share_of(job_state.job.threads, worker, workers)
             for index in range(count):
-                thread = VirtualUser(work, len(self._threads))
-                self._threads.append(thread)
-                if work.plan is None:
-                    share = (index * workers + worker) / work.job.threads
-                    thread.start_at(self._start_ns + round(ramp_ns * share))
+                user = VirtualUser(job_state, len(self._users))
+                self._users.append(user)
+                if job_state.plan is None:
+                    share = (index * workers + worker) / job_state.job.threads
+                    user.start_at(self._start_ns + round(ramp_ns * share))
                 else:
-                    work.idle.append(thread)
+                    job_state.idle.append(user)
 
     def _run_until_end(self) -> int:
         """Turn until all is done, time is up or the phase is stopped; gives when that was."""
         loop = self.loop
-        planned = [work for work in self._works if work.plan is not None]
+        planned = [job_state for job_state in self._job_states if job_state.plan is not None]
         look_ns = 0  # when there is more to look after than events
         while True:
             loop.wait(self._next_start_ns(planned, look_ns) if planned else look_ns, precise=bool(planned))
             if loop.now_ns >= look_ns:
                 if self._is_time_up():
                     assert self._end_ns is not None
-                    return self._told_until(self._end_ns)
+                    return self._report_until(self._end_ns)
                 look_ns = self._look_after()
             loop.handle()
-            for work in planned:
-                self._start_planned(work)
-            if self._stopped or (not loop.in_flight and all(work.is_done for work in self._works)):
+            for job_state in planned:
+                self._start_planned(job_state)
+            if self._stopped or (not loop.in_flight and all(job_state.is_done for job_state in self._job_states)):
                 end_ns = loop.clock()
                 loop.wait(0, precise=False)  # brings the integral up to now
-                return self._told_until(max(end_ns, self._start_ns))
+                return self._report_until(max(end_ns, self._start_ns))
 
     @staticmethod
     def _next_start_ns(planned: list[JobState], until_ns: int) -> int:
         """When the next planned operation can start, `until_ns` at the latest."""
-        for work in planned:
-            if work.plan is not None and work.idle and (work.pending or work.has_more):
-                until_ns = min(until_ns, work.plan.next_ns)
+        for job_state in planned:
+            if job_state.plan is not None and job_state.idle and (job_state.pending or job_state.has_more):
+                until_ns = min(until_ns, job_state.plan.next_ns)
         return until_ns
 
     def _is_time_up(self) -> bool:
@@ -213,47 +214,47 @@ class WorkerEngine:
         look_ns = min(recorder.slot_due_ns, self._sweep_due_ns)  # seconds end with a slot
         return look_ns if self._end_ns is None else min(look_ns, self._end_ns)
 
-    def _told_until(self, end_ns: int) -> int:
-        """Tell of what is left until `end_ns`, the phase's end, and give that."""
+    def _report_until(self, end_ns: int) -> int:
+        """Send records of what is left until `end_ns`, the phase's end, and give that."""
         recorder = self._recorder
-        for work in self._works:
-            work.expire(end_ns)
+        for job_state in self._job_states:
+            job_state.expire(end_ns)
         recorder.mark(end_ns, is_wanted=self._is_wanted)
         while recorder.due_ns <= end_ns:
-            self._tell(recorder.flush())
-        tally = recorder.end(end_ns, is_wanted=self._is_wanted)
-        if tally is not None:
-            self._tell(tally)
+            self._send_record(recorder.flush())
+        record = recorder.end(end_ns, is_wanted=self._is_wanted)
+        if record is not None:
+            self._send_record(record)
         return end_ns
 
     @property
     def _is_wanted(self) -> bool:
-        """Whether an operation is in flight or due, or a thread pauses after a failed connection."""
+        """Whether an operation is in flight or due, or a virtual user pauses after a failed connection."""
         loop = self.loop
-        return bool(loop.in_flight or loop.pausing) or any(work.is_behind for work in self._works)
+        return bool(loop.in_flight or loop.pausing) or any(job_state.is_behind for job_state in self._job_states)
 
     def _end_seconds(self, now_ns: int) -> None:
-        """Tell of the seconds that are over, and look after what is due once a second."""
+        """Send records of the seconds that are over, and look after what is due once a second."""
         recorder = self._recorder
         while recorder.due_ns <= now_ns:
-            self._tell(recorder.flush())
+            self._send_record(recorder.flush())
         if self._trace is not None:
             self._trace.flush()
         wall_s = time.time()
         for requests in {route.requests for route in self.loop.routes}:
             if requests.renew(wall_s):
-                for work in self._works:
-                    work.forget(requests)
+                for job_state in self._job_states:
+                    job_state.forget(requests)
 
-    def _start_planned(self, work: JobState) -> None:
-        plan = work.plan
+    def _start_planned(self, job_state: JobState) -> None:
+        plan = job_state.plan
         assert plan is not None
         plan.tick(self.loop.now_ns)
-        work.expire(self.loop.now_ns)
-        while work.ready and work.idle:
-            work.idle.pop().resume(work.ready.popleft())
-        while plan.waiting > 0 and work.idle and (work.pending or work.has_more):
-            if not work.idle.pop().begin():
+        job_state.expire(self.loop.now_ns)
+        while job_state.ready and job_state.idle:
+            job_state.idle.pop().resume(job_state.ready.popleft())
+        while plan.waiting > 0 and job_state.idle and (job_state.pending or job_state.has_more):
+            if not job_state.idle.pop().begin():
                 break
         self._recorder.waiting_max = max(self._recorder.waiting_max, plan.waiting)
 
@@ -262,24 +263,24 @@ class WorkerEngine:
         if self._begun_ns is None:  # the first sweep is due at the start
             self._begun_ns = now_ns
         self._sweep_due_ns = now_ns + self._sweep_ns
-        for thread in self._threads:
-            thread.sweep(now_ns)
+        for user in self._users:
+            user.sweep(now_ns)
         if self._trace is not None and self._trace.is_full:
             self._trace.flush()
 
     def _finish(self) -> None:
         """Let what is in flight end, within bounds, and give up the rest."""
         loop = self.loop
-        for work in self._works:
-            work.stop()
-        for thread in self._threads:
-            thread.stop()
+        for job_state in self._job_states:
+            job_state.stop()
+        for user in self._users:
+            user.stop()
         until_ns = loop.clock() + round(min(self._prepare.manner.patience_s, LATE_S_MAX) * 1e9)
-        while any(work.busy for work in self._works) and loop.clock() < until_ns:
+        while any(job_state.busy for job_state in self._job_states) and loop.clock() < until_ns:
             loop.wait(min(until_ns, loop.clock() + self._sweep_ns), precise=False)
             loop.handle()
             now_ns = loop.now_ns
-            for thread in self._threads:
-                thread.sweep(now_ns)
-        for thread in self._threads:
-            thread.give_up()
+            for user in self._users:
+                user.sweep(now_ns)
+        for user in self._users:
+            user.give_up()

@@ -1,7 +1,6 @@
-"""Exchanges on a connection, one after the other: a request that goes to the server, and the answer that comes back.
+"""Exchanges on a connection, one after the other: sends a request, reads the response and checks that it is right.
 
-Owns how bytes move, and what counts as a whole and right answer. The connection is made where there is none
-(`connection`). What is asked and what follows from an answer is its heir's (`thread`).
+The connection is made where there is none (`connection`). `VirtualUser` decides what is sent and what follows.
 
 The usual small request costs one send, one recv and a share of an epoll_wait. Large bodies go out of the memory they
 are in; what comes back is discarded by the kernel where nobody looks at it (MSG_TRUNC, tcp(7)), else read into a buffer
@@ -36,7 +35,7 @@ PARTIAL = b"HTTP/1.1 206 "
 LOW_WATER_BYTES = 512 * 1024
 """How much of a large body shall have come before the kernel wakes us (SO_RCVLOWAT, socket(7)): each time costs."""
 
-_ANSWER_START = b"HTTP/1."
+_RESPONSE_START = b"HTTP/1."
 
 _LARGE_BYTES = 256 * 1024  # after such a body the next one will hardly fit into one piece with its head,
 _HEAD_BYTES = 2 * 1024  # so that copying more than the head would be for nothing
@@ -56,25 +55,42 @@ _IDLE, _SEND, _AWAIT, _RECEIVE = (
 class Exchange(ClientConnection):
     """A connection, and the exchange that is on.
 
-    An heir fills in what is asked: `head` and `pieces` go out. What must come back: `start` of the head, `size_bytes`
-    and `crc32` of the body where they are known. `quick` answers need nothing of the head but its length; `head_only`
+    A subclass sets the request: `head` and `pieces` go out. What must come back: `start` of the head, `size_bytes`
+    and `crc32` of the body where they are known. `quick` responses need nothing of the head but its length; `head_only`
     ones have no body; of others `wants_text` keeps the beginning. `reads_body` off ends at the head.
     """
 
     __slots__ = (
-        "_answer", "_crc", "_fed", "_first_bytes", "_out", "_reused", "_stray", "body_bytes", "crc32", "entered_ns",
-        "first_ns", "head", "head_only", "pieces", "quick", "reads_body", "sent_bytes", "size_bytes", "start",
+        "_crc",
+        "_fed",
+        "_first_bytes",
+        "_out",
+        "_response",
+        "_reused",
+        "_stray",
+        "body_bytes",
+        "crc32",
+        "entered_ns",
+        "first_ns",
+        "head",
+        "head_only",
+        "pieces",
+        "quick",
+        "reads_body",
+        "sent_bytes",
+        "size_bytes",
+        "start",
         "wants_text",
     )  # fmt: skip
 
     def __init__(self, loop: EngineLoop) -> None:
         super().__init__(loop)
-        self._answer = ResponseParser()
+        self._response = ResponseParser()
         self._out: list[memoryview] = []
         self._first_bytes = RECEIVE_BYTES
         self._reused = False
-        self._stray: bytes | None = None  # what came before the answer; empty once that was found
-        self._fed = False  # whether `_answer` is in use for this exchange
+        self._stray: bytes | None = None  # what came before the response; empty once that was found
+        self._fed = False  # whether `_response` is in use for this exchange
         self._crc = 0
         self.head = b""
         self.pieces: tuple[memoryview, ...] = ()
@@ -87,28 +103,28 @@ class Exchange(ClientConnection):
         self.reads_body = True
         self.entered_ns = 0  # since when the operation that begins is in `loop.in_flight`; 0 where that is settled
         self.first_ns = 0
-        self.body_bytes = 0  # of the answer
+        self.body_bytes = 0  # of the response
         self.sent_bytes = 0  # of the request, its head included
 
-    # What an heir does.
+    # Overridden by subclasses.
 
     def prepare(self) -> None:
         """Fill in what is asked, for `route`."""
         raise NotImplementedError
 
-    def on_answer(self, now_ns: int) -> None:
-        """Go on after a whole and right answer of success, whose last byte came at `now_ns`."""
+    def on_response(self, now_ns: int) -> None:
+        """Go on after a successful response that is complete and right, whose last byte came at `now_ns`."""
         raise NotImplementedError
 
-    def on_refusal(self, status: int, text: bytes, now_ns: int) -> None:
-        """Go on after an answer that tells of an error."""
+    def on_error_response(self, status: int, text: bytes, now_ns: int) -> None:
+        """Go on after a response that reports an error."""
         raise NotImplementedError
 
     def on_fault(self, fault: AttemptFailure, now_ns: int) -> None:
         """Go on after an exchange that failed."""
         raise NotImplementedError
 
-    # What an heir uses.
+    # For subclasses.
 
     @property
     def is_fresh(self) -> bool:
@@ -116,14 +132,14 @@ class Exchange(ClientConnection):
         return not self._reused
 
     @property
-    def is_unheard(self) -> bool:
-        """Whether nothing of an answer has come."""
+    def has_no_response(self) -> bool:
+        """Whether nothing of a response has come."""
         return not self._fed
 
     @property
-    def answer(self) -> ResponseParser:
-        """The answer, where it was not a quick one."""
-        return self._answer
+    def response(self) -> ResponseParser:
+        """The response, where it was not a quick one."""
+        return self._response
 
     def exchange(self) -> None:
         """Begin: connect where that has to be, ask, and call one of the `on_` methods in the end."""
@@ -200,7 +216,7 @@ class Exchange(ClientConnection):
         except BLOCKED:
             pass
         except OSError as error:
-            if not self._hear_last_words():
+            if not self._read_early_response():
                 self._break(FAULTS.get(error.errno or 0, AttemptFailure.RESET))
             return
         if out:
@@ -209,8 +225,8 @@ class Exchange(ClientConnection):
             self._state = _AWAIT
             self._watch_for(READ_MASK)
 
-    def _hear_last_words(self) -> bool:
-        """Take the answer of a server that refused the rest of a body and closed; whether there was one."""
+    def _read_early_response(self) -> bool:
+        """Take the response of a server that rejected the rest of a body and closed; whether there was one."""
         try:
             data = self._recv(RECEIVE_BYTES)
         except OSError:
@@ -250,7 +266,7 @@ class Exchange(ClientConnection):
             super().on_event(events)
 
     def _take_quick(self, data: bytes, at: int) -> None:
-        """Take a usual answer that came in one piece, its body from `at` on."""
+        """Take a usual response that came in one piece, its body from `at` on."""
         self.first_ns = now_ns = self._loop.clock()
         self.body_bytes = length = len(data) - at
         self._state = _IDLE
@@ -260,14 +276,14 @@ class Exchange(ClientConnection):
         ):
             if not self._loop.keep_alive:
                 self.close()
-            self.on_answer(now_ns)
+            self.on_response(now_ns)
         else:
             self._fed = True
             self.close()
             self.on_fault(AttemptFailure.CORRUPT, now_ns)
 
     def _take_early(self) -> None:
-        """Take what comes before the request is all sent: an answer that refuses it, or the end."""
+        """Take what comes before the request is all sent: a response that rejects it, or the end."""
         try:
             data = self._recv(RECEIVE_BYTES)
         except BLOCKED:
@@ -278,9 +294,9 @@ class Exchange(ClientConnection):
         self._take(data)
 
     def _take(self, data: bytes) -> None:  # noqa: C901 (all that can come, in order)
-        """Take the next bytes of an answer, whatever they are."""
+        """Take the next bytes of a response, whatever they are."""
         self._active_ns = self._loop.now_ns
-        answer = self._answer
+        response = self._response
         if not self._fed:
             if not data:
                 self._break(AttemptFailure.CLOSED)
@@ -288,50 +304,50 @@ class Exchange(ClientConnection):
             self._fed = True
             self._crc = 0
             self.first_ns = self._loop.clock()
-            answer.begin(head_only=self.head_only, wants_text=self.wants_text)
+            response.begin(head_only=self.head_only, wants_text=self.wants_text)
         if not data:
             self._loop.cut += 1
-            if answer.close():
+            if response.close():
                 self._complete()
             else:
-                self._break(AttemptFailure.TRUNCATED if answer.status else AttemptFailure.CLOSED)
+                self._break(AttemptFailure.TRUNCATED if response.status else AttemptFailure.CLOSED)
             return
         if self._stray:
             data = self._stray + data
         try:
-            pieces = answer.feed(data)
+            pieces = response.feed(data)
         except BadResponse:
             self._take_stray(data)
             return
         if self.crc32 is not None:
             for piece in pieces:
                 self._crc = crc32(piece, self._crc)
-        if not answer.status:
+        if not response.status:
             return
         if self._state is _SEND:
             self._out = []  # the rest of the request is not wanted, and the connection is of no use any more
-            answer.closing = True
+            response.closing = True
         self._state = _RECEIVE
-        if answer.ended or (not self.reads_body and answer.status < 300):  # noqa: PLR2004 (success ends there)
-            answer.closing = answer.closing or not answer.ended
+        if response.ended or (not self.reads_body and response.status < 300):  # noqa: PLR2004 (success ends there)
+            response.closing = response.closing or not response.ended
             self._complete()
 
     def _take_stray(self, data: bytes) -> None:
-        """Take bytes that are no answer.
+        """Take bytes that are no response.
 
-        On a connection that was used before they may belong to the answer before. They do if the answer to this request
-        follows them, so that is waited for; otherwise they are all the answer that there is.
+        On a connection that was used before they may belong to the response before. They do if the response to this
+        request follows them, so that is waited for; otherwise they are all that there is.
         """
-        answer = self._answer
-        if not self._reused or answer.status or self._stray == b"":
+        response = self._response
+        if not self._reused or response.status or self._stray == b"":
             self._break(AttemptFailure.PROTOCOL)
             return
-        at = data.find(_ANSWER_START)
+        at = data.find(_RESPONSE_START)
         if at >= 0:
             self.on_surplus()
             self._stray = b""
             self.first_ns = self._loop.clock()
-            answer.begin(head_only=self.head_only, wants_text=self.wants_text)
+            response.begin(head_only=self.head_only, wants_text=self.wants_text)
             self._take(data[at:])
         elif len(data) <= RECEIVE_BYTES:
             self._stray = data
@@ -340,9 +356,9 @@ class Exchange(ClientConnection):
 
     def _receive(self) -> None:
         """Receive the next bytes of a body, without a look where none is needed; one more is asked for at its end."""
-        answer = self._answer
-        wanted = answer.direct_bytes
-        beyond = answer.direct_beyond
+        response = self._response
+        wanted = response.direct_bytes
+        beyond = response.direct_beyond
         sock = self._sock
         assert sock is not None
         loop = self._loop
@@ -365,22 +381,22 @@ class Exchange(ClientConnection):
             self._take(b"")
             return
         self._active_ns = loop.now_ns
-        answer.skip(count)
-        if answer.ended:
+        response.skip(count)
+        if response.ended:
             self._set_low_water(1)
             self._complete()
         elif count >= _FAST_BYTES and loop.context is None:
             self._set_low_water(min(LOW_WATER_BYTES, wanted - count))
 
     def _complete(self) -> None:
-        """End an exchange whose answer is whole."""
-        answer = self._answer
+        """End an exchange whose response is complete."""
+        response = self._response
         now_ns = self._loop.clock()
-        self.body_bytes = answer.body_bytes
-        is_large = answer.body_bytes >= _LARGE_BYTES and self._loop.context is None
+        self.body_bytes = response.body_bytes
+        is_large = response.body_bytes >= _LARGE_BYTES and self._loop.context is None
         self._first_bytes = _HEAD_BYTES if is_large else RECEIVE_BYTES
-        status = answer.status
-        if answer.closing or self._stray is not None or not self._loop.keep_alive:
+        status = response.status
+        if response.closing or self._stray is not None or not self._loop.keep_alive:
             self.close()
         else:
             self._state = _IDLE
@@ -388,31 +404,31 @@ class Exchange(ClientConnection):
             if self._mask != READ_MASK:
                 self._watch_for(READ_MASK)
         if status >= 300:  # noqa: PLR2004 (success ends there)
-            self.on_refusal(status, answer.text, now_ns)
-        elif answer.surplus:
+            self.on_error_response(status, response.text, now_ns)
+        elif response.surplus:
             self.on_fault(AttemptFailure.SURPLUS, now_ns)
         elif self._is_right():
-            self.on_answer(now_ns)
+            self.on_response(now_ns)
         else:
             self.close()
             self.on_fault(AttemptFailure.CORRUPT, now_ns)
 
     def _is_right(self) -> bool:
         """Whether a success brought what was asked for, as far as is known."""
-        answer = self._answer
-        if self.start is PARTIAL and answer.status != 206:  # noqa: PLR2004 (Partial Content)
+        response = self._response
+        if self.start is PARTIAL and response.status != 206:  # noqa: PLR2004 (Partial Content)
             return False
         if self.head_only or not self.reads_body:
             return True
-        if self.size_bytes is not None and answer.body_bytes != self.size_bytes:
+        if self.size_bytes is not None and response.body_bytes != self.size_bytes:
             return False
         return self.crc32 is None or self._crc == self.crc32
 
     def _break(self, fault: AttemptFailure) -> None:
         """End an exchange that failed, and its connection."""
         if self._fed:
-            self.body_bytes = self._answer.body_bytes
-        if self._stray is not None and not self._answer.status:
+            self.body_bytes = self._response.body_bytes
+        if self._stray is not None and not self._response.status:
             fault = AttemptFailure.PROTOCOL
         if fault is AttemptFailure.CLOSED:
             self._loop.cut += 1

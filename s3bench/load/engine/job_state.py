@@ -1,6 +1,6 @@
-"""One worker's part of a job: what is left to start, when, and what is known of the objects it is done on.
+"""The state of one worker's part of a job, which its virtual users share: what is left to start, and when.
 
-Owns what all threads of a job share. What to do next comes from `draws`, when from `schedule`; doing it is `thread`'s.
+What to do next comes from `operation_mix`, when from `schedule`.
 """
 
 from bisect import bisect_right
@@ -31,13 +31,13 @@ Read = tuple[bytes, int | None, int | None]
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Retry:
-    """An operation of an open loop between two attempts. It holds no thread, so that others start as planned.
+    """An operation of an open loop between two attempts. It holds no virtual user, so that others start as planned.
 
     `first_start_ns` is the start of its first attempt. The last one failed at `failed_ns` with `failure`, counted in
-    `lane`; the next has the number `attempt`.
+    `counter`; the next has the number `attempt`.
     """
 
-    work: "JobState"
+    job_state: "JobState"
     kind: OperationKind
     number: int
     target: int
@@ -47,16 +47,16 @@ class Retry:
     attempt: int
     failed_ns: int
     failure: str
-    lane: IntervalCounter
+    counter: IntervalCounter
 
     def on_time(self, ticket: int) -> None:
-        """Wait for a thread, now that the next attempt is due."""
+        """Wait for a virtual user, now that the next attempt is due."""
         del ticket
-        if self in self.work.retries:
-            self.work.ready.append(self)
+        if self in self.job_state.retries:
+            self.job_state.ready.append(self)
 
     def open_ns(self, at_ns: int) -> int:
-        """For how long it has been in flight that no latency and no lost time tells of yet."""
+        """For how long it has been in flight that is not yet counted in latency or lost time."""
         started_ns = self.upload.started_ns if self.upload is not None else 0
         return max(0, at_ns - (started_ns or self.failed_ns))
 
@@ -74,8 +74,8 @@ class Idle(Protocol):
 class PlannedStarts:
     """The planned starts of an open loop: those that are due, and the first that is not begun.
 
-    The same starts are gone through twice, once by the clock and once by the threads, so that those which wait need no
-    memory however many they are.
+    The same starts are gone through twice, once by the clock and once by virtual users, so that those which wait need
+    no memory however many they are.
     """
 
     __slots__ = ("_ahead", "_batch", "_behind", "_counted", "_start_ns", "next_ns", "waiting")
@@ -141,12 +141,12 @@ class Seen:
 
 
 class JobState:
-    """What threads of one job share. `left` operations may still be started; `None` for any number."""
+    """What the virtual users of one job share. `left` operations may still be started; `None` for any number."""
 
     __slots__ = (
-        "_job_index", "_patience_ns", "_reads", "_recorder", "busy", "data", "draws", "first_number", "idle", "job",
-        "late", "left", "loop", "lost_first", "manner", "new_begun", "new_objects", "objects", "over", "pending",
-        "plan", "quick", "ready", "retries", "seen", "threads", "trace", "worker", "workers",
+        "_job_index", "_patience_ns", "_reads", "_recorder", "busy", "data", "first_number", "idle", "job", "late",
+        "left", "loop", "lost_first", "manner", "mix", "new_begun", "new_objects", "objects", "over", "pending", "plan",
+        "quick", "ready", "retries", "seen", "trace", "worker", "workers",
     )  # fmt: skip
 
     def __init__(
@@ -186,7 +186,7 @@ class JobState:
         self.trace = trace
         self.first_number = first_number
         count = job.objects if job.objects is not None else objects.listed or 0
-        self.draws = OperationMix(
+        self.mix = OperationMix(
             job, worker=worker, workers=workers, objects=count, first_number=first_number, seed=seed
         )
         self.left = left
@@ -205,8 +205,8 @@ class JobState:
         self.over = False  # nothing new starts
         self.busy = 0  # operations that were begun and have not ended
         self.retries: set[Retry] = set()  # those of them that wait for their next attempt
-        self.ready: deque[Retry] = deque()  # those of these whose attempt is due: they wait for a thread
-        self.idle: list[Idle] = []  # threads of an open loop that wait for the next planned start
+        self.ready: deque[Retry] = deque()  # those of these whose attempt is due: they wait for a virtual user
+        self.idle: list[Idle] = []  # virtual users of an open loop that wait for the next planned start
         self.new_begun = 0
         self.lost_first: int | None = None  # the lowest number of a new object that was not written
         self.late = 0
@@ -219,7 +219,7 @@ class JobState:
     @property
     def has_more(self) -> bool:
         """Whether more can be drawn."""
-        return not self.over and self.left != 0 and not self.draws.exhausted
+        return not self.over and self.left != 0 and not self.mix.exhausted
 
     @property
     def is_behind(self) -> bool:
@@ -242,7 +242,7 @@ class JobState:
             return self.new_begun
         return (self.lost_first - self.first_number - self.worker) // self.workers
 
-    def lane(self, kind: OperationKind) -> IntervalCounter:
+    def counter(self, kind: OperationKind) -> IntervalCounter:
         """Where to count operations of `kind`."""
         return self._recorder.lane(self._job_index, kind)
 
@@ -268,7 +268,7 @@ class JobState:
         """Draw the next operations; whether there are any."""
         if not self.has_more:
             return False
-        batch = self.draws.batch()
+        batch = self.mix.batch()
         if self.left is not None:
             del batch[self.left :]
             self.left -= len(batch)
@@ -279,7 +279,7 @@ class JobState:
     def instead(self, kind: OperationKind) -> tuple[OperationKind, int] | None:
         """What to do for a DELETE of a mix: delete something of our own, or else what comes next, if anything does."""
         while True:
-            taken = self.draws.take()
+            taken = self.mix.take()
             if taken is not None:
                 return kind, taken
             if self.left is not None:
@@ -291,7 +291,7 @@ class JobState:
                 return kind, number
 
     def expire(self, now_ns: int) -> None:
-        """Count planned operations as failed that have waited for a thread for longer than the limit of a request.
+        """Count planned operations as failed that waited for a virtual user for longer than a request may last.
 
         They are not drawn, so that any number of them costs little: only how many of each kind they would have been.
         """
@@ -304,12 +304,12 @@ class JobState:
             rest = max(0, expired - self.left)
             self.left -= expired - rest
             del self.pending[:rest]  # which would have come last
-        for kind, count in self.draws.split(expired):
+        for kind, count in self.mix.split(expired):
             if count:
-                self.lane(kind).lose(AttemptFailure.NO_THREAD, retried=False, lost_ns=0, body_bytes=0, count=count)
+                self.counter(kind).lose(AttemptFailure.NO_THREAD, retried=False, lost_ns=0, body_bytes=0, count=count)
 
     def oldest_ns(self, now_ns: int) -> int:
-        """How long the first of the operations has waited that hold no thread; 0 without any."""
+        """How long the first of the operations has waited that hold no virtual user; 0 without any."""
         planned_ns = [retry.planned_ns for retry in self.retries]
         if self.plan is not None and self.waiting(now_ns):
             planned_ns.append(self.plan.next_ns)

@@ -1,6 +1,6 @@
-"""Which object of the data set is next: any with equal chance, one after the other, or few of them often.
+"""Key distributions: chooses objects of the data set uniformly, one after the other, or few of them often (Zipf).
 
-Owns the distributions over object numbers; vectors, since operations are drawn in batches.
+Works on vectors of object numbers, since operations are drawn in batches.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _GOLDEN = 0.6180339887498949
 
 
 def chooser(job: Job, worker: int, workers: int, objects: int, generator: np.random.Generator) -> Choice:
-    """Give what chooses among `objects` as the job says, for one worker of `workers`."""
+    """The distribution over `objects` that the job asks for, for one worker of `workers`."""
     assert objects > 0, "there must be objects to choose from"
     if job.keys is KeyDistribution.SEQUENTIAL:
         return _Sequence(worker, workers, objects)

@@ -1,6 +1,6 @@
-"""Objects that are not ours, by name: a file with a key a line, with its size and checksum where they are known.
+"""Reads key files, which list objects that are not ours: a key a line, with size and checksum where they are known.
 
-Owns the format, `KEY[<tab>SIZE[<tab>CRC32]]`: UTF-8, the size in bytes, the CRC-32 in eight hexadecimal digits.
+The format is `KEY[<tab>SIZE[<tab>CRC32]]`: UTF-8, the size in bytes, the CRC-32 in eight hexadecimal digits.
 """
 
 import re
@@ -21,7 +21,7 @@ _CRC32 = re.compile(r"[0-9A-Fa-f]{8}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One object of a key file; `None` is what the file does not tell."""
+    """One object of a key file; `None` is what the file does not say."""
 
     key: str
     size_bytes: int | None = None

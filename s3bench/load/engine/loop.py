@@ -55,7 +55,7 @@ class EngineLoop(EventLoop[Watched, Timed]):
         self.in_flight_max = 0
         self.flight_ns = 0  # the integral of `in_flight` over the time until `now_ns`
         self.gap_ns = 0  # what is too much in it, since operations begin and end within batches
-        self.pausing = 0  # threads that wait, after a failed connection, before they begin another operation
+        self.pausing = 0  # virtual users that wait, after a failed connection, before they begin another operation
         self.paused_ns = 0  # the integral of `pausing` over the time until `now_ns`
         self._events: list[tuple[int, int]] = []
         self.connects = 0
@@ -119,7 +119,7 @@ class EngineLoop(EventLoop[Watched, Timed]):
         return self.flight_ns - self.gap_ns - self.in_flight * (self.now_ns - until_ns)
 
     def paused_until(self, until_ns: int) -> int:
-        """The integral of the pausing threads over the time, up to `until_ns`, which lies in the last wait."""
+        """The integral of the pausing virtual users over the time, up to `until_ns`, which lies in the last wait."""
         return self.paused_ns - self.pausing * (self.now_ns - until_ns)
 
 

@@ -1,7 +1,4 @@
-"""A multipart upload on its way: its parts one after the other, and what has to be remembered between them.
-
-Owns the order of its requests. Sending them is `thread`'s.
-"""
+"""A multipart upload: its requests in order, and what has to be remembered between them."""
 
 from s3bench.load.engine.objects import ObjectBody
 from s3bench.load.operation import OperationKind
@@ -24,7 +21,7 @@ class MultipartUpload:
         self.parts: list[tuple[str, str]] = []  # ETag and CRC-32 of those that are there
         self.failure = ""  # what went wrong, for which it is aborted
         self.started_ns = 0
-        self.first_ns = 0  # the first byte of the first answer
+        self.first_ns = 0  # the first byte of the first response
 
     @property
     def size_bytes(self) -> int:

@@ -1,8 +1,8 @@
-"""The objects of a run: key, size and contents follow from the run and an object's number alone.
+"""Derives the objects of a run, their key, size and contents, from the run ID and the object number alone.
 
-Owns what is written and what must come back, so that nobody keeps tables of objects. An object is the window of a pool
+So no table of objects is kept. An object is the window of a pool
 (`pool`) that its slot has, and 16 bytes of its own at the end: checksums of the window are calculated once per slot and
-only those of the end per object. Objects that are not ours come from a `keyfile`.
+only those of the end per object. Objects that are not ours come from a `key_file`.
 """
 
 import binascii
@@ -207,7 +207,7 @@ class Objects:
         return ObjectBody(window, self._stamp(number)[window.own])
 
     def expected(self, number: int) -> tuple[int | None, int | None]:
-        """Size and CRC-32 of an object; of others' what their key file tells, `None` where it does not."""
+        """Size and CRC-32 of an object; of others' what their key file says, `None` where it says nothing."""
         if self._listed is not None:
             return self._listed[number].size_bytes, self._listed[number].crc32
         window = self._whole[slot_of(number) & self._mask]

@@ -1,8 +1,7 @@
-"""What one job of one worker does next: which kind of operation, on which object.
+"""Draws what one job of one worker does next: which kind of operation, on which object.
 
-Owns the mix, the choice of keys and the numbers of new objects. It follows from a seed alone; when it is done is
-`schedule`'s, how is `request`'s. Operations are drawn in batches, since a draw of its own would cost more than the rest
-of an operation's planning.
+It follows from a seed alone. Operations are drawn in batches, since a draw of its own would cost more than the rest of
+an operation's planning.
 """
 
 import hashlib
@@ -56,7 +55,7 @@ class OperationMix:
         self._points: Iterator[float] = iter(())
 
     def batch(self) -> list[tuple[OperationKind, int]]:
-        """The next operations, about 1,024; `exhausted` tells whether these were the last.
+        """The next operations, about 1,024; `exhausted` is whether these were the last.
 
         With each goes the number of its object: of the data set for what reads, a new one for PUT (without `overwrite`)
         and MULTIPART. COPY comes with its source and takes its target from `new_number`. LIST comes with its page: page

@@ -1,7 +1,6 @@
-"""What objects consist of: one pool of bytes, read at many places.
+"""The contents of objects: windows of one pool of bytes.
 
-Owns the pool and the windows of it. Bounded memory however large objects are: a window that is larger than the pool
-reads it over and over. Which window belongs to which object is `objects`'.
+Memory is bounded however large objects are: a window that is larger than the pool reads it over and over.
 """
 
 import hashlib

@@ -1,8 +1,8 @@
-"""S3 requests as bytes: rendered and signed (SigV4), ready for a socket.
+"""Renders and signs S3 requests (SigV4), ready for a socket.
 
-Owns how each kind of request looks. Signing keys are derived once a day (`s3bench.s3.signing.sigv4`); what all requests
-of one kind have in common is rendered once per date. The date is renewed only every `DATE_S` seconds, so that whoever
-asks again for the same object may use the same bytes meanwhile; a server accepts 15 minutes of difference
+Signing keys are derived once a day (`s3bench.s3.signing.sigv4`); what all requests
+of one kind have in common is rendered once per date. The date is renewed only every `DATE_S` seconds, so that the
+same bytes serve the same request meanwhile; a server accepts 15 minutes of difference
 (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-authenticating-requests.html). Paths arrive encoded
 (`objects.Objects.path`).
 """

@@ -1,7 +1,6 @@
 """One HTTP response as it comes in, piece by piece (RFC 9112): its status, where its body ends, and what matters in it.
 
-Owns the reading of heads and the framing of bodies. `quick_length` recognises the usual answer at once;
-`ResponseParser` reads any. Pure: bytes arrive as arguments; what a body holds is the reader's affair.
+`quick_length` recognises the usual response at once; `ResponseParser` reads any. Pure: bytes arrive as arguments.
 """
 
 import re
@@ -67,8 +66,8 @@ class _Part(IntEnum):
 class ResponseParser:
     """One response being read; `begin` makes it ready for the next.
 
-    `status` is 0 until the head is complete. `closing` tells that the connection cannot be used again, `length` what
-    Content-Length said, `body_bytes` how many bytes of the body came. `surplus` tells that more bytes came than belong
+    `status` is 0 until the head is complete. `closing` means that the connection cannot be used again, `length` is the
+    Content-Length, `body_bytes` how many bytes of the body came. `surplus` means that more bytes came than belong
     to it. Of the body `text` keeps the beginning where `wants_text`, or where the status is none of success.
     """
 
@@ -109,7 +108,7 @@ class ResponseParser:
 
     @property
     def direct_bytes(self) -> int:
-        """How many bytes of the body come next with nothing between; the caller may read them and tell `skip`."""
+        """How many bytes of the body come next with nothing between; the caller may read them and call `skip`."""
         return self._rest_bytes if self._part is _Part.BODY and not self._keeps_text else 0
 
     @property
@@ -239,7 +238,7 @@ class ResponseParser:
         line = data[at:end]
         if self._part is _Part.CHUNK_END:
             if line:
-                raise BadResponse("a chunk longer than it said")
+                raise BadResponse("a chunk longer than announced")
             self._part = _Part.CHUNK_LINE
         elif self._part is _Part.TRAILER:
             self._part = _Part.TRAILER if line else _Part.END
@@ -259,7 +258,7 @@ def error_code(text: bytes) -> str:
 
 
 def is_error(text: bytes) -> bool:
-    """Whether the body of a success tells of an error after all, as CopyObject and CompleteMultipartUpload may.
+    """Whether the body of a success reports an error after all, as CopyObject and CompleteMultipartUpload may.
 
     https://docs.aws.amazon.com/AmazonS3/latest/API/API_CompleteMultipartUpload.html: a 200 OK may come before it.
     """
@@ -267,6 +266,6 @@ def is_error(text: bytes) -> bool:
 
 
 def upload_id(text: bytes) -> str:
-    """The id in the answer to CreateMultipartUpload; nothing where there is none."""
+    """The id in the response to CreateMultipartUpload; nothing where there is none."""
     match = _UPLOAD.search(text)
     return match[1].decode("latin-1") if match else ""

@@ -1,7 +1,6 @@
 """When operations of an open loop are to start, and how totals are shared out among workers.
 
-Owns the planned times: they follow from the rate and a seed alone, so that no answer, however late, moves them. What
-starts then is `draws`', how late it really started is `engine`'s.
+The planned times follow from the rate and a seed alone, so that no response, however late, moves them.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,4 @@
-"""The TLS settings of a load run.
-
-Owns what is trusted. Handshakes are `connection`'s.
-"""
+"""The TLS settings of a load run."""
 
 import ssl
 

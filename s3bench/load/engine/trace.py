@@ -1,7 +1,7 @@
-"""Every attempt as a line of CSV, for those who want to look at single ones.
+"""Writes every attempt as a line of CSV.
 
-Owns the file and its columns. Lines are kept in memory and written with the once-a-second flush; `begin` tells phases
-apart. Connections are numbered by each worker. Times are nanoseconds since the phase's start; `planned_ns` is when the
+Lines are kept in memory and written with the once-a-second flush; `begin` starts a
+phase. Connections are numbered by each worker. Times are nanoseconds since the phase's start; `planned_ns` is when the
 operation was to start.
 """
 
@@ -15,7 +15,7 @@ COLUMNS = (
     "worker", "phase", "planned_ns", "started_ns", "first_byte_ns", "ended_ns", "kind", "number", "key", "bytes",
     "outcome", "attempt", "connection",
 )  # fmt: skip
-"""`outcome` is the HTTP status, with S3's code where it tells of an error, or what happened instead."""
+"""`outcome` is the HTTP status, with S3's code where it reports an error, or what happened instead."""
 
 _LINES_MAX = 200_000
 

@@ -1,7 +1,6 @@
-"""One thread of a job: one operation at a time, on one connection, tried again where it is to be.
+"""A virtual user: does one operation of a job at a time, on one connection, and tries again what failed.
 
-Owns the operation: what is asked for it, when it is over, and what is counted of it. Bytes and faults of the exchange
-come from `exchange`, what to do next from `work`.
+What to do next comes from `job_state`; `exchange` moves the bytes.
 """
 
 from enum import IntEnum
@@ -16,9 +15,9 @@ from s3bench.load.operation import AttemptFailure, OperationKind
 
 PAUSE_NS = 50_000_000
 PAUSE_NS_MAX = 250_000_000
-"""How long a thread of a closed loop waits, at first and at most, after a connection that could not be made or brought
-no answer: it must not ask in a busy loop, and it must notice soon that the server is back. An open loop has its plan
-and does not wait."""
+"""How long a virtual user of a closed loop waits, at first and at most, after a connection that could not be made or
+brought no response: it must not try in a busy loop, and it must notice soon that the server is back. An open loop has
+its plan and does not wait."""
 
 BACKOFF_NS_MAX = 20_000_000_000
 """How long a retry waits at most, as with the AWS SDKs
@@ -34,7 +33,7 @@ _SERVER_ERROR = 500
 
 
 class _Wait(IntEnum):
-    """What a thread waits for besides its connection."""
+    """What a virtual user waits for besides its connection."""
 
     NOTHING = 0
     RETRY = 1  # in the middle of an operation
@@ -43,35 +42,35 @@ class _Wait(IntEnum):
 
 
 class VirtualUser(Exchange):
-    """Does one operation of `work` after the other. `index` tells it from the others of its worker."""
+    """Does one operation of `job_state` after the other. `index` is its number in its worker."""
 
     __slots__ = (
-        "_attempt", "_credit", "_credit_bytes", "_down", "_failed_ns", "_failure", "_first_start_ns", "_index", "_kind",
-        "_lane", "_new", "_number", "_pause_ns", "_planned_ns", "_quick_lane", "_reads", "_spared", "_step", "_target",
-        "_ticket", "_up_bytes", "_upload", "_wait", "_work",
+        "_attempt", "_counter", "_credit", "_credit_bytes", "_down", "_failed_ns", "_failure", "_first_start_ns",
+        "_index", "_job_state", "_kind", "_new", "_number", "_pause_ns", "_planned_ns", "_quick_counter", "_reads",
+        "_spared", "_step", "_target", "_ticket", "_up_bytes", "_upload", "_wait",
     )  # fmt: skip
 
-    def __init__(self, work: JobState, index: int) -> None:
-        super().__init__(work.loop)
-        self._work = work
+    def __init__(self, job_state: JobState, index: int) -> None:
+        super().__init__(job_state.loop)
+        self._job_state = job_state
         self._index = index
-        self.reads_body = work.job.reads_bodies
+        self.reads_body = job_state.job.reads_bodies
         self._kind: OperationKind | None = None  # of the operation
         self._step = _GET  # of the request that is on
         self._number = 0
         self._target = -1  # number of the object that a PUT or COPY writes
         self._new = False  # whether the object is a new one
         self._upload: MultipartUpload | None = None
-        self._lane: IntervalCounter = work.lane(work.job.kinds[0])
+        self._counter: IntervalCounter = job_state.counter(job_state.job.kinds[0])
         self._reads: dict[int, Read] = {}
-        self._down = False  # whether bodies of answers count
+        self._down = False  # whether bodies of responses count
         self._up_bytes = 0
         self._planned_ns = 0  # in open loop
         self._first_start_ns = 0
         self._attempt = 0
         self._spared = False  # whether the one retry of an idle connection's end has been made
-        self._quick_lane = False  # whether all latencies of the attempt are the same
-        self._credit: IntervalCounter | None = None  # where the last answer was counted as a success
+        self._quick_counter = False  # whether all latencies of the attempt are the same
+        self._credit: IntervalCounter | None = None  # where the last response was counted as a success
         self._credit_bytes = 0
         self._failed_ns = 0
         self._failure = ""
@@ -89,12 +88,12 @@ class VirtualUser(Exchange):
 
     def begin(self) -> bool:
         """Begin an operation, if there is one to begin now; whether there is."""
-        work = self._work
+        job_state = self._job_state
         if not self._draw():
-            if work.plan is not None:
-                work.idle.append(self)
+            if job_state.plan is not None:
+                job_state.idle.append(self)
             return False
-        work.busy += 1
+        job_state.busy += 1
         loop = self._loop
         loop.enter()
         self.entered_ns = loop.now_ns
@@ -112,8 +111,8 @@ class VirtualUser(Exchange):
         self._first_start_ns = retry.first_start_ns
         self._attempt = retry.attempt
         self._spared = False
-        self._work.retries.discard(retry)
-        retry.lane.lose_time(retry.failure, self._loop.clock() - retry.failed_ns)
+        self._job_state.retries.discard(retry)
+        retry.counter.lose_time(retry.failure, self._loop.clock() - retry.failed_ns)
         self.exchange()
 
     def on_time(self, ticket: int) -> None:
@@ -125,13 +124,13 @@ class VirtualUser(Exchange):
             self.begin()
         elif waited is _Wait.PAUSE:
             self._loop.pausing -= 1
-            self._lane.pause(self._failure, self._loop.now_ns - self._failed_ns)
+            self._counter.pause(self._failure, self._loop.now_ns - self._failed_ns)
             self.begin()
         elif waited is _Wait.RETRY:
             self._try_again()
 
     def open_ns(self, at_ns: int) -> int:
-        """For how long an operation has been in flight that no latency and no lost time tells of yet."""
+        """For how long an operation has been in flight that is not yet counted in latency or lost time."""
         if not self._attempt:
             return 0
         upload = self._upload
@@ -162,8 +161,8 @@ class VirtualUser(Exchange):
         if self._wait is _Wait.PAUSE:
             self._loop.pausing -= 1
         if self._attempt:
-            self._work.lost(self._kind or _GET, self._number)
-            self._work.busy -= 1
+            self._job_state.lost(self._kind or _GET, self._number)
+            self._job_state.busy -= 1
             self._loop.leave(self._loop.now_ns)
         self._attempt = 0
         self._ticket += 1
@@ -179,21 +178,21 @@ class VirtualUser(Exchange):
 
     def _draw(self) -> bool:  # noqa: C901 (the hot path of every operation)
         """Take the next operation; whether there is one."""
-        work = self._work
-        plan = work.plan
+        job_state = self._job_state
+        plan = job_state.plan
         if plan is not None:
-            if work.ready:  # goes first
+            if job_state.ready:  # goes first
                 return False
-            work.expire(self._loop.now_ns)
-        if not work.pending and not work.refill():
+            job_state.expire(self._loop.now_ns)
+        if not job_state.pending and not job_state.refill():
             return False
         if plan is not None:
             if plan.waiting <= 0:
                 return False
             self._planned_ns = plan.take()
-        kind, number = work.pending.pop()
+        kind, number = job_state.pending.pop()
         if number < 0:
-            drawn = work.instead(kind)
+            drawn = job_state.instead(kind)
             if drawn is None:
                 return False
             kind, number = drawn
@@ -202,30 +201,30 @@ class VirtualUser(Exchange):
         self._number = number
         self._attempt = 1
         self._spared = False
-        self._quick_lane = work.quick
+        self._quick_counter = job_state.quick
         self._first_start_ns = 0
         if kind is OperationKind.COPY:
-            self._target = work.draws.new_number()
+            self._target = job_state.mix.new_number()
         elif kind is OperationKind.PUT:
             self._target = number
         if self._new:
-            work.new_begun += 1
+            job_state.new_begun += 1
             if kind is OperationKind.MULTIPART:
-                self._upload = MultipartUpload(work.new_objects.body(number), work.job.part_bytes)
+                self._upload = MultipartUpload(job_state.new_objects.body(number), job_state.job.part_bytes)
         return True
 
     def _switch(self, kind: OperationKind) -> None:
         """Get ready for operations of another kind."""
         self._kind = kind
         self._target = -1
-        self._lane = self._work.lane(kind)
-        self._new = kind is OperationKind.MULTIPART or (kind is OperationKind.PUT and not self._work.job.overwrite)
+        self._counter = self._job_state.counter(kind)
+        self._new = kind is OperationKind.MULTIPART or (kind is OperationKind.PUT and not self._job_state.job.overwrite)
         self._step = kind
         self._upload = None
         self._expect(kind)
 
     def _expect(self, step: OperationKind) -> None:
-        """Set what the answer to requests of a kind is like."""
+        """Set what the response to requests of a kind is like."""
         self.quick = (step in _QUICK or step is OperationKind.DELETE) and (self.reads_body or step not in _READING)
         self.start = PARTIAL if step is OperationKind.RANGE else OK
         self.head_only = step is OperationKind.HEAD
@@ -238,7 +237,7 @@ class VirtualUser(Exchange):
 
     def on_route(self) -> None:
         """Use what is known of requests to this address."""
-        self._reads = self._work.reads(self.route.requests)
+        self._reads = self._job_state.reads(self.route.requests)
 
     def prepare(self) -> None:
         """Fill in the request."""
@@ -246,7 +245,7 @@ class VirtualUser(Exchange):
         if self._step is _GET:
             found = self._reads.get(number)
             if found is None:
-                found = self._work.read(self.route.requests, number)
+                found = self._job_state.read(self.route.requests, number)
             self.head, self.size_bytes, self.crc32 = found
         elif self._upload is not None:
             self._prepare_step(self._upload)
@@ -254,35 +253,35 @@ class VirtualUser(Exchange):
             self._prepare_other(number)
 
     def _prepare_other(self, number: int) -> None:
-        work, requests = self._work, self.route.requests
+        job_state, requests = self._job_state, self.route.requests
         step = self._step
         if step is OperationKind.PUT:
-            body = work.new_objects.body(number)
-            self.head = requests.put(work.new_objects.path(number), body)
+            body = job_state.new_objects.body(number)
+            self.head = requests.put(job_state.new_objects.path(number), body)
             self.pieces = body.pieces
             self._up_bytes = body.size_bytes
         elif step is OperationKind.RANGE:
             self._prepare_range(number)
         elif step is OperationKind.HEAD:
-            self.head = requests.head(work.objects.path(number))
+            self.head = requests.head(job_state.objects.path(number))
         elif step is OperationKind.DELETE:
-            self.head = requests.delete(work.objects.path(number))
+            self.head = requests.delete(job_state.objects.path(number))
         elif step is OperationKind.LIST:
-            keys_max = work.job.list_keys
-            after = work.objects.key(number * keys_max - 1) if number and work.objects.listed is None else ""
-            prefix = work.data.root if work.objects.listed is None else ""
+            keys_max = job_state.job.list_keys
+            after = job_state.objects.key(number * keys_max - 1) if number and job_state.objects.listed is None else ""
+            prefix = job_state.data.root if job_state.objects.listed is None else ""
             self.head = requests.list_objects(prefix, after=after, keys_max=keys_max)
         else:
             assert step is OperationKind.COPY, step
-            self.head = requests.copy(work.new_objects.path(self._target), work.objects.copy_source(number))
+            self.head = requests.copy(job_state.new_objects.path(self._target), job_state.objects.copy_source(number))
 
     def _prepare_range(self, number: int) -> None:
-        work = self._work
-        objects = work.objects
-        range_bytes = work.job.range_bytes
+        job_state = self._job_state
+        objects = job_state.objects
+        range_bytes = job_state.job.range_bytes
         assert range_bytes is not None, "a job with ranges has their size"
         known = objects.expected(number)[0] if objects.listed is not None else objects.size_bytes(number)
-        start = work.draws.range_start(known) if known else 0
+        start = job_state.mix.range_start(known) if known else 0
         end = start + range_bytes if known is None else min(start + range_bytes, known)
         self.start = PARTIAL
         if known == 0:  # no range of nothing is satisfiable (RFC 9110 14.1.2)
@@ -291,16 +290,16 @@ class VirtualUser(Exchange):
         else:
             self.head = self.route.requests.get_range(objects.path(number), start, end)
         self.size_bytes = self.crc32 = None
-        if work.manner.verify and known is not None:
+        if job_state.manner.verify and known is not None:
             self.size_bytes = end - start
             if objects.listed is None:
                 self.crc32 = objects.body(number).crc32_of(start, end)
 
     def _prepare_step(self, upload: MultipartUpload) -> None:
         requests = self.route.requests
-        path = self._work.new_objects.path(self._number)
+        path = self._job_state.new_objects.path(self._number)
         step = self._step = upload.step
-        self._lane = self._work.lane(step)
+        self._counter = self._job_state.counter(step)
         self._expect(step)
         if step is OperationKind.MULTIPART_CREATE:
             self.head = requests.create_upload(path)
@@ -317,39 +316,39 @@ class VirtualUser(Exchange):
 
     # What follows.
 
-    def on_answer(self, now_ns: int) -> None:
+    def on_response(self, now_ns: int) -> None:
         """Count a request that ended well, and go on."""
-        if self.wants_text and is_error(self.answer.text):
-            self._fail(f"{self.answer.status} {error_code(self.answer.text)}", now_ns, worth=True)
+        if self.wants_text and is_error(self.response.text):
+            self._fail(f"{self.response.status} {error_code(self.response.text)}", now_ns, worth=True)
             return
         self._pause_ns = 0
-        work = self._work
-        lane = self._lane
-        if not work.over:
-            if self._quick_lane and self.is_unheard:
-                lane.quick.append(now_ns - self.started_ns)
+        job_state = self._job_state
+        counter = self._counter
+        if not job_state.over:
+            if self._quick_counter and self.has_no_response:
+                counter.quick.append(now_ns - self.started_ns)
             else:
-                self._record(lane, now_ns)
+                self._record(counter, now_ns)
             if self._up_bytes:
-                lane.bytes_up += self._up_bytes
+                counter.bytes_up += self._up_bytes
             elif self._down:
-                lane.bytes_down += self.body_bytes
-                if self._step is not OperationKind.LIST and work.seen.again(self._number):
-                    lane.repeated += 1
-            self._credit = lane
+                counter.bytes_down += self.body_bytes
+                if self._step is not OperationKind.LIST and job_state.seen.again(self._number):
+                    counter.repeated += 1
+            self._credit = counter
             self._credit_bytes = self._up_bytes or self.body_bytes
         if self._upload is not None:
             self._go_on(self._upload, now_ns)
         else:
             if self._target >= 0:
-                work.draws.wrote(self._target)
+                job_state.mix.wrote(self._target)
             self._next(now_ns, well=True)
 
-    def _record(self, lane: IntervalCounter, now_ns: int) -> None:
+    def _record(self, counter: IntervalCounter, now_ns: int) -> None:
         """Count the latencies of an attempt that ended well."""
-        lane.service.append(now_ns - self.started_ns)
-        lane.first_byte.append(self.first_ns - self.started_ns)
-        lane.response.append(now_ns - (self._planned_ns or self._first_start_ns or self.started_ns))
+        counter.service.append(now_ns - self.started_ns)
+        counter.first_byte.append(self.first_ns - self.started_ns)
+        counter.response.append(now_ns - (self._planned_ns or self._first_start_ns or self.started_ns))
         self._trace("", now_ns)
 
     def _go_on(self, upload: MultipartUpload, now_ns: int) -> None:
@@ -359,13 +358,13 @@ class VirtualUser(Exchange):
             upload.first_ns = self.first_ns
         step = self._step
         if step is OperationKind.MULTIPART_CREATE:
-            upload.created(upload_id(self.answer.text))
+            upload.created(upload_id(self.response.text))
             if not upload.id:
                 self._fail(AttemptFailure.PROTOCOL, now_ns, worth=False)
                 return
         elif step is OperationKind.MULTIPART_PART:
-            crc32 = upload.part().base64_crc32() if self._work.manner.checksum else ""
-            upload.stored(self.answer.etag, crc32)
+            crc32 = upload.part().base64_crc32() if self._job_state.manner.checksum else ""
+            upload.stored(self.response.etag, crc32)
         else:
             self._end_upload(upload, now_ns)
             return
@@ -376,22 +375,22 @@ class VirtualUser(Exchange):
 
     def _end_upload(self, upload: MultipartUpload, now_ns: int) -> None:
         """Count a multipart upload as a whole."""
-        work = self._work
-        lane = work.lane(OperationKind.MULTIPART)
+        job_state = self._job_state
+        counter = job_state.counter(OperationKind.MULTIPART)
         taken_ns = now_ns - upload.started_ns
-        if not work.over:
+        if not job_state.over:
             if upload.failure:
-                lane.lose(upload.failure, retried=False, lost_ns=taken_ns, body_bytes=0)
+                counter.lose(upload.failure, retried=False, lost_ns=taken_ns, body_bytes=0)
             else:
-                lane.service.append(taken_ns)
-                lane.first_byte.append(upload.first_ns - upload.started_ns)
-                lane.response.append(now_ns - (self._planned_ns or upload.started_ns))
-                lane.bytes_up += upload.size_bytes
+                counter.service.append(taken_ns)
+                counter.first_byte.append(upload.first_ns - upload.started_ns)
+                counter.response.append(now_ns - (self._planned_ns or upload.started_ns))
+                counter.bytes_up += upload.size_bytes
         if not upload.failure:
-            work.draws.wrote(self._number)
+            job_state.mix.wrote(self._number)
         self._next(now_ns, well=not upload.failure)
 
-    def on_refusal(self, status: int, text: bytes, now_ns: int) -> None:
+    def on_error_response(self, status: int, text: bytes, now_ns: int) -> None:
         """Count a request that the server refused."""
         label = f"{status} {error_code(text)}".strip()
         self._fail(label, now_ns, worth=status >= _SERVER_ERROR or status in _WORTH_ANOTHER_TRY)
@@ -402,52 +401,47 @@ class VirtualUser(Exchange):
         A server may close an idle connection at any time, perhaps just when a request is on its way. Such a request is
         repeated at once, as every HTTP client does (RFC 9112 9.3.1), but it is a failed attempt all the same.
         """
-        unheard = self.is_unheard
-        if (
-            unheard
-            and fault in {AttemptFailure.CLOSED, AttemptFailure.RESET}
-            and not self.is_fresh
-            and not self._spared
-        ):
+        silent = self.has_no_response
+        if silent and fault in {AttemptFailure.CLOSED, AttemptFailure.RESET} and not self.is_fresh and not self._spared:
             if self._step not in _NOT_REPEATABLE:
                 self._spared = True
                 self._count(fault, retried=True, now_ns=now_ns)
                 self._first_start_ns = self._first_start_ns or self.started_ns
-                self._quick_lane = False
+                self._quick_counter = False
                 self.exchange()
                 return
-        elif unheard and self.is_fresh and self._work.plan is None:
+        elif silent and self.is_fresh and self._job_state.plan is None:
             self._pause_ns = min(max(2 * self._pause_ns, PAUSE_NS), PAUSE_NS_MAX)
         self._fail(fault, now_ns, worth=True)
 
     def on_surplus(self) -> None:
-        """Count the operation before as failed: more bytes followed its answer."""
+        """Count the operation before as failed: more bytes followed its response."""
         credit, self._credit = self._credit, None
-        if credit is not None and not self._work.over:
+        if credit is not None and not self._job_state.over:
             credit.withdraw(AttemptFailure.SURPLUS, self._credit_bytes)
 
     def _count(self, label: str, *, retried: bool, now_ns: int) -> None:
         """Count an attempt that failed."""
         self._credit = None
         self._failure = label
-        if self._work.over:
+        if self._job_state.over:
             return
         body_bytes = self.body_bytes + max(0, self.sent_bytes - len(self.head) if self.pieces else 0)
-        self._lane.lose(label, retried=retried, lost_ns=now_ns - self.started_ns, body_bytes=body_bytes)
+        self._counter.lose(label, retried=retried, lost_ns=now_ns - self.started_ns, body_bytes=body_bytes)
         self._trace(label, now_ns)
 
     def _fail(self, label: str, now_ns: int, *, worth: bool) -> None:
         """Count an attempt that failed, and try again where it is `worth` it and attempts are left."""
-        work = self._work
-        again = worth and self._attempt <= work.manner.retries and not work.over
+        job_state = self._job_state
+        again = worth and self._attempt <= job_state.manner.retries and not job_state.over
         self._count(label, retried=again, now_ns=now_ns)
         if again:
-            backoff_ns = min(round(work.manner.backoff_s * 1e9) << min(self._attempt - 1, 20), BACKOFF_NS_MAX)
+            backoff_ns = min(round(job_state.manner.backoff_s * 1e9) << min(self._attempt - 1, 20), BACKOFF_NS_MAX)
             self._attempt += 1
-            self._quick_lane = False
+            self._quick_counter = False
             self._first_start_ns = self._first_start_ns or self.started_ns
             self._failed_ns = now_ns
-            if work.plan is not None:
+            if job_state.plan is not None:
                 self._put_off(now_ns + backoff_ns)
                 return
             self._wait = _Wait.RETRY
@@ -468,10 +462,10 @@ class VirtualUser(Exchange):
 
     def _put_off(self, due_ns: int) -> None:
         """Leave an operation of an open loop until `due_ns`, and be free for another one."""
-        work = self._work
+        job_state = self._job_state
         assert self._kind is not None
         retry = Retry(
-            work=work,
+            job_state=job_state,
             kind=self._kind,
             number=self._number,
             target=self._target,
@@ -481,16 +475,16 @@ class VirtualUser(Exchange):
             attempt=self._attempt,
             failed_ns=self._failed_ns,
             failure=self._failure,
-            lane=self._lane,
+            counter=self._counter,
         )
-        work.retries.add(retry)
+        job_state.retries.add(retry)
         self._loop.call_at(due_ns, retry, 0)
         self._attempt = 0
-        work.idle.append(self)
+        job_state.idle.append(self)
 
     def _try_again(self) -> None:
         """Make the next attempt; the wait was lost by the last one."""
-        self._lane.lose_time(self._failure, self._loop.clock() - self._failed_ns)
+        self._counter.lose_time(self._failure, self._loop.clock() - self._failed_ns)
         self.exchange()
 
     def _next(self, now_ns: int, *, well: bool) -> None:
@@ -499,40 +493,40 @@ class VirtualUser(Exchange):
         After a failure the engine's next turn begins it in open loop: connections may be refused at once, and each
         would be begun within the one before.
         """
-        work = self._work
+        job_state = self._job_state
         if not well:
-            work.lost(self._kind or _GET, self._number)
-        if work.over:
-            work.late += well
-        elif not self._pause_ns and (well or work.plan is None) and self._draw():
+            job_state.lost(self._kind or _GET, self._number)
+        if job_state.over:
+            job_state.late += well
+        elif not self._pause_ns and (well or job_state.plan is None) and self._draw():
             self.entered_ns = now_ns
             self.exchange()
             return
         self._attempt = 0
-        work.busy -= 1
+        job_state.busy -= 1
         self._loop.leave(now_ns)
-        if self._pause_ns and not work.over:
+        if self._pause_ns and not job_state.over:
             self._failed_ns = now_ns
             self._loop.pausing += 1
             self.start_at(now_ns + self._pause_ns)
             self._wait = _Wait.PAUSE
-        elif work.plan is not None:
-            work.idle.append(self)
+        elif job_state.plan is not None:
+            job_state.idle.append(self)
 
     @property
     def _objects(self) -> Objects:
         """Where the operation's object is described; of a COPY the source's."""
-        work = self._work
-        return work.new_objects if self._new or self._step is OperationKind.PUT else work.objects
+        job_state = self._job_state
+        return job_state.new_objects if self._new or self._step is OperationKind.PUT else job_state.objects
 
     def _status(self) -> str:
-        """The status of an answer of success; a quick one has the only status that it may have."""
-        if self.is_unheard:
+        """The status of a successful response; a quick one has the only status that it may have."""
+        if self.has_no_response:
             return "206" if self.start is PARTIAL else "200"
-        return str(self.answer.status)
+        return str(self.response.status)
 
     def _trace(self, label: str, now_ns: int) -> None:
-        trace = self._work.trace
+        trace = self._job_state.trace
         if trace is not None:
             planned_ns = self._planned_ns or self._first_start_ns or self.started_ns
             size_bytes = self._up_bytes or self.body_bytes

@@ -1,7 +1,6 @@
-"""A worker's process: obeys the coordinator, and ends when that does.
+"""The process of a worker: does what the coordinator orders, and ends when that does.
 
-Owns the life of the process, and what stays from phase to phase: the objects, and which of them were read. A phase is
-`engine`'s. Started by `crew.Crew` with the number of its control descriptor.
+Objects, and which of them were read, stay from phase to phase. Started by `load.session.worker_pool`.
 """
 
 import contextlib
@@ -79,7 +78,7 @@ class Contents:
 
 
 class Worker:
-    """Obeys the orders that come over `channel`."""
+    """Does what comes over `channel`."""
 
     def __init__(self, channel: Channel[Report, Order], stack: contextlib.ExitStack) -> None:
         self._channel = channel
@@ -146,7 +145,7 @@ class Worker:
             context=self._context,
             contents=contents.of,
             seen={index: contents.seen(job) for index, job in enumerate(begin.phase.jobs)},
-            tell=self._tell,
+            send_record=self._send_record,
             trace=self._trace if prepare.trace is not None else None,
         )
         self._engine.loop.watch(self._channel.fileno(), self, READABLE)
@@ -161,17 +160,17 @@ class Worker:
         self._channel.send(ended, limit_s=_TALK_S)
 
     def on_event(self, events: int) -> None:
-        """Hear an order in the middle of a phase: to stop it, or, by the channel's end, to give all up."""
+        """Take an order in the middle of a phase: to stop it, or, by the channel's end, to give all up."""
         del events
         order = self._channel.receive(limit_s=_TALK_S)
         assert isinstance(order, StopPhase), order
         assert self._engine is not None
         self._engine.stop()
 
-    def _tell(self, tally: IntervalRecord) -> None:
+    def _send_record(self, record: IntervalRecord) -> None:
         if os.getppid() != self._parent:
             raise ChannelClosed
-        self._channel.post(tally)
+        self._channel.post(record)
 
 
 def main() -> None:
