@@ -63,7 +63,7 @@ def open_bench(
     """
     with Workspaces(parent=parent or workspace_parent(environ), keep=keep) as workspaces:
         for swept in workspaces.swept:
-            say(f"removed what a crashed run had left: {swept}")
+            say(f"removed what a crashed run left behind: {swept}")
         if keep:
             say(f"the working directories stay in {workspaces.root}")
         directory = workspaces.root / "server"

@@ -1,4 +1,4 @@
-"""The clients of a plan, found before anything runs; aws-cli v2 is fetched on first use."""
+"""Client resolution: finds the clients of a plan before anything runs, and installs aws-cli v2 on first use."""
 
 from collections.abc import Callable, Mapping
 from os import environ
@@ -28,13 +28,13 @@ def ready_cells(plan: Plan, progress: Ticker) -> tuple[ReadyCell, ...]:
 
 
 def find_or_install(spec: ClientSpec, store: ClientStore, say: Callable[[str], None]) -> FoundClient | ClientNotFound:
-    """The client, or why it is not to be had; an aws-cli of no certain version is fetched when there is none."""
+    """The client, or why it is missing; an aws-cli without a version is installed when there is none."""
     try:
         return find_client(spec, store)
     except ClientNotFound as missing:
         if spec.kind not in AWS_CLI_KINDS or spec.version or spec.path:
             return missing
-    say("no aws-cli v2 here: installing the newest (once)")
+    say("no aws-cli v2 found: installing the newest (once)")
     try:
         install("aws-cli", store, by_line(say))
         return find_client(spec, store)

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 import msgspec
 
 import s3bench
-from s3bench.cli.sandbox import wall_warnings
+from s3bench.cli.sandbox import confinement_warnings
 from s3bench.results.document import render_time
 from s3bench.results.redaction import redact
 from s3bench.run.machine import machine_facts, machine_warnings
@@ -40,4 +40,6 @@ def command_origin() -> CommandOrigin:
 def machine_origin() -> MachineOrigin:
     """Describe this machine, with warnings about what disturbs measurements here."""
     facts = machine_facts()
-    return MachineOrigin(machine=msgspec.to_builtins(facts), warnings=(*machine_warnings(facts), *wall_warnings()))
+    return MachineOrigin(
+        machine=msgspec.to_builtins(facts), warnings=(*machine_warnings(facts), *confinement_warnings())
+    )

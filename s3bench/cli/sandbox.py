@@ -1,7 +1,4 @@
-"""Whether clients are kept from writing outside of their workspaces, and what is said and refused where they are not.
-
-Owns the option that lets them all the same. The wall itself is `s3bench.run.landlock`'s.
-"""
+"""Checks that clients cannot write outside of their workspaces: the option, the error and the warning."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +14,7 @@ _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def unsandboxed_option() -> _Decorator:
-    """The option that runs against a live endpoint although nothing keeps clients in their workspaces."""
+    """The option to run against a live endpoint although clients are not confined to their workspaces."""
     return click.option(
         "--allow-unsandboxed",
         is_flag=True,
@@ -26,8 +23,8 @@ def unsandboxed_option() -> _Decorator:
     )
 
 
-def check_wall(*, allow_unsandboxed: bool) -> None:
-    """Refuse to run clients with real keys and without a wall around them. Raises `BadInput`."""
+def check_confinement(*, allow_unsandboxed: bool) -> None:
+    """Refuse to run unconfined clients with real keys. Raises `BadInput`."""
     if not abi_version() and not allow_unsandboxed:
         raise BadInput(
             "with real keys, clients run only where they cannot write outside of their workspaces",
@@ -36,8 +33,8 @@ def check_wall(*, allow_unsandboxed: bool) -> None:
         )
 
 
-def wall_warnings() -> tuple[str, ...]:
-    """Say that nothing keeps clients in their workspaces, if so."""
+def confinement_warnings() -> tuple[str, ...]:
+    """Warn where clients are not confined to their workspaces."""
     if abi_version():
         return ()
     return (f"clients can write outside of their workspaces: {_REASON}; run only definitions that you trust",)

@@ -48,7 +48,7 @@ def render_bisection(record: BisectRecord, *, width: int, color: bool, kept: Pat
         *(f"{paint(kind, CYAN)}: {printable(text)}" for kind, text in _more(record)),
     ]
     if found is None and kept is not None:
-        lines.append(f"go on with: s3bench bisect --resume {shlex.quote(str(kept))}")
+        lines.append(f"continue with: s3bench bisect --resume {shlex.quote(str(kept))}")
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 

@@ -176,7 +176,7 @@ def test_the_end_of_its_time_is_not_settled_and_tells_how_to_go_on(
     machine.stops_at = 1
     reported = run(*ENDS, "-q", "--max-time", "1m", "-o", tmp_path / "out.json")
     assert reported.code == 3
-    assert reported.out.startswith("not done: s5cmd: --max-time 1m was over")
+    assert reported.out.startswith("not done: s5cmd: --max-time 1m has passed")
     assert f"--resume {tmp_path}/out.json" in reported.out
 
 
@@ -217,7 +217,7 @@ def test_other_benchmarks_cannot_be_gone_on_with(run: Bisect, machine: Machine, 
     record = json.loads(file.read_text())
     record["options"]["select"] = "download and 4KB"
     file.write_text(json.dumps(record))
-    with pytest.raises(BadInput, match="not those that the search began with"):
+    with pytest.raises(BadInput, match="not those of the record"):
         run("--resume", file)
 
 

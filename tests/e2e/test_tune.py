@@ -42,7 +42,7 @@ def test_a_budget_bounds_the_command_and_too_small_a_one_says_so(s3bench: Run, t
     arguments = ("--size", "8MiB", "--network", FAR, "--clients", "cli-classic,s5cmd", "--budget", "0.2s", "-q")
     finished = s3bench("tune", "upload", *arguments, "--study", study, timeout_s=60)
     assert finished.code == 3
-    assert "the budget of 200 ms was ended before any settings could be compared" in finished.err
+    assert "the budget of 200 ms ended before any settings could be compared" in finished.err
     assert len(trials_of(study)) == 1
     assert trials_of(study)[0]["set_up_s"] > 0
 
@@ -81,7 +81,7 @@ def test_directories_are_tuned_too(s3bench: Run, action: str) -> None:
     )
     assert finished.code in {0, 3}, finished.err
     assert finished.document["default"]["runs"] >= 6
-    assert "not kept" in finished.err
+    assert "trials were not saved" in finished.err
 
 
 def test_a_client_that_crashes_is_reported_and_stops_nothing(s3bench: Run, tmp_path: Path) -> None:

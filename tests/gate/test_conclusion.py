@@ -133,13 +133,13 @@ def test_the_same_program_that_fails_still_fails() -> None:
 
 
 def test_a_stop_before_the_end_is_reported_beside_what_was_left_open() -> None:
-    conclusion = concluded(paired(ratios(0.0, 0.01, 6)), stopped="--max-time 60 was over")
+    conclusion = concluded(paired(ratios(0.0, 0.01, 6)), stopped="--max-time 60 has passed")
     assert conclusion.verdict is Verdict.INCONCLUSIVE
-    assert conclusion.reasons[-1] == "--max-time 60 was over"
+    assert conclusion.reasons[-1] == "--max-time 60 has passed"
 
 
 def test_a_stop_when_all_was_decided_takes_no_pass_away() -> None:
-    assert concluded(QUIET, *CONTROLS, stopped="time was over").verdict is Verdict.PASS
+    assert concluded(QUIET, *CONTROLS, stopped="time has passed").verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize("pairs", [0, 1, 9])
@@ -148,7 +148,7 @@ def test_a_control_that_did_not_come_to_its_end_is_no_pass(role: Role, pairs: in
     worsening = 0.2 if role is Role.POSITIVE_CONTROL else 0.0
     control = paired(ratios(worsening, 0.01, pairs), name="control", role=role)
     other = NEGATIVE if role is Role.POSITIVE_CONTROL else POSITIVE
-    conclusion = concluded(QUIET, control, other, stopped="time was over")
+    conclusion = concluded(QUIET, control, other, stopped="time has passed")
     assert conclusion.verdict is Verdict.INCONCLUSIVE
     assert "total_time of control" in conclusion.reasons[0]
 

@@ -84,7 +84,7 @@ RECORDS = {
     ),
     "documents": replace(EMPTY, is_paired=False, cells=(unpaired(ratios(0.0, 0.03, 12), ratios(0.1, 0.03, 15)),)),
     "a failure": replace(EMPTY, cells=(failed(QUIET), SLOW)),
-    "the same program, stopped": replace(EMPTY, cells=(QUIET,), same_program=True, stopped="time was over"),
+    "the same program, stopped": replace(EMPTY, cells=(QUIET,), same_program=True, stopped="time has passed"),
     "counts": replace(
         EMPTY,
         cells=(ClientCellEvidence(name="x", pairs=tuple(pair(wired(PUT=1), wired(PUT=2, GET=1)) for _ in range(9))),),
@@ -133,7 +133,7 @@ def test_a_record_hands_on_that_both_were_the_same_and_why_it_ended() -> None:
     assert conclusion is not None
     assert conclusion.reasons == (
         "baseline and candidate are the same program: nothing was compared",
-        "time was over",
+        "time has passed",
     )
 
 

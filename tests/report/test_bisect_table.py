@@ -108,7 +108,7 @@ def test_what_is_not_done_tells_how_to_go_on() -> None:
     lines = render(record, kept=Path("my bisect.json"))
     assert lines[0] == "not done: cli-crt: interrupted"
     assert "  2 comparisons are made" in lines
-    assert lines[-1] == "go on with: s3bench bisect --resume 'my bisect.json'"
+    assert lines[-1] == "continue with: s3bench bisect --resume 'my bisect.json'"
 
 
 def test_a_dependency_is_named_with_what_it_is_under() -> None:

@@ -178,14 +178,14 @@ def _resumed(path: Path) -> tuple[BisectRecord, tuple[Definition, ...]]:
     definitions = runnable(client, files, select=asked.get("select"), suite=asked.get("suite"))
     if tuple(title_of(definition) for definition in definitions) != record.benchmarks:
         raise BadInput(
-            f"{path}: the benchmarks are not those that the search began with",
-            "answers to different benchmarks cannot be put together",
-            "begin anew with -o FILE",
+            f"{path}: the benchmarks are not those of the record",
+            "results of different benchmarks cannot be combined",
+            "start a new search with -o FILE",
         )
     facts = msgspec.to_builtins(machine_facts())
     others = [name for name in ("cpu_model", "kernel") if record.machine.get(name) != facts.get(name)]
     if others and record.answers:
-        words = f"gone on with on another machine than it began on: another {' and '.join(others)}"
+        words = f"continued on another machine: it has another {' and '.join(others)}"
         record = replace(record, warnings=tuple(dict.fromkeys((*record.warnings, words))))
     return replace(record, ended_at=None, stopped="", unfinished=(), found=None), definitions
 
@@ -197,9 +197,9 @@ def _provider(record: BisectRecord, progress: Ticker) -> Provider:
     base = base_of(kind, record.base, record.dependency, store, note)
     if base.pins != record.options.get("pins"):
         raise BadInput(
-            f"{base.name} has other dependencies than when the search began",
-            "answers with different ones cannot be put together",
-            "begin anew with -o FILE",
+            f"{base.name} has other dependencies than in the record",
+            "results with different ones cannot be combined",
+            "start a new search with -o FILE",
         )
     return lambda place: installed_combination(base, record.dependency, record.versions[place], store, note)
 
@@ -220,7 +220,7 @@ def _measured(
             deadline_s=deadline_s,
         )
         statuses = run_bisection(record.bisection, record.answers, measure, seed=record.seed, now=monotonic)
-        out_of_time = f"--max-time {options.max_time} was over"
+        out_of_time = f"--max-time {options.max_time} has passed"
         for grown, status in recorded(record, statuses, out_of_time=out_of_time):
             _show(grown, status, progress)
             yield grown

@@ -36,25 +36,25 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
     default=PAIRS,
     show_default=True,
     metavar="N,N,...",
-    help="Pairs at which a comparison is judged.",
+    help="Numbers of pairs at which a comparison may be decided.",
 )
 @click.option(
     "--zone",
     "zones",
     multiple=True,
     metavar="METRIC=D0,D1[,FLOOR]",
-    help="Changes of no interest and those to be found for sure, as total_time=2%,6%,2ms.",
+    help="Negligible changes, and those that must be found, as total_time=2%,6%,2ms.",
 )
 @click.option(
-    "--error", type=_CHANCE, default=0.05, show_default=True, help="Chance that the answer as a whole is wrong."
+    "--error", type=_CHANCE, default=0.05, show_default=True, help="Chance that the result as a whole is wrong."
 )
-@click.option("--max-time", metavar="DURATION", help="Stop after 90s, 30m or 2h; --resume goes on.")
+@click.option("--max-time", metavar="DURATION", help="Stop after 90s, 30m or 2h; --resume continues.")
 @click.option("--seed", type=int, metavar="N", help="Order of runs and hash seeds.  [default: random, and recorded]")
 @click.option("--timeout", type=SECONDS, default=600, show_default=True, metavar="SECONDS", help="Per run.")
 @click.option("--tls", is_flag=True, help="Stub over HTTPS.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Keep the record here, as JSON.")
-@click.option("--force", is_flag=True, help="Let a file that exists be replaced.")
-@click.option("--resume", type=click.Path(path_type=Path), metavar="FILE", help="Go on with a record.")
+@click.option("--force", is_flag=True, help="Overwrite a file that exists.")
+@click.option("--resume", type=click.Path(path_type=Path), metavar="FILE", help="Continue the search of a record.")
 @click.option("--json", "as_json", is_flag=True, help="Print the record to stdout instead of the table.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @click.pass_context
@@ -67,9 +67,9 @@ def bisect_command(context: click.Context, /, **typed: Any) -> None:
     s3bench bisect --client cli-crt --good 2.34.0 --bad 2.38.5 -k 'cp and upload and 32MB' -o bisect.json
     s3bench bisect --client boto3-classic --good 1.40.0 --bad 1.44.5 --metric peak_memory
     s3bench bisect --client boto3-classic@1.43.0 --dependency botocore --good 1.43.0 --bad 1.43.40
-    s3bench bisect --resume bisect.json                   go on after Ctrl-C or --max-time
+    s3bench bisect --resume bisect.json                   continue after Ctrl-C or --max-time
 
-    Exit code 0 when it is found or nothing changed, 3 when it is not settled, 4 when an end does not run.
+    Exit code 0 when it is found or nothing changed, 3 when it is undecided, 4 when an end does not run.
     """
     source = click.core.ParameterSource
     given = frozenset(name for name in typed if context.get_parameter_source(name) is source.COMMANDLINE)

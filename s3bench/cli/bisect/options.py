@@ -50,9 +50,9 @@ class BisectOptions:
         options = cls(**typed)
         if options.resume is not None and given - _RESUMED_WITH:
             raise BadInput(
-                "--resume goes on with what its record was asked for",
-                f"{', '.join(sorted(given - _RESUMED_WITH))} cannot be changed on the way",
-                "leave these out, or begin anew with -o FILE",
+                "--resume continues the search as its record describes it",
+                f"{', '.join(sorted(given - _RESUMED_WITH))} cannot be changed now",
+                "leave these out, or start a new search with -o FILE",
             )
         if options.resume is None and not (options.client and options.good and options.bad):
             raise BadInput(

@@ -138,7 +138,7 @@ def _measured(
         rules = GateRules(policy=record.policy, settings=options.settings, seed=seed, deadline_s=deadline_s)
         statuses = run_gate(bench, definitions, staged, rules, inspector, now=monotonic)
         look = 0
-        out_of_time = f"--max-time {options.max_time} was over"
+        out_of_time = f"--max-time {options.max_time} has passed"
         for grown, status in recorded(record, statuses, out_of_time=out_of_time):
             _show(status, look, progress)
             look = status.look

@@ -15,7 +15,7 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
 @click.command("gate", context_settings={"max_content_width": 120})
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[DEFINITIONS... | BASE CANDIDATE]")
 @click.option("--baseline", metavar="NAME[@VERSION|@PATH]", help="The client to measure against.")
-@click.option("--candidate", metavar="NAME[@VERSION|@PATH]", help="The client to be judged.")
+@click.option("--candidate", metavar="NAME[@VERSION|@PATH]", help="The client in question.")
 @click.option("-k", "select", metavar="EXPRESSION", help="Only benchmarks that match, as in `s3bench run`.")
 @click.option(
     "--suite",
@@ -27,7 +27,7 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
     default="10,20,40",
     show_default=True,
     metavar="N,N,...",
-    help="Pairs at which the gate looks and decides.",
+    help="Numbers of pairs at which the gate may decide.",
 )
 @click.option(
     "--metric",
@@ -45,7 +45,7 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
     "zones",
     multiple=True,
     metavar="METRIC=D0,D1[,FLOOR]",
-    help="Changes of no interest and changes that must not pass, as total_time=2%,6%,2ms.",
+    help="Negligible changes, and changes that must not pass, as total_time=2%,6%,2ms.",
 )
 @click.option(
     "--false-alarm", type=_CHANCE, default=0.01, show_default=True, help="Chance of any FAIL without a regression."
@@ -63,13 +63,13 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
 )
 @click.option("--strict", is_flag=True, help="Exit code 1 for SMALL too.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Keep the record here, as JSON.")
-@click.option("--force", is_flag=True, help="Let files that exist be replaced.")
+@click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @click.option("--json", "as_json", is_flag=True, help="Print the record to stdout instead of the table.")
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write JUnit XML.")
 @click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE", help="Append a step summary.")
 @click.option("--comment", type=click.Path(path_type=Path), metavar="FILE", help="Write a pull-request comment.")
 @click.option("--annotations", is_flag=True, help="Print GitHub annotations to stderr.")
-@click.option("--replay", type=click.Path(path_type=Path), metavar="FILE", help="Make the verdict of a record again.")
+@click.option("--replay", type=click.Path(path_type=Path), metavar="FILE", help="Draw the verdict of a record again.")
 @click.option("--self-test", is_flag=True, help="Plant faults into the baseline and print which are caught.")
 @click.option(
     "--rounds",
@@ -82,9 +82,9 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
 @click.option("--verbose", is_flag=True, help="Print every row.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 def gate_command(**typed: Any) -> None:
-    """Judge whether CANDIDATE got slower or hungrier than BASELINE: PASS, SMALL, FAIL or INCONCLUSIVE.
+    """Decide whether CANDIDATE is slower or needs more memory than BASELINE: PASS, SMALL, FAIL or INCONCLUSIVE.
 
-    Both run in turn, in pairs, until the verdict is sure or 40 pairs are done.
+    Both run in alternation, in pairs, until the verdict is certain or 40 pairs are done.
 
     \b
     s3bench gate --baseline cli-crt@2.38.5 --candidate cli-crt@./build/aws

@@ -131,7 +131,7 @@ class GateOptions:
             return
         if (self.baseline is None) is not (self.candidate is None):
             raise BadInput(
-                "--baseline and --candidate go together", fix="name the client on both sides, as cli-crt@2.38.5"
+                "--baseline and --candidate need each other", fix="name the client on both sides, as cli-crt@2.38.5"
             )
         ways = [bool(self.replay), self.is_live, not self.replay and not self.is_live and bool(self.files)]
         if sum(ways) != 1 or (self.replay and self.files):

@@ -132,7 +132,7 @@ def _tested(
             today=datetime.now(UTC).date(),
             now=monotonic,
         )
-        grown = recorded(test, faults, steps, out_of_time=f"--max-time {options.max_time} was over")
+        grown = recorded(test, faults, steps, out_of_time=f"--max-time {options.max_time} has passed")
         for test, step in grown:
             _show(test, step, progress)
             yield test

@@ -166,7 +166,7 @@ def prune_command(
     metavar="FILE",
     help="Write an HTML page with a chart of each series as well, to FILE, which must not exist.",
 )
-@click.option("--force", is_flag=True, help="Let -o replace a file that exists.")
+@click.option("--force", is_flag=True, help="Let -o overwrite a file that exists.")
 @benchmarks_option
 @client_option
 @machine_option

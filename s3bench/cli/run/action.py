@@ -15,7 +15,7 @@ from s3bench.cli.provenance import command_origin, machine_origin
 from s3bench.cli.run.options import RunOptions
 from s3bench.cli.run.output import RunOutput
 from s3bench.cli.run.plan import read_plan
-from s3bench.cli.sandbox import check_wall
+from s3bench.cli.sandbox import check_confinement
 from s3bench.errors import ExitCode
 from s3bench.report.run.table import result_line
 from s3bench.results.document import Client, Document, Result
@@ -26,7 +26,7 @@ from s3bench.spec.plan import Plan
 def run_here_or_on_cluster(options: RunOptions, plan: Plan) -> None:
     """Run `plan` and write its results; exit code 4 when a run failed."""
     if options.endpoint_url is not None and options.cluster is None:
-        check_wall(allow_unsandboxed=options.allow_unsandboxed)
+        check_confinement(allow_unsandboxed=options.allow_unsandboxed)
     if options.output is not None:
         check_output(options.output, force=options.force)
     sink = RunOutput(options)

@@ -1,7 +1,4 @@
-"""`s3bench run --cluster`: a suite shared among the machines of a cluster, shown and kept as one run.
-
-Owns what the nodes are told of the options, and the progress. Who does what is `s3bench.cluster`'s.
-"""
+"""`s3bench run --cluster`: shares a suite among the machines of a cluster, and keeps the results as one run."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
@@ -88,7 +85,7 @@ def _introduce(document: Document, nodes: int, progress: Ticker) -> None:
 
 
 def _task(options: RunOptions, *, num_chunks: int) -> Task:
-    """What the nodes are told: files by their content, all options that can change a figure, and the user's keys."""
+    """What the nodes are given: the files, all options that can change a figure, and the user's keys."""
     paths = definition_files((*options.files, *options.named_files))
     files = {f"definitions/{number}/{path.name}": path for number, path in enumerate(paths)}
     return Task(

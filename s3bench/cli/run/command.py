@@ -25,7 +25,11 @@ from s3bench.spec.suite import Suite
     help="Measured runs of each benchmark and client.",
 )
 @click.option(
-    "--warmup", type=click.IntRange(min=0), default=0, show_default=True, help="Runs before them that are not measured."
+    "--warmup",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Runs before these that are not measured.",
 )
 @click.option(
     "-k",
@@ -52,15 +56,20 @@ from s3bench.spec.suite import Suite
     metavar="auto|ray://HOST:PORT",
     help="Share the benchmarks among equal machines of this Ray cluster; `auto`: the one that this machine is part of.",
 )
-@click.option("--nodes", type=click.IntRange(min=1), metavar="N", help="With --cluster: so many.  [default: all equal]")
+@click.option(
+    "--nodes",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of machines to use, with --cluster.  [default: all equal ones]",
+)
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write the results document here, anew after every iteration.",
+    help="Write the results document here, again after every iteration.",
 )
-@click.option("--force", is_flag=True, help="Let -o replace a file that exists.")
+@click.option("--force", is_flag=True, help="Let -o overwrite a file that exists.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the results document to stdout (the default in a pipe without -o)."
 )
@@ -78,14 +87,14 @@ from s3bench.spec.suite import Suite
     default=600,
     show_default=True,
     metavar="SECONDS",
-    help="End a run that takes longer, unless its definition says otherwise.",
+    help="End a run that takes longer, unless its definition has a timeout.",
 )
 @click.option(
     "--endpoint",
     type=click.Choice(["stub", "emulator"]),
     default="stub",
     show_default=True,
-    help="What answers: the definitions' responses, or an S3 in memory that holds the objects they tell of.",
+    help="The definitions' responses, or an S3 in memory that holds the objects they name.",
 )
 @click.option("--network", metavar="MODEL", help="Impose a network model on the emulator, e.g. ec2:c5.large.")
 @click.option("--tls", is_flag=True, help="Stub or emulator over HTTPS, with a certificate of our own.")
@@ -113,7 +122,7 @@ from s3bench.spec.suite import Suite
     metavar="DIR",
     help="Keep stdout and stderr of every run here.",
 )
-@click.option("--keep-workspace", is_flag=True, help="Leave the working directories; says where they are.")
+@click.option("--keep-workspace", is_flag=True, help="Keep the working directories, and print where they are.")
 @click.option(
     "--audit", is_flag=True, help="Pair every run with one without sampling and probes; report what measuring changes."
 )
@@ -130,7 +139,7 @@ def run_command(**typed: Any) -> None:
     s3bench run --cluster auto -n 20 -o results.json         shared among the machines of a Ray cluster
     s3bench run --list -k sync                               what would run
 
-    Exit code 4 when any run failed; its error stands in the results, the others are whole.
+    Exit code 4 when any run failed: its error is in the results, beside the other measurements.
     """
     from s3bench.cli.run.options import RunOptions, check_options
     from s3bench.cli.run.plan import print_plan, read_plan

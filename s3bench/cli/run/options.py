@@ -86,18 +86,24 @@ def check_options(options: RunOptions) -> None:
     """Refuse options that contradict each other. Raises `BadInput`."""
     if (options.endpoint_url is None) is not (options.bucket is None):
         raise BadInput(
-            "--endpoint-url and --bucket go together", fix="name the endpoint and the bucket to be used there"
+            "--endpoint-url and --bucket need each other", fix="Pass both: the endpoint and the bucket to use there."
         )
     if options.endpoint_url is not None:
         check_endpoint_url(options.endpoint_url)
     _check_emulator(options)
     if options.endpoint_url and (options.tls or options.stub == "in-process"):
-        raise BadInput("--tls and --stub are the stub's", "--endpoint-url runs without one", "leave them out")
+        raise BadInput(
+            "--tls and --stub cannot be combined with --endpoint-url", "they are about the stub", "Leave them out."
+        )
     if options.tls and options.stub == "in-process":
-        raise BadInput("--tls needs the server", "the stub in the client's process has no sockets", "leave --tls out")
+        raise BadInput(
+            "--tls cannot be combined with --stub in-process",
+            "the stub in the client's process has no sockets",
+            "Leave one of them out.",
+        )
     if options.debug_dir and options.debug_dir.is_dir() and any(options.debug_dir.iterdir()) and not options.force:
         raise BadInput(
-            f"{options.debug_dir} is not empty", "nothing is overwritten", "name another directory, or --force"
+            f"{options.debug_dir} is not empty", "nothing is overwritten", "Name another directory, or pass --force."
         )
     _check_cluster(options)
 
@@ -105,18 +111,20 @@ def check_options(options: RunOptions) -> None:
 def _check_cluster(options: RunOptions) -> None:
     if options.cluster is None:
         if options.nodes is not None:
-            raise BadInput("--nodes needs --cluster", "it is about its machines", "add --cluster auto")
+            raise BadInput(
+                "--nodes needs --cluster", "it is the number of machines of the cluster", "Add --cluster auto."
+            )
         return
     if not _CLUSTER.fullmatch(options.cluster):
         raise BadInput(f"--cluster is {options.cluster!r}", fix="write auto or ray://HOST:PORT")
     for name, why in _bound_to_this_machine(options):
-        raise BadInput(f"--cluster goes without {name}", why, "leave one of them out")
+        raise BadInput(f"--cluster cannot be combined with {name}", why, "leave one of them out")
 
 
 def _bound_to_this_machine(options: RunOptions) -> Iterator[tuple[str, str]]:
     """The options that mean nothing, or something else, on other machines; and why."""
     if options.debug_dir is not None:
-        yield "--debug-dir", "what clients print stays on the nodes"
+        yield "--debug-dir", "the output of the clients stays on the nodes"
     if options.keep_workspace:
         yield "--keep-workspace", "the working directories are on the nodes"
     for text in options.clients:
@@ -135,13 +143,21 @@ def _names_a_file(network: NetworkModel) -> bool:
 def _check_emulator(options: RunOptions) -> None:
     if options.endpoint != "emulator":
         if options.network is not None:
-            raise BadInput("--network is the emulator's", "the stub has no model", "add --endpoint emulator")
+            raise BadInput(
+                "--network needs --endpoint emulator", "the stub has no network model", "Add --endpoint emulator."
+            )
         return
     if options.endpoint_url or options.stub == "in-process":
         other = "--endpoint-url" if options.endpoint_url else "--stub in-process"
-        raise BadInput(f"--endpoint emulator goes without {other}", "one endpoint answers", f"leave out {other}")
+        raise BadInput(
+            f"--endpoint emulator cannot be combined with {other}", "a run has one endpoint", f"Leave out {other}."
+        )
     if not options.verify:
-        raise BadInput("--no-verify is the stub's", "the emulator verifies checksums as S3 does", "leave it out")
+        raise BadInput(
+            "--no-verify cannot be combined with --endpoint emulator",
+            "the emulator verifies checksums as S3 does",
+            "Leave it out.",
+        )
 
 
 def network_facts(model: NetworkModel) -> dict[str, object]:

@@ -39,4 +39,4 @@ class RunOutput:
             width = shutil.get_terminal_size().columns
             print_styled(render_table(document, width=width, color=sys.stdout.isatty()))
             if self._output is None:
-                click.echo("s3bench: not kept; with -o FILE the results would be", err=True)
+                click.echo("s3bench: results were not saved; use -o FILE", err=True)

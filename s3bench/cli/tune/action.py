@@ -15,7 +15,7 @@ from s3bench.bench.runner import Bench, Settings
 from s3bench.cli.client_resolution import find_or_install
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
-from s3bench.cli.sandbox import check_wall
+from s3bench.cli.sandbox import check_confinement
 from s3bench.cli.tune.options import SEEDS, TuneOptions
 from s3bench.cli.tune.output import TuneOutput
 from s3bench.cli.tune.study_file import StudyFile, read_study
@@ -48,7 +48,7 @@ def tune(options: TuneOptions) -> ExitCode:
     """Find the best settings and show them."""
     began_s = monotonic()
     if options.endpoint_url is not None:
-        check_wall(allow_unsandboxed=options.allow_unsandboxed)
+        check_confinement(allow_unsandboxed=options.allow_unsandboxed)
     output = TuneOutput(options)
     if options.compare_clients:
         _compare(options, output)
@@ -62,7 +62,7 @@ def _tuned(options: TuneOptions, output: TuneOutput, began_s: float) -> Study:
     if options.resume is not None:
         study = read_study(options.resume)
         if study.header.endpoint_url is not None:
-            check_wall(allow_unsandboxed=options.allow_unsandboxed)
+            check_confinement(allow_unsandboxed=options.allow_unsandboxed)
         if options.budget is not None:
             study = replace(study, header=replace(study.header, budget_s=options.budget_s))
         with StudyFile.go_on(options.resume) as file, ticker_for("s", quiet=options.quiet) as progress:
@@ -151,7 +151,7 @@ def _clients(specs: Sequence[ClientSpec], progress: Ticker, *, is_picky: bool) -
             continue
         clients[found.label] = found
     if not clients:
-        raise ClientNotFound("no client is here", fix="s3bench clients install aws-cli")
+        raise ClientNotFound("no client is installed", fix="s3bench clients install aws-cli")
     return clients
 
 

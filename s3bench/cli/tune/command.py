@@ -22,8 +22,8 @@ _PRICE = click.FloatRange(min=0)
 @click.option(
     "--clients",
     metavar="NAME[@VERSION|@PATH],...",
-    help="Clients to try; the first one's defaults are what settings are held against.  "
-    "[default: cli-classic,cli-crt,boto3-classic,boto3-crt,s5cmd, those that are here]",
+    help="Clients to try; settings are compared with the first one's defaults.  "
+    "[default: cli-classic,cli-crt,boto3-classic,boto3-crt,s5cmd, those that are installed]",
 )
 @click.option("--network", metavar="MODEL", help="An S3 in memory behind this link, e.g. ec2:c5.large.")
 @click.option("--endpoint-url", metavar="URL", help="This live S3, with your own credentials.")
@@ -37,7 +37,7 @@ _PRICE = click.FloatRange(min=0)
     type=click.Choice([aim.value for aim in Aim]),
     default=Aim.TIME.value,
     show_default=True,
-    help="What is to be small: the time of the command, of the transfer in it, or what a run costs.",
+    help="What to minimize: the time of the command, of the transfer in it, or the cost of a run.",
 )
 @click.option("--machine-price", type=_PRICE, metavar="USD", help="For cost-weighted: an hour of the machine.")
 @click.option(
@@ -51,7 +51,7 @@ _PRICE = click.FloatRange(min=0)
     type=click.Choice([search.value for search in Search]),
     default=Search.RACE.value,
     show_default=True,
-    help="Look where it is good, or try every combination of the main settings.",
+    help="Search near the best settings so far, or try every combination of the main ones.",
 )
 @click.option("--no-disk", is_flag=True, help="Keep the files in memory, to tune for the network alone.")
 @click.option(
@@ -67,16 +67,16 @@ _PRICE = click.FloatRange(min=0)
     "--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Runs of each, with --compare-clients."
 )
 @click.option("--study", type=click.Path(path_type=Path), metavar="FILE", help="Keep every trial here as it is made.")
-@click.option("--resume", type=click.Path(path_type=Path), metavar="FILE", help="Go on with an interrupted study.")
-@click.option("--replay", type=click.Path(path_type=Path), metavar="FILE", help="Print the answer of a study again.")
+@click.option("--resume", type=click.Path(path_type=Path), metavar="FILE", help="Continue an interrupted study.")
+@click.option("--replay", type=click.Path(path_type=Path), metavar="FILE", help="Print the result of a study again.")
 @click.option(
     "--seed", type=click.IntRange(0, SEEDS), metavar="N", help="Order of runs and proposals.  [default: random]"
 )
 @click.option("--timeout", type=SECONDS, default=3600, show_default=True, metavar="SECONDS", help="Per run.")
-@click.option("--json", "as_json", is_flag=True, help="Print the answer to stdout as JSON.")
-@click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE", help="Write the answer as Markdown too.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result to stdout as JSON.")
+@click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE", help="Write the result as Markdown too.")
 @click.option("--verbose", is_flag=True, help="Print every setting that was tried.")
-@click.option("--force", is_flag=True, help="Let files that exist be replaced.")
+@click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 def tune_command(**typed: Any) -> None:
     """Find the settings and the client that move your files fastest, and prove it before recommending them.
@@ -86,10 +86,10 @@ def tune_command(**typed: Any) -> None:
     s3bench tune download --size 1GiB --endpoint-url https://s3.example.org --bucket data
     s3bench tune sync --size 64KiB --files 5000 --network ec2:t3.micro --clients cli-classic,s5cmd
     s3bench tune upload --size 1GiB --files 20 --network ec2:c5.large --compare-clients
-    s3bench tune --resume tune.jsonl                      go on after Ctrl-C
-    s3bench tune --replay tune.jsonl --verbose            the same answer again, every setting
+    s3bench tune --resume tune.jsonl                      continue after Ctrl-C
+    s3bench tune --replay tune.jsonl --verbose            the same result again, every setting
 
-    Exit code 0 when settings are recommended or the defaults are as good, 3 when that is not settled, 4 when no client
+    Exit code 0 when settings are recommended or the defaults are as good, 3 when that is undecided, 4 when no client
     works.
     """
     from s3bench.cli.tune.action import tune

@@ -160,7 +160,8 @@ class TuneOptions:
             )
         if (self.endpoint_url is None) is not (self.bucket is None):
             raise BadInput(
-                "--endpoint-url and --bucket go together", fix="name the endpoint and the bucket to be used there"
+                "--endpoint-url and --bucket need each other",
+                fix="Pass both: the endpoint and the bucket to use there.",
             )
         if self.endpoint_url is not None:
             check_endpoint_url(self.endpoint_url)
@@ -184,7 +185,9 @@ class TuneOptions:
         given = [name for name, value in told.items() if value is not None]
         if given:
             raise BadInput(
-                f"{option} goes without {given[0]}", "the study says what it is about", f"leave out {given[0]}"
+                f"{option} cannot be combined with {given[0]}",
+                "the study says what it is about",
+                f"Leave out {given[0]}.",
             )
 
     def _need(self, holds: bool, what: str, other: str) -> None:  # noqa: FBT001 (a condition, not a mode)

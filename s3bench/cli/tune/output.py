@@ -40,7 +40,7 @@ class TuneOutput:
             answer, lambda width, color: render_answer(answer, width=width, color=color, verbose=self._options.verbose)
         )
         if self._options.is_new and self._options.study is None:
-            click.echo("s3bench: not kept; with --study FILE every trial would be", err=True)
+            click.echo("s3bench: trials were not saved; use --study FILE", err=True)
         return answer
 
     def interrupted(self, study: Study) -> None:
@@ -53,7 +53,7 @@ class TuneOutput:
         kept = self._options.study or self._options.resume
         if kept is not None:
             go_on = f"s3bench tune --resume {shlex.quote(str(kept))}"
-            click.echo(f"s3bench: {len(study.trials)} trials are kept; go on with: {go_on}", err=True)
+            click.echo(f"s3bench: {len(study.trials)} trials are saved; continue with: {go_on}", err=True)
 
     def compared(self, studies: Sequence[Study]) -> None:
         """Print the comparison of clients."""

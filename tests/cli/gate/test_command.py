@@ -11,7 +11,7 @@ from tests.cli.conftest import Here
     ("arguments", "said"),
     [
         ((), "one of three things"),
-        (("--baseline", "s5cmd"), "--baseline and --candidate go together"),
+        (("--baseline", "s5cmd"), "--baseline and --candidate need each other"),
         (("a.json",), "takes two, not 1"),
         (("--baseline", "s5cmd", "--candidate", "s5cdm"), "did you mean `s5cmd`"),
         (("--baseline", "s5cmd", "--candidate", "cli-classic@9.9.9", "-k", "4KB"), "not installed"),

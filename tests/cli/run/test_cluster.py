@@ -32,9 +32,9 @@ def invoked(*arguments: object) -> Any:
         (("--nodes", "2"), "--nodes needs --cluster"),
         (("--cluster", "host:6379"), "--cluster is 'host:6379'"),
         (("--cluster", "ray://host"), "--cluster is 'ray://host'"),
-        ((*CLUSTER, "--debug-dir", "kept"), "--cluster goes without --debug-dir"),
-        ((*CLUSTER, "--keep-workspace"), "--cluster goes without --keep-workspace"),
-        ((*CLUSTER, "--client", "cli-crt@./build"), "--cluster goes without --client cli-crt@./build"),
+        ((*CLUSTER, "--debug-dir", "kept"), "--cluster cannot be combined with --debug-dir"),
+        ((*CLUSTER, "--keep-workspace"), "--cluster cannot be combined with --keep-workspace"),
+        ((*CLUSTER, "--client", "cli-crt@./build"), "--cluster cannot be combined with --client cli-crt@./build"),
     ],
 )
 def test_what_does_not_go_with_a_cluster_is_refused(arguments: tuple[str, ...], what: str) -> None:
@@ -49,7 +49,7 @@ def test_a_network_model_in_a_file_is_refused_and_one_in_words_is_not(tmp_path: 
     for network in (tmp_path / "model.json", f"ttfb=samples:{tmp_path / 'samples'}"):
         error = invoked(*CLUSTER, "--endpoint", "emulator", "--network", network).exception
         assert isinstance(error, BadInput)
-        assert error.what == "--cluster goes without files in --network"
+        assert error.what == "--cluster cannot be combined with files in --network"
     for network in ("ttfb=1ms", "ec2:c5.large,ttfb=1ms"):
         listed = invoked(*CLUSTER, "--endpoint", "emulator", "--network", network, "--list")
         assert listed.exit_code == 0

@@ -72,13 +72,13 @@ def test_predictions_are_of_another_size_number_or_machine() -> None:
         ("upload --network ec2:c5.large", "what is to be tuned"),
         ("upload --size 1GiB", "needs one network"),
         (f"{PLAIN} --endpoint-url http://127.0.0.1:9 --bucket b", "needs one network"),
-        ("upload --size 1GiB --endpoint-url http://127.0.0.1:9", "--endpoint-url and --bucket go together"),
+        ("upload --size 1GiB --endpoint-url http://127.0.0.1:9", "--endpoint-url and --bucket need each other"),
         (
             "upload --size 1GiB --endpoint-url http://me:secret@127.0.0.1:9 --bucket b",
             "holds a user name or a password",
         ),
         ("upload --size 1GiB --endpoint-url http://127.0.0.1:9 --bucket b --tls", "--tls"),
-        (f"{PLAIN} --bucket b", "--endpoint-url and --bucket go together"),
+        (f"{PLAIN} --bucket b", "--endpoint-url and --bucket need each other"),
         ("upload --size much --network ec2:c5.large", "--size"),
         ("upload --size 0 --network ec2:c5.large", '--size is "0", which is not above 0'),
         ("upload --size 1GiB --network ec2:c5.larg", "there is no preset"),
@@ -92,8 +92,8 @@ def test_predictions_are_of_another_size_number_or_machine() -> None:
         (f"{PLAIN} --predict instance=c5.larg", "there is no preset"),
         (f"{PLAIN} --compare-clients --study x.jsonl", "--compare-clients keeps no study"),
         ("--resume a --replay b", "exclude each other"),
-        ("upload --resume a", "--resume goes without the direction"),
-        ("--replay a --network ec2:c5.large", "--replay goes without --network"),
+        ("upload --resume a", "--resume cannot be combined with the direction"),
+        ("--replay a --network ec2:c5.large", "--replay cannot be combined with --network"),
     ],
 )
 def test_what_contradicts_itself_is_told(line: str, said: str) -> None:

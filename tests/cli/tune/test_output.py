@@ -21,4 +21,4 @@ def test_an_interrupted_study_says_what_is_known_so_far_and_last_how_to_go_on(
     TuneOutput(typed(f"{PLAIN} --study 'my study.jsonl'")).interrupted(study)
     out, err = capsys.readouterr()
     assert answer in out + err
-    assert err.splitlines()[-1].endswith("4 trials are kept; go on with: s3bench tune --resume 'my study.jsonl'")
+    assert err.splitlines()[-1].endswith("4 trials are saved; continue with: s3bench tune --resume 'my study.jsonl'")

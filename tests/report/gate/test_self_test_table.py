@@ -82,7 +82,7 @@ TESTS = {
         left_out=("import: none of the gating metrics would show it",),
         warnings=("the machine is busy",),
     )
-    .stopped_by("--max-time 10m was over")
+    .stopped_by("--max-time 10m has passed")
     .concluded(),
     "memory not known": replace(
         BELIEVED, usual_bytes=None, tallies=tuple(each for each in BELIEVED.tallies if each.fault.kind != "memory")
