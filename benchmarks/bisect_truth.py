@@ -37,13 +37,13 @@ from s3bench.cli.bisect.options import PAIRS
 from s3bench.cli.definitions import read_suite
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
+from s3bench.clients.plan import parse_client_spec, plan_runs
 from s3bench.clients.store import ClientStore
 from s3bench.gate.looks import parse_looks
 from s3bench.gate.policy import Policy
 from s3bench.gate.self_test import calibrate, stub_with_injection
 from s3bench.run.inspection import FaultInjection, inspection_variables
 from s3bench.spec.definition import Definition
-from s3bench.spec.plan import parse_client_spec, plan_runs
 from s3bench.stats.proportion import wilson
 
 DATA = Path(__file__).parent / "data" / "bisect_truth"

@@ -39,6 +39,7 @@ from s3bench.bench.runner import Bench, Conditions, Settings
 from s3bench.cli.definitions import read_suite
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
+from s3bench.clients.plan import parse_client_spec, plan_runs
 from s3bench.clients.staging import stage
 from s3bench.clients.store import ClientStore
 from s3bench.gate.conclusion import conclude
@@ -55,8 +56,7 @@ from s3bench.gate.paired_series import series_of
 from s3bench.gate.policy import Policy
 from s3bench.results.measurement import Measurement
 from s3bench.run.inspection import FaultInjection, inspection_variables
-from s3bench.spec.definition import DEFAULT_RESPONSES, ClientKind, Definition
-from s3bench.spec.plan import parse_client_spec, plan_runs
+from s3bench.spec.definition import DEFAULT_RESPONSES, Definition
 from s3bench.stats.proportion import wilson
 
 DATA = Path(__file__).parent / "data" / "gate_truth"
@@ -132,7 +132,7 @@ def planted(condition: Condition, definition: Definition, found: FoundClient, us
         return {}
     assert usual.peak_memory is not None
     later_s, more_bytes = condition.time * usual.total_time, round(condition.memory * usual.peak_memory)
-    if found.kind is ClientKind.S5CMD:
+    if found.kind == "s5cmd":
         assert not more_bytes, "s5cmd has no dial for memory"
         faults = [Conditions(prefix=(*DELAY, f"{seconds:.4f}")) for seconds in (later_s, 0.0)]
     else:

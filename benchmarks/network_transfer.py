@@ -25,6 +25,7 @@ from s3bench.clients.client import FoundClient
 from s3bench.clients.environment import EndpointFacts, Sandbox
 from s3bench.clients.finding import find_client
 from s3bench.clients.invocation import invocation
+from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
 from s3bench.errors import S3BenchError
 from s3bench.run.download_check import first_difference
@@ -36,7 +37,6 @@ from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.s3.wirelog import WireLog, WireRequest
 from s3bench.spec.command import parse_transfer
 from s3bench.spec.definition import Definition
-from s3bench.spec.plan import parse_client_spec
 
 BAR = 0.10
 LIMIT_S = 120.0

@@ -20,6 +20,8 @@ from statistics import median
 from s3bench.clients.environment import EndpointFacts, Sandbox
 from s3bench.clients.finding import find_client
 from s3bench.clients.invocation import invocation
+from s3bench.clients.plan import parse_client_spec
+from s3bench.clients.registry import known_clients
 from s3bench.clients.store import ClientStore
 from s3bench.results.audit import Ratio, paired_ratio
 from s3bench.run.process import Launch, ProcessRecord, Spawner
@@ -28,7 +30,6 @@ from s3bench.s3.endpoint import StubEndpoint
 from s3bench.spec.command import parse_transfer
 from s3bench.spec.definition import Definition
 from s3bench.spec.parse import read_definitions
-from s3bench.spec.plan import parse_client_spec
 
 DEFINITIONS = Path(__file__).parents[1] / "benchmarks.json"
 INTERVAL_S = 0.001
@@ -152,7 +153,7 @@ def main() -> int:
     parser.add_argument("--max-time", type=float, default=240, help="seconds for each comparison")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    definition = next(item for item in read_definitions(DEFINITIONS) if item.name == options.benchmark)
+    definition = next(item for item in read_definitions(DEFINITIONS, known_clients()) if item.name == options.benchmark)
     off = How(samples=False, probes=False)
     comparisons = {"sampling": How(samples=True, probes=False), "probes": How(samples=False, probes=True)}
     rows = []

@@ -24,13 +24,13 @@ from statistics import median
 import msgspec
 from tune_regret import Listed, Scenario, Stand, tell
 
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.report.tune.cells import change_words
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Study
 from s3bench.tune.tuner import Tuner
 from s3bench.tune.verification import Change, TuneVerdict
-from s3bench.tune.workload import Action, Workload
 from s3bench.units import render_bytes, render_seconds
 
 DATA = Path(__file__).parent / "data" / "tune_held_out"

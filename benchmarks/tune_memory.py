@@ -16,12 +16,12 @@ from statistics import stdev
 from msgspec.structs import replace
 from tune_regret import MIB, Listed, Scenario, Stand, workload
 
+from s3bench.clients.tuning.workload import Action
 from s3bench.errors import S3BenchError
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.study import Study, Trial
 from s3bench.tune.study_result import StudyResult
 from s3bench.tune.tuner import Tuner
-from s3bench.tune.workload import Action
 from s3bench.units import render_bytes
 
 RUNS = 10

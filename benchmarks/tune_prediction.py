@@ -19,11 +19,11 @@ from statistics import median
 
 from tune_regret import MIB, Listed, Scenario, Stand, workload
 
+from s3bench.clients.tuning.workload import Action
 from s3bench.s3.network.model import parse_network
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Trial
 from s3bench.tune.transfer_model import fit
-from s3bench.tune.workload import Action
 
 BAR = 0.10
 FITTED = 8

@@ -40,21 +40,21 @@ from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Settings
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
+from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
+from s3bench.clients.tuning.parameter import Parameter
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.results.measurement import Measurement
 from s3bench.s3.network.model import parse_network
-from s3bench.spec.plan import parse_client_spec
 from s3bench.stats.signed_rank import hodges_lehmann
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.live import run_study
 from s3bench.tune.objective import Objective
-from s3bench.tune.parameter import Parameter
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Search, Stage, Study, Trial
 from s3bench.tune.tuner import PlannedRun, Planner, RunBlock, Tuner
 from s3bench.tune.verification import Change, TuneVerdict
-from s3bench.tune.workload import Action, Workload
 
 DATA = Path(__file__).parent / "data" / "tune_regret"
 GRID_ROUNDS = 3

@@ -22,6 +22,7 @@ from s3bench.clients.inprocess import check_in_process, log_of
 from s3bench.clients.interpreter import script_words
 from s3bench.clients.invocation import invocation
 from s3bench.clients.padding import pad, stack_bytes, stack_entries
+from s3bench.clients.registry import known_client
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.results.redaction import mask_file
 from s3bench.run.download_check import DownloadCheck
@@ -232,7 +233,7 @@ class LocalRunner:
             # The default response answers any request; a command without requests is not an error.
             log = msgspec.structs.replace(log, leftover=())
         return (
-            *engine_errors(log, self.transfer, self.client.engine),
+            *engine_errors(log, self.transfer, known_client(self.client.kind).engine),
             *request_errors(log),
             *upload_errors(log, self.transfer, self.definition.environment),
         )

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from s3bench.bench.runner import Bench, Settings
 from s3bench.clients.client import FoundClient
+from s3bench.clients.plan import Cell, Plan
+from s3bench.clients.registry import known_client
 from s3bench.errors import S3BenchError
 from s3bench.results.audit import compare_observed
 from s3bench.results.document import Client, Document, Result
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.s3.wirelog import TransferEngine
 from s3bench.spec.command import parse_transfer
-from s3bench.spec.plan import Cell, Plan
 
 FAILURES_MAX = 3
 """A client that failed this often, and never once succeeded, is not run again: the reason is known by then."""
@@ -86,7 +87,8 @@ def _run_cell(bench: Bench, ready: ReadyCell, steps: tuple[_Step, ...], number: 
     if isinstance(client, S3BenchError):
         yield _unrunnable(cell, client)
         return
-    result = new_result(cell, Client(name=client.kind, version=client.version, label=client.label), client.engine)
+    named = Client(name=client.kind, version=client.version, label=client.label)
+    result = new_result(cell, named, known_client(client.kind).engine)
     unobserved: dict[int, Measurement] = {}
     # A name may hold anything that can be printed; as a directory's name it must stay inside --debug-dir.
     debug_name = re.sub(r"[^\w.-]+", "_", f"{number:03d}-{cell.definition.name}-{client.label}")

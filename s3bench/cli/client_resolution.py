@@ -1,17 +1,17 @@
-"""Client resolution: finds the clients of a plan before anything runs, and installs aws-cli v2 on first use."""
+"""Client resolution: finds the clients of a plan before anything runs, and installs some packages on first use."""
 
 from collections.abc import Callable, Mapping
 from os import environ
 
 from s3bench.bench.suite import ReadyCell
 from s3bench.cli.progress import Ticker
-from s3bench.clients.client import FoundClient
+from s3bench.clients.client import ClientSpec, FoundClient
 from s3bench.clients.finding import find_client
 from s3bench.clients.installing import by_line, install
+from s3bench.clients.plan import Plan
+from s3bench.clients.registry import known_client
 from s3bench.clients.store import ClientStore
 from s3bench.errors import ClientNotFound
-from s3bench.spec.definition import AWS_CLI_KINDS
-from s3bench.spec.plan import ClientSpec, Plan
 
 
 def ready_cells(plan: Plan, progress: Ticker) -> tuple[ReadyCell, ...]:
@@ -28,15 +28,16 @@ def ready_cells(plan: Plan, progress: Ticker) -> tuple[ReadyCell, ...]:
 
 
 def find_or_install(spec: ClientSpec, store: ClientStore, say: Callable[[str], None]) -> FoundClient | ClientNotFound:
-    """The client, or why it is missing; an aws-cli without a version is installed when there is none."""
+    """The client, or why it is missing; some packages are installed when there is none and no version is asked for."""
     try:
         return find_client(spec, store)
     except ClientNotFound as missing:
-        if spec.kind not in AWS_CLI_KINDS or spec.version or spec.path:
+        package = known_client(spec.kind).package
+        if not package.is_fetched_on_first_use or spec.version or spec.path:
             return missing
-    say("no aws-cli v2 found: installing the newest (once)")
+    say(f"no {package.name} found: installing the newest (once)")
     try:
-        install("aws-cli", store, by_line(say))
+        install(package.name, store, by_line(say))
         return find_client(spec, store)
     except ClientNotFound as missing:
         return missing

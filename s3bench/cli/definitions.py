@@ -5,12 +5,14 @@ from pathlib import Path
 import click
 
 import s3bench
+from s3bench.clients.client import ClientSpec
+from s3bench.clients.plan import plan_runs
+from s3bench.clients.registry import known_clients
 from s3bench.errors import BadInput
 from s3bench.results.file import read_whole
 from s3bench.spec.crt_workload import SUFFIX, read_crt_workload
 from s3bench.spec.definition import Definition
 from s3bench.spec.parse import read_definitions
-from s3bench.spec.plan import ClientSpec, plan_runs
 from s3bench.spec.suite import Suite
 
 
@@ -51,8 +53,8 @@ def definition_files(files: tuple[Path, ...]) -> tuple[Path, ...]:
 def _read(file: Path) -> tuple[Definition, ...]:
     """A definition file, or a workload of AWS's CRT S3 benchmarks; what is not taken as written goes to stderr."""
     if not file.name.endswith(SUFFIX):
-        return read_definitions(file)
-    workload = read_crt_workload(read_whole(file, of="a workload"), source=str(file))
+        return read_definitions(file, known_clients())
+    workload = read_crt_workload(read_whole(file, of="a workload"), source=str(file), clients=known_clients())
     for note in workload.notes:
         click.echo(f"s3bench: {file.name}: {note}", err=True)
     return workload.definitions

@@ -19,7 +19,7 @@ from rich.table import Column
 from rich.text import Text
 
 from s3bench.cli.console import stderr_console
-from s3bench.clients.installing import InstallProgress
+from s3bench.clients.package import InstallProgress
 from s3bench.report.terminal import printable
 
 

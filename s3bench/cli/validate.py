@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from s3bench.clients.registry import known_clients
 from s3bench.errors import BadDefinitions, BadInput
 from s3bench.spec.parse import read_definitions
 from s3bench.spec.schema import json_schema
@@ -25,14 +26,14 @@ def validate_command(files: tuple[Path, ...], *, schema: bool, as_json: bool) ->
     s3bench validate --schema > s3bench.schema.json
     """
     if schema:
-        click.echo(json.dumps(json_schema(), indent=2))
+        click.echo(json.dumps(json_schema(known_clients()), indent=2))
         return
     if not files:
         raise BadInput("no definition file was named", fix="name one: s3bench validate benchmarks.json")
     broken: list[BadDefinitions] = []
     for file in files:
         try:
-            count = len(read_definitions(file))
+            count = len(read_definitions(file, known_clients()))
         except BadDefinitions as error:
             broken.append(error)
         else:

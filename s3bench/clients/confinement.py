@@ -9,15 +9,16 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from s3bench.clients.client import DRIVEN_KINDS, FoundClient
+from s3bench.clients.client import FoundClient
 from s3bench.clients.identity import program_files
 from s3bench.clients.interpreter import is_python, script_words
+from s3bench.clients.launch import PROBES
+from s3bench.clients.registry import known_client
 from s3bench.errors import MachineError
 
 CRT_LOCKS = Path("/tmp/aws_crt_cross_process_lock")  # noqa: S108 (its name is fixed in the CRT)
 """Where the CRT keeps its lock files (aws-c-common, source/posix/cross_process_lock.c). Clients may write there."""
 
-_PROBES = Path(__file__).parent / "probes"
 _COMPILE_TIMEOUT_S = 300.0
 
 
@@ -32,7 +33,9 @@ def prepare_confinement(found: FoundClient) -> None:
         raise MachineError(f"cannot make {CRT_LOCKS}", str(error), "remove what is in its place") from error
     python = _interpreter(found)
     if python is not None:
-        modules = [path for path in (*program_files(found), *_PROBES.rglob("*.py")) if path.suffix == ".py"]
+        ours = [PROBES, known_client(found.kind).driver]
+        probes = [path for folder in ours if folder is not None for path in folder.rglob("*.py")]
+        modules = [path for path in (*program_files(found), *probes) if path.suffix == ".py"]
         with suppress(OSError, subprocess.TimeoutExpired):
             subprocess.run(
                 (python, "-I", "-m", "compileall", "-q", "-i", "-"),
@@ -44,7 +47,7 @@ def prepare_confinement(found: FoundClient) -> None:
 
 
 def _interpreter(found: FoundClient) -> Path | None:
-    if found.kind in DRIVEN_KINDS:
+    if known_client(found.kind).driver is not None:
         return found.executable
     words = script_words(found.executable)
     return Path(words[0]) if words and is_python(Path(words[0])) else None

@@ -37,6 +37,16 @@ def check_endpoint_url(url: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServerAddress:
+    """A server as clients have to know it. Without an `access_key` it takes any credentials."""
+
+    url: str
+    region: str = REGION
+    access_key: str | None = None
+    ca_bundle: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sandbox:
     """The places one iteration may use.
 

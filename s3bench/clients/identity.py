@@ -14,11 +14,10 @@ from pathlib import Path
 
 from s3bench.clients.client import FoundClient
 from s3bench.clients.interpreter import is_python, module_places, script_words
+from s3bench.clients.registry import known_client
 from s3bench.clients.staging import is_frozen_build
 from s3bench.errors import MachineError
 
-_LIBRARIES = ("boto3", "botocore", "s3transfer", "awscrt", "_awscrt", "urllib3", "jmespath", "dateutil")
-_AWS_CLI = ("awscli", *_LIBRARIES[1:], "colorama", "docutils", "prompt_toolkit", "rsa", "ruamel", "yaml")
 _BYTE_CODE = "__pycache__"
 _NOTES = (".dist-info", ".egg-info")
 _ORIGIN = ".s3bench-origin.json"
@@ -47,7 +46,7 @@ def same_program(left: FoundClient, right: FoundClient) -> bool:
     Contents are read only when all names and sizes agree, and not of files that are one by a hard link. Raises
     `MachineError` when files cannot be read, `ClientNotFound` when an interpreter does not answer.
     """
-    if left.kind is not right.kind:
+    if left.kind != right.kind:
         return False
     if _place(left) == _place(right):
         return True
@@ -79,7 +78,8 @@ def program_files(found: FoundClient) -> tuple[Path, ...]:
 def _place(found: FoundClient) -> tuple[Path, Path | None]:
     # The interpreter of a virtual environment is a link, and the environment is known by where the link stands.
     executable = found.executable
-    whole = found.is_aws_cli or found.site is not None or not is_python(executable)
+    is_library = known_client(found.kind).driver is not None and is_python(executable)
+    whole = found.site is not None or not is_library
     return (
         executable.resolve() if whole else executable.parent.resolve() / executable.name,
         found.site.resolve() if found.site else None,
@@ -88,18 +88,18 @@ def _place(found: FoundClient) -> tuple[Path, Path | None]:
 
 def _program(found: FoundClient) -> dict[str, _File]:
     """List the files that `found` consists of, by names that do not tell where it lies."""
-    executable = found.executable.resolve()
+    executable, client = found.executable.resolve(), known_client(found.kind)
     if found.site is not None:
         files = dict(_files(found.site.resolve(), ""))
         words = script_words(executable)
         return files | _interpreter(Path(words[0]) if words else executable)
-    if not found.is_aws_cli and is_python(found.executable):
-        return _environment(found.executable, _LIBRARIES)
+    if client.driver is not None and is_python(found.executable):
+        return _environment(found.executable, client.libraries)
     if is_frozen_build(executable):
         return dict(_files(executable.parent, ""))
     words = script_words(executable)
     if words and is_python(Path(words[0])):
-        return {executable.name: _script(executable)} | _environment(Path(words[0]), _AWS_CLI)
+        return {executable.name: _script(executable)} | _environment(Path(words[0]), client.libraries)
     # What a script in another language starts, a wrapper say, may depend on where it lies: it is like itself alone.
     return {str(executable) if words else executable.name: _plain(executable)}
 

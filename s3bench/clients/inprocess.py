@@ -10,9 +10,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from s3bench.clients.registry import known_client, known_clients
 from s3bench.errors import BadInput
 from s3bench.s3.wirelog import TransferEngine, WireLog, WireRequest
-from s3bench.spec.definition import ClientKind, FileBody, RequestMatch, Response
+from s3bench.spec.definition import FileBody, RequestMatch, Response
+from s3bench.spec.reader import one_of
 
 URL = "http://127.0.0.1:9"
 """Where a client is pointed that never opens a socket: the discard port (RFC 863), should it do so after all."""
@@ -20,13 +22,14 @@ URL = "http://127.0.0.1:9"
 _ATTEMPT = re.compile(r"attempt=([0-9]{1,6})")
 
 
-def check_in_process(kind: ClientKind) -> None:
+def check_in_process(kind: str) -> None:
     """Raise `BadInput` for a client whose requests do not go through botocore."""
-    if kind not in {ClientKind.CLI, ClientKind.CLI_CLASSIC, ClientKind.BOTO3_CLASSIC}:
+    if not known_client(kind).is_stubbed_in_process:
+        able = one_of(name for name, client in known_clients().items() if client.is_stubbed_in_process)
         raise BadInput(
             f"{kind} cannot be stubbed in its own process",
             "its requests do not go through botocore",
-            "leave `--stub in-process` away, or select `--client cli-classic`",
+            f"leave out `--stub in-process`, or select {able} with `--client`",
         )
 
 

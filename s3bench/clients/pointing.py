@@ -1,27 +1,16 @@
 """How to point each client at a server of ours: lines to copy into a shell or a program.
 
-Owns those lines. Pure. What a client under test gets is `environment`'s; this is for people with a client of their own.
+Each client declares its own line. This is for people who run a client themselves; what a client under test gets is
+`environment`'s.
 """
 
-import json
 import shlex
-from dataclasses import dataclass
-from pathlib import Path
 
-from s3bench.clients.environment import FAKE_CREDENTIALS, REGION
+from s3bench.clients.environment import FAKE_CREDENTIALS, ServerAddress
+from s3bench.clients.registry import known_clients
 
 SECRET_VARIABLE = "S3BENCH_SECRET_KEY"  # noqa: S105 (the name of a variable)
 """The environment variable that holds the secret key of a server which verifies signatures."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerAddress:
-    """A server as clients have to know it. Without an `access_key` it takes any credentials."""
-
-    url: str
-    region: str = REGION
-    access_key: str | None = None
-    ca_bundle: Path | None = None
 
 
 def pointing_lines(target: ServerAddress) -> tuple[tuple[str, str], ...]:
@@ -29,18 +18,16 @@ def pointing_lines(target: ServerAddress) -> tuple[tuple[str, str], ...]:
 
     The secret key is never among them, only the variable that is to hold it.
     """
-    url, bundle = target.url, target.ca_bundle
-    file = shlex.quote(str(bundle))
+    packages = dict.fromkeys(client.package for client in known_clients().values())
+    lines = ((package.name, package.pointing(target)) for package in packages if package.pointing is not None)
+    return (("environment", f"export {' '.join(_variables(target))}"), *lines, _rclone(target))
+
+
+def _rclone(target: ServerAddress) -> tuple[str, str]:
     # Older rclones stop where AWS_CA_BUNDLE is set, since their HTTP client has another way to be told.
-    alone = "env -u AWS_CA_BUNDLE " if bundle else ""
-    rclone = f"{alone}rclone lsd :s3: --s3-provider Other --s3-env-auth --s3-endpoint {url}"
-    return (
-        ("environment", f"export {' '.join(_variables(target))}"),
-        ("aws-cli", f"aws --endpoint-url {url}{f' --ca-bundle {file}' if bundle else ''} s3 ls"),
-        ("boto3", f'boto3.client("s3", endpoint_url="{url}"{f", verify={json.dumps(str(bundle))}" if bundle else ""})'),
-        ("s5cmd", f"{f'SSL_CERT_FILE={file} ' if bundle else ''}s5cmd --endpoint-url {url} ls"),
-        ("rclone", f"{rclone}{f' --ca-cert {file}' if bundle else ''}"),
-    )
+    alone = "env -u AWS_CA_BUNDLE " if target.ca_bundle else ""
+    bundle = f" --ca-cert {shlex.quote(str(target.ca_bundle))}" if target.ca_bundle else ""
+    return "rclone", f"{alone}rclone lsd :s3: --s3-provider Other --s3-env-auth --s3-endpoint {target.url}{bundle}"
 
 
 def _variables(target: ServerAddress) -> list[str]:

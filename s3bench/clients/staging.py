@@ -17,10 +17,10 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from s3bench.clients.client import DRIVEN_KINDS, FoundClient
+from s3bench.clients.client import FoundClient
 from s3bench.clients.interpreter import script_words
+from s3bench.clients.registry import known_client
 from s3bench.errors import MachineError
-from s3bench.spec.definition import ClientKind
 
 # What PyInstaller puts beside the program that it froze: from version 6 on in a directory, unless told otherwise.
 _FROZEN_MARKS = ("base_library.zip", "_internal/base_library.zip")
@@ -67,13 +67,14 @@ def is_frozen_build(executable: Path) -> bool:
 
 def _obstacle(found: FoundClient, executable: Path) -> str:
     """Why a client without a directory of packages cannot be moved; empty when it can."""
-    if found.kind in DRIVEN_KINDS:
+    client = known_client(found.kind)
+    if client.driver is not None:
         return f"{found.executable} is the interpreter of a Python environment, which finds its packages by its path"
     if is_frozen_build(executable):
         return ""
     if words := script_words(executable):
         return f"{found.executable} is a script of the environment that its first line names: {' '.join(words)}"
-    if found.kind is not ClientKind.S5CMD:
+    if not client.is_single_file:
         return f"{found.executable} is a program of a build not known here: it may need what lies beside it"
     return ""
 

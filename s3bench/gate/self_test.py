@@ -17,6 +17,7 @@ import msgspec
 from s3bench.bench.endpoints import EndpointOpener
 from s3bench.bench.runner import Bench, ClientRunner, Conditions, Settings
 from s3bench.clients.client import FoundClient
+from s3bench.clients.plan import title
 from s3bench.errors import BadInput, S3BenchError
 from s3bench.gate.conclusion import conclude
 from s3bench.gate.evidence import Role, Side
@@ -37,7 +38,6 @@ from s3bench.run.inspection import FaultInjection, inspection_variables, read_mo
 from s3bench.s3.endpoint import StubEndpoint
 from s3bench.s3.wirelog import TransferEngine, WireLog
 from s3bench.spec.definition import Definition, RequestMatch, Response
-from s3bench.spec.plan import title
 
 CALIBRATING_RUNS = 15
 """Runs of the client without a fault; planted shares are taken of their medians."""

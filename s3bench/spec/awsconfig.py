@@ -7,29 +7,23 @@ is allowed.
 """
 
 import configparser
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from s3bench.spec.awsconfig_table import (
-    BLOCKS,
     PROFILE_KEYS,
+    config_blocks,
     is_allowed_section,
     refusal_of_key,
     refusal_of_section,
 )
-from s3bench.spec.definition import ClientKind
+from s3bench.spec.client_traits import KnownClients
 from s3bench.spec.reader import Complaint, nearest, one_of, quoted
 
 _PROFILE = "`[default]` or `[profile NAME]`"
 
-_KIND_BY_WORD = {
-    "classic": ClientKind.CLI_CLASSIC,
-    "default": ClientKind.CLI_CLASSIC,  # what aws-cli before 2.13 called it
-    "crt": ClientKind.CLI_CRT,
-}
 
-
-def check_config(text: str) -> Complaint | None:
-    """Return what keeps the clients from reading `text` or is not allowed in it, or `None`."""
+def check_config(text: str, clients: KnownClients) -> Complaint | None:
+    """Return what keeps `clients` from reading `text` or is not allowed in it, or `None`."""
     odd = next((character for character in text if not (character.isprintable() or character in "\n\t")), None)
     if odd is not None:
         said = f"has the character {quoted(odd)}, at which some programs begin a new line and others do not"
@@ -46,10 +40,10 @@ def check_config(text: str) -> Complaint | None:
         return Complaint(
             f"is no AWS config: {reason}", "write sections, and in each `key = value` or an indented block"
         )
-    return next(_complaints(sections), None)
+    return next(_complaints(sections, config_blocks(clients)), None)
 
 
-def _complaints(sections: configparser.RawConfigParser) -> Iterator[Complaint]:
+def _complaints(sections: configparser.RawConfigParser, blocks: Mapping[str, Collection[str]]) -> Iterator[Complaint]:
     for section in sections.sections():
         if not is_allowed_section(section):
             reason = refusal_of_section(section)
@@ -57,19 +51,21 @@ def _complaints(sections: configparser.RawConfigParser) -> Iterator[Complaint]:
             yield Complaint(said, f"write settings under {_PROFILE}")
         for key, value in sections.items(section):
             # A value that begins on the next line is a block of settings, as under `s3 =`.
-            if value.startswith("\n") or key in BLOCKS:
-                yield from _block_complaints(section, key, value)
+            if value.startswith("\n") or key in blocks:
+                yield from _block_complaints(section, key, value, blocks)
             elif "\n" in value:
                 said = f"sets `{key}` in `[{section}]` to a value of several lines"
                 yield Complaint(said, "write each value in one line, without indented lines below it")
             elif key not in PROFILE_KEYS:
-                yield _unknown(f"`{key}` in `[{section}]`", key, PROFILE_KEYS | BLOCKS.keys())
+                yield _unknown(f"`{key}` in `[{section}]`", key, PROFILE_KEYS | blocks.keys())
 
 
-def _block_complaints(section: str, block: str, value: str) -> Iterator[Complaint]:
+def _block_complaints(
+    section: str, block: str, value: str, blocks: Mapping[str, Collection[str]]
+) -> Iterator[Complaint]:
     where = f"under `{block} =` in `[{section}]`"
-    if block not in BLOCKS:
-        yield _unknown(f"a block `{block}` in `[{section}]`", block, BLOCKS)
+    if block not in blocks:
+        yield _unknown(f"a block `{block}` in `[{section}]`", block, blocks)
         return
     first, *lines = value.splitlines() or [""]
     if first:
@@ -81,8 +77,8 @@ def _block_complaints(section: str, block: str, value: str) -> Iterator[Complain
         if not equals:
             said = f"is no AWS config: under `{block} =` the line {quoted(line.strip())} has no `=`"
             yield Complaint(said, "write `key = value` in each indented line")
-        elif key.strip() not in BLOCKS[block]:
-            yield _unknown(f"`{key.strip()}` {where}", key.strip(), BLOCKS[block])
+        elif key.strip() not in blocks[block]:
+            yield _unknown(f"`{key.strip()}` {where}", key.strip(), blocks[block])
 
 
 def _unknown(what: str, key: str, allowed: Collection[str]) -> Complaint:
@@ -93,8 +89,8 @@ def _unknown(what: str, key: str, allowed: Collection[str]) -> Complaint:
     return Complaint(f"sets {what}, which is not allowed{f': {reason}' if reason else ''}", fix)
 
 
-def transfer_kind(text: str) -> ClientKind | None:
-    """`CLI_CLASSIC` or `CLI_CRT` when the default profile of `text` asks for one; `None` for `auto` or nothing."""
+def transfer_kind(text: str, clients: KnownClients) -> str | None:
+    """The client whose transfer client the default profile of `text` prefers; `None` for `auto` or nothing."""
     try:
         sections = _sections(text)
     except configparser.Error:
@@ -104,7 +100,7 @@ def transfer_kind(text: str) -> ClientKind | None:
     for line in sections.get("default", "s3").splitlines():
         key, _, value = line.partition("=")
         if key.strip() == "preferred_transfer_client":
-            return _KIND_BY_WORD.get(value.strip())
+            return next((name for name, each in clients.items() if value.strip() in each.transfer_words), None)
     return None
 
 

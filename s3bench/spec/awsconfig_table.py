@@ -6,7 +6,9 @@ awscli/topics/config-vars.rst and awscli/topics/s3-config.rst.
 """
 
 import re
-from types import MappingProxyType
+from collections.abc import Mapping
+
+from s3bench.spec.client_traits import KnownClients
 
 PROFILE_KEYS = frozenset({
     "account_id_endpoint_mode",
@@ -37,32 +39,28 @@ PROFILE_KEYS = frozenset({
 })  # fmt: skip
 """Keys of a profile with a plain value."""
 
-BLOCKS = MappingProxyType({
-    "s3": frozenset({
-        "addressing_style",
-        "direct_io",
-        "disable_s3_express_session_auth",
-        "disk_throughput",
-        "io_chunksize",
-        "max_bandwidth",
-        "max_concurrent_requests",
-        "max_queue_size",
-        "multipart_chunksize",
-        "multipart_threshold",
-        "payload_signing_enabled",
-        "preferred_transfer_client",
-        "s3_disable_multiregion_access_points",
-        "should_stream",
-        "signature_version",
-        "target_bandwidth",
-        "us_east_1_regional_endpoint",
-        "use_accelerate_endpoint",
-        "use_arn_region",
-        "use_dualstack_endpoint",
-    }),
-    "s5cmd": frozenset({"concurrency", "numworkers", "part_size"}),
+_S3_KEYS = frozenset({
+    "addressing_style",
+    "direct_io",
+    "disable_s3_express_session_auth",
+    "disk_throughput",
+    "io_chunksize",
+    "max_bandwidth",
+    "max_concurrent_requests",
+    "max_queue_size",
+    "multipart_chunksize",
+    "multipart_threshold",
+    "payload_signing_enabled",
+    "preferred_transfer_client",
+    "s3_disable_multiregion_access_points",
+    "should_stream",
+    "signature_version",
+    "target_bandwidth",
+    "us_east_1_regional_endpoint",
+    "use_accelerate_endpoint",
+    "use_arn_region",
+    "use_dualstack_endpoint",
 })  # fmt: skip
-"""Blocks of a profile, and their keys. `s5cmd` is s3bench's own."""
 
 _CREDENTIALS = "s3bench sets the credentials"
 _ENDPOINT = "s3bench sets the endpoint"
@@ -83,6 +81,11 @@ _SECTION_REASONS = (
     (re.compile(r"sso-session\b.*"), _CREDENTIALS),
 )
 _SECTION = re.compile(r"default|profile [\w.@+-]+", re.ASCII)
+
+
+def config_blocks(clients: KnownClients) -> Mapping[str, frozenset[str]]:
+    """The blocks of a profile, and their keys. `s3` is the AWS CLI's own block, the others are s3bench's."""
+    return {"s3": _S3_KEYS} | {each.config_block: each.config_keys for each in clients.values() if each.config_keys}
 
 
 def is_allowed_section(heading: str) -> bool:

@@ -13,9 +13,9 @@ from enum import StrEnum
 from html import escape
 
 from s3bench.errors import BadDefinitions, Problem
+from s3bench.spec.client_traits import KnownClients
 from s3bench.spec.compound import Either, ListOf, Record, RecordKey
 from s3bench.spec.definition import (
-    ClientKind,
     Definition,
     Environment,
     FileBody,
@@ -38,8 +38,6 @@ _VERSION = 2
 _COUNT_MAX = 2**53
 _UPLOADED, _STORED, _LANDED = "upload_from", "stored", "download_to"
 _BUCKET = "bucket"
-_EVERY_CLIENT = tuple(kind for kind in ClientKind if kind is not ClientKind.CLI)
-_KNOW_CHECKSUMS = (ClientKind.CLI_CLASSIC, ClientKind.CLI_CRT)
 
 
 class _Action(StrEnum):
@@ -143,19 +141,19 @@ _WORKLOAD = Record(
 )
 
 
-def parse_crt_workload(content: bytes, *, source: str) -> tuple[Definition, ...]:
+def parse_crt_workload(content: bytes, *, source: str, clients: KnownClients) -> tuple[Definition, ...]:
     """Return the definitions of a workload file; raises as `read_crt_workload`."""
-    return read_crt_workload(content, source=source).definitions
+    return read_crt_workload(content, source=source, clients=clients).definitions
 
 
-def read_crt_workload(content: bytes, *, source: str) -> CrtWorkload:
-    """Read a workload file; `source` is its path, from which the benchmark has its name.
+def read_crt_workload(content: bytes, *, source: str, clients: KnownClients) -> CrtWorkload:
+    """Read a workload file for `clients`; `source` is its path, from which the benchmark has its name.
 
     Raises `BadDefinitions` with every problem and its JSON path: what is no workload of version 2, and what no command
     of the clients does.
     """
     written = _read(content, source)
-    definition = _definition(written, _name(source))
+    definition = _definition(written, _name(source), clients)
     return CrtWorkload(definitions=(definition,), notes=tuple(_notes(written, definition.name)))
 
 
@@ -212,7 +210,7 @@ def _parents(key: str) -> Iterator[str]:
         yield key
 
 
-def _definition(written: _Written, name: str) -> Definition:
+def _definition(written: _Written, name: str, clients: KnownClients) -> Definition:
     tasks = written.tasks
     uploads = tasks[0].action is _Action.UPLOAD
     root = _UPLOADED if uploads else _STORED
@@ -226,8 +224,16 @@ def _definition(written: _Written, name: str) -> Definition:
             )
         ),
         responses=_UPLOAD_RESPONSES if uploads else tuple(_download_responses(tasks)),
-        clients=_KNOW_CHECKSUMS if written.checksum else _EVERY_CLIENT,
+        clients=tuple(_clients(written, clients)),
     )
+
+
+def _clients(written: _Written, clients: KnownClients) -> Iterator[str]:
+    """All but the client of definitions that name none; only aws-cli has an option for the checksum."""
+    for name, each in clients.items():
+        is_usual = not each.is_default and not each.runs_unnamed
+        if is_usual and (written.checksum is None or each.runs_any_command):
+            yield name
 
 
 def _command(written: _Written) -> tuple[str, ...]:

@@ -9,25 +9,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class ClientKind(StrEnum):
-    """The programs that can be measured, by the names the field uses.
-
-    `CLI` is the aws-cli with whichever transfer client the definition's own config (or the version's default) chooses.
-    """
-
-    CLI = "cli"
-    CLI_CLASSIC = "cli-classic"
-    CLI_CRT = "cli-crt"
-    BOTO3_CLASSIC = "boto3-classic"
-    BOTO3_CRT = "boto3-crt"
-    CRT_PYTHON = "crt-python"
-    S5CMD = "s5cmd"
-
-
-AWS_CLI_KINDS = frozenset({ClientKind.CLI, ClientKind.CLI_CLASSIC, ClientKind.CLI_CRT})
-CRT_KINDS = frozenset({ClientKind.CLI_CRT, ClientKind.BOTO3_CRT, ClientKind.CRT_PYTHON})
-
-
 class Fill(StrEnum):
     """What a generated file is filled with.
 
@@ -144,7 +125,8 @@ DEFAULT_RESPONSES = (Response(),)
 class Definition:
     """One benchmark: a command, the environment it runs in and the responses it is given.
 
-    `clients` is empty when the definition names none: it then runs on the aws-cli as its config has it.
+    `clients` has the names of clients; empty when the definition names none: it then runs on the aws-cli as its config
+    has it.
     `responses` is `None` when the definition gives none: the stub then uses `DEFAULT_RESPONSES`.
     `tags` group benchmarks into suites for `-k`.
     """
@@ -154,6 +136,6 @@ class Definition:
     dimensions: tuple[tuple[str, str], ...] = ()
     environment: Environment = Environment()
     responses: tuple[Response, ...] | None = None
-    clients: tuple[ClientKind, ...] = ()
+    clients: tuple[str, ...] = ()
     timeout_s: float | None = None
     tags: tuple[str, ...] = ()

@@ -5,25 +5,24 @@ Owns those checks; what a command may reach, fixtures and responses have their o
 
 from s3bench.errors import BadInput
 from s3bench.spec.awsconfig import transfer_kind
+from s3bench.spec.client_traits import KnownClients
 from s3bench.spec.command import Transfer, parse_transfer
 from s3bench.spec.command_rules import check_command
-from s3bench.spec.definition import AWS_CLI_KINDS, ClientKind, Definition
+from s3bench.spec.definition import Definition
 from s3bench.spec.reader import Complaint, Report, Steps, one_of, quoted, render_path
 
-_TRANSFER_KINDS = {"classic": ClientKind.CLI_CLASSIC, "crt": ClientKind.CLI_CRT}
 
-
-def check_definition(definition: Definition, at: Steps, report: Report) -> None:
-    """File what is wrong within the definition `at`, fixtures and responses aside."""
+def check_definition(definition: Definition, at: Steps, report: Report, clients: KnownClients) -> None:
+    """File what is wrong within the definition `at`, fixtures and responses aside; it may name `clients`."""
     if report.touches_whole(at):
         return
     _check_dimensions(definition, at, report)
     if not report.touches_whole((*at, "command")):
         _check_command(definition.command, (*at, "command"), report)
     if not report.touches((*at, "command")):
-        _check_portable(definition, at, report)
+        _check_portable(definition, at, report, clients)
     if not report.touches((*at, "environment", "config")):
-        _check_config(definition, at, report)
+        _check_config(definition, at, report, clients)
 
 
 def _check_dimensions(definition: Definition, at: Steps, report: Report) -> None:
@@ -52,7 +51,7 @@ def _check_command(command: tuple[str, ...], at: Steps, report: Report) -> None:
     check_command(command, at, report)
 
 
-def _check_portable(definition: Definition, at: Steps, report: Report) -> None:
+def _check_portable(definition: Definition, at: Steps, report: Report, clients: KnownClients) -> None:
     try:
         transfer = parse_transfer(definition.command)
     except BadInput as error:
@@ -60,13 +59,14 @@ def _check_portable(definition: Definition, at: Steps, report: Report) -> None:
         return
     for index, kind in enumerate(definition.clients):
         place = (*at, "clients", index)
-        complaint = None if kind in AWS_CLI_KINDS else _unportable(kind, transfer)
-        if complaint and not report.touches(place):
+        if report.touches(place) or clients[kind].runs_any_command:
+            continue
+        if complaint := _unportable(kind, transfer, clients):
             report.add(place, complaint)
 
 
-def _unportable(kind: ClientKind, transfer: Transfer | None) -> Complaint | None:
-    names = one_of(kind for kind in ClientKind if kind in AWS_CLI_KINDS)
+def _unportable(kind: str, transfer: Transfer | None, clients: KnownClients) -> Complaint | None:
+    names = one_of(name for name, each in clients.items() if each.runs_any_command)
     if transfer is None:
         said = f"is `{kind}`, but the command is no S3 transfer (`s3 cp`, `mv`, `sync` or `rm`)"
         return Complaint(said, f"name {names} alone")
@@ -77,13 +77,13 @@ def _unportable(kind: ClientKind, transfer: Transfer | None) -> Complaint | None
     )
 
 
-def _check_config(definition: Definition, at: Steps, report: Report) -> None:
-    wanted = transfer_kind(definition.environment.config)
+def _check_config(definition: Definition, at: Steps, report: Report, clients: KnownClients) -> None:
+    wanted = transfer_kind(definition.environment.config, clients)
     if wanted is None:
         return
     for index, kind in enumerate(definition.clients):
         place = (*at, "clients", index)
-        if kind in _TRANSFER_KINDS.values() and kind is not wanted and not report.touches(place):
+        if not report.touches(place) and clients[kind].transfer_words and kind != wanted:
             said = f"is `{kind}`, but `environment.config` sets preferred_transfer_client for `{wanted}`"
             fix = "take that line out of the config (s3bench sets it for each client), or take the client out"
             report.add(place, Complaint(said, fix))

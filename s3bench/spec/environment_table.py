@@ -6,6 +6,7 @@ Owns their types, limits, defaults and meanings; what must agree between fixture
 from enum import StrEnum
 
 from s3bench.spec.awsconfig import check_config
+from s3bench.spec.client_traits import KnownClients
 from s3bench.spec.compound import ListOf, Record, RecordKey
 from s3bench.spec.definition import Environment, FileLiteral, Fill, FixtureDir, FixtureFile
 from s3bench.spec.names import FIXTURE_NAME
@@ -139,38 +140,40 @@ FILE_LITERAL = Record(
 )
 
 
-ENVIRONMENT = Record(
-    make=Environment,
-    noun="an environment",
-    keys=(
-        RecordKey(
-            name="file_literals",
-            becomes="file_literals",
-            shape=ListOf(item=FILE_LITERAL),
-            meaning="Files with the given contents, created before each iteration, after `files` and `file_dirs`.",
-            default=[],
+def environment_shape(clients: KnownClients) -> Record[Environment]:
+    """The keys of `environment`; `config` may set what the `clients` read."""
+    return Record(
+        make=Environment,
+        noun="an environment",
+        keys=(
+            RecordKey(
+                name="file_literals",
+                becomes="file_literals",
+                shape=ListOf(item=FILE_LITERAL),
+                meaning="Files with the given contents, created before each iteration, after `files` and `file_dirs`.",
+                default=[],
+            ),
+            RecordKey(
+                name="files",
+                becomes="files",
+                shape=ListOf(item=FILE),
+                meaning="Files of a given size, created before each iteration.",
+                default=[],
+            ),
+            RecordKey(
+                name="file_dirs",
+                becomes="file_dirs",
+                shape=ListOf(item=FILE_DIR),
+                meaning="Directories of many equal files, created before each iteration.",
+                default=[],
+            ),
+            RecordKey(
+                name="config",
+                becomes="config",
+                shape=Text(rule=TextRule(check=lambda text: check_config(text, clients), pattern=r"^\s*($|[\[#;])")),
+                meaning="The contents of the AWS config file that the client reads.",
+                default="[default]",
+                examples=("[default]\ns3 =\n preferred_transfer_client = crt",),
+            ),
         ),
-        RecordKey(
-            name="files",
-            becomes="files",
-            shape=ListOf(item=FILE),
-            meaning="Files of a given size, created before each iteration.",
-            default=[],
-        ),
-        RecordKey(
-            name="file_dirs",
-            becomes="file_dirs",
-            shape=ListOf(item=FILE_DIR),
-            meaning="Directories of many equal files, created before each iteration.",
-            default=[],
-        ),
-        RecordKey(
-            name="config",
-            becomes="config",
-            shape=Text(rule=TextRule(check=check_config, pattern=r"^\s*($|[\[#;])")),
-            meaning="The contents of the AWS config file that the client reads.",
-            default="[default]",
-            examples=("[default]\ns3 =\n preferred_transfer_client = crt",),
-        ),
-    ),
-)
+    )

@@ -7,15 +7,16 @@ pass. Reading the file is here too, nothing else touches the machine.
 from pathlib import Path
 
 from s3bench.errors import BadDefinitions, BadInput, Problem
+from s3bench.spec.client_traits import KnownClients
 from s3bench.spec.definition import Definition
 from s3bench.spec.definition_rules import check_definition, check_names
 from s3bench.spec.fixture_rules import check_fixtures
 from s3bench.spec.reader import Complaint, Report, Steps, decode_json
 from s3bench.spec.response_rules import check_response
-from s3bench.spec.table import DEFINITIONS
+from s3bench.spec.table import definitions_shape
 
 
-def read_definitions(path: Path) -> tuple[Definition, ...]:
+def read_definitions(path: Path, clients: KnownClients) -> tuple[Definition, ...]:
     """Return the definitions of the file `path`; raises `BadInput` if it cannot be read, and as `parse_definitions`."""
     try:
         content = path.read_bytes()
@@ -31,11 +32,11 @@ def read_definitions(path: Path) -> tuple[Definition, ...]:
             f"is not UTF-8: byte {error.start} is 0x{content[error.start]:02x}", "save the file as UTF-8"
         )
         raise _whole_file(str(path), complaint) from error
-    return parse_definitions(text, str(path))
+    return parse_definitions(text, str(path), clients)
 
 
-def parse_definitions(text: str, source: str) -> tuple[Definition, ...]:
-    """Return the definitions in `text`, in order; `source` is how messages call it.
+def parse_definitions(text: str, source: str, clients: KnownClients) -> tuple[Definition, ...]:
+    """Return the definitions in `text`, in order; they may name `clients`. `source` is how messages call the text.
 
     Raises `BadDefinitions` with every problem, each with its JSON path, in the order of the file.
     """
@@ -43,9 +44,9 @@ def parse_definitions(text: str, source: str) -> tuple[Definition, ...]:
     if isinstance(document, Complaint):
         raise _whole_file(source, document)
     report = Report()
-    definitions = DEFINITIONS.read(document, (), report)
+    definitions = definitions_shape(clients).read(document, (), report)
     for index, definition in enumerate(definitions):
-        _check(definition, (index,), report)
+        _check(definition, (index,), report, clients)
     check_names(definitions, report)
     problems = report.problems(document)
     if problems:
@@ -53,8 +54,8 @@ def parse_definitions(text: str, source: str) -> tuple[Definition, ...]:
     return definitions
 
 
-def _check(definition: Definition, at: Steps, report: Report) -> None:
-    check_definition(definition, at, report)
+def _check(definition: Definition, at: Steps, report: Report, clients: KnownClients) -> None:
+    check_definition(definition, at, report, clients)
     fixtures = check_fixtures(definition.environment, (*at, "environment"), report)
     for index, response in enumerate(definition.responses or ()):
         check_response(response, (*at, "responses", index), fixtures, report)

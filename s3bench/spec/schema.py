@@ -6,15 +6,16 @@ Made from the same table as the parser. It says what one value can be; what must
 
 from typing import Any
 
-from s3bench.spec.table import DEFINITIONS
+from s3bench.spec.client_traits import KnownClients
+from s3bench.spec.table import definitions_shape
 
 
-def json_schema() -> dict[str, Any]:
-    """Return the schema as a JSON document."""
+def json_schema(clients: KnownClients) -> dict[str, Any]:
+    """Return the schema as a JSON document; definitions may name `clients`."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "s3bench benchmark definitions",
         "description": "Commands to benchmark, the environments they run in, and the responses they are given. "
         "Sizes are bytes, times are seconds.",
-        **DEFINITIONS.schema(),
+        **definitions_shape(clients).schema(),
     }

@@ -6,7 +6,7 @@ Which keys there are is `s3bench.spec.table`'s, what must agree between keys is 
 `response_rules`, `definition_rules`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, Protocol, TypeVar
@@ -174,17 +174,39 @@ class Word(Generic[WordT]):
         right = [str(word) for word in self.words]
         if isinstance(value, str) and value in right:
             return self.words(value)
-        if isinstance(value, str):
-            near = nearest(value, right)
-            fix = f"did you mean `{near}`? It must be {one_of(right)}" if near else f"write {one_of(right)}"
-            report.add(at, Complaint(f"is {quoted(value)}, which is not {self.noun}", fix))
-        else:
-            report.add(at, wrong_kind(value, at, self.noun, f"write {one_of(right)}"))
+        report.add(at, _not_among(value, right, at, self.noun))
         return next(iter(self.words))
 
     def schema(self) -> dict[str, Any]:
         """`enum` of the words."""
         return {"enum": [str(word) for word in self.words]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name:
+    """One of `names`, which are known only when a file is read; the first stands in for a wrong one."""
+
+    names: tuple[str, ...]
+    noun: str
+
+    def read(self, value: Any, at: Steps, report: Report) -> str:
+        """Return the name, or the first there is."""
+        if isinstance(value, str) and value in self.names:
+            return value
+        report.add(at, _not_among(value, self.names, at, self.noun))
+        return self.names[0]
+
+    def schema(self) -> dict[str, Any]:
+        """`enum` of the names."""
+        return {"enum": list(self.names)}
+
+
+def _not_among(value: object, right: Sequence[str], at: Steps, noun: str) -> Complaint:
+    if not isinstance(value, str):
+        return wrong_kind(value, at, noun, f"write {one_of(right)}")
+    near = nearest(value, right)
+    fix = f"did you mean `{near}`? It must be {one_of(right)}" if near else f"write {one_of(right)}"
+    return Complaint(f"is {quoted(value)}, which is not {noun}", fix)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,13 @@ drift apart; docs/definitions.md is held to it by a test. The keys of `environme
 their own.
 """
 
+from s3bench.spec.client_traits import KnownClients
 from s3bench.spec.compound import ListOf, Record, RecordKey
-from s3bench.spec.definition import ClientKind, Definition
-from s3bench.spec.environment_table import ENVIRONMENT
+from s3bench.spec.definition import Definition
+from s3bench.spec.environment_table import environment_shape
 from s3bench.spec.reader import Complaint, JsonObject, nearest, quoted
 from s3bench.spec.response_table import RESPONSE
-from s3bench.spec.shape import Seconds, Text, TextRule, Word
+from s3bench.spec.shape import Name, Seconds, Text, TextRule
 
 TIMEOUT_S_MAX = 86_400
 
@@ -79,72 +80,76 @@ DIMENSION = Record(
 )
 
 
-DEFINITION = Record(
-    make=Definition,
-    noun="a benchmark",
-    keys=(
-        RecordKey(
-            name="name",
-            becomes="name",
-            shape=Text(rule=LABEL),
-            required=True,
-            meaning="The name of the benchmark. Names may repeat where the dimensions differ.",
-            examples=("s3.cp.upload",),
+def definition_shape(clients: KnownClients) -> Record[Definition]:
+    """The keys of one benchmark, which may name `clients`."""
+    return Record(
+        make=Definition,
+        noun="a benchmark",
+        keys=(
+            RecordKey(
+                name="name",
+                becomes="name",
+                shape=Text(rule=LABEL),
+                required=True,
+                meaning="The name of the benchmark. Names may repeat where the dimensions differ.",
+                examples=("s3.cp.upload",),
+            ),
+            RecordKey(
+                name="command",
+                becomes="command",
+                shape=ListOf(item=Text(rule=ARGUMENT), least=1, noun="a list of strings"),
+                required=True,
+                meaning="The AWS CLI command to benchmark, without `aws`: each element is one argument.",
+                examples=(["s3", "cp", "test_file", "s3://bucket/test_file", "--quiet"],),
+            ),
+            RecordKey(
+                name="dimensions",
+                becomes="dimensions",
+                shape=ListOf(item=DIMENSION),
+                meaning="Further facts by which results are told apart.",
+                default=[],
+            ),
+            RecordKey(
+                name="environment",
+                becomes="environment",
+                shape=environment_shape(clients),
+                meaning="The files and the AWS config that the command runs with.",
+                default={},
+            ),
+            RecordKey(
+                name="responses",
+                becomes="responses",
+                shape=ListOf(item=RESPONSE),
+                meaning='The HTTP responses that the stub gives, in order. Left out: [{"headers": {}, "body": ""}]. An '
+                "emulator or a live endpoint needs none.",
+            ),
+            RecordKey(
+                name="clients",
+                becomes="clients",
+                shape=ListOf(item=Name(names=tuple(clients), noun="a client"), least=1, distinct=True),
+                meaning="Which clients run it. Left out: the aws-cli, with the transfer client of its `config`.",
+                examples=(["cli-classic", "cli-crt", "boto3-crt", "s5cmd"],),
+            ),
+            RecordKey(
+                name="timeout",
+                becomes="timeout_s",
+                shape=Seconds(maximum=TIMEOUT_S_MAX, above_zero=True),
+                meaning="Seconds after which an iteration is stopped and counts as failed. Left out: as `--timeout` "
+                "says.",
+                examples=(120,),
+            ),
+            RecordKey(
+                name="tags",
+                becomes="tags",
+                shape=ListOf(item=Text(rule=LABEL), distinct=True),
+                meaning="Words that group benchmarks for `-k`.",
+                default=[],
+                examples=(["full"],),
+            ),
         ),
-        RecordKey(
-            name="command",
-            becomes="command",
-            shape=ListOf(item=Text(rule=ARGUMENT), least=1, noun="a list of strings"),
-            required=True,
-            meaning="The AWS CLI command to benchmark, without `aws`: each element is one argument.",
-            examples=(["s3", "cp", "test_file", "s3://bucket/test_file", "--quiet"],),
-        ),
-        RecordKey(
-            name="dimensions",
-            becomes="dimensions",
-            shape=ListOf(item=DIMENSION),
-            meaning="Further facts by which results are told apart.",
-            default=[],
-        ),
-        RecordKey(
-            name="environment",
-            becomes="environment",
-            shape=ENVIRONMENT,
-            meaning="The files and the AWS config that the command runs with.",
-            default={},
-        ),
-        RecordKey(
-            name="responses",
-            becomes="responses",
-            shape=ListOf(item=RESPONSE),
-            meaning='The HTTP responses that the stub gives, in order. Left out: [{"headers": {}, "body": ""}]. An '
-            "emulator or a live endpoint needs none.",
-        ),
-        RecordKey(
-            name="clients",
-            becomes="clients",
-            shape=ListOf(item=Word(words=ClientKind, noun="a client"), least=1, distinct=True),
-            meaning="Which clients run it. Left out: the aws-cli, with the transfer client of its `config`.",
-            examples=(["cli-classic", "cli-crt", "boto3-crt", "s5cmd"],),
-        ),
-        RecordKey(
-            name="timeout",
-            becomes="timeout_s",
-            shape=Seconds(maximum=TIMEOUT_S_MAX, above_zero=True),
-            meaning="Seconds after which an iteration is stopped and counts as failed. Left out: as `--timeout` says.",
-            examples=(120,),
-        ),
-        RecordKey(
-            name="tags",
-            becomes="tags",
-            shape=ListOf(item=Text(rule=LABEL), distinct=True),
-            meaning="Words that group benchmarks for `-k`.",
-            default=[],
-            examples=(["full"],),
-        ),
-    ),
-)
+    )
 
 
-DEFINITIONS = ListOf(item=DEFINITION, noun="a list of benchmarks")
-"""The whole file."""
+def definitions_shape(clients: KnownClients) -> ListOf[Definition]:
+    """A whole file."""
+    return ListOf(item=definition_shape(clients), noun="a list of benchmarks")

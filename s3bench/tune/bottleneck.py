@@ -7,16 +7,14 @@ from statistics import median
 
 import msgspec
 
+from s3bench.clients.tuning.workload import Workload
 from s3bench.results.measurement import Measurement
 from s3bench.s3.network.model import NetworkModel
-from s3bench.spec.definition import CRT_KINDS, ClientKind
 from s3bench.tune.effective_settings import DATA_REQUESTS
 from s3bench.tune.objective import transfer_s
-from s3bench.tune.request_plan import FIRST_ALONE_KINDS
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import DiskSpeed
 from s3bench.tune.transfer_time import mean_ttfb_s
-from s3bench.tune.workload import Workload
 
 NIC_SHARE = 0.75
 """Share of the bandwidth of all connections, from the first request to the last response. Less than 1, since little is
@@ -42,9 +40,6 @@ START_UP_SHARE = 0.5
 
 STUB_SHARE = 0.5
 """Share of the transfer for which the server was busy: the same that makes a measurement stub-bound."""
-
-_PYTHON_KINDS = frozenset({ClientKind.CLI, ClientKind.CLI_CLASSIC, ClientKind.BOTO3_CLASSIC})
-"""Clients whose transfer is Python code, which the interpreter lock keeps on one core but for hashing and sockets."""
 
 
 class TransferLimit(StrEnum):
@@ -216,15 +211,12 @@ def _connections(run: _Run, in_flight: float, connection_bytes_per_s: float) -> 
 
 
 def _more_at_once(setting: Setting) -> str:
-    if setting.kind is ClientKind.S5CMD:
-        return "more requests at once: a higher --concurrency, for many files --numworkers"
-    knob = "target_bandwidth" if setting.kind in CRT_KINDS else "max_concurrent_requests"
-    return f"more requests at once: a higher {knob}"
+    return f"more requests at once: a higher {setting.descriptor.tuning.more_at_once}"
 
 
 def _more_in_flight(run: _Run, in_flight: float) -> str:
     """More requests at once if there are more; a first part that is fetched alone does not count."""
-    is_alone = run.setting.kind in FIRST_ALONE_KINDS and not run.workload.is_upload
+    is_alone = run.setting.descriptor.tuning.is_first_part_alone and not run.workload.is_upload
     if run.requests - is_alone <= in_flight and run.workload.files == 1:
         return "smaller parts: all parts are already in flight"
     return _more_at_once(run.setting)
@@ -250,7 +242,7 @@ def _latency(run: _Run, in_flight: float, ttfb_s: float) -> _LimitUse:
 
 def _cpu_uses(run: _Run, client_cores: float, cores: int) -> Iterator[_LimitUse]:
     used = f"{client_cores:.2f} in the transfer, besides a start-up on one core ({run.cpu_s:.2f} s of CPU time in all)"
-    if run.setting.kind in _PYTHON_KINDS:
+    if run.setting.descriptor.tuning.is_bound_to_one_core:
         yield _LimitUse(
             limit=TransferLimit.CORE,
             share=client_cores,

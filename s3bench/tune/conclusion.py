@@ -7,6 +7,7 @@ from statistics import median
 
 from msgspec.structs import replace
 
+from s3bench.clients.tuning.workload import Workload
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.results.measurement import Measurement
 from s3bench.s3.network.model import NetworkModel, parse_network
@@ -26,7 +27,6 @@ from s3bench.tune.study_result import ClientBest, SettingFigures, StudyResult
 from s3bench.tune.transfer_model import fit
 from s3bench.tune.tuner import StudyState, Tuner
 from s3bench.tune.verification import Change, TuneVerdict, median_interval, verdict_on
-from s3bench.tune.workload import Workload
 from s3bench.units import render_bytes, render_seconds
 
 _BITS = 8

@@ -9,12 +9,11 @@ from enum import StrEnum
 
 import msgspec
 
+from s3bench.clients.tuning.parameter import ParameterRole
+from s3bench.clients.tuning.workload import Workload
 from s3bench.results.measurement import Measurement, Wire
-from s3bench.spec.definition import ClientKind
-from s3bench.tune.parameter import CONCURRENCY, PART, defaults_of
-from s3bench.tune.setting import Setting, render_value
+from s3bench.tune.setting import Setting
 from s3bench.tune.study import Trial
-from s3bench.tune.workload import Workload
 from s3bench.units import render_bytes
 
 PART_REQUESTS = ("PUT partNumber", "GET ranged")
@@ -142,7 +141,7 @@ def _shown(name: str, value: int | None, run: _Run) -> int | None:
 
     A concurrency does not count: it is a limit, and one beyond what a client does by itself changes nothing.
     """
-    if name not in PART or not run.is_in_parts:
+    if name not in run.setting.descriptor.tuning.named(ParameterRole.PART) or not run.is_in_parts:
         return None
     return run.wire.part_size_max if value is None or value < run.workload.size_bytes else None
 
@@ -156,37 +155,36 @@ def _run(setting: Setting, measurement: Measurement, wire: Wire, workload: Workl
 
 
 def _note(setting: Setting, name: str, value: int, measurement: Measurement, workload: Workload) -> ParameterNote:
-    asked = render_value(name, value)
+    asked, role = setting.render(name), setting.descriptor.tuning.all_parameters[name].role
     if measurement.wire is None:
         return _note_of(setting.client, name, EffectiveSettings.UNSEEN, f"asked {asked}, no server of ours looked on")
     run = _run(setting, measurement, measurement.wire, workload)
-    if name in PART:
-        obedience, said = _part(value, run, name)
-    elif name in CONCURRENCY:
+    if role is ParameterRole.PART:
+        obedience, said = _part(value, run)
+    elif role is ParameterRole.CONCURRENCY:
         obedience, said = _concurrency(value, run, name)
-    elif name == "multipart_threshold":
+    elif role is ParameterRole.THRESHOLD:
         obedience, said = _threshold(value, run)
-    elif name == "target_bandwidth":
+    elif role is ParameterRole.THROUGHPUT:
         obedience, said = EffectiveSettings.UNSEEN, f"at most {run.wire.requests_in_flight_max} requests were in flight"
     else:
         obedience, said = EffectiveSettings.UNSEEN, "it concerns the client's inside"
     return _note_of(setting.client, name, obedience, f"asked {asked}, {said}")
 
 
-def _part(asked: int, run: _Run, name: str) -> tuple[EffectiveSettings, str]:
+def _part(asked: int, run: _Run) -> tuple[EffectiveSettings, str]:
     if asked >= run.workload.size_bytes:
         return EffectiveSettings.UNSEEN, "a file is no larger than one such part"
     if not run.is_in_parts:
-        threshold = run.setting.get("multipart_threshold") or 0
+        threshold = run.setting.value_of(ParameterRole.THRESHOLD) or 0
         is_asked = threshold > run.workload.size_bytes
         return EffectiveSettings.UNSEEN if is_asked else EffectiveSettings.IGNORED, "the wire showed no parts"
     seen = run.wire.part_size_max
     said = f"the wire showed parts of {render_bytes(seen)}"
     if seen == asked:
         return EffectiveSettings.FOLLOWED, said
-    return EffectiveSettings.IGNORED if seen == defaults_of(run.setting.kind).get(
-        name
-    ) else EffectiveSettings.ADJUSTED, said
+    is_default = seen == run.setting.descriptor.tuning.default_of(ParameterRole.PART)
+    return EffectiveSettings.IGNORED if is_default else EffectiveSettings.ADJUSTED, said
 
 
 def _concurrency(asked: int, run: _Run, name: str) -> tuple[EffectiveSettings, str]:
@@ -203,22 +201,17 @@ def _concurrency(asked: int, run: _Run, name: str) -> tuple[EffectiveSettings, s
 
 
 def _allowed(asked: int, run: _Run, name: str) -> int:
-    """How many requests the knob allows at once: s5cmd has workers, one for each file, with their own parts at once."""
-    if run.setting.kind is not ClientKind.S5CMD or not run.is_in_parts:
+    """How many requests the parameter allows at once: its value, unless the client says otherwise."""
+    allowed_at_once = run.setting.descriptor.tuning.allowed_at_once
+    if allowed_at_once is None or not run.is_in_parts:
         return asked
-    if name == "numworkers":
-        return asked * _value(run.setting, "concurrency")
-    return asked * min(run.workload.files, _value(run.setting, "numworkers"))
-
-
-def _value(setting: Setting, name: str) -> int:
-    return setting.get(name) or defaults_of(setting.kind)[name] or 1
+    return allowed_at_once(name, dict(run.setting.values), run.workload)
 
 
 def _threshold(asked: int, run: _Run) -> tuple[EffectiveSettings, str]:
     is_expected = run.workload.size_bytes >= asked
     size = render_bytes(run.workload.size_bytes)
-    part = next((value for name, value in run.setting.values if name in PART), 0)
+    part = run.setting.value_of(ParameterRole.PART) or 0
     if is_expected and part >= run.workload.size_bytes:
         return EffectiveSettings.UNSEEN, f"a file of {size} is no larger than one part"
     seen = "in parts" if run.is_in_parts else "in one request"

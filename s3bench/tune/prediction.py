@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from s3bench.clients.tuning.parameter import ParameterRole
+from s3bench.clients.tuning.workload import Workload
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.s3.network.presets import PREFIX
-from s3bench.spec.definition import CRT_KINDS
 from s3bench.tune.setting import Setting
 from s3bench.tune.transfer_model import TransferModel
-from s3bench.tune.workload import Workload
 
 INSTANCES = ("t3.micro", "m5.large", "c5.large", "c5n.xlarge", "c5n.18xlarge")
 """Instance types that cover the range of the network presets, from 349 to 8,003 MB/s."""
@@ -82,6 +82,12 @@ def predict_others(
     )
 
 
+def _chooses_parts(setting: Setting) -> bool:
+    """Whether the client is left to choose the size of parts."""
+    default = setting.descriptor.tuning.default_of(ParameterRole.PART)
+    return default is None and setting.value_of(ParameterRole.PART) is None
+
+
 def _name(network: NetworkModel | None) -> str:
     return "the same link" if network is None else network.text or "no limits"
 
@@ -93,7 +99,7 @@ def _caveats(model: TransferModel, setting: Setting, workload: Workload, network
         yield "the latency of the measured link is unknown and is added to that of this one"
     if workload.files > 1 and model.workload.files == 1:
         yield "the cost per file was not measured"
-    if setting.kind in CRT_KINDS and setting.get("multipart_chunksize") is None and workload != model.workload:
+    if _chooses_parts(setting) and workload != model.workload:
         yield "the client chooses its part size by itself; it is assumed to be as measured here"
     if network is not None and any((network.error_rate, network.reset_rate, network.stall_rate)):
         yield "errors, resets and stalls of the link are not modelled"

@@ -11,8 +11,8 @@ import optuna
 from optuna.distributions import IntDistribution
 from optuna.trial import FrozenTrial, create_trial
 
+from s3bench.clients.tuning.parameter import Parameter
 from s3bench.tune.evidence import SettingEstimate
-from s3bench.tune.parameter import Parameter
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 

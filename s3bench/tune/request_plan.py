@@ -9,39 +9,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
+from s3bench.clients.tuning.client_tuning import Habits
+from s3bench.clients.tuning.parameter import MIB, PARTS_MAX, ParameterRole
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.results.measurement import Measurement
-from s3bench.spec.definition import CRT_KINDS, ClientKind
 from s3bench.tune.effective_settings import DATA_REQUESTS, PART_REQUESTS
-from s3bench.tune.parameter import MIB, PARTS_MAX, defaults_of
 from s3bench.tune.setting import Setting
-from s3bench.tune.workload import Action, Workload
-
-FIRST_ALONE_KINDS = frozenset({ClientKind.S5CMD, ClientKind.CRT_PYTHON})
-"""Clients that learn an object's size from its first part: the others have to wait for it."""
-
-_UPLOAD_THRESHOLD_KINDS = frozenset({ClientKind.BOTO3_CRT, ClientKind.CRT_PYTHON})
-"""Clients that heed a threshold for uploads alone: their downloads were in parts on the wire all the same."""
 
 _LISTED_PER_PAGE = 1000
-_CRT_PART_BYTES = 8 * MIB
-_CRT_TARGET_GBPS = 10.0
-_CRT_LANES_PER_GBPS = 2.5
-_CRT_LANES_MIN = 10
+_UNKNOWN_PART_BYTES = 8 * MIB
+"""Taken for the parts of a client that chooses them by itself and was not seen to."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Habits:
-    """What a client does by itself, as the wire showed it in its runs.
-
-    `lookups_per_file` are HEADs. `part_bytes` are the parts that a CRT client chose by itself under each
-    `target_bandwidth` (`None`: unset). `lanes` are the most requests that it had in flight with its concurrency and
-    target unset, `None` where there were never more requests than that.
-    """
-
-    kind: ClientKind
-    lookups_per_file: float = 0.0
-    part_bytes: tuple[tuple[int | None, int], ...] = ()
-    lanes: int | None = None
+_AT_ONCE = (ParameterRole.CONCURRENCY, ParameterRole.THROUGHPUT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +45,14 @@ class RequestPlan:
 
 def plan_requests(setting: Setting, workload: Workload, habits: Habits) -> RequestPlan:
     """The requests that a client makes for `workload` under `setting`."""
+    tuning = setting.descriptor.tuning
     part = _part_bytes(setting, workload, habits)
     is_in_parts = _is_in_parts(setting, workload, part)
     parts = math.ceil(workload.size_bytes / part) if is_in_parts else 1
-    lanes = _lanes(setting, workload, habits, parts)
+    lanes = tuning.requests_at_once(dict(setting.values), workload, parts, habits)
     per_file = habits.lookups_per_file + (2.0 if is_in_parts and workload.is_upload else 0.0)
     listings = math.ceil(workload.files / _LISTED_PER_PAGE) if _lists(workload) else 0
-    is_alone = parts > 1 and workload.files == 1 and not workload.is_upload and habits.kind in FIRST_ALONE_KINDS
+    is_alone = parts > 1 and workload.files == 1 and not workload.is_upload and tuning.is_first_part_alone
     rounds, lane_bytes = _busiest_lane(workload, part if parts > 1 else workload.size_bytes, lanes, is_alone=is_alone)
     return RequestPlan(
         total_bytes=workload.total_bytes,
@@ -106,53 +87,27 @@ def _lists(workload: Workload) -> bool:
 
 def _part_bytes(setting: Setting, workload: Workload, habits: Habits) -> int:
     """What was asked, else the client's default, else what it was seen to choose; as large as 10,000 parts need."""
-    defaults = defaults_of(setting.kind)
     seen = dict(habits.part_bytes)
     chosen = (
-        setting.get("multipart_chunksize")
-        or setting.get("part_size")
-        or defaults.get("multipart_chunksize")
-        or defaults.get("part_size")
-        or seen.get(setting.get("target_bandwidth"))
+        setting.value_of(ParameterRole.PART)
+        or setting.descriptor.tuning.default_of(ParameterRole.PART)
+        or seen.get(setting.value_of(ParameterRole.THROUGHPUT))
         or seen.get(None)
-        or _CRT_PART_BYTES
+        or _UNKNOWN_PART_BYTES
     )
     return max(chosen, math.ceil(workload.size_bytes / PARTS_MAX)) if workload.is_upload else chosen
 
 
 def _is_in_parts(setting: Setting, workload: Workload, part: int) -> bool:
     """Whether a file is split: from the threshold on, which is the part's size where a client has none of its own."""
-    threshold = setting.get("multipart_threshold") or defaults_of(setting.kind).get("multipart_threshold")
-    if threshold is None or (setting.kind in _UPLOAD_THRESHOLD_KINDS and not workload.is_upload):
+    tuning = setting.descriptor.tuning
+    threshold = setting.value_of(ParameterRole.THRESHOLD) or tuning.default_of(ParameterRole.THRESHOLD)
+    if threshold is None or (tuning.threshold_is_for_uploads and not workload.is_upload):
         return workload.size_bytes > part
     return workload.size_bytes >= threshold
 
 
-def _lanes(setting: Setting, workload: Workload, habits: Habits, parts: int) -> int:
-    defaults = defaults_of(setting.kind)
-    if setting.kind is ClientKind.S5CMD:
-        workers = min(workload.files, setting.get("numworkers") or defaults["numworkers"] or 1)
-        return workers * min(parts, setting.get("concurrency") or defaults["concurrency"] or 1)
-    asked = setting.get("max_concurrent_requests")
-    allowed = asked or defaults.get("max_concurrent_requests") or 1
-    if setting.kind in CRT_KINDS:
-        own = _crt_lanes(setting.get("target_bandwidth"), habits)
-        allowed = min(own, asked) if asked else own
-    return max(1, min(allowed, parts * workload.files))
-
-
-def _crt_lanes(target_bytes_per_s: int | None, habits: Habits) -> int:
-    """How many connections the CRT opens for a throughput: 2.5 for each Gb/s, 10 at least, 10 Gb/s unless told.
-
-    Source: `s_get_ideal_connection_number_from_throughput` in aws-c-s3 (https://github.com/awslabs/aws-c-s3).
-    """
-    if target_bytes_per_s is None and habits.lanes is not None:
-        return habits.lanes
-    gbps = _CRT_TARGET_GBPS if target_bytes_per_s is None else target_bytes_per_s * 8 / 1e9
-    return max(_CRT_LANES_MIN, math.ceil(gbps * _CRT_LANES_PER_GBPS))
-
-
-def habits_of(kind: ClientKind, runs: dict[Setting, list[Measurement]], workload: Workload) -> Habits:
+def habits_of(kind: str, runs: dict[Setting, list[Measurement]], workload: Workload) -> Habits:
     """The habits of a client of `kind` in its runs of `workload`; without any that a server saw, those of its kind."""
     pairs = [(setting, run) for setting, measurements in runs.items() for run in measurements if run.wire is not None]
     if not pairs:
@@ -169,8 +124,8 @@ def _own_parts(pairs: Iterable[tuple[Setting, Measurement]], workload: Workload)
     seen: dict[int | None, list[int]] = {}
     for setting, run in pairs:
         parts = sum(run.requests_by_kind.get(kind, 0) for kind in PART_REQUESTS)
-        if setting.get("multipart_chunksize") is None and parts > workload.files and run.wire is not None:
-            seen.setdefault(setting.get("target_bandwidth"), []).append(run.wire.part_size_max)
+        if setting.value_of(ParameterRole.PART) is None and parts > workload.files and run.wire is not None:
+            seen.setdefault(setting.value_of(ParameterRole.THROUGHPUT), []).append(run.wire.part_size_max)
     return tuple((target, round(median(sizes))) for target, sizes in seen.items())
 
 
@@ -179,7 +134,10 @@ def _own_lanes(pairs: Iterable[tuple[Setting, Measurement]]) -> int | None:
     seen = []
     for setting, run in pairs:
         requests = sum(run.requests_by_kind.get(kind, 0) for kind in DATA_REQUESTS)
-        is_free = setting.get("max_concurrent_requests") is None and setting.get("target_bandwidth") is None
-        if is_free and run.wire is not None and requests > 2 * run.wire.requests_in_flight_max:
+        if (
+            not any(map(setting.value_of, _AT_ONCE))
+            and run.wire is not None
+            and requests > 2 * run.wire.requests_in_flight_max
+        ):
             seen.append(run.wire.requests_in_flight_max)
     return max(seen, default=None)

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from s3bench.clients.tuning.client_tuning import Habits
+from s3bench.clients.tuning.workload import Workload
 from s3bench.s3.network.model import NetworkModel
-from s3bench.tune.request_plan import Habits, habits_of, plan_requests
+from s3bench.tune.request_plan import habits_of, plan_requests
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Trial
 from s3bench.tune.transfer_fit import FittedModel, Points, covariance_of, derivatives_of, fit_points, whole_runs
 from s3bench.tune.transfer_time import Array, LinkModel, Plans, link_of
-from s3bench.tune.workload import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

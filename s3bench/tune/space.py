@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from s3bench.spec.definition import ClientKind
-from s3bench.tune.parameter import Parameter, knobs_of
+from s3bench.clients.registry import known_client
+from s3bench.clients.tuning.parameter import Parameter
+from s3bench.clients.tuning.workload import Workload
 from s3bench.tune.setting import Setting
-from s3bench.tune.workload import Workload
 
 # The first settings, as shares along the choices of (requests at once, part size). None is near the low end, since few
 # requests at once are slow behind every network.
@@ -23,7 +23,11 @@ class Space:
     @classmethod
     def of(cls, clients: Sequence[str], workload: Workload) -> "Space":
         """The space of these clients, by their labels, for a workload."""
-        return cls(parameters={label: knobs_of(ClientKind(label.partition("@")[0]), workload) for label in clients})
+        return cls(
+            parameters={
+                label: known_client(label.partition("@")[0]).tuning.parameters_for(workload) for label in clients
+            }
+        )
 
     def without(self, ignored: frozenset[tuple[str, str]], clients: frozenset[str]) -> "Space":
         """The same without `clients` and without parameters that a client ignores (pairs of client and parameter)."""

@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
+from s3bench.clients.tuning.workload import Workload
 from s3bench.errors import BadInput
 from s3bench.results.decoding import decode
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.results.versioned import decode_versioned
 from s3bench.tune.objective import Objective
 from s3bench.tune.setting import Setting
-from s3bench.tune.workload import Workload
 
 STUDY_VERSION = 2
 

@@ -5,6 +5,7 @@ Reports render it and `--json` prints it.
 
 import msgspec
 
+from s3bench.clients.tuning.workload import Workload
 from s3bench.tune.bottleneck import Bottleneck
 from s3bench.tune.effective_settings import ParameterNote
 from s3bench.tune.prediction import Prediction
@@ -12,7 +13,6 @@ from s3bench.tune.recipe import Recipe
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import DiskSpeed
 from s3bench.tune.verification import Change, TuneVerdict
-from s3bench.tune.workload import Workload
 
 
 class SettingFigures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -6,13 +6,14 @@ from statistics import median
 
 import numpy as np
 
+from s3bench.clients.tuning.client_tuning import Habits
+from s3bench.clients.tuning.workload import Workload
 from s3bench.results.measurement import Measurement
 from s3bench.tune.objective import transfer_s
-from s3bench.tune.request_plan import Habits, RequestPlan, plan_requests
+from s3bench.tune.request_plan import RequestPlan, plan_requests
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Trial
 from s3bench.tune.transfer_time import Array, Cpu, LinkModel, Plans, plan_s
-from s3bench.tune.workload import Workload
 
 _NOISE = 0.05
 """The relative error of the median of a setting's runs, which weighs the data against the priors below."""

@@ -9,13 +9,14 @@ from statistics import median
 
 import numpy as np
 
+from s3bench.clients.tuning.client_tuning import Habits
+from s3bench.clients.tuning.workload import Workload
 from s3bench.s3.network.model import NetworkModel
-from s3bench.tune.request_plan import Habits, habits_of, plan_requests
+from s3bench.tune.request_plan import habits_of, plan_requests
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Trial
 from s3bench.tune.transfer_fit import PARAMETERS, FittedModel, Points, fit_points, logarithms_of, whole_runs
 from s3bench.tune.transfer_time import Array, Cpu, Plans, link_of, plan_s
-from s3bench.tune.workload import Workload
 
 SETTINGS_MIN = 4
 """With fewer settings their differences do not show where the time goes."""

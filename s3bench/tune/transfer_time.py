@@ -22,9 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from s3bench.clients.tuning.workload import Workload
 from s3bench.s3.network.model import NetworkModel
 from s3bench.tune.request_plan import RequestPlan
-from s3bench.tune.workload import Workload
 
 Array = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from s3bench.gate.live import DELAY
 from s3bench.results.measurement import Failure, Measurement, measure
 from s3bench.run.fixture import plan_tree
 from s3bench.run.workspace import Workspace
-from s3bench.spec.definition import ClientKind, Definition, Environment
+from s3bench.spec.definition import Definition, Environment
 
 STACK = StackSize(size_bytes=4096, entries=30)
 MODULES = ("os", "sys")
@@ -37,7 +37,7 @@ def failed(what: str = "exited 1", exit_code: int | None = 1, why: str = "") -> 
     return Failure(iteration=0, what=what, exit_code=exit_code, why=why)
 
 
-def client(root: Path, version: str = "1", kind: ClientKind = ClientKind.S5CMD) -> FoundClient:
+def client(root: Path, version: str = "1", kind: str = "s5cmd") -> FoundClient:
     """A client whose program is a file of its own."""
     program = root / f"{kind}-{version}" / "program"
     program.parent.mkdir(parents=True, exist_ok=True)
@@ -167,7 +167,7 @@ class ScriptedRunner:
 
     def _write_modules(self, run: Run) -> None:
         file = run.conditions.env.get("S3BENCH_MODULES_FILE")
-        if file is not None and run.client.kind is not ClientKind.S5CMD:
+        if file is not None and run.client.kind != "s5cmd":
             injected = tuple(f"injected_{number}" for number in range(run.fault.get("imports", 0)))
             Path(file).write_text("\n".join(sorted((*self.bench.modules(run), *injected))))
 

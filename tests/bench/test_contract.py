@@ -16,7 +16,7 @@ from s3bench.clients.client import FoundClient
 from s3bench.errors import ClientNotFound
 from s3bench.gate.live import DELAY
 from s3bench.results.measurement import Failure, Measurement
-from s3bench.spec.definition import ClientKind, Definition
+from s3bench.spec.definition import Definition
 from tests.bench.scripted_bench import Run, ScriptedBench, failed, measured
 
 DEFINITION = Definition(name="a", command=("s3api", "list-buckets"))
@@ -64,7 +64,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     program = tmp_path / "aws"
     program.write_text(PROGRAM)
     program.chmod(0o755)
-    client = FoundClient(kind=ClientKind.CLI_CLASSIC, version="2.38.5", executable=program)
+    client = FoundClient(kind="cli-classic", version="2.38.5", executable=program)
     if request.param == "scripted":
         bench = ScriptedBench(root=tmp_path / "scripted", script=script)
         yield Place(bench, bench.now, client)

@@ -22,7 +22,6 @@ from s3bench.run.workspace import Workspaces
 from s3bench.s3.wirelog import TransferEngine, WireLog, WireRequest
 from s3bench.spec.definition import (
     DEFAULT_RESPONSES,
-    ClientKind,
     Definition,
     Environment,
     FileBody,
@@ -169,7 +168,7 @@ def stage(tmp_path: Path, prepared: list[FoundClient]) -> Iterator[Stage]:
     program.write_bytes(b"\x7fELF")
     endpoint = FakeEndpoint()
     spawner = FakeSpawner(endpoint)
-    client = FoundClient(kind=ClientKind.CLI_CLASSIC, version="2.38.5", executable=program)
+    client = FoundClient(kind="cli-classic", version="2.38.5", executable=program)
     with Workspaces(parent=tmp_path) as workspaces:
         bench = LocalBench(spawner=cast("Spawner", spawner), endpoint=endpoint, workspaces=workspaces)
         yield Stage(bench, endpoint, spawner, client)
@@ -350,7 +349,7 @@ def test_the_stub_in_the_clients_process_is_for_clients_that_can_have_one(stage:
     (launch,) = stage.spawner.launches
     assert launch.writable is not None
     assert tmp_path / "requests.jsonl" in launch.writable
-    stage.client = replace(stage.client, kind=ClientKind.S5CMD)
+    stage.client = replace(stage.client, kind="s5cmd")
     with pytest.raises(BadInput, match="cannot be stubbed in its own process"):
         stage.once(UPLOAD)
 

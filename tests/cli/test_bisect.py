@@ -24,7 +24,6 @@ from s3bench.cli.bisect.command import bisect_command
 from s3bench.clients.releases import Base, Combinable
 from s3bench.errors import BadInput, MachineError
 from s3bench.gate.live import GateStatus
-from s3bench.spec.definition import ClientKind
 from tests.gate.evidence_maker import paired, ratios
 
 VERSIONS = tuple(f"0.{place}" for place in range(8))
@@ -227,7 +226,7 @@ def with_botocore(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> SimpleNa
     del machine
     allowed = SimpleNamespace(versions=VERSIONS, asked=[])
 
-    def base(kind: ClientKind, version: str | None, *_: object) -> Base:
+    def base(kind: str, version: str | None, *_: object) -> Base:
         allowed.asked.append(version)
         return Base(kind=kind, version=version or "1.44.5", site=Path("/site"), pins={"botocore": "0.3"})
 

@@ -9,9 +9,8 @@ from click.testing import CliRunner, Result
 from s3bench.cli import clients as clients_module
 from s3bench.cli.clients import clients_group
 from s3bench.clients.client import FoundClient
-from s3bench.clients.installing import InstallProgress
+from s3bench.clients.package import InstallProgress
 from s3bench.clients.store import ClientStore
-from s3bench.spec.definition import ClientKind
 
 
 @pytest.fixture
@@ -64,7 +63,7 @@ def test_installing_tells_its_steps_on_stderr_and_the_client_on_stdout(
         assert store.root == home
         progress(f"fetching {wanted}", 1, 2)
         progress(f"fetching {wanted}", 2, 2)
-        return FoundClient(kind=ClientKind.CLI, version="2.36.1", executable=Path("/place/aws"))
+        return FoundClient(kind="cli", version="2.36.1", executable=Path("/place/aws"))
 
     monkeypatch.setattr(clients_module, "install", install)
     result = call("install", "aws-cli@2.36.1", "boto3")

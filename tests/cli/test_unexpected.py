@@ -15,7 +15,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, here: Here) -> Callable[[Exception]
     """Run a command that raises; gives its exit code and the lines on stderr."""
 
     def run(error: Exception) -> tuple[int, list[str]]:
-        def fail(_path: object) -> None:
+        def fail(_path: object, _clients: object) -> None:
             raise error
 
         monkeypatch.setattr("s3bench.cli.validate.read_definitions", fail)

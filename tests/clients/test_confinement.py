@@ -9,7 +9,6 @@ import pytest
 
 from s3bench.clients.client import FoundClient
 from s3bench.clients.confinement import CRT_LOCKS, prepare_confinement
-from s3bench.spec.definition import ClientKind
 
 
 @pytest.fixture
@@ -23,9 +22,7 @@ def site(tmp_path: Path) -> Path:
 
 def prepare(site: Path) -> Path:
     """Prepare the client and return where the byte-code of its module belongs."""
-    prepare_confinement(
-        FoundClient(kind=ClientKind.BOTO3_CLASSIC, version="1", executable=Path(sys.executable), site=site)
-    )
+    prepare_confinement(FoundClient(kind="boto3-classic", version="1", executable=Path(sys.executable), site=site))
     return Path(cache_from_source(str(site / "boto3" / "__init__.py")))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from s3bench.clients.probes.s3bench_probe.crt_backend import parse_xml
+from s3bench.clients.crt_python.driver.s3bench_driver_backend import parse_xml
 
 DOCUMENT = '<?xml version="1.0" encoding="{}"?>{}<ListBucketResult><Name>b</Name></ListBucketResult>'
 

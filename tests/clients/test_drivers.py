@@ -11,19 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from s3bench.clients.driving import transfer_settings
+from s3bench.clients.boto3.driver.s3bench_driver_backend import Boto3Backend
+from s3bench.clients.client import ClientSpec
 from s3bench.clients.environment import EndpointFacts, Sandbox
 from s3bench.clients.finding import find_client
 from s3bench.clients.inprocess import URL, read_log, write_script
 from s3bench.clients.invocation import invocation
-from s3bench.clients.probes.s3bench_probe.boto3_backend import Boto3Backend
 from s3bench.clients.probes.s3bench_probe.milestones import Milestones
 from s3bench.clients.store import ClientStore
+from s3bench.clients.transfer_settings import transfer_settings
 from s3bench.s3.endpoint import StubEndpoint
 from s3bench.s3.wirelog import TransferEngine, WireLog
 from s3bench.spec.command import parse_transfer
-from s3bench.spec.definition import ClientKind, Definition, Environment, FileBody, RequestMatch, Response
-from s3bench.spec.plan import ClientSpec
+from s3bench.spec.definition import Definition, Environment, FileBody, RequestMatch, Response
 from tests.crt import crt_alone
 
 DRIVEN = ["boto3-classic", "boto3-crt", "crt-python"]
@@ -106,7 +106,7 @@ def perform(
     kind: str, command: str, sandbox: Sandbox, endpoint: EndpointFacts, *, config: str = "[default]"
 ) -> tuple[list[str], int, str]:
     words = ("s3", *command.split())
-    found = find_client(ClientSpec(kind=ClientKind(kind)), ClientStore(sandbox.home))
+    found = find_client(ClientSpec(kind=kind), ClientStore(sandbox.home))
     definition = Definition(name="x", command=words, environment=Environment(config=config))
     call = invocation(found, definition, parse_transfer(words), endpoint, sandbox)
     sandbox.config_file.write_text(call.config_text)

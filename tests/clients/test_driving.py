@@ -6,22 +6,16 @@ from pathlib import Path
 import pytest
 
 from s3bench.clients.client import FoundClient
-from s3bench.clients.driving import (
-    DRIVER,
-    S5cmdSettings,
-    driver_command,
-    s5cmd_command,
-    s5cmd_settings,
-    transfer_settings,
-)
+from s3bench.clients.driver import DRIVER, driver_command
 from s3bench.clients.environment import EndpointFacts
+from s3bench.clients.s5cmd.command import S5cmdSettings, s5cmd_command, s5cmd_settings
+from s3bench.clients.transfer_settings import transfer_settings
 from s3bench.errors import BadInput
 from s3bench.spec.command import Transfer, parse_transfer
-from s3bench.spec.definition import ClientKind
 
 ENDPOINT = EndpointFacts(url="http://127.0.0.1:9000", ca_bundle=Path("/ca.pem"))
-S5CMD = FoundClient(kind=ClientKind.S5CMD, version="2.3.0", executable=Path("/s5cmd"))
-BOTO3 = FoundClient(kind=ClientKind.BOTO3_CRT, version="1.44.5", executable=Path("/python"), site=Path("/site"))
+S5CMD = FoundClient(kind="s5cmd", version="2.3.0", executable=Path("/s5cmd"))
+BOTO3 = FoundClient(kind="boto3-crt", version="1.44.5", executable=Path("/python"), site=Path("/site"))
 
 
 def transfer(*words: str) -> Transfer:
@@ -64,9 +58,12 @@ def test_a_setting_that_aws_cli_would_refuse_is_refused(key: str, text: str) -> 
 
 def test_the_driver_is_told_everything_in_one_argument() -> None:
     sync = transfer("sync", "dir", "s3://bucket/prefix", "--delete", "--exclude", "*.tmp")
-    python, driver, request = driver_command(BOTO3, sync, ENDPOINT, {"multipart_chunksize": 5}, region="us-east-1")
+    python, driver, request = driver_command(
+        BOTO3, sync, ENDPOINT, {"multipart_chunksize": 5}, region="us-east-1", backend=Path("/backend")
+    )
     assert (python, driver) == ("/python", str(DRIVER))
     assert json.loads(request) == {
+        "backend": "/backend",
         "kind": "boto3-crt",
         "endpoint_url": "http://127.0.0.1:9000",
         "ca_bundle": "/ca.pem",

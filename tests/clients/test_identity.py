@@ -14,7 +14,6 @@ from s3bench.clients.client import FoundClient
 from s3bench.clients.identity import program_digest, same_program
 from s3bench.clients.staging import stage
 from s3bench.errors import MachineError
-from s3bench.spec.definition import ClientKind
 
 
 def frozen(root: Path) -> FoundClient:
@@ -23,7 +22,7 @@ def frozen(root: Path) -> FoundClient:
     (root / "base_library.zip").write_bytes(b"PK")
     (root / "awscli" / "cli.json").write_text("{}")
     (root / ".s3bench-origin.json").write_text(str(root))
-    return FoundClient(kind=ClientKind.CLI_CRT, version="2.38.5", executable=root / "aws", asked_path=str(root))
+    return FoundClient(kind="cli-crt", version="2.38.5", executable=root / "aws", asked_path=str(root))
 
 
 def packages(root: Path, python: str = sys.executable) -> FoundClient:
@@ -36,7 +35,7 @@ def packages(root: Path, python: str = sys.executable) -> FoundClient:
     }.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
-    return FoundClient(kind=ClientKind.CLI_CLASSIC, version="1.46.2", executable=root / "bin" / "aws", site=root)
+    return FoundClient(kind="cli-classic", version="1.46.2", executable=root / "bin" / "aws", site=root)
 
 
 def same(left: FoundClient, right: FoundClient) -> bool:
@@ -99,7 +98,7 @@ def test_the_path_in_a_scripts_first_line_is_no_difference_but_the_interpreter_i
 def test_another_kind_of_client_is_another_program(tmp_path: Path) -> None:
     client = frozen(tmp_path / "one")
     assert same_program(client, replace(client, version="2.0", asked_path=None))
-    assert not same_program(client, replace(client, kind=ClientKind.CLI_CLASSIC))
+    assert not same_program(client, replace(client, kind="cli-classic"))
 
 
 def test_one_file_under_two_names_is_not_read_nor_are_files_of_other_sizes(
@@ -119,7 +118,7 @@ def test_binaries_of_s5cmd_are_compared_alone(tmp_path: Path) -> None:
         (tmp_path / name / "s5cmd").write_bytes(content)
         (tmp_path / name / "beside").write_text(name)
     one, two, three = (
-        FoundClient(kind=ClientKind.S5CMD, version="2.3.0", executable=tmp_path / name / "s5cmd") for name in "abc"
+        FoundClient(kind="s5cmd", version="2.3.0", executable=tmp_path / name / "s5cmd") for name in "abc"
     )
     assert same(one, two)
     assert not same(one, three)
@@ -131,7 +130,7 @@ def test_wrappers_in_other_languages_are_like_themselves_alone(tmp_path: Path) -
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "aws").write_text('#!/bin/sh\nexec "$(dirname "$0")/real" "$@"\n')
-        clients.append(FoundClient(kind=ClientKind.CLI, version="2.1", executable=tmp_path / name / "aws"))
+        clients.append(FoundClient(kind="cli", version="2.1", executable=tmp_path / name / "aws"))
     assert same(clients[0], clients[0])
     assert not same(*clients)
 
@@ -146,7 +145,7 @@ def environment(root: Path, boto3: str) -> FoundClient:
     (root / "bin" / "python").symlink_to(Path(sys.executable).resolve())
     home = Path(sys.executable).resolve().parent
     (root / "pyvenv.cfg").write_text(f"home = {home}\ninclude-system-site-packages = false\n")
-    return FoundClient(kind=ClientKind.BOTO3_CLASSIC, version="1.40.0", executable=root / "bin" / "python")
+    return FoundClient(kind="boto3-classic", version="1.40.0", executable=root / "bin" / "python")
 
 
 def test_environments_are_the_same_when_interpreter_and_packages_are(tmp_path: Path) -> None:
@@ -163,7 +162,7 @@ def test_scripts_of_environments_are_told_apart_by_the_packages_they_import(tmp_
         package.mkdir()
         (package / "__init__.py").write_text(text)
         (python.parent / "aws").write_text(f"#!{python}\nimport awscli\n")
-        clients.append(FoundClient(kind=ClientKind.CLI, version="1.46.2", executable=python.parent / "aws"))
+        clients.append(FoundClient(kind="cli", version="1.46.2", executable=python.parent / "aws"))
     assert same_program(clients[0], clients[1])
     assert not same_program(clients[0], clients[2])
 

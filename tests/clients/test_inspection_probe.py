@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from s3bench.clients.driving import DRIVER
+from s3bench.clients.driver import DRIVER
+from s3bench.clients.registry import known_client
 from s3bench.run.inspection import FaultInjection, inspection_variables, read_modules
 
 PROBES = DRIVER.parent
@@ -177,6 +178,7 @@ def drive(variables: dict[str, str], directory: Path) -> subprocess.CompletedPro
     source, destination = {"path": str(directory / "absent")}, {"bucket": "b", "key": "k"}
     request = {
         "kind": "boto3-classic",
+        "backend": str(known_client("boto3-classic").driver),
         "endpoint_url": "http://127.0.0.1:1",
         "ca_bundle": None,
         "region": "us-east-1",

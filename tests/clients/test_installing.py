@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from s3bench.clients import index
+from s3bench.clients.client import ClientSpec
 from s3bench.clients.installing import by_line, install, package_of
 from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ClientNotFound
-from s3bench.spec.definition import ClientKind
-from s3bench.spec.plan import ClientSpec
 
 MakeWheel = Callable[..., Path]
 CARRIED = {"2.0.1": "2.9.0", "2.0.2": "2.12.7", "2.0.3": "2.12.7", "2.0.4": "2.36.1", "2.0.10": "2.38.5"}
@@ -146,9 +145,9 @@ def test_what_cannot_be_installed_is_refused_at_once(wanted: str, store: ClientS
 
 
 def test_a_client_knows_the_package_that_it_comes_from() -> None:
-    assert package_of(ClientSpec(kind=ClientKind.CLI_CRT)) == "aws-cli"
-    assert package_of(ClientSpec(kind=ClientKind.BOTO3_CRT, version="1.40.0")) == "boto3@1.40.0"
-    assert package_of(ClientSpec(kind=ClientKind.S5CMD, path="/x")) is None
+    assert package_of(ClientSpec(kind="cli-crt")) == "aws-cli"
+    assert package_of(ClientSpec(kind="boto3-crt", version="1.40.0")) == "boto3@1.40.0"
+    assert package_of(ClientSpec(kind="s5cmd", path="/x")) is None
 
 
 def test_each_step_is_said_once() -> None:

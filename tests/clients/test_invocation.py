@@ -7,10 +7,12 @@ import pytest
 from s3bench.clients.awsconfig import block_settings
 from s3bench.clients.client import FoundClient
 from s3bench.clients.environment import EndpointFacts, Sandbox, own_credentials
-from s3bench.clients.invocation import Invocation, invocation
+from s3bench.clients.invocation import invocation
+from s3bench.clients.launch import Invocation
+from s3bench.clients.registry import known_clients
 from s3bench.errors import BadInput
 from s3bench.spec.command import parse_transfer
-from s3bench.spec.definition import ClientKind, Definition, Environment
+from s3bench.spec.definition import Definition, Environment
 
 ENDPOINT = EndpointFacts(url="http://127.0.0.1:9000")
 SANDBOX = Sandbox(home=Path("/box/home"), temporary=Path("/box/tmp"), work=Path("/box/work"), probe_file=Path("/box/m"))
@@ -19,7 +21,7 @@ CP = ("s3", "cp", "file", "s3://bucket/key")
 
 
 def client(kind: str, version: str = "2.38.5", site: Path | None = None) -> FoundClient:
-    return FoundClient(kind=ClientKind(kind), version=version, executable=Path("/bin/program"), site=site)
+    return FoundClient(kind=kind, version=version, executable=Path("/bin/program"), site=site)
 
 
 def invoke(
@@ -104,7 +106,7 @@ def test_nothing_of_the_user_reaches_the_client(monkeypatch: pytest.MonkeyPatch)
         "HOME": "/own", "AWS_CONFIG_FILE": "/own", "AWS_ENDPOINT_URL": "http://own",
     }.items():  # fmt: skip
         monkeypatch.setenv(name, value)
-    for kind in ClientKind:
+    for kind in known_clients():
         env = invoke(client(kind)).env
         assert not any("own" in value for value in env.values() if value != "unknown")
         assert env["AWS_EC2_METADATA_DISABLED"] == "true"
@@ -116,7 +118,7 @@ def test_nothing_of_the_user_reaches_the_client(monkeypatch: pytest.MonkeyPatch)
 
 def test_over_tls_every_client_learns_the_certificate_authority() -> None:
     endpoint = EndpointFacts(url="https://127.0.0.1:9000", ca_bundle=Path("/ca.pem"))
-    for kind in ClientKind:
+    for kind in known_clients():
         env = invoke(client(kind), endpoint=endpoint).env
         assert (env["AWS_CA_BUNDLE"], env["SSL_CERT_FILE"]) == ("/ca.pem", "/ca.pem")
 

@@ -9,7 +9,6 @@ from s3bench.clients.client import FoundClient
 from s3bench.clients.identity import program_files
 from s3bench.clients.pagecache import reread
 from s3bench.errors import MachineError
-from s3bench.spec.definition import ClientKind
 
 SIZE = 3 << 20
 CONTENT = bytes(range(256)) * (SIZE // 256)
@@ -66,6 +65,6 @@ def test_the_files_of_a_frozen_program_are_all_that_lie_beside_it(tmp_path: Path
     for name in ("aws", "base_library.zip", "awscli/cli.json", ".s3bench-origin.json"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"\x7fELF")
-    client = FoundClient(kind=ClientKind.CLI_CRT, version="2.38.5", executable=tmp_path / "aws")
+    client = FoundClient(kind="cli-crt", version="2.38.5", executable=tmp_path / "aws")
     found = {str(path.relative_to(tmp_path)) for path in program_files(client)}
     assert found == {"aws", "base_library.zip", "awscli/cli.json"}

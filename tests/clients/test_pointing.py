@@ -5,7 +5,8 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from s3bench.clients.pointing import ServerAddress, pointing_lines
+from s3bench.clients.environment import ServerAddress
+from s3bench.clients.pointing import pointing_lines
 
 URL = "http://127.0.0.1:9000"
 

@@ -5,23 +5,21 @@ from pathlib import Path
 import pytest
 
 from s3bench.clients import index
+from s3bench.clients.aws_cli.package import ASSET
 from s3bench.clients.client import FoundClient
 from s3bench.clients.finding import find_client
-from s3bench.clients.installing import ASSET
+from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.releases import (
     Base,
-    ascending,
     base_of,
     combinable,
     installed_combination,
     installed_release,
-    published_between,
     releases_between,
 )
 from s3bench.clients.store import ClientStore
+from s3bench.clients.versions import ascending, published_between
 from s3bench.errors import BadInput, ClientNotFound
-from s3bench.spec.definition import ClientKind
-from s3bench.spec.plan import parse_client_spec
 
 CARRIED = {"2.0.1": "2.9.0", "2.0.2": "2.12.7", "2.0.3": "2.12.7", "2.0.4": "2.36.1", "2.0.10": "2.38.5"}
 PUBLISHED = {
@@ -71,12 +69,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(index, "available_versions", lambda package: PUBLISHED[package])
     monkeypatch.setattr(index, "install_packages", install)
-    monkeypatch.setattr("s3bench.clients.installing._look_up", look)
+    monkeypatch.setattr("s3bench.clients.aws_cli.package._look_up", look)
     return asked
 
 
 def base(store: ClientStore, dependency: str = "botocore") -> Base:
-    return base_of(ClientKind.BOTO3_CLASSIC, "1.44.5", dependency, store, silent)
+    return base_of("boto3-classic", "1.44.5", dependency, store, silent)
 
 
 def test_versions_are_ordered_as_numbers_and_pre_releases_come_first() -> None:
@@ -85,35 +83,35 @@ def test_versions_are_ordered_as_numbers_and_pre_releases_come_first() -> None:
 
 @pytest.mark.usefixtures("asked")
 def test_both_ends_are_among_the_versions(store: ClientStore) -> None:
-    assert releases_between(ClientKind.S5CMD, "0.2.0", "0.3.3", store, silent) == ("0.2.0", "0.3.2", "0.3.3")
-    assert releases_between(ClientKind.CLI_CLASSIC, "1.46.1", "1.46.2", store, silent) == ("1.46.1", "1.46.2")
+    assert releases_between("s5cmd", "0.2.0", "0.3.3", store, silent) == ("0.2.0", "0.3.2", "0.3.3")
+    assert releases_between("cli-classic", "1.46.1", "1.46.2", store, silent) == ("1.46.1", "1.46.2")
     assert published_between("botocore", "1.44.5", "1.44.10") == ("1.44.5", "1.44.9", "1.44.10")
 
 
 def test_of_aws_cli_v2_those_are_listed_that_packages_carry_each_once(store: ClientStore, asked: list[str]) -> None:
-    found = releases_between(ClientKind.CLI_CRT, "2.12.7", "2.38.5", store, silent)
+    found = releases_between("cli-crt", "2.12.7", "2.38.5", store, silent)
     assert found == ("2.12.7", "2.36.1", "2.38.5")
     assert len(asked) == len(set(asked))
     asked.clear()
-    assert releases_between(ClientKind.CLI_CRT, "2.12.7", "2.36.1", store, silent) == ("2.12.7", "2.36.1")
+    assert releases_between("cli-crt", "2.12.7", "2.36.1", store, silent) == ("2.12.7", "2.36.1")
     assert asked == []
 
 
 @pytest.mark.parametrize(
     ("kind", "older", "newer", "said"),
     [
-        (ClientKind.S5CMD, "0.3.3", "0.2.0", "change them over"),
-        (ClientKind.S5CMD, "0.3.3", "0.3.3", "two versions that differ"),
-        (ClientKind.S5CMD, "0.2.5", "0.3.3", "0.2.0 and 0.3.2"),
-        (ClientKind.S5CMD, "0.2.0", "0.4.0", "nearest are 0.3.3"),
-        (ClientKind.S5CMD, "latest", "0.4.0", "is no version"),
-        (ClientKind.CLI_CLASSIC, "1.46.2", "2.36.1", "two of v1 or two of v2"),
-        (ClientKind.CLI_CRT, "2.20.0", "2.38.5", "2.12.7 and 2.36.1"),
+        ("s5cmd", "0.3.3", "0.2.0", "change them over"),
+        ("s5cmd", "0.3.3", "0.3.3", "two versions that differ"),
+        ("s5cmd", "0.2.5", "0.3.3", "0.2.0 and 0.3.2"),
+        ("s5cmd", "0.2.0", "0.4.0", "nearest are 0.3.3"),
+        ("s5cmd", "latest", "0.4.0", "is no version"),
+        ("cli-classic", "1.46.2", "2.36.1", "two of v1 or two of v2"),
+        ("cli-crt", "2.20.0", "2.38.5", "2.12.7 and 2.36.1"),
     ],
 )
 @pytest.mark.usefixtures("asked")
 def test_ends_that_are_none_are_refused_in_words(
-    kind: ClientKind, older: str, newer: str, said: str, store: ClientStore
+    kind: str, older: str, newer: str, said: str, store: ClientStore
 ) -> None:
     with pytest.raises(BadInput) as caught:
         releases_between(kind, older, newer, store, silent)
@@ -122,7 +120,7 @@ def test_ends_that_are_none_are_refused_in_words(
 
 @pytest.mark.usefixtures("asked")
 def test_a_release_comes_from_the_store_even_where_our_own_environment_has_it(store: ClientStore) -> None:
-    found = installed_release(ClientKind.BOTO3_CLASSIC, "1.44.5", store, silent)
+    found = installed_release("boto3-classic", "1.44.5", store, silent)
     assert found.site == store.place("boto3", "1.44.5")
 
 
@@ -147,7 +145,7 @@ def test_a_combination_pins_everything_else_and_is_installed_once(store: ClientS
     ours = base(store)
     asked.clear()
     found = installed_combination(ours, "botocore", "1.44.5", store, silent)
-    assert (found.kind, found.site) == (ClientKind.BOTO3_CLASSIC, store.place("boto3", "1.44.5+botocore.1.44.5"))
+    assert (found.kind, found.site) == ("boto3-classic", store.place("boto3", "1.44.5+botocore.1.44.5"))
     assert installed_combination(ours, "botocore", "1.44.5", store, silent) == found
     assert asked == ["awscrt==0.38.0 boto3==1.44.5 botocore==1.44.5 s3transfer==0.19.3"]
     own: FoundClient = installed_combination(ours, "botocore", "1.44.9", store, silent)
@@ -167,16 +165,16 @@ def test_what_pip_refuses_is_told_and_leaves_nothing(store: ClientStore) -> None
 @pytest.mark.parametrize(
     ("kind", "version", "dependency", "said"),
     [
-        (ClientKind.CLI_CRT, "2.38.5", "botocore", "one program"),
-        (ClientKind.S5CMD, None, "botocore", "single package"),
-        (ClientKind.CRT_PYTHON, None, "awscrt", "single package"),
-        (ClientKind.BOTO3_CLASSIC, "1.44.5", "requests", "awscrt, botocore, s3transfer"),
-        (ClientKind.BOTO3_CLASSIC, "1.44.5", "boto3", "awscrt, botocore, s3transfer"),
+        ("cli-crt", "2.38.5", "botocore", "one program"),
+        ("s5cmd", None, "botocore", "single package"),
+        ("crt-python", None, "awscrt", "single package"),
+        ("boto3-classic", "1.44.5", "requests", "awscrt, botocore, s3transfer"),
+        ("boto3-classic", "1.44.5", "boto3", "awscrt, botocore, s3transfer"),
     ],
 )
 @pytest.mark.usefixtures("asked")
 def test_a_dependency_that_cannot_be_exchanged_is_refused(
-    kind: ClientKind, version: str | None, dependency: str, said: str, store: ClientStore
+    kind: str, version: str | None, dependency: str, said: str, store: ClientStore
 ) -> None:
     with pytest.raises(BadInput) as caught:
         base_of(kind, version, dependency, store, silent)

@@ -13,7 +13,6 @@ from s3bench.clients.client import FoundClient
 from s3bench.clients.environment import EndpointFacts, Sandbox, sealed_environment
 from s3bench.clients.staging import stage
 from s3bench.errors import MachineError
-from s3bench.spec.definition import ClientKind
 from tests.e2e.programs import found, found_aws_v1
 
 Distribution = Callable[[Path, str, str], None]
@@ -38,7 +37,7 @@ def frozen(tmp_path: Path) -> FoundClient:
     (dist.parent.parent / "current").symlink_to(dist.parent)
     program = dist.parent.parent / "current" / "bin" / "aws"
     return FoundClient(
-        kind=ClientKind.CLI_CRT, version="2.38.5", executable=program, detail="Python 3.14.8", asked_path=str(program)
+        kind="cli-crt", version="2.38.5", executable=program, detail="Python 3.14.8", asked_path=str(program)
     )
 
 
@@ -65,7 +64,7 @@ def test_a_frozen_build_behind_links_is_staged_whole_with_its_libraries(frozen: 
 
 def test_a_staged_client_is_still_called_what_it_was(frozen: FoundClient, place: Path) -> None:
     client = stage(frozen, place).client
-    for name in ("kind", "label", "version", "detail", "asked_path", "engine"):
+    for name in ("kind", "label", "version", "detail", "asked_path"):
         assert getattr(client, name) == getattr(frozen, name)
 
 
@@ -138,9 +137,7 @@ def test_a_directory_of_packages_moves_and_its_interpreter_stays(
 ) -> None:
     with_distribution(tmp_path / "site", "boto3", "1.40.0")
     python = Path(sys.executable)
-    client = FoundClient(
-        kind=ClientKind.BOTO3_CLASSIC, version="1.40.0", executable=python, site=tmp_path / "site", detail="x"
-    )
+    client = FoundClient(kind="boto3-classic", version="1.40.0", executable=python, site=tmp_path / "site", detail="x")
     staged = stage(client, place)
     assert (staged.client.executable, staged.client.site) == (python, place)
     assert inodes(place) == inodes(tmp_path / "site")
@@ -151,7 +148,7 @@ def test_the_script_of_an_aws_cli_made_of_packages_moves_with_them(tmp_path: Pat
     script.parent.mkdir(parents=True)
     script.write_text(f"#!{sys.executable}\n")
     site = script.parent.parent
-    client = FoundClient(kind=ClientKind.CLI_CLASSIC, version="1.46.2", executable=script, site=site)
+    client = FoundClient(kind="cli-classic", version="1.46.2", executable=script, site=site)
     staged = stage(client, place).client
     assert (staged.executable, staged.site) == (place / "bin" / "aws", place)
 
@@ -160,7 +157,7 @@ def test_an_s5cmd_is_staged_alone(tmp_path: Path, place: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "s5cmd").write_bytes(b"\x7fELF")
     (tmp_path / "bin" / "another").touch()
-    client = FoundClient(kind=ClientKind.S5CMD, version="2.3.0", executable=tmp_path / "bin" / "s5cmd")
+    client = FoundClient(kind="s5cmd", version="2.3.0", executable=tmp_path / "bin" / "s5cmd")
     assert stage(client, place).client.executable == place / "s5cmd"
     assert [path.name for path in place.iterdir()] == ["s5cmd"]
 
@@ -168,14 +165,14 @@ def test_an_s5cmd_is_staged_alone(tmp_path: Path, place: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "content", "reason"),
     [
-        (ClientKind.CLI_CLASSIC, b"#!/venv/bin/python -s\n", "its first line names: /venv/bin/python -s"),
-        (ClientKind.S5CMD, b"#!/venv/bin/python\n", "its first line names: /venv/bin/python"),
-        (ClientKind.CLI_CLASSIC, b"\x7fELF", "a build not known"),
-        (ClientKind.BOTO3_CRT, b"\x7fELF", "interpreter of a Python environment"),
+        ("cli-classic", b"#!/venv/bin/python -s\n", "its first line names: /venv/bin/python -s"),
+        ("s5cmd", b"#!/venv/bin/python\n", "its first line names: /venv/bin/python"),
+        ("cli-classic", b"\x7fELF", "a build not known"),
+        ("boto3-crt", b"\x7fELF", "interpreter of a Python environment"),
     ],
 )
 def test_what_cannot_be_moved_stays_and_says_why(
-    kind: ClientKind, content: bytes, reason: str, tmp_path: Path, place: Path
+    kind: str, content: bytes, reason: str, tmp_path: Path, place: Path
 ) -> None:
     (tmp_path / "program").write_bytes(content)
     client = FoundClient(kind=kind, version="1.0", executable=tmp_path / "program")
@@ -196,7 +193,7 @@ def test_byte_code_that_a_read_only_installation_lacks_is_made_at_the_first_run_
     before = facts(site)
     for folder in (site / "there" / "__pycache__", site / "there"):
         folder.chmod(0o555)
-    client = FoundClient(kind=ClientKind.BOTO3_CLASSIC, version="1.0", executable=Path(sys.executable), site=site)
+    client = FoundClient(kind="boto3-classic", version="1.0", executable=Path(sys.executable), site=site)
     staged = stage(client, place).client
     runs = []
     for _ in range(2):
@@ -214,7 +211,7 @@ def test_byte_code_comes_along_valid_and_is_replaced_without_touching_the_origin
     site.mkdir()
     for name in ("good", "stale"):
         (site / f"{name}.py").write_text("NUMBER = 1\n")
-    client = FoundClient(kind=ClientKind.BOTO3_CLASSIC, version="1.0", executable=Path(sys.executable), site=site)
+    client = FoundClient(kind="boto3-classic", version="1.0", executable=Path(sys.executable), site=site)
     _run(client, tmp_path, "-c", "import good, stale")
     os.utime(site / "stale.py", (1, 1))
     before = facts(site)

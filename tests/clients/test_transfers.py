@@ -8,11 +8,10 @@ from typing import Any, Self
 import pytest
 
 from s3bench.clients.client import FoundClient
-from s3bench.clients.driving import driver_command
+from s3bench.clients.driver import driver_command
 from s3bench.clients.environment import EndpointFacts
 from s3bench.clients.probes.s3bench_probe.transfers import Object, run
 from s3bench.spec.command import parse_transfer
-from s3bench.spec.definition import ClientKind
 
 
 class Future:
@@ -72,8 +71,10 @@ def asked(command: str) -> dict[str, Any]:
 
     transfer = parse_transfer(("s3", *command.split()))
     assert transfer is not None
-    found = FoundClient(kind=ClientKind.CRT_PYTHON, version="1", executable=Path("/python"))
-    request = driver_command(found, transfer, EndpointFacts(url="http://x"), {}, region="r")[2]
+    found = FoundClient(kind="crt-python", version="1", executable=Path("/python"))
+    request = driver_command(found, transfer, EndpointFacts(url="http://x"), {}, region="r", backend=Path("/backend"))[
+        2
+    ]
     decoded: dict[str, Any] = json.loads(request)["command"]
     return decoded
 

@@ -16,11 +16,11 @@ from click.testing import CliRunner, Result
 from s3bench.cli.main import s3bench_command
 from s3bench.clients.finding import find_client
 from s3bench.clients.installing import by_line, install
+from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
 from s3bench.errors import S3BenchError
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
-from s3bench.spec.plan import parse_client_spec
 from tests.e2e.programs import Bench
 
 COMMAND = (sys.executable, "-c", "from s3bench.cli.main import main; main()")

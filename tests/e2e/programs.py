@@ -20,15 +20,16 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from s3bench.clients.client import FoundClient
-from s3bench.clients.driving import driver_command
+from s3bench.clients.driver import driver_command
 from s3bench.clients.environment import FAKE_CREDENTIALS, Credentials, EndpointFacts, Sandbox, sealed_environment
-from s3bench.clients.finding import find_client, programs_on_path
+from s3bench.clients.finding import find_client
+from s3bench.clients.plan import parse_client_spec
+from s3bench.clients.registry import known_client
+from s3bench.clients.search import programs_on_path
 from s3bench.clients.store import ClientStore
 from s3bench.errors import S3BenchError
 from s3bench.s3.endpoint import ServerProcess
 from s3bench.spec.command import parse_transfer
-from s3bench.spec.definition import ClientKind
-from s3bench.spec.plan import parse_client_spec
 from tests.crt import crt_alone
 
 _LIMIT_S = 50.0
@@ -128,10 +129,12 @@ class Bench:
         """Run a transfer command by `boto3-classic`, `boto3-crt` or `crt-python`."""
         transfer = parse_transfer(command)
         assert transfer is not None
-        client = found(kind)
+        client, driver = found(kind), known_client(kind).driver
+        assert driver is not None
         region = self.credentials.region
         with crt_alone(kind):
-            return self.run(driver_command(client, transfer, self.endpoint, {}, region=region), code=code)
+            argv = driver_command(client, transfer, self.endpoint, {}, region=region, backend=driver)
+            return self.run(argv, code=code)
 
     def awscrt(self, *requests: Mapping[str, object]) -> list[str]:
         """Have awscrt's S3 client make `requests` (see `awscrt_program`); how each ended."""
@@ -142,7 +145,7 @@ class Bench:
                 "requests": requests,
             }
         )
-        client = found(ClientKind.CRT_PYTHON)
+        client = found("crt-python")
         done = self.run((str(client.executable), str(_AWSCRT_PROGRAM)), stdin=order.encode())
         ended: list[str] = json.loads(done.out)
         return ended

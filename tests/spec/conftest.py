@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from s3bench.clients.registry import known_clients
 from s3bench.errors import BadDefinitions
 from s3bench.spec.definition import Definition
 from s3bench.spec.parse import parse_definitions
@@ -23,7 +24,7 @@ def parse() -> Parse:
     """Parse one definition with the given keys."""
 
     def parse_one(**keys: Any) -> Definition:
-        [definition] = parse_definitions(json.dumps([_written(**keys)]), "test.json")
+        [definition] = parse_definitions(json.dumps([_written(**keys)]), "test.json", known_clients())
         return definition
 
     return parse_one
@@ -35,7 +36,7 @@ def problems() -> Problems:
 
     def problems_of(**keys: Any) -> list[str]:
         try:
-            parse_definitions(json.dumps([_written(**keys)]), "test.json")
+            parse_definitions(json.dumps([_written(**keys)]), "test.json", known_clients())
         except BadDefinitions as error:
             return [str(problem) for problem in error.problems]
         return []

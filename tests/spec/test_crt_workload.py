@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from s3bench.clients.registry import known_clients
 from s3bench.errors import BadInput
 from s3bench.spec.command import TransferDirection, expected_local, parse_transfer
 from s3bench.spec.crt_workload import parse_crt_workload, read_crt_workload
-from s3bench.spec.definition import ClientKind, Definition, Fill
+from s3bench.spec.definition import Definition, Fill
 from s3bench.spec.definition_rules import check_definition
 from s3bench.spec.fixture_rules import check_fixtures
 from s3bench.spec.reader import Report
@@ -44,9 +45,9 @@ def numbered(action: str, count: int, size: int = 262144) -> list[tuple[str, str
 
 def parsed(content: bytes, source: str = "download-256KiB-10_000x.run.json") -> Definition:
     """The definition, held to the rules that definitions of ours are held to."""
-    (definition,) = parse_crt_workload(content, source=source)
+    (definition,) = parse_crt_workload(content, source=source, clients=known_clients())
     report = Report()
-    check_definition(definition, (0,), report)
+    check_definition(definition, (0,), report, known_clients())
     fixtures = check_fixtures(definition.environment, (0, "environment"), report)
     for number, response in enumerate(definition.responses or ()):
         check_response(response, (0, "responses", number), fixtures, report)
@@ -65,7 +66,7 @@ def complaint(content: bytes) -> str:
 
 def problems(content: bytes) -> str:
     with pytest.raises(BadInput) as caught:
-        parse_crt_workload(content, source="a.run.json")
+        parse_crt_workload(content, source="a.run.json", clients=known_clients())
     return str(caught.value)
 
 
@@ -152,21 +153,24 @@ def test_directories_that_differ_are_transferred_by_the_one_above_them() -> None
 
 
 def test_every_client_runs_it() -> None:
-    assert set(parsed(workload(("upload", "upload/1", 1))).clients) == set(ClientKind) - {ClientKind.CLI}
+    assert set(parsed(workload(("upload", "upload/1", 1))).clients) == set(known_clients()) - {"cli"}
 
 
 def test_a_checksum_of_uploads_is_an_option_of_aws_cli() -> None:
     definition = parsed(workload(("upload", "upload/1", 1), checksum="SHA256"))
     assert definition.command[-2:] == ("--checksum-algorithm", "SHA256")
-    assert definition.clients == (ClientKind.CLI_CLASSIC, ClientKind.CLI_CRT)
+    assert definition.clients == ("cli-classic", "cli-crt")
 
 
 def test_what_is_done_otherwise_is_told() -> None:
     content = workload(("upload", "upload/1", 1), filesOnDisk=False, maxRepeatCount=35, maxRepeatSecs=3600)
-    repeated, in_memory = read_crt_workload(content, source="upload-1-ram.run.json").notes
+    repeated, in_memory = read_crt_workload(content, source="upload-1-ram.run.json", clients=known_clients()).notes
     assert "35 repetitions, or 3600 seconds" in repeated
     assert "S3BENCH_TMPDIR" in in_memory
-    assert len(read_crt_workload(workload(("upload", "upload/1", 1)), source="a.run.json").notes) == 1
+    assert (
+        len(read_crt_workload(workload(("upload", "upload/1", 1)), source="a.run.json", clients=known_clients()).notes)
+        == 1
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from s3bench.clients.registry import known_clients
 from s3bench.errors import BadDefinitions
 from s3bench.spec.parse import parse_definitions
 
@@ -165,9 +166,9 @@ def test_two_definitions_of_one_name_differ_in_their_dimensions() -> None:
     }
     other = one | {"dimensions": [{"name": "A", "value": "1"}]}
     swapped = one | {"dimensions": [{"name": "B", "value": "2"}, {"name": "A", "value": "1"}]}
-    assert len(parse_definitions(json.dumps([one, other]), "x")) == 2
+    assert len(parse_definitions(json.dumps([one, other]), "x", known_clients())) == 2
     with pytest.raises(BadDefinitions) as caught:
-        parse_definitions(json.dumps([one, other, swapped]), "x")
+        parse_definitions(json.dumps([one, other, swapped]), "x", known_clients())
     assert [str(problem) for problem in caught.value.problems] == [
         (
             '$[2].name: is "a", which $[0] has already, with equal dimensions; give one of them another '

@@ -9,8 +9,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from s3bench.clients.registry import known_clients
 from s3bench.errors import BadDefinitions
-from s3bench.spec.awsconfig_table import BLOCKS, PROFILE_KEYS
+from s3bench.spec.awsconfig_table import PROFILE_KEYS, config_blocks
 from s3bench.spec.parse import parse_definitions
 from s3bench.spec.schema import json_schema
 
@@ -32,7 +33,7 @@ def _keys(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[st
             yield from _keys(inner, place)
 
 
-KEYS = {key.removeprefix("[]."): (inner, required) for key, inner, required in _keys(json_schema())}
+KEYS = {key.removeprefix("[]."): (inner, required) for key, inner, required in _keys(json_schema(known_clients()))}
 
 
 def test_every_key_of_the_schema_is_in_the_table_and_no_other() -> None:
@@ -63,8 +64,8 @@ def test_every_word_of_an_enum_is_documented() -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_every_example_parses_and_fits_the_schema(example: str) -> None:
-    assert parse_definitions(example, "docs/definitions.md")
-    jsonschema.validate(json.loads(example), json_schema())
+    assert parse_definitions(example, "docs/definitions.md", known_clients())
+    jsonschema.validate(json.loads(example), json_schema(known_clients()))
 
 
 def test_the_examples_show_every_key() -> None:
@@ -83,7 +84,7 @@ def test_the_problems_shown_are_the_problems_told() -> None:
         },
     ]
     with pytest.raises(BadDefinitions) as caught:
-        parse_definitions(json.dumps(wrong), "mine.json")
+        parse_definitions(json.dumps(wrong), "mine.json", known_clients())
     [shown] = re.findall(r"^```text\n(.*?)^```", TEXT, flags=re.MULTILINE | re.DOTALL)
     assert str(caught.value).splitlines() == shown.splitlines()
 
@@ -91,4 +92,5 @@ def test_the_problems_shown_are_the_problems_told() -> None:
 def test_every_key_that_a_config_may_set_is_documented_and_no_other() -> None:
     section = TEXT.partition("### What `config` may set")[2].partition("\n#")[0]
     lists = [set(re.findall(r"`(\w+)`", line)) for line in section.splitlines() if line.startswith("- ")]
-    assert lists == [set(PROFILE_KEYS), BLOCKS["s3"] | {"s3"}, BLOCKS["s5cmd"] | {"s5cmd"}]
+    blocks = config_blocks(known_clients())
+    assert lists == [set(PROFILE_KEYS), *(keys | {block} for block, keys in blocks.items())]

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from s3bench.clients.plan import plan_runs
+from s3bench.clients.registry import known_clients
 from s3bench.errors import BadDefinitions, Problem
 from s3bench.spec.definition import Definition
 from s3bench.spec.parse import parse_definitions
-from s3bench.spec.plan import plan_runs
 from s3bench.spec.schema import json_schema
 
 WORDS = st.text(alphabet="abcXYZ019._-é", min_size=1, max_size=6).filter(lambda word: word.strip(".") == word)
@@ -81,13 +82,13 @@ def planned(parsed: tuple[Definition, ...]) -> int:
     return len(plan.cells)
 
 
-VALIDATOR = jsonschema.Draft202012Validator(json_schema())
+VALIDATOR = jsonschema.Draft202012Validator(json_schema(known_clients()))
 
 
 @given(written=definitions())
 @settings(suppress_health_check=[HealthCheck.too_slow])
 def test_right_definitions_parse_and_plan_and_fit_the_schema(written: list[dict[str, Any]]) -> None:
-    parsed = parse_definitions(json.dumps(written), "x")
+    parsed = parse_definitions(json.dumps(written), "x", known_clients())
     assert len(parsed) == len(written)
     assert planned(parsed) == sum(len(definition.get("clients", ["cli"])) for definition in written)
     assert VALIDATOR.is_valid(written)
@@ -96,7 +97,7 @@ def test_right_definitions_parse_and_plan_and_fit_the_schema(written: list[dict[
 def told(text: str) -> tuple[Problem, ...]:
     """The problems of `text`; none when it parses."""
     try:
-        parse_definitions(text, "x")
+        parse_definitions(text, "x", known_clients())
     except BadDefinitions as error:
         return error.problems
     return ()
@@ -151,7 +152,7 @@ def test_a_misspelt_key_anywhere_is_told_at_its_own_path(data: st.DataObject, wr
     key = data.draw(st.sampled_from(sorted(wrong)))
     wrong[f"{key}_x"] = wrong.pop(key)
     with pytest.raises(BadDefinitions) as caught:
-        parse_definitions(json.dumps(_with(written, place, wrong)), "x")
+        parse_definitions(json.dumps(_with(written, place, wrong)), "x", known_clients())
     unknown = [problem for problem in caught.value.problems if problem.what == "is an unknown key"]
     assert [problem.path.rpartition(".")[2] for problem in unknown] == [f"{key}_x"]
     assert f"`{key}`" in unknown[0].fix

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from s3bench.clients.registry import known_clients
 from s3bench.errors import BadDefinitions, BadInput, ExitCode
 from s3bench.spec.definition import (
-    ClientKind,
     Definition,
     Environment,
     FileBody,
@@ -43,7 +43,7 @@ EVERYTHING = {
 
 
 def test_every_key_becomes_its_type() -> None:
-    assert parse_definitions(json.dumps([EVERYTHING]), "x") == (
+    assert parse_definitions(json.dumps([EVERYTHING]), "x", known_clients()) == (
         Definition(
             name="s3.cp.upload",
             command=("s3", "cp", "test_file", "s3://bucket/test_file", "--quiet"),
@@ -72,7 +72,7 @@ def test_every_key_becomes_its_type() -> None:
                     match=RequestMatch(query=(("list-type", "2"), ("prefix", ""))),
                 ),
             ),
-            clients=(ClientKind.CLI_CRT, ClientKind.BOTO3_CRT),
+            clients=("cli-crt", "boto3-crt"),
             timeout_s=120.0,
             tags=("full", "upload"),
         ),
@@ -80,7 +80,7 @@ def test_every_key_becomes_its_type() -> None:
 
 
 def test_the_least_definition_gets_the_defaults_of_the_reference() -> None:
-    [definition] = parse_definitions('[{"name": "a", "command": ["sts", "get-caller-identity"]}]', "x")
+    [definition] = parse_definitions('[{"name": "a", "command": ["sts", "get-caller-identity"]}]', "x", known_clients())
     assert definition == Definition(name="a", command=("sts", "get-caller-identity"))
     assert definition.environment.config == "[default]"
     assert definition.responses is None
@@ -89,18 +89,18 @@ def test_the_least_definition_gets_the_defaults_of_the_reference() -> None:
 
 def test_the_default_responses_of_the_reference_parse_to_the_default_response() -> None:
     [definition] = parse_definitions(
-        '[{"name": "a", "command": ["a"], "responses": [{"headers": {}, "body": ""}]}]', "x"
+        '[{"name": "a", "command": ["a"], "responses": [{"headers": {}, "body": ""}]}]', "x", known_clients()
     )
     assert definition.responses == (Response(),)
 
 
 def test_no_responses_at_all_are_not_the_same_as_none_given() -> None:
-    [definition] = parse_definitions('[{"name": "a", "command": ["--version"], "responses": []}]', "x")
+    [definition] = parse_definitions('[{"name": "a", "command": ["--version"], "responses": []}]', "x", known_clients())
     assert definition.responses == ()
 
 
 def test_an_empty_list_has_no_definitions() -> None:
-    assert parse_definitions("[]", "x") == ()
+    assert parse_definitions("[]", "x", known_clients()) == ()
 
 
 def test_all_problems_come_in_one_pass_in_the_order_of_the_file() -> None:
@@ -110,7 +110,7 @@ def test_all_problems_come_in_one_pass_in_the_order_of_the_file() -> None:
       7
     ]"""
     with pytest.raises(BadDefinitions) as caught:
-        parse_definitions(text, "mine.json")
+        parse_definitions(text, "mine.json", known_clients())
     assert [problem.path for problem in caught.value.problems] == [
         "$[0].name",
         "$[0].comand",
@@ -216,7 +216,7 @@ GOLDEN = [
 @pytest.mark.parametrize(("text", "message"), GOLDEN, ids=[message.split(":")[0] for _, message in GOLDEN])
 def test_the_message_names_the_place_the_fault_and_the_cure(text: str, message: str) -> None:
     with pytest.raises(BadDefinitions) as caught:
-        parse_definitions(text, "x")
+        parse_definitions(text, "x", known_clients())
     assert [str(problem) for problem in caught.value.problems] == [message]
 
 
@@ -226,24 +226,25 @@ def test_the_message_names_the_place_the_fault_and_the_cure(text: str, message: 
 )
 def test_what_is_no_json_is_told_with_line_and_column(text: str, where: str) -> None:
     with pytest.raises(BadDefinitions) as caught:
-        parse_definitions(text, "x")
+        parse_definitions(text, "x", known_clients())
     [problem] = caught.value.problems
     assert problem.path == "$"
     assert problem.what.startswith(f"is not JSON: {where}: ")
 
 
 def test_what_is_wrong_inside_a_misspelt_key_is_found_in_the_same_pass() -> None:
+    text = '[{"name": "a", "command": ["s3"], "enviroment": {"files": [{"name": "f", "size": -1}]}}]'
     with pytest.raises(BadDefinitions) as caught:
-        parse_definitions(
-            '[{"name": "a", "command": ["s3"], "enviroment": {"files": [{"name": "f", "size": -1}]}}]', "x"
-        )
+        parse_definitions(text, "x", known_clients())
     assert [problem.path for problem in caught.value.problems] == ["$[0].enviroment", "$[0].enviroment.files[0].size"]
 
 
 def test_what_depends_on_a_misspelt_key_is_not_blamed() -> None:
     files = '[{"name": "/a", "size": 1}, {"name": "/b", "size": 1}]'
     with pytest.raises(BadDefinitions) as caught:
-        parse_definitions(f'[{{"name": "a", "command": ["s3"], "enviroment": {{"files": {files}}}}}]', "x")
+        parse_definitions(
+            f'[{{"name": "a", "command": ["s3"], "enviroment": {{"files": {files}}}}}]', "x", known_clients()
+        )
     assert [problem.path for problem in caught.value.problems] == [
         "$[0].enviroment",
         "$[0].enviroment.files[0].name",
@@ -253,18 +254,18 @@ def test_what_depends_on_a_misspelt_key_is_not_blamed() -> None:
 
 def test_nesting_without_end_is_a_problem_and_no_crash() -> None:
     with pytest.raises(BadDefinitions, match="nested too deeply"):
-        parse_definitions("[" * 200_000, "x")
+        parse_definitions("[" * 200_000, "x", known_clients())
 
 
 @pytest.mark.parametrize("number", ["1e400", "9" * 5000, "-1e400", "1.5", "0.1e1", "1e30"])
 def test_a_size_is_a_whole_number_within_reach(number: str) -> None:
     text = f'[{{"name": "a", "command": ["s3"], "environment": {{"files": [{{"name": "f", "size": {number}}}]}}}}]'
     if number == "0.1e1":
-        [definition] = parse_definitions(text, "x")
+        [definition] = parse_definitions(text, "x", known_clients())
         assert definition.environment.files[0].size_bytes == 1
     else:
         with pytest.raises(BadDefinitions) as caught:
-            parse_definitions(text, "x")
+            parse_definitions(text, "x", known_clients())
         assert [problem.path for problem in caught.value.problems] == ["$[0].environment.files[0].size"]
 
 
@@ -272,22 +273,22 @@ def test_a_file_is_read_as_utf_8_with_or_without_byte_order_mark(tmp_path: Path)
     for start in (b"", b"\xef\xbb\xbf"):
         file = tmp_path / "mine.json"
         file.write_bytes(start + '[{"name": "é", "command": ["s3"]}]'.encode())
-        assert read_definitions(file)[0].name == "é"
+        assert read_definitions(file, known_clients())[0].name == "é"
 
 
 def test_a_file_in_another_encoding_is_a_problem(tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
     file.write_bytes('[{"name": "é"}]'.encode("latin-1"))
     with pytest.raises(BadDefinitions) as caught:
-        read_definitions(file)
+        read_definitions(file, known_clients())
     assert str(caught.value.problems[0]) == "$: is not UTF-8: byte 11 is 0xe9; save the file as UTF-8"
 
 
 def test_a_missing_file_is_bad_input_that_names_it(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"nowhere\.json: cannot be read: No such file"):
-        read_definitions(tmp_path / "nowhere.json")
+        read_definitions(tmp_path / "nowhere.json", known_clients())
     with pytest.raises(BadInput, match="cannot be read: Is a directory"):
-        read_definitions(tmp_path)
+        read_definitions(tmp_path, known_clients())
 
 
 REFERENCE_COMMAND = ["s3", "cp", "test_file", "s3://bucket/test_file", "--quiet"]
@@ -308,8 +309,8 @@ REFERENCE = [
 
 @pytest.mark.parametrize("keys", REFERENCE)
 def test_what_the_reference_shows_parses_as_written_there(keys: dict[str, object]) -> None:
-    assert parse_definitions(json.dumps([{"name": "a", "command": REFERENCE_COMMAND} | keys]), "x")
+    assert parse_definitions(json.dumps([{"name": "a", "command": REFERENCE_COMMAND} | keys]), "x", known_clients())
 
 
 def test_the_shipped_definitions_are_right() -> None:
-    assert read_definitions(Path(__file__).parents[2] / "benchmarks.json")
+    assert read_definitions(Path(__file__).parents[2] / "benchmarks.json", known_clients())

@@ -9,21 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from s3bench.clients.registry import known_clients
 from s3bench.spec.compound import NOTHING, Record, RecordKey
 from s3bench.spec.definition import DEFAULT_RESPONSES
-from s3bench.spec.environment_table import ENVIRONMENT, FILE, FILE_DIR, FILE_LITERAL
+from s3bench.spec.environment_table import FILE, FILE_DIR, FILE_LITERAL, environment_shape
 from s3bench.spec.header import FIELD_NAME, FIELD_VALUE, METHOD, PATH, QUERY_NAME, QUERY_VALUE
 from s3bench.spec.names import BODY_NAME, FIXTURE_NAME
 from s3bench.spec.reader import Report, decode_json
 from s3bench.spec.response_table import FILE_BODY, KEY_PREFIX, LISTING_BODY, MATCH, RESPONSE
 from s3bench.spec.schema import json_schema
 from s3bench.spec.shape import TextRule
-from s3bench.spec.table import ARGUMENT, DEFINITION, DIMENSION, LABEL
+from s3bench.spec.table import ARGUMENT, DIMENSION, LABEL, definition_shape
 
 RECORDS: dict[str, list[Record[Any]]] = {
-    "": [DEFINITION],
+    "": [definition_shape(known_clients())],
     "dimensions[].": [DIMENSION],
-    "environment.": [ENVIRONMENT],
+    "environment.": [environment_shape(known_clients())],
     "environment.files[].": [FILE],
     "environment.file_dirs[].": [FILE_DIR],
     "environment.file_literals[].": [FILE_LITERAL],
@@ -40,13 +41,13 @@ KEYS = [
 
 
 def complaints(document: Any) -> list[str]:
-    validator = jsonschema.Draft202012Validator(json_schema())
+    validator = jsonschema.Draft202012Validator(json_schema(known_clients()))
     return [error.message for error in validator.iter_errors(document)]
 
 
 def test_the_schema_is_a_schema() -> None:
-    jsonschema.Draft202012Validator.check_schema(json_schema())
-    assert json.loads(json.dumps(json_schema())) == json_schema()
+    jsonschema.Draft202012Validator.check_schema(json_schema(known_clients()))
+    assert json.loads(json.dumps(json_schema(known_clients()))) == json_schema(known_clients())
 
 
 def test_the_shipped_definitions_fit_the_schema() -> None:
@@ -66,7 +67,7 @@ def test_every_default_is_the_default_of_the_type(record: Record[Any], key: Reco
 
 
 def test_the_default_responses_are_those_of_the_reference() -> None:
-    responses = next(key for key in DEFINITION.keys if key.name == "responses")
+    responses = next(key for key in definition_shape(known_clients()).keys if key.name == "responses")
     assert '[{"headers": {}, "body": ""}]' in responses.meaning
     assert responses.shape.read(decode_json('[{"headers": {}, "body": ""}]'), (), Report()) == DEFAULT_RESPONSES
 

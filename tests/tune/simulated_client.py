@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from s3bench.clients.registry import known_clients
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.results.measurement import Failure, UsageFacts, Wire, WireFacts, measure
 from s3bench.tune.objective import Objective
-from s3bench.tune.parameter import QUANTITIES
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
 from s3bench.tune.study import Header, Search, Stage, Study, Trial
 from s3bench.tune.tuner import PlannedRun, Tuner
-from s3bench.tune.workload import Action, Workload
 
 MIB = 1 << 20
 OVERHEAD_S = 0.05
@@ -46,7 +46,7 @@ class Physics:
     cores: float
     concurrency: int
     part: int
-    heeds: tuple[str, ...] = tuple(QUANTITIES)
+    heeds: tuple[str, ...] = tuple(name for client in known_clients().values() for name in client.tuning.all_parameters)
 
     def shape(self, setting: Setting, workload: Workload) -> tuple[int, int, int]:
         """Requests with object data, how many of them at once, and the bytes of each."""

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import pytest
 
+from s3bench.clients.tuning.parameter import MIB
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.results.measurement import Measurement, UsageFacts, Wire, WireFacts, measure
 from s3bench.s3.network.model import parse_network
 from s3bench.tune.bottleneck import Bottleneck, TransferLimit, find_bottleneck
-from s3bench.tune.parameter import MIB
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import DiskSpeed
-from s3bench.tune.workload import Action, Workload
 
 SIZE = 250_000_000
 DOWN = Workload(action=Action.DOWNLOAD, size_bytes=SIZE)

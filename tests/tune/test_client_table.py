@@ -2,10 +2,10 @@
 
 import pytest
 
+from s3bench.clients.tuning.parameter import GIB
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.tune.client_table import ClientCell, client_table
-from s3bench.tune.parameter import GIB
 from s3bench.tune.study import Trial
-from s3bench.tune.workload import Action, Workload
 from tests.report.tune_samples import CLASSIC, CRT, ONE_FILE, S5CMD, TWENTY_FILES, trial
 
 TIMES = (10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0)

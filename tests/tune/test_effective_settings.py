@@ -2,6 +2,8 @@
 
 import pytest
 
+from s3bench.clients.tuning.parameter import MIB
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.results.measurement import Measurement, Wire, WireFacts, measure
 from s3bench.tune.effective_settings import (
     EffectiveSettings,
@@ -10,10 +12,8 @@ from s3bench.tune.effective_settings import (
     observe,
     parameter_notes,
 )
-from s3bench.tune.parameter import MIB
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Stage, Trial
-from s3bench.tune.workload import Action, Workload
 from tests.tune.trial_maker import failed
 
 UP = Workload(action=Action.UPLOAD, size_bytes=64 * MIB)

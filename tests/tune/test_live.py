@@ -10,7 +10,6 @@ import pytest
 from s3bench.bench.runner import Settings
 from s3bench.clients.client import FoundClient
 from s3bench.results.measurement import Failure, Measurement
-from s3bench.spec.definition import ClientKind
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.live import FIRST_RUN_S, TuneStatus, run_study
 from s3bench.tune.setting import Setting
@@ -64,7 +63,7 @@ Tune = Callable[..., Iterator[TuneStatus]]
 
 @pytest.fixture
 def tune(bench: ScriptedBench, tmp_path: Path) -> Tune:
-    found: dict[str, FoundClient] = {"cli-classic@1": client(tmp_path, kind=ClientKind.CLI_CLASSIC)}
+    found: dict[str, FoundClient] = {"cli-classic@1": client(tmp_path, kind="cli-classic")}
 
     def run(
         *blocks: RunBlock,
@@ -186,7 +185,7 @@ def test_ctrl_c_leaves_all_whole_trials_in_the_study(bench: ScriptedBench, tune:
 
 
 def test_a_whole_tuning_by_the_real_tuner_recommends_what_is_faster(bench: ScriptedBench, tmp_path: Path) -> None:
-    found = {"cli-classic@1": client(tmp_path, kind=ClientKind.CLI_CLASSIC)}
+    found = {"cli-classic@1": client(tmp_path, kind="cli-classic")}
     header = SIMULATION.header(budget_s=600.0)
     tuner = Tuner(header=header, space=Space.of(header.clients, header.workload))
     bench.between_s = OVERHEAD_S

@@ -4,14 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from s3bench.clients.tuning.client_tuning import Habits
+from s3bench.clients.tuning.parameter import MIB
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.s3.network.model import parse_network
-from s3bench.spec.definition import ClientKind
-from s3bench.tune.parameter import MIB
 from s3bench.tune.prediction import predict, predict_others
-from s3bench.tune.request_plan import Habits
 from s3bench.tune.setting import Setting
 from s3bench.tune.transfer_model import Error, TransferModel
-from s3bench.tune.workload import Action, Workload
 
 LINK = parse_network("ec2:c5.large")
 DOWN = Workload(action=Action.DOWNLOAD, size_bytes=256 * MIB)
@@ -20,7 +19,7 @@ MODEL = TransferModel(
     client="cli-classic",
     workload=DOWN,
     network=LINK,
-    habits=Habits(kind=ClientKind.CLI_CLASSIC, lookups_per_file=1.0),
+    habits=Habits(kind="cli-classic", lookups_per_file=1.0),
     start_up_s=0.4,
     cpu_s_per_byte=2e-9,
     cpu_s_per_request=1e-3,
@@ -88,7 +87,7 @@ def test_what_the_model_leaves_out_of_a_link_is_said() -> None:
 
 
 def test_a_client_that_chooses_its_parts_is_taken_to_choose_the_same() -> None:
-    model = replace(MODEL, client="cli-crt", habits=Habits(kind=ClientKind.CLI_CRT, part_bytes=((None, 32 * MIB),)))
+    model = replace(MODEL, client="cli-crt", habits=Habits(kind="cli-crt", part_bytes=((None, 32 * MIB),)))
     other = Workload(action=Action.DOWNLOAD, size_bytes=512 * MIB)
     doubt = "the client chooses its part size by itself; it is assumed to be as measured here"
     assert doubt in predict(model, Setting(client="cli-crt"), other, LINK).reservations

@@ -13,22 +13,17 @@ import pytest
 from boto3.s3.transfer import TransferConfig
 
 from s3bench.clients.awsconfig import block_settings
-from s3bench.clients.client import FoundClient
-from s3bench.clients.driving import transfer_settings
+from s3bench.clients.client import ClientSpec, FoundClient
 from s3bench.clients.finding import find_client
+from s3bench.clients.registry import known_client, known_clients
 from s3bench.clients.store import ClientStore
+from s3bench.clients.transfer_settings import transfer_settings
+from s3bench.clients.tuning.client_tuning import PYTHON, SHELL
+from s3bench.clients.tuning.parameter import GIB, KIB, MIB
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.errors import ClientNotFound
-from s3bench.spec.definition import ClientKind
-from s3bench.spec.plan import ClientSpec
-from s3bench.tune.parameter import (
-    GIB,
-    KIB,
-    MIB,
-    knobs_of,
-)
-from s3bench.tune.recipe import PYTHON, SHELL, Recipe, recipes_of
+from s3bench.tune.recipe import Recipe, recipes_of
 from s3bench.tune.setting import Setting
-from s3bench.tune.workload import Action, Workload
 
 RATE = 5 * 10**9 // 8
 CLI = {
@@ -41,7 +36,7 @@ def recipe(client: str, **values: int) -> Recipe:
     return made
 
 
-def found(kind: ClientKind) -> FoundClient:
+def found(kind: str) -> FoundClient:
     try:
         return find_client(ClientSpec(kind=kind), ClientStore.from_environment(os.environ))
     except ClientNotFound as error:
@@ -69,7 +64,7 @@ def run_python(made: Recipe) -> dict[str, Any]:
     "values", [{"target_bandwidth": RATE}, pytest.param(CLI, marks=pytest.mark.campaign)], ids=["one", "all"]
 )
 def test_the_aws_lines_make_the_real_aws_cli_write_the_setting(tmp_path: Path, values: dict[str, int]) -> None:
-    aws = found(ClientKind.CLI_CRT)
+    aws = found("cli-crt")
     made = recipe(aws.label, **values)
     environment = {"HOME": str(tmp_path), "PATH": f"{aws.executable.parent}:/usr/bin:/bin"}
     subprocess.run(["/bin/sh", "-eu", "-c", "\n".join(made.lines)], env=environment, cwd=tmp_path, check=True)
@@ -115,7 +110,7 @@ def test_comments_for_a_shell_have_nothing_that_a_shell_acts_on() -> None:
 
 
 def test_the_s5cmd_flags_are_those_of_the_real_one() -> None:
-    s5cmd = found(ClientKind.S5CMD)
+    s5cmd = found("s5cmd")
     made = recipe(s5cmd.label, numworkers=64, concurrency=20, part_size=64 * MIB)
     assert made.lines == ("s5cmd --numworkers 64 cp --concurrency 20 --part-size 64 SOURCE DESTINATION",)
     flags = shlex.split(made.lines[0])[1:-2]
@@ -199,11 +194,11 @@ def test_the_crt_client_is_made_by_its_snippet(values: dict[str, int]) -> None:
     assert ("throughput_target_gbps=5.0," in text) == bool(values)
 
 
-@pytest.mark.parametrize("kind", list(ClientKind))
-def test_every_parameter_of_every_client_is_in_its_recipe(kind: ClientKind) -> None:
+@pytest.mark.parametrize("kind", list(known_clients()))
+def test_every_parameter_of_every_client_is_in_its_recipe(kind: str) -> None:
     for action in Action:
         workload = Workload(action=action, size_bytes=GIB, files=40)
-        for knob in knobs_of(kind, workload):
+        for knob in known_client(kind).tuning.parameters_for(workload):
             value = next(value for value in reversed(knob.choices) if value)
             bare, with_it = recipe(f"{kind}@2.38.5"), recipe(f"{kind}@2.38.5", **{knob.name: value})
             assert set(with_it.lines) - set(bare.lines), f"{kind} {knob.name}"

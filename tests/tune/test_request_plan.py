@@ -1,11 +1,11 @@
 """The requests of a transfer, counted by hand."""
 
+from s3bench.clients.tuning.client_tuning import Habits
+from s3bench.clients.tuning.parameter import GIB, MIB
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.results.measurement import Measurement
-from s3bench.spec.definition import ClientKind
-from s3bench.tune.parameter import GIB, MIB
-from s3bench.tune.request_plan import Habits, RequestPlan, habits_of, plan_requests
+from s3bench.tune.request_plan import RequestPlan, habits_of, plan_requests
 from s3bench.tune.setting import Setting
-from s3bench.tune.workload import Action, Workload
 from tests.tune.transfers import Run, trial
 
 DOWN = Workload(action=Action.DOWNLOAD, size_bytes=256 * MIB)
@@ -65,7 +65,7 @@ def test_the_crt_has_as_many_connections_as_its_target_needs() -> None:
 
 
 def test_parts_that_a_client_chose_by_itself_are_read_from_its_runs() -> None:
-    habits = Habits(kind=ClientKind.CLI_CRT, part_bytes=((None, 32 * MIB), (GIB // 8, 16 * MIB)), lanes=12)
+    habits = Habits(kind="cli-crt", part_bytes=((None, 32 * MIB), (GIB // 8, 16 * MIB)), lanes=12)
     own, reported = Setting(client="cli-crt"), Setting.of("cli-crt", {"target_bandwidth": GIB // 8})
     assert plan_requests(own, DOWN, habits).requests == 8
     assert plan_requests(reported, DOWN, habits).requests == 16
@@ -102,8 +102,8 @@ def test_habits_are_read_from_the_runs_in_which_the_client_was_left_to_itself() 
         reported: [seen(reported, parts=16, part_bytes=16 * MIB, in_flight=4)],
         asked: [seen(asked, parts=52, part_bytes=5 * MIB, in_flight=20)] * 3,
     }
-    assert habits_of(ClientKind.CLI_CRT, runs, DOWN) == Habits(
-        kind=ClientKind.CLI_CRT,
+    assert habits_of("cli-crt", runs, DOWN) == Habits(
+        kind="cli-crt",
         lookups_per_file=1.0,
         part_bytes=((None, 8 * MIB), (GIB // 8, 16 * MIB)),
         lanes=12,
@@ -113,5 +113,5 @@ def test_habits_are_read_from_the_runs_in_which_the_client_was_left_to_itself() 
 def test_with_no_more_requests_than_were_in_flight_the_lanes_are_not_known() -> None:
     own = Setting(client="cli-crt")
     few = {own: [seen(own, parts=8, part_bytes=32 * MIB, in_flight=8)]}
-    assert habits_of(ClientKind.CLI_CRT, few, DOWN).lanes is None
-    assert habits_of(ClientKind.CLI_CRT, {}, DOWN) == Habits(kind=ClientKind.CLI_CRT)
+    assert habits_of("cli-crt", few, DOWN).lanes is None
+    assert habits_of("cli-crt", {}, DOWN) == Habits(kind="cli-crt")

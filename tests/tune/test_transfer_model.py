@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from s3bench.clients.tuning.client_tuning import Habits
+from s3bench.clients.tuning.parameter import GIB, MIB
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.s3.network.model import NetworkModel, parse_network
-from s3bench.spec.definition import ClientKind
-from s3bench.tune.parameter import GIB, MIB
-from s3bench.tune.request_plan import Habits
 from s3bench.tune.setting import Setting
 from s3bench.tune.transfer_model import Error, TransferModel, fit
 from s3bench.tune.transfer_time import mean_ttfb_s
-from s3bench.tune.workload import Action, Workload
 from tests.tune.ticking_transfer import DOWN, FASTER, LINK, SETTINGS, START_UP_S, measured, simulated, simulated_s
 from tests.tune.transfers import Transfers, real_transfers
 from tests.tune.trial_maker import capped
@@ -139,7 +138,7 @@ def test_every_transfer_takes_a_finite_time_and_none_beats_the_link(
 ) -> None:
     workload = Workload(action=action, size_bytes=size, files=files)
     names = ("concurrency", "part_size") if kind == "s5cmd" else ("max_concurrent_requests", "multipart_chunksize")
-    own = replace(model, client=kind, habits=Habits(kind=ClientKind(kind)))
+    own = replace(model, client=kind, habits=Habits(kind=kind))
     setting = Setting.of(kind, dict(zip(names, (lanes, part), strict=True)))
     found_s = own.predict(setting, workload, FASTER)
     assert 0 < found_s < math.inf

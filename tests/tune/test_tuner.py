@@ -7,6 +7,7 @@ from itertools import groupby
 import pytest
 from msgspec.structs import replace as changed_struct
 
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.report.tune.cells import verdict_words
 from s3bench.tune.conclusion import conclude
@@ -16,7 +17,6 @@ from s3bench.tune.study import Search, Stage, Study, Trial, encode_line, parse_s
 from s3bench.tune.study_result import StudyResult
 from s3bench.tune.tuner import Rounds, StudyState, Tuner
 from s3bench.tune.verification import CLEAR_LOOKS, PAIRS_MIN, UNCERTAIN_LOOKS, TuneVerdict, VerificationLooks
-from s3bench.tune.workload import Action, Workload
 from tests.tune.simulated_client import MIB, OVERHEAD_S, PHYSICS, Link, Simulation, upload
 from tests.tune.trial_maker import whole
 

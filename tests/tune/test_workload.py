@@ -2,9 +2,10 @@
 
 import pytest
 
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.spec.command import TransferDirection, expected_local, parse_transfer
 from s3bench.spec.stored import stored_objects
-from s3bench.tune.workload import Action, Workload, definition_of
+from s3bench.tune.workload import definition_of
 
 
 @pytest.mark.parametrize("action", list(Action))

@@ -2,12 +2,12 @@
 
 from functools import cache
 
+from s3bench.clients.tuning.parameter import MIB
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.results.measurement import Measurement
 from s3bench.s3.network.model import NetworkModel, parse_network
-from s3bench.tune.parameter import MIB
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Trial
-from s3bench.tune.workload import Action, Workload
 from tests.tune.transfers import Run, trial
 
 DOWN = Workload(action=Action.DOWNLOAD, size_bytes=256 * MIB)

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import msgspec
 
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.results.measurement import UsageFacts, Wire, WireFacts, measure
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Stage, Trial
-from s3bench.tune.workload import Action, Workload
 
 _DATA = Path(__file__).parent / "data" / "transfers.json"
 

@@ -30,23 +30,18 @@ from s3bench.cli.definitions import runnable
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
 from s3bench.cli.streams import print_styled, print_whole
+from s3bench.clients.client import ClientSpec
 from s3bench.clients.installing import by_line
-from s3bench.clients.releases import (
-    base_of,
-    combinable,
-    installed_combination,
-    installed_release,
-    published_between,
-    releases_between,
-)
+from s3bench.clients.plan import parse_client_spec
+from s3bench.clients.releases import base_of, combinable, installed_combination, installed_release, releases_between
 from s3bench.clients.store import ClientStore
+from s3bench.clients.versions import published_between
 from s3bench.errors import BadInput, ExitCode
 from s3bench.report.bisect_table import answer_line, render_bisection
 from s3bench.results.document import render_time
 from s3bench.results.file import check_output, read_whole, write_whole
 from s3bench.run.machine import machine_facts
-from s3bench.spec.definition import ClientKind, Definition
-from s3bench.spec.plan import ClientSpec, parse_client_spec
+from s3bench.spec.definition import Definition
 
 _SEEDS = 2**32
 _KEEP_EVERY_S = 5.0
@@ -174,7 +169,7 @@ def _resumed(path: Path) -> tuple[BisectRecord, tuple[Definition, ...]]:
     record = parse_bisect(read_whole(path, of="the record of a bisection"), source=str(path))
     asked = record.options
     files = tuple(Path(file) for file in asked.get("files", ()))
-    client = ClientSpec(kind=ClientKind(record.client))
+    client = ClientSpec(kind=record.client)
     definitions = runnable(client, files, select=asked.get("select"), suite=asked.get("suite"))
     if tuple(title_of(definition) for definition in definitions) != record.benchmarks:
         raise BadInput(
@@ -191,7 +186,7 @@ def _resumed(path: Path) -> tuple[BisectRecord, tuple[Definition, ...]]:
 
 
 def _provider(record: BisectRecord, progress: Ticker) -> Provider:
-    store, note, kind = ClientStore.from_environment(environ), by_line(progress.say), ClientKind(record.client)
+    store, note, kind = ClientStore.from_environment(environ), by_line(progress.say), record.client
     if not record.dependency:
         return lambda place: installed_release(kind, record.versions[place], store, note)
     base = base_of(kind, record.base, record.dependency, store, note)

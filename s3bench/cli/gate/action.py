@@ -18,8 +18,9 @@ from s3bench.cli.gate.options import GateOptions
 from s3bench.cli.gate.output import GateOutput
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
-from s3bench.clients.client import FoundClient
+from s3bench.clients.client import ClientSpec, FoundClient
 from s3bench.clients.identity import same_program
+from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ExitCode, S3BenchError
 from s3bench.gate.evidence import Side
@@ -33,7 +34,6 @@ from s3bench.gate.waiver import Waiver, parse_waivers
 from s3bench.results.document import render_time
 from s3bench.results.file import read_document, read_whole
 from s3bench.spec.definition import Definition
-from s3bench.spec.plan import ClientSpec, parse_client_spec
 
 _SEEDS = 2**32
 

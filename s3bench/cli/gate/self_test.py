@@ -18,8 +18,10 @@ from s3bench.cli.gate.options import GateOptions
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
 from s3bench.cli.streams import print_styled, print_whole
-from s3bench.clients.client import FoundClient
+from s3bench.clients.client import ClientSpec, FoundClient
 from s3bench.clients.finding import find_client
+from s3bench.clients.plan import parse_client_spec, title
+from s3bench.clients.registry import known_client, known_clients
 from s3bench.clients.staging import stage
 from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ClientNotFound, ExitCode
@@ -46,13 +48,10 @@ from s3bench.gate.self_test import (
 from s3bench.report.gate.self_test_table import render_answer, render_self_test
 from s3bench.results.document import render_time
 from s3bench.results.file import check_output, write_whole
-from s3bench.spec.definition import ClientKind, Definition
-from s3bench.spec.plan import ClientSpec, parse_client_spec, title
+from s3bench.spec.definition import Definition
 from s3bench.spec.suite import Suite
 
 _SEEDS = 2**32
-# Python all, the one with the shortest runs first.
-_USUAL_CLIENTS = (ClientKind.CRT_PYTHON, ClientKind.BOTO3_CLASSIC, ClientKind.CLI_CLASSIC)
 _USUAL_BENCHMARK = ("s3.cp.upload", (("FileSize", "4KB"),))
 
 
@@ -110,7 +109,7 @@ def _tested(
 ) -> Iterator[SelfTest]:
     """Yield what is known after every gate; the last one is the end."""
     deadline_s = None if options.max_time_s is None else monotonic() + options.max_time_s
-    with open_bench(stub_with_injection(found.engine, tls=options.tls), say=progress.say) as bench:
+    with open_bench(stub_with_injection(known_client(found.kind).engine, tls=options.tls), say=progress.say) as bench:
         inspector = find_inspector(bench.root / "inspection", policy)
         clients = {side: stage(found, bench.root / f"stage-{side.value[:1]}").client for side in Side}
         progress.say(f"measuring {found.label} without a fault")
@@ -184,11 +183,12 @@ def _client(options: GateOptions, progress: Ticker) -> FoundClient:
     store = ClientStore.from_environment(environ)
     if options.baseline is not None:
         spec = parse_client_spec(options.baseline)
-        if spec.kind is ClientKind.S5CMD:
+        if known_client(spec.kind).self_test_rank is None:
             raise BadInput(
-                "--self-test: no fault can be planted into s5cmd",
-                "a fault is a few lines of Python inside the client's process, and s5cmd is not a Python program",
-                "leave --baseline out, or name another client: what the test shows of the machine holds for s5cmd too",
+                f"--self-test: no fault can be planted into {spec.kind}",
+                f"a fault is a few lines of Python inside the client's process, and {spec.kind} runs no Python of ours",
+                "leave --baseline out, or name another client: what the test shows of the machine holds for "
+                f"{spec.kind} too",
             )
         found = find_or_install(spec, store, progress.say)
     else:
@@ -201,16 +201,17 @@ def _client(options: GateOptions, progress: Ticker) -> FoundClient:
 
 def _usual_client(store: ClientStore) -> FoundClient | ClientNotFound:
     missing = None
-    for kind in _USUAL_CLIENTS:
+    ranked = [each for each in known_clients().values() if each.self_test_rank is not None]
+    for client in sorted(ranked, key=lambda each: each.self_test_rank or 0):
         try:
-            return find_client(ClientSpec(kind=kind), store)
+            return find_client(ClientSpec(kind=client.name), store)
         except ClientNotFound as error:
             missing = missing or error
     assert missing is not None
     return missing
 
 
-def _definitions(options: GateOptions, kind: ClientKind) -> tuple[Definition, ...]:
+def _definitions(options: GateOptions, kind: str) -> tuple[Definition, ...]:
     """The benchmarks asked for; without a choice the shortest transfer."""
     suite = options.suite or Suite.FULL
     definitions = runnable(ClientSpec(kind=kind), options.files, select=options.select, suite=suite)

@@ -13,6 +13,7 @@ from s3bench.cli.run.options import RunOptions
 from s3bench.cli.run.output import RunOutput
 from s3bench.cli.stop import StopSignal
 from s3bench.clients.environment import own_credentials
+from s3bench.clients.plan import Plan
 from s3bench.cluster.engine import NodePurpose
 from s3bench.cluster.engineprocess import connect
 from s3bench.cluster.suite.document import SuiteDocument
@@ -23,7 +24,6 @@ from s3bench.errors import ExitCode
 from s3bench.load.aggregation.nodes import node_name
 from s3bench.results.document import Document
 from s3bench.results.file import read_whole
-from s3bench.spec.plan import Plan
 
 
 def run_on_cluster(options: RunOptions, plan: Plan, whole: Plan, output: RunOutput) -> None:

@@ -12,10 +12,10 @@ from typing import Any, Self
 import msgspec
 
 from s3bench.clients.environment import check_endpoint_url
+from s3bench.clients.plan import parse_client_spec
 from s3bench.errors import BadInput
 from s3bench.s3.network.model import NetworkModel, describe, parse_network
 from s3bench.s3.network.presets import PREFIX
-from s3bench.spec.plan import parse_client_spec
 
 _CLUSTER = re.compile(r"auto|ray://\S+:[0-9]+")
 

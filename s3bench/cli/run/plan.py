@@ -4,8 +4,8 @@ import click
 
 from s3bench.cli.definitions import chosen_suite, read_suite
 from s3bench.cli.run.options import RunOptions
+from s3bench.clients.plan import Plan, parse_client_spec, plan_runs
 from s3bench.spec.label import benchmark_label
-from s3bench.spec.plan import Plan, parse_client_spec, plan_runs
 
 
 def read_plan(options: RunOptions) -> Plan:

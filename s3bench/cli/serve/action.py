@@ -18,14 +18,15 @@ from s3bench.cli.serve.options import (
 from s3bench.cli.serve.request_log import LogFormat
 from s3bench.cli.serve.status import voice_for_stderr
 from s3bench.cli.stop import StopSignal
-from s3bench.clients.pointing import SECRET_VARIABLE, ServerAddress, pointing_lines
+from s3bench.clients.environment import ServerAddress
+from s3bench.clients.plan import title
+from s3bench.clients.pointing import SECRET_VARIABLE, pointing_lines
 from s3bench.run.owner import workspace_parent
 from s3bench.run.workspace import Workspaces
 from s3bench.s3.endpoint import EmulatorEndpoint, ServerProcess, StubEndpoint
 from s3bench.s3.network.model import describe
 from s3bench.spec.definition import DEFAULT_RESPONSES
 from s3bench.spec.listing import expand_listings
-from s3bench.spec.plan import title
 
 _LOOK_S = 0.25
 _REQUESTS_A_LOOK = 500  # the server answers nobody while it hands its log over, so it does that in small pieces

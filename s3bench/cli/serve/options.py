@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from s3bench.cli.quantity import parse_option
+from s3bench.clients.plan import plan_runs, title
 from s3bench.clients.pointing import SECRET_VARIABLE
+from s3bench.clients.registry import known_clients
 from s3bench.errors import BadInput
 from s3bench.s3.emulator.buckets import valid_name
 from s3bench.s3.emulator.settings import DOMAIN, MEMORY_LIMIT_BYTES, REGION, EmulatorSettings
@@ -17,7 +19,6 @@ from s3bench.s3.endpoint import LOOPBACK
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.spec.definition import Definition
 from s3bench.spec.parse import read_definitions
-from s3bench.spec.plan import plan_runs, title
 from s3bench.units import parse_bytes
 
 
@@ -129,7 +130,13 @@ def _settings(options: ServeOptions) -> EmulatorSettings:
 def _definition(file: str, select: str | None) -> Definition:
     """Pick the one definition to be served."""
     plan = plan_runs(
-        read_definitions(Path(file)), clients=(), select=select, num_chunks=1, chunk_id=0, iterations=1, warmup=0
+        read_definitions(Path(file), known_clients()),
+        clients=(),
+        select=select,
+        num_chunks=1,
+        chunk_id=0,
+        iterations=1,
+        warmup=0,
     )
     selected = tuple(dict.fromkeys(cell.definition for cell in plan.cells))
     if len(selected) > 1:

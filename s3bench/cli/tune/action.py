@@ -19,20 +19,20 @@ from s3bench.cli.sandbox import check_confinement
 from s3bench.cli.tune.options import SEEDS, TuneOptions
 from s3bench.cli.tune.output import TuneOutput
 from s3bench.cli.tune.study_file import StudyFile, read_study
-from s3bench.clients.client import FoundClient
+from s3bench.clients.client import ClientSpec, FoundClient
+from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
+from s3bench.clients.tuning.workload import Workload
 from s3bench.errors import ClientNotFound, ExitCode, MachineError
 from s3bench.run.disk import LIMIT_S, measure_disk, memory_directory
 from s3bench.run.machine import machine_facts
 from s3bench.run.owner import workspace_parent
 from s3bench.s3.network.model import describe, parse_network
-from s3bench.spec.plan import ClientSpec, parse_client_spec
 from s3bench.tune.live import TuneStatus, run_study
 from s3bench.tune.space import Space
 from s3bench.tune.study import DiskSpeed, Header, Search, Study
 from s3bench.tune.tuner import Rounds, Tuner
 from s3bench.tune.verification import TuneVerdict
-from s3bench.tune.workload import Workload
 from s3bench.units import render_bytes
 
 _DISK_BYTES_MAX = 1 << 30

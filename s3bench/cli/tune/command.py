@@ -8,9 +8,9 @@ import click
 from s3bench.cli.quantity import SECONDS
 from s3bench.cli.sandbox import unsandboxed_option
 from s3bench.cli.tune.options import BUDGET, FILES_MAX, SEEDS
+from s3bench.clients.tuning.workload import Action
 from s3bench.tune.objective import Aim
 from s3bench.tune.study import Search
-from s3bench.tune.workload import Action
 
 _PRICE = click.FloatRange(min=0)
 

@@ -9,24 +9,16 @@ from pathlib import Path
 from typing import Any, Self
 
 from s3bench.cli.quantity import parse_duration, parse_size
+from s3bench.clients.client import ClientSpec
 from s3bench.clients.environment import check_endpoint_url
+from s3bench.clients.plan import parse_client_spec
+from s3bench.clients.registry import known_clients
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.errors import BadInput
 from s3bench.s3.network.model import NetworkModel, parse_network
 from s3bench.s3.network.presets import PREFIX
-from s3bench.spec.definition import ClientKind
-from s3bench.spec.plan import ClientSpec, parse_client_spec
 from s3bench.spec.reader import one_of
 from s3bench.tune.objective import Aim, Objective
-from s3bench.tune.workload import Action, Workload
-
-CLIENTS = (
-    ClientKind.CLI_CLASSIC,
-    ClientKind.CLI_CRT,
-    ClientKind.BOTO3_CLASSIC,
-    ClientKind.BOTO3_CRT,
-    ClientKind.S5CMD,
-)
-"""Those that are tried where `--clients` names none."""
 
 BUDGET = "10m"
 FILES_MAX = 100_000
@@ -103,7 +95,8 @@ class TuneOptions:
     def specs(self) -> tuple[ClientSpec, ...]:
         """The clients as asked for. Raises `BadInput`."""
         if self.clients is None:
-            return tuple(ClientSpec(kind=kind) for kind in CLIENTS)
+            clients = known_clients().values()
+            return tuple(ClientSpec(kind=each.name) for each in clients if each.tuning.is_tried_by_default)
         specs = tuple(parse_client_spec(word.strip()) for word in self.clients.split(","))
         if len(set(specs)) < len(specs):
             raise BadInput(f"--clients {self.clients}: a client is named twice", fix="name each once")

@@ -12,13 +12,13 @@ from typing import Any
 
 from s3bench.clients.finding import find_client
 from s3bench.clients.identity import program_digest
+from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
 from s3bench.cluster.node import facts_here
 from s3bench.cluster.suite.child import END_S, Child
 from s3bench.cluster.suite.message import ClientLookup, FoundHere, MissingHere, UnitOutcome, encode
 from s3bench.errors import S3BenchError
 from s3bench.run.owner import owned_directory, workspace_parent
-from s3bench.spec.plan import parse_client_spec
 
 LEASE_S = 10.0
 """A driver that has not called for so long is lost.

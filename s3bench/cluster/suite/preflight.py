@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from s3bench.clients.client import ClientSpec
 from s3bench.cluster.message import NodeFacts
 from s3bench.cluster.node_group import NodeGone, NodeGroup
 from s3bench.cluster.preflight import node_facts, node_warnings
@@ -10,7 +11,6 @@ from s3bench.cluster.suite.message import ClientLookup, FoundHere, MissingHere, 
 from s3bench.errors import BadInput
 from s3bench.history.machine import Machine, machine_of
 from s3bench.load.aggregation.nodes import node_name
-from s3bench.spec.plan import ClientSpec
 
 _LOOK_S = 300.0  # the program files of all clients are read completely, from cold disks
 _MACHINE_FACTS = tuple(Machine.__struct_fields__)

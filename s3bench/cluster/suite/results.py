@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 
 from s3bench.bench.suite import new_result
-from s3bench.clients.client import ENGINES
+from s3bench.clients.client import ClientSpec
+from s3bench.clients.plan import Cell
+from s3bench.clients.registry import known_client
 from s3bench.cluster.suite.message import FoundHere
 from s3bench.cluster.suite.unit import SuiteUnit
 from s3bench.results.document import Client, Document, Result
 from s3bench.results.measurement import Failure
-from s3bench.spec.definition import ClientKind
-from s3bench.spec.plan import Cell, ClientSpec
 
 
 class SuiteResults:
@@ -39,7 +39,7 @@ class SuiteResults:
     def _unmeasured(self, cell: Cell) -> Result:
         found = self._clients[cell.client]
         client = Client(name=found.kind, version=found.version, label=found.label)
-        return new_result(cell, client, ENGINES[ClientKind(found.kind)])
+        return new_result(cell, client, known_client(found.kind).engine)
 
 
 def _failed(result: Result, failure: Failure) -> Result:

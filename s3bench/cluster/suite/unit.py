@@ -7,8 +7,8 @@ chunk's number.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from s3bench.clients.plan import Cell
 from s3bench.spec.definition import Definition
-from s3bench.spec.plan import Cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from s3bench.clients.tuning.workload import Workload
 from s3bench.report.load.cells import NOTHING, rate_text
-from s3bench.spec.definition import AWS_CLI_KINDS
 from s3bench.tune.effective_settings import EffectiveSettings, ParameterNote
 from s3bench.tune.objective import Aim
 from s3bench.tune.prediction import Prediction
 from s3bench.tune.preference import TOLERANCE
 from s3bench.tune.study_result import ClientBest, SettingFigures, StudyResult
 from s3bench.tune.verification import GAIN_OF_INTEREST, Change, TuneVerdict
-from s3bench.tune.workload import Workload
 from s3bench.units import render_bytes, render_seconds
 
 SEARCHED = "search only"
@@ -58,9 +57,11 @@ def choice_words(answer: StudyResult) -> str:
 
 def cli_best(answer: StudyResult) -> ClientBest | None:
     """The aws-cli at its best, where another client is recommended: for those who want to stay with it."""
-    if answer.recommended.setting.kind in AWS_CLI_KINDS:
+    if answer.recommended.setting.descriptor.runs_any_command:
         return None
-    own = [each for each in answer.clients if each.best.setting.kind in AWS_CLI_KINDS and each.best.value is not None]
+    own = [
+        each for each in answer.clients if each.best.setting.descriptor.runs_any_command and each.best.value is not None
+    ]
     return min(own, key=lambda each: each.best.value or 0.0, default=None)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from s3bench.clients.tuning.workload import Workload
 from s3bench.report.load.cells import NOTHING
 from s3bench.report.markdown import escaped, list_lines
 from s3bench.report.markdown import table_lines as markdown_table_lines
@@ -15,7 +16,6 @@ from s3bench.report.tune.cells import (
     span_text,
 )
 from s3bench.tune.client_table import ClientCell, ClientTable
-from s3bench.tune.workload import Workload
 from s3bench.units import render_bytes, render_seconds
 
 _LEGEND = (

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from s3bench.clients.tuning.parameter import Parameter, ParameterRole
 from s3bench.report.terminal import BOLD, DIM, RED, YELLOW, painter, printable
 from s3bench.report.tune.cells import amount_text, slower_than
-from s3bench.tune.parameter import PART, Parameter, knobs_of
-from s3bench.tune.setting import Setting, render_value
+from s3bench.tune.setting import Setting
 from s3bench.tune.study_result import SettingFigures, StudyResult
 
 _GAP = 1
@@ -159,9 +159,9 @@ def _heatmap(label: str, answer: StudyResult) -> Heatmap | None:
 
 def _two_knobs(label: str, tried: Sequence[SettingFigures], answer: StudyResult) -> tuple[Parameter, Parameter] | None:
     """How many at once and how large a part: of several knobs for the first, the one tried at most values."""
-    main = [knob for knob in knobs_of(Setting(client=label).kind, answer.workload) if knob.is_main]
-    parts = [knob for knob in main if knob.name in PART]
-    others = [knob for knob in main if knob.name not in PART]
+    main = [knob for knob in Setting(client=label).descriptor.tuning.parameters_for(answer.workload) if knob.is_main]
+    parts = [knob for knob in main if knob.role is ParameterRole.PART]
+    others = [knob for knob in main if knob.role is not ParameterRole.PART]
     if not others or not parts:
         return None
     return max(others, key=lambda knob: len(_values(knob, tried))), parts[0]
@@ -202,7 +202,7 @@ def _state(figures: SettingFigures) -> CellState:
 
 
 def _label(knob: Parameter, value: int | None) -> str:
-    text = "auto" if value is None else render_value(knob.name, value)
+    text = "auto" if value is None else knob.quantity.render(value)
     return f"{text}*" if value == knob.default else text
 
 

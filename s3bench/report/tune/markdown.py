@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
+from s3bench.clients.tuning.client_tuning import PYTHON
 from s3bench.report.markdown import code, escaped, fenced_lines, folded_lines, list_lines, table_lines
 from s3bench.report.table import Table
 from s3bench.report.tune import cells as words
 from s3bench.report.tune.heatmap import Heatmap, heatmaps
 from s3bench.report.tune.tables import clients_table, front_table, heatmap_table, roles_table, settings_table
-from s3bench.tune.recipe import PYTHON, Recipe
+from s3bench.tune.recipe import Recipe
 from s3bench.tune.study_result import StudyResult
 
 

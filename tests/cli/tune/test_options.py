@@ -10,10 +10,10 @@ from click.testing import CliRunner, Result
 
 from s3bench.cli.main import s3bench_command
 from s3bench.cli.tune.command import tune_command
-from s3bench.cli.tune.options import CLIENTS, TuneOptions
+from s3bench.cli.tune.options import TuneOptions
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.errors import BadInput, MachineError
 from s3bench.tune.objective import Aim, Objective
-from s3bench.tune.workload import Action, Workload
 
 GIB = 1 << 30
 PLAIN = "upload --size 10GiB --network ec2:c5.large"
@@ -40,7 +40,8 @@ def test_a_workload_is_a_direction_and_the_size_and_number_of_files() -> None:
 
 
 def test_without_clients_those_of_the_field_are_tried() -> None:
-    assert tuple(spec.kind for spec in typed(PLAIN).specs) == CLIENTS
+    usual = ("cli-classic", "cli-crt", "boto3-classic", "boto3-crt", "s5cmd")
+    assert tuple(spec.kind for spec in typed(PLAIN).specs) == usual
     specs = typed(f"{PLAIN} --clients cli-crt@2.38.5,s5cmd").specs
     assert [str(spec) for spec in specs] == ["cli-crt@2.38.5", "s5cmd"]
 

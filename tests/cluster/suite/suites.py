@@ -8,14 +8,15 @@ from typing import Any
 
 import s3bench
 from s3bench.bench.suite import new_result
-from s3bench.clients.client import ENGINES
+from s3bench.clients.client import ClientSpec
+from s3bench.clients.plan import parse_client_spec, plan_runs
+from s3bench.clients.registry import known_client, known_clients
 from s3bench.cluster.message import PROTOCOL
 from s3bench.cluster.node_group import NodeGone
 from s3bench.cluster.suite.message import ClientLookup, FoundHere, MissingHere, UnitOutcome, encode
 from s3bench.cluster.suite.unit import SuiteUnit, split_suite
 from s3bench.results.document import Client, Document, encode_document
 from s3bench.spec.parse import read_definitions
-from s3bench.spec.plan import ClientSpec, parse_client_spec, plan_runs
 
 MACHINE = {"cpu_model": "A", "cores_allowed": 4, "memory_total": 8 << 30, "kernel": "Linux 6.1.0"}
 CLIENTS = ("s5cmd", "boto3-classic")
@@ -43,7 +44,13 @@ def written(directory: Path, *definitions: dict[str, Any]) -> Path:
 def units_of(file: Path, *, select: str | None = None) -> tuple[SuiteUnit, ...]:
     """A definition file as units."""
     plan = plan_runs(
-        read_definitions(file), clients=(), select=select, num_chunks=1, chunk_id=0, iterations=1, warmup=0
+        read_definitions(file, known_clients()),
+        clients=(),
+        select=select,
+        num_chunks=1,
+        chunk_id=0,
+        iterations=1,
+        warmup=0,
     )
     return split_suite(plan.cells)
 
@@ -66,7 +73,9 @@ def document_of(
     """What `s3bench run` writes of a unit, but for the measurements."""
     results = tuple(
         new_result(
-            cell, Client(name=client.kind, version=client.version, label=client.label), ENGINES[cell.client.kind]
+            cell,
+            Client(name=client.kind, version=client.version, label=client.label),
+            known_client(cell.client.kind).engine,
         )
         for cell in unit.cells
         for client in (found(str(cell.client)),)

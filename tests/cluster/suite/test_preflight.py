@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from s3bench.clients.plan import parse_client_spec
 from s3bench.cluster.node_group import NodeGone
 from s3bench.cluster.suite.message import MissingHere
 from s3bench.cluster.suite.preflight import SuitePreflight, run_suite_preflight
 from s3bench.errors import BadInput
-from s3bench.spec.plan import parse_client_spec
 from tests.cluster.suite.suites import MACHINE, SimulatedSuite, SimulatedSuiteNode, found
 
 SPECS = (parse_client_spec("s5cmd"), parse_client_spec("cli-crt@2.38.5"))

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from s3bench.clients.plan import plan_runs
+from s3bench.clients.registry import known_clients
 from s3bench.cluster.suite.work_queue import WorkQueue
 from s3bench.spec.parse import read_definitions
-from s3bench.spec.plan import plan_runs
 from tests.cluster.suite.suites import chunks, units_of, upload, written
 
 
@@ -17,7 +18,7 @@ def test_a_unit_is_what_its_chunk_number_runs_by_hand(tmp_path: Path, select: st
     assert len(units) == (2 if select == "s5cmd" else 3)
     for unit in units:
         by_hand = plan_runs(
-            read_definitions(file),
+            read_definitions(file, known_clients()),
             clients=(),
             select=select,
             num_chunks=len(units),

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
+from s3bench.clients.tuning.workload import Action
 from s3bench.report.tune.clients import render_clients, render_clients_markdown
 from s3bench.tune.client_table import client_table
-from s3bench.tune.workload import Action
 from tests.report.tune_samples import CLASSIC, ONE_FILE, compared, trial
 
 Golden = Callable[[str, str], None]

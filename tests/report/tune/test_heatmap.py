@@ -5,10 +5,10 @@ import re
 import pytest
 from msgspec.structs import replace
 
+from s3bench.clients.tuning.parameter import GIB, KIB, MIB
+from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.report.tune.heatmap import Heatmap, heatmaps, render_heatmap
-from s3bench.tune.parameter import GIB, KIB, MIB
 from s3bench.tune.study_result import SettingFigures
-from s3bench.tune.workload import Action, Workload
 from tests.report.tune_samples import CLASSIC, CRT, S5CMD, answer, capped, failed, figures
 
 

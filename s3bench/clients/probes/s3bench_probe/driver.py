@@ -1,7 +1,7 @@
 """Our driver's process: reads the request, makes the client, runs the command, marks the milestones.
 
-The request has `kind` (`boto3-classic`, `boto3-crt`, `crt-python`), `endpoint_url`, `ca_bundle`, `region`, `site`,
-`settings` (of the config's `s3` block, sizes in bytes) and `command` (see `transfers`).
+The request has `kind` (the client's name), `backend` (the directory with its module), `endpoint_url`, `ca_bundle`,
+`region`, `site`, `settings` (of the config's `s3` block, sizes in bytes) and `command` (see `transfers`).
 """
 
 from __future__ import annotations
@@ -39,13 +39,8 @@ def main(request_text: str, started_ns: int) -> int:
 
 
 def _backend(request: dict[str, Any], milestones: Milestones) -> Any:
-    if request["kind"] == "crt-python":
-        from .crt_backend import CrtBackend  # noqa: PLC0415 (imports the SDK under test)
-
-        milestones.mark("imports_done")
-        _plant()
-        return CrtBackend(request, milestones)
-    from .boto3_backend import Boto3Backend  # noqa: PLC0415 (as above)
+    sys.path.append(request["backend"])
+    from s3bench_driver_backend import make_backend  # type: ignore[import-not-found,unused-ignore] # noqa: PLC0415 (imports the SDK under test)
 
     milestones.mark("imports_done")
     _plant()
@@ -53,7 +48,7 @@ def _backend(request: dict[str, Any], milestones: Milestones) -> Any:
         from .stubbing import install  # noqa: PLC0415 (only when asked for)
 
         install()
-    return Boto3Backend(request, milestones)
+    return make_backend(request, milestones)
 
 
 def _plant() -> None:

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import boto3.session
 from boto3.s3.transfer import TransferConfig, create_transfer_manager
 from botocore.config import Config
+from s3bench_probe.milestones import Milestones  # type: ignore[import-not-found,unused-ignore]
+from s3bench_probe.transfers import Object  # type: ignore[import-not-found,unused-ignore]
 from s3transfer.subscribers import BaseSubscriber
-
-from .milestones import Milestones
-from .transfers import Object
 
 # What boto3's CRT takes of the settings; it refuses the others.
 _CRT_SETTINGS = ("multipart_threshold", "multipart_chunksize", "max_concurrent_requests")
@@ -22,6 +21,11 @@ _CLASSIC_SETTINGS = (*_CRT_SETTINGS, "max_bandwidth", "io_chunksize")
 
 
 _CALLBACK_S = 30.0
+
+
+def make_backend(request: dict[str, Any], milestones: Milestones) -> Boto3Backend:
+    """Make the backend for a driver's request."""
+    return Boto3Backend(request, milestones)
 
 
 class Boto3Backend:

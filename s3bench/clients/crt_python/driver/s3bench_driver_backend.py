@@ -15,14 +15,18 @@ from awscrt.auth import AwsCredentialsProvider
 from awscrt.http import HttpHeaders, HttpRequest
 from awscrt.io import ClientBootstrap, ClientTlsContext, DefaultHostResolver, EventLoopGroup, TlsContextOptions
 from awscrt.s3 import S3Client, S3Request, S3RequestTlsMode, S3RequestType, get_recommended_throughput_target_gbps
-
-from .milestones import Milestones
-from .transfers import Object
+from s3bench_probe.milestones import Milestones  # type: ignore[import-not-found,unused-ignore]
+from s3bench_probe.transfers import Object  # type: ignore[import-not-found,unused-ignore]
 
 # As many requests as s3transfer hands to the CRT at once.
 _IN_FLIGHT_MAX = 128
 _NAMESPACE = "{http://s3.amazonaws.com/doc/2006-03-01/}"
 _FALLBACK_GBPS = 10.0
+
+
+def make_backend(request: dict[str, Any], milestones: Milestones) -> CrtBackend:
+    """Make the backend for a driver's request."""
+    return CrtBackend(request, milestones)
 
 
 class CrtBackend:

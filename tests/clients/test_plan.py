@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from s3bench.clients.client import ClientSpec
+from s3bench.clients.plan import Plan, parse_client_spec, plan_runs
 from s3bench.errors import BadInput
-from s3bench.spec.definition import ClientKind, Definition, Environment
-from s3bench.spec.plan import ClientSpec, Plan, parse_client_spec, plan_runs
+from s3bench.spec.definition import Definition, Environment
 
 CRT_CONFIG = Environment(config="[default]\ns3 =\n preferred_transfer_client = crt")
 DEFINITIONS = (
@@ -14,7 +15,7 @@ DEFINITIONS = (
         name="s3.cp.upload",
         command=("s3", "cp", "a", "s3://b/k"),
         dimensions=(("FileSize", "32MB"),),
-        clients=(ClientKind.S5CMD, ClientKind.CLI_CLASSIC, ClientKind.CLI_CRT),
+        clients=("s5cmd", "cli-classic", "cli-crt"),
         tags=("default",),
     ),
     Definition(name="s3.sync.download", command=("s3", "sync", "s3://b", "."), environment=CRT_CONFIG, tags=("full",)),
@@ -51,12 +52,12 @@ def cells(planned: Plan) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "spec"),
     [
-        ("s5cmd", ClientSpec(kind=ClientKind.S5CMD)),
-        ("cli-crt@2.38.5", ClientSpec(kind=ClientKind.CLI_CRT, version="2.38.5")),
-        ("cli@2.0.0rc1", ClientSpec(kind=ClientKind.CLI, version="2.0.0rc1")),
-        ("boto3-crt@/path/to/env", ClientSpec(kind=ClientKind.BOTO3_CRT, path="/path/to/env")),
-        ("cli@./a@b", ClientSpec(kind=ClientKind.CLI, path="./a@b")),
-        ("cli@~/env", ClientSpec(kind=ClientKind.CLI, path="~/env")),
+        ("s5cmd", ClientSpec(kind="s5cmd")),
+        ("cli-crt@2.38.5", ClientSpec(kind="cli-crt", version="2.38.5")),
+        ("cli@2.0.0rc1", ClientSpec(kind="cli", version="2.0.0rc1")),
+        ("boto3-crt@/path/to/env", ClientSpec(kind="boto3-crt", path="/path/to/env")),
+        ("cli@./a@b", ClientSpec(kind="cli", path="./a@b")),
+        ("cli@~/env", ClientSpec(kind="cli", path="~/env")),
     ],
 )
 def test_a_client_is_a_name_with_a_version_or_a_path(text: str, spec: ClientSpec) -> None:
@@ -197,9 +198,7 @@ def test_counts_out_of_range_are_bad_input(
 
 def _many(count: int) -> tuple[Definition, ...]:
     return tuple(
-        Definition(
-            name=f"b{at}", command=("s3", "ls"), clients=(ClientKind.CLI_CLASSIC, ClientKind.CLI_CRT)[: 1 + at % 2]
-        )
+        Definition(name=f"b{at}", command=("s3", "ls"), clients=("cli-classic", "cli-crt")[: 1 + at % 2])
         for at in range(count)
     )
 

@@ -1,34 +1,23 @@
 """Which definitions run on which clients, in what order: the plan of a run.
 
-Owns the reading of `--client`, the pairing of definitions with clients, `-k` and the chunks. Pure: whether a client is
-installed is found out later, by `s3bench.clients`.
+Owns the reading of `--client`, the pairing of definitions with clients, `-k` and the chunks. Whether a client is
+installed is found out later, by `finding`.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from s3bench.clients.client import ClientSpec
+from s3bench.clients.registry import known_client, known_clients
 from s3bench.errors import BadInput
 from s3bench.spec.awsconfig import transfer_kind
-from s3bench.spec.definition import AWS_CLI_KINDS, ClientKind, Definition
+from s3bench.spec.command import parse_transfer
+from s3bench.spec.definition import Definition
 from s3bench.spec.reader import nearest, one_of
 from s3bench.spec.selection import Selection, parse_selection
 
 _VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z]+)*(\+[0-9A-Za-z.]+)?")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientSpec:
-    """A client as asked for: `kind`, and at most one of `version` and `path`; neither means whichever is there."""
-
-    kind: ClientKind
-    version: str | None = None
-    path: str | None = None
-
-    def __str__(self) -> str:
-        """As `parse_client_spec` reads it."""
-        where = self.version or self.path
-        return f"{self.kind}@{where}" if where else str(self.kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,11 +44,7 @@ class Plan:
 def parse_client_spec(text: str) -> ClientSpec:
     """`cli-crt`, `cli-crt@2.38.5` or `boto3-crt@/path/to/environment`; raises `BadInput` with the nearest name."""
     name, at, where = text.partition("@")
-    if name not in list(ClientKind):
-        near = nearest(name, list(ClientKind))
-        fix = f"did you mean `{near}`? " if near else ""
-        raise BadInput(f"`{text}`: there is no client `{name}`", fix=f"{fix}The clients are {one_of(ClientKind)}")
-    kind = ClientKind(name)
+    kind = known_client(name, said=text).name
     if not at:
         return ClientSpec(kind=kind)
     if "/" in where or where.startswith(("~", ".")):
@@ -123,22 +108,36 @@ def _check_counts(num_chunks: int, chunk_id: int, iterations: int, warmup: int) 
 
 
 def _cells(definition: Definition, wanted: tuple[ClientSpec, ...]) -> Iterator[Cell]:
-    specs = wanted or tuple(ClientSpec(kind=kind) for kind in definition.clients or (ClientKind.CLI,))
+    specs = wanted or tuple(ClientSpec(kind=kind) for kind in definition.clients or _default_clients())
     for spec in specs:
         if _obstacle(definition, spec.kind) is None:
             yield Cell(definition=definition, client=spec)
 
 
-def _obstacle(definition: Definition, kind: ClientKind) -> str | None:
+def _default_clients() -> Iterator[str]:
+    return (name for name, client in known_clients().items() if client.is_default)
+
+
+def _obstacle(definition: Definition, kind: str) -> str | None:
     """Why `definition` does not run on `kind`, or `None`."""
+    clients = known_clients()
     if definition.clients:
-        return None if kind in definition.clients else f"it runs on {', '.join(definition.clients)}"
-    if kind not in AWS_CLI_KINDS:
+        suits = kind in definition.clients or (clients[kind].runs_unnamed and _is_portable(definition))
+        return None if suits else f"it runs on {', '.join(definition.clients)}"
+    if not clients[kind].runs_any_command:
         return "it names no `clients`, so it runs on aws-cli alone"
-    configured = transfer_kind(definition.environment.config)
-    if kind is not ClientKind.CLI and configured is not None and configured is not kind:
+    configured = transfer_kind(definition.environment.config, clients)
+    if clients[kind].transfer_words and configured is not None and configured != kind:
         return f"its config asks for {configured}"
     return None
+
+
+def _is_portable(definition: Definition) -> bool:
+    """Whether the definition is meant for other clients than aws-cli too, and any could run it."""
+    clients = known_clients()
+    transfer = parse_transfer(definition.command)
+    is_shared = not all(clients[name].runs_any_command for name in definition.clients)
+    return is_shared and transfer is not None and transfer.portable
 
 
 def _reason(refused: Cell) -> str:
@@ -168,11 +167,15 @@ def _left_out(before: list[Cell], after: list[Cell], why: str) -> list[str]:
 
 
 def _no_client(definitions: tuple[Definition, ...], wanted: tuple[ClientSpec, ...]) -> BadInput:
-    named = sorted({kind for definition in definitions for kind in definition.clients or AWS_CLI_KINDS})
+    named = sorted({kind for definition in definitions for kind in definition.clients or _runs_any_command()})
     return BadInput(
         f"no benchmark runs on {', '.join(map(str, wanted))}",
         fix=f"the definitions name {', '.join(named)}; select one of these, or add the client to `clients`",
     )
+
+
+def _runs_any_command() -> Iterator[str]:
+    return (name for name, client in known_clients().items() if client.runs_any_command)
 
 
 def _nothing_selected(select: str, selection: Selection, cells: list[Cell]) -> BadInput:

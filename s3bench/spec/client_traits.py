@@ -1,0 +1,33 @@
+"""What definitions have to know of the clients that they name.
+
+The clients themselves are declared in `s3bench.clients`, a layer above; whoever reads definitions passes the traits of
+all clients that there are.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientTraits:
+    """One client, by the `name` that definitions and `--client` use.
+
+    `runs_any_command`: it gets a definition's command as it stands; every other client runs S3 transfers alone.
+    `is_default`: it runs the definitions that name no client. `transfer_words` are the values of
+    `preferred_transfer_client` that stand for it. `config_block` is the block of a profile with its settings;
+    `config_keys` are the keys of that block where it is the client's own, and empty for the block `s3`.
+    `runs_unnamed`: asked for by `--client` it also runs transfers whose definition names other clients, one at least
+    of those that run transfers alone; such definitions were written without knowing it.
+    """
+
+    name: str
+    runs_any_command: bool = False
+    is_default: bool = False
+    transfer_words: frozenset[str] = frozenset()
+    config_block: str = "s3"
+    config_keys: frozenset[str] = frozenset()
+    runs_unnamed: bool = False
+
+
+KnownClients = Mapping[str, ClientTraits]
+"""The traits of every client, by its name, in the order in which clients are listed."""
