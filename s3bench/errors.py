@@ -1,7 +1,7 @@
-"""What can go wrong, said so that the reader can mend it.
+"""Error types and exit codes.
 
-Owns the error types and the exit codes. Only `s3bench.cli` prints them and exits; everybody else raises.
-Doubt that does not stop the work is no error but a warning inside the result.
+Only `s3bench.cli` prints errors and exits; other code raises them. What does not stop the work is not an error but a
+warning in the result.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class ExitCode(IntEnum):
 
 
 class S3BenchError(Exception):
-    """Base of all errors raised on purpose: what happened, why, and how to mend it."""
+    """Base of all expected errors: what happened, why, and how to fix it."""
 
     exit_code = ExitCode.CLIENT_FAILED
 
@@ -33,7 +33,7 @@ class S3BenchError(Exception):
         self.fix = fix
 
     def __str__(self) -> str:
-        """All three parts, one a line; empty parts are left out."""
+        """The non-empty parts, one per line."""
         return "\n".join(part for part in (self.what, self.why, self.fix) if part)
 
 
@@ -45,7 +45,7 @@ class BadInput(S3BenchError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One thing wrong in a definition file: where, what, and what would be right."""
+    """One problem in a definition file: its JSON path, what is wrong, and how to fix it."""
 
     path: str
     what: str
@@ -57,9 +57,9 @@ class Problem:
 
 
 class BadDefinitions(BadInput):
-    """A definition file breaks the schema or contradicts itself; `problems` lists every place, in file order.
+    """A definition file violates the schema or contradicts itself.
 
-    The message has the first 100.
+    `problems` has all problems in file order; the message shows the first 100.
     """
 
     def __init__(self, source: str, problems: tuple[Problem, ...]) -> None:
@@ -72,8 +72,8 @@ class BadDefinitions(BadInput):
 
 
 class ClientNotFound(S3BenchError):
-    """A client under test is not installed and could not be fetched."""
+    """A client under test is missing and could not be installed."""
 
 
 class MachineError(S3BenchError):
-    """The machine or our own helper processes failed; the client under test is not to blame."""
+    """The machine or a process of s3bench failed, not the client under test."""

@@ -1,6 +1,6 @@
-r"""Untrusted text made safe to show: what could steer a terminal or a CI job becomes a visible escape.
+r"""Makes untrusted text safe to print: what could control a terminal or a CI job becomes a visible escape.
 
-Escapes have JSON's form, `\u001b`: JSON stays JSON and keeps its meaning, since only its strings have such characters.
+Escapes have the form of JSON, `\u001b`, so that escaped JSON is still JSON with the same meaning.
 """
 
 import re
@@ -23,7 +23,7 @@ def visible(text: str) -> str:
 
 
 def visible_styled(text: str) -> str:
-    """The same for text that has styles of our own: colours and weights stay, cursor movements do not."""
+    """The same, but styles (colours and weights) stay."""
     return _STYLED_PATTERN.sub(_escaped, text)
 
 

@@ -1,4 +1,4 @@
-"""`s3bench clients`: which clients under test are here, and installing them."""
+"""`s3bench clients`: lists and installs the clients under test."""
 
 import json
 import os
@@ -22,18 +22,18 @@ def clients_group() -> None:
     """List and install the clients under test.
 
     \b
-    s3bench clients list                         what is here
-    s3bench clients install aws-cli              the newest aws-cli v2
-    s3bench run --client cli-crt@2.38.5          then measure it
+    s3bench clients list                         the clients found on this machine
+    s3bench clients install aws-cli              install the newest aws-cli v2
+    s3bench run --client cli-crt@2.38.5          measure one of them
     """
 
 
 @clients_group.command("list")
-@click.option("--json", "as_json", is_flag=True, help="As JSON, one object for each program.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object for each program.")
 def list_command(*, as_json: bool) -> None:
-    """Show the programs found: in the store, on PATH and in s3bench's own environment.
+    """List the programs found: installed by s3bench, on PATH, and in s3bench's own environment.
 
-    A `*` marks what a client is when it is asked for without a version.
+    A `*` marks the program that is used for a client without a version.
 
     \b
     s3bench clients list
@@ -51,10 +51,10 @@ def list_command(*, as_json: bool) -> None:
 @clients_group.command("install")
 @click.argument("names", nargs=-1, required=True, metavar="NAME[@VERSION]...")
 def install_command(*, names: tuple[str, ...]) -> None:
-    """Install the package of a client, the newest or a given version, beside those already here.
+    """Install the newest or a given version of a client's package; installed versions stay.
 
-    Packages come from the index that pip is configured with, and are verified and unpacked only; nothing of them is
-    executed. They are kept in $S3BENCH_HOME, by default ~/.local/share/s3bench.
+    Packages come from the index that pip is configured with. They are verified and unpacked, but nothing in them is
+    executed. They are stored in $S3BENCH_HOME, by default ~/.local/share/s3bench.
 
     \b
     s3bench clients install aws-cli

@@ -1,4 +1,4 @@
-"""The console on stderr for bars and live views. What is untrusted in them cannot steer the terminal."""
+"""The console on stderr for progress bars and live views; untrusted text in them cannot control the terminal."""
 
 import sys
 from collections.abc import Iterable
@@ -11,14 +11,14 @@ from s3bench.visible import visible
 
 
 class SafeConsole(Console):
-    """A console that shows controls within texts as escapes; rich's own cursor movements are segments of their own."""
+    """A console that shows control characters in texts as escapes; rich's cursor movements are separate segments."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render as rich does, with the texts made safe."""
+        """Render as rich does, with control characters in texts escaped."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
 def stderr_console() -> Console:
-    """Make a console on stderr."""
+    """A console on stderr."""
     return SafeConsole(file=unescaped(sys.stderr), highlight=False)

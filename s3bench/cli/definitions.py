@@ -1,4 +1,4 @@
-"""The definitions that a command is about: the files the user named, or those that come with s3bench."""
+"""Reads the definitions of a command: from the given files, or those shipped with s3bench."""
 
 from pathlib import Path
 
@@ -17,15 +17,15 @@ from s3bench.spec.suite import Suite
 
 
 def read_suite(files: tuple[Path, ...]) -> tuple[Definition, ...]:
-    """Read the definitions of `files`, or the shipped ones. Raises `BadInput` when two cannot be told apart."""
+    """Read the definitions of `files`, or the shipped ones. Raises `BadInput` if two have the same identity."""
     definitions = tuple(definition for file in definition_files(files) for definition in _read(file))
     seen = set()
     for definition in definitions:
         identity = (definition.name, definition.dimensions)
         if identity in seen:
             raise BadInput(
-                f"benchmark {definition.name!r} stands in two definition files with equal dimensions",
-                "their results could not be told apart",
+                f"benchmark {definition.name!r} is in two definition files with equal dimensions",
+                "their results could not be distinguished",
                 "give one of them another name or dimension",
             )
         seen.add(identity)
@@ -46,12 +46,12 @@ def chosen_suite(suite: str | None, select: str | None) -> Suite:
 
 
 def definition_files(files: tuple[Path, ...]) -> tuple[Path, ...]:
-    """The files that the user named, or the shipped one."""
+    """The given files, or the shipped one."""
     return files or (_shipped(),)
 
 
 def _read(file: Path) -> tuple[Definition, ...]:
-    """A definition file, or a workload of AWS's CRT S3 benchmarks; what is not taken as written goes to stderr."""
+    """Read a definition file, or a workload of AWS's CRT S3 benchmarks; notes about the latter go to stderr."""
     if not file.name.endswith(SUFFIX):
         return read_definitions(file, known_clients())
     workload = read_crt_workload(read_whole(file, of="a workload"), source=str(file), clients=known_clients())
@@ -61,7 +61,7 @@ def _read(file: Path) -> tuple[Definition, ...]:
 
 
 def _shipped() -> Path:
-    """The `benchmarks.json` that comes with s3bench: inside the package in a wheel, beside it in a checkout."""
+    """The shipped `benchmarks.json`: inside the package in a wheel, next to it in a checkout."""
     package = Path(s3bench.__file__).resolve().parent
     inside = package / "benchmarks.json"
     return inside if inside.is_file() else package.parent / "benchmarks.json"

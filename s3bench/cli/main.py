@@ -1,4 +1,4 @@
-"""The command line's front door: the list of commands, and the one place that prints errors and exits."""
+"""The entry point of the command line: lists the commands, and is the only place that prints errors and exits."""
 
 import importlib
 import signal
@@ -15,31 +15,31 @@ from s3bench.cli.unexpected import Defect, explained
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.results.redaction import without_url_credentials
 
-# Command, where it lives in `s3bench.cli`, and its line in `s3bench --help`. Modules are imported only when their
-# command is asked for, so that `--help` and a mistyped command answer at once.
+# Command, its place in `s3bench.cli`, and its line in `s3bench --help`. Modules are imported only when their command
+# runs, so that `--help` and a mistyped command respond at once.
 COMMANDS = {
     "run": ("run.command:run_command", "Run benchmarks and write a results document."),
-    "compare": ("compare.command:compare_command", "Hold results documents side by side."),
-    "gate": ("gate.command:gate_command", "Judge a release: did the client get slower or hungrier?"),
-    "tune": ("tune.command:tune_command", "Find the settings and the client that move your files fastest."),
+    "compare": ("compare.command:compare_command", "Compare results documents with each other."),
+    "gate": ("gate.command:gate_command", "Decide on a release: did the client get slower or need more memory?"),
+    "tune": ("tune.command:tune_command", "Find the client and the settings that transfer your files fastest."),
     "bisect": ("bisect.command:bisect_command", "Find the first version that changed a metric."),
     "history": (
         "history.command:history_group",
-        "Keep results documents in a database, and find them again.",
+        "Store results documents in a database, list them, find trends.",
     ),
     "report": (
         "report.command:report_command",
-        "Show results as tables, as a page, or in other tools' formats.",
+        "Render results as tables, as an HTML page, or in other formats.",
     ),
     "load": (
         "load.command:load_command",
-        "Measure what an S3 endpoint delivers: throughput, latency, errors.",
+        "Measure an S3 endpoint: throughput, latency, errors.",
     ),
     "serve": (
         "serve.command:serve_command",
-        "Serve an S3 in memory, or scripted responses, to any client.",
+        "Run an S3 server in memory, or one with scripted responses.",
     ),
-    "validate": ("validate:validate_command", "Check definition files; run nothing."),
+    "validate": ("validate:validate_command", "Check definition files without running them."),
     "clients": ("clients:clients_group", "List and install the clients under test."),
 }
 
@@ -59,7 +59,7 @@ class _LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except OSError as error:  # click takes EPIPE of any socket for a reader of stdout that has gone, and exits 1
+        except OSError as error:  # click would treat EPIPE from any socket as a closed stdout and exit with 1
             raise explained(error) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (as above)
@@ -70,28 +70,28 @@ class _LazyGroup(click.Group):
 @click.group(
     cls=_LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
-    epilog="Exit codes: 0 done; 1 a regression or too many errors; 2 bad input, nothing was run; 3 inconclusive; "
-    "4 a client or the machine failed; 130 interrupted, with everything measured so far on disk.",
+    epilog="Exit codes: 0 success; 1 a regression or too many errors; 2 bad input, nothing was run; 3 inconclusive; "
+    "4 a client or the machine failed; 130 interrupted, with everything measured so far saved.",
 )
 @click.version_option(s3bench.__version__, prog_name="s3bench")
 def s3bench_command() -> None:
-    """Measure how S3 clients and S3 endpoints perform, with figures that can be trusted.
+    """Benchmark S3 clients and S3 endpoints.
 
     \b
-    s3bench run --num-iterations 2                  the shipped benchmarks, on the clients found here
-    s3bench run -k 'cp and 32MB' -o results.json    some of them, kept in a file
-    s3bench compare base.json new.json              what changed, and how sure that is
-    s3bench gate --baseline cli-crt@2.38.5 --candidate cli-crt@./build/aws    a release gate
-    s3bench tune upload --size 10GiB --network ec2:c5.large                   the best settings, proven
-    s3bench load --endpoint-url URL --bucket data   what an endpoint delivers; alone, a demonstration
-    s3bench serve --bucket data                     an S3 in memory, for any client
-    s3bench validate my-benchmarks.json             every mistake in a file of your own, with its JSON path
-    s3bench clients list                            which clients are here, and which versions
+    s3bench run --num-iterations 2                  run the shipped benchmarks on the clients found here
+    s3bench run -k 'cp and 32MB' -o results.json    run some of them and save the results
+    s3bench compare base.json new.json              show what changed, with confidence intervals
+    s3bench gate --baseline cli-crt@2.38.5 --candidate cli-crt@./build/aws    decide on a release
+    s3bench tune upload --size 10GiB --network ec2:c5.large                   find and verify the best settings
+    s3bench load --endpoint-url URL --bucket data   measure an endpoint; without options, a demonstration
+    s3bench serve --bucket data                     run an S3 server in memory, for any client
+    s3bench validate my-benchmarks.json             show every error of a definition file with its JSON path
+    s3bench clients list                            list the clients found here and their versions
     """
 
 
 def main() -> None:
-    """Run the command line; the only place where s3bench turns an error into words and an exit code."""
+    """Run the command line; the only place where s3bench turns an error into a message and an exit code."""
     open_missing_descriptors()
     signal.signal(signal.SIGTERM, _interrupt)
     with safe_streams():
@@ -119,7 +119,7 @@ def _exit_code() -> int:
 
 
 def print_error(error: S3BenchError) -> None:
-    """Write an error to stderr: what, and indented below it why and how to mend it."""
+    """Write an error to stderr: what, and indented below it why and how to fix it."""
     lines = f"s3bench: {without_url_credentials(str(error))}".splitlines()
     click.echo("\n  ".join(lines), err=True)
 

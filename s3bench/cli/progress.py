@@ -1,4 +1,4 @@
-"""How long work is going, on stderr: a bar with the time left on a terminal, lines in a pipe."""
+"""Progress on stderr: a bar with the remaining time on a terminal, lines in a pipe."""
 
 import sys
 from contextlib import AbstractContextManager
@@ -6,17 +6,17 @@ from typing import Protocol, Self
 
 
 class Ticker(AbstractContextManager["Ticker"], Protocol):
-    """Told where the work stands and what is worth knowing."""
+    """Shows the progress of some work, and messages about it."""
 
-    def stands(self, doing: str, *, done: int, total: int | None) -> None:
-        """Say what is being done; `done` of `total` steps are behind, of nobody knows how many when that is `None`."""
+    def update(self, doing: str, *, done: int, total: int | None) -> None:
+        """Show what is being done and that `done` of `total` steps are done; `total` is `None` if unknown."""
 
     def say(self, line: str) -> None:
-        """Say something that stays on the screen."""
+        """Print a line that stays on the screen."""
 
 
 def ticker_for(unit: str = "", *, quiet: bool) -> Ticker:
-    """The one that fits stderr; `unit` is what is counted."""
+    """The progress display for stderr as it is; `unit` is the unit of the steps."""
     if quiet:
         return _Quiet()
     if not sys.stderr.isatty():
@@ -33,7 +33,7 @@ class _Quiet:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def stands(self, doing: str, *, done: int, total: int | None) -> None:
+    def update(self, doing: str, *, done: int, total: int | None) -> None:
         pass
 
     def say(self, line: str) -> None:
@@ -42,4 +42,4 @@ class _Quiet:
 
 class _Lines(_Quiet):
     def say(self, line: str) -> None:
-        print(f"s3bench: {line}", file=sys.stderr, flush=True)  # noqa: T201 (this is the command line's own voice)
+        print(f"s3bench: {line}", file=sys.stderr, flush=True)  # noqa: T201 (the command line may print)

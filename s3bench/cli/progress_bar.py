@@ -1,4 +1,4 @@
-"""Progress bars on a terminal: what is being done, how much of it, and the time left."""
+"""Progress bars on a terminal, with the current step and the remaining time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,14 +24,14 @@ from s3bench.report.terminal import printable
 
 
 class _Doing(ProgressColumn):
-    """What is being done: the column that gives way where the terminal is too narrow for all of them."""
+    """The current step: the column that is shortened if the terminal is too narrow."""
 
     def render(self, task: Task) -> Text:
         return Text(printable(task.description), no_wrap=True, overflow="ellipsis")
 
 
 class ProgressBar:
-    """The work as a bar with the time left, and lines that stay above it."""
+    """A bar with the remaining time, and lines that stay above it."""
 
     def __init__(self, unit: str) -> None:
         self._progress = Progress(
@@ -44,7 +44,7 @@ class ProgressBar:
             TimeRemainingColumn(elapsed_when_finished=False, table_column=Column(no_wrap=True)),
             console=stderr_console(),
             transient=True,
-            # Redrawing takes CPU from the client under test, so seldom is often enough.
+            # Redrawing takes CPU time from the client under test.
             refresh_per_second=1,
         )
         self._task = self._progress.add_task("starting", total=None)
@@ -56,8 +56,8 @@ class ProgressBar:
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
-    def stands(self, doing: str, *, done: int, total: int | None) -> None:
-        """Move the bar."""
+    def update(self, doing: str, *, done: int, total: int | None) -> None:
+        """Update the bar."""
         self._progress.update(self._task, description=doing, completed=done, total=total)
 
     def say(self, line: str) -> None:
@@ -67,7 +67,7 @@ class ProgressBar:
 
 @contextmanager
 def download_bar() -> Iterator[InstallProgress]:
-    """Show the bytes of a download as a bar, with the time left."""
+    """Show the bytes of a download as a bar, with the remaining time."""
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=stderr_console(), transient=True) as bars:
         task = bars.add_task("", total=None)

@@ -1,7 +1,7 @@
-"""The standard streams: the one way from s3bench to a terminal, which shows controls in untrusted text as escapes.
+"""Safe standard streams: control characters in untrusted text are shown as escapes.
 
-Owns descriptors 0 to 2, and what happens when writing fails: what a reader that has gone would have got is dropped, as
-are messages that cannot be written; results that cannot be written are an error.
+If writing fails: output for a reader that has gone is dropped, as are messages that cannot be written; results that
+cannot be written are an error.
 """
 
 import errno
@@ -19,11 +19,11 @@ from s3bench.visible import visible, visible_styled
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-_FORM = ("utf-8", "backslashreplace")  # encoding, and what becomes of surrogates
+_FORM = ("utf-8", "backslashreplace")  # encoding, and the handling of surrogates
 
 _MISSING = ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY))
-"""How a missing descriptor is opened on /dev/null. Writing to stdout fails then as on a closed one (as in glibc's
-csu/check_fds.c): results are not lost in silence. Messages on stderr are."""
+"""How a missing descriptor is opened on /dev/null. Writing to stdout then fails as on a closed one (as in glibc's
+csu/check_fds.c), so that results are not silently lost; messages on stderr are."""
 
 
 def open_missing_descriptors() -> None:
@@ -45,27 +45,27 @@ def open_missing_descriptors() -> None:
 
 @contextmanager
 def safe_streams() -> Iterator[None]:
-    """Put streams that show controls as escapes in the place of sys.stdout and sys.stderr; both write UTF-8."""
+    """Replace sys.stdout and sys.stderr by streams that escape control characters; both write UTF-8."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = _safe(sys.stdout, is_vital=True), _safe(sys.stderr, is_vital=False)
     try:
         yield
     finally:
-        with suppress(MachineError):  # who has results to write flushes, and is told
+        with suppress(MachineError):  # commands with results flush by themselves and get the error
             sys.stdout.flush()
         sys.stderr.flush()
         sys.stdout, sys.stderr = before
 
 
 def print_styled(text: str) -> None:
-    """Write to stdout what has styles of our own; other controls become visible."""
+    """Write text with styles to stdout; other control characters are escaped."""
     stream = unescaped(sys.stdout)
     stream.write(visible_styled(text))
     stream.flush()
 
 
 def print_whole(content: bytes, *, is_measured: bool = False) -> None:
-    """Write a document to stdout. What was measured is not lost where that fails: the error names a file with it."""
+    """Write a document to stdout. If that fails, measured results are saved in a file that the error names."""
     try:
         sys.stdout.flush()
         sys.stdout.buffer.write(content)
@@ -79,13 +79,13 @@ def print_whole(content: bytes, *, is_measured: bool = False) -> None:
 
 
 def unescaped(stream: TextIO) -> TextIO:
-    """The stream below that lets every control through, for whoever has made them all visible already."""
+    """The underlying stream without escaping, for text whose control characters are already escaped."""
     return stream.below if isinstance(stream, _SafeText) else stream
 
 
 def _safe(stream: TextIO, *, is_vital: bool) -> TextIO:
     buffer = getattr(stream, "buffer", None)
-    if buffer is None:  # replaced by somebody who takes text alone
+    if buffer is None:  # replaced by a text-only stream
         return stream
     stream.flush()
     bottom = io.BufferedWriter(_Sink(getattr(buffer, "raw", buffer), is_vital=is_vital))
@@ -93,7 +93,7 @@ def _safe(stream: TextIO, *, is_vital: bool) -> TextIO:
 
 
 class _SafeText(io.TextIOWrapper):
-    """Text to a stream that makes controls visible, in text and in the bytes written to `buffer`."""
+    """A text stream that escapes control characters, also in the bytes written to its `buffer`."""
 
     def __init__(self, bottom: "io.BufferedWriter[_Sink]", *, by_line: bool) -> None:
         super().__init__(_SafeBytes(bottom), *_FORM, line_buffering=by_line, write_through=True)
@@ -101,7 +101,7 @@ class _SafeText(io.TextIOWrapper):
 
 
 class _SafeBytes(io.BufferedIOBase):
-    """UTF-8 on its way to a stream, whole characters at a time."""
+    """A binary stream that escapes control characters in UTF-8 text; each write has whole characters."""
 
     def __init__(self, bottom: "io.BufferedWriter[_Sink]") -> None:
         super().__init__()
@@ -127,7 +127,7 @@ class _SafeBytes(io.BufferedIOBase):
 
 
 class _Sink(io.RawIOBase):
-    """Where bytes leave the process. Fails once at most: what comes after a failure goes to /dev/null."""
+    """The raw output stream. It fails at most once: after a failure it writes to /dev/null."""
 
     def __init__(self, raw: io.RawIOBase, *, is_vital: bool) -> None:
         super().__init__()
@@ -144,7 +144,7 @@ class _Sink(io.RawIOBase):
                 os.dup2(nowhere.fileno(), self.fileno())
             if self._is_vital and error.errno != errno.EPIPE:
                 why = "it is closed" if error.errno == errno.EBADF else error.strerror or str(error)
-                raise MachineError("cannot write to stdout", why, "redirect it to where there is room") from error
+                raise MachineError("cannot write to stdout", why, "redirect it to a disk with free space") from error
             return size
         return size if written is None and not self._is_vital else written  # None: would block
 

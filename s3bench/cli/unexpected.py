@@ -1,7 +1,4 @@
-"""Errors that nobody foresaw, as messages: what went wrong, why, and what to do.
-
-None of them ends with exit code 1, which means a regression.
-"""
+"""Turns unexpected exceptions into errors with a message and an exit code; never exit code 1, a regression."""
 
 import sys
 
@@ -9,11 +6,11 @@ from s3bench.errors import BadInput, MachineError, S3BenchError
 
 
 class Defect(S3BenchError):
-    """A mistake in s3bench itself; its cause has the traceback."""
+    """A bug in s3bench."""
 
 
 def explained(error: Exception) -> S3BenchError:
-    """Make an error with a message of any other."""
+    """The error of s3bench for any exception."""
     match error:
         case S3BenchError():
             return error
@@ -23,14 +20,14 @@ def explained(error: Exception) -> S3BenchError:
         case MemoryError():
             return MachineError("out of memory", str(error), "use fewer workers, fewer objects or smaller files")
         case OverflowError():
-            return BadInput("a number in the input is too large", str(error), "give the file as s3bench wrote it")
+            return BadInput("a number in the input is too large", str(error), "pass the file as s3bench wrote it")
         case RecursionError():
-            return BadInput("the input is nested too deeply", fix="give a file that s3bench wrote, or a simpler one")
+            return BadInput("the input is nested too deeply", fix="pass a file that s3bench wrote, or a simpler one")
     if _is_of_botocore(error):
         return MachineError("the endpoint or its configuration failed", str(error), "check the URL and credentials")
     return Defect(
-        f"s3bench has failed because of a defect of its own: {type(error).__name__}: {error}",
-        fix="report it with the traceback below and the command line",
+        f"a bug in s3bench: {type(error).__name__}: {error}",
+        fix="please report it with the command line and the traceback below",
     )
 
 
@@ -38,6 +35,6 @@ _REMEDY = "check disk space, permissions and open files (`ulimit -n`), then run 
 
 
 def _is_of_botocore(error: Exception) -> bool:
-    """Whether botocore raised it. Where botocore was not imported it cannot have, and it takes a while to import."""
+    """Whether botocore raised it, without importing botocore, which is slow."""
     module = sys.modules.get("botocore.exceptions")
     return module is not None and isinstance(error, module.BotoCoreError | module.ClientError)

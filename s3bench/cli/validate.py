@@ -1,4 +1,4 @@
-"""`s3bench validate`: every problem of definition files, and the JSON Schema."""
+"""`s3bench validate`: checks definition files, and prints their JSON Schema."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ from s3bench.spec.schema import json_schema
     "--json", "as_json", is_flag=True, help="Print the problems as JSON: a list of {source, path, what, fix}."
 )
 def validate_command(files: tuple[Path, ...], *, schema: bool, as_json: bool) -> None:
-    """Check DEFINITIONS and run nothing. Exit code 2 when anything is wrong.
+    """Check DEFINITIONS without running anything. Exit code 2 if there is any problem.
 
     \b
     s3bench validate benchmarks.json
@@ -29,7 +29,7 @@ def validate_command(files: tuple[Path, ...], *, schema: bool, as_json: bool) ->
         click.echo(json.dumps(json_schema(known_clients()), indent=2))
         return
     if not files:
-        raise BadInput("no definition file was named", fix="name one: s3bench validate benchmarks.json")
+        raise BadInput("no definition file was given", fix="pass one: s3bench validate benchmarks.json")
     broken: list[BadDefinitions] = []
     for file in files:
         try:
@@ -37,7 +37,7 @@ def validate_command(files: tuple[Path, ...], *, schema: bool, as_json: bool) ->
         except BadDefinitions as error:
             broken.append(error)
         else:
-            click.echo(f"{file}: {count} benchmark{'' if count == 1 else 's'}, no problem", err=True)
+            click.echo(f"{file}: {count} benchmark{'' if count == 1 else 's'}, no problems", err=True)
     if as_json:
         click.echo(
             json.dumps([_row(error, index) for error in broken for index in range(len(error.problems))], indent=2)

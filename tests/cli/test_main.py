@@ -29,7 +29,7 @@ def test_help_names_every_command_and_every_exit_code(here: Here) -> None:
     assert finished.returncode == 0
     for name in COMMANDS:
         assert name in finished.stdout
-    for code in ("0 done", "1 a regression", "2 bad input", "3 inconclusive", "4 a client", "130 interrupted"):
+    for code in ("0 success", "1 a regression", "2 bad input", "3 inconclusive", "4 a client", "130 interrupted"):
         assert code in " ".join(finished.stdout.split())
 
 

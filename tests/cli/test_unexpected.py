@@ -56,6 +56,6 @@ def test_a_defect_of_ours_says_so_and_then_shows_the_traceback(
 ) -> None:
     returned, lines = failing(KeyError("\x1b]0;key"))
     assert returned == ExitCode.CLIENT_FAILED
-    assert "a defect of its own: KeyError" in lines[0]
+    assert "a bug in s3bench: KeyError" in lines[0]
     assert lines[2] == "Traceback (most recent call last):"
     assert not any("\x1b" in line for line in lines)

@@ -229,9 +229,9 @@ def _show(record: BisectRecord, status: BisectStatus, progress: Ticker) -> None:
         progress.say(f"comparing {comparing}")
     elif gate.undecided:
         doing = f"{comparing}, look {gate.look} at {gate.goal} pairs"
-        progress.stands(doing, done=gate.pairs_done, total=gate.pairs_planned)
+        progress.update(doing, done=gate.pairs_done, total=gate.pairs_planned)
     elif not gate.look:
-        progress.stands(f"{comparing}, warming up", done=0, total=None)
+        progress.update(f"{comparing}, warming up", done=0, total=None)
 
 
 def _compared_versions(record: BisectRecord, comparison: VersionComparison) -> str:

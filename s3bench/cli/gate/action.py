@@ -151,9 +151,9 @@ def _show(status: GateStatus, look_before: int, progress: Ticker) -> None:
         progress.say(f"look {status.look}: {status.goal} pairs of {status.undecided} {what}")
     if status.undecided:
         doing = f"look {status.look} at {status.goal} pairs"
-        progress.stands(doing, done=status.pairs_done, total=status.pairs_planned)
+        progress.update(doing, done=status.pairs_done, total=status.pairs_planned)
     elif not status.look:
-        progress.stands("warming up", done=0, total=None)
+        progress.update("warming up", done=0, total=None)
 
 
 def _definitions(options: GateOptions, specs: dict[Side, ClientSpec]) -> tuple[tuple[Definition, ...], tuple[str, ...]]:

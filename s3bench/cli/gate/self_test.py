@@ -144,7 +144,7 @@ def _show(test: SelfTest, step: SelfTestStep | None, progress: Ticker) -> None:
         progress.say(render_answer(step.fault, step.answer))
         return
     done = sum(each.gates for each in test.tallies)
-    progress.stands(f"round {step.round}, {step.fault.title}", done=done, total=test.rounds * len(test.tallies))
+    progress.update(f"round {step.round}, {step.fault.title}", done=done, total=test.rounds * len(test.tallies))
 
 
 def _prepared(

@@ -1,1 +1,1 @@
-"""`s3bench history`: its store, its commands, and `trend`."""
+"""`s3bench history`: its commands, their options, and `trend`."""

@@ -1,4 +1,4 @@
-"""Adds documents to the history, lists, shows, exports and removes them."""
+"""Adds documents to the history, and lists, shows, exports and removes them."""
 
 import shutil
 import sys
@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from s3bench.cli.history.store import opened
+from s3bench.cli.history.store import open_store
 from s3bench.cli.streams import print_styled, print_whole
 from s3bench.history.entry import Entry, Filters
 from s3bench.history.indexing import Indexed, index_document
@@ -24,14 +24,14 @@ from s3bench.results.file import check_output, read_whole, write_whole
 
 _INDENT = 2
 _FINGERPRINT_SHOWN = 8
-_WORDS_SHOWN = 60  # a name may be a megabyte long, and a table is as wide as its widest cell in every row
+_WORDS_SHOWN = 60  # names may be very long, and a column is as wide as its widest cell
 _FACTS_SHOWN = 200
 
 
 def add(files: Sequence[Path], *, store: str | None, as_json: bool) -> None:
     """Add documents, each checked before the first is added."""
     documents = [(file, index_document(read_whole(file, of="a results file"), source=str(file))) for file in files]
-    with opened(store, create=True) as history:
+    with open_store(store, create=True) as history:
         rows = []
         for file, document in documents:
             added = history.add_indexed(document)
@@ -45,20 +45,20 @@ def add(files: Sequence[Path], *, store: str | None, as_json: bool) -> None:
 
 
 def list_documents(filters: Filters, *, store: str | None, as_json: bool) -> None:
-    """List the documents that pass `filters`, and their machines."""
-    with opened(store) as history:
+    """List the documents that match `filters`, and their machines."""
+    with open_store(store) as history:
         entries = history.list_documents(filters)
     if as_json:
         _print_json(entries)
     elif entries:
         click.echo("\n".join((*_table(entries), "", *_machines(entries))))
     else:
-        click.echo("no document meets this", err=True)
+        click.echo("no document matches", err=True)
 
 
 def show(identity: str, *, store: str | None, as_json: bool) -> None:
     """Show one document."""
-    with opened(store) as history:
+    with open_store(store) as history:
         entry, text = history.show(identity)
     if as_json:
         _print_json({"entry": entry, "document": msgspec.Raw(text)})
@@ -70,7 +70,7 @@ def show(identity: str, *, store: str | None, as_json: bool) -> None:
 
 def export(identities: Sequence[str], folder: Path, *, store: str | None, as_json: bool) -> None:
     """Write documents into `folder`, byte for byte."""
-    with opened(store) as history:
+    with open_store(store) as history:
         files = {identity: folder / f"{short(identity)}.json" for identity in history.resolve(identities)}
         for file in files.values():
             check_output(file, force=False)
@@ -83,8 +83,8 @@ def export(identities: Sequence[str], folder: Path, *, store: str | None, as_jso
 
 
 def prune(*, store: str | None, before: datetime | None, keep_last: int | None, is_sure: bool, as_json: bool) -> None:
-    """Remove old documents, or list which would be removed."""
-    with opened(store) as history:
+    """Remove old documents, or list those that would be removed."""
+    with open_store(store) as history:
         pruned = history.prune(before=before, keep_last=keep_last, dry_run=not is_sure)
     if as_json:
         _print_json(pruned)
@@ -92,15 +92,16 @@ def prune(*, store: str | None, before: datetime | None, keep_last: int | None, 
     if pruned.entries:
         click.echo("\n".join(_table(pruned.entries)))
     count = f"{len(pruned.entries)} document{'' if len(pruned.entries) == 1 else 's'}"
-    click.echo(f"{count} removed" if is_sure else f"{count} would go; nothing was changed; add --yes", err=True)
+    would = f"{count} would be removed; nothing was changed; add --yes to remove"
+    click.echo(f"{count} removed" if is_sure else would, err=True)
 
 
 def _unfinished(documents: Iterable[tuple[Path, Indexed]]) -> Iterator[str]:
     for file, document in documents:
         if not document.is_ended:
             yield (
-                f"{printable(str(file))}: its run was killed or is going on; added again when it is longer, "
-                "both will be kept"
+                f"{printable(str(file))}: its run was killed or is still running; if you add it again later, "
+                "both versions are stored"
             )
 
 
@@ -130,23 +131,23 @@ def _machines(entries: Iterable[Entry]) -> Iterator[str]:
 def _head(entry: Entry) -> Iterator[str]:
     yield f"document  {entry.identity}"
     yield f"started   {entry.started_at:%Y-%m-%d %H:%M:%S} UTC"
-    yield f"ended     {f'{entry.ended_at:%Y-%m-%d %H:%M:%S} UTC' if entry.ended_at else 'no: killed, or going on'}"
+    yield f"ended     {f'{entry.ended_at:%Y-%m-%d %H:%M:%S} UTC' if entry.ended_at else 'no: killed, or still running'}"
     yield f"added     {entry.added_at:%Y-%m-%d %H:%M:%S} UTC"
     yield f"machine   {entry.machine}: {_words(entry.machine_facts.words, _FACTS_SHOWN)}"
     yield f"s3bench   {_words(entry.s3bench)}{f' ({_words(entry.commit)})' if entry.commit else ''}"
 
 
 def _results(document: Document) -> str:
-    """The results as the command that measured them shows them."""
+    """The results, rendered as by the command that measured them."""
     render = render_table
     if document.is_of_load:
         render = render_matrix if cells(document) else render_load
-    tame = msgspec.structs.replace(document, results=tuple(_tame(result) for result in document.results))
-    return render(tame, width=shutil.get_terminal_size().columns, color=sys.stdout.isatty())
+    shortened = msgspec.structs.replace(document, results=tuple(_shortened(result) for result in document.results))
+    return render(shortened, width=shutil.get_terminal_size().columns, color=sys.stdout.isatty())
 
 
-def _tame(result: Result) -> Result:
-    """The same result with names that fit into cells."""
+def _shortened(result: Result) -> Result:
+    """The same result with names shortened to fit into cells."""
     return msgspec.structs.replace(
         result,
         name=_words(result.name),
@@ -157,7 +158,7 @@ def _tame(result: Result) -> Result:
 
 
 def _words(text: str, length: int = _WORDS_SHOWN) -> str:
-    """A text that fits into a cell; the whole of it is in the JSON."""
+    """A text shortened to fit into a cell; the JSON has all of it."""
     line = printable(text[: length + 1])
     return line if len(line) <= length else line[: length - 1] + "…"
 

@@ -18,15 +18,15 @@ from s3bench.history.entry import Filters
 
 @click.group("history")
 def history_group() -> None:
-    """Keep results documents in a database: what was measured before is there to be held against.
+    """Store results documents in a database, for comparison with later ones.
 
     \b
-    s3bench history add results.json              keep a document; a second time does nothing
-    s3bench history list --client cli-crt         what is kept
-    s3bench history show 3fa9c1                   one document, as a table
-    s3bench history export 3fa9c1 -o .            and as the file that it was
-    s3bench history trend --client cli-crt        since when it is different
-    s3bench history prune --keep-last 100         what would go; with --yes it goes
+    s3bench history add results.json              store a document; adding it again does nothing
+    s3bench history list --client cli-crt         list the stored documents
+    s3bench history show 3fa9c1                   show one document as a table
+    s3bench history export 3fa9c1 -o .            write it as the original file
+    s3bench history trend --client cli-crt        find the releases that changed a metric
+    s3bench history prune --keep-last 100         list old documents; with --yes remove them
     """
 
 
@@ -35,9 +35,9 @@ def history_group() -> None:
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print a list of {file, identity, is_new}.")
 def add_command(files: tuple[Path, ...], *, store: str | None, as_json: bool) -> None:
-    """Keep results documents. All files are checked before the first is added; one that is there already stays.
+    """Store results documents. All files are checked before the first is added; known documents are left as they are.
 
-    The history is made at the first use. Any number of processes may add to it at once.
+    The database is created at the first use. Several processes may add to it at once.
 
     \b
     s3bench history add results.json
@@ -45,7 +45,7 @@ def add_command(files: tuple[Path, ...], *, store: str | None, as_json: bool) ->
     s3bench history add results.json --store postgresql://bench@db.example.com/s3bench
     """
     if not files:
-        raise BadInput("no results document was given", fix="name one: s3bench history add results.json")
+        raise BadInput("no results document was given", fix="pass one: s3bench history add results.json")
     from s3bench.cli.history.action import add
 
     add(files, store=store, as_json=as_json)
@@ -58,7 +58,7 @@ def add_command(files: tuple[Path, ...], *, store: str | None, as_json: bool) ->
 @machine_option
 @click.option("--since", type=TimestampParam(), help="Only runs that started at this time or later; UTC.")
 @click.option("--until", type=TimestampParam(), help="Only runs that started before this time; UTC.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON, one object for each document.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object for each document.")
 def list_command(
     *,
     store: str | None,
@@ -69,7 +69,7 @@ def list_command(
     until: datetime | None,
     as_json: bool,
 ) -> None:
-    """List the documents that are kept, in the order in which their runs started, and their machines.
+    """List the stored documents in the order in which their runs started, and their machines.
 
     \b
     s3bench history list
@@ -89,7 +89,7 @@ def list_command(
 def show_command(identity: str, *, store: str | None, as_json: bool) -> None:
     """Show one document: its machine, and its results as `s3bench run` shows them.
 
-    ID is what `s3bench history list` shows, or its beginning.
+    ID is an ID from `s3bench history list`, or its first characters.
 
     \b
     s3bench history show 3fa9c1
@@ -103,19 +103,25 @@ def show_command(identity: str, *, store: str | None, as_json: bool) -> None:
 @history_group.command("export")
 @click.argument("identities", nargs=-1, metavar="ID...")
 @click.option(
-    "-o", "--output", "folder", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Where to."
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="Directory to write to.",
 )
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print a list of {file, identity}.")
 def export_command(identities: tuple[str, ...], *, folder: Path, store: str | None, as_json: bool) -> None:
-    """Write documents as they were added, byte for byte, each to DIR/ID.json. Nothing is overwritten.
+    """Write documents exactly as they were added, each to DIR/ID.json. No file is overwritten.
 
     \b
     s3bench history export 3fa9c1 77d0e2 -o .
     s3bench history export $(s3bench history list --json | jq -r '.[].identity') -o backup
     """
     if not identities:
-        raise BadInput("no document was named", fix="name one: s3bench history export 3fa9c1 -o .")
+        raise BadInput("no document was given", fix="pass its ID: s3bench history export 3fa9c1 -o .")
     from s3bench.cli.history.action import export
 
     export(identities, folder, store=store, as_json=as_json)
@@ -123,16 +129,16 @@ def export_command(identities: tuple[str, ...], *, folder: Path, store: str | No
 
 @history_group.command("prune")
 @store_option
-@click.option("--before", type=TimestampParam(), help="Runs that started before this time; UTC.")
-@click.option("--keep-last", type=click.IntRange(min=1), metavar="N", help="All but the last N of each machine.")
-@click.option("--yes", "is_sure", is_flag=True, help="Remove them. Without it nothing is changed.")
+@click.option("--before", type=TimestampParam(), help="Remove runs that started before this time; UTC.")
+@click.option("--keep-last", type=click.IntRange(min=1), metavar="N", help="Keep the last N of each machine.")
+@click.option("--yes", "is_sure", is_flag=True, help="Really remove them; without it nothing is changed.")
 @click.option("--json", "as_json", is_flag=True, help="Print {is_done, entries} as JSON.")
 def prune_command(
     *, store: str | None, before: datetime | None, keep_last: int | None, is_sure: bool, as_json: bool
 ) -> None:
-    """Remove old documents. Without --yes it only says which would go.
+    """Remove old documents. Without --yes it only lists those that would be removed.
 
-    With both --before and --keep-last, what either would keep stays.
+    With both --before and --keep-last, a document is removed only if both select it.
 
     \b
     s3bench history prune --before 2026-01-01
@@ -144,27 +150,27 @@ def prune_command(
 
 
 @history_group.command("trend")
-@click.option("--metric", default="total_time", show_default=True, metavar="NAME", help="The metric.")
+@click.option("--metric", default="total_time", show_default=True, metavar="NAME", help="Metric to analyse.")
 @click.option(
     "--by",
     type=click.Choice(["version", "date"]),
     default="version",
     show_default=True,
-    help="What a release is: a version of the client, in order of versions, or a document, in order of time.",
+    help="One point per version of the client, in order of versions, or per document, in order of time.",
 )
 @click.option(
     "--reference",
     metavar="VERSION",
-    help="Take ratios to this version of the client, where it was measured in the same document.",
+    help="Use ratios to this version of the client where it was measured in the same document.",
 )
-@click.option("--fail-on-change", is_flag=True, help="Exit code 1 when the newest change is for the worse.")
+@click.option("--fail-on-change", is_flag=True, help="Exit with code 1 if the newest change is for the worse.")
 @click.option("--json", "as_json", is_flag=True, help="Print every series with its figures and changes.")
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write an HTML page with a chart of each series as well, to FILE, which must not exist.",
+    help="Also write an HTML page with a chart of each series to FILE, which must not exist.",
 )
 @click.option("--force", is_flag=True, help="Let -o overwrite a file that exists.")
 @benchmarks_option
@@ -185,17 +191,17 @@ def trend_command(
     machine: str,
     store: str | None,
 ) -> None:
-    """Find the releases that changed a metric, with the size of each change and an interval of releases.
+    """Find the releases that changed a metric, with the size of each change and its range of releases.
 
-    Each machine has series of its own. Fewer than ten releases can show no change.
+    Each machine has its own series. Finding a change needs at least ten releases.
 
     \b
     s3bench history trend --client cli-crt -k 'cp and 32MB'
     s3bench history trend --metric peak_memory --by date --fail-on-change
-    s3bench history trend --client cli-crt --reference 2.36.0      ratios to a release that was run beside each
-    s3bench history trend --client cli-crt -o trend.html           and a page with charts
+    s3bench history trend --client cli-crt --reference 2.36.0      ratios to a release measured with each one
+    s3bench history trend --client cli-crt -o trend.html           also write a page with charts
 
-    Exit code 0; with --fail-on-change 1 when the newest change of any series is for the worse.
+    Exit codes: 0; with --fail-on-change 1 if the newest change of any series is for the worse.
     """
     from s3bench.cli.history.trend import print_trends
 

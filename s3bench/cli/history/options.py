@@ -1,4 +1,4 @@
-"""The options that several commands of `s3bench history` have."""
+"""The options shared by the commands of `s3bench history`."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ Command = Callable[..., Any]
 store_option = click.option(
     "--store",
     metavar="FILE|URL",
-    help="Where the history is: a SQLite file, or postgresql://USER@HOST/DATABASE.  "
+    help="The database: a SQLite file, or postgresql://USER@HOST/DATABASE.  "
     "[default: history.db in ~/.local/share/s3bench]",
 )
 
@@ -22,17 +22,20 @@ benchmarks_option = click.option(
     "benchmarks",
     metavar="EXPRESSION",
     default="",
-    help="Only benchmarks whose name, dimensions, tags or client contain these words; and, or, not, parentheses.",
+    help="Only benchmarks whose name, dimensions, tags or client match; with and, or, not, parentheses.",
 )
 
 
 client_option = click.option(
-    "--client", metavar="CLIENT", default="", help="Only this client: cli-crt, or one version: cli-crt@2.38.5."
+    "--client",
+    metavar="CLIENT",
+    default="",
+    help="Only this client, such as cli-crt, or one version, such as cli-crt@2.38.5.",
 )
 
 
 machine_option = click.option(
-    "--machine", metavar="DIGITS", default="", help="Only the machine whose fingerprint begins so."
+    "--machine", metavar="DIGITS", default="", help="Only the machine whose fingerprint starts with this."
 )
 
 
@@ -48,5 +51,5 @@ class TimestampParam(click.ParamType):  # type: ignore[type-arg]  # generic in n
         try:
             at = datetime.fromisoformat(value)
         except ValueError:
-            self.fail(f"{value!r} is no date: write 2026-11-22 or 2026-11-22T08:30Z", param, ctx)
+            self.fail(f"{value!r} is not a date; write for example 2026-11-22 or 2026-11-22T08:30Z", param, ctx)
         return at if at.tzinfo is not None else at.replace(tzinfo=UTC)

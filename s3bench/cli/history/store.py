@@ -10,8 +10,8 @@ from s3bench.history.store import History, open_history
 
 
 @contextmanager
-def opened(store: str | None, *, create: bool = False) -> Iterator[History]:
-    """Open the history that `--store` names; only with `create` one may be made."""
+def open_store(store: str | None, *, create: bool = False) -> Iterator[History]:
+    """Open the history that `--store` names; with `create` it may be created."""
     data_folder = ClientStore.from_environment(os.environ).root
     with open_history(parse_address(store, data_folder=data_folder), create=create) as history:
         yield history

@@ -1,7 +1,4 @@
-"""`s3bench history trend`: finds since when a figure is different.
-
-Owns how kept figures become a series of releases. What a series says is `trend.metric_trend`'s.
-"""
+"""`s3bench history trend`: builds series of releases from stored figures, and prints their trends."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -10,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from s3bench.cli.history.store import opened
+from s3bench.cli.history.store import open_store
 from s3bench.cli.streams import print_whole
 from s3bench.clients.client import release_of
 from s3bench.errors import BadInput, ExitCode
@@ -41,16 +38,16 @@ def print_trends(
     filters: Filters,
     store: str | None,
 ) -> None:
-    """Find the changes of `metric`, print them and write their page; exit code 1 where asked for."""
+    """Find the changes of `metric`, print them, and write their page; exit code 1 with `fail_on_change`."""
     if metric not in METRICS_BY_NAME:
         near = nearest(metric, list(METRICS_BY_NAME))
         raise BadInput(
-            f"--metric {metric}: there is no such metric",
-            fix=f"did you mean {near}?" if near else "docs/results.md names them",
+            f"--metric {metric}: unknown metric",
+            fix=f"did you mean {near}?" if near else "docs/results.md lists the metrics",
         )
     if output is not None:
         check_output(output, force=force)
-    with opened(store) as history:
+    with open_store(store) as history:
         points = history.points(metric, benchmarks=filters.benchmarks, client=filters.client, machine=filters.machine)
     found = tuple(_series(points, metric, by=by, reference=reference))
     if output is not None:
@@ -58,7 +55,7 @@ def print_trends(
     if as_json:
         print_whole(msgspec.json.format(msgspec.json.encode(found), indent=_INDENT) + b"\n")
     else:
-        click.echo("".join(f"{line}\n" for line in _lines(found)) or "no figures are kept that fit\n", nl=False)
+        click.echo("".join(f"{line}\n" for line in _lines(found)) or "no stored figures match\n", nl=False)
     if fail_on_change and any(_is_worse(series.trend) for series in found):
         raise click.exceptions.Exit(ExitCode.FAIL)
 
@@ -84,11 +81,11 @@ def _series(points: Sequence[Point], metric: str, *, by: str, reference: str | N
 
 
 def _by_version(points: Sequence[Point], reference: str | None) -> tuple[TrendPoint, ...]:
-    """One point for each version: the median of what its documents say, and of the references beside them.
+    """One point for each version: the median of its documents, and of the references in these documents.
 
-    The reference itself has none: that it is as large as itself would be no evidence.
+    The reference version itself gets no reference, since its ratio to itself is no evidence.
     """
-    beside = _references(points, reference)
+    references = _references(points, reference)
     versions: dict[str, list[Point]] = {}
     for point in points:
         versions.setdefault(point.client_version, []).append(point)
@@ -99,7 +96,7 @@ def _by_version(points: Sequence[Point], reference: str | None) -> tuple[TrendPo
             machine=versions[version][0].machine,
             reference=None
             if version == reference
-            else _median(beside[point.document] for point in versions[version] if point.document in beside),
+            else _median(references[point.document] for point in versions[version] if point.document in references),
         )
         for version in sorted(versions, key=release_of)
     )
@@ -107,7 +104,7 @@ def _by_version(points: Sequence[Point], reference: str | None) -> tuple[TrendPo
 
 def _by_date(points: Sequence[Point], reference: str | None) -> tuple[TrendPoint, ...]:
     """One point for each document, of the newest version in it."""
-    beside = _references(points, reference)
+    references = _references(points, reference)
     newest: dict[str, Point] = {}
     for point in sorted(points, key=lambda point: release_of(point.client_version)):
         newest[point.document] = point
@@ -116,7 +113,7 @@ def _by_date(points: Sequence[Point], reference: str | None) -> tuple[TrendPoint
             label=f"{point.at:%Y-%m-%d %H:%M}",
             value=point.value,
             machine=point.machine,
-            reference=None if point.client_version == reference else beside.get(point.document),
+            reference=None if point.client_version == reference else references.get(point.document),
         )
         for point in sorted(newest.values(), key=lambda point: point.at)
     )
@@ -146,5 +143,5 @@ def _lines(found: Sequence[TrendSeries]) -> Iterator[str]:
 
 def _title(point: Point) -> str:
     words = (point.benchmark, *(f"{name}={value}" for name, value in point.dimensions), f"on {point.client}")
-    said = " ".join(printable(word)[:_WORDS_SHOWN] for word in words)
-    return f"{said}, machine {point.machine[:8]}"
+    text = " ".join(printable(word)[:_WORDS_SHOWN] for word in words)
+    return f"{text}, machine {point.machine[:8]}"

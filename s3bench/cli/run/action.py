@@ -75,7 +75,7 @@ def _measure(
         for status in run_suite(bench, cells, _settings(options), plan, document, audit=options.audit):
             document, result = status.document, status.result
             if result.is_running:
-                progress.stands(_doing(result), done=status.done, total=status.total)
+                progress.update(_doing(result), done=status.done, total=status.total)
             else:
                 progress.say(result_line(result))
             sink.save(document, durable=not result.is_running)

@@ -62,7 +62,7 @@ def _run_on_cluster(options: RunOptions, plan: Plan, units: tuple[SuiteUnit, ...
         for event in driver.perform(own):
             for line in suite.take(event, is_stopped=driver.is_stopped):
                 progress.say(line)
-            progress.stands(suite.doing, done=suite.done, total=len(own))
+            progress.update(suite.doing, done=suite.done, total=len(own))
             if not isinstance(event, UnitBegun):
                 output.save(suite.document, durable=True)
     if driver.is_stopped:

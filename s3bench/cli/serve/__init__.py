@@ -1,1 +1,1 @@
-"""`s3bench serve`: its options, its command, and what it says while it runs."""
+"""`s3bench serve`: its options, its command, and its output while it runs."""

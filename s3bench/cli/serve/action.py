@@ -1,4 +1,4 @@
-"""Starts the stub or the emulator of `s3bench serve` and reports what it does, until it is told to stop."""
+"""Runs the stub or the emulator of `s3bench serve`, with its log and status, until it is stopped."""
 
 import ipaddress
 import os
@@ -11,12 +11,12 @@ import msgspec
 
 from s3bench.cli.serve.log import ServerLog
 from s3bench.cli.serve.options import (
-    Checked,
+    CheckedServeOptions,
     ServeOptions,
     check_options,
 )
 from s3bench.cli.serve.request_log import LogFormat
-from s3bench.cli.serve.status import voice_for_stderr
+from s3bench.cli.serve.status import status_for_stderr
 from s3bench.cli.stop import StopSignal
 from s3bench.clients.environment import ServerAddress
 from s3bench.clients.plan import title
@@ -28,12 +28,12 @@ from s3bench.s3.network.model import describe
 from s3bench.spec.definition import DEFAULT_RESPONSES
 from s3bench.spec.listing import expand_listings
 
-_LOOK_S = 0.25
-_REQUESTS_A_LOOK = 500  # the server answers nobody while it hands its log over, so it does that in small pieces
+_POLL_S = 0.25
+_REQUESTS_PER_POLL = 500  # the server cannot respond while it hands over its log, so it does that in small pieces
 
 
 class Announcement(msgspec.Struct, frozen=True, kw_only=True):
-    """What `--json` prints. Signal `pid` to stop; `server_pid` is the process that answers, for whoever measures it."""
+    """The output of `--json`. Signal `pid` to stop; `server_pid` is the process that serves, for measuring it."""
 
     url: str
     endpoint: str
@@ -50,23 +50,25 @@ def serve(options: ServeOptions) -> None:
     with StopSignal() as stop, ExitStack() as stack:
         server, warnings = _started(options, checked, stack)
         click.echo(_announced(options, server))
-        voice = stack.enter_context(voice_for_stderr())
-        log = ServerLog(LogFormat(options.log), voice, started_s=time.monotonic())
+        status = stack.enter_context(status_for_stderr())
+        log = ServerLog(LogFormat(options.log), status, started_s=time.monotonic())
         if not ipaddress.ip_address(checked.address.partition("%")[0]).is_loopback:
-            log.remark("warning", f"other machines can reach {checked.address}, because --host says so{_open(checked)}")
+            log.remark("warning", f"other machines can reach {checked.address} (from --host){_open(checked)}")
         for text in warnings:
             log.remark("warning", text)
         log.introduce(_introduction(checked, server))
         pending = 0
-        while not stop.wait(0 if pending else _LOOK_S):
-            drained = server.drain(requests_max=0 if options.log == LogFormat.NONE else _REQUESTS_A_LOOK)
-            log.look(drained)
+        while not stop.wait(0 if pending else _POLL_S):
+            drained = server.drain(requests_max=0 if options.log == LogFormat.NONE else _REQUESTS_PER_POLL)
+            log.update(drained)
             pending = drained.pending
         log.end(server.collect(), ended_s=time.monotonic())
 
 
-def _started(options: ServeOptions, checked: Checked, stack: ExitStack) -> tuple[ServerProcess, tuple[str, ...]]:
-    """Start the server and arm it; gives its warnings too."""
+def _started(
+    options: ServeOptions, checked: CheckedServeOptions, stack: ExitStack
+) -> tuple[ServerProcess, tuple[str, ...]]:
+    """Start and configure the server; also returns its warnings."""
     workspaces = stack.enter_context(Workspaces(parent=workspace_parent(os.environ)))
     directory = workspaces.root / "server"
     directory.mkdir(mode=0o700)
@@ -104,11 +106,11 @@ def _announced(options: ServeOptions, server: ServerProcess) -> str:
     return msgspec.json.encode(announcement).decode()
 
 
-def _introduction(checked: Checked, server: ServerProcess) -> list[str]:
-    """What is served, and how to point clients at it, in lines for people."""
+def _introduction(checked: CheckedServeOptions, server: ServerProcess) -> list[str]:
+    """Lines for people: what is served, and how to point clients at it."""
     settings = checked.settings
     what = f"the stub of {title(checked.definition)}" if checked.definition else "the emulator"
-    lines = [f"s3bench: {what} at {server.url}; Ctrl-C stops it"]
+    lines = [f"s3bench: {what} at {server.url}; stop it with Ctrl-C"]
     if settings.data_dir:
         lines.append(f"s3bench: read-only from {settings.data_dir}")
     if checked.network:
@@ -117,9 +119,9 @@ def _introduction(checked: Checked, server: ServerProcess) -> list[str]:
         url=server.url, region=settings.region, access_key=settings.access_key, ca_bundle=server.ca_bundle
     )
     if settings.access_key:
-        lines.append(f"s3bench: below, {SECRET_VARIABLE} is to hold the secret key")
+        lines.append(f"s3bench: the lines below expect the secret key in {SECRET_VARIABLE}")
     return [*lines, *(f"  {name + ':':<13}{line}" for name, line in pointing_lines(target))]
 
 
-def _open(checked: Checked) -> str:
+def _open(checked: CheckedServeOptions) -> str:
     return "" if checked.settings.access_key else "; any credentials are accepted"

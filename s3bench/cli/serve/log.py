@@ -1,7 +1,4 @@
-"""What `s3bench serve` tells while it runs: introduction, requests, faults, and the totals at the end.
-
-Owns the order and the form of what is said. Single lines are `requestlog`'s, writing them `voice`'s.
-"""
+"""The log of `s3bench serve`: introduction, requests, injected faults, and the totals at the end."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -21,59 +18,59 @@ from s3bench.units import render_bytes, render_seconds
 
 
 class ServerLog:
-    """Turns what the server says into lines in `form`, from `started_s` (monotonic) on.
+    """Writes what the server did as lines in `form`; `started_s` is the monotonic time of its start.
 
-    In JSON every line is one object, told apart by `event`; the introduction is for people alone.
+    In JSON every line is one object with an `event`; the introduction is left out.
     """
 
     def __init__(
-        self, form: LogFormat, voice: ServeStatus, *, started_s: float, wall_ns: Callable[[], int] = time.time_ns
+        self, form: LogFormat, status: ServeStatus, *, started_s: float, wall_ns: Callable[[], int] = time.time_ns
     ) -> None:
         self._form = form
-        self._voice = voice
+        self._status = status
         self._started_s = started_s
         self._wall_ns = wall_ns
         self._counters = Counters()
 
     def introduce(self, lines: Sequence[str]) -> None:
-        """Say what is served and how to reach it."""
+        """Write what is served and how to reach it."""
         if self._form is not LogFormat.JSON:
-            self._voice.say(lines)
+            self._status.say(lines)
 
     def remark(self, event: str, text: str) -> None:
-        """Say something that is no request."""
-        self._voice.say([remark_line(self._form, event, text)])
+        """Write a line that is not a request."""
+        self._status.say([remark_line(self._form, event, text)])
 
-    def look(self, drained: Drained) -> None:
-        """Tell what came since the last look."""
+    def update(self, drained: Drained) -> None:
+        """Write what is new, and update the status."""
         self._counters = drained.counters
-        self._tell(drained.requests, drained.faults)
-        self._admit(drained.failures)
-        self._voice.count(drained.counters)
+        self._write_requests(drained.requests, drained.faults)
+        self._write_failures(drained.failures)
+        self._status.count(drained.counters)
 
     def end(self, log: WireLog, *, ended_s: float) -> None:
-        """Tell the rest, responses left over, and the totals."""
-        self._tell(log.requests, log.faults)
-        self._admit(log.failures)
+        """Write the rest, unused responses, and the totals."""
+        self._write_requests(log.requests, log.faults)
+        self._write_failures(log.failures)
         for line in log.leftover:
             self.remark("leftover", line)
-        self._voice.say([self._totals(log, ended_s - self._started_s)])
+        self._status.say([self._totals(log, ended_s - self._started_s)])
 
-    def _tell(self, requests: Sequence[WireRequest], faults: Sequence[str]) -> None:
+    def _write_requests(self, requests: Sequence[WireRequest], faults: Sequence[str]) -> None:
         if self._form is LogFormat.NONE:
             return
-        # The two clocks drift apart over days, so they are compared anew each time.
+        # The two clocks drift apart over days, so their difference is taken each time.
         epoch_ns = self._wall_ns() - time.monotonic_ns()
         line = json_line if self._form is LogFormat.JSON else text_line
-        self._voice.say(
+        self._status.say(
             [
                 *(line(request, epoch_ns=epoch_ns) for request in requests),
                 *(remark_line(self._form, "fault", fault) for fault in faults),
             ]
         )
 
-    def _admit(self, failures: Sequence[str]) -> None:
-        """Report errors in our own code, whatever the form of the log."""
+    def _write_failures(self, failures: Sequence[str]) -> None:
+        """Write internal errors of s3bench, whatever the form of the log."""
         for text in failures:
             self.remark("warning", f"{text}; please report this as a bug of s3bench")
 
@@ -91,7 +88,7 @@ class ServerLog:
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True, tag="totals", tag_field="event"):
-    """The last line: what the server did from its start to its end."""
+    """The last line: the totals from start to end."""
 
     requests: int
     bytes_received: int

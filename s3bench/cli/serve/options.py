@@ -1,7 +1,4 @@
-"""The options of `s3bench serve`: what they mean, and which go together.
-
-Owns every check that is made before anything starts. The options' help is `serve`'s.
-"""
+"""The options of `s3bench serve`: their meaning, and all checks before anything starts."""
 
 import os
 import socket
@@ -24,7 +21,7 @@ from s3bench.units import parse_bytes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
-    """The options of `s3bench serve`, as typed; the help of each is above."""
+    """The options of `s3bench serve`, as typed."""
 
     host: str
     port: int
@@ -46,13 +43,13 @@ class ServeOptions:
 
     @property
     def kind(self) -> str:
-        """What is served."""
+        """What is served: `stub` or `emulator`."""
         return "stub" if self.stub else "emulator"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """What the options mean."""
+class CheckedServeOptions:
+    """The parsed and checked options."""
 
     address: str
     settings: EmulatorSettings
@@ -60,17 +57,17 @@ class Checked:
     definition: Definition | None
 
 
-def check_options(options: ServeOptions) -> Checked:
-    """Refuse what is wrong before anything starts. Raises `BadInput`."""
+def check_options(options: ServeOptions) -> CheckedServeOptions:
+    """Check the options before anything starts. Raises `BadInput`."""
     if options.stub:
-        _refuse_together(options, "--stub", "the stub answers as its definition says", _EMULATORS)
+        _refuse_combination(options, "--stub", "the stub serves only the responses of its definition", _EMULATORS)
     elif options.select is not None:
-        raise BadInput("-k selects a definition", "without --stub there is none", "add --stub DEFINITIONS")
+        raise BadInput("-k needs --stub", "it selects one of the stub's definitions", "add --stub DEFINITIONS")
     if options.data_dir is not None:
-        _refuse_together(options, "--data-dir", "a directory is served as it is", _STORAGE)
+        _refuse_combination(options, "--data-dir", "a directory is served read-only, as it is", _STORAGE)
         if not Path(options.data_dir).is_dir():
-            raise BadInput(f"--data-dir {options.data_dir}: there is no such directory", fix="name one to be served")
-    return Checked(
+            raise BadInput(f"--data-dir {options.data_dir}: no such directory", fix="pass an existing directory")
+    return CheckedServeOptions(
         address=_resolve(options.host),
         settings=_settings(options),
         network=None if options.network is None else parse_network(options.network),
@@ -89,10 +86,12 @@ _EMULATORS = _STORAGE | {
 }
 
 
-def _refuse_together(options: ServeOptions, with_option: str, why: str, others: dict[str, str]) -> None:
+def _refuse_combination(options: ServeOptions, with_option: str, why: str, others: dict[str, str]) -> None:
     given = [option for name, option in others.items() if getattr(options, name)]
     if given:
-        raise BadInput(f"{with_option} goes without {', '.join(given)}", why, f"leave out {given[0]} or {with_option}")
+        raise BadInput(
+            f"{with_option} cannot be combined with {', '.join(given)}", why, f"remove {given[0]} or {with_option}"
+        )
 
 
 def _settings(options: ServeOptions) -> EmulatorSettings:
@@ -101,16 +100,16 @@ def _settings(options: ServeOptions) -> EmulatorSettings:
         secret_key = os.environ.get(SECRET_VARIABLE)
     if bool(options.access_key) is not bool(secret_key):
         raise BadInput(
-            "--access-key and --secret-key go together",
-            "signatures are verified with both",
-            f"give both, the secret perhaps in {SECRET_VARIABLE}; or neither, and any credentials will do",
+            "--access-key and --secret-key need each other",
+            "verifying signatures needs both",
+            f"pass both, or the secret in {SECRET_VARIABLE}; with neither of them any credentials are accepted",
         )
     for name in options.buckets:
         if not valid_name(name):
             raise BadInput(
-                f"--bucket {name}: no bucket can have this name",
-                "bucket names are 3 to 63 lower-case letters, digits, dots and hyphens",
-                "name another",
+                f"--bucket {name}: not a valid bucket name",
+                "bucket names have 3 to 63 lower-case letters, digits, dots and hyphens",
+                "choose another name",
             )
     given = options.memory_limit
     limit = MEMORY_LIMIT_BYTES if given is None else parse_option("--memory-limit", given, parse_bytes)
@@ -128,7 +127,7 @@ def _settings(options: ServeOptions) -> EmulatorSettings:
 
 
 def _definition(file: str, select: str | None) -> Definition:
-    """Pick the one definition to be served."""
+    """The definition to serve."""
     plan = plan_runs(
         read_definitions(Path(file), known_clients()),
         clients=(),
@@ -142,20 +141,20 @@ def _definition(file: str, select: str | None) -> Definition:
     if len(selected) > 1:
         names = "\n".join(f"  {title(definition)}" for definition in selected)
         raise BadInput(
-            f"--stub {file}: {len(selected)} definitions are selected, and one can be served",
+            f"--stub {file}: {len(selected)} definitions are selected, but only one can be served",
             f"they are\n{names}",
-            "select one with -k, e.g. -k 'cp and upload and 32MB'",
+            "select one with -k, for example -k 'cp and upload and 32MB'",
         )
     return selected[0]
 
 
 def _resolve(host: str) -> str:
-    """The address behind `host`, an IPv4 one where there is one."""
+    """The address of `host`, preferably IPv4."""
     try:
         found = socket.getaddrinfo(host or "no host", None, type=socket.SOCK_STREAM)
     except OSError as error:
         raise BadInput(
-            f"--host {host}: no such address", error.strerror or "", f"leave it out for {LOOPBACK}"
+            f"--host {host}: no such address", error.strerror or "", f"remove --host to listen on {LOOPBACK}"
         ) from error
     family, *_, address = min(found, key=lambda item: item[0] is not socket.AF_INET)
     assert family in {socket.AF_INET, socket.AF_INET6}

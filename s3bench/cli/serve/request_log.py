@@ -1,7 +1,4 @@
-"""The lines of the request log: one request, fault or remark each, for people or as JSON.
-
-Owns what a line shows, and that no secret and no terminal control gets into it. Pure; where lines go is `voice`'s.
-"""
+"""Renders the lines of the request log, as text or JSON, without secrets and terminal control characters."""
 
 import re
 from datetime import UTC, datetime
@@ -15,7 +12,7 @@ from s3bench.results.redaction import REDACTED
 from s3bench.s3.wirelog import WireRequest
 from s3bench.units import render_bytes, render_seconds
 
-# What proves who somebody is: in presigned URLs, of Signature Version 4 and 2, and in headers. Hyphens may be encoded.
+# Credentials in presigned URLs of Signature Version 4 and 2, and in headers. Hyphens may be encoded.
 _HYPHEN = "(?:-|%2[dD])"
 _SECRET = re.compile(
     rf"((?:X{_HYPHEN}Amz{_HYPHEN}(?:Signature|Credential|Security{_HYPHEN}Token)|Signature|Credential|AWSAccessKeyId)="
@@ -34,7 +31,7 @@ class LogFormat(StrEnum):
 
 
 class RequestLine(msgspec.Struct, frozen=True, kw_only=True, tag="request", tag_field="event"):
-    """One request in the JSON log. `time` is when its first byte came, UTC; the others as in the wire log."""
+    """One request in the JSON log. `time` is the arrival of its first byte, in UTC; the others as in the wire log."""
 
     time: str
     method: str
@@ -56,12 +53,12 @@ class RequestLine(msgspec.Struct, frozen=True, kw_only=True, tag="request", tag_
 
 
 def redact_target(text: str) -> str:
-    """`text` without signatures, credentials and session tokens, where it holds a URL or headers."""
+    """Remove signatures, credentials and session tokens from a text with URLs or headers."""
     return _SECRET.sub(rf"\g<1>{REDACTED}", text)
 
 
 def text_line(request: WireRequest, *, epoch_ns: int) -> str:
-    """`request` for people, in local time; `epoch_ns` is when the monotonic clock read 0, since 1970."""
+    """`request` as text, in local time; `epoch_ns` is the time, since 1970, at which the monotonic clock was 0."""
     at = datetime.fromtimestamp((request.started_ns + epoch_ns) / 1e9).astimezone()
     path = redact_target(visible(request.path).replace(" ", "%20"))
     query = f"?{redact_target(visible(request.query))}" if request.query else ""
@@ -101,13 +98,13 @@ def json_line(request: WireRequest, *, epoch_ns: int) -> str:
 
 
 def remark_line(form: LogFormat, event: str, text: str) -> str:
-    """A line that is no request: a fault, a warning, a response left over."""
-    said = redact_target(text)
+    """A line that is not a request: a fault, a warning, an unused response."""
+    redacted = redact_target(text)
     if form is LogFormat.JSON:
-        return msgspec.json.encode({"event": event, "text": said}).decode()
-    return f"s3bench: {event}: {visible(said)}"
+        return msgspec.json.encode({"event": event, "text": redacted}).decode()
+    return f"s3bench: {event}: {visible(redacted)}"
 
 
 def visible(text: str) -> str:
-    """`text` with everything percent-encoded that is no printable character, so that it stays one line."""
+    """`text` with unprintable characters percent-encoded, so that it stays one line."""
     return text if text.isprintable() else "".join(one if one.isprintable() else quote(one) for one in text)

@@ -1,7 +1,4 @@
-"""What a server that runs for long says on stderr: lines, and on a terminal live counters below them.
-
-Owns the writing and the rates. What the lines say is `requestlog`'s.
-"""
+"""The status of a running server on stderr: log lines, and on a terminal live counters below them."""
 
 import sys
 import time
@@ -16,26 +13,26 @@ from s3bench.cli.console import stderr_console
 from s3bench.s3.control import Counters
 from s3bench.units import render_bytes
 
-_RATE_S = 1.0  # rates are those of the last second, or of the time since the last look at them
+_RATE_S = 1.0  # rates are averaged over at least this
 
 
 class ServeStatus(AbstractContextManager["ServeStatus"], Protocol):
-    """Where lines and counters go."""
+    """Shows lines and counters."""
 
     def say(self, lines: Sequence[str]) -> None:
         """Write `lines`."""
 
     def count(self, counters: Counters) -> None:
-        """Show how the server is doing."""
+        """Show the current counters."""
 
 
-def voice_for_stderr() -> ServeStatus:
-    """The voice that fits stderr."""
+def status_for_stderr() -> ServeStatus:
+    """The status display for stderr: live on a terminal, else lines only."""
     return _Terminal() if sys.stderr.isatty() else _Pipe()
 
 
 class _Pipe:
-    """Lines alone."""
+    """Lines only."""
 
     def __enter__(self) -> Self:
         return self
@@ -79,15 +76,15 @@ class Rates:
     def __init__(self, now_s: float) -> None:
         self._last = Counters()
         self._last_s = now_s
-        self._said = _rates_in_words(self._last, self._last, 1.0)
+        self._text = _rates_in_words(self._last, self._last, 1.0)
 
     def line(self, counters: Counters, now_s: float) -> str:
         """The line for `counters`, read at `now_s` of a monotonic clock."""
         if now_s - self._last_s >= _RATE_S:
-            self._said = _rates_in_words(self._last, counters, now_s - self._last_s)
+            self._text = _rates_in_words(self._last, counters, now_s - self._last_s)
             self._last, self._last_s = counters, now_s
         stored = f"  {counters.objects:,} objects, {render_bytes(counters.held_bytes)}" if counters.held_bytes else ""
-        return f"{self._said}  {counters.connections_open:,} connections, {counters.in_flight:,} in flight{stored}"
+        return f"{self._text}  {counters.connections_open:,} connections, {counters.in_flight:,} in flight{stored}"
 
 
 def _rates_in_words(before: Counters, after: Counters, span_s: float) -> str:

@@ -1,1 +1,1 @@
-"""`s3bench tune`: its options, its command, its study file and its output."""
+"""`s3bench tune`: its command, its options, its study file and its output."""

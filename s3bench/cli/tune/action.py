@@ -65,7 +65,7 @@ def _tuned(options: TuneOptions, output: TuneOutput, began_s: float) -> Study:
             check_confinement(allow_unsandboxed=options.allow_unsandboxed)
         if options.budget is not None:
             study = replace(study, header=replace(study.header, budget_s=options.budget_s))
-        with StudyFile.go_on(options.resume) as file, ticker_for("s", quiet=options.quiet) as progress:
+        with StudyFile.resume(options.resume) as file, ticker_for("s", quiet=options.quiet) as progress:
             clients = _clients([parse_client_spec(label) for label in study.header.clients], progress, is_picky=True)
             return _run(options, study, clients, file, output, progress, began_s)
     workload, specs = options.workload, options.specs
@@ -98,7 +98,7 @@ def _run(
             for status in run_study(bench, clients, tuner, study, _settings(options), began_s=began_s, now=monotonic):
                 study = status.study
                 if file is not None:
-                    file.keep(status.trial)
+                    file.append(status.trial)
                 _show(progress, status)
     except KeyboardInterrupt:
         output.interrupted(study)
@@ -110,7 +110,7 @@ def _show(progress: Ticker, status: TuneStatus) -> None:
     study, trial, block = status.study, status.trial, status.block
     spent_s = sum(trial.cost_s for trial in study.trials)
     doing = f"{block.stage} {block.number + 1}: {trial.setting}"
-    progress.stands(doing, done=round(spent_s), total=max(round(study.header.budget_s), round(spent_s)))
+    progress.update(doing, done=round(spent_s), total=max(round(study.header.budget_s), round(spent_s)))
     if trial.failure is not None:
         progress.say(f"{trial.setting}: {trial.failure.what}")
     if not status.left:
@@ -133,7 +133,7 @@ def _compare(options: TuneOptions, output: TuneOutput) -> None:
                 for status in run_study(bench, clients, rounds, study, _settings(options), now=monotonic):
                     study = status.study
                     total = (options.rounds + 1) * len(clients)  # the first round warms caches
-                    progress.stands(str(status.trial.setting), done=len(study.trials), total=total)
+                    progress.update(str(status.trial.setting), done=len(study.trials), total=total)
             studies.append(study)
     output.compared(studies)
 

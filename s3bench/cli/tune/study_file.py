@@ -1,7 +1,7 @@
-"""The file of a study: begun only where nothing is, gone on with where a run was interrupted, a line for every trial.
+"""The file of a study, with one line for every trial.
 
-Owns the file. A trial is on its way to the disk before the next one starts; what a killed run left of a line is cut off
-when the study is gone on with.
+Each trial is written before the next one starts. An unfinished last line, from a killed process, is removed when the
+study is resumed.
 """
 
 import fcntl
@@ -21,7 +21,7 @@ def read_study(path: Path) -> Study:
 
 
 class StudyFile:
-    """A study on disk, open for its next trials; a context manager. Nobody else can go on with it meanwhile."""
+    """A study on disk, open for its next trials and locked; a context manager."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path
@@ -29,7 +29,7 @@ class StudyFile:
 
     @classmethod
     def begin(cls, path: Path, header: Header, *, force: bool) -> Self:
-        """Begin a new study. Raises `BadInput` where a file is already, without `force`."""
+        """Begin a new study. Raises `BadInput` if the file exists, unless `force`."""
         check_output(path, force=force)
         flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if force else os.O_EXCL)
         file = cls(path, _opened(path, flags))
@@ -37,8 +37,8 @@ class StudyFile:
         return file
 
     @classmethod
-    def go_on(cls, path: Path) -> Self:
-        """Open a study to go on with it, without what a killed run left of a line."""
+    def resume(cls, path: Path) -> Self:
+        """Open a study to continue it; removes an unfinished last line."""
         file = cls(path, _opened(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC))
         content = path.read_bytes()
         os.ftruncate(file._descriptor, content.rfind(b"\n") + 1)
@@ -52,7 +52,7 @@ class StudyFile:
     ) -> None:
         os.close(self._descriptor)
 
-    def keep(self, trial: Trial) -> None:
+    def append(self, trial: Trial) -> None:
         """Append a trial."""
         self._write(encode_line(trial))
 
@@ -62,7 +62,7 @@ class StudyFile:
                 line = line[os.write(self._descriptor, line) :]
         except OSError as error:
             raise MachineError(
-                f"cannot write to {self._path}", str(error), "what was written before is whole"
+                f"cannot write to {self._path}", str(error), "free some space; all earlier trials are saved"
             ) from None
 
 
@@ -71,7 +71,7 @@ def _opened(path: Path, flags: int) -> int:
         descriptor = os.open(path, flags, 0o666)
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise BadInput(f"{path} is in use", "another s3bench goes on with it", "wait for its end") from None
+        raise BadInput(f"{path} is in use", "another s3bench is writing to it", "wait until that has ended") from None
     except OSError as error:
         raise BadInput(f"cannot open {path}", error.strerror or str(error)) from None
     return descriptor

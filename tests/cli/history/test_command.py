@@ -89,7 +89,7 @@ def test_the_json_of_add_names_file_and_identity(history: History) -> None:
 def test_a_run_that_has_not_ended_is_kept_with_a_word(history: History, tmp_path: Path) -> None:
     (tmp_path / "running.json").write_bytes(text(ended_at=None))
     finished = history("add", "running.json")
-    assert "running.json: its run was killed or is going on" in finished.stderr
+    assert "running.json: its run was killed or is still running" in finished.stderr
     assert "added" in finished.stdout
 
 
@@ -124,11 +124,11 @@ def test_filters_narrow_the_list(history: History) -> None:
     assert found("--client", "s5cmd@2.3") == 1
     assert found("-k", "download and not s5cmd") == 0
     nothing = history("list", "-k", "nothing")
-    assert (nothing.stdout, nothing.stderr) == ("", "no document meets this\n")
+    assert (nothing.stdout, nothing.stderr) == ("", "no document matches\n")
 
 
 def test_a_date_that_is_none_is_refused(history: History) -> None:
-    assert "'soon' is no date: write 2026-11-22" in history("list", "--since", "soon").stderr
+    assert "'soon' is not a date; write for example 2026-11-22" in history("list", "--since", "soon").stderr
 
 
 def test_a_document_is_shown_as_a_table_and_as_json(history: History) -> None:
@@ -164,7 +164,7 @@ def test_exported_files_are_what_was_added_and_nothing_is_overwritten(history: H
 def test_pruning_asks_for_a_yes(history: History) -> None:
     history("add", "1.json", "2.json", "3.json")
     dry = history("prune", "--keep-last", "2")
-    assert dry.stderr == "1 document would go; nothing was changed; add --yes\n"
+    assert dry.stderr == "1 document would be removed; nothing was changed; add --yes to remove\n"
     assert "2026-11-01" in dry.stdout
     assert len(identities(history)) == 3
     assert json.loads(history("prune", "--before", "2026-11-03", "--json").stdout)["is_done"] is False
@@ -183,7 +183,7 @@ def test_without_a_history_each_command_says_how_to_begin_one(history: History, 
 
 def test_nothing_named_is_nothing_done(history: History) -> None:
     assert "no results document was given" in refused(history("add")).what
-    assert "no document was named" in refused(history("export", "-o", ".")).what
+    assert "no document was given" in refused(history("export", "-o", ".")).what
 
 
 def test_another_store_is_a_path(history: History, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def trend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trend:
     return run
 
 
-def test_ratios_to_a_release_beside_each_show_the_step_through_the_machines_moods(trend: Trend) -> None:
+def test_ratios_to_a_release_beside_each_show_the_step_through_the_machines_drifting_speed(trend: Trend) -> None:
     said = trend("--reference", VERSIONS[0]).stdout
     assert "on cli-crt, machine" in said
     assert "since 2.22.0" in said
@@ -66,14 +66,14 @@ def test_a_pipeline_fails_on_the_newest_change_for_the_worse_alone(trend: Trend)
     assert trend("--fail-on-change").exit_code == 0
 
 
-def test_a_metric_that_is_none_is_told_with_the_nearest(trend: Trend) -> None:
+def test_a_metric_that_is_none_is_reported_with_the_nearest(trend: Trend) -> None:
     refused = trend("--metric", "total_tim").exception
     assert isinstance(refused, BadInput)
     assert "total_time" in refused.fix
 
 
 def test_nothing_that_fits_is_said(trend: Trend) -> None:
-    assert trend("-k", "nowhere").stdout == "no figures are kept that fit\n"
+    assert trend("-k", "nowhere").stdout == "no stored figures match\n"
     assert not isinstance(trend("-k", "nowhere").exception, Exit)
 
 

@@ -283,7 +283,7 @@ class TestLog:
 
 
 class TestDataDirectory:
-    def test_links_are_not_served_and_told_even_without_a_log(self, serve: Serve, tmp_path: Path) -> None:
+    def test_links_are_not_served_and_reported_even_without_a_log(self, serve: Serve, tmp_path: Path) -> None:
         (tmp_path / "outside").mkdir()
         (tmp_path / "outside" / "secret").write_bytes(b"not to be served")
         (tmp_path / "data" / "bucket").mkdir(parents=True)
@@ -326,7 +326,7 @@ class TestTerminal:
 
 
 class TestStub:
-    def test_responses_are_served_and_those_left_over_told(self, serve: Serve, definitions: str) -> None:
+    def test_responses_are_served_and_those_left_over_reported(self, serve: Serve, definitions: str) -> None:
         with serve("--stub", definitions, "-k", "one", "--json") as serving:
             assert json.loads(serving.first)["endpoint"] == "stub"
             status, body = serving.get("/bucket/key")
@@ -348,9 +348,12 @@ class TestRefusing:
         [
             (("-k", "one"), "--stub"),
             (("--stub", "missing.json"), "missing.json"),
-            (("--stub", "x", "--data-dir", "."), "--stub goes without --data-dir"),
-            (("--stub", "x", "--network", "ec2:c5.large"), "--stub goes without --network"),
-            (("--data-dir", ".", "--discard", "--bucket", "b"), "--data-dir goes without --bucket, --discard"),
+            (("--stub", "x", "--data-dir", "."), "--stub cannot be combined with --data-dir"),
+            (("--stub", "x", "--network", "ec2:c5.large"), "--stub cannot be combined with --network"),
+            (
+                ("--data-dir", ".", "--discard", "--bucket", "b"),
+                "--data-dir cannot be combined with --bucket, --discard",
+            ),
             (("--data-dir", "missing"), "missing"),
             (("--bucket", "Upper"), "lower-case"),
             (("--access-key", "AK"), "S3BENCH_SECRET_KEY"),
@@ -374,7 +377,7 @@ class TestRefusing:
         assert said in str(raised.value)
         assert list(tmp_path.iterdir()) == []
 
-    def test_a_port_that_is_taken_is_told(self, refused: Callable[..., str]) -> None:
+    def test_a_port_that_is_taken_is_reported(self, refused: Callable[..., str]) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
             said = refused("--port", str(port))

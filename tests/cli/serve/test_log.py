@@ -24,12 +24,12 @@ class Heard:
 
 
 @pytest.mark.parametrize("form", list(LogFormat))
-def test_an_error_in_our_own_code_is_told_in_every_form_of_the_log(form: LogFormat) -> None:
+def test_an_error_in_our_own_code_is_reported_in_every_form_of_the_log(form: LogFormat) -> None:
     heard = Heard()
     drained = Drained(
         requests=(), pending=0, faults=("no HTTP",), failures=("the server failed: KeyError()",), counters=Counters()
     )
-    ServerLog(form, heard, started_s=0.0).look(drained)  # type: ignore[arg-type]
+    ServerLog(form, heard, started_s=0.0).update(drained)  # type: ignore[arg-type]
     said = heard.text.getvalue()
     assert "the server failed: KeyError(); please report this as a bug of s3bench" in said
     assert ("no HTTP" in said) is (form is not LogFormat.NONE)

@@ -83,7 +83,7 @@ def test_a_line_in_json_has_the_same_in_seconds_and_bytes() -> None:
     }
 
 
-def test_what_the_network_model_did_is_told_beside_what_came_of_it() -> None:
+def test_what_the_network_model_did_is_reported_beside_what_came_of_it() -> None:
     line = text_line(request(fault=InjectedFault.RESET, error="cut"), epoch_ns=EPOCH_NS)
     assert line.endswith("  ! network model, reset: cut")
     assert json.loads(json_line(request(fault=InjectedFault.STALL), epoch_ns=EPOCH_NS))["fault"] == "stall"

@@ -13,7 +13,7 @@ def test_trials_are_there_as_soon_as_they_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     with StudyFile.begin(path, HEADER, force=False) as file:
         assert read_study(path).trials == ()
-        file.keep(TRIAL)
+        file.append(TRIAL)
         assert read_study(path).trials == (TRIAL,)
 
 
@@ -30,22 +30,22 @@ def test_a_file_that_exists_stays_as_it_is(tmp_path: Path) -> None:
 def test_going_on_appends_after_the_last_whole_trial(tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     with StudyFile.begin(path, HEADER, force=False) as file:
-        file.keep(TRIAL)
+        file.append(TRIAL)
     with path.open("ab") as torn:
         torn.write(b'{"number":1,"sta')
-    with StudyFile.go_on(path) as file:
-        file.keep(TRIAL)
+    with StudyFile.resume(path) as file:
+        file.append(TRIAL)
     assert read_study(path).trials == (TRIAL, TRIAL)
 
 
 def test_two_do_not_go_on_with_one_study(tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     with StudyFile.begin(path, HEADER, force=False), pytest.raises(BadInput, match="in use"):
-        StudyFile.go_on(path)
+        StudyFile.resume(path)
 
 
-def test_a_study_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_study_that_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"tune\.jsonl"):
         read_study(tmp_path / "tune.jsonl")
     with pytest.raises(BadInput, match=r"tune\.jsonl"):
-        StudyFile.go_on(tmp_path / "tune.jsonl")
+        StudyFile.resume(tmp_path / "tune.jsonl")

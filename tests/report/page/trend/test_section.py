@@ -87,7 +87,7 @@ def test_the_series_that_are_worse_come_first_and_the_summary_counts_them() -> N
 
 
 def test_nothing_kept_and_too_little_kept_are_said() -> None:
-    assert trend_section(TIME, []).lines[0].text == "no figures are kept that fit"
+    assert trend_section(TIME, []).lines[0].text == "no stored figures match"
     few = trend_section(TIME, [step((5, 0.3))])
     assert few.lines[0].tone is Tone.WARNING
     assert few.parts[0].lines[0].text == "too few to find a change: 5 releases"
