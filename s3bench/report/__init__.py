@@ -1,1 +1,1 @@
-"""Results documents made readable: one file per format. Pure: each renders text and writes nothing."""
+"""Reports: documents and records as text, Markdown, HTML and machine formats. Pure: nothing is written to files."""

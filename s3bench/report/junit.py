@@ -1,4 +1,4 @@
-"""What every JUnit XML document of ours has: figures as properties of suites, and the counts that readers expect.
+"""Properties and counts of JUnit XML documents.
 
 The shape is that of Jenkins' xUnit plug-in (its `junit-10.xsd`), which knows properties of suites and not of cases.
 """

@@ -1,7 +1,4 @@
-"""The formats of `s3bench report --format`, and what renders each.
-
-Owns the table. What a format holds, and what it cannot, stands at the head of its own module.
-"""
+"""The formats of `s3bench report --format`: what renders each, its usual extension, and what it is for."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """A series as one line of bars, for terminals.
 
-Owns the bars (the idea and the name are Edward Tufte's, "Beautiful Evidence", 2006). They begin at nothing, so that
-twice as high is twice as much.
+The idea and the name are Edward Tufte's ("Beautiful Evidence", 2006). Bars begin at zero, so that twice as high is
+twice as much.
 """
 
 import math

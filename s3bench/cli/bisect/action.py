@@ -37,7 +37,7 @@ from s3bench.clients.releases import base_of, combinable, installed_combination,
 from s3bench.clients.store import ClientStore
 from s3bench.clients.versions import published_between
 from s3bench.errors import BadInput, ExitCode
-from s3bench.report.bisect_table import answer_line, render_bisection
+from s3bench.report.bisection import answer_line, render_bisection
 from s3bench.results.document import render_time
 from s3bench.results.file import check_output, read_whole, write_whole
 from s3bench.run.machine import machine_facts

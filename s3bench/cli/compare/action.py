@@ -13,7 +13,7 @@ from s3bench.compare.comparison import Comparison, compare
 from s3bench.compare.matching import DocumentSource
 from s3bench.compare.metrics import DEFAULT_METRICS
 from s3bench.report.comparison.markdown import render_markdown
-from s3bench.report.comparison.table import render_comparison
+from s3bench.report.comparison.text import render_comparison
 from s3bench.results.collection import without_collection
 from s3bench.results.document import Document
 from s3bench.results.file import read_whole

@@ -14,7 +14,7 @@ from s3bench.gate.record import GateRecord, encode_record
 from s3bench.report.gate.annotations import render_annotations
 from s3bench.report.gate.junit import render_junit
 from s3bench.report.gate.markdown import render_comment, render_summary
-from s3bench.report.gate.table import render_gate
+from s3bench.report.gate.text import render_gate
 from s3bench.results.file import check_output, write_whole
 
 _KEEP_EVERY_S = 5.0

@@ -45,7 +45,7 @@ from s3bench.gate.self_test import (
     run_self_test,
     stub_with_injection,
 )
-from s3bench.report.gate.self_test_table import render_answer, render_self_test
+from s3bench.report.gate.self_test import render_answer, render_self_test
 from s3bench.results.document import render_time
 from s3bench.results.file import check_output, write_whole
 from s3bench.spec.definition import Definition

@@ -17,7 +17,7 @@ from s3bench.history.store import short
 from s3bench.report.columns import TextColumn, fitted, heading_lines, row_lines
 from s3bench.report.load.matrix import cells, render_matrix
 from s3bench.report.load.table import render_load
-from s3bench.report.run.table import render_table
+from s3bench.report.run.text import render_table
 from s3bench.report.terminal import printable
 from s3bench.results.document import Document, Result, parse_document
 from s3bench.results.file import check_output, read_whole, write_whole

@@ -16,7 +16,7 @@ from s3bench.report.gate.markdown import COMMENT_CHARACTERS_MAX
 from s3bench.report.load.matrix import cells, render_matrix
 from s3bench.report.load.table import render_load
 from s3bench.report.rendering import RENDERINGS
-from s3bench.report.run.table import render_table
+from s3bench.report.run.text import render_table
 from s3bench.report.terminal import printable
 from s3bench.results.document import Document
 from s3bench.results.file import check_output, read_document, write_whole

@@ -18,7 +18,7 @@ from s3bench.cli.run.plan import read_plan
 from s3bench.cli.sandbox import check_confinement
 from s3bench.clients.plan import Plan
 from s3bench.errors import ExitCode
-from s3bench.report.run.table import result_line
+from s3bench.report.run.text import result_line
 from s3bench.results.document import Client, Document, Result
 from s3bench.results.file import check_output
 

@@ -10,7 +10,7 @@ import click
 
 from s3bench.cli.run.options import RunOptions
 from s3bench.cli.streams import print_styled, print_whole
-from s3bench.report.run.table import render_table
+from s3bench.report.run.text import render_table
 from s3bench.results.document import Document, encode_document
 from s3bench.results.file import write_document
 

@@ -13,7 +13,7 @@ from s3bench.cli.tune.options import TuneOptions
 from s3bench.errors import S3BenchError
 from s3bench.report.tune.clients import render_clients, render_clients_markdown
 from s3bench.report.tune.markdown import render_markdown
-from s3bench.report.tune.table import render_answer
+from s3bench.report.tune.text import render_answer
 from s3bench.results.file import check_output, write_whole
 from s3bench.tune.client_table import client_table
 from s3bench.tune.conclusion import conclude

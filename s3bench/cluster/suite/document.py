@@ -13,7 +13,7 @@ from s3bench.cluster.suite.results import SuiteResults
 from s3bench.cluster.suite.unit import SuiteUnit
 from s3bench.load.aggregation.nodes import node_name
 from s3bench.report.label import clipped
-from s3bench.report.run.table import result_line
+from s3bench.report.run.text import result_line
 from s3bench.results.document import Client, Document
 from s3bench.results.measurement import Failure
 

@@ -1,8 +1,7 @@
-"""A gate's verdict as workflow commands, which GitHub Actions shows as annotations of the run.
+"""A gate as workflow commands, which GitHub Actions shows as annotations of the run.
 
-Owns the commands' syntax and GitHub's limits: of each level, the first ten of a step become annotations, and a message
-is cut at 4,096 characters (actions/runner, ExecutionContext). So what decided comes first, and where there is more, the
-last one sums it up.
+Limits of GitHub: of each level, the first ten of a step become annotations, and a message is cut at 4,096 characters
+(actions/runner, ExecutionContext). So what decided comes first, and where there is more, the last one sums it up.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
-"""What there is to tell of a gate's record, in the order in which it matters, and each figure in words.
+"""The contents of a gate's report, in the order of importance: which rows decided, the rest, and figures as text.
 
-Owns the choice (which rows decided, which are the rest, what has to be said beside them) and the words that all reports
-of a gate share. How they are laid out is each format's own. All texts are printable and have one line; they are not
-escaped for any format.
+All reports of a gate are made of it. All texts are printable and have one line; they are not escaped for any format.
 """
 
 from collections import Counter

@@ -1,8 +1,8 @@
-"""A gate's verdict as JUnit XML, which CI servers show as tests: a suite for each benchmark, a case for each row.
+"""A gate as JUnit XML, which CI servers show as tests: a suite for each benchmark, a case for each row.
 
 The shape is that of Jenkins' xUnit plug-in (its `junit-10.xsd`), which knows properties of suites and not of cases; so
-the raw figures are the suite's, each named by its metric. A failed case always means a failed gate: what the verdict
-does not rest on is skipped, and a verdict that rests on no row has a case of its own.
+the raw figures are the suite's, each named by its metric. A failed case always means a failed gate: a row that the
+verdict does not rest on is skipped, and a verdict that rests on no row has a case of its own.
 """
 
 import xml.etree.ElementTree as ET

@@ -1,4 +1,4 @@
-"""Charts drawn to still pictures: small inline SVG for the page, and SVG and PNG for files.
+"""Draws charts as still pictures: small inline SVG for the page, SVG and PNG for files.
 
 Vega-Lite lays them out (Altair describes them, vl-convert runs it); no browser, no network.
 """

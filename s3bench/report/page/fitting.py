@@ -1,7 +1,7 @@
-"""What of all sections goes on the page: a page stays under its size and is made in a short time, whatever it is about.
+"""Chooses what of all sections goes on the page, so that it stays small and is made in a short time.
 
-Owns the order in which pieces are given up: charts and tables from the end, those of folded parts first. What is left
-out is counted and said, at its place and for the page as a whole.
+Charts and tables are left out from the end, those of folded parts first. What is left out is counted, at its place and
+for the page as a whole.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,7 @@
 """Heat-maps: cells with their figures in them, readable on light and on dark paper.
 
-Owns the sequential colours. They are no colours of the theme: a cell looks the same on both papers, and its text is
-black or white, whichever stands out more, by 4.5:1 at least (WCAG 2.2, 1.4.3).
+Their sequential colours are not the theme's: a cell looks the same on both papers, and its text is black or white,
+whichever stands out more, by 4.5:1 at least (WCAG 2.2, 1.4.3).
 """
 
 from collections.abc import Sequence

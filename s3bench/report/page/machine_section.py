@@ -1,4 +1,4 @@
-"""The machines on the page: the facts that figures depend on, and those in which several documents differ."""
+"""Section of the page about the machines: the facts that figures depend on, and those that differ between documents."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

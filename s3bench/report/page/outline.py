@@ -1,7 +1,7 @@
-"""The data of SVG paths, shortened: moved to where they are drawn, rounded, and told by relative steps.
+"""Shortens the data of SVG paths: moved to where they are drawn, rounded, and written as relative steps.
 
-Owns the grammar of the `d` attribute (SVG 2, chapter 9). Points are rounded to a tenth of a pixel where they stand, not
-by their steps, so that no error adds up along a path.
+The grammar is that of the `d` attribute (SVG 2, chapter 9). Points are rounded to a tenth of a pixel where they stand,
+not by their steps, so that no error adds up along a path.
 """
 
 import re

@@ -1,7 +1,6 @@
-"""Sections as one HTML file: its own style and script, nothing loaded, everything escaped.
+"""Renders sections as one HTML file: its own style and script, nothing loaded, everything escaped.
 
-Owns the frame of the page and its content security policy. Style and script stand in it by their hashes alone; what is
-shown comes from `fitting` in pieces that fit.
+The content security policy admits style and script by their hashes alone.
 """
 
 import math

@@ -1,7 +1,7 @@
-"""A chart's SVG made small: what is not seen, not needed or said twice is left out, and colours become classes.
+"""Makes the SVG of a chart small: leaves out what is not seen, not needed or repeated, and turns colours into classes.
 
-Owns the tree of a picture and how it is written. Only elements and attributes that are named here pass, so that a
-picture can load nothing, run nothing and style nothing. Marks of data keep their words as `data-label`.
+Only elements and attributes that are named here pass, so that a picture can load nothing, run nothing and style
+nothing. Marks of data keep their text as `data-label`.
 """
 
 import re

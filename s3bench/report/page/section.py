@@ -1,6 +1,6 @@
-"""What the page shows, before any HTML: sections of lines, tables and figures, in plain text.
+"""Sections of the page: lines, tables and figures, before any HTML.
 
-Owns the shapes that every part of the page hands over. All text is plain: who draws escapes it.
+All text is plain; the page escapes it.
 """
 
 from dataclasses import dataclass

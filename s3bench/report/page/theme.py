@@ -1,8 +1,8 @@
-"""The colours and the type of all charts, for light paper and for dark.
+"""Colours and fonts of all charts, for light paper and for dark.
 
-Owns the palette. Charts are drawn in the light colours; in the page each of them becomes a CSS variable, so that one
-picture serves both. Every colour of a mark stands out from its paper by 3:1 at least (WCAG 2.2, 1.4.11), and no chart
-tells anything by colour alone: series differ in shape or dash as well.
+Charts are drawn in the light colours; in the page each of them becomes a CSS variable, so that one picture serves both.
+Every colour of a mark stands out from its paper by 3:1 at least (WCAG 2.2, 1.4.11), and no chart relies on colour
+alone: series differ in shape or dash as well.
 """
 
 from collections.abc import Mapping

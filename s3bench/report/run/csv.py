@@ -1,7 +1,7 @@
 """A results document as CSV (RFC 4180): a line for each measurement with all its figures, and one for each failure.
 
-Owns columns and rows. A figure is written as it is stored, its unit stands in the header, and what was not measured is
-empty; `total_time` and `cpu_time` of a load run too, since its duration was chosen. Lines end with CR LF.
+A figure is written as it is stored, its unit stands in the header, and what was not measured is empty; `total_time` and
+`cpu_time` of a load run too, since its duration was chosen. Lines end with CR LF.
 
 Spreadsheets take a cell that begins with `=`, `+`, `-` or `@` for a formula, also behind a tab, a line end or a space,
 and their full-width forms: a text that does gets an apostrophe in front, unless it is a number

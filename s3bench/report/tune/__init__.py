@@ -1,1 +1,1 @@
-"""The answer of a tuning as text and as Markdown."""
+"""The result of a tuning as text and as Markdown."""

@@ -1,6 +1,6 @@
-"""Heat-maps of a tuning: for each client the objective over its two main knobs, as percent more than its best.
+"""Heat-maps of a tuning: the objective of each client over its two main parameters, as percent more than its best.
 
-Owns which knobs are the two, and what a cell says. With color and without it the figures are the same.
+With color and without it the figures are the same.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -12,7 +12,7 @@ from tests.compare.documents import (
     slower,
     source,
 )
-from tests.report.comparison.test_table import comparison
+from tests.report.comparison.test_text import comparison
 
 
 def test_the_markdown_is_the_golden_one(assert_golden: Callable[[str, str], None]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from s3bench.report.run.markdown import render_markdown
 from tests.compare.documents import document
 from tests.report import loads
-from tests.report.run.test_table import document as mixed_document
+from tests.report.run.test_text import document as mixed_document
 from tests.report.runs import HOSTILE, hostile, two_clients, with_failures
 
 

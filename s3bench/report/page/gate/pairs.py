@@ -1,6 +1,6 @@
-"""The raw pairs of one row of a gate: each pair's change in run order, and what was known at each look.
+"""The raw pairs of one row of a gate: the change of each pair in run order, and the estimate at each look.
 
-Estimates and intervals are those of `gate.paired_series`, made anew from the record's own pairs.
+Estimates and intervals are calculated again from the pairs in the record.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

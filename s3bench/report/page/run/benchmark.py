@@ -1,6 +1,6 @@
-"""The benchmarks of a run as the page has them: all clients of one benchmark together, each by a name of its own.
+"""Benchmarks of a run for the page: all clients of one benchmark together, each by a unique name.
 
-Owns which results stand side by side, and the names of benchmarks and clients in charts. Results of load are left out.
+Results of load runs are left out.
 """
 
 import re

@@ -1,7 +1,6 @@
 """How much the page shows of each benchmark, by how many there are.
 
-Owns the limits that keep the page small and quickly drawn: a chart takes some 50 ms, a labelled dot a hundred bytes.
-Whatever is left out is said.
+A chart takes some 50 ms to draw, a labelled dot a hundred bytes. The page names what is left out.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
-"""Every run as a dot, in run order: drifts, outliers and failures show, which a median hides.
+"""Charts of every run as a dot, in run order: they show drifts, outliers and failures, which a median hides.
 
-Owns the dots of one metric on one benchmark, with the median and its 95 % interval of each client beneath them.
+Below the dots of a client are its median and the 95 % interval of it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,17 +10,22 @@ import altair as alt
 
 from s3bench.compare.sample import figures_of
 from s3bench.report.label import counted, one_line
+from s3bench.report.page import theme
 from s3bench.report.page.chart import Layered, chart_of, layered
 from s3bench.report.page.run.axis import HEADINGS, FigureAxis, client_marks, metric_axis
 from s3bench.report.page.run.benchmark import ClientResults
+from s3bench.report.page.section import ChartFigure
 from s3bench.report.run.figures import MedianEstimate, estimate
-from s3bench.results.metrics import Metric, render_figure
+from s3bench.results.metrics import METRICS_BY_NAME, Metric, render_figure
 
 _DOT_SIZE = 36
 _BAND_OPACITY = 0.13
 _FAILED_SHAPE = "M-1,-1L1,1M1,-1L-1,1"
 _FAILED_ABOVE, _FAILED_APART = 6, 9  # pixels: the lowest above the axis, and each client's above the one before
 _WORDS_MAX = 120
+
+_USAGE = tuple(METRICS_BY_NAME[name] for name in ("peak_memory", "cpu_time"))
+_USAGE_GAP, _USAGE_HEIGHT = 70, 150
 
 Values = list[dict[str, Any]]
 
@@ -44,6 +49,26 @@ def dots_chart(
         *_failures(rows, color, height),
     ]
     return layered(layers, width=width, height=height)
+
+
+def usage_figure(rows: Sequence[ClientResults], *, clients: list[str], closing: str) -> Iterator[ChartFigure]:
+    """Charts of memory and CPU time, as far as any run has figures of them. `closing` ends the description."""
+    width = (theme.WIDTH - _USAGE_GAP) // len(_USAGE)
+    charts = {
+        HEADINGS[metric.name]: chart
+        for metric in _USAGE
+        if (chart := dots_chart(rows, metric, clients=clients, width=width, height=_USAGE_HEIGHT)) is not None
+    }
+    if not charts:
+        return
+    names = " and ".join(charts)
+    yield ChartFigure(
+        name="memory-cpu",
+        title=f"{names[:1].upper()}{names[1:]} of every run",
+        description=f"The {names} of each run, in run order, with medians and their 95 % intervals. "
+        f"An axis that is not logarithmic does not begin at 0.{closing}",
+        chart=alt.hconcat(*charts.values()),
+    )
 
 
 def run_dots(rows: Sequence[ClientResults], metric: Metric) -> Values:

@@ -1,7 +1,4 @@
-"""The runs as a cumulative distribution: which share of them took how long at most.
-
-Owns the empirical distribution function, a step for each run, unsmoothed.
-"""
+"""Chart of the empirical distribution function of the runs: a step for each run, unsmoothed."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,4 @@
-"""Memory and CPU over time, the runs of a client over one another and the clients side by side.
-
-Owns which runs are drawn where there are many. What a point of a series stands for is `s3bench.results.timeline`'s.
-"""
+"""Chart of memory and CPU over time: the runs of a client over one another, the clients side by side."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""Many benchmarks on one axis: each figure as a multiple of the median of its benchmark's fastest client.
+"""Charts of many benchmarks on one axis: each time as a multiple of the median of its benchmark's fastest client.
 
-Owns that multiple. Times of different benchmarks lie orders of magnitude apart; as multiples they share an axis, and
-clients can be compared by eye. The median that all are divided by is taken as exact.
+Times of different benchmarks lie orders of magnitude apart; as multiples they share an axis. The median by which all
+are divided is taken as exact.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

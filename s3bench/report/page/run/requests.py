@@ -1,7 +1,7 @@
-"""The requests of one run of each client, drawn: a row for each connection, a bar for each request.
+"""Chart of the requests of one run of each client: a row for each connection, a bar for each request.
 
-Owns the picture. A bar goes from the start of a request to the end of its response; it is solid while a body moves:
-the request's from its start, the response's from its first byte on.
+A bar goes from the start of a request to the end of its response; it is solid while a body moves: the request's from
+its start, the response's from its first byte on.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

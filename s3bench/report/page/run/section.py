@@ -1,7 +1,4 @@
-"""What the page shows of a run of clients: a summary of all benchmarks, then each benchmark for itself.
-
-Owns the order of it. Each chart is its own module's.
-"""
+"""Sections of the page about a run of clients: a summary of all benchmarks, then each benchmark."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,7 +16,7 @@ from s3bench.report.page.run.detail import (
     Level,
     detail_of,
 )
-from s3bench.report.page.run.dots import dots_chart, dots_words
+from s3bench.report.page.run.dots import dots_chart, dots_words, usage_figure
 from s3bench.report.page.run.ecdf import ecdf_chart
 from s3bench.report.page.run.line import failure_lines, head_lines
 from s3bench.report.page.run.memory import memory_chart, memory_words, sampled_runs
@@ -31,7 +28,6 @@ from s3bench.report.page.run.ratio import (
 )
 from s3bench.report.page.run.requests import requests_chart
 from s3bench.report.page.run.table import runs_table, summary_table
-from s3bench.report.page.run.usage import usage_figure
 from s3bench.report.page.run.waterfall import steps_of, waterfall_chart, waterfall_table
 from s3bench.report.page.run.wire import wire_runs, wire_table, wire_words
 from s3bench.report.page.section import ChartFigure, Line, Section
@@ -129,25 +125,27 @@ def _part(benchmark: Benchmark, clients: list[str], detail: Detail, *, is_folded
         title=benchmark.title,
         lines=tuple(lines),
         tables=(table,) if has_table else (),
-        figures=tuple(_figures(rows, clients, detail, said="" if has_table else f" {_MANY}")),
+        figures=tuple(_figures(rows, clients, detail, closing="" if has_table else f" {_MANY}")),
         is_folded=is_folded,
     )
 
 
-def _figures(rows: Sequence[ClientResults], clients: list[str], detail: Detail, *, said: str) -> Iterator[ChartFigure]:
+def _figures(
+    rows: Sequence[ClientResults], clients: list[str], detail: Detail, *, closing: str
+) -> Iterator[ChartFigure]:
     height = _COMPACT_HEIGHT if detail.level is Level.DOTS else _DOTS_HEIGHT
     dots = dots_chart(rows, TOTAL_TIME, clients=clients, width=theme.WIDTH, height=height)
     if dots is not None:
-        words = f"{dots_words(rows, TOTAL_TIME)}{said}"
+        words = f"{dots_words(rows, TOTAL_TIME)}{closing}"
         yield ChartFigure(name="total-time", title="Total time of every run", description=words, chart=dots)
     if detail.level < Level.DISTRIBUTION:
         return
     ecdf = ecdf_chart(rows, TOTAL_TIME, clients=clients, width=theme.WIDTH, height=_ECDF_HEIGHT)
     if ecdf is not None:
-        words = f"Which share of a client's runs took how long at most; each step is a run, none is smoothed.{said}"
+        words = f"Which share of a client's runs took how long at most; each step is a run, none is smoothed.{closing}"
         yield ChartFigure(name="total-time-ecdf", title="Distribution of the total time", description=words, chart=ecdf)
     if detail.level is Level.ALL:
-        yield from usage_figure(rows, clients=clients, said=said)
+        yield from usage_figure(rows, clients=clients, closing=closing)
         yield from _inside(rows, clients, detail)
 
 

@@ -1,6 +1,6 @@
-"""What a client was at from its spawn to its end, step by step: where start-up spends its time.
+"""Chart of what a client did from its spawn to its end, step by step.
 
-Owns the steps of the median run that nobody ran: each milestone is the median of all runs that reached it.
+The steps are those of no single run: each milestone is the median of all runs that reached it.
 """
 
 from collections.abc import Iterator, Sequence

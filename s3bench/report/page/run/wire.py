@@ -1,7 +1,4 @@
-"""The requests of one run of each client that the page shows, each on the row of its connection.
-
-Owns which requests are shown, in which words, and their table.
-"""
+"""The requests of one run of each client that the page shows, on the rows of their connections, and as a table."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A trend drawn: a point for each release, the levels between the changes, and where each change may lie."""
+"""Chart of a trend: a point for each release, the levels between the changes, and where each change may lie."""
 
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Trends as a section of the page: which series changed and since when, a table of all, and each one drawn."""
+"""Section of the page about trends: which series changed and since when, a table of all, and a chart of each."""
 
 from collections.abc import Iterator, Sequence
 

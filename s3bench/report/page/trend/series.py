@@ -1,4 +1,4 @@
-"""One line of a trend's report. Imports no chart library: the command line makes these for text and JSON as well."""
+"""One series of a trend report. Imports no chart library: the command line uses it for text and JSON as well."""
 
 from dataclasses import dataclass
 

@@ -1,6 +1,6 @@
-"""How the search came to its end: every trial over the time that measuring took, and the fastest run so far.
+"""Chart of the search: every trial over the time spent on measuring, and the fastest run so far.
 
-Owns the drawing. A run that was ended as too slow stands where it was ended: it is slower than that.
+A run that was ended as too slow stands where it was ended: it is slower than that.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,4 @@
-"""The verification of a tuning: each pair of runs that were made next to each other, and the interval of the gain.
-
-Owns the drawing; what a pair and the interval are is `s3bench.tune.verification`'s.
-"""
+"""Chart of the verification of a tuning: the change in each pair of neighbouring runs, and the interval of the gain."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

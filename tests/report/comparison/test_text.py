@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from s3bench.compare.comparison import Comparison, compare
-from s3bench.report.comparison.table import render_comparison
+from s3bench.report.comparison.text import render_comparison
 from tests.compare.documents import (
     BASE,
     client,

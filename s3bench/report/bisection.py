@@ -1,7 +1,6 @@
-"""What a search for the first version that changed came to, as text for a terminal: the answer first.
+"""A bisection as text for a terminal: the result first, then every comparison.
 
-Tables are never wider than the terminal: where it is too narrow, columns are left out. Sentences are one line each,
-which the terminal folds.
+A table that is wider than the terminal loses columns. Sentences are one line each, which the terminal folds.
 """
 
 import shlex

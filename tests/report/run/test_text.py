@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from s3bench.report.run.table import render_table, result_line
+from s3bench.report.run.text import render_table, result_line
 from s3bench.results.document import Client, Document, Result, Status
 from s3bench.results.measurement import Failure, Measurement, UsageFacts, Wire, WireFacts, measure
 

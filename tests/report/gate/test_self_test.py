@@ -17,7 +17,7 @@ from s3bench.gate.planted_fault import (
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import ProgramIdentity
 from s3bench.gate.row import Verdict
-from s3bench.report.gate.self_test_table import render_answer, render_self_test
+from s3bench.report.gate.self_test import render_answer, render_self_test
 
 POLICY = Policy(exact=("requests", "modules"))
 FAULTS, _ = faults_for(POLICY, usual_s=0.0912, usual_bytes=38.4 * (1 << 20))

@@ -11,7 +11,7 @@ from s3bench.gate.evidence import Role
 from s3bench.gate.record import GateRecord
 from s3bench.gate.row import Verdict
 from s3bench.report.gate.digest import digest
-from s3bench.report.gate.table import render_gate
+from s3bench.report.gate.text import render_gate
 
 _SENTENCE = re.compile(r"(controls|the rest|all|waived|failure|changed|warning|replay|Interval): ")
 

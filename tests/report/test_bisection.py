@@ -15,7 +15,7 @@ from s3bench.bisect.search import (
     failed_comparison,
 )
 from s3bench.gate.policy import Policy
-from s3bench.report.bisect_table import answer_line, render_bisection
+from s3bench.report.bisection import answer_line, render_bisection
 from tests.gate.evidence_maker import paired, ratios
 
 HOSTILE = "2.0[red]x[/red]\n\x1b[31m\u202e\x00"
