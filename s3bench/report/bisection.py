@@ -55,9 +55,9 @@ def answer_line(record: BisectRecord, answer: ComparisonResult) -> str:
     """One comparison and what it showed, as a line: `2.36.1 against 2.34.0: changed, +10.2% slower (20 pairs)`."""
     comparison, row = answer.comparison, answer.row
     older, newer = record.versions[comparison.older], record.versions[comparison.newer]
-    told = "" if row is None else f", {_change(answer, has_word=True)} ({row.pairs} pairs)"
+    change = "" if row is None else f", {_change(answer, has_word=True)} ({row.pairs} pairs)"
     why = f": {answer.reasons[0]}" if answer.reasons and answer.outcome is not ComparisonOutcome.CHANGED else ""
-    return printable(f"{newer} against {older}: {answer.outcome}{told}{why}")
+    return printable(f"{newer} against {older}: {answer.outcome}{change}{why}")
 
 
 def _headline(record: BisectRecord) -> str:
@@ -92,7 +92,7 @@ def _size(row: GateRow, *, is_turned: bool) -> str:
 
 
 def _turned(row: GateRow) -> GateRow:
-    """The same with the sides changed over: the gate was asked whether the older version is worse."""
+    """The same with the sides swapped: the gate compared the older version with the newer."""
     ends = [None if end is None else _inverse(end) for end in (row.high, row.low)]
     return replace(
         row,
@@ -129,7 +129,7 @@ def _sentences(record: BisectRecord) -> Iterator[str]:
     if found.skipped:
         names = [record.versions[place] for place in found.skipped]
         more = f" and {len(names) - _SKIPPED_MAX} more" if len(names) > _SKIPPED_MAX else ""
-        yield f"nothing is known of {', '.join(names[:_SKIPPED_MAX])}{more}: see below"
+        yield f"no result for {', '.join(names[:_SKIPPED_MAX])}{more}: see below"
     yield from found.notes
 
 
@@ -148,7 +148,7 @@ def _table(record: BisectRecord) -> Table:
         columns=(
             column("compared", made, lambda each: _name(record, each.comparison.newer)),
             column("against", made, lambda each: _name(record, each.comparison.older)),
-            column("answer", made, lambda each: str(each.outcome)),
+            column("result", made, lambda each: str(each.outcome)),
             column("change", made, lambda each: _change(each, has_word=True), is_number=True, rank=1),
             column("interval", made, _interval, is_number=True, rank=1),
             column("limits", made, _limits, is_number=True, rank=3),
@@ -182,19 +182,19 @@ def _pairs(answer: ComparisonResult) -> str:
 
 
 def _more(record: BisectRecord) -> Iterator[tuple[str, str]]:
-    """What stands below the table: answers that are none, versions left out, doubts."""
+    """The lines below the table: comparisons without a result, versions left out, warnings."""
     for answer in record.answers:
-        is_said = record.found is not None and answer.reasons == record.found.reasons
+        is_reported = record.found is not None and answer.reasons == record.found.reasons
         if (
             answer.outcome in {ComparisonOutcome.FAILED, ComparisonOutcome.WITHDRAWN, ComparisonOutcome.UNDECIDED}
-            and not is_said
+            and not is_reported
         ):
             yield str(answer.outcome), f"{_name(record, answer.comparison.newer)}: {'; '.join(answer.reasons)}"
     ends = [answer for answer in record.answers if answer.comparison.purpose is ComparisonPurpose.ENDS]
-    doubts = [f"{row.subject}: {warning}" for answer in ends if (row := answer.row) for warning in row.warnings]
+    warnings = [f"{row.subject}: {warning}" for answer in ends if (row := answer.row) for warning in row.warnings]
     for text in record.left_out:
         yield "left out", text
-    for text in (*record.warnings, *doubts):
+    for text in (*record.warnings, *warnings):
         yield "warning", text
 
 

@@ -86,7 +86,7 @@ def test_what_got_better_is_said_as_seen_from_the_newer_version() -> None:
 def test_suspects_are_a_range_and_those_left_out_are_named() -> None:
     lines = render(record_of(slower_from(5), broken=frozenset({4, 5})))
     assert lines[0].startswith("suspects: one of 3 versions of cli-crt, after 2.33.0, up to 2.36.0, is the first")
-    assert any("nothing is known of 2.34.0, 2.35.0" in line for line in lines)
+    assert any("no result for 2.34.0, 2.35.0" in line for line in lines)
     assert "failed: 2.34.0: it was yanked" in lines
 
 

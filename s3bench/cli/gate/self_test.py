@@ -45,7 +45,7 @@ from s3bench.gate.self_test import (
     run_self_test,
     stub_with_injection,
 )
-from s3bench.report.gate.self_test import render_answer, render_self_test
+from s3bench.report.gate.self_test import render_self_test, verdict_line
 from s3bench.results.document import render_time
 from s3bench.results.file import check_output, write_whole
 from s3bench.spec.definition import Definition
@@ -141,7 +141,7 @@ def _show(test: SelfTest, step: SelfTestStep | None, progress: Ticker) -> None:
     if step is None:
         return
     if step.answer is not None:
-        progress.say(render_answer(step.fault, step.answer))
+        progress.say(verdict_line(step.fault, step.answer))
         return
     done = sum(each.gates for each in test.tallies)
     progress.update(f"round {step.round}, {step.fault.title}", done=done, total=test.rounds * len(test.tallies))

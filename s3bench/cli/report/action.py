@@ -64,8 +64,8 @@ def _draw(files: Sequence[Path], options: ReportOptions) -> None:
     _check(files, form=None if form == HTML else form, output=None)
     if form not in {None, HTML} or (output is not None and form is None):
         raise BadInput(
-            "charts are of the page, and it is to be written as something else",
-            fix="give -o page.html, or leave -o and --format out to draw the charts alone",
+            "--svg and --png draw the charts of the HTML page; they cannot be combined with other formats",
+            fix="Remove --format, or use -o page.html",
         )
     if output is not None:
         check_output(output, force=options.force)
@@ -89,17 +89,17 @@ def _give(text: str, output: Path | None) -> None:
 
 def _check(files: Sequence[Path], *, form: str | None, output: Path | None) -> None:
     if not files:
-        raise BadInput("no results document was given", fix="name one: s3bench report results.json")
+        raise BadInput("no results document was given", fix="Pass at least one: s3bench report results.json")
     if output is not None and form is None:
         raise BadInput(
-            f"it is not said as what {output} is to be written",
-            fix="add --format NAME; s3bench report --list-formats tells the names",
+            f"the format of {output} is unknown",
+            fix="Pass --format NAME; s3bench report --list-formats lists the formats",
         )
     if form is not None and len(files) > 1 and RENDERINGS[Format(form)].render_several is None:
         raise BadInput(
-            f"--format {form} holds one document; {len(files)} were named",
+            f"--format {form} holds one document; {len(files)} were given",
             "its readers take a file for each run",
-            "call it once for each document, with -o",
+            "Run the command once for each document, with -o",
         )
 
 
@@ -107,7 +107,7 @@ def _format_lines() -> Iterator[str]:
     width = max(map(len, RENDERINGS))
     for form, rendering in RENDERINGS.items():
         yield f"{form:{width}}  .{rendering.extension:5} {rendering.description}"
-    yield f"{HTML:{width}}  .{HTML:5} one page with charts and tables, for people; -o NAME.html alone says it"
+    yield f"{HTML:{width}}  .{HTML:5} one page with charts and tables, for people; -o NAME.html is enough"
 
 
 def _tables(files: Sequence[Path], documents: Sequence[Document]) -> str:
@@ -127,16 +127,16 @@ def _table(document: Document) -> str:
 
 
 def _too_long(text: str, form: str) -> Iterator[str]:
-    """Say where Markdown is longer than GitHub takes as a comment."""
+    """A line where the Markdown is longer than a comment on GitHub may be."""
     if form == Format.MARKDOWN and len(text) > COMMENT_CHARACTERS_MAX:
         yield (
-            f"the Markdown has {len(text):,} characters, and a comment on GitHub takes {COMMENT_CHARACTERS_MAX:,}: "
-            "pick fewer benchmarks with -k"
+            f"the Markdown has {len(text):,} characters, and a comment on GitHub may have {COMMENT_CHARACTERS_MAX:,}: "
+            "select fewer benchmarks with -k"
         )
 
 
 def _shortfalls(files: Sequence[Path], documents: Sequence[Document]) -> Iterator[str]:
-    """What the figures in a file do not tell: results without any, and failed iterations."""
+    """What a file does not show: results without a measurement, and failed iterations."""
     for file, document in zip(files, documents, strict=True):
         results = document.without_parts().results
         empty = sum(not result.measurements for result in results)

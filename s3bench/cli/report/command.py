@@ -16,7 +16,7 @@ _PAGE_SUFFIXES = frozenset({".html", ".htm"})
     "form",
     type=click.Choice([*(each.value for each in Format), HTML]),
     metavar="NAME",
-    help="Write this format instead of tables; --list-formats tells which there are.",
+    help="Write this format instead of tables; --list-formats lists them.",
 )
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE, which must not exist."
@@ -61,7 +61,7 @@ def report_command(
     Values are medians with their 95 % intervals where a format has one value for a result. What a format cannot hold
     is left out, and failed iterations are counted on stderr.
 
-    Exit code 0 whatever the figures say; 2 when a file cannot be read, or holds nothing that the format can.
+    Exit code 0 whatever the figures are; 2 when a file cannot be read, or has nothing that the format can hold.
     """
     from s3bench.cli.report.action import ReportOptions, print_formats, report
 

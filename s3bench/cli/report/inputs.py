@@ -1,4 +1,4 @@
-"""What `s3bench report` makes a page of, recognised by what the files hold: results, gates, studies."""
+"""Reads the files of `s3bench report`, recognised by what they hold: results, gate records, studies."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _NAMED_MAX = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """The files by what they are, in the order in which they were given, with short names that tell them apart."""
+    """The files by what they are, in the order in which they were given, with short names that are unique."""
 
     documents: tuple[tuple[str, Document], ...]
     gates: tuple[tuple[str, GateRecord], ...]
@@ -30,7 +30,7 @@ class Inputs:
 
 
 class _Head(msgspec.Struct, frozen=True):
-    """The keys by which our files are told apart."""
+    """The keys by which our files are distinguished."""
 
     gate_version: Any = None
     study_version: Any = None

@@ -54,13 +54,13 @@ def sections_of(inputs: Inputs) -> tuple[Section, ...]:
 def check_directory(directory: Path, *, force: bool) -> None:
     """Check that charts may be written into `directory`. Raises `BadInput` for one that holds something."""
     if directory.exists() and not directory.is_dir():
-        raise BadInput(f"{directory} is no directory", fix="give a directory for the charts")
+        raise BadInput(f"{directory} is not a directory", fix="Pass a directory for the charts")
     if directory.is_dir() and any(directory.iterdir()) and not force:
         raise BadInput(f"{directory} is not empty", fix="give another directory, or --force to write into this one")
 
 
 def write_charts(sections: Sequence[Section], directory: Path, *, extension: str) -> int:
-    """Draw every chart into a file named by where it stands; say how many there are."""
+    """Draw every chart into a file named by its place; return how many there are."""
     draw = {"svg": svg_bytes, "png": png_bytes}[extension]
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -148,7 +148,7 @@ def _facts(inputs: Inputs) -> Iterator[tuple[str, str]]:
 
 
 def _time(text: str) -> str:
-    """A moment of a document as people read it; whatever else stands there as it is."""
+    """A time of a document as people read it; any other text as it is."""
     try:
         return datetime.fromisoformat(text).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     except ValueError:
@@ -156,7 +156,7 @@ def _time(text: str) -> str:
 
 
 def _lines(inputs: Inputs) -> Iterator[Line]:
-    """The doubts about each document; a gate's and a study's stand in their sections."""
+    """The warnings about each document; those of gates and studies are in their sections."""
     for name, document in inputs.documents:
         lead = f"{name}: " if len(inputs.documents) > 1 else ""
         yield from (Line(text=f"{lead}{warning}", tone=Tone.WARNING) for warning in document.warnings)

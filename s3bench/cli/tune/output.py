@@ -13,7 +13,7 @@ from s3bench.cli.tune.options import TuneOptions
 from s3bench.errors import S3BenchError
 from s3bench.report.tune.clients import render_clients, render_clients_markdown
 from s3bench.report.tune.markdown import render_markdown
-from s3bench.report.tune.text import render_answer
+from s3bench.report.tune.text import render_study_result
 from s3bench.results.file import check_output, write_whole
 from s3bench.tune.client_table import client_table
 from s3bench.tune.conclusion import conclude
@@ -37,7 +37,8 @@ class TuneOutput:
         if self._options.markdown is not None:
             write_whole(render_markdown(answer).encode(), self._options.markdown)
         self._print(
-            answer, lambda width, color: render_answer(answer, width=width, color=color, verbose=self._options.verbose)
+            answer,
+            lambda width, color: render_study_result(answer, width=width, color=color, verbose=self._options.verbose),
         )
         if self._options.is_new and self._options.study is None:
             click.echo("s3bench: trials were not saved; use --study FILE", err=True)

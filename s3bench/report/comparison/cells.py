@@ -135,9 +135,9 @@ def chance_text(row: ComparisonRow) -> str:
 def warning_lines(other: Against, *, show_all: bool) -> Iterator[str]:
     """The warnings about single figures, those of the most important rows first; a large number is cut and counted."""
     lines = [
-        f"{_benchmark(row)}, {row.metric} of {doubt.group} ({doubt.client}) {doubt.words}"
+        f"{_benchmark(row)}, {row.metric} of {warning.group} ({warning.client}) {warning.words}"
         for row in other.rows
-        for doubt in row.doubts
+        for warning in row.doubts
     ]
     yield from lines if show_all else lines[:_WARNINGS_MAX]
     if len(lines) > _WARNINGS_MAX and not show_all:

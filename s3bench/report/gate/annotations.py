@@ -29,25 +29,27 @@ class _Annotation:
 
 def render_annotations(record: GateRecord) -> str:
     """Render a concluded gate as workflow commands, one a line: errors, then warnings, then notices."""
-    told = digest(record)
-    decided = [_of_row(row, told) for row in told.decided]
-    notes = [_Annotation(title=told.headline, message=note) for note in told.notes]
-    failures = [_Annotation(title="a run failed", message=failure) for failure in told.failures]
-    doubts = [*failures, *(_Annotation(title="s3bench gate", message=warning) for warning in told.warnings)]
-    waived = [_Annotation(title=f"waived: {words.subject(row)}", message=_waived(row, told)) for row in told.waived]
-    others = [_of_change(row, told) for row in told.changed]
-    rest = words.rest_in_words(told)
-    summary = [_Annotation(title=told.headline, message=rest)] if rest else []
-    match told.verdict:
+    content = digest(record)
+    decided = [_of_row(row, content) for row in content.decided]
+    notes = [_Annotation(title=content.headline, message=note) for note in content.notes]
+    failures = [_Annotation(title="a run failed", message=failure) for failure in content.failures]
+    warnings = [*failures, *(_Annotation(title="s3bench gate", message=warning) for warning in content.warnings)]
+    waived = [
+        _Annotation(title=f"waived: {words.subject(row)}", message=_waived(row, content)) for row in content.waived
+    ]
+    others = [_of_change(row, content) for row in content.changed]
+    rest = words.rest_in_words(content)
+    summary = [_Annotation(title=content.headline, message=rest)] if rest else []
+    match content.verdict:
         case Verdict.FAIL:
-            levels = (decided, [*notes, *doubts], [*summary, *waived, *others])
+            levels = (decided, [*notes, *warnings], [*summary, *waived, *others])
         case Verdict.INVALID:
-            levels = (notes, [*decided, *doubts], [*summary, *waived, *others])
+            levels = (notes, [*decided, *warnings], [*summary, *waived, *others])
         case Verdict.INCONCLUSIVE | Verdict.SMALL:
-            levels = ([], [*decided, *notes, *doubts], [*summary, *waived, *others])
+            levels = ([], [*decided, *notes, *warnings], [*summary, *waived, *others])
         case Verdict.PASS:
-            whole = _Annotation(title=told.headline, message="; ".join((*told.notes, *filter(None, (rest,)))))
-            levels = ([], doubts, [whole, *waived, *others])
+            whole = _Annotation(title=content.headline, message="; ".join((*content.notes, *filter(None, (rest,)))))
+            levels = ([], warnings, [whole, *waived, *others])
     lines = [
         _command(level, annotation)
         for level, found in zip(("error", "warning", "notice"), levels, strict=True)
@@ -56,18 +58,18 @@ def render_annotations(record: GateRecord) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _of_row(row: GateRow, told: Digest) -> _Annotation:
+def _of_row(row: GateRow, content: Digest) -> _Annotation:
     role = "" if row.role is Role.BENCHMARK else f"{row.role} "
-    return _Annotation(title=f"{role}{row.verdict}: {words.subject(row)}", message=words.sentence(row, told))
+    return _Annotation(title=f"{role}{row.verdict}: {words.subject(row)}", message=words.sentence(row, content))
 
 
-def _of_change(row: GateRow, told: Digest) -> _Annotation:
-    message = printable(row.reason) if row.kind is RowKind.EXACT else words.sentence(row, told)
+def _of_change(row: GateRow, content: Digest) -> _Annotation:
+    message = printable(row.reason) if row.kind is RowKind.EXACT else words.sentence(row, content)
     return _Annotation(title=f"changed: {words.subject(row)}", message=f"{message}; decides nothing")
 
 
-def _waived(row: GateRow, told: Digest) -> str:
-    return f"{words.sentence(row, told)}; {printable(row.waived_by)}"
+def _waived(row: GateRow, content: Digest) -> str:
+    return f"{words.sentence(row, content)}; {printable(row.waived_by)}"
 
 
 def _shown(found: Sequence[_Annotation]) -> Sequence[_Annotation]:

@@ -30,7 +30,7 @@ class Digest:
     `candidate` and `baseline` are labels. `decided`: the rows that gave the verdict, controls among them where they
     did. `notes`: what gave it and stands in no row. `rest`: the other rows that could have decided, `waived` those that
     would have. `controls`: all rows of controls. `changed`: what changed and decides nothing. `failures` and `warnings`
-    are sentences. `counted` is what rows judged by their size count: pairs, or runs of two documents.
+    are sentences. `counted` is what rows of measured metrics count: pairs, or runs of two documents.
     """
 
     verdict: Verdict
@@ -53,11 +53,11 @@ class Digest:
 
 
 def digest(record: GateRecord) -> Digest:
-    """Sort out what a record holds that has its conclusion."""
+    """The contents of a record that has its conclusion."""
     conclusion = record.conclusion
     assert conclusion is not None, "a gate is reported when it has concluded"
     decided = tuple(row for row in conclusion.rows if _gave(row, conclusion))
-    carried = {_told(row) for row in decided if row.decides}
+    carried = {_reason_text(row) for row in decided if row.decides}
     notes = tuple(printable(reason) for reason in conclusion.reasons if reason not in carried)
     others = [row for row in conclusion.rows if row.decides and not _gave(row, conclusion)]
     fewer = [row for row in others if row.verdict is Verdict.PASS and row.changes]
@@ -88,7 +88,7 @@ def subject(row: GateRow) -> str:
 
 
 def change(row: GateRow, *, has_word: bool = True) -> str:
-    """What changed, with a sign and a word: `+10.2% slower`; of exact metrics how many names: `2 more`."""
+    """The change with a sign and a word: `+10.2% slower`; of exact metrics how many names: `2 more`."""
     if row.kind is RowKind.EXACT:
         return _count(row.changes) if row.verdict is Verdict.PASS or row.changes else NOTHING
     if row.change is None:
@@ -99,7 +99,7 @@ def change(row: GateRow, *, has_word: bool = True) -> str:
 
 
 def word(row: GateRow) -> str:
-    """Which way a metric judged by its size changed: `slower`, `less memory`; empty where it did not."""
+    """Which way a measured metric changed: `slower`, `less memory`; empty where it did not."""
     if row.kind is RowKind.EXACT or row.change is None or abs(row.change) < _NOT_ZERO:
         return ""
     return _word(row.metric, is_more=row.change > 0)
@@ -115,7 +115,7 @@ def interval(row: GateRow) -> str:
 
 
 def limits(row: GateRow) -> str:
-    """What the row was held against: d0 and d1, or how much of a count is tolerated."""
+    """The limits of the row: d0 and d1, or how much of a count is tolerated."""
     if row.kind is RowKind.EXACT:
         tolerance = EXACT_BY_NAME[row.metric].tolerance
         return f"{tolerance:.1%}" if tolerance else "exact"
@@ -138,9 +138,9 @@ def medians(row: GateRow) -> str:
     return f"{render_figure(row.baseline, unit)} -> {render_figure(row.candidate, unit)}"
 
 
-def sentence(row: GateRow, told: Digest) -> str:
+def sentence(row: GateRow, content: Digest) -> str:
     """The whole row as a sentence, its subject left out."""
-    runs = f"{row.pairs} {'runs' if row.kind is RowKind.EXACT else told.counted}"
+    runs = f"{row.pairs} {'runs' if row.kind is RowKind.EXACT else content.counted}"
     if row.kind is RowKind.EXACT or row.change is None:
         return f"{printable(row.reason)}; {runs}"
     parts = (
@@ -159,23 +159,23 @@ def change_line(found: CountChange) -> str:
     return f"{printable(found.name)}: {before} -> {after}"
 
 
-def rest_in_words(told: Digest) -> str:
+def rest_in_words(content: Digest) -> str:
     """How many rows there are beside those that decided, how bad they could be, and what could have been seen."""
-    if not told.rest:
+    if not content.rest:
         return ""
-    words = [tally(told.rest)]
-    doubtful = [subject(row) for row in told.rest if row.verdict is not Verdict.PASS]
-    if doubtful:
-        more = f" and {len(doubtful) - _NAMES_MAX} others" if len(doubtful) > _NAMES_MAX else ""
-        words.append(f"without a PASS: {', '.join(doubtful[:_NAMES_MAX])}{more}")
-    bounded = [row for row in told.rest if row.verdict is Verdict.PASS and row.at_most is not None]
+    words = [tally(content.rest)]
+    open_rows = [subject(row) for row in content.rest if row.verdict is not Verdict.PASS]
+    if open_rows:
+        more = f" and {len(open_rows) - _NAMES_MAX} others" if len(open_rows) > _NAMES_MAX else ""
+        words.append(f"without a PASS: {', '.join(open_rows[:_NAMES_MAX])}{more}")
+    bounded = [row for row in content.rest if row.verdict is Verdict.PASS and row.at_most is not None]
     if bounded:
         worst = max(bounded, key=lambda row: row.at_most or 0.0)
         words.append(f"largest possible worsening {_signed(worst.at_most)} ({subject(worst)})")
-    seen = ", ".join(_detectable_of(told.rest))
+    seen = ", ".join(_detectable_of(content.rest))
     if seen:
         words.append(f"detectable: {seen}")
-    if told.verdict is Verdict.INVALID:
+    if content.verdict is Verdict.INVALID:
         words.append("all of it withdrawn")
     return "; ".join(words)
 
@@ -188,25 +188,25 @@ def tally(rows: Sequence[GateRow]) -> str:
 def tally_of(verdicts: Sequence[Verdict | None]) -> str:
     """The same of verdicts; informing rows have none."""
     counts = Counter(verdicts)
-    told = [(counts[verdict], f" {verdict}") for verdict in _VERDICTS] + [(counts[None], " without a verdict")]
-    return ", ".join(f"{count} {'row' if count == 1 else 'rows'}{name}" for count, name in told if count)
+    named = [(counts[verdict], f" {verdict}") for verdict in _VERDICTS] + [(counts[None], " without a verdict")]
+    return ", ".join(f"{count} {'row' if count == 1 else 'rows'}{name}" for count, name in named if count)
 
 
-def controls_in_words(record: GateRecord, told: Digest) -> str:
-    """What each control showed, or why there is none."""
+def controls_in_words(record: GateRecord, content: Digest) -> str:
+    """The outcome of each control, or why there is none."""
     if not record.is_paired:
-        return "none, as nothing was run"
-    if not told.controls:
-        return "none were run" if record.policy.metrics else "none, as counts alone decide"
+        return "none, because nothing was run"
+    if not content.controls:
+        return "none were run" if record.policy.metrics else "none, because only counts decide"
     parts = []
     for role in (Role.NEGATIVE_CONTROL, Role.POSITIVE_CONTROL):
-        rows = [row for row in told.controls if row.role is role]
+        rows = [row for row in content.controls if row.role is role]
         delays = [cell.planted_s for cell in record.cells if cell.role is role and cell.planted_s]
         planted = f"a planted delay of {render_seconds(delays[0])}" if delays else "a planted delay"
         name = "the baseline against itself" if role is Role.NEGATIVE_CONTROL else planted
         if rows:
             parts.append(f"{name}: {', '.join(_control(row) for row in rows)}")
-    if not record.policy.shows_delay and not any(row.role is Role.POSITIVE_CONTROL for row in told.controls):
+    if not record.policy.shows_delay and not any(row.role is Role.POSITIVE_CONTROL for row in content.controls):
         parts.append(f"no delay was planted: it would not show in {' or '.join(record.policy.metrics)}")
     return "; ".join(parts)
 
@@ -221,15 +221,15 @@ def _control(row: GateRow) -> str:
 
 
 def _gave(row: GateRow, conclusion: Conclusion) -> bool:
-    """Whether the conclusion names this row as a reason; what it says of controls has words before it."""
+    """Whether the conclusion names this row as a reason; reasons about controls have a prefix."""
     if row.decides:
-        return _told(row) in conclusion.reasons
+        return _reason_text(row) in conclusion.reasons
     is_found = row.verdict in {Verdict.FAIL, Verdict.SMALL}
     is_faulty = {Role.NEGATIVE_CONTROL: is_found, Role.POSITIVE_CONTROL: not is_found}.get(row.role, False)
-    return is_faulty and any(reason.endswith(f": {_told(row)}") for reason in conclusion.reasons)
+    return is_faulty and any(reason.endswith(f": {_reason_text(row)}") for reason in conclusion.reasons)
 
 
-def _told(row: GateRow) -> str:
+def _reason_text(row: GateRow) -> str:
     return f"{row.subject}: {row.reason}"
 
 
@@ -241,13 +241,13 @@ def _stopped(record: GateRecord, conclusion: Conclusion) -> Iterator[str]:
 def _how_compared(record: GateRecord) -> Iterator[str]:
     if not record.is_paired:
         yield (
-            "two documents were compared, measured one after the other: what changed on the machine in between is not "
-            "told from a change of the client"
+            "the two documents were measured one after the other: a change of the machine in between cannot be "
+            "distinguished from a change of the client"
         )
 
 
 def _failures(record: GateRecord, conclusion: Conclusion) -> Iterator[str]:
-    """Runs that gave no measurement, but those that the verdict's reasons tell of already."""
+    """Runs without a measurement, except those that the reasons of the verdict name."""
     for cell in record.cells:
         for each in cell.failures:
             start = f"{cell.title}, {each.side}: {each.failure.what}"
@@ -268,7 +268,7 @@ def _warnings(record: GateRecord, conclusion: Conclusion) -> Iterator[str]:
 
 
 def _detectable_of(rows: Iterable[GateRow]) -> Iterator[str]:
-    """For each metric judged by its size, from where to where its rows' smallest detectable worsening goes."""
+    """For each measured metric, the range of the smallest detectable worsening of its rows."""
     found: dict[str, list[float]] = {}
     for row in rows:
         if row.detectable is not None:

@@ -35,13 +35,13 @@ class _Outcome:
 
 def render_junit(record: GateRecord) -> bytes:
     """Render a concluded gate as an XML document, in UTF-8."""
-    told = digest(record)
+    content = digest(record)
     suites: dict[str, list[GateRow]] = {}
     assert record.conclusion is not None
     for row in record.conclusion.rows:
         if row.decides:
             suites.setdefault(words.benchmark(row), []).append(row)
-    root = ET.Element("testsuites", name=f"s3bench gate, {told.headline}")
+    root = ET.Element("testsuites", name=f"s3bench gate, {content.headline}")
     cells = {printable(cell.title): cell for cell in record.cells if cell.role is Role.BENCHMARK}
     for benchmark, rows in suites.items():
         suite = ET.SubElement(root, "testsuite", name=benchmark, timestamp=printable(record.started_at[:19]))
@@ -49,22 +49,24 @@ def render_junit(record: GateRecord) -> bytes:
             suite.set("time", f"{_measured_s(cells[benchmark]):.3f}")
         add_properties(suite, _figures(rows))
         for row in rows:
-            _add_case(suite, row.metric, benchmark, _outcome(row, told), words.sentence(row, told))
-    if told.verdict is Verdict.INVALID or (told.verdict is Verdict.INCONCLUSIVE and root.find(".//error") is None):
+            _add_case(suite, row.metric, benchmark, _outcome(row, content), words.sentence(row, content))
+    if content.verdict is Verdict.INVALID or (
+        content.verdict is Verdict.INCONCLUSIVE and root.find(".//error") is None
+    ):
         suite = ET.SubElement(root, "testsuite", name=_GATE, timestamp=printable(record.started_at[:19]))
-        outcome = _Outcome(element="error", type=told.verdict, message="; ".join(told.notes))
-        _add_case(suite, "verdict", _GATE, outcome, words.controls_in_words(record, told))
+        outcome = _Outcome(element="error", type=content.verdict, message="; ".join(content.notes))
+        _add_case(suite, "verdict", _GATE, outcome, words.controls_in_words(record, content))
     add_counts(root)
     ET.indent(root)
     written: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return written + b"\n"
 
 
-def _outcome(row: GateRow, told: Digest) -> _Outcome:
+def _outcome(row: GateRow, content: Digest) -> _Outcome:
     reason = f"{row.verdict}: {printable(row.reason)}"
     if row.waived_by:
         return _Outcome(element="skipped", type="waived", message=f"waived: {printable(row.waived_by)}; {reason}")
-    if told.verdict is Verdict.INVALID:
+    if content.verdict is Verdict.INVALID:
         return _Outcome(element="skipped", type="withdrawn", message=f"the gate is INVALID, nothing is known; {reason}")
     if row.verdict is Verdict.FAIL:
         return _Outcome(element="failure", type="FAIL", message=reason)
@@ -78,8 +80,8 @@ def _outcome(row: GateRow, told: Digest) -> _Outcome:
 def _add_case(suite: ET.Element, name: str, class_name: str, outcome: _Outcome, text: str) -> None:
     case = ET.SubElement(suite, "testcase", name=name, classname=class_name)
     if outcome.element:
-        told = ET.SubElement(case, outcome.element, type=outcome.type, message=outcome.message)
-        told.text = text
+        element = ET.SubElement(case, outcome.element, type=outcome.type, message=outcome.message)
+        element.text = text
     else:
         ET.SubElement(case, "system-out").text = text
 

@@ -28,14 +28,14 @@ _TEXT_MAX = 600
 
 def render_summary(record: GateRecord) -> str:
     """Render a concluded gate for `$GITHUB_STEP_SUMMARY`: all rows and all counts that differ."""
-    told = digest(record)
-    return _fitted([*_sections(record, told), *_all(told)], SUMMARY_BYTES_MAX)
+    content = digest(record)
+    return _fitted([*_sections(record, content), *_all(content)], SUMMARY_BYTES_MAX)
 
 
 def render_comment(record: GateRecord) -> str:
     """Render a concluded gate for a comment on a pull request: what decided, controls, and the rest in a line."""
-    told = digest(record)
-    return _fitted([*_sections(record, told)], COMMENT_BYTES_MAX)
+    content = digest(record)
+    return _fitted([*_sections(record, content)], COMMENT_BYTES_MAX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,33 +92,33 @@ def _size(lines: Iterable[str]) -> int:
     return sum(len(line.encode()) + 1 for line in lines)
 
 
-def _sections(record: GateRecord, told: Digest) -> Iterator[_Section]:
-    yield _plain([f"## {told.verdict}: {_code(told.candidate)} against {_code(told.baseline)}", ""])
-    if told.notes:
-        yield _list(told.notes, decides=True)
-    if told.decided:
-        yield _table(told.decided, told, decides=True)
-        yield _reasons(told.decided)
-    yield _plain([f"Controls: {_text(words.controls_in_words(record, told))}.", ""])
-    if rest := words.rest_in_words(told):
-        yield _plain([f"{'The rest' if told.decided else 'All'}: {_text(rest)}.", ""])
-    if told.waived:
-        yield _table(told.waived, told, title="Waived")
-        yield _list([f"{words.subject(row)}: {row.waived_by}" for row in told.waived])
-    for title, lines in (("Failures", told.failures), ("Warnings", told.warnings)):
+def _sections(record: GateRecord, content: Digest) -> Iterator[_Section]:
+    yield _plain([f"## {content.verdict}: {_code(content.candidate)} against {_code(content.baseline)}", ""])
+    if content.notes:
+        yield _list(content.notes, decides=True)
+    if content.decided:
+        yield _table(content.decided, content, decides=True)
+        yield _reasons(content.decided)
+    yield _plain([f"Controls: {_text(words.controls_in_words(record, content))}.", ""])
+    if rest := words.rest_in_words(content):
+        yield _plain([f"{'The rest' if content.decided else 'All'}: {_text(rest)}.", ""])
+    if content.waived:
+        yield _table(content.waived, content, title="Waived")
+        yield _list([f"{words.subject(row)}: {row.waived_by}" for row in content.waived])
+    for title, lines in (("Failures", content.failures), ("Warnings", content.warnings)):
         if lines:
             yield _list(lines, title=title)
-    if told.changed:
-        yield _table(told.changed, told, title="Also changed, which decides nothing", is_folded=True)
+    if content.changed:
+        yield _table(content.changed, content, title="Also changed, which decides nothing", is_folded=True)
     yield _plain([LEGEND, ""])
 
 
-def _all(told: Digest) -> Iterator[_Section]:
-    if told.rest:
-        yield _table(told.rest, told, title="The rest of the rows", is_folded=True)
-    if told.controls:
-        yield _table(told.controls, told, title="Controls", is_folded=True)
-    for row in (*told.decided, *told.waived, *told.changed, *told.rest):
+def _all(content: Digest) -> Iterator[_Section]:
+    if content.rest:
+        yield _table(content.rest, content, title="The rest of the rows", is_folded=True)
+    if content.controls:
+        yield _table(content.controls, content, title="Controls", is_folded=True)
+    for row in (*content.decided, *content.waived, *content.changed, *content.rest):
         if row.changes:
             title = f"<summary>{len(row.changes)} counts of {_text(words.subject(row))} differ</summary>"
             opening = (f"<details>{title}", "")
@@ -148,9 +148,9 @@ def _reasons(rows: Sequence[GateRow]) -> _Section:
 
 
 def _table(
-    rows: Sequence[GateRow], told: Digest, *, title: str = "", is_folded: bool = False, decides: bool = False
+    rows: Sequence[GateRow], content: Digest, *, title: str = "", is_folded: bool = False, decides: bool = False
 ) -> _Section:
-    heading, rule, *lines = table_lines(gate_table(rows, told))
+    heading, rule, *lines = table_lines(gate_table(rows, content))
     opening: tuple[str, ...] = (heading, rule)
     if is_folded:
         opening = (f"<details><summary>{title}: {len(rows)}</summary>", "", *opening)

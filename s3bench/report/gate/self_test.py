@@ -44,10 +44,10 @@ def render_self_test(test: SelfTest, *, width: int, color: bool) -> str:
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def render_answer(fault: PlantedFault, answer: FaultVerdict) -> str:
-    """One answer to `fault` as a line, for whoever waits."""
-    through = f" through {', '.join(answer.found_in)}" if answer.is_caught else ""
-    return f"round {answer.round}, {_named(fault)}: {answer.verdict}{through} ({answer.pairs} pairs)"
+def verdict_line(fault: PlantedFault, found: FaultVerdict) -> str:
+    """One gate's verdict on `fault`, as a line of progress."""
+    through = f" through {', '.join(found.found_in)}" if found.is_caught else ""
+    return f"round {found.round}, {_named(fault)}: {found.verdict}{through} ({found.pairs} pairs)"
 
 
 def _table(tallies: Sequence[FaultCounts]) -> Table:
@@ -111,7 +111,7 @@ def _others(tally: FaultCounts) -> str:
 
 
 def _sentences(test: SelfTest) -> Iterator[tuple[str, str, str]]:
-    """What the table means, and what has to be known beside it."""
+    """The lines below the table: false alarms, sensitivity, warnings."""
     for each in test.tallies:
         if each.fault.is_nothing and each.gates:
             yield ("false alarms", CYAN, _false_alarms(each))

@@ -25,7 +25,7 @@ TONES = {
 """How verdicts are to be taken; rows that only inform have none."""
 
 
-def gate_table(rows: Sequence[GateRow], told: Digest, *, caption: str = "") -> Table:
+def gate_table(rows: Sequence[GateRow], content: Digest, *, caption: str = "") -> Table:
     """One line for each row of a gate."""
     return Table(
         caption=caption,
@@ -37,7 +37,7 @@ def gate_table(rows: Sequence[GateRow], told: Digest, *, caption: str = "") -> T
             column("change", rows, lambda row: words.change(row, has_word=False), more=_word, value=_change),
             column("95 % interval", rows, words.interval, value=lambda row: row.low),
             column("limits", rows, words.limits, value=lambda row: row.d0),
-            column(told.counted, rows, lambda row: f"{row.pairs}", value=lambda row: row.pairs),
+            column(content.counted, rows, lambda row: f"{row.pairs}", value=lambda row: row.pairs),
             column("detectable", rows, words.detectable, value=lambda row: row.detectable),
         ),
     )

@@ -26,17 +26,17 @@ def render_gate(record: GateRecord, *, width: int, color: bool, verbose: bool = 
 
     `kept` is the file of the record. Color adds nothing to the meaning.
     """
-    paint, told = painter(color=color), digest(record)
-    shown = [*told.decided]
+    paint, content = painter(color=color), digest(record)
+    shown = [*content.decided]
     if verbose:
-        shown += [*told.waived, *told.rest, *(row for row in told.controls if row not in told.decided)]
+        shown += [*content.waived, *content.rest, *(row for row in content.controls if row not in content.decided)]
     lines = [
-        paint(told.headline, f"{BOLD};{TONE_STYLES[TONES[told.verdict]]}"),
-        *(f"  {note}" for note in told.notes),
-        *_rows(shown, told, width, paint, verbose=verbose),
+        paint(content.headline, f"{BOLD};{TONE_STYLES[TONES[content.verdict]]}"),
+        *(f"  {note}" for note in content.notes),
+        *_rows(shown, content, width, paint, verbose=verbose),
         *(
             f"{paint(kind, style)}: {printable(text)}"
-            for kind, style, text in _more(record, told, shown_max=None if verbose else _SHOWN_MAX)
+            for kind, style, text in _more(record, content, shown_max=None if verbose else _SHOWN_MAX)
         ),
     ]
     if shown:
@@ -46,11 +46,11 @@ def render_gate(record: GateRecord, *, width: int, color: bool, verbose: bool = 
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _rows(rows: Sequence[GateRow], told: Digest, width: int, paint: Paint, *, verbose: bool) -> Iterator[str]:
+def _rows(rows: Sequence[GateRow], content: Digest, width: int, paint: Paint, *, verbose: bool) -> Iterator[str]:
     """A table with the reasons for its verdicts; sentences where the narrowest table has no room."""
     if not rows:
         return
-    table = gate_table(rows, told)
+    table = gate_table(rows, content)
     gap = next((gap for gap in _GAPS if fits(fitted(table, width=width, gap=gap), width=width, gap=gap)), None)
 
     def counts(row: GateRow) -> Iterator[str]:
@@ -66,7 +66,7 @@ def _rows(rows: Sequence[GateRow], told: Digest, width: int, paint: Paint, *, ve
         return
     for row in rows:
         verdict = paint(f"{row.verdict}", TONE_STYLES[TONES[row.verdict]])
-        yield f"{verdict} {words.subject(row)}: {words.sentence(row, told)}"
+        yield f"{verdict} {words.subject(row)}: {words.sentence(row, content)}"
         yield from counts(row)
 
 
@@ -78,18 +78,18 @@ def _reason(row: GateRow, *, is_brief: bool) -> tuple[str, ...]:
     return (f"    {word}{printable(row.reason)}{'; waived' if is_brief and row.waived_by else ''}",)
 
 
-def _more(record: GateRecord, told: Digest, *, shown_max: int | None) -> Iterator[tuple[str, str, str]]:
+def _more(record: GateRecord, content: Digest, *, shown_max: int | None) -> Iterator[tuple[str, str, str]]:
     """The lines below the table: their kind, its style and the text; of each kind the first `shown_max`."""
-    yield "controls", CYAN, words.controls_in_words(record, told)
-    if rest := words.rest_in_words(told):
-        yield "the rest" if told.decided else "all", CYAN, rest
-    waived = [f"{words.subject(row)}: {words.sentence(row, told)}; {row.waived_by}" for row in told.waived]
-    changed = [f"{words.subject(row)}: {_changed(row, told)}" for row in told.changed]
+    yield "controls", CYAN, words.controls_in_words(record, content)
+    if rest := words.rest_in_words(content):
+        yield "the rest" if content.decided else "all", CYAN, rest
+    waived = [f"{words.subject(row)}: {words.sentence(row, content)}; {row.waived_by}" for row in content.waived]
+    changed = [f"{words.subject(row)}: {_changed(row, content)}" for row in content.changed]
     kinds = (
         ("waived", YELLOW, waived),
-        ("failure", RED, told.failures),
+        ("failure", RED, content.failures),
         ("changed", CYAN, changed),
-        ("warning", YELLOW, told.warnings),
+        ("warning", YELLOW, content.warnings),
     )
     for kind, style, texts in kinds:
         yield from ((kind, style, text) for text in texts[:shown_max])
@@ -97,6 +97,6 @@ def _more(record: GateRecord, told: Digest, *, shown_max: int | None) -> Iterato
             yield kind, style, f"and {len(texts) - shown_max} more, with --verbose"
 
 
-def _changed(row: GateRow, told: Digest) -> str:
+def _changed(row: GateRow, content: Digest) -> str:
     """A change that decides nothing: fewer of a count, or a metric that does not gate."""
-    return row.reason if row.kind is RowKind.EXACT else f"{words.sentence(row, told)}; decides nothing"
+    return row.reason if row.kind is RowKind.EXACT else f"{words.sentence(row, content)}; decides nothing"

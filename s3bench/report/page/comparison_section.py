@@ -134,7 +134,7 @@ def _forest_row(row: ComparisonRow, *, has_client: bool) -> ForestRow:
 
 
 def _axis_name(subject: str, row: ComparisonRow, *, has_client: bool) -> str:
-    """What tells the row from its neighbours: no client that all of them have."""
+    """What distinguishes the row from its neighbours: without a client that all of them have."""
     name = subject.removesuffix(f" against {row.baseline_client}")
     return name if has_client else name.removesuffix(f" on {row.other_client}")
 

@@ -14,7 +14,7 @@ from s3bench.report.page.section import ChartFigure
 from s3bench.results.metrics import Direction, Metric, Unit
 
 ROWS_MAX = 60
-"""The most rows of one chart: more are a wall that nobody reads."""
+"""The most rows of one chart: more cannot be read."""
 
 _WIDTH = 400
 _ROW_HEIGHT = 20

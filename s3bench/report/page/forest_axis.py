@@ -35,5 +35,5 @@ def change_scale(low: float, high: float) -> alt.Scale:
 
 
 def change_axis(low: float, high: float, *, title: str | list[str]) -> alt.Axis:
-    """The axis of `change_scale`, its ratios told as changes in percent."""
+    """The axis of `change_scale`, its ratios labelled as changes in percent."""
     return alt.Axis(title=title, values=change_ticks(low, high), labelExpr=_LABEL, grid=False, labelOverlap=True)

@@ -62,7 +62,7 @@ def render_number(number: float) -> str:
 
 
 def _segments(data: str) -> Iterator[tuple[str, list[float]]]:
-    """Each command with its numbers; those that stand for several, and a move's further points, are told apart."""
+    """Each command with its numbers; repeated ones, and a move's further points, are separate."""
     command, numbers = "", list[float]()
     for token in _TOKENS.findall(data):
         if token.isalpha():

@@ -23,7 +23,7 @@ class ChartFigure:
     """A chart with its words.
 
     `name` is made of `a-z`, `0-9` and `-`, and unique in its section; files of `--svg` and `--png` are named by it.
-    `description` says in a sentence what the chart shows, for those who do not see it. `table` holds the chart's
+    `description` is a sentence on what the chart shows, for those who do not see it. `table` holds the chart's
     figures, folded away beneath it: whatever is drawn can be read there.
     """
 

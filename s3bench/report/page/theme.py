@@ -40,7 +40,7 @@ INKS: Mapping[str, Ink] = MappingProxyType(
         "series-6": Ink("#6b6f00", "#c0c535"),
     }
 )
-"""The colours by their names. No two have the same light colour, so that each can be told in a drawn picture."""
+"""The colours by their names. No two have the same light colour, so that each can be recognised in a drawn picture."""
 
 PAPER, TEXT, MUTED, GRID, ZONE = (INKS[name].light for name in ("paper", "text", "muted", "grid", "zone"))
 GOOD, BAD, WARNING = (INKS[name].light for name in ("good", "bad", "warning"))

@@ -79,7 +79,7 @@ def estimate(result: Result, metric: Metric) -> MedianEstimate | None:
 
 
 def endpoint_text(document: Document) -> str:
-    """What the clients spoke to, credentials taken out; empty where the document does not tell."""
+    """The endpoint that the clients used, credentials removed; empty where it is unknown."""
     options = document.options
     known = (options.get(name) for name in ("endpoint", "endpoint_url"))
     return next((one_line(redact((text,))[0]) for text in known if isinstance(text, str)), "")

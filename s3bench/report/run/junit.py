@@ -58,10 +58,10 @@ def _add_case(suite: ET.Element, result: Result, benchmark: str) -> None:
     case = ET.SubElement(suite, "testcase", name=name, classname=benchmark, time=f"{_measured_s(result):.3f}")
     if result.errors:
         message = f"{len(result.errors)} iterations failed: {result.errors[0].what}"
-        told = ET.SubElement(case, "failure", type="failed", message=clipped(message))
-        told.text = _shown("\n\n".join(_failure_text(each) for each in result.errors))
+        element = ET.SubElement(case, "failure", type="failed", message=clipped(message))
+        element.text = _shown("\n\n".join(_failure_text(each) for each in result.errors))
     elif result.is_running:
-        words = "iterations are missing: the run was cut short, or goes on"
+        words = "iterations are missing: the run was interrupted, or is not done"
         ET.SubElement(case, "error", type="running", message=words)
     warnings = dict.fromkeys(warning for each in result.measurements for warning in each.warnings)
     ET.SubElement(case, "system-out").text = _shown("\n".join(warnings))
@@ -79,6 +79,6 @@ def _shown(text: str) -> str:
 
 
 def _shortened(text: str) -> str:
-    """The begin and the end of a text that is too long: what happened, and what it came to."""
+    """The beginning and the end of a text that is too long."""
     half = _TEXT_MAX // 2
     return text if len(text) <= _TEXT_MAX else f"{text[:half]}\n[...]\n{text[-half:]}"

@@ -20,7 +20,7 @@ from s3bench.results.foreign_tree import parse_moment
 from s3bench.results.metrics import METRICS_BY_NAME, Direction
 
 OTAVA_FILE = "otava.csv"
-"""How the configuration calls the file of rows, unless it is told: beside which Otava is run."""
+"""The name of the file of rows in the configuration, unless another is passed."""
 
 _TIME = "time"
 _DIRECTIONS = {Direction.HIGHER: 1, Direction.LOWER: -1}
@@ -59,7 +59,7 @@ def render_otava(document: Document, *further: Document) -> str:
 
 
 def render_otava_config(document: Document, *further: Document, file: str = OTAVA_FILE) -> str:
-    """Render the YAML that tells Otava the tests in `file`, which is what `render_otava` made of the same documents."""
+    """Render the YAML that describes the tests in `file`, which `render_otava` made of the same documents."""
     tests = {
         test.name: {
             "type": "csv",
@@ -83,7 +83,7 @@ def render_otava_config(document: Document, *further: Document, file: str = OTAV
 def _in_order(documents: Sequence[Document]) -> tuple[Document, ...]:
     for each in documents:
         if parse_moment(each.started_at) is None:
-            raise BadInput("Otava needs the time of each run, and a document does not tell its own")
+            raise BadInput("Otava needs the time of each run, and a document has none")
     return tuple(sorted(documents, key=_time))
 
 
@@ -107,7 +107,7 @@ def _tests(documents: Sequence[Document]) -> tuple[_Test, ...]:
 
 
 def _named(document: Document) -> dict[str, Result]:
-    """The results by name: the client's own, so that versions make one series; its label where that tells two apart."""
+    """The results by benchmark and client name, so that versions make one series; by label where names are equal."""
     named: dict[str, Result] = {}
     for result in document.results:
         title = benchmark_text(result)

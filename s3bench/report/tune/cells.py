@@ -16,8 +16,8 @@ SEARCHED = "search only"
 PREDICTIONS = "predictions, not measured: by a model fitted to these runs, with the range of its error"
 CLIENTS = "best of each client; only what is recommended is proven"
 FRONT = "time against memory: settings that no other beats in both"
-TOLD = frozenset({EffectiveSettings.IGNORED, EffectiveSettings.ADJUSTED})
-"""What is said of knobs in any case."""
+REPORTED = frozenset({EffectiveSettings.IGNORED, EffectiveSettings.ADJUSTED})
+"""The effective settings that are reported without --verbose."""
 
 _CHANGES = {
     Aim.TIME: ("less time", "more time"),
@@ -35,19 +35,19 @@ _SECONDS_PER_MINUTE = 60.0
 _MINUTES_FROM_S = 100.0
 
 
-def legend(answer: StudyResult) -> str:
+def legend(result: StudyResult) -> str:
     """What the figures are."""
     return (
-        f"{_VALUE_LEGENDS.get(Aim(answer.objective), '')}real, user, sys: as time(1) prints them; real: in an average "
+        f"{_VALUE_LEGENDS.get(Aim(result.objective), '')}real, user, sys: as time(1) prints them; real: in an average "
         "round of the verification, by all runs of a setting, so that all of them can be compared; 95 %: interval of "
         "real; user, sys and requests: medians; Gb/s: all object data over real, 10^9 bits; memory: the most that any "
         f"run needed; runs: all, and those of the verification; {SEARCHED}: few runs, among which the best were lucky"
     )
 
 
-def choice_words(answer: StudyResult) -> str:
+def choice_words(result: StudyResult) -> str:
     """Why the recommended setting was preferred to the runner-up; empty where the default is recommended."""
-    if answer.recommended.setting == answer.default.setting or answer.runner_up is None:
+    if result.recommended.setting == result.default.setting or result.runner_up is None:
         return ""
     return (
         f"settings within {TOLERANCE * 100:g} % of the fastest count as equally fast: of these the one with the least "
@@ -55,35 +55,35 @@ def choice_words(answer: StudyResult) -> str:
     )
 
 
-def cli_best(answer: StudyResult) -> ClientBest | None:
+def cli_best(result: StudyResult) -> ClientBest | None:
     """The aws-cli at its best, where another client is recommended: for those who want to stay with it."""
-    if answer.recommended.setting.descriptor.runs_any_command:
+    if result.recommended.setting.descriptor.runs_any_command:
         return None
     own = [
-        each for each in answer.clients if each.best.setting.descriptor.runs_any_command and each.best.value is not None
+        each for each in result.clients if each.best.setting.descriptor.runs_any_command and each.best.value is not None
     ]
     return min(own, key=lambda each: each.best.value or 0.0, default=None)
 
 
-def cli_words(best: ClientBest, answer: StudyResult) -> str:
+def cli_words(best: ClientBest, result: StudyResult) -> str:
     """What is said above the lines for the best setting of the aws-cli."""
     proof = "" if best.best.verified else f", {SEARCHED}"
-    return f"to stay with aws-cli: {best.best.setting} ({value_text(best.best, unit=answer.unit)}{proof})"
+    return f"to stay with aws-cli: {best.best.setting} ({value_text(best.best, unit=result.unit)}{proof})"
 
 
-def verdict_words(answer: StudyResult) -> str:
+def verdict_words(result: StudyResult) -> str:
     """The verdict in one sentence."""
-    match answer.verdict:
+    match result.verdict:
         case TuneVerdict.BETTER:
-            return f"better than the default: {change_words(answer.gain, answer.objective)}"
+            return f"better than the default: {change_words(result.gain, result.objective)}"
         case TuneVerdict.AS_GOOD:
-            return f"the defaults are as good: {_largest_gain_words(answer)}"
+            return f"the defaults are as good: {_largest_gain_words(result)}"
         case TuneVerdict.FITS:
-            needed, allowed = bytes_text(answer.default.peak_memory), bytes_text(answer.max_memory_bytes)
-            gain = change_words(answer.gain, answer.objective)
-            excess = "more than" if answer.default.exceeds_memory else "too near to"
+            needed, allowed = bytes_text(result.default.peak_memory), bytes_text(result.max_memory_bytes)
+            gain = change_words(result.gain, result.objective)
+            excess = "more than" if result.default.exceeds_memory else "too near to"
             return f"the default needs {needed}, {excess} {allowed}; this stays within, with {gain}"
-    return f"unsettled: {change_words(answer.gain, answer.objective)}; keep the defaults, or run longer with --budget"
+    return f"unsettled: {change_words(result.gain, result.objective)}; keep the defaults, or run longer with --budget"
 
 
 def change_words(change: Change | None, objective: str) -> str:
@@ -102,16 +102,16 @@ def change_words(change: Change | None, objective: str) -> str:
     return f"{_signed_words(change.estimate, objective)} ({span}, {pairs})"
 
 
-def subject_lines(answer: StudyResult) -> Iterator[str]:
+def subject_lines(result: StudyResult) -> Iterator[str]:
     """What was tuned, where, and with how many runs."""
-    where = f"network {answer.network} ({answer.endpoint})" if answer.network else f"endpoint {answer.endpoint}"
-    yield f"{workload_words(answer.workload)}; {where}"
-    limit = f", at most {render_bytes(answer.max_memory_bytes)} of memory" if answer.max_memory_bytes else ""
-    yield f"objective {answer.objective}{limit}; {answer.runs:,} runs, {duration_text(answer.measured_s)} of measuring"
-    if answer.lead is not None and answer.runner_up is not None:
-        lead = change_words(answer.lead, answer.objective) + _memory_words(answer.candidate, answer.runner_up)
+    where = f"network {result.network} ({result.endpoint})" if result.network else f"endpoint {result.endpoint}"
+    yield f"{workload_words(result.workload)}; {where}"
+    limit = f", at most {render_bytes(result.max_memory_bytes)} of memory" if result.max_memory_bytes else ""
+    yield f"objective {result.objective}{limit}; {result.runs:,} runs, {duration_text(result.measured_s)} of measuring"
+    if result.lead is not None and result.runner_up is not None:
+        lead = change_words(result.lead, result.objective) + _memory_words(result.candidate, result.runner_up)
         yield f"against the runner-up, in pairs of the verification: {lead}"
-    if chosen := choice_words(answer):
+    if chosen := choice_words(result):
         yield chosen
 
 
@@ -121,17 +121,17 @@ def workload_words(workload: Workload) -> str:
     return f"{workload.action} of {files} of {render_bytes(workload.size_bytes)}"
 
 
-def roles(answer: StudyResult) -> tuple[tuple[str, SettingFigures], ...]:
+def roles(result: StudyResult) -> tuple[tuple[str, SettingFigures], ...]:
     """The settings that were verified, each by the part it has: none is shown twice."""
-    named = [("default", answer.default)]
-    if answer.recommended.setting != answer.default.setting:
-        named.append(("recommended", answer.recommended))
+    named = [("default", result.default)]
+    if result.recommended.setting != result.default.setting:
+        named.append(("recommended", result.recommended))
     else:
-        named = [("default, recommended", answer.default)]
-    if answer.candidate.setting not in {each.setting for _, each in named}:
-        named.append(("candidate", answer.candidate))
-    if answer.runner_up is not None and answer.runner_up.setting not in {each.setting for _, each in named}:
-        named.append(("runner-up", answer.runner_up))
+        named = [("default, recommended", result.default)]
+    if result.candidate.setting not in {each.setting for _, each in named}:
+        named.append(("candidate", result.candidate))
+    if result.runner_up is not None and result.runner_up.setting not in {each.setting for _, each in named}:
+        named.append(("runner-up", result.runner_up))
     return tuple(named)
 
 
@@ -140,17 +140,17 @@ def rate_of(figures: SettingFigures) -> str:
     return gigabits_text(None if figures.was_capped else figures.gigabits_per_s)
 
 
-def setting_words(figures: SettingFigures, answer: StudyResult) -> str:
+def setting_words(figures: SettingFigures, result: StudyResult) -> str:
     """The setting, with the warnings about it."""
-    warnings = warning_words(figures, answer)
+    warnings = warning_words(figures, result)
     return f"{figures.setting} ({warnings})" if warnings else str(figures.setting)
 
 
-def warning_words(figures: SettingFigures, answer: StudyResult) -> str:
+def warning_words(figures: SettingFigures, result: StudyResult) -> str:
     """The warnings about a setting; empty where there are none."""
     warnings = []
     if figures.exceeds_memory:
-        limit = "allowed" if answer.max_memory_bytes is None else render_bytes(answer.max_memory_bytes)
+        limit = "allowed" if result.max_memory_bytes is None else render_bytes(result.max_memory_bytes)
         warnings.append(f"needs more memory than {limit}")
     if figures.was_capped:
         warnings.append("ended as too slow")
@@ -159,25 +159,25 @@ def warning_words(figures: SettingFigures, answer: StudyResult) -> str:
     return ", ".join(warnings)
 
 
-def failure_lines(answer: StudyResult) -> Iterator[str]:
+def failure_lines(result: StudyResult) -> Iterator[str]:
     """Each setting that had failed runs, and how the last one failed."""
-    for each in answer.table:
+    for each in result.table:
         if each.failures:
-            reason = " ".join(each.failure.split()) or "no reason told"
+            reason = " ".join(each.failure.split()) or "no reason given"
             yield f"{each.setting}: {each.failures} {'run' if each.failures == 1 else 'runs'} failed: {reason}"
 
 
-def knob_lines(notes: Sequence[ParameterNote]) -> Iterator[str]:
-    """What the wire said of knobs."""
+def effective_setting_lines(notes: Sequence[ParameterNote]) -> Iterator[str]:
+    """What each client made of its parameters, as its requests show."""
     for each in notes:
         yield f"{each.client}: {each.knob} {each.obedience}{f': {each.said}' if each.said else ''}"
 
 
-def front_of(answer: StudyResult) -> tuple[SettingFigures, ...]:
+def front_of(result: StudyResult) -> tuple[SettingFigures, ...]:
     """The figures of the Pareto front's settings, in its order."""
-    known = {each.setting: each for each in answer.table}
-    known |= {each.setting: each for _, each in roles(answer)}
-    return tuple(known[setting] for setting in answer.pareto if setting in known)
+    known = {each.setting: each for each in result.table}
+    known |= {each.setting: each for _, each in roles(result)}
+    return tuple(known[setting] for setting in result.pareto if setting in known)
 
 
 def prediction_words(prediction: Prediction) -> str:
@@ -201,9 +201,9 @@ def _memory_words(one: SettingFigures, other: SettingFigures) -> str:
     return f", {percent_text(abs(share))} {'less' if share < 0 else 'more'} memory"
 
 
-def disk_words(answer: StudyResult) -> str:
+def disk_words(result: StudyResult) -> str:
     """What the disk does by itself; empty where not measured. The bottleneck's evidence tells how much was needed."""
-    disk = answer.disk
+    disk = result.disk
     if disk is None:
         return ""
     read = "reading not measured" if disk.read is None else f"reads {render_bytes(disk.read)}/s"
@@ -214,8 +214,8 @@ def value_text(figures: SettingFigures, *, unit: str) -> str:
     """The objective's value, `> ` before a lower bound."""
     if figures.value is None:
         return NOTHING
-    told = amount_text(figures.value, unit=unit)
-    return f"> {told}" if figures.was_capped else told
+    text = amount_text(figures.value, unit=unit)
+    return f"> {text}" if figures.was_capped else text
 
 
 def amount_text(value: float, *, unit: str) -> str:
@@ -274,9 +274,9 @@ def slower_than(objective: str) -> str:
     return _words_of(objective)[1]
 
 
-def value_heading(answer: StudyResult) -> str:
+def value_heading(result: StudyResult) -> str:
     """What the objective's own column is called; empty where the objective is the whole time."""
-    return _VALUES.get(Aim(answer.objective), "")
+    return _VALUES.get(Aim(result.objective), "")
 
 
 def _words_of(objective: str) -> tuple[str, str]:
@@ -288,13 +288,13 @@ def _signed_words(share: float, objective: str) -> str:
     return f"{percent_text(abs(share))} {less if share < 0 else more}"
 
 
-def _largest_gain_words(answer: StudyResult) -> str:
+def _largest_gain_words(result: StudyResult) -> str:
     """What gain the verification leaves possible; where the default was best, `gain` is that of the best other."""
-    gain = answer.gain
+    gain = result.gain
     if gain is None or not gain.pairs:
         return "no other setting came as far as a verification"
     none_of_interest = f"no gain of {GAIN_OF_INTEREST * 100:g} % or more"
     if gain.low is None or gain.low >= 0:
-        return f"{none_of_interest} (the best other setting: {change_words(gain, answer.objective)})"
+        return f"{none_of_interest} (the best other setting: {change_words(gain, result.objective)})"
     pairs = f"{gain.pairs} {'pair' if gain.pairs == 1 else 'pairs'}"
     return f"{none_of_interest} (largest possible gain {percent_text(-gain.low)}, {pairs})"

@@ -93,7 +93,7 @@ def _failure_lines(table: ClientTable) -> Iterator[str]:
         for workload, found in zip(table.workloads, row.cells, strict=True):
             if found.failures:
                 count = f"{found.failures} of {found.failures + found.runs} runs failed"
-                reason = " ".join(found.failure.split()) or "no reason told"
+                reason = " ".join(found.failure.split()) or "no reason given"
                 yield f"{row.setting}, {workload.action} {_label(workload)}: {count}: {reason}"
 
 

@@ -80,8 +80,8 @@ class Heatmap:
     client: str
     objective: str
     best: str
-    row_knob: str
-    column_knob: str
+    row_parameter: str
+    column_parameter: str
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     cells: tuple[tuple[HeatmapCell, ...], ...]
@@ -94,7 +94,9 @@ class Heatmap:
     @property
     def axes(self) -> str:
         """What rows and columns are."""
-        return f"rows {self.row_knob}, columns {self.column_knob}; each cell the best over all other knobs"
+        return (
+            f"rows {self.row_parameter}, columns {self.column_parameter}; each cell the best over all other parameters"
+        )
 
     @property
     def legend(self) -> str:
@@ -103,10 +105,10 @@ class Heatmap:
         return "; ".join(("*: the default", *(words for state, words in _LEGENDS.items() if state in found)))
 
 
-def heatmaps(answer: StudyResult) -> tuple[Heatmap, ...]:
-    """A map for each client that has two main knobs and whole runs, in the order of `answer.clients`."""
-    labels = dict.fromkeys((*(each.client for each in answer.clients), *(row.setting.client for row in answer.table)))
-    return tuple(found for label in labels if (found := _heatmap(label, answer)) is not None)
+def heatmaps(result: StudyResult) -> tuple[Heatmap, ...]:
+    """A map for each client that has two main parameters and whole runs, in the order of `result.clients`."""
+    labels = dict.fromkeys((*(each.client for each in result.clients), *(row.setting.client for row in result.table)))
+    return tuple(found for label in labels if (found := _heatmap(label, result)) is not None)
 
 
 def render_heatmap(heatmap: Heatmap, *, width: int, color: bool) -> tuple[str, ...]:
@@ -134,22 +136,22 @@ def _painted(cell: HeatmapCell, width: int, paint: Callable[[str, str], str]) ->
     return " " * (width - len(cell.text) + _GAP) + paint(cell.text, cell.style)
 
 
-def _heatmap(label: str, answer: StudyResult) -> Heatmap | None:
-    tried = [row for row in answer.table if row.setting.client == label]
+def _heatmap(label: str, result: StudyResult) -> Heatmap | None:
+    tried = [row for row in result.table if row.setting.client == label]
     best = min((row.value for row in tried if _state(row) is CellState.WHOLE and row.value is not None), default=None)
-    knobs = _two_knobs(label, tried, answer)
-    if best is None or knobs is None:
+    parameters = _two_parameters(label, tried, result)
+    if best is None or parameters is None:
         return None
-    row_values, column_values = (_values(knob, tried) for knob in knobs)
-    cells = {place: _cell(found, best) for place, found in _by_place(tried, knobs).items()}
+    row_values, column_values = (_values(parameter, tried) for parameter in parameters)
+    cells = {place: _cell(found, best) for place, found in _by_place(tried, parameters).items()}
     return Heatmap(
         client=label,
-        objective=answer.objective,
-        best=amount_text(best, unit=answer.unit),
-        row_knob=knobs[0].name,
-        column_knob=knobs[1].name,
-        rows=tuple(_label(knobs[0], value) for value in row_values),
-        columns=tuple(_label(knobs[1], value) for value in column_values),
+        objective=result.objective,
+        best=amount_text(best, unit=result.unit),
+        row_parameter=parameters[0].name,
+        column_parameter=parameters[1].name,
+        rows=tuple(_label(parameters[0], value) for value in row_values),
+        columns=tuple(_label(parameters[1], value) for value in column_values),
         cells=tuple(
             tuple(cells.get((row, column), HeatmapCell(state=CellState.EMPTY)) for column in column_values)
             for row in row_values
@@ -157,31 +159,37 @@ def _heatmap(label: str, answer: StudyResult) -> Heatmap | None:
     )
 
 
-def _two_knobs(label: str, tried: Sequence[SettingFigures], answer: StudyResult) -> tuple[Parameter, Parameter] | None:
-    """How many at once and how large a part: of several knobs for the first, the one tried at most values."""
-    main = [knob for knob in Setting(client=label).descriptor.tuning.parameters_for(answer.workload) if knob.is_main]
-    parts = [knob for knob in main if knob.role is ParameterRole.PART]
-    others = [knob for knob in main if knob.role is not ParameterRole.PART]
+def _two_parameters(
+    label: str, tried: Sequence[SettingFigures], result: StudyResult
+) -> tuple[Parameter, Parameter] | None:
+    """How many at once and how large a part: of several parameters for the first, the one tried at most values."""
+    main = [
+        parameter
+        for parameter in Setting(client=label).descriptor.tuning.parameters_for(result.workload)
+        if parameter.is_main
+    ]
+    parts = [parameter for parameter in main if parameter.role is ParameterRole.PART]
+    others = [parameter for parameter in main if parameter.role is not ParameterRole.PART]
     if not others or not parts:
         return None
-    return max(others, key=lambda knob: len(_values(knob, tried))), parts[0]
+    return max(others, key=lambda parameter: len(_values(parameter, tried))), parts[0]
 
 
-def _values(knob: Parameter, tried: Sequence[SettingFigures]) -> tuple[int | None, ...]:
+def _values(parameter: Parameter, tried: Sequence[SettingFigures]) -> tuple[int | None, ...]:
     """The values that were tried and the default, in rising order, what the client chooses itself first."""
-    return tuple(sorted({knob.default, *(_value(knob, row) for row in tried)}, key=lambda value: value or 0))
+    return tuple(sorted({parameter.default, *(_value(parameter, row) for row in tried)}, key=lambda value: value or 0))
 
 
-def _value(knob: Parameter, figures: SettingFigures) -> int | None:
-    return figures.setting.get(knob.name) or knob.default
+def _value(parameter: Parameter, figures: SettingFigures) -> int | None:
+    return figures.setting.get(parameter.name) or parameter.default
 
 
 def _by_place(
-    tried: Sequence[SettingFigures], knobs: tuple[Parameter, Parameter]
+    tried: Sequence[SettingFigures], parameters: tuple[Parameter, Parameter]
 ) -> dict[tuple[int | None, int | None], list[SettingFigures]]:
     places: dict[tuple[int | None, int | None], list[SettingFigures]] = {}
     for row in tried:
-        places.setdefault((_value(knobs[0], row), _value(knobs[1], row)), []).append(row)
+        places.setdefault((_value(parameters[0], row), _value(parameters[1], row)), []).append(row)
     return places
 
 
@@ -201,9 +209,9 @@ def _state(figures: SettingFigures) -> CellState:
     return CellState.CAPPED if figures.was_capped else CellState.WHOLE
 
 
-def _label(knob: Parameter, value: int | None) -> str:
-    text = "auto" if value is None else knob.quantity.render(value)
-    return f"{text}*" if value == knob.default else text
+def _label(parameter: Parameter, value: int | None) -> str:
+    text = "auto" if value is None else parameter.quantity.render(value)
+    return f"{text}*" if value == parameter.default else text
 
 
 def _percents(share: float) -> str:

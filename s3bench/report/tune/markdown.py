@@ -12,25 +12,25 @@ from s3bench.tune.recipe import Recipe
 from s3bench.tune.study_result import StudyResult
 
 
-def render_markdown(answer: StudyResult) -> str:
+def render_markdown(result: StudyResult) -> str:
     """Render as GitHub Flavored Markdown; what is long stands folded away."""
     lines = [
-        f"## {escaped(words.verdict_words(answer))}",
+        f"## {escaped(words.verdict_words(result))}",
         "",
-        *list_lines(words.subject_lines(answer)),
+        *list_lines(words.subject_lines(result)),
         "",
-        *_recipes(answer.recipes),
-        *_cli_recipes(answer),
-        *_table(roles_table(answer)),
-        *_bottleneck(answer),
-        *_clients(answer),
-        *_front(answer),
-        *_settings(answer),
-        *_maps(heatmaps(answer)),
-        *_titled(words.PREDICTIONS, [words.prediction_words(each) for each in answer.predictions]),
-        *_titled("Knobs, as the wire showed them", words.knob_lines(answer.knobs)),
-        *_titled("Failures", words.failure_lines(answer)),
-        *_titled("Warnings", answer.warnings),
+        *_recipes(result.recipes),
+        *_cli_recipes(result),
+        *_table(roles_table(result)),
+        *_bottleneck(result),
+        *_clients(result),
+        *_front(result),
+        *_settings(result),
+        *_maps(heatmaps(result)),
+        *_titled(words.PREDICTIONS, [words.prediction_words(each) for each in result.predictions]),
+        *_titled("Effective settings, as the requests show them", words.effective_setting_lines(result.knobs)),
+        *_titled("Failures", words.failure_lines(result)),
+        *_titled("Warnings", result.warnings),
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -43,46 +43,46 @@ def _recipes(recipes: Iterable[Recipe]) -> Iterator[str]:
         yield ""
 
 
-def _cli_recipes(answer: StudyResult) -> Iterator[str]:
+def _cli_recipes(result: StudyResult) -> Iterator[str]:
     """What to paste for the aws-cli where another client is recommended."""
-    best = words.cli_best(answer)
+    best = words.cli_best(result)
     if best is not None:
-        yield from (escaped(words.cli_words(best, answer)).capitalize(), "", *_recipes(best.recipes))
+        yield from (escaped(words.cli_words(best, result)).capitalize(), "", *_recipes(best.recipes))
 
 
 def _table(table: Table) -> Iterator[str]:
     yield from (*table_lines(table), "")
 
 
-def _bottleneck(answer: StudyResult) -> Iterator[str]:
-    found = answer.bottleneck
-    told = [
+def _bottleneck(result: StudyResult) -> Iterator[str]:
+    found = result.bottleneck
+    lines = [
         f"Bottleneck: {found.limit}",
         *(f"evidence: {each}" for each in found.evidence),
         *(f"remedy: {each}" for each in found.remedies),
     ]
-    if disk := words.disk_words(answer):
-        told.append(f"disk: {disk}")
-    yield from (*list_lines(told), "")
+    if disk := words.disk_words(result):
+        lines.append(f"disk: {disk}")
+    yield from (*list_lines(lines), "")
 
 
-def _clients(answer: StudyResult) -> Iterator[str]:
-    if len(answer.clients) > 1:
-        yield from (f"### {escaped(words.CLIENTS)}", "", *_table(clients_table(answer)))
-    for each in (each for each in answer.clients if each != words.cli_best(answer)):
-        others = [made for made in each.recipes if made not in answer.recipes]
+def _clients(result: StudyResult) -> Iterator[str]:
+    if len(result.clients) > 1:
+        yield from (f"### {escaped(words.CLIENTS)}", "", *_table(clients_table(result)))
+    for each in (each for each in result.clients if each != words.cli_best(result)):
+        others = [made for made in each.recipes if made not in result.recipes]
         yield from folded_lines(f"to paste for {each.client}", list(_recipes(others))[:-1])
 
 
-def _front(answer: StudyResult) -> Iterator[str]:
-    table = front_table(answer)
+def _front(result: StudyResult) -> Iterator[str]:
+    table = front_table(result)
     if table.rows:
         yield from (f"### {escaped(table.caption)}", "", *_table(table))
 
 
-def _settings(answer: StudyResult) -> Iterator[str]:
-    title = f"settings tried: {len(answer.table)}, best first"
-    return folded_lines(title, tuple(table_lines(settings_table(answer))))
+def _settings(result: StudyResult) -> Iterator[str]:
+    title = f"settings tried: {len(result.table)}, best first"
+    return folded_lines(title, tuple(table_lines(settings_table(result))))
 
 
 def _maps(maps: Iterable[Heatmap]) -> Iterator[str]:

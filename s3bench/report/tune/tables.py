@@ -16,49 +16,49 @@ from s3bench.tune.study_result import SettingFigures, StudyResult
 _TEXT_MAX = 1000
 
 
-def roles_table(answer: StudyResult) -> Table:
+def roles_table(result: StudyResult) -> Table:
     """The settings that were verified, by their roles."""
-    named = words.roles(answer)
+    named = words.roles(result)
     roles = column("role", named, lambda each: each[0])
     return _table(
-        "What was verified", (roles,), [figures for _, figures in named], answer, notes=(words.legend(answer),)
+        "What was verified", (roles,), [figures for _, figures in named], result, notes=(words.legend(result),)
     )
 
 
-def clients_table(answer: StudyResult) -> Table:
+def clients_table(result: StudyResult) -> Table:
     """The best setting of each client, beside the client's default."""
     first = (
-        column("client", answer.clients, lambda each: clipped(each.client), rank=5),
+        column("client", result.clients, lambda each: clipped(each.client), rank=5),
         column(
             "its default",
-            answer.clients,
+            result.clients,
             lambda each: words.real_text(each.default),
             value=lambda each: each.default.time,
         ),
     )
-    return _table(words.CLIENTS, first, [each.best for each in answer.clients], answer)
+    return _table(words.CLIENTS, first, [each.best for each in result.clients], result)
 
 
-def settings_table(answer: StudyResult, *, rows_max: int | None = None) -> Table:
+def settings_table(result: StudyResult, *, rows_max: int | None = None) -> Table:
     """The settings tried, the best first."""
-    rows = answer.table[:rows_max]
+    rows = result.table[:rows_max]
     numbers = column("no.", range(1, len(rows) + 1), str, value=float)
-    return _table("settings tried", (numbers,), rows, answer)
+    return _table("settings tried", (numbers,), rows, result)
 
 
-def front_table(answer: StudyResult) -> Table:
+def front_table(result: StudyResult) -> Table:
     """The settings that no other beats in both time and memory."""
-    rows = words.front_of(answer)
+    rows = words.front_of(result)
     columns = (
         column("memory", rows, lambda row: words.bytes_text(row.peak_memory), value=lambda row: row.peak_memory),
-        column(answer.objective, rows, partial(words.value_text, unit=answer.unit), value=lambda row: row.value),
+        column(result.objective, rows, partial(words.value_text, unit=result.unit), value=lambda row: row.value),
     )
-    return Table(caption=words.FRONT, columns=(*columns, _setting_column(rows, answer)))
+    return Table(caption=words.FRONT, columns=(*columns, _setting_column(rows, result)))
 
 
 def heatmap_table(heatmap: Heatmap) -> Table:
     """A heat-map as a table, a column for each value of its second parameter."""
-    headings = (f"{heatmap.row_knob} / {heatmap.column_knob}", *heatmap.columns)
+    headings = (f"{heatmap.row_parameter} / {heatmap.column_parameter}", *heatmap.columns)
     columns = zip(headings, zip(*heatmap_rows(heatmap), strict=True), strict=True)
     return Table(
         caption=heatmap.title,
@@ -73,18 +73,18 @@ def _table(
     caption: str,
     first: Sequence[TableColumn],
     rows: Sequence[SettingFigures],
-    answer: StudyResult,
+    result: StudyResult,
     *,
     notes: tuple[str, ...] = (),
 ) -> Table:
-    columns = (*first, *_figure_columns(rows, answer), _setting_column(rows, answer))
+    columns = (*first, *_figure_columns(rows, result), _setting_column(rows, result))
     return Table(caption=caption, columns=columns, notes=notes)
 
 
-def _figure_columns(rows: Sequence[SettingFigures], answer: StudyResult) -> Iterator[TableColumn]:
+def _figure_columns(rows: Sequence[SettingFigures], result: StudyResult) -> Iterator[TableColumn]:
     """The columns of figures; the objective's own where that is not the whole time."""
-    if heading := words.value_heading(answer):
-        yield column(heading, rows, partial(words.value_text, unit=answer.unit), value=lambda row: row.value)
+    if heading := words.value_heading(result):
+        yield column(heading, rows, partial(words.value_text, unit=result.unit), value=lambda row: row.value)
     yield column("real", rows, words.real_text, value=lambda row: row.time)
     yield column("95 %", rows, words.interval_text, value=lambda row: row.time_low, rank=2)
     yield column("user", rows, lambda row: words.seconds_text(row.user), value=lambda row: row.user, rank=3)
@@ -95,9 +95,9 @@ def _figure_columns(rows: Sequence[SettingFigures], answer: StudyResult) -> Iter
     yield column("runs", rows, words.runs_text, value=lambda row: row.runs, rank=1)
 
 
-def _setting_column(rows: Sequence[SettingFigures], answer: StudyResult) -> TableColumn:
+def _setting_column(rows: Sequence[SettingFigures], result: StudyResult) -> TableColumn:
     def warnings(row: SettingFigures) -> str:
-        text = words.warning_words(row, answer)
+        text = words.warning_words(row, result)
         return f" ({text})" if text else ""
 
     return column(

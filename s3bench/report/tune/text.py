@@ -28,22 +28,22 @@ _STYLES = {
 }
 
 
-def render_answer(answer: StudyResult, *, width: int, color: bool, verbose: bool = False) -> str:
-    """Render an answer for a terminal of `width` columns; with `verbose` all settings, maps, recipes and knobs."""
+def render_study_result(result: StudyResult, *, width: int, color: bool, verbose: bool = False) -> str:
+    """Render a result for a terminal of `width` columns; with `verbose` all settings, maps, recipes and parameters."""
     paint = painter(color=color)
     lines = [
-        paint(printable(words.verdict_words(answer)), f"{BOLD};{_STYLES[answer.verdict]}"),
-        *(f"{_INDENT}{printable(line)}" for line in words.subject_lines(answer)),
-        *_recipe_lines(answer.recipes, paint),
-        *_cli_lines(answer, paint),
-        *_role_lines(answer, width, paint),
-        *_bottleneck_lines(answer, paint),
-        *_client_lines(answer, width, paint, verbose=verbose),
-        *_setting_lines(answer, width, paint, verbose=verbose),
-        *_front_lines(answer, width, paint),
-        *_heatmap_lines(answer, width, color=color, verbose=verbose),
-        *_prediction_lines(answer, paint),
-        *_last_lines(answer, paint, verbose=verbose),
+        paint(printable(words.verdict_words(result)), f"{BOLD};{_STYLES[result.verdict]}"),
+        *(f"{_INDENT}{printable(line)}" for line in words.subject_lines(result)),
+        *_recipe_lines(result.recipes, paint),
+        *_cli_lines(result, paint),
+        *_role_lines(result, width, paint),
+        *_bottleneck_lines(result, paint),
+        *_client_lines(result, width, paint, verbose=verbose),
+        *_setting_lines(result, width, paint, verbose=verbose),
+        *_front_lines(result, width, paint),
+        *_heatmap_lines(result, width, color=color, verbose=verbose),
+        *_prediction_lines(result, paint),
+        *_last_lines(result, paint, verbose=verbose),
     ]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
@@ -55,18 +55,18 @@ def _recipe_lines(recipes: Iterable[Recipe], paint: Paint) -> Iterator[str]:
         yield from (printable(line) for line in recipe.lines)
 
 
-def _cli_lines(answer: StudyResult, paint: Paint) -> Iterator[str]:
+def _cli_lines(result: StudyResult, paint: Paint) -> Iterator[str]:
     """What to paste for the aws-cli where another client is recommended."""
-    best = words.cli_best(answer)
+    best = words.cli_best(result)
     if best is not None:
         for recipe in best.recipes:
             yield ""
-            yield paint(printable(f"to paste, {recipe.where}, {words.cli_words(best, answer)}"), BOLD)
+            yield paint(printable(f"to paste, {recipe.where}, {words.cli_words(best, result)}"), BOLD)
             yield from (printable(line) for line in recipe.lines)
 
 
-def _role_lines(answer: StudyResult, width: int, paint: Paint) -> Iterator[str]:
-    table = roles_table(answer)
+def _role_lines(result: StudyResult, width: int, paint: Paint) -> Iterator[str]:
+    table = roles_table(result)
     yield ""
     yield from _table_lines(table, width, paint)
     for note in table.notes:
@@ -105,65 +105,65 @@ def _below(setting: str, width: int) -> list[str]:
     )
 
 
-def _bottleneck_lines(answer: StudyResult, paint: Paint) -> Iterator[str]:
-    found = answer.bottleneck
+def _bottleneck_lines(result: StudyResult, paint: Paint) -> Iterator[str]:
+    found = result.bottleneck
     yield ""
     yield _line("bottleneck", CYAN, str(found.limit), paint)
     yield from (f"{_INDENT}{_line('evidence', '', each, paint)}" for each in found.evidence)
     yield from (f"{_INDENT}{_line('remedy', '', each, paint)}" for each in found.remedies)
-    if disk := words.disk_words(answer):
+    if disk := words.disk_words(result):
         yield _line("disk", CYAN, disk, paint)
 
 
-def _client_lines(answer: StudyResult, width: int, paint: Paint, *, verbose: bool) -> Iterator[str]:
+def _client_lines(result: StudyResult, width: int, paint: Paint, *, verbose: bool) -> Iterator[str]:
     """Each client's best, where there are several; what to paste for each with `verbose`."""
-    if len(answer.clients) > 1:
+    if len(result.clients) > 1:
         yield from ("", paint(words.CLIENTS, BOLD))
-        yield from _table_lines(clients_table(answer), width, paint, is_brief=True)
+        yield from _table_lines(clients_table(result), width, paint, is_brief=True)
     if verbose:
-        for each in (each for each in answer.clients if each != words.cli_best(answer)):
-            yield from _recipe_lines((made for made in each.recipes if made not in answer.recipes), paint)
+        for each in (each for each in result.clients if each != words.cli_best(result)):
+            yield from _recipe_lines((made for made in each.recipes if made not in result.recipes), paint)
 
 
-def _setting_lines(answer: StudyResult, width: int, paint: Paint, *, verbose: bool) -> Iterator[str]:
-    table = settings_table(answer, rows_max=None if verbose else _SHOWN_MAX)
+def _setting_lines(result: StudyResult, width: int, paint: Paint, *, verbose: bool) -> Iterator[str]:
+    table = settings_table(result, rows_max=None if verbose else _SHOWN_MAX)
     if not table.rows:
         return
-    hidden = len(answer.table) - len(table.rows)
+    hidden = len(result.table) - len(table.rows)
     more = f", the best {len(table.rows)}; {hidden} more with --verbose" if hidden else ", best first"
-    yield from ("", paint(f"{table.caption}: {len(answer.table)}{more}", BOLD))
+    yield from ("", paint(f"{table.caption}: {len(result.table)}{more}", BOLD))
     yield from _table_lines(table, width, paint, is_brief=not verbose)
 
 
-def _front_lines(answer: StudyResult, width: int, paint: Paint) -> Iterator[str]:
-    table = front_table(answer)
+def _front_lines(result: StudyResult, width: int, paint: Paint) -> Iterator[str]:
+    table = front_table(result)
     if table.rows:
         yield from ("", paint(table.caption, BOLD))
         yield from _table_lines(table, width, paint)
 
 
-def _heatmap_lines(answer: StudyResult, width: int, *, color: bool, verbose: bool) -> Iterator[str]:
+def _heatmap_lines(result: StudyResult, width: int, *, color: bool, verbose: bool) -> Iterator[str]:
     """The map of the candidate's client; with `verbose` those of all."""
-    for each in heatmaps(answer):
-        if verbose or each.client == answer.candidate.setting.client:
+    for each in heatmaps(result):
+        if verbose or each.client == result.candidate.setting.client:
             yield from ("", *render_heatmap(each, width=width, color=color))
 
 
-def _prediction_lines(answer: StudyResult, paint: Paint) -> Iterator[str]:
-    if answer.predictions:
+def _prediction_lines(result: StudyResult, paint: Paint) -> Iterator[str]:
+    if result.predictions:
         yield from ("", paint(words.PREDICTIONS, BOLD))
         yield from (
-            _line(f"{_INDENT}predicted", CYAN, words.prediction_words(each), paint) for each in answer.predictions
+            _line(f"{_INDENT}predicted", CYAN, words.prediction_words(each), paint) for each in result.predictions
         )
 
 
-def _last_lines(answer: StudyResult, paint: Paint, *, verbose: bool) -> Iterator[str]:
-    """What clients did with knobs, failures and warnings; of each kind all, or the first few and how many more."""
-    notes = [note for note in answer.knobs if verbose or note.obedience in words.TOLD]
+def _last_lines(result: StudyResult, paint: Paint, *, verbose: bool) -> Iterator[str]:
+    """Effective settings, failures and warnings; of each kind all, or the first few and how many more."""
+    notes = [note for note in result.knobs if verbose or note.obedience in words.REPORTED]
     kinds = (
-        ("knob", YELLOW, list(words.knob_lines(notes))),
-        ("failure", RED, list(words.failure_lines(answer))),
-        ("warning", YELLOW, list(answer.warnings)),
+        ("parameter", YELLOW, list(words.effective_setting_lines(notes))),
+        ("failure", RED, list(words.failure_lines(result))),
+        ("warning", YELLOW, list(result.warnings)),
     )
     shown_max = None if verbose else _SHOWN_MAX
     if any(texts for *_, texts in kinds):

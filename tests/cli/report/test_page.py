@@ -157,9 +157,9 @@ def test_names_of_charts_lead_nowhere_and_never_meet(tmp_path: Path) -> None:
         (("missing.json", "-o", "page.html"), "cannot read missing.json"),
         (("run.json", "-o", "gate.json", "--format", "html"), "it will not be overwritten"),
         (("run.json", "--svg", "."), "is not empty"),
-        (("run.json", "--svg", "gate.json"), "is no directory"),
-        (("run.json", "--svg", "new", "--format", "csv"), "charts are of the page"),
-        (("run.json", "--svg", "new", "-o", "out.csv"), "charts are of the page"),
+        (("run.json", "--svg", "gate.json"), "is not a directory"),
+        (("run.json", "--svg", "new", "--format", "csv"), "--svg and --png draw"),
+        (("run.json", "--svg", "new", "-o", "out.csv"), "--svg and --png draw"),
     ],
 )
 def test_what_cannot_be_written_is_refused_first(

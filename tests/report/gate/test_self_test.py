@@ -17,7 +17,7 @@ from s3bench.gate.planted_fault import (
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import ProgramIdentity
 from s3bench.gate.row import Verdict
-from s3bench.report.gate.self_test import render_answer, render_self_test
+from s3bench.report.gate.self_test import render_self_test, verdict_line
 
 POLICY = Policy(exact=("requests", "modules"))
 FAULTS, _ = faults_for(POLICY, usual_s=0.0912, usual_bytes=38.4 * (1 << 20))
@@ -155,5 +155,5 @@ def test_what_comes_from_outside_moves_no_cursor_and_is_no_markup() -> None:
 
 def test_an_answer_is_one_line() -> None:
     caught, missed = answers(FAULTS[3], [Verdict.FAIL, Verdict.PASS])
-    assert render_answer(FAULTS[3], caught) == "round 1, 10% more work (+9.12 ms): FAIL through total_time (20 pairs)"
-    assert render_answer(FAULTS[-1], missed) == "round 2, 1 more import: PASS (20 pairs)"
+    assert verdict_line(FAULTS[3], caught) == "round 1, 10% more work (+9.12 ms): FAIL through total_time (20 pairs)"
+    assert verdict_line(FAULTS[-1], missed) == "round 2, 1 more import: PASS (20 pairs)"

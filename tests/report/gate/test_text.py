@@ -117,7 +117,7 @@ def test_where_no_delay_was_planted_the_controls_say_why(gates: Mapping[str, Gat
     undelayed = replace(memory_alone, cells=[each for each in gate.cells if each.role is not Role.POSITIVE_CONTROL])
     assert why in render_gate(undelayed.concluded(), width=200, color=False)
     counts_alone = replace(gate, policy=replace(gate.policy, metrics=()), cells=gate.cells[:1])
-    assert "controls: none, as counts alone decide" in render_gate(counts_alone.concluded(), width=120, color=False)
+    assert "controls: none, because only counts decide" in render_gate(counts_alone.concluded(), width=120, color=False)
 
 
 def test_the_same_reason_of_a_sound_control_does_not_decide(gates: Mapping[str, GateRecord]) -> None:

@@ -29,7 +29,7 @@ def test_a_cell_is_the_best_over_all_other_knobs_as_percent_above_the_best() -> 
         figures(CLASSIC, 9.0, max_concurrent_requests=20, multipart_chunksize=16 * MIB, io_chunksize=64 * KIB),
         figures(CLASSIC, 8.4, max_concurrent_requests=40, multipart_chunksize=16 * MIB),
     )
-    assert (found.row_knob, found.column_knob) == ("max_concurrent_requests", "multipart_chunksize")
+    assert (found.row_parameter, found.column_parameter) == ("max_concurrent_requests", "multipart_chunksize")
     assert (found.rows, found.columns) == (("10*", "20", "40"), ("8MB*", "16MB"))
     assert cell(found, "20", "16MB") == "best"
     assert cell(found, "40", "16MB") == "+5.0"
@@ -73,14 +73,14 @@ def test_the_crt_chooses_by_itself_and_that_is_its_default() -> None:
 
 def test_of_several_knobs_the_one_tried_most_makes_the_rows() -> None:
     table = [figures(CRT, 4.0 + each, max_concurrent_requests=each) for each in (5, 10, 20)]
-    assert heatmap_of(*table, figures(CRT, 4.5, target_bandwidth=GIB)).row_knob == "max_concurrent_requests"
+    assert heatmap_of(*table, figures(CRT, 4.5, target_bandwidth=GIB)).row_parameter == "max_concurrent_requests"
 
 
 def test_s5cmd_has_workers_or_parts_at_once() -> None:
     many = Workload(action=Action.UPLOAD, size_bytes=GIB, files=40)
     tried = [figures(S5CMD, 9.0, numworkers=each, part_size=64 * MIB) for each in (8, 32)]
     found = heatmap_of(*tried, workload=many)
-    assert (found.row_knob, found.column_knob) == ("numworkers", "part_size")
+    assert (found.row_parameter, found.column_parameter) == ("numworkers", "part_size")
 
 
 def test_files_without_parts_have_no_map() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from s3bench.report.tune.text import render_answer
+from s3bench.report.tune.text import render_study_result
 from s3bench.tune.recipe import recipes_of
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import DiskSpeed
@@ -17,7 +17,7 @@ Golden = Callable[[str, str], None]
 
 
 def text_of(name: str, width: int = 100, *, verbose: bool = False) -> str:
-    return render_answer(ANSWERS[name], width=width, color=False, verbose=verbose)
+    return render_study_result(ANSWERS[name], width=width, color=False, verbose=verbose)
 
 
 @pytest.mark.parametrize("width", [60, 110])
@@ -60,18 +60,18 @@ def test_the_first_line_is_the_verdict(name: str, said: str) -> None:
 )
 def test_the_defaults_are_as_good_where_nothing_came_near_them(gain: Change | None, said: str) -> None:
     told = answer(verdict=TuneVerdict.AS_GOOD, recommended=DEFAULT, candidate=DEFAULT, gain=gain)
-    assert render_answer(told, width=100, color=False).splitlines()[0] == said
+    assert render_study_result(told, width=100, color=False).splitlines()[0] == said
 
 
 def test_settings_that_never_ran_side_by_side_have_no_figure() -> None:
     never = Change(estimate=float("nan"), low=None, high=None, pairs=0)
-    text = render_answer(answer(verdict=TuneVerdict.UNSETTLED, gain=never, lead=never), width=100, color=False)
+    text = render_study_result(answer(verdict=TuneVerdict.UNSETTLED, gain=never, lead=never), width=100, color=False)
     assert text.startswith("unsettled: never measured side by side; ")
     assert "nan" not in text
 
 
 def test_a_cost_is_dollars_and_lower() -> None:
-    text = render_answer(
+    text = render_study_result(
         answer(objective="cost-weighted", unit="$", default=replace(DEFAULT, value=0.00123)), width=110, color=False
     )
     assert text.startswith("better than the default: 23 % lower cost (19 to 27 %, 16 pairs)\n")
@@ -82,7 +82,7 @@ def test_a_cost_is_dollars_and_lower() -> None:
 @pytest.mark.parametrize("client", ["boto3-crt@1.44.5", "cli-classic@2.38.5"])
 def test_what_is_to_be_pasted_stands_as_it_is(client: str) -> None:
     made = recipes_of(Setting.of(client, {"multipart_chunksize": 16 << 20}))
-    text = render_answer(answer(recipes=made), width=60, color=False)
+    text = render_study_result(answer(recipes=made), width=60, color=False)
     assert "\n" + "\n".join(made[0].lines) + "\n" in text
 
 
@@ -130,7 +130,7 @@ def test_predictions_are_marked_and_have_their_range() -> None:
 
 def test_the_disk_is_held_against_the_transfer_in_the_evidence_alone() -> None:
     disk = DiskSpeed(kind="ext4", size_bytes=1 << 28, write=1e9, read=200e6)
-    text = render_answer(answer(disk=disk), width=100, color=False)
+    text = render_study_result(answer(disk=disk), width=100, color=False)
     assert "disk: ext4 writes 954 MiB/s, reads 191 MiB/s (256 MiB each)\n" in text
 
 
@@ -138,7 +138,7 @@ def test_an_aws_cli_user_who_is_sent_to_another_client_gets_the_lines_for_the_be
     every = everything()
     s5cmd = replace(every.clients[2].best, verified=10)
     stays = replace(every, recommended=s5cmd, candidate=s5cmd, recipes=recipes_of(s5cmd.setting))
-    text = render_answer(stays, width=200, color=False)
+    text = render_study_result(stays, width=200, color=False)
     start = text.index("to stay with aws-cli: cli-crt@2.38.5 target_bandwidth=10Gb/s (4.10 s)")
     assert "aws configure set default.s3.target_bandwidth 1250000000B/s" in text[start:]
 
@@ -166,14 +166,14 @@ def test_tables_are_never_wider_than_the_terminal(name: str, width: int) -> None
 
 def test_color_adds_nothing_but_color() -> None:
     for each in ANSWERS.values():
-        colored = render_answer(each, width=100, color=True, verbose=True)
+        colored = render_study_result(each, width=100, color=True, verbose=True)
         assert "\x1b[" in colored
         plain = re.sub(r"\x1b\[[0-9;]+m", "", colored)
-        expected = render_answer(each, width=100, color=False, verbose=True)
+        expected = render_study_result(each, width=100, color=False, verbose=True)
         assert [line.rstrip() for line in plain.splitlines()] == expected.splitlines()
 
 
 def test_what_comes_from_outside_cannot_move_the_cursor() -> None:
-    text = render_answer(hostile(), width=100, color=False, verbose=True)
+    text = render_study_result(hostile(), width=100, color=False, verbose=True)
     assert all(character.isprintable() for line in text.split("\n") for character in line)
     assert text.count("::error::g") >= 6

@@ -24,7 +24,7 @@ from s3bench.report.table import Table, column
 from s3bench.results.metrics import METRICS_BY_NAME, Direction, Metric, render_figure
 
 _HEIGHT = 240
-_SURPLUS = " Pale pairs came after this row was decided, for others of its benchmark; they do not count."
+_SURPLUS = " Pale pairs were run after this row was decided, for other rows of its benchmark; they are not counted."
 _ORDERS: Mapping[str, str] = {"AB": "baseline first", "BA": "candidate first"}
 _ORDER_SHAPES = ("circle", "triangle-up")
 
@@ -45,7 +45,7 @@ class PairChange:
 
 
 def pair_changes(cell: CellEvidence, metric: str) -> tuple[PairChange, ...]:
-    """The pairs in which both sides have the metric, which are those that were judged."""
+    """The pairs in which both sides have the metric: those that the gate used."""
     found = []
     for number, pair in enumerate(cell.pairs, start=1):
         series = series_of(replace(cell, pairs=(pair,)), metric)
@@ -56,7 +56,7 @@ def pair_changes(cell: CellEvidence, metric: str) -> tuple[PairChange, ...]:
 
 
 def pairs_figure(row: GateRow, record: GateRecord, number: int) -> ChartFigure | None:
-    """Draw the pairs of a row judged by its size; `None` where the record has none. `number` makes its name unique."""
+    """Draw the pairs of a measured row; `None` where the record has none. `number` makes its name unique."""
     cell = next((each for each in record.cells if (each.title, each.role) == (row.benchmark, row.role)), None)
     changes = pair_changes(cell, row.metric) if cell else ()
     if cell is None or not changes:
@@ -67,9 +67,8 @@ def pairs_figure(row: GateRow, record: GateRecord, number: int) -> ChartFigure |
         name=f"pairs-{number}",
         title=f"Pairs: {clipped(words.subject(row))}",
         description=(
-            f"The change of {metric.name} in each of {len(changes)} pairs, in run order. Dashed lines are looks; on "
-            "each stands the Hodges-Lehmann estimate of the pairs so far with its plain 95 % interval. Shaded are the "
-            "limits."
+            f"The change of {metric.name} in each of {len(changes)} pairs, in run order. Dashed lines are looks, with "
+            "the Hodges-Lehmann estimate of the pairs so far and its 95 % interval. Shaded are the limits."
         )
         + _SURPLUS * (len(changes) > row.pairs),
         chart=_chart(changes, looks, row, metric),

@@ -42,36 +42,36 @@ _CONTROL_NAMES = {
 
 def gate_section(record: GateRecord) -> Section:
     """The section of a record that has its conclusion."""
-    told = digest(record)
-    deciding = (*told.decided, *told.waived, *told.rest)
+    content = digest(record)
+    deciding = (*content.decided, *content.waived, *content.rest)
     return Section(
         name="gate",
-        title=_text(f"Gate: {told.candidate} against {told.baseline}"),
-        lines=tuple(_lines(record, told)),
+        title=_text(f"Gate: {content.candidate} against {content.baseline}"),
+        lines=tuple(_lines(record, content)),
         figures=tuple(_forests([row for row in deciding if row.role is Role.BENCHMARK], "forest")),
-        tables=tuple(_tables(told)),
-        parts=(*_pairs(record, told), *_controls(told), *_counts(told), *_also_changed(told)),
+        tables=tuple(_tables(content)),
+        parts=(*_pairs(record, content), *_controls(content), *_counts(content), *_also_changed(content)),
     )
 
 
-def _lines(record: GateRecord, told: Digest) -> Iterator[Line]:
-    tone = TONES[told.verdict]
-    yield Line(text=_text(told.headline), tone=tone)
-    yield from (Line(text=_text(note), tone=tone) for note in told.notes)
-    for row in told.decided:
-        yield Line(text=_text(f"{words.subject(row)}: {words.sentence(row, told)}"), tone=TONES[row.verdict])
-    yield Line(text=_text(f"Controls: {words.controls_in_words(record, told)}"))
-    if rest := words.rest_in_words(told):
-        yield Line(text=_text(f"{'The rest' if told.decided else 'All'}: {rest}"))
-    for row in told.waived:
+def _lines(record: GateRecord, content: Digest) -> Iterator[Line]:
+    tone = TONES[content.verdict]
+    yield Line(text=_text(content.headline), tone=tone)
+    yield from (Line(text=_text(note), tone=tone) for note in content.notes)
+    for row in content.decided:
+        yield Line(text=_text(f"{words.subject(row)}: {words.sentence(row, content)}"), tone=TONES[row.verdict])
+    yield Line(text=_text(f"Controls: {words.controls_in_words(record, content)}"))
+    if rest := words.rest_in_words(content):
+        yield Line(text=_text(f"{'The rest' if content.decided else 'All'}: {rest}"))
+    for row in content.waived:
         yield Line(text=_text(f"waived: {words.subject(row)}: {row.waived_by}"), tone=Tone.WARNING)
-    yield from (Line(text=_text(f"failure: {text}"), tone=Tone.BAD) for text in told.failures)
-    yield from (Line(text=_text(f"warning: {text}"), tone=Tone.WARNING) for text in told.warnings)
+    yield from (Line(text=_text(f"failure: {text}"), tone=Tone.BAD) for text in content.failures)
+    yield from (Line(text=_text(f"warning: {text}"), tone=Tone.WARNING) for text in content.warnings)
     yield Line(text=LEGEND)
 
 
 def _forests(rows: Sequence[GateRow], name: str) -> Iterator[ChartFigure]:
-    """A forest plot for each metric judged by its size, in the order in which they decided."""
+    """A forest plot for each measured metric, in the order in which they decided."""
     sized = [row for row in rows if row.kind in {RowKind.SIZE, RowKind.CREEP}]
     for metric in dict.fromkeys(row.metric for row in sized):
         drawn = [_forest_row(row) for row in sized if row.metric == metric]
@@ -101,26 +101,30 @@ def _forest_row(row: GateRow) -> ForestRow:
     )
 
 
-def _tables(told: Digest) -> Iterator[Table]:
-    for rows, title in ((told.decided, "What decided"), (told.waived, "Waived"), (told.rest, "The rest of the rows")):
+def _tables(content: Digest) -> Iterator[Table]:
+    for rows, title in (
+        (content.decided, "What decided"),
+        (content.waived, "Waived"),
+        (content.rest, "The rest of the rows"),
+    ):
         if rows:
-            yield _table(rows, told, title=title)
+            yield _table(rows, content, title=title)
 
 
-def _table(rows: Sequence[GateRow], told: Digest, *, title: str) -> Table:
+def _table(rows: Sequence[GateRow], content: Digest, *, title: str) -> Table:
     caption = f"{title}: {words.tally(rows)}"
     if len(rows) > ROWS_MAX:
         caption += f"; {words.tally(rows[ROWS_MAX:])} are left out, the gate's record has them"
     shown = rows[:ROWS_MAX]
-    return gate_table(shown, told, caption=caption).with_columns(column("why", shown, lambda row: _text(row.reason)))
+    return gate_table(shown, content, caption=caption).with_columns(column("why", shown, lambda row: _text(row.reason)))
 
 
-def _pairs(record: GateRecord, told: Digest) -> Iterator[Section]:
+def _pairs(record: GateRecord, content: Digest) -> Iterator[Section]:
     """The raw pairs of what decided; where nothing did by its size, of the row that came nearest to its limit."""
-    sized = [row for row in told.decided if row.kind is RowKind.SIZE]
+    sized = [row for row in content.decided if row.kind is RowKind.SIZE]
     title = "The pairs of what decided"
     if not sized:
-        bounded = [row for row in told.rest if row.kind is RowKind.SIZE and row.at_most is not None]
+        bounded = [row for row in content.rest if row.kind is RowKind.SIZE and row.at_most is not None]
         sized = sorted(bounded, key=lambda row: -(row.at_most or 0.0))[:1]
         title = "The pairs of the row that may be worst"
     able = [row for row in sized if row.pairs and record.is_paired]
@@ -135,22 +139,22 @@ def _pairs(record: GateRecord, told: Digest) -> Iterator[Section]:
     yield Section(name="pairs", title=title, lines=lines, figures=drawn)
 
 
-def _controls(told: Digest) -> Iterator[Section]:
-    if told.controls:
+def _controls(content: Digest) -> Iterator[Section]:
+    if content.controls:
         yield Section(
             name="controls",
             title="Controls",
-            figures=tuple(_forests(told.controls, "controls")),
-            tables=(_table(told.controls, told, title="Controls"),),
+            figures=tuple(_forests(content.controls, "controls")),
+            tables=(_table(content.controls, content, title="Controls"),),
             is_folded=True,
         )
 
 
-def _counts(told: Digest) -> Iterator[Section]:
+def _counts(content: Digest) -> Iterator[Section]:
     """Every count that differs, by its name."""
     found = [
         (row, change)
-        for row in (*told.decided, *told.waived, *told.rest, *told.changed)
+        for row in (*content.decided, *content.waived, *content.rest, *content.changed)
         if row.kind is RowKind.EXACT
         for change in row.changes
     ]
@@ -174,9 +178,9 @@ def _counts(told: Digest) -> Iterator[Section]:
     yield Section(name="counts", title="Counts that differ", tables=(table,), is_folded=True)
 
 
-def _also_changed(told: Digest) -> Iterator[Section]:
-    if told.changed:
-        table = _table(told.changed, told, title="Also changed, which decides nothing")
+def _also_changed(content: Digest) -> Iterator[Section]:
+    if content.changed:
+        table = _table(content.changed, content, title="Also changed, which decides nothing")
         yield Section(name="changed", title="Also changed, which decides nothing", tables=(table,), is_folded=True)
 
 

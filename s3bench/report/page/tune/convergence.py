@@ -106,10 +106,10 @@ def _best_so_far(points: Sequence[_Point]) -> Iterator[tuple[float, float]]:
 
 def _value(each: _Point, header: Header, time: AxisUnit, unit: AxisUnit, worst: float) -> dict[str, Any]:
     """A dot; one without a value stands at the top, by its shape."""
-    told = each.value if each.value is not None else worst
+    value = each.value if each.value is not None else worst
     return {
         "at": time.of(each.at_s),
-        "value": unit.of(told),
+        "value": unit.of(value),
         "series": each.series,
         "label": f"trial {each.trial.number}, {each.trial.stage}, {clipped(str(each.trial.setting))}: "
         f"{_outcome(each, header)}",

@@ -31,19 +31,19 @@ _QUIET = (_OTHER, _FAILED)
 _POINT_SIZE, _ROLE_SIZE = 36, 120
 
 
-def front_figure(answer: StudyResult) -> ChartFigure | None:
+def front_figure(result: StudyResult) -> ChartFigure | None:
     """The chart; `None` where of fewer than two settings both time and memory are known."""
-    rows = _drawn(answer)
+    rows = _drawn(result)
     if len(rows) < _ROWS_MIN:
         return None
-    unit = objective_unit(answer.unit, [row.value or 0.0 for row in rows])
+    unit = objective_unit(result.unit, [row.value or 0.0 for row in rows])
     memory = bytes_unit([float(row.peak_memory or 0) for row in rows])
-    values = [_value(row, role, answer, unit, memory) for row, role in _with_roles(rows, answer)]
-    front = [_place(row, unit, memory) for row in front_of(answer)]
-    limit = answer.max_memory_bytes
+    values = [_value(row, role, result, unit, memory) for row, role in _with_roles(rows, result)]
+    front = [_place(row, unit, memory) for row in front_of(result)]
+    limit = result.max_memory_bytes
     x = log_x("memory", [each["memory"] for each in values], f"peak memory ({memory.name})")
-    y = log_y("value", [each["value"] for each in values], f"{answer.objective} ({unit.name})")
-    color, shape = color_and_shape("role", _styles([role for role, _ in roles(answer)], values))
+    y = log_y("value", [each["value"] for each in values], f"{result.objective} ({unit.name})")
+    color, shape = color_and_shape("role", _styles([role for role, _ in roles(result)], values))
     points = chart_of(values).mark_point(filled=True, opacity=1, stroke=theme.PAPER, strokeWidth=0.7)
     line = chart_of(front).mark_line(interpolate="step-after", color=theme.MUTED, strokeWidth=1.5, aria=False)
     size = alt.Size("size:Q", scale=None, legend=None)
@@ -54,30 +54,30 @@ def front_figure(answer: StudyResult) -> ChartFigure | None:
     ]
     return ChartFigure(
         name="time-against-memory",
-        title=f"{answer.objective.capitalize()} against memory",
-        description=_description(answer, len(rows)),
+        title=f"{result.objective.capitalize()} against memory",
+        description=_description(result, len(rows)),
         chart=layered(layers, height=_HEIGHT),
     )
 
 
-def _drawn(answer: StudyResult) -> tuple[SettingFigures, ...]:
+def _drawn(result: StudyResult) -> tuple[SettingFigures, ...]:
     """Settings with whole runs and known memory, those that were verified with the figures of that."""
-    known = {each.setting: each for each in answer.table[:POINTS_MAX]}
-    known |= {each.setting: each for _, each in roles(answer)}
+    known = {each.setting: each for each in result.table[:POINTS_MAX]}
+    known |= {each.setting: each for _, each in roles(result)}
     return tuple(each for each in known.values() if each.value and each.peak_memory and not each.was_capped)
 
 
-def _with_roles(rows: Sequence[SettingFigures], answer: StudyResult) -> Iterator[tuple[SettingFigures, str]]:
+def _with_roles(rows: Sequence[SettingFigures], result: StudyResult) -> Iterator[tuple[SettingFigures, str]]:
     """Each setting with the part that it has; those that have one come last, and are drawn above the others."""
-    named = {each.setting: role for role, each in roles(answer)}
+    named = {each.setting: role for role, each in roles(result)}
     for row in sorted(rows, key=lambda row: row.setting in named):
         yield row, named.get(row.setting, _FAILED if row.failures else _OTHER)
 
 
-def _value(row: SettingFigures, role: str, answer: StudyResult, unit: AxisUnit, memory: AxisUnit) -> dict[str, Any]:
+def _value(row: SettingFigures, role: str, result: StudyResult, unit: AxisUnit, memory: AxisUnit) -> dict[str, Any]:
     part = "" if role in _QUIET else f"{role}: "
-    figures = f"{value_text(row, unit=answer.unit)}, {bytes_text(row.peak_memory)}"
-    label = f"{part}{clipped(setting_words(row, answer))}: {figures}"
+    figures = f"{value_text(row, unit=result.unit)}, {bytes_text(row.peak_memory)}"
+    label = f"{part}{clipped(setting_words(row, result))}: {figures}"
     size = _POINT_SIZE if role in _QUIET else _ROLE_SIZE
     return {**_place(row, unit, memory), "role": role, "size": size, "label": label}
 
@@ -102,12 +102,12 @@ def _styles(names: Sequence[str], values: Sequence[dict[str, Any]]) -> dict[str,
     return present(styles, (each["role"] for each in values))
 
 
-def _description(answer: StudyResult, count: int) -> str:
-    told = [
-        f"{count} settings by their peak memory and {answer.objective}; the line joins those that none beats in both."
+def _description(result: StudyResult, count: int) -> str:
+    sentences = [
+        f"{count} settings by their peak memory and {result.objective}; the line joins those that none beats in both."
     ]
-    if len(answer.table) > POINTS_MAX:
-        told.append(f"Of {len(answer.table):,} settings the best {POINTS_MAX} are drawn.")
-    if answer.max_memory_bytes:
-        told.append(f"Dashed: the {render_bytes(answer.max_memory_bytes)} that were allowed.")
-    return " ".join(told)
+    if len(result.table) > POINTS_MAX:
+        sentences.append(f"Of {len(result.table):,} settings the best {POINTS_MAX} are drawn.")
+    if result.max_memory_bytes:
+        sentences.append(f"Dashed: the {render_bytes(result.max_memory_bytes)} that were allowed.")
+    return " ".join(sentences)

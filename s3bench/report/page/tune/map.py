@@ -26,23 +26,23 @@ _WORDS = {
 }
 
 
-def map_figures(answer: StudyResult) -> Iterator[ChartFigure]:
-    """A map for each client that has two main knobs and whole runs; what was not tried is a gap."""
-    for number, found in enumerate(heatmaps(answer), 1):
+def map_figures(result: StudyResult) -> Iterator[ChartFigure]:
+    """A map for each client that has two main parameters and whole runs; what was not tried is a gap."""
+    for number, found in enumerate(heatmaps(result), 1):
         yield ChartFigure(
             name=f"map-{number}",
             title=clipped(found.title),
             description=clipped(
-                f"Rows {found.row_knob}, columns {found.column_knob}; each cell is the best over all other knobs, "
-                f"deeper is better, a gap was not tried; {found.legend}.",
+                f"Rows {found.row_parameter}, columns {found.column_parameter}; each cell is the best over all other "
+                f"parameters, deeper is better, a gap was not tried; {found.legend}.",
                 most=500,
             ),
             chart=heat_chart(
                 tuple(_cells(found)),
                 rows=found.rows,
                 columns=found.columns,
-                row_title=found.row_knob,
-                column_title=found.column_knob,
+                row_title=found.row_parameter,
+                column_title=found.column_parameter,
             ),
             table=heatmap_table(found),
         )
@@ -57,15 +57,15 @@ def _cells(found: Heatmap) -> Iterator[HeatCell]:
                 row=row,
                 column=column,
                 text=cell.text,
-                label=f"{found.row_knob} {row}, {found.column_knob} {column}: {_cell_words(cell, found)}",
+                label=f"{found.row_parameter} {row}, {found.column_parameter} {column}: {_cell_words(cell, found)}",
                 share=_depth(cell),
             )
 
 
 def _cell_words(cell: HeatmapCell, found: Heatmap) -> str:
     if cell.state in {CellState.WHOLE, CellState.CAPPED} and cell.share:
-        told = f"{cell.text.removeprefix('+')} % {slower_than(found.objective)} than {found.best}"
-        return told if cell.state is CellState.WHOLE else f"{told}, {_WORDS[cell.state]}"
+        text = f"{cell.text.removeprefix('+')} % {slower_than(found.objective)} than {found.best}"
+        return text if cell.state is CellState.WHOLE else f"{text}, {_WORDS[cell.state]}"
     return f"best, {found.best}" if cell.state is CellState.WHOLE else _WORDS[cell.state]
 
 

@@ -30,24 +30,24 @@ class VerificationPair:
     change: float
 
 
-def pairs_figure(answer: StudyResult, study: Study) -> ChartFigure | None:
+def pairs_figure(result: StudyResult, study: Study) -> ChartFigure | None:
     """The pairs behind `StudyResult.gain`; `None` where nothing was verified."""
-    reference = answer.default.setting
-    held = answer.candidate if answer.candidate.setting != reference else answer.runner_up
-    if held is None or answer.gain is None:
+    reference = result.default.setting
+    compared = result.candidate if result.candidate.setting != reference else result.runner_up
+    if compared is None or result.gain is None:
         return None
-    pairs = tuple(verified_pairs(study, held.setting, reference))
+    pairs = tuple(verified_pairs(study, compared.setting, reference))
     if not pairs:
         return None
-    title = f"{slower_than(answer.objective)} than the default (%)"
-    words = clipped(f"{held.setting} against {reference}", most=400)
+    title = f"{slower_than(result.objective)} than the default (%)"
+    words = clipped(f"{compared.setting} against {reference}", most=400)
     return ChartFigure(
         name="verification",
         title="Verification, pair by pair",
-        description=f"{words}, in runs next to each other: {change_words(answer.gain, answer.objective)}. Below 0 is "
+        description=f"{words}, in runs next to each other: {change_words(result.gain, result.objective)}. Below 0 is "
         "better than the default; shaded around the dashed estimate: its interval.",
-        chart=_chart(pairs, answer.gain, title, answer.objective),
-        table=_table(pairs, words, answer.objective),
+        chart=_chart(pairs, result.gain, title, result.objective),
+        table=_table(pairs, words, result.objective),
     )
 
 

@@ -25,7 +25,7 @@ ROWS_MAX = 200
 """The most settings in the table of all, the best first."""
 
 LINES_MAX = 20
-"""The most failures, knobs and warnings that are told, of each."""
+"""The most failures, parameters and warnings, of each."""
 
 LINE_MAX = 1000
 """The most characters of a line."""
@@ -40,41 +40,41 @@ _TONES = MappingProxyType(
 )
 
 
-def tune_section(answer: StudyResult, study: Study) -> Section:
+def tune_section(result: StudyResult, study: Study) -> Section:
     """The section of one study and what it comes to."""
-    figures = (pairs_figure(answer, study), *map_figures(answer), front_figure(answer), convergence_figure(study))
+    figures = (pairs_figure(result, study), *map_figures(result), front_figure(result), convergence_figure(study))
     return Section(
         name="tune",
         title="Tuning",
-        lines=tuple(_lines(answer)),
-        blocks=tuple(_recipe_block(each) for each in answer.recipes),
-        tables=tuple(_tables(answer)),
+        lines=tuple(_lines(result)),
+        blocks=tuple(_recipe_block(each) for each in result.recipes),
+        tables=tuple(_tables(result)),
         figures=tuple(figure for figure in figures if figure is not None),
-        parts=tuple(_parts(answer)),
+        parts=tuple(_parts(result)),
     )
 
 
-def _lines(answer: StudyResult) -> Iterator[Line]:
-    yield _line(words.verdict_words(answer), _TONES[answer.verdict])
-    yield _line(_recommended_words(answer.recommended))
-    yield from (_line(each) for each in words.subject_lines(answer))
-    yield _line(f"bottleneck: {answer.bottleneck.limit}")
-    yield from (_line(f"evidence: {each}") for each in answer.bottleneck.evidence)
-    yield from (_line(f"remedy: {each}") for each in answer.bottleneck.remedies)
-    if disk := words.disk_words(answer):
+def _lines(result: StudyResult) -> Iterator[Line]:
+    yield _line(words.verdict_words(result), _TONES[result.verdict])
+    yield _line(_recommended_words(result.recommended))
+    yield from (_line(each) for each in words.subject_lines(result))
+    yield _line(f"bottleneck: {result.bottleneck.limit}")
+    yield from (_line(f"evidence: {each}") for each in result.bottleneck.evidence)
+    yield from (_line(f"remedy: {each}") for each in result.bottleneck.remedies)
+    if disk := words.disk_words(result):
         yield _line(f"disk: {disk}")
-    told = [note for note in answer.knobs if note.obedience in words.TOLD]
-    yield from _some("knob", words.knob_lines(told), Tone.WARNING)
-    yield from _some("failure", words.failure_lines(answer), Tone.BAD)
-    yield from _some("warning", answer.warnings, Tone.WARNING)
+    notes = [note for note in result.knobs if note.obedience in words.REPORTED]
+    yield from _some("parameter", words.effective_setting_lines(notes), Tone.WARNING)
+    yield from _some("failure", words.failure_lines(result), Tone.BAD)
+    yield from _some("warning", result.warnings, Tone.WARNING)
 
 
 def _recommended_words(figures: SettingFigures) -> str:
-    told = f"recommended: {figures.setting}"
+    text = f"recommended: {figures.setting}"
     if figures.time is None:
-        return told
+        return text
     interval = words.interval_text(figures)
-    return f"{told}: {words.real_text(figures)}" + f" ({interval})" * (interval != NOTHING)
+    return f"{text}: {words.real_text(figures)}" + f" ({interval})" * (interval != NOTHING)
 
 
 def _some(kind: str, texts: Iterable[str], tone: Tone) -> Iterator[Line]:
@@ -88,27 +88,29 @@ def _line(text: str, tone: Tone = Tone.PLAIN) -> Line:
     return Line(text=clipped(text, most=LINE_MAX), tone=tone)
 
 
-def _tables(answer: StudyResult) -> Iterator[Table]:
-    yield roles_table(answer)
-    if len(answer.clients) > 1:
-        yield clients_table(answer)
-    if answer.predictions:
-        yield _predictions_table(answer.predictions)
+def _tables(result: StudyResult) -> Iterator[Table]:
+    yield roles_table(result)
+    if len(result.clients) > 1:
+        yield clients_table(result)
+    if result.predictions:
+        yield _predictions_table(result.predictions)
 
 
-def _parts(answer: StudyResult) -> Iterator[Section]:
-    if answer.table:
-        left_out = f" (the first {ROWS_MAX} of {len(answer.table):,})" * (len(answer.table) > ROWS_MAX)
-        settings = settings_table(answer, rows_max=ROWS_MAX)
-        table = replace(settings, caption=f"Best first{left_out}", notes=(words.legend(answer),))
+def _parts(result: StudyResult) -> Iterator[Section]:
+    if result.table:
+        left_out = f" (the first {ROWS_MAX} of {len(result.table):,})" * (len(result.table) > ROWS_MAX)
+        settings = settings_table(result, rows_max=ROWS_MAX)
+        table = replace(settings, caption=f"Best first{left_out}", notes=(words.legend(result),))
         yield Section(name="settings", title="Settings tried", tables=(table,), is_folded=True)
-    others = [made for each in answer.clients for made in each.recipes if made not in answer.recipes]
+    others = [made for each in result.clients for made in each.recipes if made not in result.recipes]
     if others:
         blocks = tuple(_recipe_block(each) for each in others)
         yield Section(name="recipes", title="To paste for the other clients", blocks=blocks, is_folded=True)
-    if answer.knobs:
-        lines = tuple(_line(each) for each in words.knob_lines(answer.knobs))
-        yield Section(name="knobs", title="Knobs, as the wire showed them", lines=lines, is_folded=True)
+    if result.knobs:
+        lines = tuple(_line(each) for each in words.effective_setting_lines(result.knobs))
+        yield Section(
+            name="parameters", title="Effective settings, as the requests show them", lines=lines, is_folded=True
+        )
 
 
 def _recipe_block(recipe: Recipe) -> CodeBlock:

@@ -119,7 +119,7 @@ def test_pairs_that_came_after_the_decision_are_pale(
     counted, pale, _ = layers(figure.chart, "point")
     (row,) = digest(gates["small"]).decided
     assert (len(counted), len(pale)) == (row.pairs, 40 - row.pairs)
-    assert "do not count" in figure.description
+    assert "are not counted" in figure.description
 
 
 def test_a_pass_shows_the_pairs_of_the_row_that_may_be_worst(
