@@ -1,7 +1,7 @@
 """Documents that an earlier version wrote are read by every command, with the figures that it printed of them then.
 
-`tests/data/before/README.md` tells which version and how. Words and tables may change, and more may be printed; a figure
-that was printed is printed still, in the formats of other tools as often as it was.
+`tests/data/before/README.md` tells which version and how. Words and tables may change, and more may be printed; a
+figure that was printed is printed still, in the formats of other tools as often as it was.
 """
 
 import json
