@@ -17,7 +17,7 @@ from s3bench.load.operation import OperationKind
 from s3bench.load.profile.defaults import DEFAULT_JOB, DURATION_S
 from s3bench.load.profile.file import read_profile
 from s3bench.load.profile.form import changed, form_of, job_of, with_phase_options, with_run_options
-from s3bench.load.profile.matrix import FULL, QUICK, matrix_phases
+from s3bench.load.profile.matrix import FULL, QUICK, Matrix, matrix_phases
 from s3bench.load.profile.placement import PlacedProfile, Placement
 from s3bench.load.profile.profile import Job, Phase, Profile, Share
 from s3bench.load.profile.rules import Fault, check_job, check_payload, check_phase
@@ -141,8 +141,10 @@ def _phases(options: LoadOptions) -> tuple[Phase, ...]:
 
 def _matrix(options: LoadOptions) -> tuple[Phase, ...]:
     usual = FULL if options.matrix is MatrixExtent.FULL else QUICK
-    matrix = usual.altered(
-        threads=options.matrix_threads, sizes_bytes=options.matrix_sizes, samples=options.matrix_samples
+    matrix = Matrix(
+        threads=options.matrix_threads or usual.threads,
+        sizes_bytes=options.matrix_sizes or usual.sizes_bytes,
+        samples=options.matrix_samples or usual.samples,
     )
     job = _job(options, DEFAULT_JOB.mix)
     return matrix_phases(matrix, job, objects=options.given.get("objects"), reused=options.reuse is not None)

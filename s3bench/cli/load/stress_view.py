@@ -6,8 +6,6 @@ Operations that are not reads count as writes, since s4 has no others.
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from types import TracebackType
-from typing import Self
 
 from s3bench.cli.load.view import LoadView
 from s3bench.load.aggregation.live_status import LiveStatus
@@ -25,7 +23,7 @@ def reads(job: Job) -> bool:
     return set(job.kinds) <= _READS
 
 
-class StressView:
+class StressView(LoadView):
     """Writes lines with `write`, at the times of `now`; phases and messages go to `inner`, seconds do not.
 
     `reads_planned` and `writes_planned` are the operations of all jobs together.
@@ -44,15 +42,6 @@ class StressView:
         self._now = now
         self._write = write
         self._progress = StressProgress(reads_planned=reads_planned, writes_planned=writes_planned)
-
-    def __enter__(self) -> Self:
-        self._inner.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._inner.__exit__(kind, error, traceback)
 
     def phase(self, name: str, *, number: int, count: int) -> None:
         """Begin to show a phase."""

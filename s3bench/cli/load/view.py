@@ -9,7 +9,7 @@ import select
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
-from typing import IO, Protocol, Self
+from typing import IO, Self
 
 from rich.console import Console
 from rich.live import Live
@@ -35,8 +35,11 @@ _NODES_MAX = 16
 _PATIENCE_S = 1.0  # how long a message waits for a reader that does not keep up
 
 
-class LoadView(AbstractContextManager["LoadView"], Protocol):
-    """Shows which phase runs, its status every second, and messages."""
+class LoadView(AbstractContextManager["LoadView"]):
+    """Shows which phase runs, its status every second, and messages; this one shows nothing."""
+
+    def __exit__(self, *_: object) -> None:
+        """Overridden by views that need an end."""
 
     def phase(self, name: str, *, number: int, count: int) -> None:
         """Begin to show a phase, the `number`th of `count`."""
@@ -51,29 +54,12 @@ class LoadView(AbstractContextManager["LoadView"], Protocol):
 def load_view(*, quiet: bool) -> LoadView:
     """Return the view that fits stderr."""
     if quiet:
-        return _Quiet()
+        return LoadView()
     console = stderr_console()
     return _Terminal(console) if console.is_terminal and not console.is_dumb_terminal else _Pipe(sys.stderr)
 
 
-class _Quiet:
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def phase(self, name: str, *, number: int, count: int) -> None:
-        pass
-
-    def show(self, status: LiveStatus) -> None:
-        pass
-
-    def say(self, line: str) -> None:
-        pass
-
-
-class _Pipe(_Quiet):
+class _Pipe(LoadView):
     """Lines; a second is left out when the reader has no room for its line."""
 
     def __init__(self, stream: IO[str]) -> None:
@@ -100,7 +86,7 @@ class _Pipe(_Quiet):
             _redirect_to_null(self._stream)
 
 
-class _Terminal(_Quiet):
+class _Terminal(LoadView):
     def __init__(self, console: Console) -> None:
         self._console = console
         # Data on stdout is not redirected unless it is the same terminal, where it would run into the view.

@@ -7,8 +7,7 @@ the hours. 48, its last, stays.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import msgspec
 
@@ -38,17 +37,6 @@ class Matrix:
     threads: tuple[int, ...]
     sizes_bytes: tuple[int, ...]
     samples: int
-
-    def altered(
-        self, *, threads: tuple[int, ...] | None, sizes_bytes: tuple[int, ...] | None, samples: int | None
-    ) -> Self:
-        """The same with what is given in place of its own."""
-        return replace(
-            self,
-            threads=threads or self.threads,
-            sizes_bytes=sizes_bytes or self.sizes_bytes,
-            samples=samples or self.samples,
-        )
 
 
 _USUAL_SIZES = tuple(_KIB * 2**power for power in range(16))

@@ -307,6 +307,8 @@ def test_quick_and_full_are_the_extents_of_the_reference() -> None:
     quick, full = (plan_of(f"{LIVE} --matrix {extent}").profile.phases for extent in ("quick", "full"))
     assert len([phase for phase in quick if phase.name == "get"]) == 16 * 2
     assert len([phase for phase in full if phase.name == "get"]) == 16 * 7
+    fewer = plan_of(f"{LIVE} --matrix-samples 5").profile.phases
+    assert [(phase.jobs[0].threads, phase.jobs[0].operations) for phase in fewer[1:3]] == [(8, 5), (16, 5)]
 
 
 def test_a_reused_data_set_is_not_written_again_by_a_matrix() -> None:

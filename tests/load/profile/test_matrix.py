@@ -110,9 +110,3 @@ def test_what_is_no_list_of_sizes_is_refused(text: str) -> None:
 def test_a_size_is_rendered_exactly(size_bytes: int, text: str) -> None:
     assert exact_bytes(size_bytes, separator=" ") == text
     assert parse_sizes(text).slots == (size_bytes,)
-
-
-def test_altered_keeps_what_is_not_given() -> None:
-    assert QUICK.altered(threads=(3,), sizes_bytes=None, samples=None) == Matrix(
-        threads=(3,), sizes_bytes=QUICK.sizes_bytes, samples=1000
-    )
