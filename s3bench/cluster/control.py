@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from s3bench.s3.control import Refused
+from s3bench.s3.control import RemoteError
 from s3bench.system.channel import Channel
 
 
@@ -34,7 +34,7 @@ class NodeResults(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     gone: dict[int, str]
 
 
-EngineMessage = Connected | NodeResults | Refused
+EngineMessage = Connected | NodeResults | RemoteError
 
 _CALLS = msgspec.msgpack.Decoder(NodeCall)
 _MESSAGES: msgspec.msgpack.Decoder[EngineMessage] = msgspec.msgpack.Decoder(EngineMessage)

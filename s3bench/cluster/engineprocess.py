@@ -18,7 +18,7 @@ from s3bench.cluster.engine import NodePurpose
 from s3bench.cluster.host import END_S
 from s3bench.cluster.node_group import NodeGone
 from s3bench.errors import BadInput
-from s3bench.s3.control import Refused
+from s3bench.s3.control import RemoteError
 from s3bench.system.channel import ChannelClosed
 from s3bench.system.child import ChildProcess, module_command
 
@@ -74,7 +74,7 @@ class EngineNodeGroup:
                 f"the cluster was not usable within {CONNECT_S:g} s",
                 fix="check Ray with `ray status` there, and that this machine can reach all its ports",
             )
-        if isinstance(message, Refused):
+        if isinstance(message, RemoteError):
             raise message.error()
         assert isinstance(message, Connected), message
         return message

@@ -16,7 +16,7 @@ from s3bench.cluster.control import Connected, EngineMessage, NodeCall, NodeResu
 from s3bench.cluster.engine import NodePurpose, connect
 from s3bench.cluster.node_group import NodeGone
 from s3bench.errors import S3BenchError
-from s3bench.s3.control import Refused
+from s3bench.s3.control import RemoteError
 from s3bench.system.channel import Channel, ChannelClosed
 from s3bench.system.child import take_control
 
@@ -45,7 +45,7 @@ def main(arguments: HostArguments) -> None:
         try:
             _serve(channel, arguments)
         except S3BenchError as error:
-            channel.send(Refused.of(error), limit_s=_CHANNEL_S)
+            channel.send(RemoteError.of(error), limit_s=_CHANNEL_S)
         except ChannelClosed:
             pass
 

@@ -1,6 +1,6 @@
-"""The test CA of one run, and the server certificate it signs.
+"""Makes the test CA of one run and the server certificate that it signs.
 
-Owns the two PEM files. The keys never leave the private directory they are written to.
+The keys never leave the private directory that they are written to.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ _NAMES = ("127.0.0.1", "localhost")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificates:
-    """Where the PEM files are: the CA that clients are told to trust, and the server's certificate with its key."""
+    """Where the PEM files are: the CA that clients have to trust, and the server's certificate with its key."""
 
     ca_bundle: Path
     server: Path

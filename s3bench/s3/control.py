@@ -1,7 +1,4 @@
-"""What the harness and the server's process say to each other, and how it crosses the socket pair between them.
-
-Owns the messages, in MessagePack; their framing is `frames`'. One question at a time, one answer each.
-"""
+"""Messages between the harness and the server's process: one question at a time, one answer each."""
 
 import socket
 
@@ -16,7 +13,7 @@ from s3bench.system.channel import Channel
 
 
 class Scripted(msgspec.Struct, frozen=True, array_like=True):
-    """A `Response` on its way: msgspec tells no two dataclasses apart within one union, so the body is two fields."""
+    """A `Response` on its way: a union for msgspec may hold one dataclass, so the body is two fields."""
 
     status_code: int
     headers: tuple[tuple[str, str], ...]
@@ -86,13 +83,13 @@ class Drain(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class ServerReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The server listens on `port`; said once, unasked."""
+    """The server listens on `port`; sent once, unasked."""
 
     port: int
 
 
 class Armed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The answer to `Arm` and `Emulate`; `warnings` tell what of a data directory is not served."""
+    """The answer to `Arm` and `Emulate`; `warnings` name what of a data directory is not served."""
 
     warnings: tuple[str, ...] = ()
 
@@ -135,10 +132,10 @@ class Drained(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     counters: Counters
 
 
-class Refused(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The answer to a question that cannot be met, with the parts of an `S3BenchError`.
+class RemoteError(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The answer to a question that failed, with the parts of an `S3BenchError`.
 
-    `bad_input` tells that what the user typed is to blame.
+    `bad_input`: what the user typed is to blame.
     """
 
     what: str
@@ -147,7 +144,7 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     bad_input: bool
 
     @classmethod
-    def of(cls, error: S3BenchError) -> "Refused":
+    def of(cls, error: S3BenchError) -> "RemoteError":
         """Take `error` apart."""
         return cls(what=error.what, why=error.why, fix=error.fix, bad_input=isinstance(error, BadInput))
 
@@ -157,7 +154,7 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 Question = Arm | Emulate | Collect | Drain
-Answer = ServerReady | Armed | Collected | Drained | Refused
+Answer = ServerReady | Armed | Collected | Drained | RemoteError
 
 _QUESTIONS: msgspec.msgpack.Decoder[Question] = msgspec.msgpack.Decoder(Question)
 _ANSWERS: msgspec.msgpack.Decoder[Answer] = msgspec.msgpack.Decoder(Answer)

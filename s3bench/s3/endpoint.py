@@ -1,7 +1,4 @@
-"""The server as the rest of s3bench sees it: a URL, armed as stub or as emulator, then collected or drained.
-
-Owns the server's process and the talk with it. What the server does is `host`'s and `server`'s.
-"""
+"""Starts the server in a process of its own, arms it as stub or emulator, and collects its wire log."""
 
 import contextlib
 from collections.abc import Callable, Sequence
@@ -22,7 +19,7 @@ from s3bench.s3.control import (
     Drained,
     Emulate,
     Question,
-    Refused,
+    RemoteError,
     Scripted,
     ServerReady,
     StoredFile,
@@ -116,8 +113,8 @@ class ServerProcess:
             self.ca_bundle = certificates.ca_bundle
             certificate = str(certificates.server)
         stderr = self._stack.enter_context((self._directory / "server-stderr.txt").open("w+b"))
-        told = {"host": self.host, "port": self.port, "certificate": certificate}
-        command = module_command("s3bench.s3.server.host", msgspec.json.encode(told).decode())
+        arguments = {"host": self.host, "port": self.port, "certificate": certificate}
+        command = module_command("s3bench.s3.server.host", msgspec.json.encode(arguments).decode())
         self._process = ChildProcess(command, stderr=stderr)
         self._stack.callback(self._process.end, _STOP_S)
         self._channel = harness_channel(self._process.control)
@@ -142,7 +139,7 @@ class ServerProcess:
             answer: Answer = self._channel.receive(limit_s=limit_s)
         except ChannelClosed as closed:
             raise self._gone() from closed
-        if isinstance(answer, Refused):
+        if isinstance(answer, RemoteError):
             raise answer.error()
         assert isinstance(answer, expected)
         return answer
@@ -162,8 +159,8 @@ class StubEndpoint(ServerProcess):
     def arm(self, responses: tuple[Response, ...], *, workspace: Path, verify: bool) -> None:
         """Begin an iteration: answer with `responses`, file bodies read from `workspace`, and an empty wire log.
 
-        `verify` holds every body against the checksums its request declares. Raises `S3BenchError` when a file body is
-        missing, `MachineError` when the server is gone.
+        `verify` checks every body against the checksums that its request declares. Raises `S3BenchError` when a file
+        body is missing, `MachineError` when the server is gone.
         """
         scripted = tuple(Scripted.of(response) for response in responses)
         self._ask(Arm(responses=scripted, workspace=str(workspace.absolute()), verify=verify), Armed, limit_s=_ARM_S)

@@ -1,6 +1,6 @@
-"""Which transfer engine sent a request, told from its bytes.
+"""Recognises which transfer engine sent a request, from its bytes.
 
-Owns the recognition rules. What each client really sends is in tests/s3/test_transfer_engine.py, captured from it.
+What each client really sends is in tests/s3/test_transfer_engine.py, captured from it.
 """
 
 from s3bench.s3.wirelog import TransferEngine
@@ -16,7 +16,7 @@ _MARKS = (
 
 
 def engine_of(user_agent: str) -> TransferEngine:
-    """Tell the engine that wrote `user_agent`; the first mark found decides."""
+    """The engine that wrote `user_agent`; the first mark found decides."""
     for mark, engine in _MARKS:
         if mark in user_agent:
             return engine

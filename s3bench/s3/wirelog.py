@@ -1,4 +1,4 @@
-"""The server's own record of each request: what a client really did, seen from the other end of the socket.
+"""The wire log: the server's record of what a client really did, request by request.
 
 All times are `CLOCK_MONOTONIC` nanoseconds of this machine, comparable with every other process's.
 """
@@ -9,7 +9,7 @@ import msgspec
 
 
 class TransferEngine(StrEnum):
-    """The S3 transfer engine that sent a request, told from the bytes on the wire, never from a configuration.
+    """The S3 transfer engine that sent a request, recognised from the bytes on the wire, never from a configuration.
 
     `CRT`: aws-c-s3, whose C code puts `CRTS3NativeClient/` into User-Agent itself. `PYTHON`: botocore's own HTTP
     client. `GO`: aws-sdk-go (s5cmd). `OTHER`: anything else.

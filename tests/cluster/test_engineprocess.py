@@ -20,12 +20,12 @@ ANSWERS = {0: "here", 1: NodeGone("it was ended")}
 ENGINE = """
 import sys
 from s3bench.cluster.control import NodeResults, Connected, engine_channel
-from s3bench.s3.control import Refused
+from s3bench.s3.control import RemoteError
 from s3bench.system.channel import ChannelClosed
 from s3bench.system.child import take_control
 channel = engine_channel(take_control())
 if sys.argv[1:]:
-    channel.send(Refused(what=sys.argv[1], why="why", fix="fix", bad_input=True), limit_s=9)
+    channel.send(RemoteError(what=sys.argv[1], why="why", fix="fix", bad_input=True), limit_s=9)
     sys.exit()
 channel.send(Connected(hosts=("10.0.0.1", "10.0.0.2"), facts={"engine": "none"}), limit_s=9)
 try:

@@ -1,7 +1,6 @@
-"""Operations on buckets.
+"""Operations on buckets, their names and their settings.
 
-Owns the rules of bucket names
-(https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html) and of a bucket's settings.
+Names: https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html.
 """
 
 import ipaddress
@@ -94,7 +93,7 @@ class BucketOperations:
         tags = self._configured_tags(call.body)
         bucket = self._store.buckets.get(call.bucket)
         if bucket is not None:
-            # us-east-1 answers 200 to whoever owns the bucket already
+            # us-east-1 responds 200 to the owner of an existing bucket
             # (https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateBucket.html), other regions do not.
             if self._region != DEFAULT_REGION or tags:
                 message = "Your previous request to create the named bucket succeeded and you already own it."
@@ -108,7 +107,7 @@ class BucketOperations:
         return call.reply(200, (("Location", f"/{call.bucket}"), ("x-amz-bucket-arn", arn_of(call.bucket))))
 
     def head(self, call: Call) -> Reply:
-        """Tell that a bucket is there, and in which region."""
+        """Report that a bucket exists, and its region."""
         find_bucket(self._store, call.bucket)
         arn = ("x-amz-bucket-arn", arn_of(call.bucket))
         return call.reply(200, (("x-amz-bucket-region", self._region), ("x-amz-access-point-alias", "false"), arn))
@@ -126,13 +125,13 @@ class BucketOperations:
         return call.reply(204)
 
     def location(self, call: Call) -> Reply:
-        """Tell the region; us-east-1 is written as nothing."""
+        """Report the region; us-east-1 is written as nothing."""
         find_bucket(self._store, call.bucket)
         region = "" if self._region == DEFAULT_REGION else self._region
         return call.reply(200, (), document("LocationConstraint", region))
 
     def versioning(self, call: Call) -> Reply:
-        """Tell the versioning state; nothing where it was never set."""
+        """Report the versioning state; nothing where it was never set."""
         state = find_bucket(self._store, call.bucket).versioning
         children = () if state is Versioning.NEVER else (element("Status", state.value),)
         return call.reply(200, (), document("VersioningConfiguration", *children))
@@ -195,7 +194,7 @@ def arn_of(bucket: str) -> str:
 
 
 def _check_settings(call: Call) -> None:
-    """Refuse what a new bucket cannot be here. Raises `S3Error`."""
+    """Reject what a new bucket cannot be here. Raises `S3Error`."""
     if call.fields.get("x-amz-bucket-object-lock-enabled", "").lower() == "true":
         raise not_implemented("object lock", header="x-amz-bucket-object-lock-enabled")
     ownership = call.fields.get("x-amz-object-ownership", "BucketOwnerEnforced")

@@ -1,6 +1,6 @@
-"""One request as the operations see it, and how they answer.
+"""One request as the operations see it, and the replies to it.
 
-Owns what is common to all answers: request id, date, content type and length.
+Adds what is common to all replies: request id, date, content type and length.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ class Call:
     """A request whose body has been read and verified; `sink` has it.
 
     `bucket` and `key` are empty where it names none. `now_s` is in seconds since 1970, `date_line` the rendered Date
-    header. `checksums` tells which declared checksums were right.
+    header. `checksums` are the declared checksums, and whether each was right.
     """
 
     head: RequestHead
@@ -50,7 +50,7 @@ class Call:
         return self.sink
 
     def reply(self, status: int, headers: Headers = (), document: bytes = b"") -> Reply:
-        """Answer with an XML document, or without a body."""
+        """Reply with an XML document, or without a body."""
         length = () if status == 204 else (("Content-Length", str(len(document))),)  # noqa: PLR2004 (RFC 9110 8.6)
         kind = (("Content-Type", "application/xml"),) if document else ()
         rendered = self._head(status, (*headers, *kind, *length))
@@ -58,7 +58,7 @@ class Call:
         return Reply(status, rendered, body, checksums=dict(self.checksums or {}))
 
     def reply_with_bytes(self, status: int, headers: Headers, length: int, body: Sendable) -> Reply:
-        """Answer with `length` bytes of an object, or tell of them where the request is a HEAD."""
+        """Reply with `length` bytes of an object, or with their headers alone to a HEAD."""
         rendered = self._head(status, (*headers, ("Content-Length", str(length))))
         data, segments = (b"", ()) if self.head.method == "HEAD" else body
         return Reply(status, rendered, data, segments=segments)

@@ -1,8 +1,8 @@
-"""Conditional requests (RFC 9110 13): whether a read or write may go on, by ETags and dates.
+"""Evaluates conditional requests (RFC 9110 13): whether a read or write may go on, by ETags and dates.
 
-Owns the evaluation and its order (RFC 9110 13.2.2), for reads, for the source of a copy and for writes
-(https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-requests.html). What no page decides is as recorded
-answers of S3 have it (docs/s3-behaviour.md). Pure.
+In the order of RFC 9110 13.2.2, for reads, for the source of a copy and for writes
+(https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-requests.html). What no page decides follows recorded
+responses of S3 (docs/s3-behaviour.md). Pure.
 """
 
 import email.utils
@@ -54,7 +54,7 @@ def check_read(fields: Mapping[str, str], state: ObjectState, now_s: float, *, p
 
 
 def check_taken(fields: Mapping[str, str]) -> None:
-    """Refuse conditions that S3 does not take in a write, whatever is stored. Raises `S3Error` (501)."""
+    """Reject conditions that S3 does not take in a write, whatever is stored. Raises `S3Error` (501)."""
     if_none_match, if_match = fields.get("if-none-match"), fields.get("if-match")
     if if_none_match is not None and if_match is not None:
         raise _not_taken("If-Match,If-None-Match", "Multiple conditional request headers present in the request")
@@ -68,7 +68,7 @@ def check_write(fields: Mapping[str, str], key: str, state: ObjectState | None, 
     """Evaluate the conditions of a write to `key`, whose current object is `state` (`None` without one).
 
     `overtaken` says that the key was written since this write began. Raises `S3Error`: 412 where a condition fails,
-    404 where If-Match meets no object, 409 where it holds but the write was overtaken, 501 for values that S3 refuses.
+    404 where If-Match meets no object, 409 where it holds but the write was overtaken, 501 for values that S3 rejects.
     """
     check_taken(fields)
     if_none_match, if_match = fields.get("if-none-match"), fields.get("if-match")

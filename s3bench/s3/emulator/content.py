@@ -1,7 +1,6 @@
-"""The bytes of one object, wherever they are: in a bytes object, in memory extents, in a file, or only pretended.
+"""The bytes of one object, in a bytes object, in memory, in a file, or generated; and ranges of them, to be sent.
 
-Owns how a range of them becomes something that can be sent: some bytes, then segments. Contents are immutable and
-shared by copies.
+Contents are immutable and shared by copies.
 """
 
 import os

@@ -1,7 +1,4 @@
-"""CopyObject: a new version that shares the bytes of another.
-
-Owns what is copied and what is replaced, and how a source is named.
-"""
+"""CopyObject: a new version that shares the bytes of another."""
 
 from urllib.parse import unquote_plus, unquote_to_bytes
 
@@ -144,7 +141,7 @@ def _directive(call: Call, name: str) -> str:
 
 
 def _check_changes(call: Call, source: Version, description: Description) -> None:
-    """Refuse a copy of an object to itself that changes nothing."""
+    """Reject a copy of an object to itself that changes nothing."""
     replaced = _directive(call, "x-amz-metadata-directive") == "REPLACE"
     changed = description.storage_class != source.description.storage_class
     named = {"x-amz-storage-class", "x-amz-website-redirect-location", "x-amz-server-side-encryption"}

@@ -1,7 +1,6 @@
 """Operations that delete objects: DeleteObject and DeleteObjects.
 
-Owns what a delete does under versioning
-(https://docs.aws.amazon.com/AmazonS3/latest/userguide/DeletingObjectVersions.html).
+What they do under versioning: https://docs.aws.amazon.com/AmazonS3/latest/userguide/DeletingObjectVersions.html.
 """
 
 from s3bench.s3.emulator.call import Call
@@ -66,8 +65,8 @@ class DeleteOperations:
         named = () if version_id is None else (element("VersionId", version_id),)
         try:
             _check_one(bucket, key, version_id, etag, None if current is None else state_of(current))
-        except S3Error as refusal:
-            said = element("Code", refusal.code), element("Message", refusal.message)
+        except S3Error as error:
+            said = element("Code", error.code), element("Message", error.message)
             return group("Error", element("Key", key), *named, *said)
         gone, marker = self._delete(bucket, key, version_id, now_s)
         children = [element("Key", key), *named]
@@ -95,7 +94,7 @@ class DeleteOperations:
 
 
 def _check_one(bucket: Bucket, key: str, version_id: str | None, etag: str | None, state: ObjectState | None) -> None:
-    """Refuse to delete one of many, which is an error of that key alone. Raises `S3Error`."""
+    """The error for one of many, which does not stop the others. Raises `S3Error`."""
     if version_id is not None and not bucket.could_have(version_id):
         raise no_such_version(key, version_id)
     if etag is not None:

@@ -1,7 +1,6 @@
-"""What requests say about an object beside its bytes, and how it is said back.
+"""The description of an object: system headers, user metadata, tags, storage class and checksums.
 
-Owns which headers belong to an object: system headers, user metadata, tags, storage class, checksums; and which of
-S3's headers ask for something that the emulator has not.
+Read from requests, where headers that ask for what the emulator lacks are rejected, and rendered into responses.
 """
 
 import base64
@@ -62,7 +61,7 @@ _SILENT = TRANSPORT.union(
 
 
 def check_supported(fields: Mapping[str, str]) -> None:
-    """Refuse what the headers of a write ask for that is not built here. Raises `S3Error`."""
+    """Reject what the headers of a write ask for that is not built here. Raises `S3Error`."""
     if any(name.startswith("x-amz-grant-") for name in fields):
         raise _no_lists()
     encryption = fields.get("x-amz-server-side-encryption", "AES256")
@@ -115,7 +114,7 @@ def shown(version: Version, *, with_checksum: bool) -> list[tuple[str, str]]:
 
 
 def checksum_headers(checksum: Checksum, *, kind: str = "") -> list[tuple[str, str]]:
-    """Give the headers that tell a checksum; `kind` is that of the whole where it is a part's."""
+    """Give the headers of a checksum; `kind` is that of the whole where it is a part's."""
     return [(_CHECKSUM + checksum.algorithm, checksum.value), ("x-amz-checksum-type", kind or checksum.kind)]
 
 
@@ -140,8 +139,8 @@ def _header_value(name: str, value: str) -> str:
     return value
 
 
-def check_checksum_claims(head: RequestHead) -> None:
-    """Refuse checksum headers that contradict themselves or cannot be read. Raises `S3Error`.
+def check_declared_checksums(head: RequestHead) -> None:
+    """Reject checksum headers that contradict themselves or cannot be read. Raises `S3Error`.
 
     https://docs.aws.amazon.com/AmazonS3/latest/userguide/checking-object-integrity-upload.html
     """
@@ -150,7 +149,7 @@ def check_checksum_claims(head: RequestHead) -> None:
     if md5 is not None and not _is_base64(md5, 16):
         message, details = "The Content-MD5 you specified was invalid.", (("Content-MD5", md5),)
         raise S3Error(status=400, code="InvalidDigest", message=message, details=details)
-    values = _claimed_values(fields)
+    values = _declared_values(fields)
     asked = fields.get("x-amz-sdk-checksum-algorithm")
     if asked is None:
         return
@@ -165,7 +164,7 @@ def check_checksum_claims(head: RequestHead) -> None:
         raise _bad("Value for x-amz-sdk-checksum-algorithm header is invalid.")
 
 
-def _claimed_values(fields: Mapping[str, str]) -> dict[str, str | None]:
+def _declared_values(fields: Mapping[str, str]) -> dict[str, str | None]:
     """Give the checksum that a request declares, by its algorithm; the value of a trailer is not known yet."""
     trailers = [name.strip() for name in fields.get("x-amz-trailer", "").lower().split(",") if name.strip()]
     values = {name.removeprefix(_CHECKSUM): fields.get(name) for name in trailers if name.startswith(_CHECKSUM)}
@@ -184,7 +183,7 @@ def _claimed_values(fields: Mapping[str, str]) -> dict[str, str | None]:
 
 
 def unsupported_algorithm() -> S3Error:
-    """How S3 refuses a checksum that it does not know."""
+    """The error for a checksum that S3 does not know."""
     return _bad(
         "Checksum algorithm provided is unsupported. Please try again with any of the valid types: "
         "[CRC32, CRC32C, CRC64NVME, SHA1, SHA256]"
@@ -239,7 +238,7 @@ def _mail_safe(value: str) -> str:
     """Give a value of metadata as S3 sends it back: as it is, or as an encoded word of RFC 2047.
 
     S3 takes the bytes of a header for ISO 8859-1, as the server does, and encodes the characters in UTF-8
-    (https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingMetadata.html). Recorded answers of S3 show the Q form
+    (https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingMetadata.html). Recorded responses of S3 show the Q form
     where most characters are plain ASCII, and the B form elsewhere.
     """
     plain = sum(" " <= character <= "~" or character == "\t" for character in value)

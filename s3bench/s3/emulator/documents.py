@@ -1,6 +1,6 @@
-"""The XML that S3 speaks: documents rendered, and those of requests read.
+"""Renders and reads S3's XML documents.
 
-Owns the syntax alone: which elements stand in which document is written where the operation is. S3's namespace and
+Which elements a document has is written where its operation is. S3's namespace and
 shapes: https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_Simple_Storage_Service.html.
 """
 
@@ -65,13 +65,13 @@ def parse(data: bytes, root: str) -> "XmlElement":
 
 
 class _Builder(ET.TreeBuilder):
-    """Builds a tree; refuses a document type declaration, in which entities would be declared.
+    """Builds a tree; rejects a document type declaration, in which entities would be declared.
 
     The parser calls `doctype` whatever the document's encoding is. Raises `ValueError`.
     """
 
     def doctype(self, name: str, public: str | None, system: str | None) -> None:
-        """Refuse the declaration."""
+        """Reject the declaration."""
         del name, public, system
         raise ValueError("it has a document type declaration")
 
@@ -108,7 +108,7 @@ class XmlElement:
 
 
 def malformed(why: str) -> S3Error:
-    """How S3 refuses a document; `why` is ours."""
+    """The error for a malformed document; `why` is ours."""
     message = "The XML you provided was not well-formed or did not validate against our published schema"
     return S3Error(status=400, code="MalformedXML", message=f"{message}: {why}.")
 

@@ -1,7 +1,7 @@
-"""The emulator's door: every request comes in here, is told apart, checked, done, and answered.
+"""Handles every request of the emulator: checks it, does its operation, and makes the reply.
 
-Owns the order of checks: signature, operation, length, checksums, then the operation itself. Small reads that ask for
-nothing special take a shorter way to the same reply.
+In this order: signature, operation, length, checksums, then the operation itself. Small reads that ask for nothing
+special take a shorter way to the same reply.
 """
 
 import time
@@ -14,7 +14,7 @@ from s3bench.s3.emulator.conditions import check_taken
 from s3bench.s3.emulator.content import NoiseBlock
 from s3bench.s3.emulator.copying import CopyOperation
 from s3bench.s3.emulator.deleting import DeleteOperations
-from s3bench.s3.emulator.describing import check_checksum_claims, describe
+from s3bench.s3.emulator.describing import check_declared_checksums, describe
 from s3bench.s3.emulator.lists import ListOperations
 from s3bench.s3.emulator.loading import Loaded, Loader
 from s3bench.s3.emulator.lookup import find_bucket
@@ -53,7 +53,7 @@ from s3bench.s3.protocol.exchange import (
 )
 from s3bench.s3.protocol.framing import ChunkCheck
 from s3bench.s3.protocol.http import RequestHead
-from s3bench.s3.protocol.s3_error import S3Error, refusal_reply
+from s3bench.s3.protocol.s3_error import S3Error, s3_error_reply
 from s3bench.s3.signing.authentication import Authenticator
 
 _HOSTS_MAX = 1000
@@ -122,14 +122,14 @@ class Emulator:
     # What the server calls.
 
     def begin(self, head: RequestHead) -> Sink:
-        """Tell where the body of `head` goes, or that it is not wanted."""
+        """Where the body of `head` goes, or that it is not wanted."""
         try:
             return self._admit(head)
-        except S3Error as refusal:
-            return Unwanted(refusal)
+        except S3Error as error:
+            return Unwanted(error)
 
     def finish(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
-        """Answer a whole request."""
+        """Make the reply to a whole request."""
         try:
             if (
                 head.method == "GET"
@@ -141,8 +141,8 @@ class Emulator:
                 if reply is not None:
                     return reply
             return self._answer(head, body, date_line)
-        except S3Error as refusal:
-            return refusal_reply(head, refusal, date_line)
+        except S3Error as error:
+            return s3_error_reply(head, error, date_line)
 
     def _plain_read(self, head: RequestHead, date_line: bytes) -> Reply | None:
         """Give the reply to a GET of a whole current object, where there is one. Raises `S3Error`."""
@@ -179,17 +179,17 @@ class Emulator:
         if operation in WRITES_DATA:
             return self._receiver(head, asked, None if signature is None else signature.chunk_check())
         if head.has_body and operation is not Operation.COMPLETE_MULTIPART_UPLOAD:
-            check_checksum_claims(head)
+            check_declared_checksums(head)
         return XmlDocument(head, asked, self._memory)
 
     def _answer(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
         sink = body.sink or self._admit(head)
         if isinstance(sink, Unwanted):
-            raise sink.refusal
+            raise sink.error
         assert isinstance(sink, Receiver | XmlDocument)
-        checksums, refusal = sink.outcome(body.trailers)
-        if refusal is not None:
-            return refusal_reply(head, refusal, date_line, checksums=checksums, error=refusal.message)
+        checksums, error = sink.outcome(body.trailers)
+        if error is not None:
+            return s3_error_reply(head, error, date_line, checksums=checksums, error=error.message)
         operation, bucket, key, query = sink.asked
         call = Call(
             head=head,
@@ -275,7 +275,7 @@ class Emulator:
         size_bytes = _declared_size(head)
         if size_bytes > PART_BYTES_MAX:
             raise too_large(size_bytes)
-        check_checksum_claims(head)
+        check_declared_checksums(head)
         bucket = find_bucket(self._store, asked.bucket)
         algorithm = None
         in_parts = asked.operation is Operation.UPLOAD_PART
@@ -283,7 +283,7 @@ class Emulator:
             parse_part_number(asked.query)
             upload = find_upload(bucket, asked.key, asked.query.get("uploadId", ""))
             algorithm = upload.algorithm or DEFAULT_ALGORITHM
-        else:  # what the headers alone decide is refused before the body comes
+        else:  # what the headers alone decide is rejected before the body comes
             describe(head.fields)
             check_taken(head.fields)
         return self._intentions.receive(
@@ -292,7 +292,7 @@ class Emulator:
 
 
 def _declared_size(head: RequestHead) -> int:
-    """Give the size of the object data that follows. Raises `S3Error` where the request does not tell."""
+    """Give the size of the object data that follows. Raises `S3Error` where the request does not say."""
     decoded = head.fields.get("x-amz-decoded-content-length")
     decoded_bytes = None if decoded is None else parse_decimal(decoded)
     if decoded_bytes is not None:

@@ -1,6 +1,6 @@
-"""Pages of a listing: keys in order, grouped by a delimiter, cut at a number of entries.
+"""Cuts a listing into pages: keys in order, grouped by a delimiter, up to a number of entries.
 
-Owns the rules that ListObjects, ListObjectsV2, ListObjectVersions and ListMultipartUploads share. S3 lists in the order
+Shared by ListObjects, ListObjectsV2, ListObjectVersions and ListMultipartUploads. S3 lists in the order
 of the keys' UTF-8 bytes (https://docs.aws.amazon.com/AmazonS3/latest/userguide/ListingKeysUsingAPIs.html), which is the
 order of their code points and thus Python's. Pure.
 """

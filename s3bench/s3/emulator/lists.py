@@ -1,7 +1,4 @@
-"""Operations that list: objects, versions and uploads of a bucket.
-
-Owns the documents; how keys are paged is `listing`'s.
-"""
+"""Operations that list objects, versions and uploads of a bucket."""
 
 import base64
 import binascii
@@ -115,7 +112,7 @@ class ListOperations:
             raise _invalid("Invalid uploadId marker", "upload-id-marker", id_marker)
         entries = _uploads_from(bucket, marker, id_marker)
         page = page_of(entries, prefix=prefix, delimiter=delimiter, after=marker, limit=limit)
-        # S3 tells these on every page, also the last; of a page that ends with a common prefix they are empty.
+        # S3 has these on every page, also the last; of a page that ends with a common prefix they are empty.
         ended_by_upload = page.entries and page.entries[-1].key == page.last
         return call.reply(
             200,

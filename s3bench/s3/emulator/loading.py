@@ -1,7 +1,7 @@
-"""Objects that are there before the first request: fixtures of a benchmark, or the files of a directory.
+"""Loads objects that exist before the first request: fixtures of a benchmark, or the files of a directory.
 
-Owns reading them in, once for all iterations as long as nobody touches the file. Files of a directory stay on disk and
-are read when they are asked for.
+Fixtures are read once for all iterations as long as the file does not change. Files of a directory stay on disk and are
+read when they are asked for.
 """
 
 import os
@@ -60,7 +60,7 @@ class Loader:
 
     `before` are files that an emulator of the same settings had loaded: those that did not change are not read again.
     It is used up. What was loaded, `loaded`, takes of the memory limit as long as the emulator is there. `warnings`
-    tell what was skipped.
+    name what was skipped.
     """
 
     def __init__(
@@ -117,8 +117,8 @@ class Loader:
         try:
             while found:
                 found += self._load_entry(root, *found.popleft())
-        except S3Error as refusal:
-            raise BadInput(f"{root} has too many files", refusal.message, "serve a smaller directory") from refusal
+        except S3Error as error:
+            raise BadInput(f"{root} has too many files", error.message, "serve a smaller directory") from error
         if self._skipped > _WARNINGS_MAX:
             self.warnings.append(f"and {self._skipped - _WARNINGS_MAX} more were skipped")
 

@@ -1,7 +1,4 @@
-"""Buckets and versions found by the names that requests use, or refused as S3 does.
-
-Owns the errors for what is not there, and the headers that tell which version was found.
-"""
+"""Finds buckets and versions by the names that requests use, or raises the S3 error for what is not there."""
 
 from s3bench.s3.emulator.call import http_time
 from s3bench.s3.emulator.conditions import ObjectState
@@ -35,7 +32,7 @@ def find_version(bucket: Bucket, key: str, version_id: str | None, *, method: st
     if version is None:
         raise no_such_version(key, version_id)
     if version.deleted:
-        raise marker_refused(version, method)
+        raise delete_marker_error(version, method)
     return version
 
 
@@ -55,7 +52,7 @@ def find_source(store: ObjectStore, bucket_name: str, key: str, version_id: str 
 
 
 def check_restored(version: Version) -> None:
-    """Refuse to read the bytes of a version that an archive class keeps. Raises `S3Error`.
+    """Reject reading a version that an archive class keeps. Raises `S3Error`.
 
     https://docs.aws.amazon.com/AmazonS3/latest/userguide/restoring-objects.html
     """
@@ -67,13 +64,13 @@ def check_restored(version: Version) -> None:
 
 
 def no_such_version(key: str, version_id: str) -> S3Error:
-    """How S3 refuses a version that is not there."""
+    """The error for a version that is not there."""
     message, details = "The specified version does not exist.", (("Key", key), ("VersionId", version_id))
     return S3Error(status=404, code="NoSuchVersion", message=message, details=details)
 
 
 def check_version_id(bucket: Bucket, version_id: str) -> None:
-    """Refuse what cannot be the id of a version in `bucket`. Raises `S3Error`."""
+    """Reject what cannot be the id of a version in `bucket`. Raises `S3Error`."""
     if not bucket.could_have(version_id):
         message = "Invalid version id specified" if version_id else "Version id cannot be the empty string"
         details = (("ArgumentName", "versionId"), ("ArgumentValue", version_id))
@@ -92,12 +89,12 @@ def current_state(bucket: Bucket, key: str) -> ObjectState | None:
 
 
 def version_headers(bucket: Bucket, version: Version) -> list[tuple[str, str]]:
-    """Give the header that tells the version; a bucket that never had versioning tells none."""
+    """Give the header that names the version; none in a bucket that never had versioning."""
     return [] if bucket.versioning is Versioning.NEVER else [("x-amz-version-id", version.version_id)]
 
 
-def marker_refused(marker: Version, method: str) -> S3Error:
-    """How S3 refuses `method` on a delete marker that is named, or whose tags are asked for."""
+def delete_marker_error(marker: Version, method: str) -> S3Error:
+    """The error for `method` on a delete marker that is named, or whose tags are asked for."""
     return S3Error(
         status=405,
         code="MethodNotAllowed",

@@ -1,7 +1,7 @@
-"""Which members of S3's requests each operation reads; the others are refused, never ignored.
+"""The members of requests that each operation reads; others are rejected, never ignored.
 
 The table names headers, query parameters and XML elements as they are on the wire. A header of S3's (`x-amz-...`) that
-the operation does not read is refused, so one that S3 adds tomorrow is refused as well. `NO_EFFECT` is what S3 itself
+the operation does not read is rejected, so one that S3 adds tomorrow is rejected as well. `NO_EFFECT` is what S3 itself
 would take without acting on it here, each with the reason. Pure.
 """
 
@@ -27,7 +27,7 @@ NO_EFFECT: Mapping[str, str] = {
     "x-amz-mfa": "MFA delete cannot be enabled here, and S3 reads the code only where it is",
     "x-amz-object-annotation-directive": "no object here has annotations, so there are none to copy or leave out",
     "x-amz-optional-object-attributes": "asks for RestoreStatus, which S3 gives of objects under restoration only",
-    "x-amz-request-payer": "no bucket here is requester-pays, and S3 charges and tells nothing on others",
+    "x-amz-request-payer": "no bucket here is requester-pays, and S3 charges and reports nothing on others",
     "x-amz-meta-": "S3 keeps metadata with an object that is made, and reads it nowhere else",
     "x-amz-checksum-algorithm": "S3 reads it where a checksum is yet to be chosen: CopyObject, CreateMultipartUpload",
     "x-amz-sdk-checksum-algorithm": "names the checksum that comes with it, so there is none to check without a body",
@@ -100,7 +100,7 @@ HONOURED: Mapping[Operation, frozenset[str]] = {
     },
     Operation.ABORT_MULTIPART_UPLOAD: _OWNER | {"uploadId"},
 }  # fmt: skip
-"""The headers and query parameters that an operation reads: it does what they ask for, or refuses the value as S3 does.
+"""The headers and query parameters that an operation reads: it does what they ask for, or rejects the value as S3 does.
 Headers are in lower case; `x-amz-meta-` stands for all user metadata."""
 
 _TAG = ("Tag", "Tag/Key", "Tag/Value")
@@ -114,7 +114,7 @@ ELEMENTS: Mapping[str, frozenset[str]] = {
 }
 """The elements that are read of each document, by its root."""
 
-_ELEMENTS_REFUSED = frozenset({"Bucket", "Location", "Object/LastModifiedTime", "Object/Size"}) | {
+_UNSUPPORTED_ELEMENTS = frozenset({"Bucket", "Location", "Object/LastModifiedTime", "Object/Size"}) | {
     f"Part/Checksum{name.upper()}" for name in _OTHER_CHECKSUMS
 }
 
@@ -124,12 +124,12 @@ _ACCOUNT = re.compile(r"[0-9]{12}")
 
 
 def check_members(operation: Operation, fields: Mapping[str, str], query: Mapping[str, str]) -> None:
-    """Refuse headers and query parameters that ask for what `operation` does not do. Raises `S3Error`."""
+    """Reject headers and query parameters that ask for what `operation` does not do. Raises `S3Error`."""
     if not TRANSPORT.issuperset(fields):
         accepted = _ACCEPTED[operation]
         for name in fields:
             if name.startswith("x-amz-") and name not in accepted and not name.startswith("x-amz-meta-"):
-                raise _refused(name)
+                raise _not_implemented(name)
         for name in ("x-amz-expected-bucket-owner", "x-amz-source-expected-bucket-owner"):
             if name in fields:
                 _check_owner(fields[name])
@@ -156,7 +156,7 @@ def parse_tagging(data: bytes, owner: str) -> tuple[tuple[str, str], ...]:
 def _check_elements(node: XmlElement, above: str, known: frozenset[str]) -> None:
     for name, child in node.children():
         path = f"{above}{name}"
-        if path in _ELEMENTS_REFUSED:
+        if path in _UNSUPPORTED_ELEMENTS:
             raise not_implemented(f"the element {path}")
         if path not in known:
             raise malformed(f"<{path[:100]}> is not known")
@@ -171,8 +171,8 @@ def _check_owner(account: str) -> None:
         raise S3Error(status=403, code="AccessDenied", message="Access Denied")
 
 
-def _refused(name: str) -> S3Error:
-    """How S3 refuses a header; what it has no other answer for is not implemented."""
+def _not_implemented(name: str) -> S3Error:
+    """The error for a header; where S3 has no other, NotImplemented."""
     algorithm = name.removeprefix("x-amz-checksum-")
     if algorithm not in {name, "mode", "type", *_OTHER_CHECKSUMS}:
         message = "The algorithm type you specified in x-amz-checksum- header is invalid."

@@ -1,9 +1,9 @@
 """Keeps the data of objects in one anonymous file, and counts what it and everything kept about objects take.
 
-Large bodies are extents of an anonymous file that sendfile(2) can read from. Its offsets are endless, a
-freed extent gives its pages back to the machine, so nothing fragments and no descriptor is spent on an object. A few
-freed extents are kept for the next body of the same size, since fresh pages cost as much as filling them: never such as
-were sent, since what sendfile(2) has put into a socket are the pages themselves, read by the client later.
+Large bodies are extents of the file, which sendfile(2) can read from. Its offsets are endless, and a freed extent gives
+its pages back to the machine, so nothing fragments and no descriptor is spent on an object. A few freed extents are
+kept for the next body of the same size, since fresh pages cost as much as filling them. Extents that were sent are
+never kept: sendfile(2) puts the pages themselves into a socket, and the client reads them later.
 """
 
 import mmap
@@ -20,7 +20,7 @@ _RESERVE_BYTES = 64 * 1024 * 1024  # beyond the limit, for documents on their wa
 
 
 class Memory:
-    """`limit_bytes` of memory; `held_bytes` of it are taken. Whoever would go beyond is refused."""
+    """`limit_bytes` of memory; `held_bytes` of it are taken. Beyond that is an S3 error."""
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes

@@ -1,7 +1,6 @@
-"""What a request asks for: the operation behind its method, its target and its query.
+"""Recognises the operation of a request by its method, its target and its query. Pure.
 
-Owns the table of operations and where a request names its bucket. Pure. What S3 has and the emulator has not is
-answered NotImplemented by name.
+An operation that S3 has and the emulator lacks becomes NotImplemented, with its name.
 """
 
 from collections.abc import Mapping
@@ -138,7 +137,7 @@ def parse_query(query: str) -> dict[str, str]:
 
 
 def operation_of(method: str, bucket: str, key: str, query: Mapping[str, str], fields: Mapping[str, str]) -> Operation:
-    """Tell the operation; `bucket` and `key` are empty where the request names none. Raises `S3Error`."""
+    """Recognise the operation; `bucket` and `key` are empty where the request names none. Raises `S3Error`."""
     if not bucket:
         if method == "GET":
             return Operation.LIST_BUCKETS
@@ -157,7 +156,7 @@ def operation_of(method: str, bucket: str, key: str, query: Mapping[str, str], f
 
 
 def _by_fields(operation: Operation, query: Mapping[str, str], fields: Mapping[str, str]) -> Operation:
-    """Tell apart what method and sub-resource do not."""
+    """Distinguish what method and sub-resource do not."""
     copying = "x-amz-copy-source" in fields
     if operation is Operation.LIST_OBJECTS and query.get("list-type") == "2":
         return Operation.LIST_OBJECTS_V2

@@ -1,7 +1,4 @@
-"""Operations that read objects: GetObject, HeadObject, GetObjectAttributes.
-
-Owns ranges, part numbers and conditions of reads.
-"""
+"""Operations that read objects: GetObject, HeadObject, GetObjectAttributes."""
 
 from s3bench.s3.emulator.call import Call, http_time
 from s3bench.s3.emulator.conditions import Condition, check_read
@@ -20,7 +17,7 @@ _PARTS_MAX = 1000
 
 
 class ReadOperations:
-    """What can be read of objects; checksums are told only where reads are `faithful`."""
+    """What can be read of objects; checksums are reported only where reads are `faithful`."""
 
     def __init__(self, store: ObjectStore, *, faithful: bool) -> None:
         self._store = store
@@ -126,7 +123,7 @@ class ReadOperations:
 
 
 def _has_own_checksum(version: Version) -> bool:
-    """Whether reads of a part of `version` tell its checksum: where parts have their own, or the part is the whole."""
+    """Whether reads of a part of `version` report its checksum: parts have their own, or the part is the whole."""
     return len(version.parts) == 1 or (version.checksum is not None and version.checksum.composite)
 
 

@@ -1,6 +1,6 @@
-"""A request body on its way into the emulator: hashed while it arrives, kept where its kind belongs.
+"""Receives request bodies: hashes them while they arrive, and keeps them where their kind belongs.
 
-Owns which checksums are computed of an object's data and what the ETag is made of. S3 computes CRC64NVME of every
+S3 computes CRC64NVME of every
 object whose request brings no other checksum
 (https://docs.aws.amazon.com/AmazonS3/latest/userguide/checking-object-integrity-upload.html). Its ETag is the MD5 of
 the body for plain objects, and no MD5 for encrypted ones; MD5 runs at half a gigabyte a second, a hundredth of what the
@@ -103,7 +103,7 @@ class Intentions:
 
     @property
     def faithful(self) -> bool:
-        """Whether reads give the bytes that were written, so that their checksums may be told."""
+        """Whether reads give the bytes that were written, so that their checksums may be reported."""
         return self.noise is None
 
     def receive(
@@ -193,7 +193,7 @@ class Receiver:
             self._target.write(piece)
 
     def outcome(self, trailers: dict[str, str]) -> tuple[dict[str, bool], S3Error | None]:
-        """Tell which declared checksums were right, and how to refuse the body if one was not."""
+        """Which declared checksums were right, and the error if one was not."""
         if self._missing_bytes:
             message = (
                 "You did not provide the number of bytes specified by the x-amz-decoded-content-length HTTP header."
@@ -238,7 +238,7 @@ class XmlDocument:
             self._data += piece
 
     def outcome(self, trailers: dict[str, str]) -> tuple[dict[str, bool], S3Error | None]:
-        """Tell which declared checksums were right, and how to refuse the body if one was not."""
+        """Which declared checksums were right, and the error if one was not."""
         if len(self._data) > _DOCUMENT_BYTES_MAX:
             message = "Your request was too big."
             return {}, S3Error(status=400, code="MaxMessageLengthExceeded", message=message)
@@ -256,7 +256,7 @@ def hold_small(memory: Memory, size_bytes: int) -> Hold:
 
 
 def judged(verifier: Verifier, trailers: dict[str, str]) -> tuple[dict[str, bool], S3Error | None]:
-    """Tell which declared checksums were right, and how S3 refuses the first that was not."""
+    """Which declared checksums were right, and the error for the first that was not."""
     results, wrong = verifier.outcome(trailers)
     if not wrong:
         return results, None

@@ -1,7 +1,4 @@
-"""How an emulator is to behave, as people ask for it.
-
-Owns the settings alone; they cross the channel to the server's process, so they are plain values.
-"""
+"""The settings of an emulator; plain values, since they cross the channel to the server's process."""
 
 import msgspec
 

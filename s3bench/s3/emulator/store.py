@@ -1,7 +1,7 @@
-"""What an S3 account holds: buckets, and in each the versions of every key and the uploads that are under way.
+"""The state of an S3 account: buckets, and in each the versions of every key and the uploads that are under way.
 
-Owns the rules of versioning (https://docs.aws.amazon.com/AmazonS3/latest/userguide/Versioning.html). Pure: no HTTP, no
-bytes; ids come from a seed, so that two runs that do the same have the same ids, in whatever order requests arrive.
+Versioning: https://docs.aws.amazon.com/AmazonS3/latest/userguide/Versioning.html. Pure: no HTTP, no bytes; ids come
+from a seed, so that two runs that do the same have the same ids, in whatever order requests arrive.
 """
 
 import base64
@@ -83,7 +83,7 @@ class Version:
 
     `etag` is without quotes. `parts` are those of the multipart upload `upload_id`. `hold` accounts for what is kept
     about it.
-    `reply` is the rendered answer to a plain read, good as long as the Date header is `reply_date`.
+    `reply` is the rendered reply to a plain read, good as long as the Date header is `reply_date`.
     """
 
     key: str
@@ -165,7 +165,7 @@ class Bucket:
         return not self.keys
 
     def set_versioning(self, state: Versioning) -> None:
-        """Enable or suspend versioning; from now on reads tell versions, so replies that are kept are old."""
+        """Enable or suspend versioning; from now on reads report versions, so replies that are kept are old."""
         if self.versioning is Versioning.NEVER:
             for found in self.keys.values():
                 for version in found.versions:

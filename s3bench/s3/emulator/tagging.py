@@ -2,7 +2,7 @@
 
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.documents import render_tagging
-from s3bench.s3.emulator.lookup import find_bucket, find_version, marker_refused, version_headers
+from s3bench.s3.emulator.lookup import delete_marker_error, find_bucket, find_version, version_headers
 from s3bench.s3.emulator.members import parse_tagging
 from s3bench.s3.emulator.store import Bucket, Description, ObjectStore, Version
 from s3bench.s3.emulator.writing import WriteOperations
@@ -39,9 +39,9 @@ class TagOperations:
         return call.reply(status, version_headers(bucket, version))
 
     def _tagged(self, call: Call) -> tuple[Bucket, Version]:
-        """Give the version whose tags are meant. Raises `S3Refusal`, also where the key's newest is a delete marker."""
+        """Give the version whose tags are meant. Raises `S3Error`, also where the key's newest is a delete marker."""
         bucket, version_id = find_bucket(self._store, call.bucket), call.query.get("versionId")
         found = bucket.keys.get(call.key)
         if version_id is None and found is not None and found.versions[0].deleted:
-            raise marker_refused(found.versions[0], call.head.method)
+            raise delete_marker_error(found.versions[0], call.head.method)
         return bucket, find_version(bucket, call.key, version_id, method=call.head.method)

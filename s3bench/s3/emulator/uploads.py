@@ -1,7 +1,7 @@
 """Operations of multipart uploads.
 
-Owns the rules of parts (https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html: 1 to 10,000 of them, 5 MiB
-to 5 GiB each, the last one of any size) and what the ETag and the checksum of the whole are made of.
+An upload has 1 to 10,000 parts of 5 MiB to 5 GiB, the last one of any size
+(https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html).
 """
 
 import base64
@@ -248,7 +248,7 @@ def parse_part_number(query: Mapping[str, str]) -> int:
 
 
 def too_large(size_bytes: int) -> S3Error:
-    """How S3 refuses more than 5 GiB in one piece."""
+    """The error for more than 5 GiB in one piece."""
     message = "Your proposed upload exceeds the maximum allowed size"
     details = (("ProposedSize", str(size_bytes)), ("MaxSizeAllowed", str(PART_BYTES_MAX)))
     return S3Error(status=400, code="EntityTooLarge", message=message, details=details)
@@ -305,7 +305,7 @@ def _declared(call: Call) -> set[str]:
 
 
 def _check_algorithm(upload: Upload, declared: set[str]) -> None:
-    """Refuse a part whose checksum is not of its upload's algorithm; one is needed where the whole is composite.
+    """Reject a part whose checksum is not of its upload's algorithm; one is needed where the whole is composite.
 
     https://docs.aws.amazon.com/AmazonS3/latest/API/API_UploadPart.html
     """
@@ -319,7 +319,7 @@ def _check_algorithm(upload: Upload, declared: set[str]) -> None:
 
 
 def _made(bucket: Bucket, call: Call) -> Version | None:
-    """Give the object that was made of the upload already: S3 repeats the answer where the first one was lost."""
+    """Give the object that was made of the upload already: S3 repeats the response where the first one was lost."""
     upload_id, found = call.query.get("uploadId", ""), bucket.keys.get(call.key)
     if found is None or not upload_id:
         return None
@@ -364,14 +364,14 @@ def _named_part(upload: Upload, item: XmlElement) -> StoredPart:
     part = upload.parts.get(place)
     if part is None or part.etag != etag:
         raise _invalid_part(upload, number, etag)
-    claims = {algorithm: item.text(f"Checksum{algorithm.upper()}") for algorithm in CHECKSUM_ALGORITHMS}
-    for algorithm, claimed in claims.items():
-        if claimed is not None and upload.algorithm not in {"", algorithm}:
+    declared = {algorithm: item.text(f"Checksum{algorithm.upper()}") for algorithm in CHECKSUM_ALGORITHMS}
+    for algorithm, value in declared.items():
+        if value is not None and upload.algorithm not in {"", algorithm}:
             message = f"The {algorithm} you specified for part {number} did not match what we received."
             raise S3Error(status=400, code="BadDigest", message=message)
-        if claimed is not None and (not upload.algorithm or claimed != part.checksum.value):
+        if value is not None and (not upload.algorithm or value != part.checksum.value):
             raise _invalid_part(upload, number, etag)
-    if upload.composite and claims[upload.algorithm] is None:
+    if upload.composite and declared[upload.algorithm] is None:
         message = (
             f"The upload was created using a {upload.algorithm} checksum. The complete request must include the "
             f"checksum for each part. It was missing for part {number} in the request."
@@ -425,10 +425,10 @@ def _check_whole(call: Call, upload: Upload, checksum: Checksum) -> None:
             "checksum mode."
         )
         raise _invalid_request(message)
-    claims = {
+    declared = {
         name: call.fields[field] for name in CHECKSUM_ALGORITHMS if (field := f"x-amz-checksum-{name}") in call.fields
     }
-    if claims not in ({}, {checksum.algorithm: checksum.value}):
+    if declared not in ({}, {checksum.algorithm: checksum.value}):
         message = f"The {checksum.algorithm} you specified did not match the calculated checksum."
         raise S3Error(status=400, code="BadDigest", message=message)
 

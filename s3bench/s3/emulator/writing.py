@@ -1,7 +1,4 @@
-"""How an object gets a new version: PutObject, and what all writes share.
-
-Owns what is kept about a version and charged for it.
-"""
+"""Writes new versions of objects: PutObject, and what all writes share."""
 
 from s3bench.s3.emulator.call import Call
 from s3bench.s3.emulator.conditions import check_write
@@ -17,7 +14,7 @@ _VERSION_BYTES = 1024
 
 
 ENCRYPTED = ("x-amz-server-side-encryption", "AES256")
-"""What every write of an object answers: S3 encrypts all of them with its own keys."""
+"""In the response to every write of an object: S3 encrypts all of them with its own keys."""
 
 
 class WriteOperations:
@@ -74,7 +71,7 @@ class WriteOperations:
         return version
 
     def hold(self, key: str, description: Description, parts: int = 0, *, reserve: bool = False) -> Hold:
-        """Charge what is kept about a version of `key`. Raises `S3Refusal` beyond the memory limit."""
+        """Charge what is kept about a version of `key`. Raises `S3Error` beyond the memory limit."""
         said = (*description.headers, *description.metadata, *description.tags)
         size_bytes = _VERSION_BYTES + len(key) + sum(len(name) + len(value) for name, value in said)
         return self._memory.hold(size_bytes + _VERSION_BYTES // 2 * parts, reserve=reserve)

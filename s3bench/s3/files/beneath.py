@@ -25,7 +25,7 @@ _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 def open_file(root: Path, parts: Sequence[str]) -> int:
     """Open the regular file at `parts` below `root` for reading. Raises `OSError`.
 
-    Devices, sockets and pipes are refused before they are opened, since opening one can block or have an effect.
+    Devices, sockets and pipes are rejected before they are opened, since opening one can block or have an effect.
     """
     with _directory_of(root, parts) as directory:
         _check_regular(os.stat(parts[-1], dir_fd=directory, follow_symlinks=False))

@@ -1,8 +1,7 @@
-"""The workspace's files as the stub serves them: opened, measured, and closed when nobody sends them any more.
+"""File cache: keeps the workspace's files open while the stub serves them.
 
-Owns the descriptors, and the content of small files: those are read once, when they are opened, and served as they were
-then; large ones are read while they are sent. A name is looked up inside the workspace only, and no symbolic link is
-followed. Which bytes of a file a request gets is `answer`'s.
+Small files are read once, when they are opened, and served as they were then; large ones are read while they are sent.
+A name is looked up inside the workspace only, and no symbolic link is followed.
 """
 
 import os
@@ -20,7 +19,7 @@ _KEPT_MAX = 256
 class OpenFile:
     """A regular file as it was when it was opened: `size_bytes` of it, all in `content` when it is small.
 
-    The descriptor is closed with the last reference: an exchange may outlast the shelf's own interest in the file.
+    The descriptor is closed with the last reference: an exchange may last longer than the cache keeps the file.
     """
 
     __slots__ = ("content", "descriptor", "name", "size_bytes")

@@ -20,7 +20,7 @@ from s3bench.s3.protocol.exchange import (
     Sink,
 )
 from s3bench.s3.protocol.http import RequestHead
-from s3bench.s3.protocol.s3_error import refuse
+from s3bench.s3.protocol.s3_error import error_reply
 from s3bench.s3.wirelog import InjectedFault
 
 
@@ -72,4 +72,4 @@ class Networked:
 
 
 def _failure(head: RequestHead, status: int, code: str, message: str, date_line: bytes) -> Reply:
-    return refuse(head, status=status, code=code, message=message, date_line=date_line)
+    return error_reply(head, status=status, code=code, message=message, date_line=date_line)

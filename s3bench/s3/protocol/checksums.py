@@ -1,8 +1,8 @@
-"""Checksums that a request declares for its body, and whether the body matches them.
+"""Checks the body of a request against the checksums that the request declares.
 
-Owns the algorithms (Content-MD5, x-amz-content-sha256 and the five of `x-amz-checksum-*`, as header or trailer,
-https://docs.aws.amazon.com/AmazonS3/latest/userguide/checking-object-integrity-upload.html) and which of them a
-request claims. Pure; the pieces arrive from `framing`.
+These are Content-MD5, x-amz-content-sha256 and the five of `x-amz-checksum-*`, as header or trailer
+(https://docs.aws.amazon.com/AmazonS3/latest/userguide/checking-object-integrity-upload.html). Pure; the pieces arrive
+from `framing`.
 """
 
 import binascii
@@ -90,7 +90,7 @@ def digest_of(algorithm: str, pieces: Iterable[memoryview]) -> bytes:
 
 
 def combined(algorithm: str, digests: Iterable[tuple[bytes, int]]) -> bytes:
-    """Give the CRC of a whole from the CRCs of its parts, each with the part's size in bytes, in order.
+    """Give the CRC of a whole from the CRCs of its parts, checksum with the part's size in bytes, in order.
 
     Only CRCs can be combined (the sizes suffice since a CRC is linear, as zlib's crc32_combine shows); the others S3
     has only of parts.
@@ -102,7 +102,7 @@ def combined(algorithm: str, digests: Iterable[tuple[bytes, int]]) -> bytes:
     return whole.to_bytes(CRC_BYTES[algorithm], "big")
 
 
-class _Claim:
+class _DeclaredChecksum:
     """One checksum that the request declares: where, by which algorithm, and its value unless a trailer brings it."""
 
     __slots__ = ("algorithm", "field", "name", "value")
@@ -117,13 +117,13 @@ class _Claim:
 class Verifier:
     """Hashes one body by every algorithm that its request names, and those asked for `also`; compares at the end."""
 
-    __slots__ = ("_claims", "_hashers")
+    __slots__ = ("_declared", "_hashers")
 
     chunk_check = None  # the stub knows no secret
 
-    def __init__(self, claims: tuple[_Claim, ...], also: Iterable[str] = ()) -> None:
-        self._claims = claims
-        self._hashers = {claim.algorithm: _ALGORITHMS[claim.algorithm]() for claim in claims}
+    def __init__(self, declared: tuple[_DeclaredChecksum, ...], also: Iterable[str] = ()) -> None:
+        self._declared = declared
+        self._hashers = {checksum.algorithm: _ALGORITHMS[checksum.algorithm]() for checksum in declared}
         for algorithm in also:
             if algorithm not in self._hashers:
                 self._hashers[algorithm] = _ALGORITHMS[algorithm]()
@@ -140,34 +140,39 @@ class Verifier:
     @property
     def declared(self) -> tuple[str, ...]:
         """The names of the checksums that the request declares, as in `wirelog.WireRequest.checksums`."""
-        return tuple(claim.name for claim in self._claims)
+        return tuple(checksum.name for checksum in self._declared)
 
     def absent(self, trailers: dict[str, str]) -> str | None:
         """Give the first announced trailer that did not come."""
         return next(
-            (claim.field for claim in self._claims if claim.value is None and claim.field not in trailers), None
+            (
+                checksum.field
+                for checksum in self._declared
+                if checksum.value is None and checksum.field not in trailers
+            ),
+            None,
         )
 
     def outcome(self, trailers: dict[str, str]) -> tuple[dict[str, bool], str]:
-        """Whether each checksum was right, and what was wrong in words (empty when all were right)."""
+        """Whether checksum checksum was right, and what was wrong in words (empty when all were right)."""
         results: dict[str, bool] = {}
         wrong = []
-        for claim in self._claims:
-            value = trailers.get(claim.field) if claim.value is None else claim.value
-            digest = self._hashers[claim.algorithm].digest()
-            right = value is not None and _decode(claim, value) == digest
-            results[claim.name] = right and results.get(claim.name, True)
+        for checksum in self._declared:
+            value = trailers.get(checksum.field) if checksum.value is None else checksum.value
+            digest = self._hashers[checksum.algorithm].digest()
+            right = value is not None and _decode(checksum, value) == digest
+            results[checksum.name] = right and results.get(checksum.name, True)
             if value is None:
-                wrong.append(f"the announced trailer {claim.field} did not come")
+                wrong.append(f"the announced trailer {checksum.field} did not come")
             elif not right:
-                wrong.append(f"{claim.field} is {value[:100]!r} but the body's is {_encode(claim, digest)!r}")
+                wrong.append(f"{checksum.field} is {value[:100]!r} but the body's is {_encode(checksum, digest)!r}")
         return results, "; ".join(wrong)
 
 
 def verifier_for(head: RequestHead) -> Verifier | None:
     """Make what verifies the body of `head`, or give `None` when the request declares no checksum of it."""
-    claims = _claims(head)
-    return Verifier(tuple(claims)) if claims else None
+    declared = _declared_checksums(head)
+    return Verifier(tuple(declared)) if declared else None
 
 
 def hashing_verifier(head: RequestHead, also: Iterable[str], *, default: str | None = None) -> Verifier:
@@ -175,44 +180,46 @@ def hashing_verifier(head: RequestHead, also: Iterable[str], *, default: str | N
 
     A body without a checksum of the `x-amz-checksum-` kind is hashed by `default`.
     """
-    claims = tuple(_claims(head))
-    if default is not None and all(claim.algorithm != claim.name or claim.name == "md5" for claim in claims):
+    declared = tuple(_declared_checksums(head))
+    if default is not None and all(
+        checksum.algorithm != checksum.name or checksum.name == "md5" for checksum in declared
+    ):
         also = (*also, default)
-    return Verifier(claims, also)
+    return Verifier(declared, also)
 
 
-def _claims(head: RequestHead) -> list[_Claim]:
+def _declared_checksums(head: RequestHead) -> list[_DeclaredChecksum]:
     fields = head.fields
-    claims = []
+    declared = []
     if "content-md5" in fields:
-        claims.append(_Claim("md5", "md5", "content-md5", fields["content-md5"]))
+        declared.append(_DeclaredChecksum("md5", "md5", "content-md5", fields["content-md5"]))
     payload_hash = fields.get("x-amz-content-sha256", "")
     if len(payload_hash) == _SHA256_HEX_DIGITS:  # else UNSIGNED-PAYLOAD or STREAMING-...: no hash of the body
-        claims.append(_Claim("content-sha256", "sha256", "x-amz-content-sha256", payload_hash))
+        declared.append(_DeclaredChecksum("content-sha256", "sha256", "x-amz-content-sha256", payload_hash))
     if head.method == "POST" and "uploadId=" in head.query:
-        return claims  # CompleteMultipartUpload carries the checksum of the object there, not of its own body
+        return declared  # CompleteMultipartUpload carries the checksum of the object there, not of its own body
     for field, value in fields.items():
         name = field.removeprefix(_HEADER)
         if name != field and name not in _NO_CHECKSUMS and name in _ALGORITHMS:
-            claims.append(_Claim(name, name, field, value))
+            declared.append(_DeclaredChecksum(name, name, field, value))
     for announced in fields.get("x-amz-trailer", "").lower().split(","):
         field = announced.strip()
         name = field.removeprefix(_HEADER)
         if name != field and name in _ALGORITHMS:
-            claims.append(_Claim(name, name, field, None))
-    return claims
+            declared.append(_DeclaredChecksum(name, name, field, None))
+    return declared
 
 
-def _decode(claim: _Claim, value: str) -> bytes | None:
+def _decode(checksum: _DeclaredChecksum, value: str) -> bytes | None:
     try:
-        if claim.name == "content-sha256":
+        if checksum.name == "content-sha256":
             return bytes.fromhex(value)
         return binascii.a2b_base64(value, strict_mode=True)
     except ValueError:  # binascii.Error is one
         return None
 
 
-def _encode(claim: _Claim, digest: bytes) -> str:
-    if claim.name == "content-sha256":
+def _encode(checksum: _DeclaredChecksum, digest: bytes) -> str:
+    if checksum.name == "content-sha256":
         return digest.hex()
     return binascii.b2a_base64(digest, newline=False).decode()

@@ -1,4 +1,4 @@
-"""Decimal numbers in requests, parsed strictly.
+"""Parses decimal numbers in requests, strictly.
 
 All numbers that a client sends in decimal digits go through here. Python's int() takes signs, blanks, underscores and
 the digits of every script, and raises `ValueError` for more than 4,300 digits.

@@ -1,7 +1,6 @@
-"""What the server and whoever answers its requests say to each other.
+"""The interface between the server, which reads requests and writes replies, and a handler, which makes the replies.
 
-Owns the `Handler` protocol: the server reads requests and writes replies, a handler decides. The stub's script is one
-handler, the emulator another, and a network model wraps either: what it asks of a reply is part of the `Reply`.
+The stub's script is a handler, the emulator another, and a network model wraps either.
 """
 
 import copy
@@ -26,14 +25,14 @@ class Sink(Protocol):
 
 
 class Unwanted:
-    """A `Sink` for a body that is refused already, by `refusal`: its bytes are dropped."""
+    """A `Sink` for the body of a request that is rejected already, with `error`: its bytes are dropped."""
 
-    __slots__ = ("refusal",)
+    __slots__ = ("error",)
 
     chunk_check = None
 
-    def __init__(self, refusal: Exception) -> None:
-        self.refusal = refusal
+    def __init__(self, error: Exception) -> None:
+        self.error = error
 
     def update(self, piece: memoryview, /) -> None:
         """Drop the bytes."""
@@ -155,7 +154,7 @@ class Handler(Protocol):
     def begin(self, head: RequestHead) -> Sink | None:
         """Where the body that follows `head` goes; `None` lets the server discard it, in the kernel where it can.
 
-        `Unwanted` where the head alone is refused. Asked where a body follows, or the client expects 100 Continue.
+        `Unwanted` where the head alone is rejected. Asked where a body follows, or the client expects 100 Continue.
         """
 
     def finish(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:

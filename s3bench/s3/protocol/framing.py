@@ -1,9 +1,9 @@
-"""Body framing taken off a byte stream that arrives in any pieces.
+"""Takes the framing off a body that arrives in any pieces.
 
-Owns Content-Length (RFC 9112 6.2), chunked (RFC 9112 7.1) and aws-chunked bodies, signed or not, with or without
+Understands Content-Length (RFC 9112 6.2), chunked (RFC 9112 7.1) and aws-chunked bodies, signed or not, with or without
 trailers (https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming.html). aws-chunked has the grammar of
 chunked, with `;chunk-signature=` as the chunk extension, and lies inside the HTTP framing. Chunk signatures are shown
-to a `ChunkCheck` where there is one: the stub knows no secret. Pure; hashing belongs to `checksums` and `signing`.
+to a `ChunkCheck` where there is one: the stub knows no secret. Pure.
 """
 
 import re

@@ -1,8 +1,4 @@
-"""HTTP/1.1 messages as bytes: request heads parsed, response heads rendered, strictly by RFC 9110 and RFC 9112.
-
-Owns what one message head means: its fields, how its body is framed, whether the connection goes on. Pure: bytes in,
-values out. Bodies belong to `framing`, sockets to `connection`.
-"""
+"""Parses request heads and renders response heads of HTTP/1.1, strictly by RFC 9110 and RFC 9112. Pure."""
 
 import re
 import time
@@ -16,7 +12,7 @@ from s3bench.s3.protocol.decimals import parse_decimal
 
 HEAD_BYTES_MAX = 64 * 1024
 """Longest request head taken. S3 itself stops at 8 KiB of headers; the reserve is for proxies and long session tokens.
-A client that is refused by S3 but not here therefore shows no error in a benchmark."""
+A client that is rejected by S3 but not here therefore shows no error in a benchmark."""
 
 LENGTH_MAX = 2**63 - 1
 """Largest body length believed (RFC 9112 6.3 asks to guard against overflow); S3's largest object is far below."""

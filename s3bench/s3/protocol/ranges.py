@@ -1,6 +1,6 @@
-"""The Range header of a GET (RFC 9110 14), as S3 takes it.
+"""Parses the Range header of a GET (RFC 9110 14), as S3 takes it.
 
-Owns which bytes of an object a request asks for. S3 serves one range per request; a header that is malformed, has
+S3 serves one range per request; a header that is malformed, has
 another unit or asks for several ranges is ignored and the whole object sent, which RFC 9110 14.2 allows.
 """
 
@@ -34,7 +34,7 @@ def parse_range(header: str, size_bytes: int) -> ByteRange | None:
     """Find the range that `header` asks of an object of `size_bytes`, clamped to it; `None` asks for the whole object.
 
     Raises `Unsatisfiable` when no byte of the object is in the range. RFC 9110 14.1.2 calls a suffix of an empty
-    object satisfiable; there is no Content-Range for it, so the whole (empty) object is the answer.
+    object satisfiable; there is no Content-Range for it, so the whole (empty) object is the response.
     """
     match = _ONE_RANGE.fullmatch(header)
     if match is None:

@@ -1,7 +1,6 @@
-"""S3 error documents: how the server says no.
+"""S3 errors: the exception that rejects a request, and the reply that it becomes.
 
-Owns what a refusal says, as the exception that whoever decides about a request raises, and the rendering of an error
-(https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html) into a reply.
+See https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html.
 """
 
 from html import escape
@@ -10,11 +9,11 @@ from s3bench.s3.protocol.exchange import Reply
 from s3bench.s3.protocol.http import RequestHead, render_head
 
 REQUEST_ID = "S3BENCH000000001"
-"""The value of every x-amz-request-id: clients print it, nobody tells requests apart by it."""
+"""The value of every x-amz-request-id: clients print it, nothing depends on it."""
 
 
 class S3Error(Exception):
-    """The request is understood and refused: the client gets `status` and an S3 error document.
+    """The request is rejected: the client gets `status` and an S3 error document.
 
     `details` are further elements of the document, `headers` further header lines of the reply; names with values.
     """
@@ -36,29 +35,29 @@ class S3Error(Exception):
         self.headers = headers
 
 
-def refusal_reply(
+def s3_error_reply(
     head: RequestHead | None,
-    refusal: S3Error,
+    s3_error: S3Error,
     date_line: bytes,
     *,
     checksums: dict[str, bool] | None = None,
     error: str = "",
 ) -> Reply:
-    """Make the reply that carries `refusal` to `head`; `checksums` and `error` go into the wire log."""
-    return refuse(
+    """Make the reply that carries `s3_error` to `head`; `checksums` and `error` go into the wire log."""
+    return error_reply(
         head,
-        status=refusal.status,
-        code=refusal.code,
-        message=refusal.message,
+        status=s3_error.status,
+        code=s3_error.code,
+        message=s3_error.message,
         date_line=date_line,
-        headers=refusal.headers,
-        details=refusal.details,
+        headers=s3_error.headers,
+        details=s3_error.details,
         checksums=checksums,
         error=error,
     )
 
 
-def refuse(
+def error_reply(
     head: RequestHead | None,
     *,
     status: int,

@@ -1,1 +1,1 @@
-"""The server: one process, one epoll loop, and the connections on it."""
+"""The server: one process, one event loop, and the connections on it."""

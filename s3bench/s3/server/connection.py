@@ -1,8 +1,6 @@
-"""One client connection: reads requests, has them answered, and records what happened.
+"""One client connection: reads requests, passes them to the handler, sends its replies, and records each exchange.
 
-Owns the order of things on one socket (RFC 9112 9): one exchange at a time, pipelined requests kept until their turn,
-every body read to its end. What a request means is `http`'s and `framing`'s; how bytes move, `intake`'s and `outbox`'s;
-what is answered, the handler's.
+One exchange at a time (RFC 9112 9): pipelined requests are kept until their turn, and every body is read to its end.
 
 The epoll set holds a connection for reading and nothing else as long as replies fit into the socket's buffer, so the
 usual request costs one epoll_wait (shared by all ready connections), one recv and one send.
@@ -25,7 +23,7 @@ from s3bench.s3.protocol.http import (
     RequestHead,
     parse_head,
 )
-from s3bench.s3.protocol.s3_error import refuse
+from s3bench.s3.protocol.s3_error import error_reply
 from s3bench.s3.server.intake import Intake
 from s3bench.s3.server.loop import ServerLoop
 from s3bench.s3.server.outbox import BLOCKED, FileChanged, Outbox
@@ -57,7 +55,7 @@ class ServerConnection(Peer):
         self._send = sock.send
         self._outbox = Outbox(sock)
         self._droppable = True
-        self._ticket = 0  # tells the current delay from earlier ones
+        self._ticket = 0  # of the current delay; earlier ones are void
         self._head: RequestHead | None = None  # of the exchange that is on
         self._intake: Intake | None = None
         self._reply: Reply | None = None
@@ -66,10 +64,10 @@ class ServerConnection(Peer):
         self._body_ended_ns = self._response_started_ns = 0
         self._payload_bytes = self._wire_bytes = 0
 
-    # What the loop calls.
+    # Called by the loop.
 
     def on_event(self, events: int) -> None:
-        """Go on, since the socket is ready; errors show in the call that follows, so `events` tells nothing more."""
+        """Go on, since the socket is ready; errors show in the call that follows, so `events` adds nothing."""
         del events
         self._active_ns = self._loop.now_ns
         state = self._state
@@ -111,9 +109,9 @@ class ServerConnection(Peer):
                 self._resume()
 
     def fail(self, why: str) -> None:
-        """Answer 500 where nothing of an answer has been sent yet, and close."""
+        """Reply 500 where nothing of a reply has been sent yet, and close."""
         if self._state in {PeerState.HEAD, PeerState.BODY} and self._reply is None:
-            self._refuse(BadRequest(why, status=500, code="InternalError"))
+            self._reject(BadRequest(why, status=500, code="InternalError"))
         else:
             self._lose(why)
 
@@ -149,14 +147,14 @@ class ServerConnection(Peer):
             if head.chunked or head.length:
                 at = self._begin_body(head, data, at)
             else:
-                self._answer_bodyless(head)
+                self._respond_bodyless(head)
             if at < len(data):
                 if self._state is _HEAD:
                     self._postpone(data[at:])
                 else:
                     self._held = data[at:]
         except BadRequest as bad:
-            self._refuse(bad, to_head=data.startswith(b"HEAD "))
+            self._reject(bad, to_head=data.startswith(b"HEAD "))
 
     def _postpone(self, data: bytes) -> None:
         """Keep pipelined requests for the next turn, and read no more before: the other connections come first."""
@@ -187,7 +185,7 @@ class ServerConnection(Peer):
         sink = loop.handler.begin(head)
         if isinstance(sink, Unwanted) and head.expects_continue and at == len(data):
             self._closing = True
-            self._answer(head, RequestBody(0, 0, {}, sink))
+            self._respond(head, RequestBody(0, 0, {}, sink))
             return at
         framing = framing_of(head, None if sink is None else sink.chunk_check)
         self._intake = intake = Intake(
@@ -197,7 +195,7 @@ class ServerConnection(Peer):
         if at < len(data):
             at += intake.feed(memoryview(data)[at:])
         if intake.ended:
-            self._answer(head, intake.body())
+            self._respond(head, intake.body())
         elif head.expects_continue and not self._outbox.send_continue():
             self._lose("the client took no 100 Continue")
         return at
@@ -212,20 +210,20 @@ class ServerConnection(Peer):
             self._lose(in_words(error))
             return
         except BadRequest as bad:
-            self._refuse(bad)
+            self._reject(bad)
             return
         if leftover is None:
             self._lose("the client closed the connection")
         elif self._intake.ended:
             self._held = leftover
             assert self._head is not None
-            if self._answer(self._head, self._intake.body()):
+            if self._respond(self._head, self._intake.body()):
                 self._resume()
 
-    # Answering.
+    # Responding.
 
-    def _answer_bodyless(self, head: RequestHead) -> None:
-        """Answer a request without a body: all in one go when the reply is in memory and the socket takes it.
+    def _respond_bodyless(self, head: RequestHead) -> None:
+        """Respond to a request without a body: all in one go when the reply is in memory and the socket takes it.
 
         That is what nearly every small request is, and all of the time a busy server has; the longer way leads
         through the connection's state.
@@ -240,7 +238,7 @@ class ServerConnection(Peer):
             if isinstance(body.sink, Unwanted):
                 self._begin(head)
                 self._closing = True
-                self._answer_with(loop.handler.finish(head, body, loop.date_line), body, loop.clock(), 0)
+                self._respond_with(loop.handler.finish(head, body, loop.date_line), body, loop.clock(), 0)
                 return
             if not self._outbox.send_continue():
                 self._begin(head)
@@ -275,15 +273,15 @@ class ServerConnection(Peer):
                 )
                 return
         self._begin(head)
-        self._answer_with(reply, NO_BODY, now_ns, sent)
+        self._respond_with(reply, NO_BODY, now_ns, sent)
 
-    def _answer(self, head: RequestHead, body: RequestBody) -> bool:
-        """Have the request answered; whether the exchange is over and the next one may begin."""
+    def _respond(self, head: RequestHead, body: RequestBody) -> bool:
+        """Respond to the request; whether the exchange is over and the next one may begin."""
         loop = self._loop
         now_ns = loop.clock()
-        return self._answer_with(loop.handler.finish(head, body, loop.date_line), body, now_ns, 0)
+        return self._respond_with(loop.handler.finish(head, body, loop.date_line), body, now_ns, 0)
 
-    def _answer_with(self, reply: Reply, body: RequestBody, now_ns: int, sent: int) -> bool:
+    def _respond_with(self, reply: Reply, body: RequestBody, now_ns: int, sent: int) -> bool:
         loop = self._loop
         self._intake = None
         self._payload_bytes = body.payload_bytes
@@ -329,8 +327,8 @@ class ServerConnection(Peer):
             data, self._held = self._held, b""
             self._take(data, self._loop.now_ns)
 
-    def _refuse(self, bad: BadRequest, *, to_head: bool = False) -> None:
-        """Answer a request that cannot be read any further, and close; `to_head` where its method is HEAD."""
+    def _reject(self, bad: BadRequest, *, to_head: bool = False) -> None:
+        """Reply with an error to a request that cannot be read further, and close; `to_head`: its method is HEAD."""
         head = self._head
         self._count_intake()
         if head is None:
@@ -341,7 +339,7 @@ class ServerConnection(Peer):
         self._closing = True
         self._body_ended_ns = now_ns = self._loop.clock()
         date_line = self._loop.date_line
-        self._reply = refuse(
+        self._reply = error_reply(
             head, status=bad.status, code=bad.code, message=bad.why, date_line=date_line, to_head=to_head
         )
         self._start_reply(self._reply, now_ns)
@@ -349,7 +347,7 @@ class ServerConnection(Peer):
     # Recording and ending.
 
     def _end(self, response_bytes: int, error: str) -> bool:
-        """Record the exchange that is on, if its head could be read; tell whether the connection goes on."""
+        """Record the current exchange, if its head could be read; whether the connection goes on."""
         loop = self._loop
         loop.busy -= 1
         head, reply = self._head, self._reply
@@ -375,7 +373,7 @@ class ServerConnection(Peer):
         return True
 
     def _lose(self, why: str) -> None:
-        """Take note that the connection is over, in the middle of an exchange or between two."""
+        """Record that the connection is over, in the middle of an exchange or between two."""
         head = self._head
         if head is not None:
             self._count_intake()
@@ -389,12 +387,12 @@ class ServerConnection(Peer):
                 self._response_started_ns = self._loop.clock()
                 if self._state is not PeerState.DELAY:
                     self._body_ended_ns = self._response_started_ns
-            self._closing = False  # there is nobody to linger for
+            self._closing = False  # the client is gone
             self._end(response_bytes, self._broken or f"{why}: {head.method} {head.target}, {moved}")
         elif self._held:
             self._loop.busy -= 1
             self._loop.recorder.fault(f"connection {self._number}: {why} inside a request head: {self._held[:80]!r}")
-        elif self._state is _SEND:  # the refusal of a head that could not be read
+        elif self._state is _SEND:  # the error reply to a head that could not be read
             self._loop.busy -= 1
         self._close()
 

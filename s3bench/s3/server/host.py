@@ -1,8 +1,7 @@
-"""The server's process: drives the loop, obeys the harness, and ends when the harness does.
+"""The server's process: runs the loop, does what the harness asks, and ends when the harness does.
 
-Owns the life of an iteration inside the process: arming a stub or an emulator, letting the loop settle before the log
-is taken, draining it while requests go on, and the garbage collector. Started by `endpoint.ServerProcess` with the
-number of its control descriptor, the address to listen on and, for TLS, a certificate.
+Between two iterations it arms a stub or an emulator, lets the loop settle before the log is taken, and collects
+garbage. Started by `endpoint.ServerProcess` with the address to listen on and, for TLS, a certificate.
 """
 
 import contextlib
@@ -29,7 +28,7 @@ from s3bench.s3.control import (
     Drained,
     Emulate,
     Question,
-    Refused,
+    RemoteError,
     ServerReady,
     StoredFile,
     server_channel,
@@ -63,7 +62,7 @@ _NOTHING_ARMED = Script((), files=FileCache(Path(os.devnull)), verify=False)
 
 
 class Listen(msgspec.Struct, frozen=True, kw_only=True):
-    """What the process is told on its command line, as JSON: where to listen, and the PEM file for TLS."""
+    """The process's command line, as JSON: where to listen, and the PEM file for TLS."""
 
     host: str
     port: int
@@ -71,7 +70,7 @@ class Listen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Host:
-    """Obeys the questions that come over `channel`, and turns the server meanwhile."""
+    """Answers the questions that come over `channel`, and runs the server meanwhile."""
 
     def __init__(self, server: Server, channel: Channel[Answer, Question]) -> None:
         self._server = server
@@ -103,7 +102,7 @@ class Host:
             try:
                 answer = self._answer(question)
             except S3BenchError as error:
-                answer = Refused.of(error)
+                answer = RemoteError.of(error)
             self._channel.send(answer, limit_s=_TALK_S)
         except ChannelClosed:
             self._ended = True
@@ -178,12 +177,12 @@ class Host:
 
     def _counters(self) -> Counters:
         loop = self._server.loop
-        tally = loop.recorder.tally()
+        totals = loop.recorder.totals()
         emulator = self._emulator
         return Counters(
-            requests=tally.requests,
-            bytes_received=tally.bytes_received,
-            bytes_sent=tally.bytes_sent,
+            requests=totals.requests,
+            bytes_received=totals.bytes_received,
+            bytes_sent=totals.bytes_sent,
             connections=loop.recorder.connections,
             connections_open=sum(isinstance(owner, ServerConnection) for owner in loop.watched.values()),
             in_flight=loop.busy,
@@ -226,7 +225,7 @@ def main(listen: Listen) -> None:
             context = None if listen.certificate is None else _tls_context(listen.certificate)
             listener = stack.enter_context(_listener(listen))
         except S3BenchError as error:
-            channel.send(Refused.of(error), limit_s=_TALK_S)
+            channel.send(RemoteError.of(error), limit_s=_TALK_S)
             return
         server = stack.enter_context(Server(listener, _NOTHING_ARMED, connections_max=connections_max, context=context))
         host = Host(server, channel)

@@ -1,8 +1,4 @@
-"""One request body on its way out of a socket.
-
-Owns how body bytes are read: looked at in large pieces where somebody wants them, otherwise dropped inside the kernel,
-and counted either way. The framing is `framing`'s, what the payload is for is the sink's.
-"""
+"""Reads one request body from a socket: in large pieces where a sink wants them, otherwise dropped in the kernel."""
 
 import socket
 

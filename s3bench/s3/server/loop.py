@@ -1,4 +1,4 @@
-"""The event loop of one server: with the clock, what all its connections share."""
+"""The event loop of one server, and what all its connections share."""
 
 import heapq
 import time

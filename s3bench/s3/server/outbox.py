@@ -1,8 +1,4 @@
-"""One reply on its way into a socket.
-
-Owns how reply bytes leave: small ones in one send, large files by sendfile(2), over TLS by read and send. What the
-reply is belongs to the handler; waiting for the socket belongs to `connection`.
-"""
+"""Sends one reply: small ones in one send, large files by sendfile(2), over TLS by read and send."""
 
 import os
 import socket
@@ -95,7 +91,7 @@ class Outbox:
             return False
 
     def send_continue(self) -> bool:
-        """Answer `Expect: 100-continue`; false when the socket does not take those few bytes."""
+        """Reply to `Expect: 100-continue`; false when the socket does not take those few bytes."""
         line = b"HTTP/1.1 100 Continue\r\n\r\n"
         try:
             return self._sock.send(line) == len(line)

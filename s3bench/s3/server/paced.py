@@ -1,11 +1,10 @@
-"""A connection on a link: its bytes leave and arrive no faster than a network model lets them.
+"""Paces a connection: its bytes leave and arrive no faster than a network model lets them.
 
-Owns the pace of one connection, and the faults that strike inside a reply. How long bytes take is `network.lane`'s
-arithmetic; what is sent and read is `connection`'s.
+Also injects the faults that strike inside a reply. `network.lane` calculates how long bytes take.
 
 A reply's head leaves at once. Its body leaves by quanta, each when its slot on the link ends, so the last byte leaves
 when the model says. There is one timer per slot, and the next slot is reserved when the last one has been sent. A
-request's body is read by quanta too; each is paid for before the next is read, and the last before the answer. The rest
+request's body is read by quanta too; each is paid for before the next is read, and the last before the reply. The rest
 waits in the sockets' buffers, where the client sees the link's pace as TCP's back-pressure.
 """
 
@@ -60,7 +59,7 @@ class PacedConnection(ServerConnection):
         self._reply_bytes = 0
         self._is_paced = False
 
-    # What the loop calls.
+    # Called by the loop.
 
     def on_event(self, events: int) -> None:
         """Go on as any connection; one that waits for its time watches for nothing, so only its end can show."""
@@ -116,14 +115,14 @@ class PacedConnection(ServerConnection):
             self._lose(in_words(error))
             return
         except BadRequest as bad:
-            self._refuse(bad)
+            self._reject(bad)
             return
         if leftover is None:
             self._lose("the client closed the connection")
         elif intake.ended:
             self._held = leftover
             assert self._head is not None
-            if self._answer(self._head, intake.body()):
+            if self._respond(self._head, intake.body()):
                 self._resume()
         elif intake.wire_bytes > self._charged_bytes:
             self._wait_until(self._charge(intake.wire_bytes))
@@ -136,7 +135,7 @@ class PacedConnection(ServerConnection):
         self._charged_bytes = wire_bytes
         return reserve(self._up, self._link.up.shared, size_bytes, self._loop.now_ns - SLACK_NS)
 
-    def _answer(self, head: RequestHead, body: RequestBody) -> bool:
+    def _respond(self, head: RequestHead, body: RequestBody) -> bool:
         if self._link.up.limited:
             due_ns = self._charge(body.wire_bytes)
             if due_ns > self._loop.clock() + _SOON_NS:
@@ -144,13 +143,13 @@ class PacedConnection(ServerConnection):
                 self._wait_until(due_ns)
                 return False
         self._leave()
-        return super()._answer(head, body)
+        return super()._respond(head, body)
 
     def _arrived(self, body: RequestBody) -> None:
         self._body = None
         self._leave()
         assert self._head is not None
-        if super()._answer(self._head, body):
+        if super()._respond(self._head, body):
             self._resume()
 
     # Sending.

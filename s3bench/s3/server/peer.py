@@ -1,7 +1,4 @@
-"""One client's socket in the loop: watched, given up when it idles too long, closed without losing what was sent.
-
-Owns the states of a connection and how long each may last. What is read and answered on it is `connection`'s.
-"""
+"""One client's socket in the loop: its states, how long each may last, and closing without losing what was sent."""
 
 import socket
 from enum import IntEnum
@@ -98,7 +95,7 @@ class Peer:
         self._watch_for(READABLE)
 
     def _drain(self) -> None:
-        """Drop what a client sends that is told to go."""
+        """Drop what a client sends after its last reply."""
         try:
             count = self.sock.recv_into(self._loop.void, VOID_BYTES, DISCARD)
         except BLOCKED:

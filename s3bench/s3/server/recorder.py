@@ -1,8 +1,7 @@
-"""The wire log while it is written: one tuple a request, turned into `wirelog` types when it is asked for.
+"""Records requests for the wire log: one tuple each, turned into `wirelog` types when the log is asked for.
 
-Owns what is kept per request and how much of it: all until the end of an iteration, or what no drain took yet. The
-server's loop appends; nothing is parsed, decoded or allocated beyond the tuple until then, since that would be the
-client's time.
+Keeps all until the end of an iteration, or until a drain takes them. Nothing is parsed, decoded or allocated beyond the
+tuple until then, since that would be the client's time.
 """
 
 import re
@@ -137,18 +136,18 @@ class WireRecorder:
             failures=tuple(self._failures),
         )
 
-    def tally(self) -> "RequestTotals":
+    def totals(self) -> "RequestTotals":
         """Count everything recorded, what was drained included."""
-        return self._forgotten.plus(_tally_of(self._records))
+        return self._forgotten.plus(_totals_of(self._records))
 
     def drain(self, requests_max: int) -> tuple[WireRequest, ...]:
-        """Give up to `requests_max` of the oldest records, in order of their end, and keep only their tally.
+        """Give up to `requests_max` of the oldest records, in order of their end, and keep only their totals.
 
-        With 0 all records are forgotten, but for the tally.
+        With 0 all records are forgotten, but for their totals.
         """
         records = self._records[: requests_max or None]
         del self._records[: requests_max or None]
-        self._forgotten = self._forgotten.plus(_tally_of(records))
+        self._forgotten = self._forgotten.plus(_totals_of(records))
         if not requests_max:
             return ()
         engines: dict[str, TransferEngine] = {}
@@ -183,7 +182,7 @@ class WireRecorder:
         return tuple(texts)
 
 
-def _tally_of(records: list[tuple[Any, ...]]) -> RequestTotals:
+def _totals_of(records: list[tuple[Any, ...]]) -> RequestTotals:
     return RequestTotals(
         len(records),
         sum(record[_BODY_BYTES] for record in records),
@@ -194,7 +193,7 @@ def _tally_of(records: list[tuple[Any, ...]]) -> RequestTotals:
 def _request(record: tuple[Any, ...], engines: dict[str, TransferEngine]) -> WireRequest:
     started_ns, body_ended_ns, response_started_ns, ended_ns, method, path, query, *rest = record
     byte_range, sdk_request, user_agent, connection, body_bytes, wire_bytes, response_bytes, facts, error = rest
-    status, checksums, refusal, file, served_start, served_end, asked_ttfb_s, fault = facts
+    status, checksums, s3_error, file, served_start, served_end, asked_ttfb_s, fault = facts
     engine = engines.get(user_agent)
     if engine is None:
         engine = engines[user_agent] = engine_of(user_agent)
@@ -220,7 +219,7 @@ def _request(record: tuple[Any, ...], engines: dict[str, TransferEngine]) -> Wir
         served_start=served_start,
         served_end=served_end,
         complete=not error,
-        error=error or refusal,
+        error=error or s3_error,
         asked_ttfb_s=asked_ttfb_s,
         fault=InjectedFault(fault),
     )

@@ -1,7 +1,6 @@
-"""The server: one thread, one epoll loop, all connections non-blocking.
+"""The server: accepts connections and runs their loop, in one thread without blocking.
 
-Owns accepting, turning the loop, and what bounds it: how many connections, how long they may idle. What a request is
-answered is the handler's. Speaks HTTP/1.1 on a listening socket that is given to it, over TLS where it gets a context.
+Speaks HTTP/1.1 on a listening socket, over TLS where it gets a context; a handler makes the replies.
 """
 
 import errno
@@ -49,7 +48,7 @@ class Server:
 
     Where the handler is a `Networked` one, its connections are on the network model's link.
 
-    While it is full, a new connection is told so (503 and closed), never left to hang.
+    While it is full, a new connection gets a 503 and is closed, never left to hang.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class Server:
         self._context = context
         self._permanent = 0  # descriptors watched that are no connections
         self._sweep_due_ns = self.loop.now_ns + _SWEEP_NS
-        # Closed for a moment when descriptors run out, so that a connection can be accepted and told so.
+        # Closed for a moment when descriptors run out, so that a connection can be accepted and gets a 503.
         self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         listener.settimeout(0)
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # inherited by every accepted socket
@@ -111,7 +110,7 @@ class Server:
         return len(events)
 
     def start_recording(self, handler: Handler) -> None:
-        """Drop all connections and begin an empty wire log, with `handler` to answer."""
+        """Drop all connections and begin an empty wire log, with `handler` to make replies."""
         self.close_connections("a new iteration began")
         self.loop.handler = handler
         self._link = _link_of(handler)
@@ -124,7 +123,7 @@ class Server:
                 owner.abort(why)
         self.loop.forget_timers()
 
-    # What the loop calls for the listener.
+    # Called by the loop for the listener.
 
     def on_event(self, events: int) -> None:
         """Accept the connections that wait."""
@@ -136,7 +135,7 @@ class Server:
                 return
             except OSError as error:
                 if error.errno in _FULL:
-                    self._refuse_with_spare()
+                    self._reject_with_spare()
                     return
                 continue  # the client gave up before it was accepted (accept(2): ECONNABORTED and the like)
             self._admit(sock)
@@ -152,7 +151,7 @@ class Server:
         recorder = loop.recorder
         recorder.connections += 1
         if len(loop.watched) - self._permanent >= self._connections_max:
-            self._refuse(sock)
+            self._reject(sock)
             return
         sock.settimeout(0)
         try:
@@ -174,7 +173,7 @@ class Server:
         else:
             TlsConnection(loop, sock, number, context)
 
-    def _refuse(self, sock: socket.socket) -> None:
+    def _reject(self, sock: socket.socket) -> None:
         self.loop.recorder.fault(
             f"connection {self.loop.recorder.connections}: refused, {len(self.loop.watched) - self._permanent} are open"
         )
@@ -185,14 +184,14 @@ class Server:
                     sock.send(_TOO_MANY)
                 sock.shutdown(socket.SHUT_WR)
             except OSError:
-                pass  # a client that is not there needs no answer
+                pass  # a client that is gone needs no reply
 
-    def _refuse_with_spare(self) -> None:
+    def _reject_with_spare(self) -> None:
         os.close(self._spare)
         try:
             sock, _address = self._listener.accept()
             self.loop.recorder.connections += 1
-            self._refuse(sock)
+            self._reject(sock)
         except OSError:
             pass  # somebody else took the descriptor; the connection waits for the next turn
         finally:
@@ -220,7 +219,7 @@ class Server:
         self.loop.recorder.failure(why)
         try:
             owner.fail(why)
-        except Exception:  # noqa: BLE001 (nor may an answer that cannot be made)
+        except Exception:  # noqa: BLE001 (nor may a reply that cannot be made)
             assert isinstance(owner, ServerConnection)
             owner.abort(why)
 

@@ -1,7 +1,6 @@
-"""TLS under a connection.
+"""TLS connections: after the handshake they differ from plain ones only in how bytes move.
 
-Owns the handshake; after it a TLS connection differs from a plain one only in how bytes move. The server speaks
-TLS 1.2 and 1.3 and offers HTTP/1.1 alone.
+The server speaks TLS 1.2 and 1.3 and offers HTTP/1.1 alone.
 """
 
 import socket

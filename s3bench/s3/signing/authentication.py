@@ -1,8 +1,8 @@
-"""Whether a request was signed by somebody who holds the secret, and is allowed to arrive now.
+"""Checks that a request was signed with the secret key and is allowed to arrive now.
 
-Owns the checks and their refusals (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html); one access
-key is known. What a request says about its signature is `claim`'s, the calculation `sigv4`'s. Session tokens are signed
-like every header, but not looked at.
+The errors are S3's (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html); one access key is known.
+`signature_parameters` reads what a request declares, `sigv4` calculates. Session tokens are signed like every header,
+but not looked at.
 """
 
 import hmac
@@ -16,9 +16,9 @@ from s3bench.s3.protocol.http import RequestHead
 from s3bench.s3.protocol.s3_error import S3Error
 from s3bench.s3.signing.signature_parameters import (
     SignatureParameters,
-    header_claim,
     header_fault,
-    query_claim,
+    parameters_in_header,
+    parameters_in_query,
     query_fault,
     unsupported_mechanism,
 )
@@ -75,34 +75,36 @@ class Authenticator:
 
     def check(self, head: RequestHead) -> Signature:
         """Give the signature of a request that may come in; raises `S3Error` for any other."""
-        claim = _claim_of(head)
-        presigned = claim.expires_s is not None
-        if claim.region != self._region:
+        parameters = _parameters_of(head)
+        presigned = parameters.expires_s is not None
+        if parameters.region != self._region:
             fault = query_fault if presigned else header_fault
-            why = f"the region '{claim.region}' is wrong; expecting '{self._region}'"
+            why = f"the region '{parameters.region}' is wrong; expecting '{self._region}'"
             raise fault(why, (("Region", self._region),))
-        if claim.access_key != self._access_key:
+        if parameters.access_key != self._access_key:
             raise S3Error(
                 status=403,
                 code="InvalidAccessKeyId",
                 message="The AWS Access Key Id you provided does not exist in our records.",
-                details=(("AWSAccessKeyId", claim.access_key),),
+                details=(("AWSAccessKeyId", parameters.access_key),),
             )
-        _check_time(claim, self._now())
-        _check_payload(claim.payload)
-        _check_coverage(claim, head)
-        key = self._keys.key(claim.date, claim.region)
+        _check_time(parameters, self._now())
+        _check_payload(parameters.payload)
+        _check_coverage(parameters, head)
+        key = self._keys.key(parameters.date, parameters.region)
         path = canonical_path(head.path)
-        request = canonical_request(head.method, path, claim.query, head.fields, claim.signed, claim.payload)
-        text = string_to_sign(claim.timestamp, key.scope, request)
+        request = canonical_request(
+            head.method, path, parameters.query, head.fields, parameters.signed, parameters.payload
+        )
+        text = string_to_sign(parameters.timestamp, key.scope, request)
         signature = key.sign(text)
-        if not hmac.compare_digest(signature.encode(), claim.signature.encode()):
-            raise _does_not_match(claim, text, request)
-        return Signature(claim.access_key, claim.timestamp, claim.payload, signature, key)
+        if not hmac.compare_digest(signature.encode(), parameters.signature.encode()):
+            raise _does_not_match(parameters, text, request)
+        return Signature(parameters.access_key, parameters.timestamp, parameters.payload, signature, key)
 
 
-def _claim_of(head: RequestHead) -> SignatureParameters:
-    """Read whichever form of a claim the request has."""
+def _parameters_of(head: RequestHead) -> SignatureParameters:
+    """Read the signature parameters in whichever form the request has."""
     authorization = head.fields.get("authorization")
     query = head.query
     presigned = "X-Amz-" in query and any(
@@ -110,7 +112,7 @@ def _claim_of(head: RequestHead) -> SignatureParameters:
     )
     if authorization is None:
         if presigned:
-            return query_claim(head)
+            return parameters_in_query(head)
         if "AWSAccessKeyId=" in query:
             raise unsupported_mechanism()
         raise S3Error(status=403, code="AccessDenied", message="Access Denied")
@@ -122,34 +124,34 @@ def _claim_of(head: RequestHead) -> SignatureParameters:
             "parameter or the Authorization header should be specified",
             details=(("ArgumentName", "Authorization"), ("ArgumentValue", authorization)),
         )
-    return header_claim(head, authorization)
+    return parameters_in_header(head, authorization)
 
 
-def _check_time(claim: SignatureParameters, now_s: float) -> None:
-    if claim.expires_s is None:
-        if abs(now_s - claim.signed_s) > SKEW_S_MAX:
+def _check_time(parameters: SignatureParameters, now_s: float) -> None:
+    if parameters.expires_s is None:
+        if abs(now_s - parameters.signed_s) > SKEW_S_MAX:
             raise S3Error(
                 status=403,
                 code="RequestTimeTooSkewed",
                 message="The difference between the request time and the current time is too large.",
                 details=(
-                    ("RequestTime", claim.timestamp),
+                    ("RequestTime", parameters.timestamp),
                     ("ServerTime", _iso(now_s)),
                     ("MaxAllowedSkewMilliseconds", str(SKEW_S_MAX * 1000)),
                 ),
             )
-    elif now_s > claim.signed_s + claim.expires_s:
+    elif now_s > parameters.signed_s + parameters.expires_s:
         raise S3Error(
             status=403,
             code="AccessDenied",
             message="Request has expired",
             details=(
-                ("X-Amz-Expires", str(claim.expires_s)),
-                ("Expires", _iso(claim.signed_s + claim.expires_s)),
+                ("X-Amz-Expires", str(parameters.expires_s)),
+                ("Expires", _iso(parameters.signed_s + parameters.expires_s)),
                 ("ServerTime", _iso(now_s)),
             ),
         )
-    elif claim.signed_s - now_s > SKEW_S_MAX:
+    elif parameters.signed_s - now_s > SKEW_S_MAX:
         raise S3Error(status=403, code="AccessDenied", message="Request is not valid yet")
 
 
@@ -174,9 +176,9 @@ def _check_payload(payload: str) -> None:
     )
 
 
-def _check_coverage(claim: SignatureParameters, head: RequestHead) -> None:
-    """Refuse a request with headers that matter and are not signed: host, and all that S3 acts upon."""
-    signed = claim.signed
+def _check_coverage(parameters: SignatureParameters, head: RequestHead) -> None:
+    """Reject a request with headers that matter and are not signed: host, and all that S3 acts upon."""
+    signed = parameters.signed
     unsigned = [name for name in head.fields if name.startswith("x-amz-") and name not in signed]
     if unsigned or "host" not in signed:
         names = unsigned if "host" in signed else ["host", *unsigned]
@@ -188,7 +190,7 @@ def _check_coverage(claim: SignatureParameters, head: RequestHead) -> None:
         )
 
 
-def _does_not_match(claim: SignatureParameters, text: str, request: str) -> S3Error:
+def _does_not_match(parameters: SignatureParameters, text: str, request: str) -> S3Error:
     request_bytes = request.encode("latin-1")
     return S3Error(
         status=403,
@@ -196,9 +198,9 @@ def _does_not_match(claim: SignatureParameters, text: str, request: str) -> S3Er
         message="The request signature we calculated does not match the signature you provided. "
         "Check your key and signing method.",
         details=(
-            ("AWSAccessKeyId", claim.access_key),
+            ("AWSAccessKeyId", parameters.access_key),
             ("StringToSign", text),
-            ("SignatureProvided", claim.signature),
+            ("SignatureProvided", parameters.signature),
             ("StringToSignBytes", text.encode().hex(" ")),
             ("CanonicalRequest", request_bytes.decode("utf-8", "replace")),
             ("CanonicalRequestBytes", request_bytes.hex(" ")),

@@ -1,8 +1,8 @@
-"""What a request says about its signature, in its Authorization header or in its query.
+"""Signature parameters: what a request declares about its signature, in its Authorization header or in its query.
 
-Owns both forms (https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-auth-using-authorization-header.html and
-https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html) and the refusal of what is malformed, in
-S3's words. Pure; whether a claim is true is `authentication`'s.
+Reads both forms (https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-auth-using-authorization-header.html and
+https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html) and rejects what is
+malformed, in S3's words. Pure; `authentication` checks the signature.
 """
 
 import re
@@ -68,7 +68,7 @@ class _Credential(msgspec.Struct, frozen=True):
 Fault = Callable[[str], S3Error]
 
 
-def header_claim(head: RequestHead, authorization: str) -> SignatureParameters:
+def parameters_in_header(head: RequestHead, authorization: str) -> SignatureParameters:
     """Read the header form; raises `S3Error`."""
     fields = head.fields
     usual = _USUAL.fullmatch(authorization)
@@ -95,7 +95,7 @@ def header_claim(head: RequestHead, authorization: str) -> SignatureParameters:
     )
 
 
-def query_claim(head: RequestHead) -> SignatureParameters:
+def parameters_in_query(head: RequestHead) -> SignatureParameters:
     """Read the query form; raises `S3Error`."""
     given = {}
     for piece in head.query.split("&"):
@@ -132,7 +132,7 @@ def query_claim(head: RequestHead) -> SignatureParameters:
 
 
 def header_fault(why: str, details: tuple[tuple[str, str], ...] = ()) -> S3Error:
-    """Refuse what the Authorization header says."""
+    """The error for a wrong Authorization header."""
     return S3Error(
         status=400,
         code="AuthorizationHeaderMalformed",
@@ -142,7 +142,7 @@ def header_fault(why: str, details: tuple[tuple[str, str], ...] = ()) -> S3Error
 
 
 def query_fault(why: str, details: tuple[tuple[str, str], ...] = ()) -> S3Error:
-    """Refuse what the credential in the query says."""
+    """The error for a wrong credential in the query."""
     return _parameters(f"Error parsing the X-Amz-Credential parameter; {why}", details)
 
 
@@ -151,7 +151,7 @@ def _parameters(message: str, details: tuple[tuple[str, str], ...] = ()) -> S3Er
 
 
 def unsupported_mechanism() -> S3Error:
-    """Refuse Signature Version 2, in its header and in its query form."""
+    """The error for Signature Version 2, in its header and in its query form."""
     return S3Error(
         status=400,
         code="InvalidRequest",

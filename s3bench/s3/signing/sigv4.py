@@ -1,9 +1,7 @@
-"""Signature Version 4 calculated: what is signed of a request, and by which key.
+"""Calculates Signature Version 4: the canonical request, the string to sign and the signing key, as S3 wants them.
 
-Owns the canonical request, the string to sign and the signing key as S3 wants them
-(https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html). Pure, and the same for whoever signs
-and whoever verifies; where a request carries its signature is `claim`'s, whether it is right `authentication`'s, the
-chunks of a body are `streaming`'s.
+See https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html. Pure, and the same for signing and
+verifying; the chunks of a body are in `streaming`.
 """
 
 import hashlib

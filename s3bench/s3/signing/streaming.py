@@ -1,8 +1,8 @@
-"""Signatures of a body's chunks: each one covers a chunk and the signature before it, the first follows the request's.
+"""Checks the signatures of a body's chunks: each covers a chunk and the signature before it.
 
-Owns the chain and whether it holds (https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming.html), the
-trailer's signature too (https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming-trailers.html). Chunks are
-told apart by `framing`.
+The first one follows the request's (https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming.html), and trailers
+have their own (https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming-trailers.html). `framing` separates the
+chunks.
 """
 
 import hashlib

@@ -1,14 +1,12 @@
-"""One scripted response made ready to be sent: its heads rendered beforehand, its file's ranges served as S3 does.
+"""Renders a scripted response: its heads beforehand, ranges of its file as S3 does.
 
-Owns what the stub adds to a response that its definition leaves out, since clients fail without it:
+The stub adds what a definition leaves out and clients fail without:
 
 - Content-Length, always ours; a declared one is kept only where no body says otherwise (HEAD, 304);
-- `x-amz-request-id` and `Date` (RFC 9110 6.6.1) on every answer;
-- `ETag` on 2xx answers to PUT, GET and HEAD: UploadPart is useless without it, and downloads pin their ranges to it.
+- `x-amz-request-id` and `Date` (RFC 9110 6.6.1) on every response;
+- `ETag` on 2xx responses to PUT, GET and HEAD: UploadPart is useless without it, and downloads pin their ranges to it.
   It has the form of a multipart ETag, which nobody takes for the MD5 of the body;
-- `Last-Modified` on 2xx answers to GET and HEAD, a fixed date, so that two runs write the same file times.
-
-Files come opened.
+- `Last-Modified` on 2xx responses to GET and HEAD, a fixed date, so that two runs write the same file times.
 """
 
 import hashlib
@@ -19,7 +17,7 @@ from s3bench.s3.files.file_cache import OpenFile
 from s3bench.s3.protocol.exchange import Reply, Segment
 from s3bench.s3.protocol.http import RequestHead, render_head
 from s3bench.s3.protocol.ranges import ByteRange, Unsatisfiable, parse_range
-from s3bench.s3.protocol.s3_error import REQUEST_ID, refuse
+from s3bench.s3.protocol.s3_error import REQUEST_ID, error_reply
 from s3bench.spec.definition import FileBody, Response
 
 _OK = 200
@@ -79,7 +77,7 @@ class StubResponse:
         return self._assemble(status, headers, date_line, part=(0, size_bytes))
 
     def _partial(self, head: RequestHead, date_line: bytes) -> Reply | None:
-        """Give the 206 or 416 for a request with a Range or partNumber; `None` when the whole object is the answer."""
+        """Give the 206 or 416 for a request with a Range or partNumber; `None` when all of the object is sent."""
         assert self._file is not None
         size_bytes = self._file.size_bytes
         try:
@@ -102,13 +100,14 @@ class StubResponse:
         headers = (("Content-Range", f"bytes */{size}"),)
         if "range" not in head.fields:
             message = "The requested partnumber is not satisfiable"
-            return refuse(
+            return error_reply(
                 head, status=416, code="InvalidPartNumber", message=message, date_line=date_line, headers=headers
             )
-        # aws-c-s3 looks for ActualObjectSize to tell an empty object, which it asked for by range, from an error.
+        # aws-c-s3 looks for ActualObjectSize to distinguish an empty object, which it asked for by range, from an
+        # error.
         details = (("RangeRequested", head.fields["range"]), ("ActualObjectSize", size))
         message = "The requested range is not satisfiable"
-        return refuse(
+        return error_reply(
             head,
             status=416,
             code="InvalidRange",

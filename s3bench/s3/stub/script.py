@@ -1,8 +1,7 @@
-"""The stub's script: which response a request takes, and what is left over.
+"""The stub's script: decides which response a request takes, and what is left over.
 
-Owns the order of responses, `match` and `instances`. Each request takes the first response not yet used up that fits
-it, at the moment its body has been read to the end; a request that is refused for its checksums takes none. `answer`
-renders, `shelf` opens files, `connection` sends.
+Each request takes the first response not yet used up that fits it (`match`, `instances`), when its body has been read
+to the end; a request that is rejected for its checksums takes none.
 """
 
 import re
@@ -14,12 +13,12 @@ from s3bench.s3.files.file_cache import OpenFile
 from s3bench.s3.protocol.checksums import Verifier, verifier_for
 from s3bench.s3.protocol.exchange import Reply, RequestBody
 from s3bench.s3.protocol.http import RequestHead
-from s3bench.s3.protocol.s3_error import refuse
+from s3bench.s3.protocol.s3_error import error_reply
 from s3bench.s3.stub.response import StubResponse
 from s3bench.spec.definition import FileBody, RequestMatch, Response
 
-_ANSWERS_MAX = 256
-"""Answers kept for the next request of the same file: a HEAD is followed by a GET, one range by the next."""
+_RENDERED_MAX = 256
+"""Rendered responses kept for the next request of the same file: a HEAD is followed by a GET, one range by the next."""
 
 
 class Files(Protocol):
@@ -64,19 +63,19 @@ class _Fit:
 class _Entry:
     """One response of the script, and how often it can still be taken (`None`: without end).
 
-    `answer` is ready beforehand, except where the file depends on the request; `answers` are the latest of those, by
+    `rendered` is made beforehand, except where the file depends on the request; `rendered_files` are the latest, by
     the file's name.
     """
 
-    __slots__ = ("answer", "answers", "fit", "left", "position", "response")
+    __slots__ = ("fit", "left", "position", "rendered", "rendered_files", "response")
 
     def __init__(self, position: int, response: Response, files: Files) -> None:
         self.position = position
         self.response = response
         self.fit = None if response.match is None else _Fit(response.match)
         self.left = response.instances
-        self.answers: dict[str, StubResponse] = {}
-        self.answer = (
+        self.rendered_files: dict[str, StubResponse] = {}
+        self.rendered = (
             None if _depends_on_request(response) else StubResponse(response, _file_of(position, response, files))
         )
 
@@ -85,7 +84,7 @@ class Script:
     """The `exchange.Handler` of one iteration.
 
     File bodies come from `files`; raises `S3BenchError` where one is missing. With `verify` each body is held against
-    the checksums that its request declares, and refused as S3 does (400, BadDigest) when one is wrong.
+    the checksums that its request declares, and rejected as S3 does (400, BadDigest) when one is wrong.
     """
 
     def __init__(self, responses: tuple[Response, ...], *, files: Files, verify: bool) -> None:
@@ -111,7 +110,7 @@ class Script:
         checksums, wrong = verifier.outcome(body.trailers)
         if not wrong:
             return self._reply(head, date_line).with_checksums(checksums)
-        return refuse(
+        return error_reply(
             head,
             status=400,
             code="BadDigest",
@@ -134,28 +133,28 @@ class Script:
                     entry.left -= 1
                     if not entry.left:
                         live.remove(entry)
-                if entry.answer is not None:
-                    return entry.answer.reply(head, date_line)
+                if entry.rendered is not None:
+                    return entry.rendered.reply(head, date_line)
                 return self._reply_with(entry, wildcard, head, date_line)
         # A 400 that no client retries; S3 itself never sends this code.
         message = f"no response left for {head.method} {head.target}"
-        return refuse(head, status=400, code="NoResponseLeft", message=message, date_line=date_line, error=message)
+        return error_reply(head, status=400, code="NoResponseLeft", message=message, date_line=date_line, error=message)
 
     def _reply_with(self, entry: _Entry, wildcard: str, head: RequestHead, date_line: bytes) -> Reply:
         """Reply with the file that the request names by its path."""
         assert isinstance(entry.response.body, FileBody)
         name = entry.response.body.file.replace("*", wildcard)
-        answer = entry.answers.get(name)
-        if answer is not None:
-            return answer.reply(head, date_line)
+        rendered = entry.rendered_files.get(name)
+        if rendered is not None:
+            return rendered.reply(head, date_line)
         file = self._files.find(name)
         if file is not None:
-            if len(entry.answers) >= _ANSWERS_MAX:
-                del entry.answers[next(iter(entry.answers))]
-            answer = entry.answers[name] = StubResponse(entry.response, file)
-            return answer.reply(head, date_line)
+            if len(entry.rendered_files) >= _RENDERED_MAX:
+                del entry.rendered_files[next(iter(entry.rendered_files))]
+            rendered = entry.rendered_files[name] = StubResponse(entry.response, file)
+            return rendered.reply(head, date_line)
         message = f"the workspace has no file {name!r} for {head.method} {head.target}"
-        return refuse(head, status=404, code="NoSuchKey", message=message, date_line=date_line, error=message)
+        return error_reply(head, status=404, code="NoSuchKey", message=message, date_line=date_line, error=message)
 
 
 def _depends_on_request(response: Response) -> bool:

@@ -398,10 +398,10 @@ def test_pipelined_requests_wait_for_the_requests_of_others() -> None:
             server.turn(0.05)
         other.sock.settimeout(LIMIT_S)
         assert other.answer()[0] == 200
-        assert server.loop.recorder.tally().requests < 10
+        assert server.loop.recorder.totals().requests < 10
         for _ in range(1000):
             server.turn(0)
-        assert server.loop.recorder.tally().requests == 501
+        assert server.loop.recorder.totals().requests == 501
 
 
 def test_a_megabyte_of_headers_is_refused(victim: Victim) -> None:

@@ -13,7 +13,7 @@ from s3bench.s3.network.model import NetworkModel
 from s3bench.s3.network.networked import Networked
 from s3bench.s3.protocol.exchange import Handler, Reply, RequestBody
 from s3bench.s3.protocol.http import RequestHead
-from s3bench.s3.protocol.s3_error import refuse
+from s3bench.s3.protocol.s3_error import error_reply
 from s3bench.s3.server.server import Server
 from s3bench.spec.definition import RequestMatch, Response
 from tests.s3.conftest import RawClient
@@ -150,7 +150,7 @@ class Broken:
     def finish(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
         del body
         self._reach("finish" if head.path != "/good" else "")
-        return refuse(head, status=404, code="NoSuchKey", message="not here", date_line=date_line)
+        return error_reply(head, status=404, code="NoSuchKey", message="not here", date_line=date_line)
 
     def _reach(self, place: str) -> None:
         if place == self._place:

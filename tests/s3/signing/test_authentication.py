@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from s3bench.s3.protocol.http import RequestHead, parse_head
-from s3bench.s3.protocol.s3_error import S3Error, refusal_reply
+from s3bench.s3.protocol.s3_error import S3Error, s3_error_reply
 from s3bench.s3.signing.authentication import Authenticator, Signature
 from s3bench.s3.signing.sigv4 import EMPTY_SHA256, SigningKey, canonical_path, canonical_request, string_to_sign
 
@@ -299,7 +299,7 @@ def test_a_signature_that_does_not_match_is_answered_with_what_we_would_have_sig
 
 def test_a_refusal_is_rendered_with_its_details_in_lines() -> None:
     head = documented_get("/other.txt")
-    reply = refusal_reply(head, refusal(head), b"Date: now\r\n")
+    reply = s3_error_reply(head, refusal(head), b"Date: now\r\n")
     assert reply.facts[0] == FORBIDDEN
     assert b"<Code>SignatureDoesNotMatch</Code>" in reply.data
     assert b"<CanonicalRequest>GET\n/other.txt\n\nhost:" in reply.data

@@ -6,8 +6,8 @@ from s3bench.s3.protocol.http import RequestHead
 from s3bench.s3.protocol.s3_error import S3Error
 from s3bench.s3.signing.signature_parameters import (
     SignatureParameters,
-    header_claim,
-    query_claim,
+    parameters_in_header,
+    parameters_in_query,
     timestamp_of,
 )
 
@@ -23,7 +23,7 @@ EXPECTED = SignatureParameters(
 
 def header(authorization: str) -> SignatureParameters:
     fields = {"x-amz-date": TIMESTAMP, "x-amz-content-sha256": "hash", "host": "h"}
-    return header_claim(RequestHead("GET", "/", "b&a=1", fields, 0, False, False), authorization)
+    return parameters_in_header(RequestHead("GET", "/", "b&a=1", fields, 0, False, False), authorization)
 
 
 def query(**changed: str) -> SignatureParameters:
@@ -36,7 +36,7 @@ def query(**changed: str) -> SignatureParameters:
         "Signature": SIGNATURE,
     } | changed
     text = "&".join(f"X-Amz-{name}={value}" for name, value in given.items() if value != "absent")
-    return query_claim(RequestHead("GET", "/", f"b&{text}&a=1", {"host": "h"}, 0, False, False))
+    return parameters_in_query(RequestHead("GET", "/", f"b&{text}&a=1", {"host": "h"}, 0, False, False))
 
 
 @pytest.mark.parametrize(
