@@ -1,8 +1,9 @@
 """What a driver costs when many nodes tell it of every second: CPU time and memory, on simulated nodes.
 
-The driver is the real one: its questions, its decoding, the account of every second, histograms merged for each node
-and for the whole, the line of the live view, and the results at the end. The nodes are simulated in the same process:
-each has a tally a second of two kinds of operations, encoded as on the wire; what that costs is measured apart and
+The driver is the real one: its questions, its decoding, the aggregation of every second, histograms merged for each
+node and for the whole, the line of the live view, and the results at the end. The nodes are simulated in the same
+process: each has a record a second of two kinds of operations, encoded as on the wire; what that costs is measured
+apart and
 taken off. Ray's part, a remote call a question, is not in it (docs/scale.md has it, measured on a cluster).
 
     python benchmarks/cluster_scale.py [NODES ...] [--seconds S] [--samples N]
@@ -86,7 +87,7 @@ class Fleet:
         self._seconds = seconds
         generator = np.random.default_rng(1)
         self._streams = [_streams(generator, samples) for _ in range(_SHAPES)]
-        self.tally_bytes = len(self._streams[0])
+        self.record_bytes = len(self._streams[0])
         self._start_ns: int | None = None
 
     def ask(self, question: str, told: Mapping[int, tuple[Any, ...]], *, limit_s: float) -> dict[int, Any]:
@@ -118,11 +119,11 @@ class Fleet:
         if self._start_ns is None:
             return ()
         passed = min(self._seconds, (time.monotonic_ns() - self._start_ns) // NS)
-        tallies = tuple(self._tally(node, second) for second in range(number - 2, passed))
+        records = tuple(self._record(node, second) for second in range(number - 2, passed))
         is_over = passed == self._seconds and number - 2 <= passed
-        return (*tallies, _ended(node, passed)) if is_over else tallies
+        return (*records, _ended(node, passed)) if is_over else records
 
-    def _tally(self, node: int, second: int) -> SimulatedTally:
+    def _record(self, node: int, second: int) -> SimulatedTally:
         return SimulatedTally(
             worker=node,
             second=second,
@@ -160,28 +161,30 @@ def memory_bytes(name: str) -> int:
 def measure(nodes: int, *, seconds: int, samples: int) -> bool:
     """Run a phase on so many nodes, print a line, and tell whether it is within the bars."""
     fleet = Fleet(nodes, seconds=seconds, samples=samples)
-    crew = ClusterWorkerPool(fleet, muster(fleet, workers_per_node=1, threads=nodes))
+    pool = ClusterWorkerPool(fleet, muster(fleet, workers_per_node=1, threads=nodes))
     mix = (Share(kind=OperationKind.GET), Share(kind=OperationKind.PUT))
     phase = Phase(name="mixed", jobs=(Job(mix=mix, sizes=fixed(4096), threads=nodes, objects=1),), duration_s=seconds)
     rules = RunRules(manner=Manner(), data=DataSet(run=_RUN, root=f"s3bench/{_RUN}/"))
     target = RequestTarget(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
-    load = LoadRun(crew, target, rules, Inventory({fixed(4096): 1}))
+    load = LoadRun(pool, target, rules, Inventory({fixed(4096): 1}))
     fleet.cpu_s, begun_cpu_s, begun_s = 0.0, time.process_time(), time.monotonic()
-    account: PhaseAggregation | None = None
-    for account in load.measure(phase):
-        standing_line(account.standing())
-    assert account is not None
+    aggregation: PhaseAggregation | None = None
+    for aggregation in load.measure(phase):
+        standing_line(aggregation.status())
+    assert aggregation is not None
     passed_s, phase_cpu_s = time.monotonic() - begun_s, time.process_time() - begun_cpu_s - fleet.cpu_s
     begun_cpu_s = time.process_time()
-    findings = account.measure()
-    results(findings, phase, iteration=0, version="0")
+    phase_result = aggregation.measure()
+    results(phase_result, phase, iteration=0, version="0")
     end_cpu_s = time.process_time() - begun_cpu_s
     assert (
-        findings.whole.operations == sum(each.load.operations for each in findings.nodes) == nodes * seconds * samples
+        phase_result.whole.operations
+        == sum(each.load.operations for each in phase_result.nodes)
+        == nodes * seconds * samples
     )
     cores, most = phase_cpu_s / passed_s, memory_bytes("VmHWM")
     print(
-        f"{nodes:6,} {fleet.tally_bytes / 1024:10.1f} {cores:8.3f} {phase_cpu_s / nodes / seconds * 1e6:14.0f} "
+        f"{nodes:6,} {fleet.record_bytes / 1024:10.1f} {cores:8.3f} {phase_cpu_s / nodes / seconds * 1e6:14.0f} "
         f"{end_cpu_s:8.2f} {most / 1e6:8.0f}",
         flush=True,
     )
@@ -197,7 +200,7 @@ def main() -> None:
     options = parser.parse_args()
     print(f"two kinds, {options.samples:,} operations a node and second, {options.seconds} s; memory at the start: "
           f"{memory_bytes('VmRSS') / 1e6:.0f} MB")  # fmt: skip
-    print(" nodes  tally KiB    cores  us node-second  end s   peak MB")
+    print(" nodes  record KiB    cores  us node-second  end s   peak MB")
     within = [measure(nodes, seconds=options.seconds, samples=options.samples) for nodes in options.nodes]
     print(f"bar: {CORES_MAX:g} core and {MEMORY_BYTES_MAX / 1e6:.0f} MB: {'met' if all(within) else 'missed'}")
     raise SystemExit(not all(within))

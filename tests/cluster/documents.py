@@ -9,9 +9,9 @@ from s3bench.results.document import Document, Result
 from tests.cluster.node_groups import Clock
 from tests.cluster.test_worker_pool import (
     PHASE,
-    crew_of,
     fleet_of,
     load,
+    pool_of,
     run_on,
 )
 from tests.load.aggregation.test_measurements import BLANK
@@ -22,10 +22,10 @@ def clustered(*, loops: int = 1, slow: int | None = None, seed: int = 1) -> Docu
     document = BLANK
     for loop in range(loops):
         clock = Clock()
-        crew = crew_of(fleet_of(load(seed + loop, slow=slow), clock), clock)
-        findings = run_on(crew).measure()
-        document = recorded(document, results(findings, PHASE, iteration=loop, version="0.1.0"))
-        document = msgspec.structs.replace(document, options={**document.options, "cluster": crew.facts})
+        pool = pool_of(fleet_of(load(seed + loop, slow=slow), clock), clock)
+        phase_result = run_on(pool).measure()
+        document = recorded(document, results(phase_result, PHASE, iteration=loop, version="0.1.0"))
+        document = msgspec.structs.replace(document, options={**document.options, "cluster": pool.facts})
     return msgspec.structs.replace(document, ended_at="2026-11-21T00:01:00.000Z")
 
 

@@ -143,11 +143,11 @@ def shared_out(reports: Iterable[Any], *, nodes: int) -> list[list[Any]]:
     return parts
 
 
-def finished(accounts: Generator[PhaseAggregation, None, PhaseAggregation]) -> PhaseAggregation:
-    """The account of a phase at its end."""
+def finished(aggregations: Generator[PhaseAggregation, None, PhaseAggregation]) -> PhaseAggregation:
+    """The aggregation of a phase at its end."""
     while True:
         try:
-            next(accounts)
+            next(aggregations)
         except StopIteration as end:
-            account: PhaseAggregation = end.value
-            return account
+            aggregation: PhaseAggregation = end.value
+            return aggregation

@@ -8,14 +8,14 @@ from s3bench.errors import MachineError
 from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import PhaseEnded
 from tests.cluster.node_groups import Clock, SimulatedNode, SimulatedNodeGroup
-from tests.load.simulated import NS, endings, tallies
+from tests.load.simulated import NS, endings, records
 
 
 def listener(seconds: int) -> Listener:
     """To a node of one worker that has told of so many seconds, and of its end."""
     end_ns = seconds * NS
     clock = Clock()
-    node = SimulatedNode(reports=[*tallies([], end_ns=end_ns), *endings([], end_ns=end_ns)], start_ns=0)
+    node = SimulatedNode(reports=[*records([], end_ns=end_ns), *endings([], end_ns=end_ns)], start_ns=0)
     node._told += [PhaseEnded(worker=0, elapsed_ns=0, unfinished=0, late=0, open_ns=0, written=())] * 2
     rpc = NodeRpc(SimulatedNodeGroup([node], clock), now_ns=clock)
     rpc._received = [2]  # that it was prepared and ready

@@ -83,25 +83,25 @@ def test_totals_are_those_of_the_servers_own_log_to_the_byte_and_the_operation(
 ) -> None:
     node_group = LocalNodeGroup([start(), start()])
     run = new_run()
-    with ClusterWorkerPool(node_group, run_preflight(node_group, workers_per_node=2, threads=8)) as crew:
+    with ClusterWorkerPool(node_group, run_preflight(node_group, workers_per_node=2, threads=8)) as pool:
         rules = RunRules(manner=Manner(), data=DataSet(run=run, root=root_of(run)))
-        load = LoadRun(crew, target_of(server), rules, Inventory())
+        load = LoadRun(pool, target_of(server), rules, Inventory())
         phase = Phase(name="mixed", jobs=(job(OperationKind.GET, OperationKind.PUT, operations=1001),))
         for sizes, objects in load.missing(phase):
             list(load.write_data_set(sizes, objects))
         written = server.drain(requests_max=1000)
-        account = finished(load.measure(phase))
-        assert (crew.memory_bytes_max() or 0) > 0
+        aggregation = finished(load.measure(phase))
+        assert (pool.memory_bytes_max() or 0) > 0
     assert len(written.requests) == 50
-    findings, requests = account.measure(), server.collect().requests
+    phase_result, requests = aggregation.measure(), server.collect().requests
     for method, kind in (("GET", OperationKind.GET), ("PUT", OperationKind.PUT)):
         seen = [each for each in requests if each.method == method]
-        [part] = [part for part in findings.parts if part.kind == kind]
+        [part] = [part for part in phase_result.parts if part.kind == kind]
         assert part.operations == len(seen) > 100
         assert part.bytes_down == sum(each.response_bytes for each in seen)
         assert part.bytes_up == sum(each.body_bytes for each in seen)
-    assert findings.whole.operations == sum(node.load.operations for node in findings.nodes) == 1001
-    assert all(node.load.operations > 200 for node in findings.nodes)
+    assert phase_result.whole.operations == sum(node.load.operations for node in phase_result.nodes) == 1001
+    assert all(node.load.operations > 200 for node in phase_result.nodes)
     keys = [each.path for each in requests if each.method == "PUT"]
     assert len(keys) == len(set(keys)), "no key is written by two nodes"
 
@@ -196,9 +196,9 @@ def test_what_is_meant_for_another_phase_is_not_obeyed(
     node.stop(1)
     node.start(0, node.clock()[0])
     for second in range(2):
-        tally = heard(node, 2 + second, IntervalRecord)
-        assert isinstance(tally, IntervalRecord)
-        assert tally.second == second
+        record = heard(node, 2 + second, IntervalRecord)
+        assert isinstance(record, IntervalRecord)
+        assert record.second == second
 
 
 def test_a_worker_that_dies_ends_the_nodes_load_and_is_reported(
@@ -220,9 +220,11 @@ def test_files_that_orders_name_are_there_under_names_of_the_nodes_own(
     keys = tmp_path / "keys"
     keys.write_text("nowhere\t1\n", encoding="utf-8")
     run = new_run()
-    with ClusterWorkerPool(node_group, run_preflight(node_group, workers_per_node=1, threads=8)) as crew:
+    with ClusterWorkerPool(node_group, run_preflight(node_group, workers_per_node=1, threads=8)) as pool:
         data = DataSet(run=run, root=root_of(run), key_file=str(keys))
-        load = LoadRun(crew, target_of(server), RunRules(manner=Manner(), data=data), Inventory({fixed(SIZE_BYTES): 1}))
+        load = LoadRun(pool, target_of(server), RunRules(manner=Manner(), data=data), Inventory({fixed(SIZE_BYTES): 1}))
         keys.unlink()
-        account = finished(load.measure(Phase(name="get", jobs=(job(OperationKind.GET, operations=20, objects=1),))))
-    assert (account.losses, account.failures) == ((), {"404 NoSuchKey": 20})
+        aggregation = finished(
+            load.measure(Phase(name="get", jobs=(job(OperationKind.GET, operations=20, objects=1),)))
+        )
+    assert (aggregation.losses, aggregation.failures) == ((), {"404 NoSuchKey": 20})

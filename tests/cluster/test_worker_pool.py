@@ -27,7 +27,7 @@ from s3bench.load.session.inventory import Inventory
 from s3bench.load.session.running import LoadRun, RunRules
 from s3bench.results.histogram import Histogram
 from tests.cluster.node_groups import Clock, SimulatedNode, SimulatedNodeGroup, finished, shared_out
-from tests.load.simulated import NS, Operation, endings, tallies
+from tests.load.simulated import NS, Operation, endings, records
 
 NODES, A_NODE, SECONDS = 3, 2, 6
 WORKERS = NODES * A_NODE
@@ -55,7 +55,7 @@ def fleet_of(operations: Sequence[Operation], clock: Clock, **of_second: object)
     """Three nodes that did that; the second one is also as told."""
     end_ns = SECONDS * NS
     reports: list[IntervalRecord | PhaseEnded] = [
-        *tallies(operations, end_ns=end_ns, workers=WORKERS),
+        *records(operations, end_ns=end_ns, workers=WORKERS),
         *endings(operations, end_ns=end_ns, workers=WORKERS),
     ]
     nodes = [SimulatedNode(reports=part, a_turn=4) for part in shared_out(reports, nodes=NODES)]
@@ -64,22 +64,22 @@ def fleet_of(operations: Sequence[Operation], clock: Clock, **of_second: object)
     return SimulatedNodeGroup(nodes, clock)
 
 
-def crew_of(node_group: SimulatedNodeGroup, clock: Clock) -> ClusterWorkerPool:
+def pool_of(node_group: SimulatedNodeGroup, clock: Clock) -> ClusterWorkerPool:
     found = run_preflight(node_group, workers_per_node=A_NODE, threads=64, now_ns=clock, wall_ns=lambda: clock.now_ns)
     return ClusterWorkerPool(node_group, found, now_ns=clock, wall_ns=lambda: clock.now_ns, poll_s=0.001)
 
 
-def run_on(crew: ClusterWorkerPool, phase: Phase = PHASE) -> PhaseAggregation:
+def run_on(pool: ClusterWorkerPool, phase: Phase = PHASE) -> PhaseAggregation:
     data = DataSet(run="0123456789ab", root="s3bench/0123456789ab/")
-    run = LoadRun(crew, TARGET, RunRules(manner=Manner(), data=data), Inventory({fixed(1000): 10}))
+    run = LoadRun(pool, TARGET, RunRules(manner=Manner(), data=data), Inventory({fixed(1000): 10}))
     return finished(run.measure(phase))
 
 
 def measured(
     operations: Sequence[Operation], clock: Clock, **of_second: object
 ) -> tuple[PhaseResult, ClusterWorkerPool]:
-    crew = crew_of(fleet_of(operations, clock, **of_second), clock)
-    return run_on(crew).measure(), crew
+    pool = pool_of(fleet_of(operations, clock, **of_second), clock)
+    return run_on(pool).measure(), pool
 
 
 def ended_in_window(operations: Sequence[Operation]) -> list[Operation]:
@@ -88,8 +88,8 @@ def ended_in_window(operations: Sequence[Operation]) -> list[Operation]:
 
 def test_totals_equal_the_sum_of_the_nodes_and_percentiles_those_of_all_samples_joined() -> None:
     operations = load()
-    findings, _ = measured(operations, Clock())
-    whole, parts = findings.whole, [each.load for each in findings.nodes]
+    phase_result, _ = measured(operations, Clock())
+    whole, parts = phase_result.whole, [each.load for each in phase_result.nodes]
     ended = ended_in_window(operations)
     assert whole.operations == sum(each.operations for each in parts) == len(ended)
     assert whole.bytes_down == sum(each.bytes_down for each in parts) == 1000 * len(ended)
@@ -100,17 +100,17 @@ def test_totals_equal_the_sum_of_the_nodes_and_percentiles_those_of_all_samples_
     assert [each.operations for each in parts] == [
         sum(each.worker % NODES == node for each in ended) for node in range(NODES)
     ]
-    assert (findings.refusal, findings.losses) == ("", ())
+    assert (phase_result.contradiction, phase_result.losses) == ("", ())
 
 
 def test_workers_are_numbered_through_all_nodes_in_turn_and_files_go_with_their_orders(tmp_path: Path) -> None:
     clock = Clock()
     node_group = fleet_of(load(), clock)
-    crew = crew_of(node_group, clock)
+    pool = pool_of(node_group, clock)
     keys = tmp_path / "keys"
     keys.write_text("a\t1\n", encoding="utf-8")
     data = DataSet(run="0123456789ab", root="s3bench/0123456789ab/", key_file=str(keys))
-    LoadRun(crew, TARGET, RunRules(manner=Manner(), data=data), Inventory())
+    LoadRun(pool, TARGET, RunRules(manner=Manner(), data=data), Inventory())
     reported = [[(order.worker, order.workers) for order in node.prepared] for node in node_group.each]
     assert reported == [[(0, 6), (3, 6)], [(1, 6), (4, 6)], [(2, 6), (5, 6)]]
     assert [dict(node.files) for node in node_group.each] == [{str(keys): b"a\t1\n"}] * NODES
@@ -119,11 +119,11 @@ def test_workers_are_numbered_through_all_nodes_in_turn_and_files_go_with_their_
 def test_all_nodes_start_at_one_moment_each_by_its_own_clock() -> None:
     clock = Clock()
     node_group = fleet_of(load(), clock, offset_ns=-77 * NS, there_ns=30_000, back_ns=900_000)
-    run_on(crew := crew_of(node_group, clock))
+    run_on(pool := pool_of(node_group, clock))
     starts = [(node.start_ns or 0) - node.offset_ns for node in node_group.each]
     assert max(starts) - min(starts) < 1_000_000
     assert min(starts) > NS, "a moment that is to come when it is told"
-    [phase] = msgspec.convert(crew.facts["phases"], list[dict[str, object]])
+    [phase] = msgspec.convert(pool.facts["phases"], list[dict[str, object]])
     assert msgspec.convert(phase["nodes"], list[dict[str, object]])[1]["clock_offset"] == pytest.approx(-77, abs=1e-3)
 
 
@@ -135,9 +135,9 @@ def test_a_node_that_begins_late_shows_in_the_skew_and_the_overlap() -> None:
         msgspec.structs.replace(each, begun_ns=40_000_000) if "begun_ns" in each.__struct_fields__ else each
         for each in late.reports
     ]
-    crew = crew_of(node_group, clock)
-    run_on(crew)
-    [phase] = msgspec.convert(crew.facts["phases"], list[dict[str, object]])
+    pool = pool_of(node_group, clock)
+    run_on(pool)
+    [phase] = msgspec.convert(pool.facts["phases"], list[dict[str, object]])
     assert phase["start_skew"] == 0.04
     assert phase["overlap"] == SECONDS - 0.04
     assert phase["span"] == SECONDS
@@ -146,32 +146,32 @@ def test_a_node_that_begins_late_shows_in_the_skew_and_the_overlap() -> None:
 @pytest.mark.parametrize("fate", [{"gone_after": 6}, {"dropped": 5, "a_turn": 6}])
 def test_a_node_that_is_lost_in_the_middle_is_an_error_and_the_others_data_are_whole(fate: dict[str, object]) -> None:
     operations = load()
-    findings, crew = measured(operations, Clock(), **fate)
-    [loss] = findings.losses
+    phase_result, pool = measured(operations, Clock(), **fate)
+    [loss] = phase_result.losses
     assert loss.startswith("node-2 was lost: ")
     assert "from second 3 on the figures are without it" in loss
     ended = ended_in_window(operations)
-    assert [each.load.operations for each in findings.nodes] == [
+    assert [each.load.operations for each in phase_result.nodes] == [
         sum(each.worker % NODES == 0 for each in ended),
         sum(each.worker % NODES == 1 and each.end_ns < 3 * NS for each in ended),
         sum(each.worker % NODES == 2 for each in ended),
     ]
-    assert findings.whole.operations == sum(each.load.operations for each in findings.nodes)
+    assert phase_result.whole.operations == sum(each.load.operations for each in phase_result.nodes)
     with pytest.raises(MachineError, match="node-2 was lost"):
-        run_on(crew)
+        run_on(pool)
 
 
 def test_a_node_that_falls_silent_is_lost_after_a_while_and_nothing_hangs() -> None:
     clock = Clock()
     node_group = fleet_of(load(), clock, held=A_NODE)
-    crew = crew_of(node_group, clock)
-    account = None
+    pool = pool_of(node_group, clock)
+    aggregation = None
     data = DataSet(run="0123456789ab", root="s3bench/0123456789ab/")
-    run = LoadRun(crew, TARGET, RunRules(manner=Manner(), data=data), Inventory({fixed(1000): 10}))
-    for account in run.measure(PHASE):  # noqa: B007 (the same one, every second)
+    run = LoadRun(pool, TARGET, RunRules(manner=Manner(), data=data), Inventory({fixed(1000): 10}))
+    for aggregation in run.measure(PHASE):  # noqa: B007 (the same one, every second)
         node_group.each[1].is_silent = True
-    assert account is not None
-    assert "it did not respond for 3 s" in account.losses[0]
+    assert aggregation is not None
+    assert "it did not respond for 3 s" in aggregation.losses[0]
 
 
 def test_what_a_node_says_of_its_failure_is_reported() -> None:
@@ -182,17 +182,17 @@ def test_what_a_node_says_of_its_failure_is_reported() -> None:
         *node_group.each[1].reports[:4],
         WorkerFailed(what="load worker 0 ended with exit code -9", why="why"),
     ]
-    findings = run_on(crew_of(node_group, clock)).measure()
-    assert "load worker 0 ended with exit code -9; why" in findings.losses[0]
+    phase_result = run_on(pool_of(node_group, clock)).measure()
+    assert "load worker 0 ended with exit code -9; why" in phase_result.losses[0]
 
 
 def test_a_node_that_is_gone_before_the_start_ends_the_run() -> None:
     clock = Clock()
     node_group = fleet_of(load(), clock)
-    crew = crew_of(node_group, clock)
+    pool = pool_of(node_group, clock)
     node_group.each[1].is_silent = True
     with pytest.raises(MachineError, match="node-2 was lost"):
-        run_on(crew)
+        run_on(pool)
 
 
 def test_a_stop_reaches_every_node_though_one_is_silent() -> None:
@@ -200,15 +200,15 @@ def test_a_stop_reaches_every_node_though_one_is_silent() -> None:
     node_group = fleet_of(load(), clock)
     for node in node_group.each:
         node.held = A_NODE
-    crew = crew_of(node_group, clock)
+    pool = pool_of(node_group, clock)
     data = DataSet(run="0123456789ab", root="s3bench/0123456789ab/")
     over = False
     rules = RunRules(manner=Manner(), data=data, is_over=lambda: over)
-    for _ in LoadRun(crew, TARGET, rules, Inventory({fixed(1000): 10})).measure(PHASE):
+    for _ in LoadRun(pool, TARGET, rules, Inventory({fixed(1000): 10})).measure(PHASE):
         node_group.each[1].is_silent = over = True
     assert [node.stopped for node in node_group.each] == [True, False, True]
 
 
 def test_a_node_far_below_the_others_is_reported() -> None:
-    findings, _ = measured(load(slow=2), Clock())
-    assert "far below the median of the 3 nodes: node-3" in findings.warnings
+    phase_result, _ = measured(load(slow=2), Clock())
+    assert "far below the median of the 3 nodes: node-3" in phase_result.warnings

@@ -41,22 +41,22 @@ LIMIT_S = 20.0
 class Outcome:
     """What a phase showed."""
 
-    tallies: list[IntervalRecord]
+    records: list[IntervalRecord]
     ended: PhaseEnded
 
     def operations(self, kind: OperationKind | None = None) -> int:
-        return sum(s.operations for t in self.tallies for s in t.streams if kind in {None, s.kind})
+        return sum(s.operations for t in self.records for s in t.streams if kind in {None, s.kind})
 
     def bytes_up(self, kind: OperationKind) -> int:
-        return sum(s.bytes_up for t in self.tallies for s in t.streams if s.kind is kind)
+        return sum(s.bytes_up for t in self.records for s in t.streams if s.kind is kind)
 
     def bytes_down(self) -> int:
-        return sum(s.bytes_down for t in self.tallies for s in t.streams)
+        return sum(s.bytes_down for t in self.records for s in t.streams)
 
     @property
     def losses(self) -> dict[str, Loss]:
         found: dict[str, Loss] = {}
-        for loss in (loss for t in self.tallies for s in t.streams for loss in s.losses):
+        for loss in (loss for t in self.records for s in t.streams for loss in s.losses):
             old = found.get(loss.label, Loss(loss.label))
             found[loss.label] = Loss(
                 loss.label,
@@ -73,16 +73,16 @@ class Outcome:
         return sum(loss.count - loss.retried for loss in self.losses.values())
 
     def service(self) -> Histogram:
-        return Histogram.merged(s.service for t in self.tallies for s in t.streams)
+        return Histogram.merged(s.service for t in self.records for s in t.streams)
 
     def response(self) -> Histogram:
-        return Histogram.merged(s.response for t in self.tallies for s in t.streams)
+        return Histogram.merged(s.response for t in self.records for s in t.streams)
 
     @property
     def law(self) -> float:
         """What is in flight by the latencies, of what is by the integral."""
         lost_ns = sum(loss.lost_ns for loss in self.losses.values())
-        return (self.service().sum_ns + lost_ns) / sum(t.in_flight_ns for t in self.tallies)
+        return (self.service().sum_ns + lost_ns) / sum(t.in_flight_ns for t in self.records)
 
 
 @dataclass(kw_only=True)
@@ -111,7 +111,7 @@ class Runner:
             phase=Phase(**{"jobs": jobs, **phase}),
             first_numbers=tuple(first_number + index * 10**6 for index in range(len(jobs))),
         )
-        tallies: list[IntervalRecord] = []
+        records: list[IntervalRecord] = []
         engine = WorkerEngine(
             prepare,
             begin,
@@ -119,11 +119,11 @@ class Runner:
             context=client_context(self.target),
             contents=contents.of,
             seen={index: contents.seen(job) for index, job in enumerate(jobs)},
-            send_record=tallies.append,
+            send_record=records.append,
             trace=trace,
         )
         during(engine)
-        return Outcome(ended=engine.run(), tallies=tallies)
+        return Outcome(ended=engine.run(), records=records)
 
     def fill(self, sizes: Sizes = SMALL, objects: int = 20) -> None:
         """Write the data set."""

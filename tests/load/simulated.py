@@ -29,13 +29,13 @@ class Operation:
     repeated: bool = False
 
 
-def tallies(
+def records(
     operations: Sequence[Operation], *, end_ns: int, workers: int = 1, clock: float = 1.0
 ) -> list[IntervalRecord]:
     """What workers tell of a phase of `end_ns`, second by second; `clock` distorts their latencies."""
     seconds = math.ceil(end_ns / NS)
     return [
-        _tally(
+        _record(
             [each for each in operations if each.worker == worker],
             worker=worker,
             second=second,
@@ -65,7 +65,9 @@ def endings(operations: Sequence[Operation], *, end_ns: int, workers: int = 1) -
     ]
 
 
-def _tally(operations: Sequence[Operation], *, worker: int, second: int, until_ns: int, clock: float) -> IntervalRecord:
+def _record(
+    operations: Sequence[Operation], *, worker: int, second: int, until_ns: int, clock: float
+) -> IntervalRecord:
     from_ns = second * NS
     spans = [(max(each.start_ns, from_ns), min(each.end_ns, until_ns)) for each in operations]
     ended = [each for each in operations if from_ns <= each.end_ns < until_ns]

@@ -1,6 +1,6 @@
 """One phase, run by real workers against any endpoint, and what they made of it.
 
-Owns the way from a job to its findings and its traces; judging them is the tests'.
+Owns the way from a job to its phase_result and its traces; judging them is the tests'.
 """
 
 import csv
@@ -66,7 +66,7 @@ class Attempt:
 class Trial:
     """What came of it; `attempts` by worker, empty without a trace."""
 
-    findings: PhaseResult
+    result: PhaseResult
     ended: tuple[PhaseEnded, ...]
     attempts: tuple[tuple[Attempt, ...], ...]
 
@@ -89,19 +89,19 @@ def attempt(
     trace = directory / "trace"
     rules = RunRules(manner=manner, data=DataSet(run=run, root=root_of(run)), trace=trace if has_trace else None)
     phase = Phase(name=PHASE, jobs=(job,), duration_s=duration_s)
-    with WorkerPool(workers, directory=directory) as crew:
-        load = LoadRun(crew, target, rules, Inventory())
+    with WorkerPool(workers, directory=directory) as pool:
+        load = LoadRun(pool, target, rules, Inventory())
         for sizes, objects in load.missing(phase):
             for _ in load.write_data_set(sizes, objects):
                 pass
         before()
-        accounts = load.measure(phase)
-        account = next(accounts)  # the same one, every second and at the end
-        for second, _ in enumerate(itertools.chain((account,), accounts), 1):
+        aggregations = load.measure(phase)
+        aggregation = next(aggregations)  # the same one, every second and at the end
+        for second, _ in enumerate(itertools.chain((aggregation,), aggregations), 1):
             meanwhile(second)
     return Trial(
-        findings=account.measure(),
-        ended=account.ended,
+        result=aggregation.measure(),
+        ended=aggregation.ended,
         attempts=read_traces(trace, workers=workers, phase=PHASE) if has_trace else (),
     )
 

@@ -72,7 +72,7 @@ def _load(plan: LoadPlan) -> None:
             plan.profile,
             _terms(plan, stop, root, pool),
             directory=_new_directory(root / "session"),
-            make_crew=None if pool is None else lambda *_: pool,
+            make_pool=None if pool is None else lambda *_: pool,
         )
         terms = session.terms
         output.begin(site, terms, pool)
@@ -97,16 +97,16 @@ def _watch(session: Session, output: LoadOutput, view: LoadView, plan: LoadPlan)
                 shown = output.view(view) if phase else view
                 shown.phase(event.name, number=event.number, count=event.count or 1)
             case PhaseAggregation():
-                shown.show(event.standing())
+                shown.show(event.status())
                 if phase:
                     loop = (phase.number - 1) // len(plan.profile.phases)
                     output.write_seconds(event, phase=phase.name, loop=loop)
             case Measured():
                 output.add_phase(event)
-                for loss in event.findings.losses:
+                for loss in event.result.losses:
                     view.say(f"{event.phase.name}: {loss}")
                 if isinstance(shown, StressView):
-                    shown.total(event.findings.whole)
+                    shown.total(event.result.whole)
                 code = max(code, _exit_code(event, plan, view))
             case HighestRate():
                 output.add_highest_rate(event)
@@ -116,11 +116,11 @@ def _watch(session: Session, output: LoadOutput, view: LoadView, plan: LoadPlan)
 
 
 def _exit_code(measured: Measured, plan: LoadPlan, view: LoadView) -> ExitCode:
-    whole = measured.findings.whole
-    if measured.findings.refusal:
-        view.say(f"{measured.phase.name}: {measured.findings.refusal}")
+    whole = measured.result.whole
+    if measured.result.contradiction:
+        view.say(f"{measured.phase.name}: {measured.result.contradiction}")
         return ExitCode.CLIENT_FAILED
-    if measured.findings.losses:
+    if measured.result.losses:
         return ExitCode.CLIENT_FAILED
     if whole.error_rate > plan.profile.max_error_rate and plan.slo is None:
         view.say(

@@ -131,7 +131,7 @@ class LoadOutput:
     def add_phase(self, measured: Measured) -> None:
         """Store the result of a phase."""
         new = results(
-            measured.findings,
+            measured.result,
             measured.phase,
             iteration=measured.loop,
             version=s3bench.__version__,
@@ -145,7 +145,7 @@ class LoadOutput:
         if self._plan.options.output is not None:
             write_document(self.document, self._plan.options.output)
         if self._plan.form is Form.LINES:
-            loads = measured.findings.parts or (measured.findings.whole,)
+            loads = measured.result.parts or (measured.result.whole,)
             self._print(tuple(loop_line(load, loop=measured.loop + 1) for load in loads))
 
     def add_highest_rate(self, found: HighestRate) -> None:

@@ -1,21 +1,18 @@
-"""How a run stands after one more second: what the live view shows, and nothing that is kept.
-
-Owns the nouns; `findings` makes them from the workers' tallies, `s3bench.cli.load.view` shows them.
-"""
+"""The live status of a load run after each second. `s3bench.cli.load.view` shows it; it is not stored."""
 
 from dataclasses import dataclass
 
 from s3bench.load.aggregation.nodes import NodeStatus
 
 HISTORY_S = 60
-"""How many seconds a history reaches back."""
+"""The seconds that the history of a live status covers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindStatus:
     """One kind of operation in the last second.
 
-    `operations` ended well in it, with bodies of `size_bytes`, both ways; `rate` and `bytes_rate` are these over its
+    `operations` succeeded in it, with bodies of `size_bytes`, both ways; `rate` and `bytes_rate` are these over its
     true length. Percentiles are seconds, `None` where too few ended. `failures` are attempts.
     """
 
@@ -33,13 +30,12 @@ class KindStatus:
 class LiveStatus:
     """The last second of a phase, over all workers and jobs.
 
-    `second` counts from 1: seconds of the phase that are behind. `duration_s` and `operations_total` are `None` where
-    the phase has no such end; `operations` are those that ended well so far. `failures` are this second's attempts by
-    label (`503 SlowDown`). `in_flight` is the mean over the second, `pausing` the mean number of threads that paused
-    after a failed connection, `waiting` the most planned operations that found no
-    free thread. `client_cpu_share` is how busy the busiest worker was, 1 being a whole core. `history` holds bytes a
-    second, or operations a second with `history_is_bytes` off, of the last `HISTORY_S` seconds at most, oldest first.
-    `nodes` are the machines that the workers are on, empty of a single one.
+    `second` counts from 1: the seconds of the phase so far. `duration_s` and `operations_total` are `None` if the phase
+    has no such end; `operations` are the successful ones so far. `failures` are this second's failed attempts by
+    label (`503 SlowDown`). `in_flight` is the mean over the second, `pausing` the mean number of virtual users that
+    paused after a failed connection, `waiting` the most planned operations that found no free one. `client_cpu_share`
+    is the share of a core that the busiest worker used. `history` holds the bytes per second, or the operations per
+    second if `history_is_bytes` is off, of up to `HISTORY_S` seconds, oldest first. `nodes` is empty for one machine.
     """
 
     phase: str

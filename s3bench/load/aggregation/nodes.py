@@ -1,7 +1,6 @@
-"""The parts of a phase that single nodes did, where its workers are on several; and which of them lag behind.
+"""Per-node status and results of a phase whose workers are on several nodes, and the rule for stragglers.
 
-Owns the nouns, the nodes' names and the rule for stragglers. Worker w of a run is on node w modulo the number of
-nodes, so that few threads are spread over all of them.
+Worker w of a run is on node w modulo the number of nodes, so that a few virtual users are spread over all nodes.
 """
 
 import math
@@ -16,23 +15,23 @@ STRAGGLER_SHARE = 0.5
 """A node with a lower rate than this share of the nodes' median is a straggler."""
 
 STRAGGLER_S = 5
-"""The seconds over which rates are held against each other."""
+"""The seconds over which the rates of nodes are compared."""
 
 START_SKEW_S_MAX = 0.1
-"""Nodes that began further apart than this did not make their load together."""
+"""Nodes that started further apart than this give a warning."""
 
-_NODES_MIN = 3  # of two nobody can tell which one is unlike the others
+_NODES_MIN = 3  # of two, either could be the straggler
 _DEVIATIONS = 3.0
 
 
 def node_name(node: int) -> str:
-    """What a node, numbered from 0, is called in results and on the screen; hosts' names stay out of results."""
+    """The name of a node, numbered from 0, in results and on the screen; host names stay out of results."""
     return f"node-{node + 1}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeStatus:
-    """A node in the last second: operations that ended well and their bytes, both ways, over its true length."""
+    """The live status of a node: successful operations per second and their bytes, both ways, in the last second."""
 
     node: int
     rate: float
@@ -43,7 +42,7 @@ class NodeStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeResult:
-    """What one node did in the measured window; `cpu_s` is the CPU time of its workers."""
+    """The figures of one node in the measured window; `cpu_s` is the CPU time of its workers."""
 
     node: int
     load: Load
@@ -52,7 +51,7 @@ class NodeResult:
 
 @dataclass(slots=True)
 class Pace:
-    """Operations that ended well on each of `nodes` nodes, second by second, over the last seconds."""
+    """Successful operations of each of `nodes` nodes in each of the last seconds."""
 
     nodes: int
     _last: deque[list[int]] = field(default_factory=lambda: deque(maxlen=STRAGGLER_S))
@@ -62,7 +61,7 @@ class Pace:
         self._last.append(list(operations))
 
     def stragglers(self, without: frozenset[int] = frozenset()) -> frozenset[int]:
-        """The nodes that lag behind the others, `without` those that are lost."""
+        """The nodes that lag behind the others; lost nodes are passed in `without`."""
         sums = [sum(second[node] for second in self._last) for node in range(self.nodes)]
         return stragglers({node: count for node, count in enumerate(sums) if node not in without})
 

@@ -16,7 +16,7 @@ The sum counts from half a second on: shorter than that, chance makes a few fail
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from s3bench.load.aggregation.second import Kept
+from s3bench.load.aggregation.second import ClosedSecond
 from s3bench.load.engine.recorder import SECOND_NS, SLOT_NS
 
 UNUSUAL = 10
@@ -46,7 +46,7 @@ class Outage:
         return max(0.0, min(self.end * slot_s, until_s) - max(self.first * slot_s, since_s))
 
 
-def outages(seconds: Sequence[Kept], usual_s: float) -> tuple[Outage, ...]:
+def outages(seconds: Sequence[ClosedSecond], usual_s: float) -> tuple[Outage, ...]:
     """The stretches without service of consecutive seconds, where requests usually take up to `usual_s`."""
     unusual = UNUSUAL * usual_s * SECOND_NS / SLOT_NS
     found = (_outage(gap, unusual) for gap in _gaps(seconds))
@@ -62,7 +62,7 @@ class _Slot:
     is_wanted: bool
 
 
-def _gaps(seconds: Sequence[Kept]) -> Iterator[list[_Slot]]:
+def _gaps(seconds: Sequence[ClosedSecond]) -> Iterator[list[_Slot]]:
     """Yield the runs of slots without success."""
     gap: list[_Slot] = []
     for second in seconds:

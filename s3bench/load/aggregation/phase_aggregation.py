@@ -1,7 +1,6 @@
-"""The account of a phase: tallies of all workers come in, every second goes out, and at the end the figures.
+"""Aggregates the interval records of a phase: a live status after each second, and the result at the end.
 
-Owns what is complete when, and the view of the last second. One second over all workers is `moment`'s, sums over the
-measured window are `window`'s, figures `findings`'. Pure: it is told everything.
+A second is closed when all workers have reported it.
 """
 
 from collections import Counter, deque
@@ -9,9 +8,9 @@ from collections import Counter, deque
 from s3bench.load.aggregation.bottleneck import Yardsticks
 from s3bench.load.aggregation.live_status import HISTORY_S, LiveStatus
 from s3bench.load.aggregation.nodes import NodeStatus, Pace, node_name
-from s3bench.load.aggregation.phase_result import PhaseData, PhaseResult
+from s3bench.load.aggregation.phase_result import PhaseResult, PhaseSums
 from s3bench.load.aggregation.progress import PhaseProgress
-from s3bench.load.aggregation.second import Kept, SecondStatistics, is_operation
+from s3bench.load.aggregation.second import SecondStatistics, is_operation
 from s3bench.load.aggregation.stability import is_settled
 from s3bench.load.aggregation.window import Window
 from s3bench.load.engine.interval_record import IntervalRecord
@@ -21,19 +20,17 @@ from s3bench.results.load import Second
 
 
 class PhaseAggregation:
-    """What is known of a phase on `workers` workers so far, which are on `nodes` machines in turn.
+    """The aggregation of a phase on `workers` workers, which are on `nodes` machines in turn.
 
-    Its memory grows by the seconds, not by the operations.
+    Its memory grows with the seconds, not with the operations.
     """
 
     def __init__(self, phase: Phase, *, workers: int, nodes: int = 1) -> None:
         self._phase = phase
         self._window = Window(phase, workers=workers, nodes=nodes)
+        self._sums = PhaseSums(phase, self._window)
         self._progress = PhaseProgress(workers)
-        self._ended: dict[int, PhaseEnded] = {}
-        self._lost: dict[int, str] = {}
         self._open: dict[int, SecondStatistics] = {}
-        self._kept: list[Kept] = []
         self._last = SecondStatistics(second=-1)
         self._history: deque[tuple[int, int]] = deque(maxlen=HISTORY_S)
         self._declared_kinds = {kind for job in phase.jobs for kind in job.kinds}
@@ -42,29 +39,29 @@ class PhaseAggregation:
         self._failures: Counter[str] = Counter()
         self._pace = Pace(nodes=nodes)
 
-    def add(self, tally: IntervalRecord) -> bool:
-        """Add a second of one worker. Tells whether a second is complete by that, over all workers."""
-        self._progress.told(tally.worker, tally.second)
-        moment = self._open.setdefault(tally.second, SecondStatistics(second=tally.second))
-        moment.add(tally, self._window.node_of(tally.worker))
-        for stream in tally.streams:
+    def add(self, record: IntervalRecord) -> bool:
+        """Add a second of one worker; returns whether that closed a second over all workers."""
+        self._progress.reported(record.worker, record.second)
+        statistics = self._open.setdefault(record.second, SecondStatistics(second=record.second))
+        statistics.add(record, self._window.node_of(record.worker))
+        for stream in record.streams:
             if is_operation(stream.kind):
                 self._operations += stream.operations
                 self._failures.update({loss.label: loss.count - loss.retried for loss in stream.losses})
-        self._window.add(tally)
+        self._window.add(record)
         return self._close(self._complete())
 
     def end(self, ended: PhaseEnded) -> None:
-        """Take note that a worker is through, after its last tally."""
-        self._ended[ended.worker] = ended
+        """Note the end of a worker, after its last record."""
+        self._sums.ended_workers[ended.worker] = ended
         self._progress.left(ended.worker)
         self._close(self._complete())
 
     def lose(self, lost: WorkerLost) -> None:
-        """Take note that a node is gone: what it told stays, and nothing more is expected of it."""
-        left = [worker for worker in self._window.workers_of(lost.node) if worker not in self._ended]
+        """Note the loss of a node: what it reported stays, and nothing more is expected of it."""
+        left = [worker for worker in self._window.workers_of(lost.node) if worker not in self._sums.ended_workers]
         since = min((self._progress.next_of(worker) for worker in left), default=0)
-        self._lost[lost.node] = (
+        self._sums.lost[lost.node] = (
             f"{node_name(lost.node)} was lost: {lost.why}; from second {since} on the figures are without it"
         )
         for worker in left:
@@ -73,17 +70,17 @@ class PhaseAggregation:
 
     @property
     def losses(self) -> tuple[str, ...]:
-        """What was lost in the middle, in words."""
-        return tuple(self._lost.values())
+        """Descriptions of the nodes that were lost."""
+        return tuple(self._sums.lost.values())
 
     @property
     def ended(self) -> tuple[PhaseEnded, ...]:
-        """What the workers said at their ends, by worker."""
-        return tuple(self._ended[worker] for worker in sorted(self._ended))
+        """How the workers ended, by worker."""
+        return self._sums.ended
 
     @property
     def failures(self) -> dict[str, int]:
-        """Operations that did not end well after all attempts, by what happened, warm-up included."""
+        """Operations that failed after all attempts, by label, warm-up included."""
         return {label: count for label, count in self._failures.most_common() if count}
 
     @property
@@ -91,8 +88,8 @@ class PhaseAggregation:
         """Whether the phase may end because its throughput has settled."""
         return self._phase.stable and is_settled(self._throughputs())
 
-    def standing(self) -> LiveStatus:
-        """How the phase stands after the last second that all workers have told of."""
+    def status(self) -> LiveStatus:
+        """The live status after the last closed second."""
         last = self._last
         totals = [job.operations for job in self._phase.jobs if job.operations is not None]
         is_bytes = any(size for size, _ in self._history)
@@ -102,7 +99,7 @@ class PhaseAggregation:
             duration_s=self._phase.duration_s,
             operations=self._operations,
             operations_total=sum(totals) if len(totals) == len(self._phase.jobs) else None,
-            kinds=last.standings(),
+            kinds=last.kind_statuses(),
             failures=tuple(sorted(last.failures.items())),
             in_flight=last.in_flight,
             pausing=last.pausing,
@@ -111,52 +108,49 @@ class PhaseAggregation:
             history=tuple(float(size if is_bytes else operations) for size, operations in self._history),
             history_is_bytes=is_bytes,
             is_warmup=not self._window.has(last.second),
-            nodes=self._node_standings(),
+            nodes=self._node_statuses(),
         )
 
     def take_rows(self) -> tuple[tuple[str, Second], ...]:
-        """The seconds that were completed since this was last asked, of all kinds together and of each."""
+        """Take the seconds closed since the last call, for all kinds together and for each."""
         rows, self._rows = tuple(self._rows), []
         return rows
 
     def measure(self, known: Yardsticks = Yardsticks()) -> PhaseResult:  # noqa: B008 (frozen)
-        """The figures of all that came in."""
+        """Compute the result from all records so far."""
         self._close(max(self._open, default=-1) + 1)
-        evidence = PhaseData(
-            phase=self._phase, window=self._window, kept=tuple(self._kept), ended=self.ended, lost=self._lost
-        )
-        return evidence.findings(known)
+        return self._sums.result(known)
 
     def _complete(self) -> int:
-        """The first second that some worker has not told of yet."""
+        """The first second that some worker has not reported yet."""
         complete = self._progress.complete()
         return max(self._open, default=-1) + 1 if complete is None else complete
 
     def _close(self, until: int) -> bool:
-        """Keep what stays of all seconds before `until`."""
+        """Close all seconds before `until`."""
         complete = sorted(second for second in self._open if second < until)
         for second in complete:
-            moment = self._open.pop(second)
-            kept = moment.kept()
-            self._kept.append(kept)
+            statistics = self._open.pop(second)
+            closed = statistics.closed()
+            self._sums.seconds.append(closed)
             if self._window.has(second):
-                self._window.waiting_max = max(self._window.waiting_max, moment.waiting)
-            self._rows += moment.rows(self._declared_kinds)
-            self._last = moment
-            self._pace.add([moment.by_node[node][0] for node in range(self._window.nodes)])
-            if kept.is_whole:
-                self._history.append((moment.bytes, moment.operations))
+                self._window.waiting_max = max(self._window.waiting_max, statistics.waiting)
+            self._rows += statistics.rows(self._declared_kinds)
+            self._last = statistics
+            self._pace.add([statistics.by_node[node][0] for node in range(self._window.nodes)])
+            if closed.is_whole:
+                self._history.append((statistics.bytes, statistics.operations))
         return bool(complete)
 
     def _throughputs(self) -> list[float]:
-        measured = [each for each in self._kept if each.is_whole and self._window.has(each.figures.second)]
+        measured = [each for each in self._sums.seconds if each.is_whole and self._window.has(each.figures.second)]
         has_bytes = any(each.figures.bytes for each in measured)
         return [float(each.figures.bytes if has_bytes else each.figures.operations) for each in measured]
 
-    def _node_standings(self) -> tuple[NodeStatus, ...]:
+    def _node_statuses(self) -> tuple[NodeStatus, ...]:
         if self._window.nodes == 1:
             return ()
-        slow = self._pace.stragglers(frozenset(self._lost))
+        slow = self._pace.stragglers(frozenset(self._sums.lost))
         length_s = self._last.length_s or 1.0
         return tuple(
             NodeStatus(
@@ -164,7 +158,7 @@ class PhaseAggregation:
                 rate=self._last.by_node[node][0] / length_s,
                 bytes_rate=self._last.by_node[node][1] / length_s,
                 is_straggler=node in slow,
-                is_lost=node in self._lost,
+                is_lost=node in self._sums.lost,
             )
             for node in range(self._window.nodes)
         )

@@ -1,12 +1,11 @@
-"""What a phase showed: the figures for the results document, from all that was added up of it.
+"""The result of a phase: its figures and warnings, computed from all sums of the phase.
 
-Owns the figures and the doubts that follow from the sums. How they came together is `account`'s, the sums are
-`window`'s, sums of one kind `total`'s, their way into a results document `outcome`'s. Pure.
+`measurements` puts them into a results document.
 """
 
 import math
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -27,7 +26,7 @@ from s3bench.load.aggregation.outage import Outage, outages
 from s3bench.load.aggregation.second import (
     ALL,
     NS,
-    Kept,
+    ClosedSecond,
     is_operation,
     seconds,
 )
@@ -43,15 +42,17 @@ from s3bench.load.operation import AttemptFailure, OperationKind
 from s3bench.load.profile.profile import Job, Phase
 from s3bench.results.load import Load
 
+_NOTHING_MEASURED = "nothing was measured: the phase ended in its warm-up"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseResult:
     """The figures of a phase.
 
-    `whole` is all that was done, `parts` each kind of each job where there are several, `nodes` what each node did
-    where there are several. `window_s` is the length of the measured window and `cpu_s` the workers' CPU time within
-    it. `warnings` are doubts; `losses` say what the figures are without; a `refusal` says why they must not be
-    believed, empty where they may.
+    `whole` is for all operations, `parts` for each kind of each job if there are several, `nodes` for each node if
+    there are several. `window_s` is the length of the measured window and `cpu_s` the workers' CPU time within it.
+    `losses` describe what is missing from the figures; a `contradiction` describes why they cannot be right, and is
+    empty if they can.
     """
 
     whole: Load
@@ -60,25 +61,30 @@ class PhaseResult:
     cpu_s: float
     warnings: tuple[str, ...] = ()
     losses: tuple[str, ...] = ()
-    refusal: str = ""
+    contradiction: str = ""
     nodes: tuple[NodeResult, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseData:
-    """All that came in of a phase: the sums over its `window`, its seconds, and how workers `ended`, by worker.
+@dataclass(slots=True)
+class PhaseSums:
+    """The sums of a phase so far: those over its `window`, its closed `seconds`, and how each worker ended.
 
-    `lost` says in words what is missing of the nodes that were lost.
+    `lost` describes what is missing of each node that was lost.
     """
 
     phase: Phase
     window: Window
-    kept: tuple[Kept, ...]
-    ended: tuple[PhaseEnded, ...]
-    lost: Mapping[int, str]
+    seconds: list[ClosedSecond] = field(default_factory=list)
+    ended_workers: dict[int, PhaseEnded] = field(default_factory=dict)
+    lost: dict[int, str] = field(default_factory=dict)
 
-    def findings(self, known: Yardsticks) -> PhaseResult:
-        """The figures, held against what is known from elsewhere."""
+    @property
+    def ended(self) -> tuple[PhaseEnded, ...]:
+        """How the workers ended, by worker."""
+        return tuple(self.ended_workers[worker] for worker in sorted(self.ended_workers))
+
+    def result(self, known: Yardsticks) -> PhaseResult:
+        """Compute the figures and compare them with `known` limits."""
         window_s = self.window.length_s
         totals = self.window.joined()
         whole = operations_of(totals)
@@ -86,7 +92,7 @@ class PhaseData:
         signs = self._signs(whole, flow)
         one = next(iter(totals)) if len(totals) == 1 else None
         finding = find(signs, known)
-        stretches = outages(self.kept, _usual_s(totals))
+        stretches = outages(self.seconds, _usual_s(totals))
         without_service_s = self._within(stretches)
         figures = self._load(whole, signs, kind=one[1] if one else ALL, job=self.phase.jobs[0].name if one else "")
         return PhaseResult(
@@ -94,14 +100,14 @@ class PhaseData:
             parts=() if one else tuple(self._part(*key, totals[key], signs) for key in self._keys(totals)),
             window_s=window_s,
             cpu_s=sum(worker.cpu_ns for worker in self.window.workers.values()) / NS,
-            warnings=tuple(filter(None, (finding.warning, *self._doubts(whole, without_service_s)))),
+            warnings=tuple(filter(None, (finding.warning, *self._warnings(whole, without_service_s)))),
             losses=tuple(self.lost.values()),
             nodes=tuple(self._node(node, figures) for node in self._nodes),
-            refusal=contradiction(flow) if window_s > 0 else "nothing was measured: the phase ended in its warm-up",
+            contradiction=contradiction(flow) if window_s > 0 else _NOTHING_MEASURED,
         )
 
     def _flow(self, whole: Total) -> Flow:
-        """What was in flight; of a worker that did not say how it ended, all that it had may be lost."""
+        """What was in flight; everything in flight on a worker that did not report its end may be lost."""
         silent = sum(self.window.workers[worker].in_flight_max for worker in self._silent)
         return Flow(
             window_s=self.window.length_s,
@@ -114,11 +120,11 @@ class PhaseData:
 
     @property
     def _waiting(self) -> int:
-        """Planned operations that nobody had begun at the end."""
+        """Planned operations that had not begun at the end."""
         return sum(each.waiting for each in self.ended)
 
     def _left(self) -> tuple[int, int]:
-        """Operations in flight at the end, and those of them that ended well afterwards."""
+        """Operations in flight at the end, and those of them that succeeded afterwards."""
         return sum(each.unfinished for each in self.ended), sum(each.late for each in self.ended)
 
     def _signs(self, whole: Total, flow: Flow) -> Signs:
@@ -148,7 +154,7 @@ class PhaseData:
         return max(shares, default=None)
 
     def _load(self, total: Total, signs: Signs, *, kind: str, job: str) -> Load:
-        """What a total says by itself."""
+        """The figures of a total alone."""
         window_s = self.window.length_s or math.inf
         return Load(
             kind=kind,
@@ -184,7 +190,7 @@ class PhaseData:
         )
 
     def _within(self, stretches: tuple[Outage, ...]) -> float:
-        """How much of these stretches lies in the measured window, in seconds."""
+        """The seconds of these outages that are in the measured window."""
         since_s = float(self.window.first_second)
         return sum(each.length_s(since_s=since_s, until_s=since_s + self.window.length_s) for each in stretches)
 
@@ -197,14 +203,14 @@ class PhaseData:
         stretches: tuple[Outage, ...],
         without_service_s: float,
     ) -> Load:
-        """Add what is known of all kinds together only."""
+        """Add the figures that are known for all kinds together only."""
         unfinished, late = self._left()
         marked = tuple(
             msgspec.structs.replace(
                 each.figures,
                 stalled=each.is_whole and any(stretch.covers(each.figures.second) for stretch in stretches),
             )
-            for each in self.kept
+            for each in self.seconds
         )
         return msgspec.structs.replace(
             load,
@@ -230,51 +236,51 @@ class PhaseData:
         parts = totals.keys() - set(usual)
         return [*usual, *sorted(parts, key=lambda key: (key[0], list(OperationKind).index(key[1])))]
 
-    def _doubts(self, whole: Total, without_service_s: float) -> tuple[str, ...]:
+    def _warnings(self, whole: Total, without_service_s: float) -> tuple[str, ...]:
         lost = {worker for node in self.lost for worker in self.window.workers_of(node)}
         silent = self._silent - lost
-        doubts = []
+        warnings = []
         if without_service_s:
-            doubts.append(
+            warnings.append(
                 f"no operation succeeded for {without_service_s:.1f} s of {self.window.length_s:.1f} s, although "
                 "operations were wanted"
             )
         if expired := whole.losses.get(AttemptFailure.NO_THREAD):
-            doubts.append(
+            warnings.append(
                 f"{expired.count:,} planned operations found no free thread within the time limit and count as failed, "
                 "although no request was sent: add --threads"
             )
         if silent:
-            doubts.append(
+            warnings.append(
                 f"{len(silent)} of {len(self.window.workers)} workers did not come to their end: "
                 "what they did is missing"
             )
         if self._waiting:
-            doubts.append(
+            warnings.append(
                 f"{self._waiting:,} operations were planned and not begun at the end: no response time has them"
             )
         counts = enumerate(self.window.node_operations())
         slow = stragglers({node: count for node, count in counts if node not in self.lost})
         if slow:
             names = ", ".join(node_name(node) for node in sorted(slow))
-            doubts.append(f"far below the median of the {self.window.nodes} nodes: {names}")
+            warnings.append(f"far below the median of the {self.window.nodes} nodes: {names}")
         begun_s = sorted(each.begun_ns / NS for each in self.ended)
         if self._nodes and begun_s and begun_s[-1] - begun_s[0] > START_SKEW_S_MAX:
-            doubts.append(f"the nodes did not begin together: the last worker {begun_s[-1] - begun_s[0]:.2f} s late")
-        return tuple(doubts)
+            warnings.append(f"the nodes did not begin together: the last worker {begun_s[-1] - begun_s[0]:.2f} s late")
+        return tuple(warnings)
 
     @property
     def _nodes(self) -> range:
-        """The nodes that are told of one by one: none where there is only one."""
+        """The nodes with figures of their own: none if there is only one."""
         return range(self.window.nodes if self.window.nodes > 1 else 0)
 
     @property
     def _silent(self) -> set[int]:
-        """The workers that did not say how they ended."""
-        return self.window.workers.keys() - {each.worker for each in self.ended}
+        """The workers that did not report their end."""
+        return self.window.workers.keys() - self.ended_workers.keys()
 
     def _node(self, node: int, whole: Load) -> NodeResult:
-        """What one node did, of all kinds together."""
+        """The figures of one node, all kinds together."""
         workers = [self.window.workers[worker] for worker in self.window.workers_of(node)]
         signs = Signs(
             cpu_share=max((each.cpu_ns / each.length_ns for each in workers if each.length_ns), default=0.0),
@@ -291,20 +297,20 @@ class PhaseData:
 
 
 def _usual_s(totals: Totals) -> float:
-    """How long requests usually take: their 90th percentile, or what comes near it where they are few; 0 of none."""
+    """The usual time of a request: the 90th percentile, or the median or maximum of a few; 0 without any."""
     requests = Total.joined(total for (_, kind), total in totals.items() if kind is not OperationKind.MULTIPART).service
     usual_ns = requests.percentile_ns(90) or requests.percentile_ns(50) or requests.max_ns
     return usual_ns / NS if requests.count else 0.0
 
 
 def _rate_planned(jobs: tuple[Job, ...]) -> float | None:
-    """The rate of all jobs together; `None` as soon as one is a closed loop."""
+    """The planned rate of all jobs together; `None` if one is a closed loop."""
     rates = [job.rate.per_s for job in jobs if job.rate]
     return sum(rates) if rates and len(rates) == len(jobs) else None
 
 
 def _job_name(phase: Phase, job: int, kind: OperationKind) -> str:
-    """The job's name, with its place where another one of that name does the same; empty of the only one without."""
+    """The job's name, with its number if another job of that name does the same; empty for a single unnamed job."""
     name = phase.jobs[job].name
     if len(phase.jobs) == 1:
         return name

@@ -1,6 +1,6 @@
-"""Up to which second all workers have told what they did.
+"""The second up to which all workers have reported.
 
-Owns the count of workers by second, so that a tally costs the same however many workers there are. Pure.
+Counts workers by second, so that a record costs the same for any number of workers.
 """
 
 from collections import Counter
@@ -14,8 +14,8 @@ class PhaseProgress:
         self._waiting = Counter({0: workers})
         self._complete = 0
 
-    def told(self, worker: int, second: int) -> None:
-        """Take note that a worker has told of `second`; of one that has left nothing is expected."""
+    def reported(self, worker: int, second: int) -> None:
+        """Note that a worker has reported `second`; ignored for one that has left."""
         before = self._next.get(worker)
         if before is None or second < before:
             return
@@ -24,17 +24,17 @@ class PhaseProgress:
         self._waiting[second + 1] += 1
 
     def left(self, worker: int) -> None:
-        """Take note that a worker tells nothing any more."""
+        """Note that a worker reports nothing any more."""
         before = self._next.pop(worker, None)
         if before is not None:
             self._waiting[before] -= 1
 
     def next_of(self, worker: int) -> int:
-        """The first second of which a worker that has not left has not told."""
+        """The first second that a worker that has not left has not reported."""
         return self._next[worker]
 
     def complete(self) -> int | None:
-        """The first second that some worker has not told of yet; `None` where nobody is left to tell."""
+        """The first second that some worker has not reported yet; `None` if all have left."""
         if not self._next:
             return None
         while not self._waiting[self._complete]:

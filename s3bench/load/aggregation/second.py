@@ -1,7 +1,4 @@
-"""One second of a phase over all workers, as it comes in, and what is kept of it when it is complete.
-
-Owns the joining of one second's tallies. Sums over the measured window are `window`'s, what outages are `outage`'s.
-"""
+"""Per-second statistics: the interval records of all workers of one second joined, and what is kept of a closed one."""
 
 from collections import defaultdict
 from collections.abc import Collection
@@ -18,7 +15,7 @@ from s3bench.results.load import Second
 
 NS = 1_000_000_000
 WHOLE_NS = 990_000_000
-"""A second that a worker closed a little early is whole all the same."""
+"""A second counts as whole from this length on: workers may close it a little early."""
 
 ALL = "all"
 """The kind of all kinds together."""
@@ -30,13 +27,13 @@ def is_operation(kind: OperationKind) -> bool:
 
 
 def response_bins(stream: Stream) -> Bins:
-    """The response times: those of the attempts where none differ."""
+    """The response times; those of the attempts if they are the same."""
     return stream.response if stream.response.indexes else stream.service
 
 
 @dataclass(slots=True)
 class _Kind:
-    """What ended of one kind in a second."""
+    """The operations of one kind that ended in a second."""
 
     operations: int = 0
     bytes: int = 0
@@ -46,11 +43,10 @@ class _Kind:
 
 @dataclass(slots=True, kw_only=True)
 class SecondStatistics:
-    """The tallies of one second, added up. `cpu_share` is that of the busiest worker.
+    """The interval records of one second, added up. `cpu_share` is that of the busiest worker.
 
     `served`, `failed` and `wanted` have a bit for each tenth of it (`IntervalRecord`), set where it is for any worker.
-
-    `by_node` has the operations that ended well on each node, and their bytes, both ways.
+    `by_node` has the successful operations of each node and their bytes, both ways.
     """
 
     second: int
@@ -67,18 +63,18 @@ class SecondStatistics:
     cpu_share: float = 0.0
     by_node: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
 
-    def add(self, tally: IntervalRecord, node: int = 0) -> None:
+    def add(self, record: IntervalRecord, node: int = 0) -> None:
         """Add the part of one worker, which is on `node`."""
-        self.length_ns = max(self.length_ns, tally.length_ns)
-        self.in_flight_ns += tally.in_flight_ns
-        self.in_flight_max += tally.in_flight_max
-        self.paused_ns += tally.paused_ns
-        self.served |= tally.served
-        self.failed |= tally.failed
-        self.wanted |= tally.wanted
-        self.waiting += tally.waiting_max
-        self.cpu_share = max(self.cpu_share, tally.cpu_ns / tally.length_ns if tally.length_ns else 0.0)
-        for stream in tally.streams:
+        self.length_ns = max(self.length_ns, record.length_ns)
+        self.in_flight_ns += record.in_flight_ns
+        self.in_flight_max += record.in_flight_max
+        self.paused_ns += record.paused_ns
+        self.served |= record.served
+        self.failed |= record.failed
+        self.wanted |= record.wanted
+        self.waiting += record.waiting_max
+        self.cpu_share = max(self.cpu_share, record.cpu_ns / record.length_ns if record.length_ns else 0.0)
+        for stream in record.streams:
             if is_operation(stream.kind):
                 self._add(stream)
                 self.by_node[node][0] += stream.operations
@@ -95,7 +91,7 @@ class SecondStatistics:
 
     @property
     def operations(self) -> int:
-        """How many ended well."""
+        """The number of successful operations."""
         return sum(kind.operations for kind in self.kinds.values())
 
     @property
@@ -115,14 +111,14 @@ class SecondStatistics:
 
     @property
     def pausing(self) -> float:
-        """The mean number of threads that paused after a failed connection."""
+        """The mean number of virtual users that paused after a failed connection."""
         return self.paused_ns / self.length_ns if self.length_ns else 0.0
 
-    def standings(self) -> tuple[KindStatus, ...]:
-        """What it shows of each kind, for the live view."""
-        return tuple(self._standing(kind) for kind in MIXABLE if kind in self.kinds)
+    def kind_statuses(self) -> tuple[KindStatus, ...]:
+        """The live status of each kind."""
+        return tuple(self._status(kind) for kind in MIXABLE if kind in self.kinds)
 
-    def _standing(self, kind: OperationKind) -> KindStatus:
+    def _status(self, kind: OperationKind) -> KindStatus:
         known, length_s = self.kinds[kind], self.length_s or 1.0
         return KindStatus(
             kind=kind,
@@ -136,8 +132,8 @@ class SecondStatistics:
         )
 
     def rows(self, declared: Collection[OperationKind]) -> tuple[tuple[str, Second], ...]:
-        """What it shows of all kinds together, and of each where the phase has several `declared`."""
-        whole = self.kept().figures
+        """The statistics of all kinds together, and of each kind if the phase has several `declared` ones."""
+        whole = self.closed().figures
         stalled = not whole.operations and bool(self.wanted or self.failed)
         name = next(iter(declared)).value if len(declared) == 1 else ALL
         rows = [(name, msgspec.structs.replace(whole, stalled=stalled))]
@@ -161,8 +157,8 @@ class SecondStatistics:
             stalled=False,
         )
 
-    def kept(self) -> "Kept":
-        """What stays of it."""
+    def closed(self) -> "ClosedSecond":
+        """What is kept of it; its histograms are not."""
         whole = Histogram()
         for kind in self.kinds.values():
             whole.join(kind.response)
@@ -178,14 +174,14 @@ class SecondStatistics:
             pausing=self.pausing,
             stalled=False,
         )
-        return Kept(
+        return ClosedSecond(
             figures=figures, length_ns=self.length_ns, served=self.served, failed=self.failed, wanted=self.wanted
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """A second that is over: its figures, stalls not marked yet, its true length, and its tenths (`IntervalRecord`)."""
+class ClosedSecond:
+    """A complete second: its figures, stalls not marked yet, its true length, and its tenths (`IntervalRecord`)."""
 
     figures: Second
     length_ns: int
@@ -195,10 +191,10 @@ class Kept:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is no part of a second only."""
+        """Whether it lasted a whole second."""
         return self.length_ns >= WHOLE_NS
 
 
 def seconds(value_ns: float | None) -> float | None:
-    """Nanoseconds as seconds, what is not known left so."""
+    """Convert nanoseconds to seconds; `None` stays `None`."""
     return None if value_ns is None else value_ns / NS

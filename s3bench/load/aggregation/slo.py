@@ -1,8 +1,7 @@
-"""What a service promises, such as `p99<50ms,errors<0.1%`, and whether a run keeps it.
+"""Service level objectives such as `p99<50ms,errors<0.1%`, and whether a run meets them.
 
-Owns the notation and the judgement; the search for the highest rate that keeps it is `knee`'s. A run in which the load
-generator gave out is no evidence against the server, and percentiles that the count cannot carry are none for it: such
-a run has to be longer.
+The search for the highest rate that keeps them is in `s3bench.load.session.slo_search`. If the load generator was the
+bottleneck, a run says nothing about the server; if it has too few operations for a percentile, it has to be longer.
 """
 
 import math

@@ -1,7 +1,4 @@
-"""All that one kind of operation of one job did within the measured window, over all workers and seconds.
-
-Owns the sums and their form in the results document, as far as they concern the operations themselves.
-"""
+"""The sums of one kind of operation of one job over the measured window, all workers and seconds together."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -42,13 +39,13 @@ class Total:
         return whole
 
     def add(self, stream: Stream) -> None:
-        """Add what one worker did in one second."""
+        """Add the sums of one worker in one second."""
         self._count(stream.operations, stream.repeated, stream.bytes_up, stream.bytes_down)
         service = Histogram()
         service.merge(stream.service)
         self.service.join(service)
         for histogram, bins in ((self.first_byte, stream.first_byte), (self.response, response_bins(stream))):
-            if bins == stream.service:  # as it is where answers come in one piece, to first attempts
+            if bins == stream.service:  # as for responses that come in one piece to first attempts
                 histogram.join(service)
             else:
                 histogram.merge(bins)
@@ -58,7 +55,7 @@ class Total:
 
     @property
     def attempts(self) -> int:
-        """All requests, well ended or not."""
+        """All requests, successful or not."""
         return self.operations + sum(loss.count for loss in self.losses.values())
 
     @property
@@ -68,12 +65,12 @@ class Total:
 
     @property
     def failed(self) -> int:
-        """Operations that did not end well: attempts that failed and were not tried again."""
+        """Failed operations: attempts that failed and were not tried again."""
         return sum(loss.count - loss.retried for loss in self.losses.values())
 
     @property
     def ended(self) -> int:
-        """Operations that ended, well or not."""
+        """Operations that ended, successful or not."""
         return self.operations + self.failed
 
     @property
@@ -83,12 +80,12 @@ class Total:
 
     @property
     def time_ns(self) -> int:
-        """The time that everything took which ended, what was lost in failed attempts included, pauses left out."""
+        """The time of all that ended, including the time lost in failed attempts, without pauses."""
         return self.service.sum_ns + sum(loss.lost_ns for loss in self.losses.values())
 
     @property
     def longest_ns(self) -> float:
-        """The longest time of an operation; of failed ones as far as their sums tell."""
+        """The longest time of an operation; for failed ones the largest mean of a second."""
         return max(float(self.service.max_ns), self.lost_ns_max)
 
     @property
@@ -98,12 +95,12 @@ class Total:
 
     @property
     def response_bins(self) -> Bins:
-        """The histogram of response times, empty where it is that of the service times."""
+        """The histogram of response times; empty if it equals that of the service times."""
         return self.response.bins() if self.has_responses else Bins()
 
     @property
     def failures(self) -> tuple[Failures, ...]:
-        """The failed attempts by what happened, the most frequent first."""
+        """The failed attempts by label, the most frequent first."""
         return tuple(
             Failures(
                 label=loss.label,
@@ -135,7 +132,7 @@ class Total:
 
 
 def latency_of(histogram: Histogram) -> Latency:
-    """The figures of a histogram, in seconds; what so few samples cannot carry is left out."""
+    """The figures of a histogram, in seconds; percentiles that need more samples are `None`."""
     is_known = histogram.count > 0
     return Latency(
         count=histogram.count,

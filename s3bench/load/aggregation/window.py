@@ -1,9 +1,7 @@
-"""What was added up over the measured window of a phase: each kind on each node, each worker, and all together.
+"""Sums over the measured window of a phase: each kind on each node, each worker, and all together.
 
-Owns these sums, and how they are joined. Pure.
-
-The measured window goes from the first whole second after the warm-up to the end of the last tally, whose length is
-its true one. What ended in it counts, and nothing else.
+The measured window goes from the first whole second after the warm-up to the end of the last interval record. Only
+operations that ended in it are counted.
 """
 
 import math
@@ -21,7 +19,7 @@ Totals = dict[tuple[int, OperationKind], Total]
 
 @dataclass(slots=True, kw_only=True)
 class WorkerSums:
-    """One worker's part. `in_flight_max` is that of its last tally, in the warm-up too."""
+    """The sums of one worker. `in_flight_max` is that of its last interval record, in the warm-up too."""
 
     length_ns: int = 0
     cpu_ns: int = 0
@@ -68,23 +66,23 @@ class Window:
         """Whether a second belongs to it."""
         return second >= self.first_second
 
-    def add(self, tally: IntervalRecord) -> None:
-        """Add a second of one worker, as far as it counts."""
-        worker = self.workers[tally.worker]
-        worker.in_flight_max = tally.in_flight_max
-        if not self.has(tally.second):
+    def add(self, record: IntervalRecord) -> None:
+        """Add an interval record; most of it only if it is in the window."""
+        worker = self.workers[record.worker]
+        worker.in_flight_max = record.in_flight_max
+        if not self.has(record.second):
             return
-        worker.length_ns += tally.length_ns
-        worker.cpu_ns += tally.cpu_ns
-        worker.wait_ns += tally.wait_ns
-        self._end_ns = max(self._end_ns, tally.second * NS + tally.length_ns)
-        self.in_flight_ns += tally.in_flight_ns
-        self.paused_ns += tally.paused_ns
-        self.connects += tally.connects
-        if tally.second == self.first_second and self.first_second:
-            self.at_start += tally.in_flight_max
-        totals = self.by_node[self.node_of(tally.worker)]
-        for stream in tally.streams:
+        worker.length_ns += record.length_ns
+        worker.cpu_ns += record.cpu_ns
+        worker.wait_ns += record.wait_ns
+        self._end_ns = max(self._end_ns, record.second * NS + record.length_ns)
+        self.in_flight_ns += record.in_flight_ns
+        self.paused_ns += record.paused_ns
+        self.connects += record.connects
+        if record.second == self.first_second and self.first_second:
+            self.at_start += record.in_flight_max
+        totals = self.by_node[self.node_of(record.worker)]
+        for stream in record.streams:
             totals.setdefault((stream.job, stream.kind), Total()).add(stream)
 
     def joined(self) -> Totals:
@@ -95,7 +93,7 @@ class Window:
         return {key: Total.joined(totals[key] for totals in self.by_node if key in totals) for key in keys}
 
     def node_operations(self) -> list[int]:
-        """The operations that ended well on each node."""
+        """The successful operations of each node."""
         return [
             sum(total.operations for (_, kind), total in totals.items() if is_operation(kind))
             for totals in self.by_node

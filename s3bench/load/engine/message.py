@@ -87,7 +87,7 @@ class PhaseReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class PhaseEnded(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The phase is over for this worker, after its last tally.
+    """The phase is over for this worker, after its last record.
 
     `begun_ns` after `start_ns` it really began. `elapsed_ns`: from `start_ns` to the last start or the end of
     `duration_s`. `unfinished` operations were in flight then: `late` of them ended well afterwards, the others were

@@ -1,7 +1,7 @@
-"""What a worker counts: latencies, bytes and losses of every kind of every job, a tally of them each second.
+"""What a worker counts: latencies, bytes and losses of every kind of every job, a record of them each second.
 
 Owns the counting. In the hot path a latency is one integer appended to an array; once a second numpy puts them into
-bins. Seconds in which nothing ended give tallies too, so that stalls show.
+bins. Seconds in which nothing ended give records too, so that stalls show.
 """
 
 import time
@@ -157,21 +157,21 @@ class IntervalRecorder:
             self.slot_due_ns += SLOT_NS
 
     def flush(self) -> IntervalRecord:
-        """The tally of the second that ended at `due_ns`, and begin the next."""
+        """The record of the second that ended at `due_ns`, and begin the next."""
         self.mark(self.due_ns, is_wanted=False)
-        tally = self._tally(self.due_ns)
+        record = self._record(self.due_ns)
         self._second += 1
         self.due_ns += SECOND_NS
-        return tally
+        return record
 
     def end(self, end_ns: int, *, is_wanted: bool = False) -> IntervalRecord | None:
-        """The tally of the rest until `end_ns`, its last slot included; `None` where there is no rest."""
+        """The record of the rest until `end_ns`, its last slot included; `None` where there is no rest."""
         if end_ns <= self._begun_ns:
             return None
         self.mark(end_ns, is_wanted=is_wanted)
         if end_ns > self.slot_due_ns - SLOT_NS:
             self._mark(is_wanted=is_wanted)
-        return self._tally(end_ns)
+        return self._record(end_ns)
 
     def _mark(self, *, is_wanted: bool) -> None:
         bit = 1 << (self.slot_due_ns - self._begun_ns) // SLOT_NS - 1
@@ -182,10 +182,10 @@ class IntervalRecorder:
         self._wanted |= bit * is_wanted
         self._seen = seen
 
-    def _tally(self, end_ns: int) -> IntervalRecord:
+    def _record(self, end_ns: int) -> IntervalRecord:
         loop = self._loop
         streams = tuple(filter(None, (lane.take() for lane in self._lanes.values())))
-        tally = IntervalRecord(
+        record = IntervalRecord(
             worker=self._worker,
             second=self._second,
             length_ns=end_ns - self._begun_ns,
@@ -207,7 +207,7 @@ class IntervalRecorder:
         self._failed >>= _SLOTS
         self._wanted >>= _SLOTS
         self._begin(end_ns)
-        return tally
+        return record
 
     def _begin(self, begun_ns: int) -> None:
         loop = self._loop

@@ -55,14 +55,14 @@ def lone(phase: Phase) -> Phase:
 def calibrate(
     phase: Phase, rules: RunRules, *, tls: bool, workers: int, directory: Path
 ) -> Generator[PhaseAggregation, None, PhaseAggregation]:
-    """Run a phase of `calibrated` against the null server; gives its account every second, and returns it.
+    """Run a phase of `calibrated` against the null server; gives its aggregation every second, and returns it.
 
     `directory` is private and empty. Bodies are not verified: the null server has one for all objects.
     """
-    with null_server(phase, directory, tls=tls) as target, WorkerPool(workers, directory=directory) as crew:
+    with null_server(phase, directory, tls=tls) as target, WorkerPool(workers, directory=directory) as pool:
         unverified = replace(rules, manner=msgspec.structs.replace(rules.manner, verify=False), trace=None)
         inventory = Inventory({job.sizes: job.objects or 1 for job in phase.jobs if job.needs_objects})
-        return (yield from LoadRun(crew, target, unverified, inventory).measure(phase))
+        return (yield from LoadRun(pool, target, unverified, inventory).measure(phase))
 
 
 @contextmanager

@@ -63,7 +63,7 @@ class Inventory:
         return only_new and not others and not self.available(job.sizes)
 
     def after(self, phase: Phase, filling: Sequence[bool], ended: Sequence[PhaseEnded]) -> None:
-        """Take into account what a phase wrote and deleted; `filling` as `fills` told before it."""
+        """Take into aggregation what a phase wrote and deleted; `filling` as `fills` told before it."""
         for index, job in enumerate(phase.jobs):
             if filling[index]:
                 writers = ended[: job.threads]  # a worker without a thread writes nothing, and has no numbers

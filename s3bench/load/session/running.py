@@ -1,7 +1,7 @@
 """A load run from its first object to its last: the data set, the phases, and what is removed behind them.
 
-Owns their order. Processes are `crew`'s or a cluster's, which objects there are is `inventory`'s, figures are
-`findings`'. Everything that takes time is a generator that gives whoever shows it every second.
+Owns their order. Processes are `pool`'s or a cluster's, which objects there are is `inventory`'s, figures are
+`phase_result`'. Everything that takes time is a generator that gives whoever shows it every second.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -55,23 +55,23 @@ class RunRules:
 class LoadRun:
     """A run on workers that are there: `phase` after `phase`, each on the objects that the ones before left."""
 
-    def __init__(self, crew: Workers, target: RequestTarget, rules: RunRules, inventory: Inventory) -> None:
-        self._crew = crew
+    def __init__(self, pool: Workers, target: RequestTarget, rules: RunRules, inventory: Inventory) -> None:
+        self._pool = pool
         self._rules = rules
         self._inventory = inventory
         self._turn = 0
-        crew.prepare(
+        pool.prepare(
             tuple(
                 PreparePhase(
                     worker=worker,
-                    workers=crew.workers,
+                    workers=pool.workers,
                     target=target,
                     manner=rules.manner,
                     data=rules.data,
                     seed=rules.seed,
                     trace=None if rules.trace is None else str(part_of(rules.trace, worker)),
                 )
-                for worker in range(crew.workers)
+                for worker in range(pool.workers)
             )
         )
 
@@ -84,7 +84,7 @@ class LoadRun:
         return tuple(wanted.items())
 
     def write_data_set(self, sizes: Sizes, objects: int) -> Generator[PhaseAggregation, None, None]:
-        """Write the objects that are missing of `objects`; gives the account of the writing every second.
+        """Write the objects that are missing of `objects`; gives the aggregation of the writing every second.
 
         Raises `S3BenchError` where some cannot be written.
         """
@@ -94,22 +94,22 @@ class LoadRun:
             name="data set",
             mix=(Share(kind=kind),),
             sizes=sizes,
-            threads=max(_PREPARING_THREADS, self._crew.workers),
+            threads=max(_PREPARING_THREADS, self._pool.workers),
             operations=objects - first,
             objects=0,
         )
         phase = Phase(name=f"writing {objects - first:,} objects", jobs=(job,))
         for _ in range(_PREPARING_TRIES):
-            account = self._account(phase)
-            yield from self._perform(phase, account, first_numbers=(first,), retries_min=_PREPARING_RETRIES)
-            if account.losses:
-                raise MachineError("the objects to be read could not be written", "; ".join(account.losses))
+            aggregation = self._aggregation(phase)
+            yield from self._perform(phase, aggregation, first_numbers=(first,), retries_min=_PREPARING_RETRIES)
+            if aggregation.losses:
+                raise MachineError("the objects to be read could not be written", "; ".join(aggregation.losses))
             if self._rules.is_over():
                 return
-            if not account.failures:
+            if not aggregation.failures:
                 self._inventory.set_available(sizes, objects)
                 return
-        told = ", ".join(f"{count} times {label}" for label, count in account.failures.items())
+        told = ", ".join(f"{count} times {label}" for label, count in aggregation.failures.items())
         raise S3BenchError(
             "the objects to be read could not be written",
             told,
@@ -117,33 +117,33 @@ class LoadRun:
         )
 
     def measure(self, phase: Phase) -> Generator[PhaseAggregation, None, PhaseAggregation]:
-        """Run a phase; gives its account every second, and returns it when the phase is over."""
+        """Run a phase; gives its aggregation every second, and returns it when the phase is over."""
         settled = self._inventory.settled(phase)
         filling = [self._inventory.fills(job, settled) for job in settled.jobs]
         first_numbers = self._inventory.first_numbers(settled)
-        account = self._account(settled)
-        yield from self._perform(settled, account, first_numbers=first_numbers)
-        self._inventory.after(settled, filling, account.ended)
-        return account
+        aggregation = self._aggregation(settled)
+        yield from self._perform(settled, aggregation, first_numbers=first_numbers)
+        self._inventory.after(settled, filling, aggregation.ended)
+        return aggregation
 
-    def _account(self, phase: Phase) -> PhaseAggregation:
-        return PhaseAggregation(phase, workers=self._crew.workers, nodes=self._crew.nodes)
+    def _aggregation(self, phase: Phase) -> PhaseAggregation:
+        return PhaseAggregation(phase, workers=self._pool.workers, nodes=self._pool.nodes)
 
     def _perform(
-        self, phase: Phase, account: PhaseAggregation, *, first_numbers: tuple[int, ...], retries_min: int = 0
+        self, phase: Phase, aggregation: PhaseAggregation, *, first_numbers: tuple[int, ...], retries_min: int = 0
     ) -> Iterator[PhaseAggregation]:
         self._turn += 1
         order = BeginPhase(phase=phase, first_numbers=first_numbers, turn=self._turn, retries_min=retries_min)
         stopped = False
-        for report in self._crew.perform((order,) * self._crew.workers):
+        for report in self._pool.perform((order,) * self._pool.workers):
             match report:
                 case IntervalRecord():
-                    if account.add(report):
-                        yield account
+                    if aggregation.add(report):
+                        yield aggregation
                 case PhaseEnded():
-                    account.end(report)
+                    aggregation.end(report)
                 case WorkerLost():
-                    account.lose(report)
-            if not stopped and (self._rules.is_over() or account.is_settled):
+                    aggregation.lose(report)
+            if not stopped and (self._rules.is_over() or aggregation.is_settled):
                 stopped = True
-                self._crew.stop()
+                self._pool.stop()

@@ -1,4 +1,4 @@
-"""A profile run at a site: loops, phases and their data sets, calibration, and the search for a knee.
+"""A profile run at a site: loops, phases and their data sets, calibration, and the search for a search.
 
 Owns the order of what happens, told as events to whoever shows and keeps them. What was written is removed by
 `clean_up`, which is the caller's to call, since it also belongs to the end of a run that failed.
@@ -38,15 +38,15 @@ from s3bench.load.session.running import LoadRun, RunRules
 from s3bench.load.session.site import Site
 from s3bench.load.session.slo_search import HighestRate, SloSearch
 from s3bench.load.session.worker_pool import WorkerPool
-from s3bench.load.session.workers import CrewMaker, Workers
+from s3bench.load.session.workers import PoolMaker, Workers
 
 EXISTING_MAX = 1_000_000
 """Existing objects that are read by their names, at most."""
 
-KNEE_STEP_S = 10.0
-"""How long each rate of the search for a knee is tried, where the profile does not say."""
+SLO_STEP_S = 10.0
+"""How long each rate of the search for a search is tried, where the profile does not say."""
 
-_KNEE_START = 0.25  # of the rate that a closed loop reached
+_SEARCH_START = 0.25  # of the rate that a closed loop reached
 _GUESS_S = 3.0
 
 
@@ -87,7 +87,7 @@ class Measured:
 
     phase: Phase
     loop: int
-    findings: PhaseResult
+    result: PhaseResult
     memory_bytes_max: int | None
 
 
@@ -96,10 +96,10 @@ Event = Beginning | PhaseAggregation | Measured | HighestRate
 
 
 class Session:
-    """One run at a site; a context manager that has workers, which `make_crew` makes. `directory` is private to it."""
+    """One run at a site; a context manager that has workers, which `make_pool` makes. `directory` is private to it."""
 
     def __init__(
-        self, site: Site, profile: Profile, terms: Terms, *, directory: Path, make_crew: CrewMaker | None = None
+        self, site: Site, profile: Profile, terms: Terms, *, directory: Path, make_pool: PoolMaker | None = None
     ) -> None:
         self.terms = terms
         self._site = site
@@ -107,7 +107,7 @@ class Session:
         self._directory = directory
         self._stack = contextlib.ExitStack()
         self._wrote = False  # whether there may be objects of this run
-        self._make_crew = make_crew or _crew
+        self._make_pool = make_pool or _pool
         self._known: dict[bytes, Yardsticks] = {}
 
     def __enter__(self) -> Self:
@@ -127,12 +127,12 @@ class Session:
                 trace=self.terms.trace,
                 is_over=self.terms.is_over,
             )
-            crew = self._directory / "crew"
-            crew.mkdir(mode=0o700)
+            pool = self._directory / "pool"
+            pool.mkdir(mode=0o700)
             if self.terms.trace is not None:
                 stack.callback(join_traces, self.terms.trace, workers=self.terms.workers)
-            self._crew = stack.enter_context(self._make_crew(self.terms.workers, crew))
-            self._run = LoadRun(self._crew, self._site.target, self._rules, self._inventory(data, listed))
+            self._pool = stack.enter_context(self._make_pool(self.terms.workers, pool))
+            self._run = LoadRun(self._pool, self._site.target, self._rules, self._inventory(data, listed))
             self._stack = stack.pop_all()
         return self
 
@@ -169,7 +169,7 @@ class Session:
                     return
                 yield Beginning(name=name, number=number, count=count)
                 measured = yield from self._measured(self._named(phase, name), loop, known)
-                if measured.findings.losses:
+                if measured.result.losses:
                     return
 
     def _named(self, phase: Phase, name: str) -> Phase:
@@ -195,9 +195,9 @@ class Session:
             yield from self._watched(self._run.write_data_set(sizes, objects))
 
     def _measured(self, phase: Phase, loop: int, known: Yardsticks) -> Generator[Event, None, Measured]:
-        account = yield from self._watched(self._measure(phase))
+        aggregation = yield from self._watched(self._measure(phase))
         measured = Measured(
-            phase=phase, loop=loop, findings=account.measure(known), memory_bytes_max=self._crew.memory_bytes_max()
+            phase=phase, loop=loop, result=aggregation.measure(known), memory_bytes_max=self._pool.memory_bytes_max()
         )
         yield measured
         return measured
@@ -207,17 +207,17 @@ class Session:
         return self._run.measure(phase)
 
     def _watched(
-        self, accounts: Generator[PhaseAggregation, None, _Returned]
+        self, aggregations: Generator[PhaseAggregation, None, _Returned]
     ) -> Generator[PhaseAggregation, None, _Returned]:
-        """Pass accounts on, and let the site have its turn as often."""
+        """Pass aggregations on, and let the site have its turn as often."""
         while True:
             try:
-                account = next(accounts)
+                aggregation = next(aggregations)
             except StopIteration as end:
                 returned: _Returned = end.value
                 return returned
             self._site.every_second()
-            yield account
+            yield aggregation
 
     def _yardsticks(self, phase: Phase) -> Generator[Event, None, Yardsticks]:
         """Find what is known from elsewhere about a phase: this machine's ceiling, and latency without any queue."""
@@ -250,31 +250,31 @@ class Session:
         yield from self._prepared(phase)
         start_per_s = job.rate.per_s if job.rate else (yield from self._guess(phase))
         rate_max_per_s = RATE_PER_WORKER_MAX * min(self.terms.workers, job.threads)
-        knee = SloSearch(start_per_s=max(1.0, start_per_s), rate_max_per_s=rate_max_per_s)
+        search = SloSearch(start_per_s=max(1.0, start_per_s), rate_max_per_s=rate_max_per_s)
         number = 0
-        while (step := knee.proposal) is not None and not self.terms.is_over():
+        while (step := search.proposal) is not None and not self.terms.is_over():
             number += 1
             rated = msgspec.structs.replace(
                 phase,
                 name=f"{step.rate_per_s:,.1f} operations/s",
-                duration_s=(phase.duration_s or KNEE_STEP_S) * step.longer,
+                duration_s=(phase.duration_s or SLO_STEP_S) * step.longer,
                 jobs=(msgspec.structs.replace(job, rate=_at(step.rate_per_s, job)),),
                 dimensions=(*phase.dimensions, {"rate": f"{step.rate_per_s:.1f}/s", "step": str(number)}),
             )
             yield Beginning(name=rated.name, number=number)
-            findings = (yield from self._measured(rated, 0, known)).findings
-            if findings.losses:
+            phase_result = (yield from self._measured(rated, 0, known)).result
+            if phase_result.losses:
                 return
-            refused = SloVerdict(outcome=SloOutcome.NO_EVIDENCE, words=findings.refusal)
-            knee = knee.told(refused if findings.refusal else slo.holds(findings.whole))
-        yield knee.found
+            refused = SloVerdict(outcome=SloOutcome.NO_EVIDENCE, words=phase_result.contradiction)
+            search = search.told(refused if phase_result.contradiction else slo.holds(phase_result.whole))
+        yield search.found
 
     def _guess(self, phase: Phase) -> Generator[Event, None, float]:
         """Find a rate to start from: a share of what a closed loop reaches in a moment."""
         short = msgspec.structs.replace(phase, name="closed loop", duration_s=_GUESS_S, warmup_s=0.0, stable=False)
         yield Beginning(name="a closed loop, to know where to start")
-        account = yield from self._watched(self._measure(short))
-        return account.measure().whole.operations_rate * _KNEE_START
+        aggregation = yield from self._watched(self._measure(short))
+        return aggregation.measure().whole.operations_rate * _SEARCH_START
 
     def _existing(self) -> tuple[Path | None, int]:
         """The file that names the objects to be read instead of our own, and how many there are."""
@@ -304,7 +304,7 @@ class Session:
         return Inventory(present)
 
 
-def _crew(workers: int, directory: Path) -> Workers:
+def _pool(workers: int, directory: Path) -> Workers:
     return WorkerPool(workers, directory=directory)
 
 

@@ -78,7 +78,7 @@ class WorkerPool:
     def perform(
         self, orders: tuple[BeginPhase, ...], *, start_ns: Callable[[], int] = _soon_ns
     ) -> Iterator[IntervalRecord | PhaseEnded | None]:
-        """Let each worker do its part, all from the same moment on; gives their tallies, and how each ended.
+        """Let each worker do its part, all from the same moment on; gives their records, and how each ended.
 
         `start_ns` is asked for that moment, of the monotonic clock, when all are ready. Gives `None` about once a
         second when nothing came, so that who listens can look after other things. Raises `S3BenchError` when one fails.

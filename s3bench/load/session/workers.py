@@ -1,4 +1,4 @@
-"""The workers of a run as whoever coordinates it sees them, be they on this machine (`crew`) or on many.
+"""The workers of a run as whoever coordinates it sees them, be they on this machine (`pool`) or on many.
 
 Owns the interface, and nothing else.
 """
@@ -47,5 +47,5 @@ class Workers(AbstractContextManager["Workers"], Protocol):
         """The most memory that each worker has had, added up; `None` where a kernel does not tell."""
 
 
-CrewMaker = Callable[[int, Path], Workers]
+PoolMaker = Callable[[int, Path], Workers]
 """Makes so many workers; the directory is private to them."""

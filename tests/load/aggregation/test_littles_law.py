@@ -27,7 +27,7 @@ def flow_of(operations: list[tuple[float, float]], *, clock: float = 1.0) -> Flo
 
 
 @given(OPERATIONS)
-def test_no_true_account_contradicts_the_law_whatever_is_in_flight_at_the_edges(
+def test_no_true_aggregation_contradicts_the_law_whatever_is_in_flight_at_the_edges(
     operations: list[tuple[float, float]],
 ) -> None:
     assert contradiction(flow_of(operations)) == ""

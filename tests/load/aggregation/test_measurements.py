@@ -8,7 +8,7 @@ from s3bench.load.operation import OperationKind
 from s3bench.load.profile.profile import Job, Phase, Share
 from s3bench.load.profile.sizes import fixed
 from s3bench.results.document import Document, Result, Status, encode_document, parse_document
-from tests.load.simulated import NS, closed_loop, endings, tallies
+from tests.load.simulated import NS, closed_loop, endings, records
 
 MS = 1_000_000
 BLANK = Document(s3bench="0.1.0", started_at="2026-11-21T00:00:00.000Z")
@@ -32,12 +32,12 @@ def made(of: Phase = GETS, *, iteration: int = 0, length_ns: int = 10 * MS, cloc
         for kind in one.kinds
         for each in closed_loop(length_ns=length_ns, end_ns=2 * NS, kind=kind, job=index)
     ]
-    account = PhaseAggregation(of, workers=1)
-    for tally in tallies(loop, end_ns=2 * NS, clock=clock):
-        account.add(tally)
+    aggregation = PhaseAggregation(of, workers=1)
+    for record in records(loop, end_ns=2 * NS, clock=clock):
+        aggregation.add(record)
     for ended in endings(loop, end_ns=2 * NS):
-        account.end(ended)
-    return results(account.measure(), of, iteration=iteration, version="0.1.0", peak_memory_bytes=1 << 20)
+        aggregation.end(ended)
+    return results(aggregation.measure(), of, iteration=iteration, version="0.1.0", peak_memory_bytes=1 << 20)
 
 
 def test_a_phase_of_one_kind_is_one_result_with_its_measurement() -> None:
@@ -89,11 +89,13 @@ def test_figures_that_contradict_each_other_are_an_error_and_no_measurement() ->
 
 
 def test_doubts_stand_beside_the_figures_of_all_together_once() -> None:
-    account = PhaseAggregation(phase(job(OperationKind.GET, OperationKind.PUT)), workers=2)
-    for tally in tallies(closed_loop(length_ns=MS, end_ns=NS), end_ns=NS, workers=2):
-        account.add(msgspec.structs.replace(tally, cpu_ns=NS))
-    findings = account.measure()
-    whole, *parts = results(findings, phase(job(OperationKind.GET, OperationKind.PUT)), iteration=0, version="0.1.0")
-    assert whole.measurements[0].warnings == findings.warnings
-    assert len(findings.warnings) == 2
+    aggregation = PhaseAggregation(phase(job(OperationKind.GET, OperationKind.PUT)), workers=2)
+    for record in records(closed_loop(length_ns=MS, end_ns=NS), end_ns=NS, workers=2):
+        aggregation.add(msgspec.structs.replace(record, cpu_ns=NS))
+    phase_result = aggregation.measure()
+    whole, *parts = results(
+        phase_result, phase(job(OperationKind.GET, OperationKind.PUT)), iteration=0, version="0.1.0"
+    )
+    assert whole.measurements[0].warnings == phase_result.warnings
+    assert len(phase_result.warnings) == 2
     assert [part.measurements[0].warnings for part in parts] == [(), ()]

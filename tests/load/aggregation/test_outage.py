@@ -3,26 +3,26 @@
 import pytest
 
 from s3bench.load.aggregation.outage import outages
-from s3bench.load.aggregation.second import Kept
+from s3bench.load.aggregation.second import ClosedSecond
 from s3bench.results.load import Second
-from tests.load.accounts import MS, account, job, phase
+from tests.load.aggregations import MS, aggregation, job, phase
 from tests.load.simulated import NS, Operation, closed_loop
 
 USUAL_S = 0.005
 SUCCESS, FAILURE, WAIT, IDLE = "sfw."
 
 
-def seconds(slots: str) -> tuple[Kept, ...]:
+def seconds(slots: str) -> tuple[ClosedSecond, ...]:
     """Seconds of these tenths: a success, nothing but failures, nothing although something was wanted, or nothing."""
     return tuple(second(number, slots[number * 10 : number * 10 + 10]) for number in range(-(-len(slots) // 10)))
 
 
-def second(number: int, slots: str) -> Kept:
+def second(number: int, slots: str) -> ClosedSecond:
     figures = Second(
         second=number, operations=0, failures=0, bytes=0, p50=None, p99=None, max=None, in_flight=0.0, stalled=False
     )
     bits = {each: sum(1 << at for at, slot in enumerate(slots) if slot == each) for each in "sfw"}
-    return Kept(
+    return ClosedSecond(
         figures=figures,
         length_ns=len(slots) * NS // 10,
         served=bits[SUCCESS],
@@ -89,7 +89,7 @@ def test_only_the_measured_window_counts_and_whole_seconds_are_stalled() -> None
             for each in closed_loop(length_ns=5 * MS, end_ns=750 * MS)
         ),
     ]
-    found = account(loop, phase(job(), warmup_s=1.0), end_ns=4 * NS).measure()
+    found = aggregation(loop, phase(job(), warmup_s=1.0), end_ns=4 * NS).measure()
     assert found.whole.without_service == pytest.approx(2.2)
     assert found.whole.stalls == (1, 2)
     assert [each.second for each in found.whole.seconds if each.stalled] == [1, 2]
@@ -97,5 +97,5 @@ def test_only_the_measured_window_counts_and_whole_seconds_are_stalled() -> None
 
 
 def test_a_phase_without_an_outage_says_so() -> None:
-    found = account(closed_loop(length_ns=5 * MS, end_ns=2 * NS), phase(), end_ns=2 * NS).measure()
+    found = aggregation(closed_loop(length_ns=5 * MS, end_ns=2 * NS), phase(), end_ns=2 * NS).measure()
     assert (found.whole.without_service, found.warnings) == (0.0, ())

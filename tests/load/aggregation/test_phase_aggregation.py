@@ -5,15 +5,15 @@ import pytest
 from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
 from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.operation import OperationKind
-from tests.load.accounts import MS, account, ended, job, phase
-from tests.load.simulated import NS, Operation, closed_loop, tallies
+from tests.load.aggregations import MS, aggregation, ended, job, phase
+from tests.load.simulated import NS, Operation, closed_loop, records
 
 
 def test_a_second_is_complete_when_the_last_worker_has_told_of_it() -> None:
     made = PhaseAggregation(phase(), workers=2)
     assert [
-        made.add(tally)
-        for tally in (
+        made.add(record)
+        for record in (
             IntervalRecord(0, 0, NS),
             IntervalRecord(0, 1, NS),
             IntervalRecord(1, 0, NS),
@@ -41,10 +41,10 @@ def test_the_standing_is_that_of_the_last_second_over_all_workers() -> None:
     made = PhaseAggregation(of, workers=2)
     loop = closed_loop(length_ns=4 * MS, end_ns=3 * NS, workers=2)
     loop += [Operation(start_ns=1_500 * MS, end_ns=1_600 * MS, label="503 SlowDown")]
-    given = tallies(loop, end_ns=3 * NS, workers=2)
-    for tally in given[:4]:
-        made.add(tally)
-    now = made.standing()
+    given = records(loop, end_ns=3 * NS, workers=2)
+    for record in given[:4]:
+        made.add(record)
+    now = made.status()
     (kind,) = now.kinds
     assert (now.phase, now.second, now.is_warmup, now.duration_s, now.operations_total) == ("one", 2, True, 5.0, 5000)
     assert (kind.kind, kind.rate, kind.bytes_rate, kind.failures) == ("get", 2000.0, 2_000_000.0, 1)
@@ -54,30 +54,30 @@ def test_the_standing_is_that_of_the_last_second_over_all_workers() -> None:
     assert now.client_cpu_share == 0.25
     assert now.history == (now.history[0], 2_000_000.0)
     assert now.history_is_bytes
-    for tally in given[4:]:
-        made.add(tally)
-    assert not made.standing().is_warmup
-    assert made.standing().failures == ()
+    for record in given[4:]:
+        made.add(record)
+    assert not made.status().is_warmup
+    assert made.status().failures == ()
 
 
 def test_before_the_first_second_there_is_nothing_to_stand_on() -> None:
-    now = PhaseAggregation(phase(duration_s=None), workers=1).standing()
+    now = PhaseAggregation(phase(duration_s=None), workers=1).status()
     assert (now.second, now.kinds, now.history, now.operations, now.operations_total) == (0, (), (), 0, None)
 
 
 def test_a_history_without_bytes_is_of_operations() -> None:
     loop = closed_loop(length_ns=10 * MS, end_ns=2 * NS, kind=OperationKind.HEAD)
-    now = account(loop, phase(job(OperationKind.HEAD)), end_ns=2 * NS).standing()
+    now = aggregation(loop, phase(job(OperationKind.HEAD)), end_ns=2 * NS).status()
     assert (now.history_is_bytes, now.history[1]) == (False, 400.0)
 
 
 def test_a_phase_settles_only_if_it_may_and_not_by_its_warm_up() -> None:
     loop = closed_loop(length_ns=10 * MS, end_ns=12 * NS)
-    assert account(loop, phase(stable=True), end_ns=12 * NS).is_settled
-    assert not account(loop, phase(stable=False), end_ns=12 * NS).is_settled
-    assert not account(loop, phase(stable=True, warmup_s=3.0), end_ns=12 * NS).is_settled
+    assert aggregation(loop, phase(stable=True), end_ns=12 * NS).is_settled
+    assert not aggregation(loop, phase(stable=False), end_ns=12 * NS).is_settled
+    assert not aggregation(loop, phase(stable=True, warmup_s=3.0), end_ns=12 * NS).is_settled
 
 
 def test_measuring_twice_gives_the_same() -> None:
-    made = account(closed_loop(length_ns=10 * MS, end_ns=2 * NS), phase(), end_ns=2 * NS)
+    made = aggregation(closed_loop(length_ns=10 * MS, end_ns=2 * NS), phase(), end_ns=2 * NS)
     assert made.measure() == made.measure()

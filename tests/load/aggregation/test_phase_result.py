@@ -13,14 +13,14 @@ from s3bench.load.profile.profile import Job, Rate, Share
 from s3bench.load.profile.sizes import fixed
 from s3bench.results.bins import Bins
 from s3bench.results.histogram import Histogram
-from tests.load.accounts import MS, account, bins, ended, job, phase, told
-from tests.load.simulated import NS, Operation, closed_loop, tallies
+from tests.load.aggregations import MS, aggregation, bins, ended, job, phase, told
+from tests.load.simulated import NS, Operation, closed_loop, records
 
 
 def test_percentiles_are_of_the_samples_and_none_that_the_count_cannot_carry() -> None:
     lengths = [number * MS for number in range(1, 101)]
     loop = [Operation(start_ns=0, end_ns=length) for length in lengths]
-    latency = account(loop, phase(job(threads=100)), end_ns=NS).measure().whole.latency
+    latency = aggregation(loop, phase(job(threads=100)), end_ns=NS).measure().whole.latency
     assert (latency.count, latency.min, latency.max) == (100, 0.001, 0.1)
     assert latency.mean == pytest.approx(0.0505)
     assert (latency.p25, latency.p50, latency.p90) == pytest.approx((0.025, 0.05, 0.09), rel=0.005)
@@ -33,7 +33,7 @@ def test_an_operation_that_succeeds_on_its_third_attempt_is_one_operation_of_thr
         Operation(start_ns=100 * MS, end_ns=250 * MS, label="timeout", retried=True),
         Operation(start_ns=250 * MS, end_ns=300 * MS),
     ]
-    load = account(tries, phase(), end_ns=NS).measure().whole
+    load = aggregation(tries, phase(), end_ns=NS).measure().whole
     assert (load.operations, load.failed, load.attempts, load.retried, load.error_rate) == (1, 0, 3, 2, 0.0)
     assert [(each.label, each.count, each.time_lost) for each in load.failures] == [
         ("503 SlowDown", 1, 0.1),
@@ -47,7 +47,7 @@ def test_failures_count_no_bytes_and_lose_their_time() -> None:
         Operation(start_ns=n * MS, end_ns=(n + 1) * MS, label="" if n % 10 == 0 else "500 InternalError")
         for n in range(1000)
     ]
-    found = account(loop, phase(), end_ns=NS)
+    found = aggregation(loop, phase(), end_ns=NS)
     load = found.measure().whole
     assert (load.operations, load.failed, load.error_rate) == (100, 899, 899 / 999)
     assert load.bytes_down == 100_000
@@ -57,7 +57,7 @@ def test_failures_count_no_bytes_and_lose_their_time() -> None:
 
 
 def test_attempts_that_were_tried_again_are_no_failures_of_operations() -> None:
-    found = account([Operation(start_ns=0, end_ns=MS, label="503 SlowDown", retried=True)], phase(), end_ns=NS)
+    found = aggregation([Operation(start_ns=0, end_ns=MS, label="503 SlowDown", retried=True)], phase(), end_ns=NS)
     assert found.failures == {}
 
 
@@ -66,7 +66,7 @@ def test_several_kinds_have_a_load_each_and_one_together() -> None:
     loop = closed_loop(length_ns=10 * MS, end_ns=end_ns, threads=2) + closed_loop(
         length_ns=40 * MS, end_ns=end_ns, threads=2, kind=OperationKind.PUT
     )
-    found = account(loop, phase(job(OperationKind.GET, OperationKind.PUT)), end_ns=end_ns).measure()
+    found = aggregation(loop, phase(job(OperationKind.GET, OperationKind.PUT)), end_ns=end_ns).measure()
     get, put = found.parts
     assert (found.whole.kind, get.kind, put.kind) == ("all", "get", "put")
     assert found.whole.operations == get.operations + put.operations
@@ -82,7 +82,7 @@ def test_several_kinds_have_a_load_each_and_one_together() -> None:
 
 def test_a_kind_that_was_never_drawn_has_a_load_of_nothing() -> None:
     parts = (
-        account([Operation(start_ns=0, end_ns=MS)], phase(job(OperationKind.GET, OperationKind.DELETE)), end_ns=NS)
+        aggregation([Operation(start_ns=0, end_ns=MS)], phase(job(OperationKind.GET, OperationKind.DELETE)), end_ns=NS)
         .measure()
         .parts
     )
@@ -105,13 +105,13 @@ def test_requests_of_a_multipart_upload_are_shown_but_counted_once() -> None:
     assert (found.whole.kind, found.whole.operations, found.whole.bytes_up, found.whole.attempts) == ("all", 1, 16, 1)
     assert [(part.kind, part.operations) for part in found.parts] == [("multipart", 1), ("multipart.part", 2)]
     assert found.parts[1].failures[0].label == "timeout"
-    assert found.refusal == ""
+    assert found.contradiction == ""
 
 
 def test_jobs_that_share_a_name_are_told_apart() -> None:
     jobs = (job(name="job1"), job(OperationKind.PUT, name="job1"), job(name="job2"), job(name="job2"), job())
     loop = [Operation(start_ns=0, end_ns=MS, job=number, kind=each.kinds[0]) for number, each in enumerate(jobs)]
-    found = account(loop, phase(*jobs), end_ns=NS).measure()
+    found = aggregation(loop, phase(*jobs), end_ns=NS).measure()
     assert [part.job for part in found.parts] == ["job1", "job1", "job2 3", "job2 4", "job 5"]
     assert len({(part.job, part.kind) for part in found.parts}) == 5
     assert found.whole.job == ""
@@ -119,13 +119,13 @@ def test_jobs_that_share_a_name_are_told_apart() -> None:
 
 def test_cold_and_repeated_reads_are_told_apart() -> None:
     loop = [Operation(start_ns=n * MS, end_ns=(n + 1) * MS, repeated=n > 2) for n in range(10)]
-    load = account(loop, phase(), end_ns=NS).measure().whole
+    load = aggregation(loop, phase(), end_ns=NS).measure().whole
     assert (load.operations, load.repeated) == (10, 7)
 
 
 def test_operations_in_flight_at_the_end_are_told_and_do_not_count() -> None:
     loop = [Operation(start_ns=0, end_ns=MS), Operation(start_ns=999 * MS, end_ns=2 * NS)]
-    load = account(loop, phase(), end_ns=NS).measure().whole
+    load = aggregation(loop, phase(), end_ns=NS).measure().whole
     assert (load.operations, load.unfinished, load.late) == (1, 1, 1)
 
 
@@ -134,7 +134,7 @@ def test_open_loop_responses_count_from_the_plan_and_latencies_from_the_start() 
         Operation(planned_ns=n * 10 * MS, start_ns=n * 10 * MS + 50 * MS, end_ns=n * 10 * MS + 52 * MS)
         for n in range(90)
     ]
-    load = account(loop, phase(job(rate=100.0)), end_ns=NS).measure().whole
+    load = aggregation(loop, phase(job(rate=100.0)), end_ns=NS).measure().whole
     assert load.response is not None
     assert load.response.p50 == pytest.approx(0.052, rel=0.005)
     assert load.latency.p50 == pytest.approx(0.002, rel=0.005)
@@ -142,7 +142,7 @@ def test_open_loop_responses_count_from_the_plan_and_latencies_from_the_start() 
 
 
 def test_responses_that_are_the_latencies_are_left_out() -> None:
-    load = account(closed_loop(length_ns=MS, end_ns=NS), phase(), end_ns=NS).measure().whole
+    load = aggregation(closed_loop(length_ns=MS, end_ns=NS), phase(), end_ns=NS).measure().whole
     assert (load.response, load.response_bins, load.rate_planned) == (None, Bins(), None)
 
 
@@ -153,9 +153,9 @@ def test_a_planned_rate_is_split_by_the_weights_and_unknown_beside_a_closed_loop
         rate=Rate(per_s=100),
         threads=4,
     )
-    found = account([], phase(mixed), end_ns=NS).measure()
+    found = aggregation([], phase(mixed), end_ns=NS).measure()
     assert (found.whole.rate_planned, *(part.rate_planned for part in found.parts)) == (100, 75, 25)
-    assert account([], phase(mixed, job(OperationKind.HEAD)), end_ns=NS).measure().whole.rate_planned is None
+    assert aggregation([], phase(mixed, job(OperationKind.HEAD)), end_ns=NS).measure().whole.rate_planned is None
 
 
 def test_seconds_in_which_nothing_ended_are_stalled() -> None:
@@ -167,7 +167,7 @@ def test_seconds_in_which_nothing_ended_are_stalled() -> None:
         for each in closed_loop(length_ns=5 * MS, end_ns=800 * MS)
     ]
     loop = [each for each in before if each.end_ns <= 2 * NS] + held + after
-    load = account(loop, phase(), end_ns=5 * NS).measure().whole
+    load = aggregation(loop, phase(), end_ns=5 * NS).measure().whole
     assert load.stalls == (3,)
     assert [each.second for each in load.seconds if each.stalled] == [3]
     assert [each.second for each in load.seconds] == [0, 1, 2, 3, 4]
@@ -175,21 +175,21 @@ def test_seconds_in_which_nothing_ended_are_stalled() -> None:
 
 def test_large_objects_that_take_seconds_are_no_stalls_but_a_dead_server_is_one() -> None:
     slow = closed_loop(length_ns=3 * NS, end_ns=12 * NS, threads=1)
-    assert account(slow, phase(job(threads=1)), end_ns=12 * NS).measure().whole.stalls == ()
+    assert aggregation(slow, phase(job(threads=1)), end_ns=12 * NS).measure().whole.stalls == ()
     hung = [Operation(start_ns=0, end_ns=60 * NS)]
-    assert account(hung, phase(), end_ns=3 * NS).measure().whole.stalls == (0, 1, 2)
+    assert aggregation(hung, phase(), end_ns=3 * NS).measure().whole.stalls == (0, 1, 2)
 
 
 def test_a_rare_operation_that_crosses_a_second_is_no_stall() -> None:
     crossing = [Operation(start_ns=1_999 * MS, end_ns=2_001 * MS)]
-    assert account(crossing, phase(), end_ns=4 * NS).measure().whole.stalls == ()
+    assert aggregation(crossing, phase(), end_ns=4 * NS).measure().whole.stalls == ()
 
 
 @pytest.mark.parametrize("clock", [0.5, 2.0])
 def test_figures_that_contradict_littles_law_are_refused(clock: float) -> None:
     loop = closed_loop(length_ns=10 * MS, end_ns=3 * NS)
-    found = account(loop, phase(), end_ns=3 * NS, clock=clock).measure()
-    assert "Little's law" in found.refusal
+    found = aggregation(loop, phase(), end_ns=3 * NS, clock=clock).measure()
+    assert "Little's law" in found.contradiction
 
 
 SPANS = st.lists(st.tuples(st.integers(0, 4 * NS), st.integers(MS, 3 * NS), st.booleans()), min_size=1, max_size=40)
@@ -197,30 +197,32 @@ SPANS = st.lists(st.tuples(st.integers(0, 4 * NS), st.integers(MS, 3 * NS), st.b
 
 @settings(max_examples=60)
 @given(SPANS, st.integers(1, 3), st.sampled_from([0.0, 1.0]))
-def test_no_true_account_is_refused(spans: list[tuple[int, int, bool]], workers: int, warmup_s: float) -> None:
+def test_no_true_aggregation_is_refused(spans: list[tuple[int, int, bool]], workers: int, warmup_s: float) -> None:
     loop = [
         Operation(start_ns=start, end_ns=start + length, worker=number % workers, label="" if good else "timeout")
         for number, (start, length, good) in enumerate(spans)
     ]
     good_only = [each for each in loop if not each.label]
     end_ns = 4_500 * MS
-    assert account(good_only, phase(warmup_s=warmup_s), end_ns=end_ns, workers=workers).measure().refusal == ""
-    assert account(loop, phase(), end_ns=end_ns, workers=workers).measure().refusal == ""
+    assert (
+        aggregation(good_only, phase(warmup_s=warmup_s), end_ns=end_ns, workers=workers).measure().contradiction == ""
+    )
+    assert aggregation(loop, phase(), end_ns=end_ns, workers=workers).measure().contradiction == ""
 
 
 def test_a_server_that_hangs_to_the_end_is_no_contradiction() -> None:
     loop = [each for each in closed_loop(length_ns=5 * MS, end_ns=2 * NS) if each.end_ns <= 2 * NS]
     loop += [Operation(start_ns=2 * NS, end_ns=90 * NS) for _ in range(4)]
-    given = tallies(loop, end_ns=5 * NS)
-    assert told(phase(), given, ended(unfinished=4, open_ns=12 * NS)).refusal == ""
-    assert "Little's law" in told(phase(), given, ended(unfinished=4)).refusal
+    given = records(loop, end_ns=5 * NS)
+    assert told(phase(), given, ended(unfinished=4, open_ns=12 * NS)).contradiction == ""
+    assert "Little's law" in told(phase(), given, ended(unfinished=4)).contradiction
 
 
 def test_one_operation_that_hangs_from_the_start_is_no_contradiction_where_its_time_is_told() -> None:
     loop = [*closed_loop(length_ns=5 * MS, end_ns=5 * NS, threads=3), Operation(start_ns=0, end_ns=90 * NS)]
-    given = tallies(loop, end_ns=5 * NS)
-    assert told(phase(), given, ended(unfinished=4, late=3, open_ns=5 * NS + 15 * MS)).refusal == ""
-    assert "Little's law" in told(phase(), given, ended(unfinished=4, late=3)).refusal
+    given = records(loop, end_ns=5 * NS)
+    assert told(phase(), given, ended(unfinished=4, late=3, open_ns=5 * NS + 15 * MS)).contradiction == ""
+    assert "Little's law" in told(phase(), given, ended(unfinished=4, late=3)).contradiction
 
 
 def test_time_that_is_lost_after_a_failure_is_no_further_failure() -> None:
@@ -234,9 +236,9 @@ def test_time_that_is_lost_after_a_failure_is_no_further_failure() -> None:
         ),
     ]
     made = PhaseAggregation(phase(), workers=1)
-    for tally in given:
-        made.add(tally)
-    assert made.standing().failures == ()
+    for record in given:
+        made.add(record)
+    assert made.status().failures == ()
     (failures,) = made.measure().whole.failures
     assert (failures.count, failures.retried, failures.time_lost) == (1, 1, 1.0)
 
@@ -244,7 +246,7 @@ def test_time_that_is_lost_after_a_failure_is_no_further_failure() -> None:
 def test_operations_that_found_no_free_thread_fail_and_are_told() -> None:
     starved = Stream(0, OperationKind.GET, operations=1, service=bins(MS), losses=(Loss(AttemptFailure.NO_THREAD, 3),))
     found = told(phase(), [IntervalRecord(0, 0, NS, (starved,), in_flight_ns=MS)], ended())
-    assert (found.whole.failed, found.whole.error_rate, found.refusal) == (3, 0.75, "")
+    assert (found.whole.failed, found.whole.error_rate, found.contradiction) == (3, 0.75, "")
     assert any(each.startswith("3 planned operations found no free thread") for each in found.warnings)
 
 
@@ -266,27 +268,27 @@ def test_the_oldest_of_all_workers_is_told() -> None:
 
 def test_a_full_link_is_told_by_its_busier_direction() -> None:
     loop = closed_loop(length_ns=MS, end_ns=NS)
-    made = account(loop, phase(), end_ns=NS)
+    made = aggregation(loop, phase(), end_ns=NS)
     assert made.measure(Yardsticks(link_bytes_per_s=4e6)).whole.bottleneck == "network"
 
 
 def test_the_last_part_of_a_second_is_too_short_to_be_stalled() -> None:
     before = [each for each in closed_loop(length_ns=5 * MS, end_ns=NS) if each.end_ns < NS]
     loop = before + [Operation(start_ns=NS, end_ns=3 * NS) for _ in range(4)]
-    assert account(loop, phase(), end_ns=1_900 * MS).measure().whole.stalls == ()
-    assert account(loop, phase(), end_ns=2 * NS).measure().whole.stalls == (1,)
+    assert aggregation(loop, phase(), end_ns=1_900 * MS).measure().whole.stalls == ()
+    assert aggregation(loop, phase(), end_ns=2 * NS).measure().whole.stalls == (1,)
 
 
 def test_a_phase_that_ended_in_its_warm_up_measured_nothing() -> None:
     loop = closed_loop(length_ns=MS, end_ns=NS // 2)
-    found = account(loop, phase(warmup_s=1.0), end_ns=NS // 2).measure()
-    assert found.refusal == "nothing was measured: the phase ended in its warm-up"
+    found = aggregation(loop, phase(warmup_s=1.0), end_ns=NS // 2).measure()
+    assert found.contradiction == "nothing was measured: the phase ended in its warm-up"
     assert (found.window_s, found.whole.operations, found.whole.operations_rate) == (0.0, 0, 0.0)
 
 
 def test_a_worker_that_did_not_come_to_its_end_is_told() -> None:
     loop = closed_loop(length_ns=MS, end_ns=NS, workers=2)
-    found = told(phase(), tallies(loop, end_ns=NS, workers=2), ended(0), workers=2)
+    found = told(phase(), records(loop, end_ns=NS, workers=2), ended(0), workers=2)
     assert found.warnings == ("1 of 2 workers did not come to their end: what they did is missing",)
 
 
@@ -301,7 +303,7 @@ def test_nodes_that_did_not_begin_together_are_told(late_ns: int, nodes: int, co
 
 
 def test_a_generator_near_its_ceiling_says_that_the_figures_are_its_own() -> None:
-    made = account(closed_loop(length_ns=4 * MS, end_ns=NS), phase(), end_ns=NS)
+    made = aggregation(closed_loop(length_ns=4 * MS, end_ns=NS), phase(), end_ns=NS)
     found = made.measure(Yardsticks(ceiling=1100.0))
     assert (found.whole.bottleneck, found.whole.ceiling) == ("client", 1100.0)
     assert "add --workers" in found.warnings[0]

@@ -5,26 +5,26 @@ import random
 import pytest
 
 from s3bench.load.engine.interval_record import IntervalRecord
-from tests.load.accounts import MS, account, ended, phase, told
+from tests.load.aggregations import MS, aggregation, ended, phase, told
 from tests.load.simulated import NS, Operation, closed_loop
 
 
 def test_the_window_goes_from_the_warm_up_to_the_last_partial_second() -> None:
     end_ns = 4_300 * MS
     loop = closed_loop(length_ns=10 * MS, end_ns=end_ns)
-    found = account(loop, phase(warmup_s=1.0), end_ns=end_ns).measure()
+    found = aggregation(loop, phase(warmup_s=1.0), end_ns=end_ns).measure()
     counted = [each for each in loop if NS <= each.end_ns < end_ns]
     assert found.window_s == 3.3
     assert found.whole.operations == len(counted)
     assert found.whole.operations_rate == pytest.approx(len(counted) / 3.3)
     assert found.whole.bytes_down == 1000 * len(counted)
     assert found.cpu_s == pytest.approx(3.3 / 4)
-    assert (found.refusal, found.warnings) == ("", ())
+    assert (found.contradiction, found.warnings) == ("", ())
 
 
 def test_a_warm_up_of_part_of_a_second_is_a_whole_one() -> None:
     loop = closed_loop(length_ns=10 * MS, end_ns=3 * NS)
-    assert account(loop, phase(warmup_s=0.2), end_ns=3 * NS).measure().window_s == 2.0
+    assert aggregation(loop, phase(warmup_s=0.2), end_ns=3 * NS).measure().window_s == 2.0
 
 
 def test_the_window_ends_with_the_last_worker_though_others_ended_before() -> None:
@@ -45,8 +45,8 @@ def test_all_workers_together_are_one_whose_operations_are_theirs() -> None:
         for number, start in enumerate(sorted(chance.randrange(end_ns) for _ in range(3000)))
     ]
     alone = [Operation(start_ns=each.start_ns, end_ns=each.end_ns) for each in loop]
-    two = account(loop, phase(), end_ns=end_ns, workers=2).measure().whole
-    one = account(alone, phase(), end_ns=end_ns).measure().whole
+    two = aggregation(loop, phase(), end_ns=end_ns, workers=2).measure().whole
+    one = aggregation(alone, phase(), end_ns=end_ns).measure().whole
     assert two.bins == one.bins
     assert two.latency == one.latency
     assert (two.operations, two.bytes_down, two.unfinished) == (one.operations, one.bytes_down, one.unfinished)

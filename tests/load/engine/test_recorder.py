@@ -118,11 +118,11 @@ def test_seconds_begin_at_the_start_of_the_phase() -> None:
         first, second = recorder.flush(), recorder.flush()
         rest = recorder.end(start_ns + 2 * SECOND_NS + SECOND_NS // 2)
     assert rest is not None
-    assert [tally.second for tally in (first, second, rest)] == [0, 1, 2]
-    assert [tally.length_ns for tally in (first, second, rest)] == [SECOND_NS, SECOND_NS, SECOND_NS // 2]
-    assert [tally.in_flight_ns for tally in (first, second, rest)] == [2 * SECOND_NS, 2 * SECOND_NS, SECOND_NS]
-    assert [tally.cpu_ns for tally in (first, second, rest)] == [100, 100, 100]
-    assert [len(tally.streams) for tally in (first, second, rest)] == [1, 0, 0]
+    assert [record.second for record in (first, second, rest)] == [0, 1, 2]
+    assert [record.length_ns for record in (first, second, rest)] == [SECOND_NS, SECOND_NS, SECOND_NS // 2]
+    assert [record.in_flight_ns for record in (first, second, rest)] == [2 * SECOND_NS, 2 * SECOND_NS, SECOND_NS]
+    assert [record.cpu_ns for record in (first, second, rest)] == [100, 100, 100]
+    assert [len(record.streams) for record in (first, second, rest)] == [1, 0, 0]
     assert first.worker == 3
 
 

@@ -1,4 +1,4 @@
-"""A worker's process, through the crew that starts it: what it answers, and when it ends."""
+"""A worker's process, through the pool that starts it: what it answers, and when it ends."""
 
 import contextlib
 import os
@@ -63,24 +63,24 @@ def begin(kind: OperationKind, *, operations: int | None = None, duration_s: flo
 
 
 def test_two_workers_share_phase_after_phase(target: RequestTarget, tmp_path: Path) -> None:
-    with WorkerPool(2, directory=tmp_path) as crew:
-        crew.prepare(orders(target, 2))
+    with WorkerPool(2, directory=tmp_path) as pool:
+        pool.prepare(orders(target, 2))
         for kind in (OperationKind.PUT, OperationKind.GET):
-            reports = list(crew.perform((begin(kind, operations=20),) * 2))
-            tallies = [report for report in reports if isinstance(report, IntervalRecord)]
-            assert sum(stream.operations for tally in tallies for stream in tally.streams) == 20
-            assert not any(stream.losses for tally in tallies for stream in tally.streams)
+            reports = list(pool.perform((begin(kind, operations=20),) * 2))
+            records = [report for report in reports if isinstance(report, IntervalRecord)]
+            assert sum(stream.operations for record in records for stream in record.streams) == 20
+            assert not any(stream.losses for record in records for stream in record.streams)
             assert {report.worker for report in reports if isinstance(report, PhaseEnded)} == {0, 1}
-            assert all(tally.cpu_ns > 0 for tally in tallies)
+            assert all(record.cpu_ns > 0 for record in records)
 
 
 def test_a_stop_ends_a_phase(target: RequestTarget, tmp_path: Path) -> None:
-    with WorkerPool(1, directory=tmp_path) as crew:
-        crew.prepare(orders(target, 1))
+    with WorkerPool(1, directory=tmp_path) as pool:
+        pool.prepare(orders(target, 1))
         ended = None
-        for report in crew.perform((begin(OperationKind.PUT, duration_s=60),)):
+        for report in pool.perform((begin(OperationKind.PUT, duration_s=60),)):
             if isinstance(report, IntervalRecord):
-                crew.stop()
+                pool.stop()
             if isinstance(report, PhaseEnded):
                 ended = report
         assert ended is not None
@@ -89,23 +89,23 @@ def test_a_stop_ends_a_phase(target: RequestTarget, tmp_path: Path) -> None:
 
 
 def test_each_worker_writes_its_own_trace(target: RequestTarget, tmp_path: Path) -> None:
-    with WorkerPool(1, directory=tmp_path) as crew:
-        crew.prepare(orders(target, 1, trace=str(tmp_path / "trace.0")))
-        list(crew.perform((begin(OperationKind.PUT, operations=20),)))
-        crew.prepare(orders(target, 1, trace=str(tmp_path / "trace.0")))
-        list(crew.perform((begin(OperationKind.GET, operations=5),)))
+    with WorkerPool(1, directory=tmp_path) as pool:
+        pool.prepare(orders(target, 1, trace=str(tmp_path / "trace.0")))
+        list(pool.perform((begin(OperationKind.PUT, operations=20),)))
+        pool.prepare(orders(target, 1, trace=str(tmp_path / "trace.0")))
+        list(pool.perform((begin(OperationKind.GET, operations=5),)))
         assert len((tmp_path / "trace.0").read_text(encoding="utf-8").splitlines()) == 1 + 20 + 5
 
 
 def test_what_a_worker_cannot_do_is_told(target: RequestTarget, tmp_path: Path) -> None:
     (tmp_path / "trace").write_text("", encoding="utf-8")
-    with WorkerPool(1, directory=tmp_path) as crew, pytest.raises(MachineError, match="trace"):
-        crew.prepare(orders(target, 1, trace=str(tmp_path / "trace")))
+    with WorkerPool(1, directory=tmp_path) as pool, pytest.raises(MachineError, match="trace"):
+        pool.prepare(orders(target, 1, trace=str(tmp_path / "trace")))
 
 
 @contextlib.contextmanager
 def alone() -> Iterator[tuple[subprocess.Popen[bytes], Channel[Order, Report], socket.socket]]:
-    """A worker without a crew."""
+    """A worker without a pool."""
     ours, theirs = socket.socketpair()
     with (
         ours,
@@ -151,10 +151,10 @@ def test_a_stop_that_comes_too_late_is_ignored(target: RequestTarget) -> None:
 
 
 def test_a_worker_that_is_killed_is_missed(target: RequestTarget, tmp_path: Path) -> None:
-    with WorkerPool(1, directory=tmp_path) as crew:
-        crew.prepare(orders(target, 1))
-        reports = crew.perform((begin(OperationKind.PUT, duration_s=60),))
+    with WorkerPool(1, directory=tmp_path) as pool:
+        pool.prepare(orders(target, 1))
+        reports = pool.perform((begin(OperationKind.PUT, duration_s=60),))
         next(reports)
-        os.kill(crew._processes[0].pid, signal.SIGKILL)
+        os.kill(pool._processes[0].pid, signal.SIGKILL)
         with pytest.raises(MachineError, match="load worker 0"):
             list(reports)

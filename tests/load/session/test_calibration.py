@@ -107,12 +107,12 @@ def test_every_kind_of_operation_reaches_a_ceiling_without_a_failure(
     assert mixed is not None
     rules = RunRules(manner=Manner(), data=DataSet(run=RUN, root=f"s3bench/{RUN}/"))
     calibration = calibrate(mixed, rules, tls=tls, workers=1, directory=tmp_path)
-    findings: PhaseResult | None = None
-    while findings is None:
+    phase_result: PhaseResult | None = None
+    while phase_result is None:
         try:
             next(calibration)
         except StopIteration as end:
-            findings = end.value.measure()
-    assert findings.whole.failures == ()
-    assert findings.whole.operations_rate > 50
-    assert {each.kind for each in findings.parts} >= set(map(str, MIXABLE))
+            phase_result = end.value.measure()
+    assert phase_result.whole.failures == ()
+    assert phase_result.whole.operations_rate > 50
+    assert {each.kind for each in phase_result.parts} >= set(map(str, MIXABLE))

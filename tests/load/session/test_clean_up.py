@@ -201,7 +201,7 @@ def test_a_run_of_puts_deletes_nothing_where_the_server_ignores_the_prefix(
 ) -> None:
     with LyingServer(list(FOREIGN), list(FOREIGN), list_objects=ignores_the_prefix) as server:
         told = load(server, monkeypatch, capsys, "--operation", "put", "--operations", "3", "-t", "1", "--size", "1KiB")
-    assert "could not be removed" in told
+    assert "could not be deleted" in told
     assert "was asked for keys that begin with" in told
     assert "lists '20240101'" in told
     assert "--clean-up" in told

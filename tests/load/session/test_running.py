@@ -21,7 +21,7 @@ from s3bench.load.profile.sizes import fixed
 from s3bench.load.session.inventory import FAR, Inventory
 from s3bench.load.session.running import LoadRun, RunRules
 from s3bench.load.session.worker_pool import WorkerPool
-from tests.load.fakecrew import FakeCrew, Told, doing
+from tests.load.fakepool import FakePool, Told, doing
 
 RUN = "0123456789ab"
 TARGET = RequestTarget(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
@@ -33,35 +33,35 @@ def job(kind: OperationKind, **more: object) -> Job:
 
 
 def run_on(
-    crew: FakeCrew,
+    pool: FakePool,
     *,
     inventory: Inventory | None = None,
     trace: Path | None = None,
     is_over: Callable[[], bool] = lambda: False,
 ) -> LoadRun:
     rules = RunRules(manner=Manner(), data=DataSet(run=RUN, root=f"s3bench/{RUN}/"), trace=trace, is_over=is_over)
-    return LoadRun(cast("WorkerPool", crew), TARGET, rules, inventory or Inventory())
+    return LoadRun(cast("WorkerPool", pool), TARGET, rules, inventory or Inventory())
 
 
-def answering(crew: FakeCrew, answer: Callable[[BeginPhase], Iterable[Told]]) -> FakeCrew:
-    crew.answer = answer
-    return crew
+def answering(pool: FakePool, answer: Callable[[BeginPhase], Iterable[Told]]) -> FakePool:
+    pool.answer = answer
+    return pool
 
 
 def test_every_worker_is_told_who_it_is_and_has_a_trace_of_its_own() -> None:
-    crew = FakeCrew(3)
-    run_on(crew, trace=Path("trace.csv"))
-    assert [(each.worker, each.workers, each.trace) for each in crew.prepared] == [
+    pool = FakePool(3)
+    run_on(pool, trace=Path("trace.csv"))
+    assert [(each.worker, each.workers, each.trace) for each in pool.prepared] == [
         (0, 3, "trace.csv.0"),
         (1, 3, "trace.csv.1"),
         (2, 3, "trace.csv.2"),
     ]
-    run_on(crew)
-    assert [each.trace for each in crew.prepared] == [None] * 3
+    run_on(pool)
+    assert [each.trace for each in pool.prepared] == [None] * 3
 
 
 def test_what_is_missing_is_the_largest_data_set_of_each_choice_of_sizes() -> None:
-    run = run_on(FakeCrew(), inventory=Inventory({LARGE: 50}))
+    run = run_on(FakePool(), inventory=Inventory({LARGE: 50}))
     phase = Phase(
         jobs=(
             job(OperationKind.GET, objects=20),
@@ -74,10 +74,10 @@ def test_what_is_missing_is_the_largest_data_set_of_each_choice_of_sizes() -> No
 
 
 def test_only_what_is_missing_of_a_data_set_is_written() -> None:
-    crew, inventory = FakeCrew(), Inventory({SIZES: 30})
-    accounts = list(run_on(crew, inventory=inventory).write_data_set(SIZES, 40))
-    assert accounts != []
-    [order] = crew.begun
+    pool, inventory = FakePool(), Inventory({SIZES: 30})
+    aggregations = list(run_on(pool, inventory=inventory).write_data_set(SIZES, 40))
+    assert aggregations != []
+    [order] = pool.begun
     [written] = order.phase.jobs
     assert (written.kinds, written.operations, order.first_numbers) == ((OperationKind.PUT,), 10, (30,))
     assert order.retries_min > 0, "what is not measured need not succeed at once"
@@ -85,9 +85,9 @@ def test_only_what_is_missing_of_a_data_set_is_written() -> None:
 
 
 def test_objects_too_large_for_one_put_are_uploaded_in_parts() -> None:
-    crew = FakeCrew()
-    list(run_on(crew).write_data_set(HUGE, 2))
-    assert crew.begun[0].phase.jobs[0].kinds == (OperationKind.MULTIPART,)
+    pool = FakePool()
+    list(run_on(pool).write_data_set(HUGE, 2))
+    assert pool.begun[0].phase.jobs[0].kinds == (OperationKind.MULTIPART,)
 
 
 def test_a_data_set_of_which_some_failed_is_written_again_and_given_up_after_three_times() -> None:
@@ -98,11 +98,11 @@ def test_a_data_set_of_which_some_failed_is_written_again_and_given_up_after_thr
         return doing(order, failing=1 if len(tries) == 1 else 0)
 
     inventory = Inventory()
-    list(run_on(answering(FakeCrew(), failing_once), inventory=inventory).write_data_set(SIZES, 10))
+    list(run_on(answering(FakePool(), failing_once), inventory=inventory).write_data_set(SIZES, 10))
     assert len(tries) == 2
     assert inventory.available(SIZES) == 10
 
-    never = answering(FakeCrew(), lambda order: doing(order, failing=4))
+    never = answering(FakePool(), lambda order: doing(order, failing=4))
     with pytest.raises(S3BenchError, match="could not be written") as raised:
         list(run_on(never, inventory=(left := Inventory())).write_data_set(SIZES, 10))
     assert len(never.begun) == 3
@@ -112,47 +112,49 @@ def test_a_data_set_of_which_some_failed_is_written_again_and_given_up_after_thr
 
 def test_a_data_set_that_was_interrupted_is_none() -> None:
     inventory = Inventory()
-    crew = FakeCrew()
-    list(run_on(crew, inventory=inventory, is_over=lambda: True).write_data_set(SIZES, 10))
+    pool = FakePool()
+    list(run_on(pool, inventory=inventory, is_over=lambda: True).write_data_set(SIZES, 10))
     assert inventory.available(SIZES) == 0
-    assert crew.stops == 1
+    assert pool.stops == 1
 
 
 def test_what_a_phase_puts_is_what_the_next_one_reads() -> None:
-    crew = FakeCrew()
-    run = run_on(crew)
+    pool = FakePool()
+    run = run_on(pool)
     list(run.measure(Phase(name="put", jobs=(job(OperationKind.PUT),))))
     reading = Phase(name="get", jobs=(job(OperationKind.GET),))
     assert run.missing(reading) == ()
     list(run.measure(reading))
-    put, get = crew.begun
+    put, get = pool.begun
     assert put.first_numbers == (0,)
     assert get.phase.jobs[0].objects == 10
     assert get.first_numbers[0] >= FAR
     assert put.turn != get.turn, "no phase draws as another one did"
 
 
-def test_an_account_comes_once_for_every_second() -> None:
-    crew = answering(FakeCrew(), lambda order: doing(order, seconds=2.5))
-    accounts = [account.standing().second for account in run_on(crew).measure(Phase(jobs=(job(OperationKind.PUT),)))]
-    assert accounts == [1, 2, 3]
+def test_an_aggregation_comes_once_for_every_second() -> None:
+    pool = answering(FakePool(), lambda order: doing(order, seconds=2.5))
+    aggregations = [
+        aggregation.status().second for aggregation in run_on(pool).measure(Phase(jobs=(job(OperationKind.PUT),)))
+    ]
+    assert aggregations == [1, 2, 3]
 
 
 def test_workers_are_told_once_that_it_is_over() -> None:
-    crew = answering(FakeCrew(), lambda order: doing(order, seconds=5))
+    pool = answering(FakePool(), lambda order: doing(order, seconds=5))
     over = iter([False, True, True, True, True, True, True])
-    [account, *_] = run_on(crew, is_over=lambda: next(over)).measure(Phase(jobs=(job(OperationKind.PUT),)))
-    assert crew.stops == 1
-    assert account.measure().whole.operations == 10
+    [aggregation, *_] = run_on(pool, is_over=lambda: next(over)).measure(Phase(jobs=(job(OperationKind.PUT),)))
+    assert pool.stops == 1
+    assert aggregation.measure().whole.operations == 10
 
 
 def test_a_phase_that_may_is_stopped_when_its_throughput_has_settled() -> None:
     steady = job(OperationKind.PUT, operations=400)
 
     def seconds_of(phase: Phase) -> int:
-        crew = answering(FakeCrew(), lambda order: doing(order, seconds=20))
-        list(run_on(crew).measure(phase))
-        return crew.stops
+        pool = answering(FakePool(), lambda order: doing(order, seconds=20))
+        list(run_on(pool).measure(phase))
+        return pool.stops
 
     assert seconds_of(Phase(jobs=(steady,), duration_s=20.0, stable=True)) == 1
     assert seconds_of(Phase(jobs=(steady,), duration_s=20.0)) == 0

@@ -1,4 +1,4 @@
-"""A session's order of events: data sets, phases, loops, calibration, the search for a knee, and the end."""
+"""A session's order of events: data sets, phases, loops, calibration, the search for a search, and the end."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -31,7 +31,7 @@ from s3bench.load.session.session import (
 )
 from s3bench.load.session.site import Site
 from s3bench.load.session.slo_search import HighestRate
-from tests.load.fakecrew import FakeCrew, Told, doing
+from tests.load.fakepool import FakePool, Told, doing
 
 RUN = "0123456789ab"
 TARGET = RequestTarget(addresses=(("127.0.0.1", 9),), hosts=("127.0.0.1:9",), bucket="data")
@@ -62,12 +62,12 @@ class FakeBucket:
 
 
 @pytest.fixture
-def crews(monkeypatch: pytest.MonkeyPatch) -> list[FakeCrew]:
-    """The crews that sessions and calibrations started."""
-    started: list[FakeCrew] = []
+def pools(monkeypatch: pytest.MonkeyPatch) -> list[FakePool]:
+    """The pools that sessions and calibrations started."""
+    started: list[FakePool] = []
 
-    def start(workers: int, *, directory: Path) -> FakeCrew:
-        started.append(FakeCrew(workers, directory=directory))
+    def start(workers: int, *, directory: Path) -> FakePool:
+        started.append(FakePool(workers, directory=directory))
         return started[-1]
 
     monkeypatch.setattr("s3bench.load.session.session.WorkerPool", start)
@@ -106,11 +106,11 @@ def told(events: Iterable[Event]) -> Iterator[str]:
                 yield "found"
 
 
-def test_the_data_set_is_written_once_and_every_loop_has_every_phase(crews: list[FakeCrew], tmp_path: Path) -> None:
+def test_the_data_set_is_written_once_and_every_loop_has_every_phase(pools: list[FakePool], tmp_path: Path) -> None:
     phases = (phase("read", OperationKind.GET), phase("", OperationKind.HEAD, OperationKind.GET))
     with session_of(tmp_path, *phases, loops=2) as session:
         assert list(told(session.events())) == [
-            "writing 20 objects of 1000",
+            "writing 20 objects of 1000B",
             "1/4: read",
             "measured read in loop 0",
             "2/4: mixed",
@@ -120,14 +120,14 @@ def test_the_data_set_is_written_once_and_every_loop_has_every_phase(crews: list
             "4/4: mixed",
             "measured mixed in loop 1",
         ]
-        [crew] = crews
-        assert crew.is_open
-        assert crew.directory == tmp_path / "crew"
-    assert not crew.is_open
+        [pool] = pools
+        assert pool.is_open
+        assert pool.directory == tmp_path / "pool"
+    assert not pool.is_open
 
 
 def test_phases_that_nothing_else_tells_apart_have_their_names_as_dimension(
-    crews: list[FakeCrew], tmp_path: Path
+    pools: list[FakePool], tmp_path: Path
 ) -> None:
     phases = (
         phase("one", OperationKind.PUT),
@@ -139,22 +139,22 @@ def test_phases_that_nothing_else_tells_apart_have_their_names_as_dimension(
     (tmp_path / "alone").mkdir()
     with session_of(tmp_path / "alone", phase("one", OperationKind.PUT)) as session:
         assert [event.phase.dimensions for event in session.events() if isinstance(event, Measured)] == [()]
-    assert len(crews) == 2
+    assert len(pools) == 2
 
 
-def test_what_the_user_ends_ends_with_what_was_measured(crews: list[FakeCrew], tmp_path: Path) -> None:
+def test_what_the_user_ends_ends_with_what_was_measured(pools: list[FakePool], tmp_path: Path) -> None:
     asked = iter([*[False] * 4, *[True] * 99])
     phases = (phase("one", OperationKind.PUT), phase("two", OperationKind.PUT))
     with session_of(tmp_path, *phases, is_over=lambda: next(asked)) as session:
         assert list(told(session.events())) == ["1/2: one", "measured one in loop 0"]
-    assert crews[0].names == ["one"]
+    assert pools[0].names == ["one"]
 
 
-def test_an_end_while_the_data_set_is_written_begins_no_phase(crews: list[FakeCrew], tmp_path: Path) -> None:
+def test_an_end_while_the_data_set_is_written_begins_no_phase(pools: list[FakePool], tmp_path: Path) -> None:
     asked = iter([False, *[True] * 99])
     with session_of(tmp_path, phase("read", OperationKind.GET), is_over=lambda: next(asked)) as session:
-        assert list(told(session.events())) == ["writing 20 objects of 1000"]
-    assert crews[0].stops == 1
+        assert list(told(session.events())) == ["writing 20 objects of 1000B"]
+    assert pools[0].stops == 1
 
 
 def losing(order: BeginPhase) -> Iterator[Told]:
@@ -165,39 +165,39 @@ def losing(order: BeginPhase) -> Iterator[Told]:
 
 
 def test_a_loss_ends_the_run_with_what_was_measured_and_what_was_written_is_removed(
-    crews: list[FakeCrew], tmp_path: Path
+    pools: list[FakePool], tmp_path: Path
 ) -> None:
     bucket = FakeBucket()
     phases = (phase("one", OperationKind.PUT), phase("two", OperationKind.PUT))
     with session_of(tmp_path, *phases, bucket=bucket, loops=2) as session:
-        crews[0].answer = losing
+        pools[0].answer = losing
         events = list(session.events())
     assert list(told(events)) == ["1/4: one", "measured one in loop 0"]
     [measured] = [event for event in events if isinstance(event, Measured)]
-    assert measured.findings.losses == (
+    assert measured.result.losses == (
         "node-1 was lost: its machine burnt; from second 1 on the figures are without it",
     )
-    assert measured.findings.whole.operations == 10
+    assert measured.result.whole.operations == 10
     session.clean_up()
     assert bucket.removed == [(RUN, 0)]
 
 
-def test_a_loss_ends_the_search_without_an_answer(crews: list[FakeCrew], tmp_path: Path) -> None:
+def test_a_loss_ends_the_search_without_an_answer(pools: list[FakePool], tmp_path: Path) -> None:
     putting = phase("write", OperationKind.PUT, rate=Rate(per_s=10.0))
     with session_of(tmp_path, putting, slo=parse_slo("errors<1%")) as session:
-        crews[0].answer = losing
+        pools[0].answer = losing
         assert list(told(session.events())) == ["1/None: 10.0 operations/s", "measured 10.0 operations/s in loop 0"]
 
 
-def test_a_loss_while_the_data_set_is_written_ends_the_run(crews: list[FakeCrew], tmp_path: Path) -> None:
+def test_a_loss_while_the_data_set_is_written_ends_the_run(pools: list[FakePool], tmp_path: Path) -> None:
     with session_of(tmp_path, phase("read", OperationKind.GET)) as session:
-        crews[0].answer = losing
+        pools[0].answer = losing
         with pytest.raises(MachineError, match="the objects to be read could not be written") as raised:
             list(session.events())
     assert "its machine burnt" in raised.value.why
 
 
-def test_the_site_has_its_turn_every_second(crews: list[FakeCrew], tmp_path: Path) -> None:
+def test_the_site_has_its_turn_every_second(pools: list[FakePool], tmp_path: Path) -> None:
     turns: list[int] = []
     site = Site(
         urls=(), target=TARGET, bucket=cast("LiveBucket", FakeBucket()), every_second=lambda: turns.append(len(turns))
@@ -205,7 +205,7 @@ def test_the_site_has_its_turn_every_second(crews: list[FakeCrew], tmp_path: Pat
     with Session(
         site, Profile(phases=(phase("w", OperationKind.PUT),)), Terms(workers=1, run=RUN), directory=tmp_path
     ) as session:
-        crews[0].answer = lambda order: doing(order, seconds=3)
+        pools[0].answer = lambda order: doing(order, seconds=3)
         assert sum(isinstance(event, PhaseAggregation) for event in session.events()) == 3
     assert turns == [0, 1, 2]
 
@@ -213,18 +213,18 @@ def test_the_site_has_its_turn_every_second(crews: list[FakeCrew], tmp_path: Pat
 # Objects that are there.
 
 
-def test_a_run_that_is_used_again_is_read_and_only_what_is_new_removed(crews: list[FakeCrew], tmp_path: Path) -> None:
+def test_a_run_that_is_used_again_is_read_and_only_what_is_new_removed(pools: list[FakePool], tmp_path: Path) -> None:
     bucket = FakeBucket(there=20)
     with session_of(
         tmp_path, phase("write", OperationKind.GET, OperationKind.PUT), bucket=bucket, reused=True
     ) as session:
         assert list(told(session.events())) == ["1/1: write", "measured write in loop 0"]
-    assert crews[0].names == ["write"]
+    assert pools[0].names == ["write"]
     assert str(session.clean_up()) == "removed 3 objects"
     assert bucket.removed == [(RUN, FAR)]
 
 
-@pytest.mark.usefixtures("crews")
+@pytest.mark.usefixtures("pools")
 def test_a_run_of_our_own_is_removed_whole(tmp_path: Path) -> None:
     bucket = FakeBucket()
     with session_of(tmp_path, phase("read", OperationKind.GET), bucket=bucket) as session:
@@ -233,7 +233,7 @@ def test_a_run_of_our_own_is_removed_whole(tmp_path: Path) -> None:
     assert bucket.removed == [(RUN, 0)]
 
 
-@pytest.mark.usefixtures("crews")
+@pytest.mark.usefixtures("pools")
 def test_where_nothing_was_written_the_server_is_not_asked_to_remove_anything(tmp_path: Path) -> None:
     bucket = FakeBucket(there=20)
     with session_of(tmp_path, phase("read", OperationKind.GET), bucket=bucket, reused=True) as session:
@@ -242,51 +242,51 @@ def test_where_nothing_was_written_the_server_is_not_asked_to_remove_anything(tm
     assert bucket.removed == []
 
 
-def test_a_run_without_such_objects_cannot_be_used_again(crews: list[FakeCrew], tmp_path: Path) -> None:
+def test_a_run_without_such_objects_cannot_be_used_again(pools: list[FakePool], tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="has no objects of these sizes in bucket 'data'"):  # noqa: SIM117 (the raising)
         with session_of(tmp_path, phase("read", OperationKind.GET), reused=True):
             pass
-    assert not crews[0].is_open
+    assert not pools[0].is_open
 
 
-def test_what_is_no_name_of_a_run_is_refused_before_workers_start(crews: list[FakeCrew], tmp_path: Path) -> None:
+def test_what_is_no_name_of_a_run_is_refused_before_workers_start(pools: list[FakePool], tmp_path: Path) -> None:
     site = Site(urls=(), target=TARGET, bucket=cast("LiveBucket", FakeBucket()))
     terms = Terms(workers=1, run="../..", reused=True)
     with pytest.raises(BadInput, match="is no run"):
         Session(site, Profile(phases=()), terms, directory=tmp_path).__enter__()
-    assert crews == []
+    assert pools == []
 
 
-def test_listed_objects_are_read_instead_of_our_own(crews: list[FakeCrew], tmp_path: Path) -> None:
+def test_listed_objects_are_read_instead_of_our_own(pools: list[FakePool], tmp_path: Path) -> None:
     listed = phase("read", OperationKind.GET, objects=None)
     with session_of(tmp_path, listed, bucket=FakeBucket(there=7), existing="data/") as session:
         assert list(told(session.events())) == ["1/1: read", "measured read in loop 0"]
-    [prepared] = crews[0].prepared
+    [prepared] = pools[0].prepared
     assert prepared.data.key_file == str(tmp_path / "keys")
-    assert crews[0].begun[0].phase.jobs[0].objects == 7
+    assert pools[0].begun[0].phase.jobs[0].objects == 7
     (tmp_path / "none").mkdir()
     with pytest.raises(BadInput, match="there are no objects under 'data/'"):
         session_of(tmp_path / "none", listed, existing="data/").__enter__()
 
 
-def test_a_key_file_is_read_instead_of_our_own(crews: list[FakeCrew], tmp_path: Path) -> None:
+def test_a_key_file_is_read_instead_of_our_own(pools: list[FakePool], tmp_path: Path) -> None:
     keys = tmp_path / "named"
     keys.write_text("a\nb\nc\n", encoding="utf-8")
     with session_of(tmp_path, phase("read", OperationKind.GET, objects=None), key_file=keys) as session:
         list(session.events())
-    assert crews[0].prepared[0].data.key_file == str(keys)
-    assert crews[0].begun[0].phase.jobs[0].objects == 3
+    assert pools[0].prepared[0].data.key_file == str(keys)
+    assert pools[0].begun[0].phase.jobs[0].objects == 3
 
 
-# Calibration, and the search for a knee.
+# Calibration, and the search for a search.
 
 
-def test_a_phase_is_calibrated_once_however_often_it_runs(crews: list[FakeCrew], tmp_path: Path) -> None:
+def test_a_phase_is_calibrated_once_however_often_it_runs(pools: list[FakePool], tmp_path: Path) -> None:
     with session_of(tmp_path, phase("read", OperationKind.GET), loops=2, calibrates=True) as session:
         events = list(session.events())
     assert list(told(events)) == [
         "calibrating: this machine against a server that does nothing",
-        "writing 20 objects of 1000",
+        "writing 20 objects of 1000B",
         "calibrating: one request at a time",
         "1/2: read",
         "measured read in loop 0",
@@ -294,9 +294,9 @@ def test_a_phase_is_calibrated_once_however_often_it_runs(crews: list[FakeCrew],
         "measured read in loop 1",
     ]
     measured = [event for event in events if isinstance(event, Measured)]
-    assert all(event.findings.whole.ceiling for event in measured)
-    assert len(crews) == 2
-    assert not any(crew.is_open for crew in crews)
+    assert all(event.result.whole.ceiling for event in measured)
+    assert len(pools) == 2
+    assert not any(pool.is_open for pool in pools)
 
 
 def serving(limit_per_s: float) -> Callable[[BeginPhase], Iterable[Told]]:
@@ -319,27 +319,27 @@ def serving(limit_per_s: float) -> Callable[[BeginPhase], Iterable[Told]]:
 
 
 def test_the_search_does_not_go_beyond_what_the_workers_can_start(
-    crews: list[FakeCrew], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pools: list[FakePool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("s3bench.load.session.session.RATE_PER_WORKER_MAX", 900.0)
     reading = msgspec.structs.replace(phase("read", OperationKind.GET, operations=None), duration_s=2.0)
     with session_of(tmp_path, reading, slo=parse_slo("errors<1%")) as session:
-        crews[0].answer = serving(1e12)
+        pools[0].answer = serving(1e12)
         found = list(session.events())[-1]
     assert isinstance(found, HighestRate)
     assert found.rate_per_s == 900.0
 
 
 def test_the_search_begins_below_what_a_closed_loop_reaches_and_ends_at_the_limit(
-    crews: list[FakeCrew], tmp_path: Path
+    pools: list[FakePool], tmp_path: Path
 ) -> None:
     reading = msgspec.structs.replace(phase("read", OperationKind.GET, operations=None), duration_s=2.0)
     with session_of(tmp_path, reading, slo=parse_slo("errors<1%")) as session:
-        crews[0].answer = serving(300.0)
+        pools[0].answer = serving(300.0)
         events = list(session.events())
     words = list(told(events))
     assert words[:3] == [
-        "writing 20 objects of 1000",
+        "writing 20 objects of 1000B",
         "a closed loop, to know where to start",
         "1/None: 100.0 operations/s",
     ]

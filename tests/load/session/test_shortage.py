@@ -43,9 +43,9 @@ def test_descriptors_that_run_out_are_told_as_such(server: EmulatorEndpoint, tmp
         limit = there.num_fds() + 8
         there.rlimit(psutil.RLIMIT_NOFILE, (limit, limit))
 
-    findings = attempt(server.url, JOB, tmp_path, duration_s=1.0, before=take_descriptors).findings
-    assert {failure.label for failure in findings.whole.failures} == {str(AttemptFailure.DESCRIPTORS)}
-    assert findings.whole.operations
+    phase_result = attempt(server.url, JOB, tmp_path, duration_s=1.0, before=take_descriptors).result
+    assert {failure.label for failure in phase_result.whole.failures} == {str(AttemptFailure.DESCRIPTORS)}
+    assert phase_result.whole.operations
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="the server needs a core of its own")
@@ -66,11 +66,11 @@ def test_a_worker_starved_by_other_programs_is_no_busy_worker(server: EmulatorEn
                 assert burner.stdout is not None
                 burner.stdout.readline()  # it has begun
 
-        findings = attempt(server.url, LARGE, tmp_path, duration_s=3.0, before=burn).findings
-    assert findings.whole.bottleneck == "other programs"
-    assert any("other programs on this machine had it" in warning for warning in findings.warnings)
-    assert findings.whole.client_run_delay_share is not None
-    assert findings.whole.client_run_delay_share > 0.3
+        phase_result = attempt(server.url, LARGE, tmp_path, duration_s=3.0, before=burn).result
+    assert phase_result.whole.bottleneck == "other programs"
+    assert any("other programs on this machine had it" in warning for warning in phase_result.warnings)
+    assert phase_result.whole.client_run_delay_share is not None
+    assert phase_result.whole.client_run_delay_share > 0.3
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from s3bench.load.session.site import (
 )
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
-from tests.load.fakecrew import Named
+from tests.load.fakepool import Named
 
 
 @pytest.fixture(scope="module")

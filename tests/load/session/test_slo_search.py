@@ -15,22 +15,22 @@ NO_EVIDENCE = SloVerdict(outcome=SloOutcome.NO_EVIDENCE, words="the load generat
 UNRESOLVED = SloVerdict(outcome=SloOutcome.UNRESOLVED, words="p99 needs 368 operations")
 
 
-def searched(knee: SloSearch, limit: float, *, beyond: SloVerdict = BROKEN) -> SloSearch:
-    while (step := knee.proposal) is not None:
-        knee = knee.told(HOLDS if step.rate_per_s <= limit else beyond)
-    return knee
+def searched(search: SloSearch, limit: float, *, beyond: SloVerdict = BROKEN) -> SloSearch:
+    while (step := search.proposal) is not None:
+        search = search.told(HOLDS if step.rate_per_s <= limit else beyond)
+    return search
 
 
 @given(st.floats(0.5, 1e6), st.floats(1, 10_000))
 def test_the_limit_is_found_to_a_twentieth_in_few_runs(limit: float, start: float) -> None:
     if limit < start / 1000:
         return
-    knee = searched(SloSearch(start_per_s=start), limit)
-    found = knee.found.rate_per_s
+    search = searched(SloSearch(start_per_s=start), limit)
+    found = search.found.rate_per_s
     assert found is not None
     assert found <= limit <= found * (1 + PRECISION) * (1 + 1e-9)
-    assert knee.found.is_limit
-    assert len(knee.trials) <= abs(math.log2(limit / start)) + 8
+    assert search.found.is_limit
+    assert len(search.trials) <= abs(math.log2(limit / start)) + 8
 
 
 def test_rates_double_and_are_then_bisected() -> None:
@@ -46,37 +46,37 @@ def test_a_start_that_is_too_high_is_halved_until_one_holds() -> None:
 
 
 def test_a_promise_that_nothing_keeps_ends_the_search() -> None:
-    knee = searched(SloSearch(start_per_s=100), 0)
-    assert (knee.found.rate_per_s, knee.found.is_limit) == (None, False)
-    assert "no rate held" in knee.found.words
-    assert len(knee.trials) == 11
+    search = searched(SloSearch(start_per_s=100), 0)
+    assert (search.found.rate_per_s, search.found.is_limit) == (None, False)
+    assert "no rate held" in search.found.words
+    assert len(search.trials) == 11
 
 
 def test_the_search_goes_no_higher_than_it_may() -> None:
-    knee = searched(SloSearch(start_per_s=100, rate_max_per_s=300), 1e9)
-    assert [trial.step.rate_per_s for trial in knee.trials] == [100, 200, 300]
-    assert (knee.found.rate_per_s, knee.found.is_limit) == (300, False)
-    assert "at least 300.0/s held; nothing higher was tried" in knee.found.words
+    search = searched(SloSearch(start_per_s=100, rate_max_per_s=300), 1e9)
+    assert [trial.step.rate_per_s for trial in search.trials] == [100, 200, 300]
+    assert (search.found.rate_per_s, search.found.is_limit) == (300, False)
+    assert "at least 300.0/s held; nothing higher was tried" in search.found.words
 
 
 def test_a_run_that_was_too_short_is_repeated_for_longer() -> None:
-    knee = SloSearch(start_per_s=100)
+    search = SloSearch(start_per_s=100)
     for longer in (1, 2, 4, LONGER_MAX):
-        step = knee.proposal
+        step = search.proposal
         assert step is not None
         assert (step.rate_per_s, step.longer) == (100, longer)
-        knee = knee.told(UNRESOLVED)
-    step = knee.proposal
+        search = search.told(UNRESOLVED)
+    step = search.proposal
     assert step is not None
     assert (step.rate_per_s, step.longer) == (50, 1)
 
 
 def test_a_longer_run_that_resolves_goes_on() -> None:
-    knee = SloSearch(start_per_s=100).told(UNRESOLVED).told(HOLDS)
-    step = knee.proposal
+    search = SloSearch(start_per_s=100).told(UNRESOLVED).told(HOLDS)
+    step = search.proposal
     assert step is not None
     assert (step.rate_per_s, step.longer) == (200, 1)
-    assert knee.found.rate_per_s == 100
+    assert search.found.rate_per_s == 100
 
 
 def test_where_the_generator_gave_out_nothing_is_said_of_the_server() -> None:
@@ -93,5 +93,5 @@ def test_a_limit_is_told_with_what_broke_above_it() -> None:
 
 
 def test_a_search_that_was_stopped_tells_what_it_knows() -> None:
-    knee = SloSearch(start_per_s=100).told(HOLDS).told(BROKEN)
-    assert (knee.found.rate_per_s, knee.found.is_limit) == (100, False)
+    search = SloSearch(start_per_s=100).told(HOLDS).told(BROKEN)
+    assert (search.found.rate_per_s, search.found.is_limit) == (100, False)

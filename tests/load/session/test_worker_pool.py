@@ -69,12 +69,12 @@ def test_workers_share_a_phase_and_end_by_themselves_with_the_context(
     killed: list[object] = []
     monkeypatch.setattr("subprocess.Popen.kill", killed.append)
     before = {each.pid for each in children()}
-    with WorkerPool(2, directory=tmp_path) as crew:
-        crew.prepare(orders(target, 2))
+    with WorkerPool(2, directory=tmp_path) as pool:
+        pool.prepare(orders(target, 2))
         workers = [each for each in children() if each.pid not in before]
         assert len(workers) == 2
-        reports = [report for report in crew.perform((begin(operations=101),) * 2) if report is not None]
-        memory_bytes = crew.memory_bytes_max()
+        reports = [report for report in pool.perform((begin(operations=101),) * 2) if report is not None]
+        memory_bytes = pool.memory_bytes_max()
     _, alive = psutil.wait_procs(workers, timeout=0)
     assert (alive, killed) == ([], [])
     ended = sorted((each.worker, each.written) for each in reports if isinstance(each, PhaseEnded))
@@ -85,13 +85,13 @@ def test_workers_share_a_phase_and_end_by_themselves_with_the_context(
 
 
 def test_stopped_workers_tell_what_they_did_until_then(target: RequestTarget, tmp_path: Path) -> None:
-    with WorkerPool(1, directory=tmp_path) as crew:
-        crew.prepare(orders(target, 1))
-        crew.stop()  # too early, which does no harm
+    with WorkerPool(1, directory=tmp_path) as pool:
+        pool.prepare(orders(target, 1))
+        pool.stop()  # too early, which does no harm
         ended = None
-        for report in crew.perform((begin(duration_s=60.0),)):
+        for report in pool.perform((begin(duration_s=60.0),)):
             if isinstance(report, IntervalRecord) and report.second == 0:
-                crew.stop()
+                pool.stop()
             if isinstance(report, PhaseEnded):
                 ended = report
     assert ended is not None
@@ -102,10 +102,10 @@ def test_a_worker_that_dies_is_an_error_with_what_it_said_and_the_others_end(
     target: RequestTarget, tmp_path: Path
 ) -> None:
     before = {each.pid for each in children()}
-    with WorkerPool(2, directory=tmp_path) as crew:
-        crew.prepare(orders(target, 2))
+    with WorkerPool(2, directory=tmp_path) as pool:
+        pool.prepare(orders(target, 2))
         workers = [each for each in children() if each.pid not in before]
-        reports = crew.perform((begin(duration_s=60.0),) * 2)
+        reports = pool.perform((begin(duration_s=60.0),) * 2)
         assert isinstance(next(filter(None, reports)), IntervalRecord)
         os.kill(workers[0].pid, signal.SIGKILL)
         with pytest.raises(MachineError, match=r"load worker \d ended with exit code -9") as raised:
@@ -119,7 +119,7 @@ def test_what_a_worker_cannot_do_is_told_by_its_own_words(target: RequestTarget,
     there = tmp_path / "trace"
     there.touch()
     with (
-        WorkerPool(1, directory=tmp_path) as crew,
+        WorkerPool(1, directory=tmp_path) as pool,
         pytest.raises(MachineError, match=r"the trace .* cannot be written"),
     ):
-        crew.prepare(orders(target, 1, trace=str(there)))
+        pool.prepare(orders(target, 1, trace=str(there)))

@@ -16,7 +16,7 @@ from s3bench.load.profile.profile import (
 from s3bench.load.profile.sizes import fixed
 from s3bench.results.bins import Bins
 from s3bench.results.histogram import Histogram
-from tests.load.simulated import Operation, endings, tallies
+from tests.load.simulated import Operation, endings, records
 
 MS = 1_000_000
 
@@ -38,12 +38,12 @@ def phase(*jobs: Job, warmup_s: float = 0.0, stable: bool = False, duration_s: f
     return Phase(name="one", jobs=jobs or (job(),), warmup_s=warmup_s, stable=stable, duration_s=duration_s)
 
 
-def account(
+def aggregation(
     operations: Sequence[Operation], of: Phase, *, end_ns: int, workers: int = 1, clock: float = 1.0
 ) -> PhaseAggregation:
     made = PhaseAggregation(of, workers=workers)
-    for tally in tallies(operations, end_ns=end_ns, workers=workers, clock=clock):
-        made.add(tally)
+    for record in records(operations, end_ns=end_ns, workers=workers, clock=clock):
+        made.add(record)
     for ended in endings(operations, end_ns=end_ns, workers=workers):
         made.end(ended)
     return made
@@ -51,8 +51,8 @@ def account(
 
 def told(of: Phase, given: Iterable[IntervalRecord], *ended: PhaseEnded, workers: int = 1) -> PhaseResult:
     made = PhaseAggregation(of, workers=workers)
-    for tally in given:
-        made.add(tally)
+    for record in given:
+        made.add(record)
     for each in ended:
         made.end(each)
     return made.measure()

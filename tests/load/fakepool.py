@@ -1,4 +1,4 @@
-"""A crew without processes: it says what a test says, and remembers what it was told.
+"""A pool without processes: it says what a test says, and remembers what it was told.
 
 Keeps the promises of `WorkerPool`; real workers run the same phases in `test_worker_pool`.
 """
@@ -15,7 +15,7 @@ from s3bench.load.engine.message import (
     WorkerLost,
 )
 from s3bench.load.operation import OperationKind
-from tests.load.simulated import NS, Operation, endings, tallies
+from tests.load.simulated import NS, Operation, endings, records
 
 Told = IntervalRecord | PhaseEnded | WorkerLost | None
 
@@ -38,7 +38,7 @@ def doing(order: BeginPhase, *, seconds: float | None = None, failing: int = 0) 
         )
         for number in range(count)
     ]
-    yield from tallies(operations, end_ns=end_ns)
+    yield from records(operations, end_ns=end_ns)
     [ended] = endings(operations, end_ns=end_ns)
     yield PhaseEnded(
         worker=0,
@@ -50,7 +50,7 @@ def doing(order: BeginPhase, *, seconds: float | None = None, failing: int = 0) 
     )
 
 
-class FakeCrew:
+class FakePool:
     """One worker that answers each `BeginPhase` as `answer` says."""
 
     answer: Callable[[BeginPhase], Iterable[Told]] = staticmethod(doing)
