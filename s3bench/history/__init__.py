@@ -1,1 +1,1 @@
-"""The database that remembers results documents, and the figures in them over time."""
+"""The history: a database of results documents, and of their figures over time."""

@@ -1,6 +1,6 @@
-"""Where a history is kept: a SQLite file, or a PostgreSQL database by its URL.
+"""The address of a history (`--store`): a SQLite file, or the URL of a PostgreSQL database.
 
-Owns what `--store` takes. A password is part of the address and of nothing that is shown.
+A password in it is never shown.
 """
 
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from sqlalchemy.exc import ArgumentError
 
 from s3bench.errors import BadInput
 
-_FORM = "write postgresql://USER@HOST:PORT/DATABASE, marks in a password as %XX; or keep it in ~/.pgpass"
+_FORM = "write postgresql://USER@HOST:PORT/DATABASE, with special characters in a password as %XX, or use ~/.pgpass"
 _POSTGRESQL = frozenset({"postgresql", "postgres", "postgresql+psycopg"})
 _DRIVER = "postgresql+psycopg"
 _FILE_NAME = "history.db"
@@ -20,21 +20,21 @@ _FILE_NAME = "history.db"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """`name` is for people and has no secret; `url` is for SQLAlchemy; `file` is SQLite's, null for PostgreSQL."""
+    """`name` is for people and has no secret; `url` is for SQLAlchemy; `file` is `None` for PostgreSQL."""
 
     name: str
     url: URL = field(repr=False)
     file: Path | None
 
     def __str__(self) -> str:
-        """For people."""
+        """The name."""
         return self.name
 
 
 def parse_address(text: str | None, *, data_folder: Path) -> Address:
-    """Tell what `text` stands for; without it, the history is `history.db` in our data folder.
+    """Parse an address; without `text` it is `history.db` in the data folder.
 
-    Raises `BadInput` for what is no path and no URL of PostgreSQL.
+    Raises `BadInput` unless it is a path or a URL of PostgreSQL.
     """
     if text is None:
         return _of_file(data_folder / _FILE_NAME)
@@ -42,7 +42,7 @@ def parse_address(text: str | None, *, data_folder: Path) -> Address:
         return _of_server(text)
     path = Path(text).expanduser()
     if not text or path.is_dir():
-        raise BadInput(f"--store {text}: a directory, not a file", fix=f"name a file in it: {path / _FILE_NAME}")
+        raise BadInput(f"--store {text}: a directory, not a file", fix=f"pass a file in it: {path / _FILE_NAME}")
     return _of_file(path)
 
 
@@ -54,28 +54,28 @@ def _of_file(path: Path) -> Address:
 def _of_server(text: str) -> Address:
     scheme = text.partition("://")[0]
     if scheme not in _POSTGRESQL:
-        raise BadInput(f"--store: no history is kept at {scheme[:20]!r}", fix=f"give the path of a file, or {_FORM}")
+        raise BadInput(f"--store: unsupported scheme {scheme[:20]!r}", fix=f"pass the path of a file, or {_FORM}")
     url = _parsed(text)
     if "@" in (url.host or "") or "@" in (url.database or ""):
-        _refuse()
+        _raise_invalid()
     query = {name: value for name, value in url.query.items() if name != "password"}
     password = url.password or url.query.get("password")
     if password is not None and not isinstance(password, str):
-        _refuse()
+        _raise_invalid()
     url = url.set(drivername=_DRIVER, query=query, password=password)
     return Address(name=_name(url), url=url, file=None)
 
 
 def _parsed(text: str) -> URL:
-    """Parse without ever repeating what was given: the mistake may lie in the password."""
+    """Parse without repeating the text in an error, since it may contain a password."""
     try:
         return make_url(text)
     except (ArgumentError, ValueError):
-        _refuse()
+        _raise_invalid()
 
 
-def _refuse() -> NoReturn:
-    raise BadInput("--store: this is no URL of a PostgreSQL database", fix=_FORM) from None
+def _raise_invalid() -> NoReturn:
+    raise BadInput("--store: not a valid URL of a PostgreSQL database", fix=_FORM) from None
 
 
 def _name(url: URL) -> str:

@@ -1,10 +1,9 @@
-"""A history's database, open: brought to today's tables, and its transactions.
+"""Opens the database of a history, migrates its tables, and runs transactions.
 
-Owns what differs between SQLite and PostgreSQL when many processes use one history at once. SQLite: a write-ahead log,
-so that readers and the one writer do not wait for each other (https://www.sqlite.org/wal.html), and BEGIN IMMEDIATE, so
-that a transaction that will write cannot fail half-way because another was faster
-(https://www.sqlite.org/lang_transaction.html). PostgreSQL: its default isolation, unique constraints and, for the
-tables themselves, an advisory lock. Either way a process that is killed leaves nothing half.
+Several processes can use a history at once. SQLite: a write-ahead log, so that readers and the one writer do not wait
+for each other (https://www.sqlite.org/wal.html), and BEGIN IMMEDIATE, so that a writing transaction cannot fail halfway
+because another was faster (https://www.sqlite.org/lang_transaction.html). PostgreSQL: its default isolation, unique
+constraints and, for migrations, an advisory lock. A killed process leaves nothing half-written.
 """
 
 import sqlite3
@@ -33,7 +32,7 @@ _ADVISORY_LOCK = int.from_bytes(b"s3bench", "big")  # any number that others har
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Database:
-    """An open database whose tables are today's."""
+    """An open database with tables of the current version."""
 
     address: Address
     engine: Engine
@@ -45,14 +44,14 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that only reads: what it sees does not change meanwhile in SQLite."""
-        with _told(self.address), self.engine.begin() as connection:
+        """A reading transaction; in SQLite it sees a consistent snapshot."""
+        with _driver_errors_of(self.address), self.engine.begin() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that writes: all of it is kept at the end, or nothing. Waits a minute at most for its turn."""
-        with _told(self.address), self.engine.connect() as connection:
+        """A writing transaction, committed completely or not at all. Waits up to a minute for a lock."""
+        with _driver_errors_of(self.address), self.engine.connect() as connection:
             connection.execution_options(**{_WILL_WRITE: True})
             with connection.begin():
                 if not self.is_sqlite:
@@ -62,18 +61,18 @@ class Database:
 
 @contextmanager
 def open_database(address: Address, *, create: bool) -> Iterator[Database]:
-    """Open the history at `address`; with `create`, make it where there is none.
+    """Open the history at `address`; with `create`, create it if there is none.
 
-    Raises `BadInput` when there is none, when something else is there, and when a newer s3bench wrote it, and
-    `MachineError` when it cannot be reached.
+    Raises `BadInput` if there is none, if it is something else, and if a newer s3bench wrote it; `MachineError` if it
+    cannot be reached.
     """
     if address.file is not None:
         _check_file(address.file, create=create)
-    with _told(address):
+    with _driver_errors_of(address):
         engine = _engine(address)
     try:
         database = Database(address=address, engine=engine)
-        _bring_up(database, create=create)
+        _migrate(database, create=create)
         yield database
     finally:
         engine.dispose()
@@ -92,11 +91,11 @@ def _check_file(file: Path, *, create: bool) -> None:
     except OSError as error:
         raise MachineError(f"cannot open the history {file}", error.strerror or str(error)) from error
     if header and header != _SQLITE_HEADER:
-        raise BadInput(f"{file} is no history", "it is no SQLite database", "name another file with --store")
+        raise BadInput(f"{file} is not a history", "it is not a SQLite database", "pass another file with --store")
 
 
 def _no_history(name: str) -> BadInput:
-    return BadInput(f"there is no history at {name} yet", fix="begin one: s3bench history add results.json")
+    return BadInput(f"there is no history at {name} yet", fix="create it with: s3bench history add results.json")
 
 
 def _engine(address: Address) -> Engine:
@@ -117,13 +116,13 @@ def _engine(address: Address) -> Engine:
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    """Take transactions into our own hands, and set what holds for one connection or for the file."""
+    """Disable implicit transactions, and set the pragmas of the connection and the file."""
     connection.isolation_level = None
     connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA synchronous = FULL")  # what was said to be kept outlives a power cut
+    connection.execute("PRAGMA synchronous = FULL")  # committed documents survive a power cut
     for _ in range(_WAL_ATTEMPTS):
-        # Two processes that open a new file at once: one is told at once that it is locked, busy timeout or not.
-        # To begin a transaction does wait; then the other has done it.
+        # If two processes open a new file at once, one gets "locked" immediately despite the busy timeout. Beginning a
+        # transaction does wait, and then the other one has set the mode.
         with suppress(sqlite3.OperationalError):
             connection.execute("PRAGMA journal_mode = WAL").fetchall()
             return
@@ -136,8 +135,8 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if will_write else "BEGIN")
 
 
-def _bring_up(database: Database, *, create: bool) -> None:
-    """Make the tables today's; nothing is written where they are."""
+def _migrate(database: Database, *, create: bool) -> None:
+    """Migrate the tables to the current version, if needed."""
     with database.reading() as connection:
         version = _version(connection, database.address)
         is_empty = version is None and not sa.inspect(connection).get_table_names()
@@ -147,7 +146,7 @@ def _bring_up(database: Database, *, create: bool) -> None:
         raise _no_history(database.address.name)
     if version is None and database.is_sqlite and not is_empty:
         raise BadInput(
-            f"{database.address} is no history", "it is a database of something else", "name another file with --store"
+            f"{database.address} is not a history", "it is another kind of database", "pass another file with --store"
         )
     with database.writing() as connection:
         if not database.is_sqlite:
@@ -157,14 +156,14 @@ def _bring_up(database: Database, *, create: bool) -> None:
 
 
 def _version(connection: Connection, address: Address) -> str | None:
-    """The version of the tables, null without any. Raises `BadInput` for one that we do not know."""
+    """The version of the tables, `None` without any. Raises `BadInput` for an unknown version."""
     if not sa.inspect(connection).has_table(VERSION_TABLE):
         return None
     version: str | None = connection.scalar(sa.select(sa.column("version_num")).select_from(sa.table(VERSION_TABLE)))
     if version is not None and not (version.isdecimal() and int(version) <= int(VERSION)):
         shown = version[:20] if version.isdecimal() else repr(version[:20])
         raise BadInput(
-            f"the history {address} has version {shown}; this s3bench knows {VERSION}",
+            f"the history {address} has version {shown}; this s3bench reads versions up to {VERSION}",
             "a newer s3bench wrote it",
             "update s3bench; nothing was changed",
         )
@@ -181,12 +180,12 @@ def _upgrade(connection: Connection) -> None:
 
 
 @contextmanager
-def _told(address: Address) -> Iterator[None]:
-    """Turn the driver's errors into ours. Its own words have no statement, no document and no password in them."""
+def _driver_errors_of(address: Address) -> Iterator[None]:
+    """Turn errors of the database driver into `MachineError`, without statements, documents and passwords."""
     try:
         yield
     except SQLAlchemyError as error:
         words = str(error.orig) if isinstance(error, DBAPIError) else type(error).__name__
         words = "\n".join("".join(filter(str.isprintable, line)) for line in words.strip().splitlines())
-        fix = "nothing was changed; try again when it can be reached" if isinstance(error, OperationalError) else ""
+        fix = "nothing was changed; try again when it is reachable" if isinstance(error, OperationalError) else ""
         raise MachineError(f"cannot use the history {address}", words, fix) from None

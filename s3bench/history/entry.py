@@ -1,4 +1,4 @@
-"""One document as a list of the history shows it, and what a list may be asked for."""
+"""Entries of the history (one per document), and the filters for listing them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,10 +9,10 @@ from s3bench.history.machine import Machine
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A document that is kept. Times are UTC; `ended_at` is null for a run that was killed, or was going on.
+    """A stored document. Times are UTC; `ended_at` is null for a run that was killed or still running.
 
     `identity` is the SHA-256 of its content, `machine` the fingerprint of `machine_facts`, `commit` that of the s3bench
-    checkout. `results`, `measurements` and `failures` are counts; `size_bytes` is the length of what was added.
+    checkout. `results`, `measurements` and `failures` are counts; `size_bytes` is the length of the document.
     """
 
     identity: str
@@ -31,14 +31,14 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Added(msgspec.Struct, frozen=True, kw_only=True):
-    """What adding a document did: nothing, unless it `is_new`."""
+    """The outcome of adding a document: nothing was changed unless it `is_new`."""
 
     is_new: bool
     identity: str
 
 
 class Pruned(msgspec.Struct, frozen=True, kw_only=True):
-    """The documents that were removed, or, unless it `is_done`, would be."""
+    """The documents that were removed, or would be removed unless `is_done`."""
 
     is_done: bool
     entries: tuple[Entry, ...]
@@ -46,11 +46,11 @@ class Pruned(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Which documents: all that meet every one of these that is given.
+    """Filters for documents; all given ones must match.
 
-    `benchmarks` is an expression of `s3bench.spec.selection` over names, values of dimensions, tags and clients' names;
-    one result that fits is enough. `client` is a name or a label, `machine` the beginning of a fingerprint. `since` is
-    the first moment of starts that are in, `until` the first that is out.
+    `benchmarks` is an expression of `s3bench.spec.selection` over names, values of dimensions, tags and client names;
+    one matching result is enough. `client` is a name or a label, `machine` the start of a fingerprint. Runs match if
+    they started at `since` or later and before `until`.
     """
 
     benchmarks: str = ""

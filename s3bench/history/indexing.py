@@ -1,7 +1,6 @@
-"""What is kept of a document: its own text, and rows from which lists and trends are made.
+"""Indexes a results document for the history: its identity, its compressed text, and rows for lists and trends.
 
-Owns identity, compression and index; the parts of single nodes stay in the text alone. Pure: `s3bench.history.store`
-writes the rows.
+Results of single cluster nodes are stored in the text but not indexed.
 """
 
 import hashlib
@@ -28,9 +27,9 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed:
-    """A document taken apart: values of its own row, and of the rows of its results and their figures.
+    """The rows of a document, of its results, and of their figures.
 
-    The latter two lack the document's number, which the database gives.
+    The latter two lack the document's number, which the database assigns.
     """
 
     identity: str
@@ -41,12 +40,12 @@ class Indexed:
 
 
 def index_document(text: bytes, *, source: str) -> Indexed:
-    """Take a results document apart. Raises `BadInput`, naming `source`, for whatever is no results document."""
+    """Index a results document. Raises `BadInput`, naming `source`, if it is not a results document."""
     try:
         document = parse_document(text, source=source).without_parts()
         identity = identity_of(text)
     except RecursionError as error:
-        raise BadInput(f"{source} is no results document", "its objects are nested too deeply") from error
+        raise BadInput(f"{source} is not a results document", "its objects are nested too deeply") from error
     return Indexed(
         identity=identity,
         is_ended=document.ended_at is not None,
@@ -57,15 +56,15 @@ def index_document(text: bytes, *, source: str) -> Indexed:
 
 
 def identity_of(text: bytes) -> str:
-    """The SHA-256 of the JSON's content: without white space, keys in order, every number in its shortest form.
+    """The SHA-256 of the JSON's content: without white space, keys sorted, every number in its shortest form.
 
-    It is taken from what is written and not from our types, so that it outlives new versions of the format.
+    It is computed from the text and not from parsed types, so that it does not change with new versions of the format.
     """
     return hashlib.sha256(msgspec.json.encode(msgspec.json.decode(text), order="sorted")).hexdigest()
 
 
 def unpack(body: bytes, identity: str) -> bytes:
-    """Give back the text as it was added. Raises `MachineError` when it is not what it was."""
+    """The original text of a document. Raises `MachineError` if it is damaged."""
     try:
         text = zlib.decompress(body)
         is_whole = identity_of(text) == identity
@@ -74,7 +73,7 @@ def unpack(body: bytes, identity: str) -> bytes:
     if not is_whole:
         raise MachineError(
             f"the document {identity[:12]} in the history is damaged",
-            "its content is not what was added",
+            "its content has changed since it was added",
             "restore the database from a backup",
         )
     return text
@@ -107,7 +106,7 @@ def _milliseconds(text: str, source: str, key: str) -> int:
         return parse_milliseconds(text)
     except ValueError as error:
         raise BadInput(
-            f"{source}: $.{key} is no time: {text[:40]!r}", "a history is ordered by time", "write ISO 8601"
+            f"{source}: $.{key} is not a time: {text[:40]!r}", "a history is ordered by time", "write ISO 8601"
         ) from error
 
 
@@ -136,7 +135,7 @@ def _figure_rows(place: int, result: Result) -> Iterator[Row]:
 
 
 def _finite(values: list[float]) -> float | None:
-    """The median, unless no floating-point number can hold it."""
+    """The median, or `None` if it is not a finite floating-point number."""
     try:
         middle = float(median(values))
     except OverflowError:

@@ -1,6 +1,6 @@
-"""Which machine a figure belongs to: the facts that it depends on, and their fingerprint.
+"""The identity of a machine: the facts on which figures depend, and their fingerprint.
 
-Owns the choice of facts. Figures of one fingerprint may be held side by side, those of two may not.
+Only figures with the same fingerprint are comparable.
 """
 
 import hashlib
@@ -11,17 +11,17 @@ from typing import Any
 import msgspec
 
 _RECIPE = 1  # part of the fingerprint: it changes whenever the choice of facts does
-_LENGTH = 16  # hexadecimal digits, 64 bits: two of a million machines share one with a chance of 3 in 10 ** 8
+_LENGTH = 16  # hexadecimal digits, 64 bits: among a million machines a collision has a probability of 3 in 10 ** 8
 _KERNEL = re.compile(r"(\S+ \d+(?:\.\d+)?)")
 _GIB = 1 << 30
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What of a machine a figure depends on; null where its document does not tell.
+    """The facts of a machine on which figures depend; null if the document does not have them.
 
-    `cores` are those that may be used: the allowed ones, or the control group's quota where that is less. `memory_gib`
-    is the memory in whole GiB, or the control group's limit where that is less: a kernel's update takes or gives some
-    MiB. `kernel` is its name with major and minor version.
+    `cores` is the number of usable cores: the allowed ones, or the control group's quota if that is less. `memory_gib`
+    is the memory in whole GiB (a kernel update may change it by some MiB), or the control group's limit if that is
+    less. `kernel` is its name with major and minor version.
     """
 
     cpu_model: str | None
@@ -40,7 +40,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def words(self) -> str:
-        """The facts in a line."""
+        """The facts in one line."""
         parts = (
             self.product,
             self.cpu_model or self.architecture,
@@ -49,11 +49,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             self.kernel,
             self.virtualization if self.virtualization != "none" else None,
         )
-        return ", ".join(part for part in parts if part) or "nothing is known of it"
+        return ", ".join(part for part in parts if part) or "nothing is known about it"
 
 
 def machine_of(facts: Mapping[str, Any]) -> Machine:
-    """Pick the facts from a document's `machine`."""
+    """The facts from a document's `machine`."""
     kernel = _KERNEL.match(_text(facts.get("kernel")) or "")
     memory_bytes = _least(facts.get("memory_total"), facts.get("memory_limit"))
     allowed = facts.get("cores_allowed")
@@ -73,7 +73,7 @@ def _text(value: object) -> str | None:
 
 
 def _least(*values: object) -> float | None:
-    """The least of those that are numbers, as they may stand in a document: whole or not, the same one is the same."""
+    """The smallest of the values that are numbers; always as a float, so that 4 and 4.0 are the same."""
     return min((float(value) for value in values if _is_number(value)), default=None)  # type: ignore[arg-type]
 
 

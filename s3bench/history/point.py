@@ -1,4 +1,4 @@
-"""One figure in time: the median of one metric of one benchmark on one client, in one document."""
+"""One point of a series over time: the median of one metric of one benchmark on one client in one document."""
 
 from datetime import datetime
 
@@ -10,10 +10,10 @@ from s3bench.results.document import Status
 class Point(msgspec.Struct, frozen=True, kw_only=True):
     """The median `value` of `n` iterations, in the unit of `metric` (`s3bench.results.metrics`).
 
-    `document` is the identity of the document that holds it, `at` the start of its run. `client_label` tells two
-    clients of one version apart. `machine` is a fingerprint. `commit` is that of the s3bench checkout that measured,
-    null where it was installed. `doubtful` of the iterations have warnings (`stub-bound`, say); `status` is `failed`
-    when other iterations of the result failed.
+    `document` is the identity of its document, `at` the start of the run. `client_label` distinguishes two clients of
+    one version. `machine` is a fingerprint. `commit` is that of the s3bench checkout, null for an installed s3bench.
+    `doubtful` is the number of iterations with warnings (such as `stub-bound`); `status` is `failed` if other
+    iterations of the result failed.
     """
 
     document: str
@@ -34,5 +34,5 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def series(self) -> tuple[object, ...]:
-        """What has to be equal for two points to lie on one line; the order of dimensions means nothing."""
+        """The key of the series that the point belongs to, whatever the order of the dimensions."""
         return self.benchmark, tuple(sorted(self.dimensions)), self.client, self.metric, self.machine

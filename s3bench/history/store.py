@@ -1,7 +1,6 @@
-"""The history: documents are added once, listed, shown, given back and removed, and figures read over time.
+"""Adds documents to the history, and lists, shows, exports and removes them; reads figures over time.
 
-Owns the rows and the questions. Any number of processes may use one history at once: each document is added in one
-transaction of its own, and is there whole or not at all.
+Several processes may use a history at once: each document is added in its own transaction, completely or not at all.
 """
 
 import re
@@ -22,7 +21,7 @@ from s3bench.history.indexing import Indexed, index_document, unpack
 from s3bench.history.machine import Machine
 from s3bench.history.point import Point
 from s3bench.history.tables import DOCUMENTS, FIGURES, RESULTS
-from s3bench.history.timestamp import milliseconds_of, moment_of
+from s3bench.history.timestamp import milliseconds_of, time_of
 from s3bench.results.document import Status
 from s3bench.results.metrics import METRICS_BY_NAME
 from s3bench.spec.selection import parse_selection
@@ -35,67 +34,69 @@ _ENTRY = [column for column in DOCUMENTS.c if column.name != "body"]
 
 
 class History:
-    """An open history, see `open_history`. `now` gives the time of adding."""
+    """An open history, see `open_history`. `now` gives the current time."""
 
     def __init__(self, database: Database, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._database = database
         self._now = now
 
     def add(self, text: bytes, *, source: str = "the document") -> Added:
-        """Keep a results document; one that is there already stays as it is. Raises `BadInput` for anything else."""
+        """Store a results document, unless it is stored already. Raises `BadInput` for anything else."""
         return self.add_indexed(index_document(text, source=source))
 
     def add_indexed(self, indexed: Indexed) -> Added:
-        """Keep a document that was taken apart, and thereby checked, before."""
+        """Store a document that was indexed, and thereby checked, before."""
         with self._database.writing() as connection:
             is_new = self._insert(connection, indexed)
         return Added(is_new=is_new, identity=indexed.identity)
 
     def list_documents(self, filters: Filters | None = None) -> tuple[Entry, ...]:
-        """List the documents that meet `filters`, in the order in which their runs started."""
+        """The documents that match `filters`, in the order in which their runs started."""
         with self._database.reading() as connection:
             return _entries(connection, filters or Filters())
 
     def show(self, prefix: str) -> tuple[Entry, bytes]:
-        """Give the one document whose identity begins with `prefix`, as it was added."""
+        """The document whose identity starts with `prefix`, with its original text."""
         with self._database.reading() as connection:
             identity = _resolve(connection, prefix)
             row = connection.execute(sa.select(*_ENTRY).where(DOCUMENTS.c.identity == identity)).one()
             return _entry(row), _text(connection, identity)
 
     def export(self, prefixes: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """Give documents back with their identities, as they were added, each once.
+        """The identities and original texts of documents, each once.
 
-        All prefixes are looked up before the first is given. Raises `BadInput` for one that is removed meanwhile.
+        All prefixes are resolved before the first text is returned. Raises `BadInput` for one that was removed
+        meanwhile.
         """
         return self._texts(self.resolve(prefixes))
 
     def resolve(self, prefixes: Iterable[str]) -> tuple[str, ...]:
-        """Find the identities that begin so, each once. Raises `BadInput` unless each prefix tells one document."""
+        """The identities that start with the prefixes, each once. Raises `BadInput` unless each prefix is unique."""
         with self._database.reading() as connection:
             return tuple(dict.fromkeys(_resolve(connection, prefix) for prefix in prefixes))
 
     def prune(self, *, before: datetime | None = None, keep_last: int | None = None, dry_run: bool = True) -> Pruned:
-        """Remove documents whose runs started before `before` and, on their machine, are not of the last `keep_last`.
+        """Remove documents whose runs started before `before` and are not among the last `keep_last` of their machine.
 
-        Either may be left out, not both. With `dry_run` nothing is removed, only said.
+        One of the two may be omitted. With `dry_run` nothing is removed.
         """
         if before is None and keep_last is None:
             raise BadInput(
-                "nothing says what is to go", fix="give a date, or how many to keep of each machine, or both"
+                "select the documents to remove with --before or --keep-last",
+                fix="for example --before 2026-01-01, or --keep-last 100 to keep the last 100 of each machine",
             )
         transaction = self._database.reading if dry_run else self._database.writing
         with transaction() as connection:
-            going = _going(_entries(connection, Filters()), before, keep_last)
+            removed = _to_remove(_entries(connection, Filters()), before, keep_last)
             if not dry_run:
-                for chunk in _chunks([entry.identity for entry in going]):
+                for chunk in _chunks([entry.identity for entry in removed]):
                     connection.execute(sa.delete(DOCUMENTS).where(DOCUMENTS.c.identity.in_(chunk)))
-        return Pruned(is_done=not dry_run, entries=going)
+        return Pruned(is_done=not dry_run, entries=removed)
 
     def points(self, metric: str, *, benchmarks: str = "", client: str = "", machine: str = "") -> tuple[Point, ...]:
-        """Read the figures of `metric` in the order of time; the filters are those of `Filters`."""
+        """The figures of `metric` in the order of time; the filters are those of `Filters`."""
         if metric not in METRICS_BY_NAME:
-            raise BadInput(f"there is no metric {metric[:80]!r}", fix=f"it is one of: {', '.join(METRICS_BY_NAME)}")
+            raise BadInput(f"unknown metric {metric[:80]!r}", fix=f"use one of {', '.join(METRICS_BY_NAME)}")
         with self._database.reading() as connection:
             cells = _cells(connection, benchmarks)
             rows = [row for chunk in cells for row in connection.execute(_points(metric, client, machine, chunk))]
@@ -124,13 +125,13 @@ class History:
 
 @contextmanager
 def open_history(address: Address, *, create: bool = False) -> Iterator[History]:
-    """Open the history at `address`, its tables brought to today's version; with `create`, made where there is none."""
+    """Open the history at `address` and migrate it if needed; with `create`, create it if there is none."""
     with open_database(address, create=create) as database:
         yield History(database)
 
 
 def short(identity: str) -> str:
-    """An identity as it is shown."""
+    """The first digits of an identity, for display."""
     return identity[:_SHOWN]
 
 
@@ -149,7 +150,7 @@ def _entries(connection: Connection, filters: Filters) -> tuple[Entry, ...]:
 
 
 def _numbers(connection: Connection, filters: Filters) -> frozenset[int]:
-    """The documents with a result that fits."""
+    """The documents with a matching result."""
     query = sa.select(RESULTS.c.document).distinct()
     if filters.client:
         query = query.where(_is_client(filters.client))
@@ -159,7 +160,7 @@ def _numbers(connection: Connection, filters: Filters) -> frozenset[int]:
 
 
 def _cells(connection: Connection, benchmarks: str) -> tuple[Sequence[str] | None, ...]:
-    """The cells that the expression picks, in chunks; one chunk of null where there is no expression."""
+    """The cells that the expression selects, in chunks; a single `None` without an expression."""
     if not benchmarks:
         return (None,)
     selection = parse_selection(benchmarks)
@@ -204,27 +205,27 @@ def _is_client(client: str) -> sa.ColumnElement[bool]:
 def _is_machine(prefix: str) -> sa.ColumnElement[bool]:
     if not _FINGERPRINT.fullmatch(prefix):
         raise BadInput(
-            f"{prefix[:40]!r} is no machine",
-            "a machine is told by its fingerprint, 16 hexadecimal digits or their beginning",
-            "see them: s3bench history list",
+            f"{prefix[:40]!r} is not a machine",
+            "a machine is identified by its fingerprint of 16 hexadecimal digits, or the first of them",
+            "list the machines with: s3bench history list",
         )
     return DOCUMENTS.c.machine.startswith(prefix)
 
 
 def _resolve(connection: Connection, prefix: str) -> str:
-    """Find the one identity that begins with `prefix`."""
+    """The only identity that starts with `prefix`."""
     if not _PREFIX.fullmatch(prefix):
         raise BadInput(
-            f"{prefix[:80]!r} is no identity of a document",
-            "it is 64 hexadecimal digits, or the first of them, 4 at least",
-            "see them: s3bench history list",
+            f"{prefix[:80]!r} is not the ID of a document",
+            "an ID has 64 hexadecimal digits, of which at least the first 4 are needed",
+            "list the IDs with: s3bench history list",
         )
     query = sa.select(DOCUMENTS.c.identity).where(DOCUMENTS.c.identity.startswith(prefix)).limit(3)
     found = connection.execute(query.order_by(DOCUMENTS.c.identity)).scalars().all()
     if not found:
-        raise BadInput(f"the history has no document {prefix}", fix="see them: s3bench history list")
+        raise BadInput(f"the history has no document {prefix}", fix="list the IDs with: s3bench history list")
     if len(found) > 1:
-        raise BadInput(f"{prefix} is the beginning of several documents", ", ".join(found), "give more digits")
+        raise BadInput(f"{prefix} is the start of several IDs", ", ".join(found), "pass more digits")
     identity: str = found[0]
     return identity
 
@@ -236,8 +237,8 @@ def _text(connection: Connection, identity: str) -> bytes:
     return unpack(body, identity)
 
 
-def _going(entries: Sequence[Entry], before: datetime | None, keep_last: int | None) -> tuple[Entry, ...]:
-    """Those of `entries`, which are in the order of time, that neither of the two keeps."""
+def _to_remove(entries: Sequence[Entry], before: datetime | None, keep_last: int | None) -> tuple[Entry, ...]:
+    """Those of `entries`, which are in the order of time, that are to be removed."""
     by_machine: dict[str, list[str]] = {}
     for entry in entries:
         by_machine.setdefault(entry.machine, []).append(entry.identity)
@@ -258,9 +259,9 @@ def _dimensions(text: str) -> tuple[tuple[str, str], ...]:
 def _entry(row: Row[tuple[object, ...]]) -> Entry:
     return Entry(
         identity=row.identity,
-        started_at=moment_of(row.started_ms),
-        ended_at=None if row.ended_ms is None else moment_of(row.ended_ms),
-        added_at=moment_of(row.added_ms),
+        started_at=time_of(row.started_ms),
+        ended_at=None if row.ended_ms is None else time_of(row.ended_ms),
+        added_at=time_of(row.added_ms),
         s3bench=row.s3bench,
         commit=row.git_commit,
         machine=row.machine,
@@ -289,5 +290,5 @@ def _point(row: Row[tuple[object, ...]], metric: str) -> Point:
         machine=row.machine,
         s3bench=row.s3bench,
         commit=row.git_commit,
-        at=moment_of(row.started_ms),
+        at=time_of(row.started_ms),
     )

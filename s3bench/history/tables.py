@@ -1,7 +1,7 @@
-"""The tables as they are today; how they came to be is told by `migrations`.
+"""The current tables of a history; `migrations` has their past versions.
 
-All names begin with `s3bench_`, so that a team's database may hold other things too. Times are milliseconds since 1970,
-UTC. Lists and objects are JSON. What is long stands last: SQLite reads a row only as far as it has to
+All names start with `s3bench_`, so that a team's database may have other tables too. Times are milliseconds since 1970,
+UTC. Lists and objects are JSON. Long columns are last, since SQLite reads a row only as far as needed
 (https://www.sqlite.org/fileformat2.html, "Cell Payload Overflow Pages").
 """
 
@@ -17,17 +17,17 @@ _KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 class Words(TypeDecorator[str]):
-    r"""Any text. PostgreSQL has no NUL in texts, so that one is written `\0`, and a backslash `\\`."""
+    r"""Any text. PostgreSQL cannot store NUL in texts, so it is escaped as `\0`, and a backslash as `\\`."""
 
     impl = sa.Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Any) -> str | None:  # noqa: ARG002 (SQLAlchemy's)
-        """Write the two escapes."""
+        """Escape."""
         return None if value is None else value.replace("\\", "\\\\").replace("\0", "\\0")
 
     def process_result_value(self, value: str | None, dialect: Any) -> str | None:  # noqa: ARG002 (SQLAlchemy's)
-        """Read the two escapes."""
+        """Unescape."""
         return None if value is None else "\\".join(part.replace("\\0", "\0") for part in value.split("\\\\"))
 
 

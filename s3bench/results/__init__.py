@@ -1,5 +1,5 @@
-"""What was measured, and the JSON file it is kept in.
+"""Measurements and the results document that stores them as JSON.
 
-The way of the data: plain facts about one iteration become a `measurement.Measurement` (pure), measurements are held in
-a `document.Document`, and `metrics.METRICS` names every figure, its unit and what it means for the docs and the report.
+Facts about one iteration become a `measurement.Measurement`, measurements are stored in a `document.Document`, and
+`metrics.METRICS` defines every figure with its unit and meaning, for the docs and the reports.
 """

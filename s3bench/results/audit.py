@@ -1,7 +1,7 @@
-"""What measuring changed: iterations with sampling and probes, each held against a twin without.
+"""The audit of a run: how much sampling and probes changed the iterations, from pairs with and without them.
 
-Pure. The centre is the median of the paired log-ratios; its interval is that of the sign test, from order statistics
-(Conover, Practical Nonparametric Statistics, 3rd edition, section 3.2).
+The estimate is the median of the paired ratios; its interval is that of the sign test, from order statistics (Conover,
+Practical Nonparametric Statistics, 3rd edition, section 3.2).
 """
 
 import math
@@ -16,7 +16,7 @@ CONFIDENCE = 0.95
 
 
 class Ratio(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Observed over unobserved: the median of the pairs, and its 95 % interval, null with fewer than 6 pairs."""
+    """The median ratio of observed to unobserved iterations, and its 95 % interval, null for fewer than 6 pairs."""
 
     median: float
     low: float | None
@@ -24,7 +24,7 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What sampling and probes changed, over `pairs` pairs of neighbouring iterations."""
+    """The effect of sampling and probes, from `pairs` pairs of neighbouring iterations."""
 
     pairs: int
     total_time: Ratio
@@ -32,7 +32,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def compare_observed(observed: Sequence[Measurement], unobserved: Mapping[int, Measurement]) -> Audit | None:
-    """Pair by iteration; `None` without a pair."""
+    """The audit of iterations paired by number; `None` without a pair."""
     pairs = [(each, unobserved[each.iteration]) for each in observed if each.iteration in unobserved]
     if not pairs:
         return None
@@ -50,7 +50,7 @@ def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Ratio:
 
 
 def _sign_test_rank(count: int) -> int | None:
-    """The largest rank (from 0) whose order statistics bound the median with at least the confidence wanted."""
+    """The largest rank (from 0) whose order statistics bound the median with at least `CONFIDENCE`."""
     tail = 0.0
     for rank in range(count // 2):
         tail += math.comb(count, rank) / 2**count

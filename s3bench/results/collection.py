@@ -1,4 +1,4 @@
-"""Python's search for garbage, put off while large data without cycles are made."""
+"""Pauses the garbage collector while large acyclic data is built."""
 
 import gc
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Keep the garbage collector from searching what is read, again and again: it takes as long as reading it."""
+    """Disable the garbage collector, whose repeated scans would take as long as reading the data itself."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""JSON bytes to types, with one error for everything that can be wrong with a file."""
+"""Decodes JSON bytes to types, with a single exception type for all errors."""
 
 from typing import Any, TypeVar, overload
 
@@ -12,7 +12,7 @@ def decode(content: bytes) -> Any: ...
 @overload
 def decode(content: bytes, kind: type[_T]) -> _T: ...
 def decode(content: bytes, kind: Any = Any) -> Any:
-    """Decode JSON as `kind`. Raises `msgspec.DecodeError`, also for what is no UTF-8 or is nested too deeply."""
+    """Decode JSON as `kind`. Raises `msgspec.DecodeError`, also for invalid UTF-8 and for too deep nesting."""
     try:
         return msgspec.json.decode(content, type=kind)
     except UnicodeDecodeError as error:

@@ -34,15 +34,15 @@ from s3bench.spec.label import benchmark_label, dimension_pairs
 SCHEMA_VERSION = 5
 
 NODE = "node"
-"""The last dimension of a result that tells what one node of a cluster did of another result."""
+"""The last dimension of a result that is one cluster node's part of another result."""
 
 _INDENT = 2
 _NUMBERS = re.compile(rb"\[\n[-+.eE0-9nul, \n]+\]")
-"""An indented array of numbers and nulls alone; no string holds a raw line feed, so this is never in one."""
+"""An indented array of only numbers and nulls; strings have no raw line feeds, so it never matches inside one."""
 
 
 class Status(StrEnum):
-    """How a result ended. `RUNNING`: its iterations are not all done, for good if the run was interrupted."""
+    """The status of a result. `RUNNING`: iterations are missing, permanently if the run was interrupted."""
 
     RUNNING = "running"
     COMPLETE = "complete"
@@ -50,7 +50,7 @@ class Status(StrEnum):
 
 
 class Client(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The program under test. `label` tells two of one name apart (`cli-crt@2.38.5`)."""
+    """The program under test. `label` distinguishes two of the same name (`cli-crt@2.38.5`)."""
 
     name: str
     version: str
@@ -79,22 +79,22 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def benchmark(self) -> str:
-        """The benchmark in words: `s3.cp.upload FileSize=32MB`."""
+        """The benchmark with its dimensions: `s3.cp.upload FileSize=32MB`."""
         return benchmark_label(self.name, self.dimension_pairs)
 
     @property
     def label(self) -> str:
-        """The result in words: `s3.cp.upload FileSize=32MB on cli-crt@2.38.5`."""
+        """The benchmark with its client: `s3.cp.upload FileSize=32MB on cli-crt@2.38.5`."""
         return f"{self.benchmark} on {self.client.label}"
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What tells this result from all others in a document."""
+        """The key that distinguishes this result from all others in a document."""
         return self.name, tuple(tuple(dimension.items()) for dimension in self.dimensions), self.client.label
 
     @property
     def whole_identity(self) -> tuple[object, ...] | None:
-        """The identity of the result that this one is a node's part of, were it one; `None` when it cannot be."""
+        """The identity of the result that this one would be a node's part of; `None` if it cannot be a part."""
         if not self.dimensions or tuple(self.dimensions[-1]) != (NODE,):
             return None
         if self.runs:
@@ -103,7 +103,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What `-k` looks into: name, values of dimensions, the client's name and label, tags."""
+        """What `-k` matches: name, values of dimensions, the client's name and label, tags."""
         values = (value for dimension in self.dimensions for value in dimension.values())
         return self.name, *values, self.client.name, self.client.label, *self.tags
 
@@ -118,15 +118,15 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return tuple(each for each in self.measurements if isinstance(each, LoadMeasurement))
 
     def with_measurement(self, measurement: AnyMeasurement) -> Self:
-        """Add what one more iteration showed."""
+        """Add a measurement."""
         return msgspec.structs.replace(self, measurements=(*self.measurements, measurement))
 
     def with_failure(self, failure: Failure) -> Self:
-        """Add what went wrong in one more iteration."""
+        """Add a failure."""
         return msgspec.structs.replace(self, errors=(*self.errors, failure))
 
     def with_audit(self, audit: Audit | None) -> Self:
-        """Add what sampling and probes changed."""
+        """Set the audit."""
         return msgspec.structs.replace(self, audit=audit)
 
     @property
@@ -136,7 +136,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def median_iteration(self) -> Measurement | None:
-        """The iteration of median total time, of an even number the lower in the middle; `None` of no iterations."""
+        """The iteration of median total time (the lower of two middle ones); `None` without iterations."""
         ordered = sorted(self.runs, key=lambda each: each.total_time)
         return ordered[(len(ordered) - 1) // 2] if ordered else None
 
@@ -149,16 +149,16 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return msgspec.structs.replace(self, measurements=measurements)
 
     def completed(self) -> Self:
-        """Close the result: complete when no iteration failed. Requests are kept of the median iteration alone."""
+        """Close the result: complete if no iteration failed. Only the requests of the median iteration are kept."""
         status = Status.FAILED if self.errors else Status.COMPLETE
         return msgspec.structs.replace(self.with_requests_of_one(), status=status)
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One run. Times are UTC in ISO 8601; `ended_at` is null while the run goes on, or when it was killed.
+    """One run. Times are UTC in ISO 8601; `ended_at` is null while the run continues, or if it was killed.
 
-    `machine` holds the machine's facts and `options` the options in force, by their names. `command_line` is what the
-    user typed, secrets taken out (`redact`).
+    `machine` has the facts about the machine and `options` the options in force, by name. `command_line` is what the
+    user typed, with secrets redacted.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -173,7 +173,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     results: tuple[Result, ...] = ()
 
     def with_result(self, result: Result) -> Self:
-        """Put `result` in the place of the one of the same identity, or at the end."""
+        """Replace the result of the same identity by `result`, or append it."""
         places = [index for index, old in enumerate(self.results) if old.identity == result.identity]
         index = places[0] if places else len(self.results)
         return msgspec.structs.replace(self, results=(*self.results[:index], result, *self.results[index + 1 :]))
@@ -184,10 +184,10 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return msgspec.structs.replace(self, results=kept)
 
     def without_parts(self) -> Self:
-        """Leave out what single nodes of a cluster did, where the result of all of them together is there too.
+        """Leave out the parts of single cluster nodes if the result of all nodes together is present too.
 
-        Readers that judge or count take this document: a part is no benchmark of its own. Only `s3bench load --cluster`
-        writes `options.cluster`, and it refuses a dimension `node` of the user's, so that none is taken for a part.
+        For readers that decide or count, since a part is not a benchmark of its own. Only `s3bench load --cluster`
+        writes `options.cluster`, and it rejects a user's dimension `node`, so that none is mistaken for a part.
         """
         if not isinstance(self.options.get("cluster"), Mapping):
             return self
@@ -196,7 +196,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return msgspec.structs.replace(self, results=kept)
 
     def with_warnings(self, warnings: Iterable[str]) -> Self:
-        """Add doubts about the whole run; each is kept once."""
+        """Add warnings about the whole run, each only once."""
         return msgspec.structs.replace(self, warnings=tuple(dict.fromkeys((*self.warnings, *warnings))))
 
     def ended(self, at: datetime) -> Self:
@@ -205,7 +205,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def is_of_load(self) -> bool:
-        """Whether it tells of an endpoint under load, and not of clients."""
+        """Whether it has the results of a load run."""
         measured = [result for result in self.results if result.measurements]
         return bool(measured) and all(result.loops for result in measured)
 
@@ -216,12 +216,12 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def render_time(at: datetime) -> str:
-    """Render a moment as UTC in ISO 8601, to the millisecond."""
+    """Render a time as UTC in ISO 8601, to the millisecond."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def encode_document(document: Document) -> bytes:
-    """Encode as JSON, keys in the order of the types, numbers of one array on one line.
+    """Encode as JSON, with keys in the order of the types, and the numbers of an array on one line.
 
     Raises `ValueError` for a figure that is not finite.
     """
@@ -233,13 +233,13 @@ def encode_document(document: Document) -> bytes:
 
 
 def parse_document(text: bytes, *, source: str) -> Document:
-    """Parse a results document strictly. Raises `BadInput`, with the path of what is wrong, naming `source`."""
+    """Parse a results document strictly. Raises `BadInput` with `source` and the JSON path of the error."""
     try:
         with without_collection():
             read = _decode_document(text)
     except msgspec.ValidationError as error:
         version = _known_version(text, source)
-        raise BadInput(f"{source} is no results document of version {version}", str(error)) from error
+        raise BadInput(f"{source} is not a results document of version {version}", str(error)) from error
     except msgspec.DecodeError as error:
         raise _no_json(source, error) from error
     _check_known(read.schema_version, source)
@@ -282,7 +282,7 @@ class _ClientResult(Result, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class _ClientDocument(Document, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A document of clients as it is read: its version has to be there."""
+    """A document of clients as it is read: its version is required."""
 
     schema_version: _Version
     results: tuple[_ClientResult, ...] = ()
@@ -308,13 +308,13 @@ class _ResultOutline(msgspec.Struct, frozen=True):
 
 
 class _Outline(msgspec.Struct, frozen=True):
-    """What is read of a document to know whether it is of a load run."""
+    """The part of a document that shows whether it is of a load run."""
 
     results: tuple[_ResultOutline, ...] = ()
 
 
 class _Head(msgspec.Struct, frozen=True):
-    """What is read of a document that could not be: another version explains why."""
+    """The part of an unreadable document that shows whether its version is the reason."""
 
     schema_version: _Version
 
@@ -324,7 +324,7 @@ def _known_version(text: bytes, source: str) -> int:
         version = decode(text, _Head).schema_version
     except msgspec.ValidationError as error:
         raise BadInput(
-            f"{source} is no results document", "it has no schema_version", "give a file that `s3bench run` wrote"
+            f"{source} is not a results document", "it has no schema_version", "pass a file that `s3bench run` wrote"
         ) from error
     except msgspec.DecodeError as error:
         raise _no_json(source, error) from error
@@ -335,14 +335,14 @@ def _known_version(text: bytes, source: str) -> int:
 def _check_known(version: int, source: str) -> None:
     if version > SCHEMA_VERSION:
         raise BadInput(
-            f"{source} has schema_version {version}; this s3bench knows {SCHEMA_VERSION}",
+            f"{source} has schema_version {version}; this s3bench reads versions up to {SCHEMA_VERSION}",
             "a newer s3bench wrote it",
             "update s3bench",
         )
 
 
 def _no_json(source: str, error: Exception) -> BadInput:
-    return BadInput(f"{source} is no JSON", str(error), "give a file that `s3bench run -o FILE` wrote")
+    return BadInput(f"{source} is not JSON", str(error), "pass a file that `s3bench run -o FILE` wrote")
 
 
 def _on_one_line(numbers: "re.Match[bytes]") -> bytes:
@@ -350,7 +350,7 @@ def _on_one_line(numbers: "re.Match[bytes]") -> bytes:
 
 
 def _is_finite(values: Iterable[Any]) -> bool:
-    """Whether all numbers within `values` are; quicker than naming the one that is not."""
+    """Whether all numbers within `values` are finite; faster than finding the one that is not."""
     for value in values:
         kind = type(value)
         if kind is float:

@@ -1,6 +1,7 @@
-"""Results documents on disk: checked before the run, replaced whole at every write, read strictly.
+"""Reads and writes results documents on disk.
 
-A reader sees the old document or the new one, never a part: each is written beside its target, flushed and renamed.
+Writing is atomic: a document is written to a temporary file next to its target, flushed and renamed, so that a reader
+sees the old document or the new one, never a part.
 """
 
 import os
@@ -17,41 +18,49 @@ _READ_BYTES_MAX = 1 << 30
 
 
 def check_output(path: Path, *, force: bool) -> None:
-    """Check, before anything runs, that the results can be written to `path`; remove what a crash left beside it.
+    """Check, before anything runs, that the results can be written to `path`; remove temporary files of a crash.
 
     Raises `BadInput` for a directory, a device, a directory that is missing or not writable, and, without `force`, for
-    a file that is there already.
+    an existing file.
     """
     target = _target(path)
     status = _status(target)
     if status is not None and stat.S_ISDIR(status.st_mode):
-        raise BadInput(f"cannot write the results to {path}: it is a directory", fix=f"give a file, as {path}/out.json")
+        raise BadInput(
+            f"cannot write the results to {path}: it is a directory", fix=f"pass a file, for example {path}/out.json"
+        )
     if status is not None and not stat.S_ISREG(status.st_mode):
         raise BadInput(
-            f"cannot write the results to {path}: it is no regular file",
-            "the document is replaced whole after every benchmark",
-            "leave -o out to have it on stdout",
+            f"cannot write the results to {path}: it is not a regular file",
+            "the document is replaced after every benchmark",
+            "remove -o to print the results to stdout",
         )
     if status is not None and not force:
-        raise BadInput(f"{path} exists; it will not be overwritten", fix="give another file, or --force to replace it")
+        raise BadInput(f"{path} exists; it will not be overwritten", fix="pass another file, or --force to replace it")
     if not target.parent.is_dir():
-        raise BadInput(f"cannot write the results to {path}: {target.parent} is no directory", fix="make it first")
+        raise BadInput(
+            f"cannot write the results to {path}: {target.parent} is not a directory", fix="create that directory first"
+        )
     if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise BadInput(f"cannot write the results to {path}: {target.parent} is not writable for us")
+        raise BadInput(
+            f"cannot write the results to {path}: {target.parent} is not writable",
+            fix="choose another directory, or change its permissions",
+        )
     _sweep(target)
 
 
 def write_document(document: Document, path: Path, *, durable: bool = True) -> None:
-    """Replace the file at `path` by `document`, in the way of `write_whole`."""
+    """Replace the file at `path` by `document`, as `write_whole` does."""
     write_whole(encode_document(document), path, durable=durable, is_measured=True)
 
 
 def write_whole(content: bytes, path: Path, *, durable: bool = True, is_measured: bool = False) -> None:
-    """Replace the file at `path` by `content`, whole or not at all. Of what was measured, a failure keeps a copy.
+    """Replace the file at `path` by `content`, completely or not at all. On failure, measured results are rescued.
 
-    `durable` waits until the disk has it, so that it outlives a power cut too; without, it outlives any crash of ours.
+    With `durable` it waits until the disk has the content, so that it survives a power cut too; without, it survives
+    any crash of the process.
 
-    A symbolic link stays, its target is replaced. A file that was there keeps its mode; a new one has the umask's.
+    A symbolic link stays and its target is replaced. An existing file keeps its mode; a new one follows the umask.
     """
     target = _target(path)
     status = _status(target)
@@ -77,36 +86,36 @@ def write_whole(content: bytes, path: Path, *, durable: bool = True, is_measured
     except OSError as error:
         kept = f"{rescue(content)}; " if is_measured else ""
         raise MachineError(
-            f"cannot write the results to {path}", str(error), f"{kept}what was written there before is whole"
+            f"cannot write the results to {path}", str(error), f"{kept}the previous content of the file is intact"
         ) from error
 
 
 def rescue(content: bytes) -> str:
-    """Keep results that cannot be written where they belong in a new temporary file; say which."""
+    """Save results that cannot be written to their place in a temporary file; returns a message that names it."""
     try:
         with tempfile.NamedTemporaryFile(prefix="s3bench-results-", delete=False) as file:
             file.write(content)
     except OSError as error:
-        return f"the results are lost: they could not be kept in {tempfile.gettempdir()} either: {error}"
-    return f"the results are in {file.name}"
+        return f"the results are lost: they could not be saved in {tempfile.gettempdir()} either: {error}"
+    return f"the results were saved in {file.name}"
 
 
 def read_document(path: Path) -> Document:
-    """Read a results document. Raises `BadInput` saying what is wrong with the file."""
+    """Read a results document. Raises `BadInput`."""
     return parse_document(read_whole(path, of="a results file"), source=str(path))
 
 
 def read_whole(path: Path, *, of: str) -> bytes:
-    """Read a file that the user named. Raises `BadInput`, telling what it should be the path `of`."""
+    """Read a file that the user named. Raises `BadInput`, which says what `path` should be the path `of`."""
     try:
         with path.open("rb") as file:
             return file.read(_READ_BYTES_MAX)
     except OSError as error:
-        raise BadInput(f"cannot read {path}", error.strerror or str(error), f"give the path of {of}") from error
+        raise BadInput(f"cannot read {path}", error.strerror or str(error), f"pass the path of {of}") from error
 
 
 def _target(path: Path) -> Path:
-    """Find the file that `path` stands for, links followed, also links to a file yet to be written."""
+    """The file that `path` refers to, with links followed, also links to a file that does not exist yet."""
     try:
         return path.resolve()
     except (OSError, RuntimeError) as error:
@@ -127,7 +136,7 @@ def _part_prefix(target: Path) -> str:
 
 
 def _sweep(target: Path) -> None:
-    """Remove part files of this target that our own dead processes left."""
+    """Remove temporary files of this target that dead processes of this user left."""
     pattern = re.compile(re.escape(_part_prefix(target)) + r"([0-9]+)\.part")
     for entry in target.parent.iterdir():
         match = pattern.fullmatch(entry.name)
@@ -151,7 +160,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def _sync_directory(parent: Path) -> None:
-    """Make the rename last through a power cut, where the file system can."""
+    """Make the rename survive a power cut, if the file system supports it."""
     with suppress(OSError):
         fd = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

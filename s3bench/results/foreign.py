@@ -1,4 +1,4 @@
-"""Results of whichever tool wrote them: ours, pyperf's, hyperfine's or warp's, told apart by their keys."""
+"""Reads results of s3bench, pyperf, hyperfine or warp, recognised by their keys."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ from s3bench.results.from_warp import from_warp, is_warp
 
 
 def read_any(content: bytes, *, source: str) -> Document:
-    """Read a results document, or make one of another tool's file; its first warning then names `source` and the tool.
+    """Read a results document, or convert another tool's file; its first warning then names `source` and the tool.
 
-    Raises `BadInput`, with the path of what is wrong, for a file of a known tool that breaks its format, and for any
+    Raises `BadInput`, with the JSON path of the error, for a file of a known tool that violates its format, and for any
     other file.
     """
     try:
@@ -32,14 +32,14 @@ def read_any(content: bytes, *, source: str) -> Document:
     if is_warp(tree):
         return from_warp(tree, source=source)
     raise BadInput(
-        f"{source} holds results of no tool that is known here",
+        f"{source} is not a results file of a known tool",
         f"its keys are {_keys(tree)}",
-        "give a file of `s3bench run -o`, pyperf, hyperfine --export-json, or `warp analyze --json`",
+        "pass a file of `s3bench run -o`, pyperf, hyperfine --export-json, or `warp analyze --json`",
     )
 
 
 def _is_ours(content: bytes) -> bool:
-    """Whether it was to be a document of s3bench."""
+    """Whether it is meant to be a document of s3bench."""
     try:
         return decode(content, _Head).s3bench is not None
     except msgspec.DecodeError:
@@ -47,7 +47,7 @@ def _is_ours(content: bytes) -> bool:
 
 
 class _Head(msgspec.Struct, frozen=True):
-    """The key that our documents have and others have not."""
+    """The key that only documents of s3bench have."""
 
     s3bench: Any = None
 

@@ -1,8 +1,7 @@
-"""What other tools wrote, as JSON: decoded once, shaped into types of ours, and put into documents.
+"""Shared parts of the readers of other tools' JSON: decoding, errors with the JSON path, building documents.
 
-Owns what all of them have in common: complaints with the JSON path, sources named in warnings, and measurements of
-which most figures are not known. Each tool's own format is in a module of its own (`from_pyperf` and so on). Keys that
-we do not read are passed over: tools add such in every version.
+Each tool's format has its own module (`from_pyperf` and so on). Unknown keys are ignored, since tools add keys in every
+version.
 """
 
 from collections.abc import Iterable
@@ -20,7 +19,7 @@ from s3bench.results.measurement import AnyMeasurement, Failure
 T = TypeVar("T")
 
 UNKNOWN_TIME = ""
-"""The start of a run whose file does not tell it."""
+"""The start time of a run whose file does not have it."""
 
 
 def decode_tree(content: bytes, *, source: str) -> dict[str, Any]:
@@ -28,23 +27,23 @@ def decode_tree(content: bytes, *, source: str) -> dict[str, Any]:
     try:
         tree = decode(content)
     except msgspec.DecodeError as error:
-        raise BadInput(f"{source} is no JSON", str(error)) from error
+        raise BadInput(f"{source} is not JSON", str(error)) from error
     if not isinstance(tree, dict):
-        raise BadInput(f"{source} is no JSON object", f"it holds {type(tree).__name__} at its top")
+        raise BadInput(f"{source} is not a JSON object", f"its top level is a {type(tree).__name__}")
     return tree
 
 
 def shaped(tree: object, shape: type[T], *, source: str, what: str) -> T:
-    """Take from `tree` what `shape` has. Raises `BadInput` with the path of what is wrong: `source` is no `what`."""
+    """Convert `tree` to `shape`. Raises `BadInput` with the JSON path of the error: `source` is not a `what`."""
     try:
         return msgspec.convert(tree, shape)
     except msgspec.ValidationError as error:
-        raise BadInput(f"{source} is no {what}", str(error)) from error
+        raise BadInput(f"{source} is not a {what}", str(error)) from error
 
 
-def refuse(source: str, path: str, said: str, *, what: str) -> BadInput:
-    """Make the error for what no type can tell: at `path`, `said`."""
-    return BadInput(f"{source} is no {what} that can be read", f"{said} - at `{path}`")
+def unreadable(source: str, path: str, problem: str, *, what: str) -> BadInput:
+    """The error for what types cannot express: the `problem` at the JSON path `path`."""
+    return BadInput(f"{source} is not a {what} that s3bench can read", f"{problem} - at `{path}`")
 
 
 def foreign_result(
@@ -55,7 +54,7 @@ def foreign_result(
     measurements: Iterable[AnyMeasurement] = (),
     errors: Iterable[Failure] = (),
 ) -> Result:
-    """One benchmark of another tool, which is over."""
+    """The completed result of one benchmark of another tool."""
     failures = tuple(errors)
     return Result(
         name=name,
@@ -78,29 +77,29 @@ def foreign_document(
     command_line: tuple[str, ...] = (),
     warnings: Iterable[str] = (),
 ) -> Document:
-    """A document whose first warning names `source` and `what` it is. Results that nothing tells apart are numbered."""
-    told = _told_apart(tuple(results))
+    """A document whose first warning names `source` and `what` it is. Results of the same identity are numbered."""
+    distinct = _distinguished(tuple(results))
     return Document(
         s3bench=s3bench.__version__,
         started_at=render_time(started) if started else UNKNOWN_TIME,
         ended_at=render_time(ended) if ended else None,
         command_line=command_line,
         machine=machine or {},
-        clients=tuple(dict.fromkeys(result.client for result in told)),
-        results=told,
+        clients=tuple(dict.fromkeys(result.client for result in distinct)),
+        results=distinct,
     ).with_warnings((f"read from {source}, {what}: figures that it does not have are null", *warnings))
 
 
-def parse_moment(text: str | None) -> datetime | None:
-    """The moment that `text` names in ISO 8601 with its zone; `None` for any other text: a guess would be no fact."""
+def parse_time(text: str | None) -> datetime | None:
+    """Parse a time in ISO 8601 with a time zone; `None` for any other text, since a guess would not be a fact."""
     try:
-        moment = datetime.fromisoformat(text) if text else None
+        time = datetime.fromisoformat(text) if text else None
     except ValueError:
         return None
-    return moment if moment and moment.tzinfo else None
+    return time if time and time.tzinfo else None
 
 
-def _told_apart(results: tuple[Result, ...]) -> tuple[Result, ...]:
+def _distinguished(results: tuple[Result, ...]) -> tuple[Result, ...]:
     """Number the results of one identity in their order, since a document holds each identity once."""
     counts: dict[tuple[object, ...], int] = {}
     numbered = []

@@ -1,9 +1,9 @@
-"""hyperfine's JSON (`--export-json`) as a results document: each run is a measurement.
+"""Reads hyperfine's JSON (`--export-json`) as a results document: each run becomes a measurement.
 
 Two formats: that of hyperfine 1 (https://docs.rs/crate/hyperfine/1.20.0/source/src/benchmark/benchmark_result.rs), in
 which figures stand in lists beside their means, and that of hyperfine 2 (schema version 2,
 https://docs.rs/crate/hyperfine/2.0.0/source/src/export/json.rs), in which each run has its own. Both store seconds and
-bytes. A run whose command failed (`--ignore-failure`) is an error here and no measurement.
+bytes. A run whose command failed (`--ignore-failure`) becomes a failure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 
 from s3bench.results.document import Client, Document, Result
-from s3bench.results.foreign_tree import foreign_document, foreign_result, parse_moment, refuse, shaped
+from s3bench.results.foreign_tree import foreign_document, foreign_result, parse_time, shaped, unreadable
 from s3bench.results.measurement import Failure, Measurement, UsageFacts, measure
 
 WHAT = "hyperfine export"
@@ -72,17 +72,17 @@ class _MeasuredExport(msgspec.Struct, frozen=True):
 
 
 def is_hyperfine(tree: dict[str, Any]) -> bool:
-    """Whether the keys are those of a hyperfine export: of version 1 `results` alone, of version 2 with metadata."""
+    """Whether the keys are those of a hyperfine export: only `results` in version 1, with metadata in version 2."""
     return "results" in tree and (set(tree) == {"results"} or "primary_metric" in tree)
 
 
 def from_hyperfine(tree: dict[str, Any], *, source: str) -> Document:
-    """Read a hyperfine export of either format. Raises `BadInput` with the path of what is wrong."""
+    """Read a hyperfine export of either format. Raises `BadInput` with the JSON path of the error."""
     if "schema_version" not in tree:
         return _from_summed(shaped(tree, _SummedExport, source=source, what=WHAT), source)
     if tree["schema_version"] != _SCHEMA_VERSION:
-        said = f"it is {tree['schema_version']!r}, and {_SCHEMA_VERSION} can be read"
-        raise refuse(source, "$.schema_version", said, what=WHAT)
+        problem = f"it is {tree['schema_version']!r}, but only {_SCHEMA_VERSION} can be read"
+        raise unreadable(source, "$.schema_version", problem, what=WHAT)
     return _from_measured(shaped(tree, _MeasuredExport, source=source, what=WHAT), source)
 
 
@@ -93,7 +93,7 @@ def _from_summed(export: _SummedExport, source: str) -> Document:
         _check_lengths(each, f"$.results[{index}]", source)
         results.append(_result(each.command, each.parameters, client, tuple(_summed_runs(each))))
     several = any(len(each.times) > 1 for each in export.results)
-    means = "its user and system times are means over all runs, and were left out"
+    means = "its user and system times are means over all runs and were left out"
     return foreign_document(
         results, source=source, what=f"a {WHAT}", started=None, warnings=(means,) if several else ()
     )
@@ -103,16 +103,16 @@ def _check_lengths(each: _Summed, path: str, source: str) -> None:
     for name in ("exit_codes", "memory_usage_byte"):
         values = getattr(each, name)
         if values is not None and len(values) != len(each.times):
-            said = f"it has {len(values)} values beside {len(each.times)} times"
-            raise refuse(source, f"{path}.{name}", said, what=WHAT)
+            problem = f"it has {len(values)} values for {len(each.times)} times"
+            raise unreadable(source, f"{path}.{name}", problem, what=WHAT)
 
 
 def _summed_runs(each: _Summed) -> Iterator[Measurement | Failure]:
-    alone = len(each.times) == 1
+    is_single = len(each.times) == 1
     for number, total_s in enumerate(each.times):
         code = each.exit_codes[number] if each.exit_codes is not None else 0
         peak = each.memory_usage_byte[number] if each.memory_usage_byte is not None else None
-        user_s, system_s = (each.user, each.system) if alone else (None, None)
+        user_s, system_s = (each.user, each.system) if is_single else (None, None)
         yield _run(number, code, total_s, user_s=user_s, system_s=system_s, peak_bytes=peak)
 
 
@@ -123,7 +123,7 @@ def _from_measured(export: _MeasuredExport, source: str) -> Document:
     for index, each in enumerate(export.results):
         runs = tuple(_measured_runs(each.measurements, f"$.results[{index}].measurements", source))
         results.append(_result(each.name or each.command, each.parameters, client, runs))
-    started = parse_moment(export.metadata.start_time)
+    started = parse_time(export.metadata.start_time)
     return foreign_document(results, source=source, what=f"a {WHAT}", started=started)
 
 
@@ -135,7 +135,7 @@ def _measured_runs(runs: Sequence[_Run], path: str, source: str) -> Iterator[Mea
             return _value(getattr(run, name), unit, f"{at}.{name}", source)
 
         total_s = figure("time_wall_clock", "second")
-        assert total_s is not None, "the type demands it"
+        assert total_s is not None, "the type requires it"
         yield _run(
             number,
             run.exit_code,
@@ -150,7 +150,7 @@ def _value(quantity: _Quantity | None, unit: str, path: str, source: str) -> flo
     if quantity is None:
         return None
     if quantity.unit != unit:
-        raise refuse(source, f"{path}.unit", f"it is {quantity.unit!r}, not {unit!r}", what=WHAT)
+        raise unreadable(source, f"{path}.unit", f"it is {quantity.unit!r}, not {unit!r}", what=WHAT)
     return quantity.value
 
 
@@ -163,10 +163,10 @@ def _run(
     system_s: float | None,
     peak_bytes: float | None,
 ) -> Measurement | Failure:
-    """What one run showed; `exit_code` is `None` after a signal."""
+    """The measurement or failure of one run; `exit_code` is `None` after a signal."""
     if exit_code != 0:
         return Failure(iteration=number, what="the command failed", exit_code=exit_code)
-    # hyperfine stores 0 where the system does not tell (Windows), and no process lives in no memory.
+    # hyperfine stores 0 on systems without this figure (Windows).
     peak = round(peak_bytes) if peak_bytes else None
     usage = UsageFacts(user_cpu_s=user_s, system_cpu_s=system_s, peak_memory_bytes=peak)
     whole = measure(iteration=number, total_s=total_s, usage=usage)

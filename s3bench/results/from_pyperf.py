@@ -1,8 +1,8 @@
-"""pyperf's JSON as a results document: each value is a measurement, its seconds the total time.
+"""Reads pyperf's JSON as a results document: each value becomes a measurement with that total time.
 
 The formats are those of pyperf 0.9.6 and later (`_JSON_VERSION` and the history above it in pyperf/_bench.py,
-https://pyperf.readthedocs.io/en/latest/api.html): values are seconds of one loop iteration already, metadata common to
-runs stands further up. Warm-up values and runs that only calibrated are left out, as pyperf leaves them out.
+https://pyperf.readthedocs.io/en/latest/api.html): values are seconds per loop iteration, and metadata common to several
+runs is stored once above them. Warm-up values and calibration runs are left out, as pyperf does.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,14 +12,14 @@ from typing import Annotated, Any
 import msgspec
 
 from s3bench.results.document import Client, Document, Result
-from s3bench.results.foreign_tree import foreign_document, foreign_result, refuse, shaped
+from s3bench.results.foreign_tree import foreign_document, foreign_result, shaped, unreadable
 from s3bench.results.measurement import Measurement, UsageFacts, measure
 
 WHAT = "pyperf file"
 
 _VERSIONS = (6, "1.0")
 _SECONDS = "second"
-_PEAKS = ("command_max_rss", "mem_max_rss")  # of the command, where one was run; else of the worker itself
+_PEAKS = ("command_max_rss", "mem_max_rss")  # of the command if one was run, else of the worker itself
 _MACHINE = {"cpu_model": "cpu_model_name", "cores_logical": "cpu_count", "python": "python_version"}
 
 _Seconds = Annotated[float, msgspec.Meta(gt=0)]
@@ -47,23 +47,23 @@ def is_pyperf(tree: dict[str, Any]) -> bool:
 
 
 def from_pyperf(tree: dict[str, Any], *, source: str) -> Document:
-    """Read a pyperf file. Raises `BadInput` with the path of what is wrong, or where no benchmark measures time."""
+    """Read a pyperf file. Raises `BadInput` with the JSON path of the error, or if no benchmark measures time."""
     if tree["version"] not in _VERSIONS or isinstance(tree["version"], bool):
-        raise refuse(source, "$.version", f"it is {tree['version']!r}, and '1.0' can be read", what=WHAT)
+        raise unreadable(source, "$.version", f"it is {tree['version']!r}, but only '1.0' can be read", what=WHAT)
     suite = shaped(tree, _Suite, source=source, what=WHAT)
     results, warnings = [], []
     for index, benchmark in enumerate(suite.benchmarks):
         common = suite.metadata | benchmark.metadata
         name, unit = _common(benchmark, common, "name"), _common(benchmark, common, "unit") or _SECONDS
         if not isinstance(name, str) or not name:
-            raise refuse(source, f"$.benchmarks[{index}]", "the benchmark has no name in its metadata", what=WHAT)
+            raise unreadable(source, f"$.benchmarks[{index}]", "the benchmark has no name in its metadata", what=WHAT)
         if unit != _SECONDS:
-            warnings.append(f"{name} was left out: its values are of the unit {unit}, and only seconds have a place")
+            warnings.append(f"{name} was left out: its values have the unit {unit}, but only seconds are supported")
             continue
         results.append(_result(name, benchmark, common))
-        warnings += _doubts(name, benchmark)
+        warnings += _warnings(name, benchmark)
     if not results:
-        raise refuse(source, "$.benchmarks", "; ".join(warnings), what=WHAT)
+        raise unreadable(source, "$.benchmarks", "; ".join(warnings), what=WHAT)
     return foreign_document(
         results,
         source=source,
@@ -90,21 +90,21 @@ def _measurements(runs: Iterable[_Run], common: _Metadata) -> Iterator[Measureme
         metadata = common | run.metadata
         peak = next((metadata[name] for name in _PEAKS if isinstance(metadata.get(name), int)), None)
         for value in run.values:
-            # The peak is of the whole process: with several values in it, it belongs to none of them.
+            # The peak is of the whole process, so with several values it belongs to none of them.
             usage = UsageFacts(peak_memory_bytes=peak if len(run.values) == 1 else None)
             whole = measure(iteration=next(numbers), total_s=value, usage=usage)
             yield msgspec.structs.replace(whole, max_memory=None)
 
 
-def _doubts(name: str, benchmark: _Benchmark) -> Iterator[str]:
+def _warnings(name: str, benchmark: _Benchmark) -> Iterator[str]:
     most = max(len(run.values) for run in benchmark.runs)
     if most > 1:
         yield (
-            f"{name}: up to {most} values come from one process: they are not independent, and intervals from them are"
+            f"{name}: up to {most} values come from one process: they are not independent, so intervals from them are"
             " too narrow"
         )
     if not any(run.values for run in benchmark.runs):
-        yield f"{name} has no values: its runs only calibrated"
+        yield f"{name} has no values: all its runs are calibration runs"
 
 
 def _machine(suite: _Suite) -> dict[str, Any]:

@@ -1,14 +1,14 @@
-"""What `warp analyze --json` prints as a results document: each kind of operation is a phase under load.
+"""Reads the output of `warp analyze --json` as a results document: each kind of operation becomes a load phase.
 
 Two formats of https://github.com/minio/warp: its aggregated results (`Realtime` and `LiveAggregate` in
 pkg/aggregate/live.go), and the analysis of earlier versions (`Aggregated` and `Operation` in
-pkg/aggregate/aggregate.go). Both tell of the window that warp measured, without its first and last seconds. warp stores
-milliseconds and bytes. What it does not tell is null: attempts of its SDK, how busy its own machine was, operations in
-flight.
+pkg/aggregate/aggregate.go). Both cover the window that warp measured, without its first and last seconds. warp stores
+milliseconds and bytes. Figures that it does not have are null: attempts of its SDK, the CPU use of its own machine,
+operations in flight.
 
-Aggregated results have latencies of stretches of ten seconds. Their means are joined by their numbers of requests, and
-their extremes exactly. Percentiles do not follow from percentiles of parts: they are read from histograms, where warp
-wrote such (pkg/bench, `LatencyHistogram`: the upper ends of buckets), or from a stretch that is the only one.
+Aggregated results have latencies per stretch of ten seconds. Means are combined by the numbers of requests, extremes
+exactly. Percentiles cannot be computed from percentiles of parts: they are read from histograms, if warp wrote them
+(pkg/bench, `LatencyHistogram`: the upper ends of buckets), or from the stretch if there is only one.
 """
 
 from collections import Counter
@@ -20,9 +20,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from s3bench.results.bins import carries
+from s3bench.results.bins import suffices_for
 from s3bench.results.document import Client, Document, Result
-from s3bench.results.foreign_tree import foreign_document, foreign_result, parse_moment, refuse, shaped
+from s3bench.results.foreign_tree import foreign_document, foreign_result, parse_time, shaped, unreadable
 from s3bench.results.load import Latency, Load, LoadMeasurement
 from s3bench.results.redaction import redact
 from s3bench.units import exact_bytes
@@ -30,7 +30,7 @@ from s3bench.units import exact_bytes
 WHAT = "warp analysis"
 
 _VERSION_MAX = 2
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # Go's zero time, which lies before it, means that there is none
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # Go's zero time, which is earlier, means that there is none
 _DOWNLOADS = ("GET", "SELECT")
 _ERROR_LENGTH_MAX = 200
 
@@ -137,7 +137,7 @@ class _Analysis(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Phase:
-    """One kind of operation in the words of both formats. `operations` ended well within `window_s`."""
+    """One kind of operation, common to both formats. `operations` is the number of successful ones in `window_s`."""
 
     kind: str
     threads: int
@@ -158,7 +158,7 @@ def is_warp(tree: dict[str, Any]) -> bool:
 
 
 def from_warp(tree: dict[str, Any], *, source: str) -> Document:
-    """Read warp's JSON of either format. Raises `BadInput` with the path of what is wrong, or where nothing is told."""
+    """Read warp's JSON of either format. Raises `BadInput` with the JSON path of the error, or without any result."""
     if "by_op_type" in tree:
         results = shaped(tree, _Results, source=source, what=WHAT)
         _check(results, source)
@@ -168,44 +168,46 @@ def from_warp(tree: dict[str, Any], *, source: str) -> Document:
         analysis = shaped(tree, _Analysis, source=source, what=WHAT)
         phases = tuple(_of_operation(each) for each in analysis.operations or () if not each.skipped)
         version, words = "", ()
-    told = tuple(phase for phase in phases if phase.window_s > 0)
-    if not told:
-        said = "no kind of operation ran long enough for warp to measure it"
-        raise refuse(source, "$.by_op_type" if "by_op_type" in tree else "$.operations", said, what=WHAT)
+    measured = tuple(phase for phase in phases if phase.window_s > 0)
+    if not measured:
+        problem = "no kind of operation ran long enough for warp to measure it"
+        raise unreadable(source, "$.by_op_type" if "by_op_type" in tree else "$.operations", problem, what=WHAT)
     client = Client(name="warp", version=version, label="warp")
     return foreign_document(
-        [_result(phase, client) for phase in told],
+        [_result(phase, client) for phase in measured],
         source=source,
         what=f"a {WHAT}",
-        started=min((phase.started for phase in told if phase.started), default=None),
-        ended=max((phase.ended for phase in told if phase.ended), default=None),
+        started=min((phase.started for phase in measured if phase.started), default=None),
+        ended=max((phase.ended for phase in measured if phase.ended), default=None),
         command_line=words,
-        warnings=_doubts(phases),
+        warnings=_warnings(phases),
     )
 
 
 def _check(results: _Results, source: str) -> None:
     if not 0 <= results.v <= _VERSION_MAX:
-        raise refuse(source, "$.v", f"it is {results.v}, and up to {_VERSION_MAX} can be read", what=WHAT)
+        raise unreadable(
+            source, "$.v", f"it is {results.v}, but only versions up to {_VERSION_MAX} can be read", what=WHAT
+        )
     if not results.final:
-        raise refuse(source, "$.final", "it is false: the run was not over", what=WHAT)
+        raise unreadable(source, "$.final", "it is false: the run had not ended", what=WHAT)
 
 
 def _of_aggregate(kind: str, each: _Aggregate) -> _Phase:
     window, by_client = each.throughput, each.requests_by_client or {}
     stretches = (stretch.single_sized_requests for of_client in by_client.values() for stretch in of_client or ())
     window_s = window.measure_duration_millis / 1e3
-    well = max(0, window.ops - window.errors)
+    successful = max(0, window.ops - window.errors)
     return _Phase(
         kind=kind,
         threads=each.concurrency,
         window_s=window_s,
-        operations=well,
-        operations_rate=well / window_s if window_s else 0.0,
+        operations=successful,
+        operations_rate=successful / window_s if window_s else 0.0,
         failed=window.errors,
         bytes_rate=window.bytes / window_s if window_s else 0.0,
-        started=_moment(each.start_time),
-        ended=_moment(each.end_time),
+        started=_time(each.start_time),
+        ended=_time(each.end_time),
         first_errors=each.first_errors or (),
         stretches=tuple(stretch for stretch in stretches if stretch and not stretch.skipped and stretch.requests),
     )
@@ -223,16 +225,16 @@ def _of_operation(each: _Operation) -> _Phase:
         operations_rate=rate,
         failed=each.throughput.errors,
         bytes_rate=each.throughput.average_bps,
-        started=_moment(each.start_time),
-        ended=_moment(each.end_time),
+        started=_time(each.start_time),
+        ended=_time(each.end_time),
         first_errors=each.first_errors or (),
         stretches=(requests,) if requests and not requests.skipped and requests.requests else (),
     )
 
 
-def _moment(text: str) -> datetime | None:
-    moment = parse_moment(text)
-    return moment if moment and moment >= _EPOCH else None
+def _time(text: str) -> datetime | None:
+    time = parse_time(text)
+    return time if time and time >= _EPOCH else None
 
 
 def _result(phase: _Phase, client: Client) -> Result:
@@ -282,9 +284,9 @@ def _load(phase: _Phase) -> Load:
 
 
 def _latency(stretches: Sequence[_Requests]) -> Latency:
-    alone = stretches[0] if len(stretches) == 1 else None
-    known = {} if alone is None else {50: alone.dur_median_millis, 90: alone.dur_90_millis, 99: alone.dur_99_millis}
-    return _joined(
+    single = stretches[0] if len(stretches) == 1 else None
+    known = {} if single is None else {50: single.dur_median_millis, 90: single.dur_90_millis, 99: single.dur_99_millis}
+    return _combined(
         [(each.requests, each.dur_avg_millis, each.fastest_millis, each.slowest_millis) for each in stretches],
         known,
         [each.dur_hist for each in stretches],
@@ -292,39 +294,39 @@ def _latency(stretches: Sequence[_Requests]) -> Latency:
 
 
 def _first_byte(stretches: Sequence[_Requests]) -> Latency:
-    told = [(each.requests, each.first_byte) for each in stretches if each.first_byte]
-    alone = told[0][1] if len(told) == 1 else None
+    measured = [(each.requests, each.first_byte) for each in stretches if each.first_byte]
+    single = measured[0][1] if len(measured) == 1 else None
     known = (
         {}
-        if alone is None
+        if single is None
         else {
-            25: alone.p25_millis,
-            50: alone.median_millis,
-            75: alone.p75_millis,
-            90: alone.p90_millis,
-            99: alone.p99_millis,
+            25: single.p25_millis,
+            50: single.median_millis,
+            75: single.p75_millis,
+            90: single.p90_millis,
+            99: single.p99_millis,
         }
     )
-    return _joined(
-        [(count, each.average_millis, each.fastest_millis, each.slowest_millis) for count, each in told],
+    return _combined(
+        [(count, each.average_millis, each.fastest_millis, each.slowest_millis) for count, each in measured],
         known,
-        [each.ttfb_hist for _, each in told],
+        [each.ttfb_hist for _, each in measured],
     )
 
 
-def _joined(
+def _combined(
     parts: Sequence[tuple[int, float, float, float]],
     known: Mapping[int, float],
     histograms: Sequence[tuple[_Bucket, ...]],
 ) -> Latency:
-    """Join parts of count, mean, least and greatest in ms; `known` are percentiles of a part that is the only one."""
+    """Combine parts of count, mean, minimum and maximum in ms; `known` are percentiles if there is only one part."""
     count = sum(each[0] for each in parts)
     mean_ms = sum(each[0] * each[1] for each in parts) / count if count else 0.0
     merged = _merged(histograms)
 
     def at(percent: float) -> float | None:
         value_ms = known.get(round(percent)) if known else _rank_ms(merged, percent)
-        return _seconds(value_ms) if carries(count, percent) else None
+        return _seconds(value_ms) if suffices_for(count, percent) else None
 
     return Latency(
         count=count,
@@ -341,12 +343,12 @@ def _joined(
 
 
 def _seconds(millis: float | None) -> float | None:
-    """Seconds of `millis`; nothing takes no time, so that a 0 is a figure that is not there, or was rounded to it."""
+    """Convert milliseconds to seconds; 0 means that the figure is missing or was rounded down, and gives `None`."""
     return millis / 1e3 if millis else None
 
 
 def _merged(histograms: Sequence[tuple[_Bucket, ...]]) -> Counter[float]:
-    """How many operations there are up to each bucket's end in ms; empty where a part has no histogram."""
+    """The number of operations in each bucket, by its end in ms; empty if a part has no histogram."""
     merged: Counter[float] = Counter()
     if all(histograms):
         for histogram in histograms:
@@ -356,7 +358,7 @@ def _merged(histograms: Sequence[tuple[_Bucket, ...]]) -> Counter[float]:
 
 
 def _rank_ms(merged: Counter[float], percent: float) -> float | None:
-    """The percentile by nearest rank, to the end of its bucket."""
+    """The percentile by nearest rank, as the end of its bucket."""
     rank = ceil(merged.total() * percent / 100)
     for end_ms in sorted(merged):
         rank -= merged[end_ms]
@@ -365,17 +367,17 @@ def _rank_ms(merged: Counter[float], percent: float) -> float | None:
     return None
 
 
-def _doubts(phases: Iterable[_Phase]) -> Iterator[str]:
+def _warnings(phases: Iterable[_Phase]) -> Iterator[str]:
     for phase in phases:
         kind = phase.kind.lower()
         if phase.window_s <= 0:
-            yield f"{kind} was left out: it ran too short for warp to measure it"
+            yield f"{kind} was left out: it was too short for warp to measure it"
             continue
         if len(phase.stretches) > 1:
             yield (
                 f"{kind}: percentiles are the upper ends of warp's buckets, which are up to a tenth wide"
                 if all(each.dur_hist for each in phase.stretches)
-                else f"{kind}: warp told percentiles of stretches of ten seconds alone, from which none follow"
+                else f"{kind}: warp reported percentiles only per ten seconds, which cannot be combined"
             )
         for error in phase.first_errors[:1]:
             yield f"{kind}: {phase.failed} operations failed in the window; one error is {error[:_ERROR_LENGTH_MAX]}"

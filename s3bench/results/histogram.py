@@ -1,4 +1,4 @@
-"""Counts latencies in log-linear bins: any number of them in little memory, merged by addition, exact to 0.2 %."""
+"""Latency histograms with log-linear bins: bounded memory, merged by addition, exact to 0.2 %."""
 
 from collections.abc import Iterable, Sequence
 from typing import Self
@@ -6,14 +6,14 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from s3bench.results.bins import BIN_COUNT, BINS_PER_OCTAVE, Bins, carries, check_bins
+from s3bench.results.bins import BIN_COUNT, BINS_PER_OCTAVE, Bins, check_bins, suffices_for
 
 _SHIFT = 52 - 8
 _OFFSET = 1023 << 8
 
 
 class Histogram:
-    """Counts samples, in nanoseconds. Its memory is that of the octaves between its extremes."""
+    """A histogram of samples in nanoseconds. Its memory depends on the octaves between its extremes."""
 
     __slots__ = ("_counts", "_first", "count", "max_ns", "min_ns", "sum_ns")
 
@@ -27,7 +27,7 @@ class Histogram:
 
     @classmethod
     def merged(cls, parts: Iterable[Bins]) -> Self:
-        """The histogram of all samples of `parts` together. Raises `BadInput` for bins that nobody could count."""
+        """The histogram of all samples of `parts`. Raises `BadInput` for impossible bins."""
         whole = cls()
         for part in parts:
             check_bins(part, before=whole.count)
@@ -45,7 +45,7 @@ class Histogram:
         self._widen(len(samples), int(samples.min()), int(samples.max()), int(samples.sum()))
 
     def merge(self, part: Bins) -> None:
-        """Count the samples of another histogram as well."""
+        """Add the samples of another histogram."""
         if not part.indexes:
             return
         counts = np.array(part.counts, np.int64)
@@ -54,7 +54,7 @@ class Histogram:
         self._widen(int(counts.sum()), part.min_ns, part.max_ns, part.sum_ns)
 
     def join(self, other: "Histogram") -> None:
-        """Count the samples of another histogram as well; cheaper than `merge`, which has to unpack them."""
+        """Add the samples of another histogram; cheaper than `merge`, which has to unpack them."""
         if not other.count:
             return
         first, counts = other.dense()
@@ -64,35 +64,32 @@ class Histogram:
         self._widen(other.count, other.min_ns, other.max_ns, other.sum_ns)
 
     def dense(self) -> tuple[int, npt.NDArray[np.int64]]:
-        """The first bin there is room for, and the counts from that one on; they are not to be changed."""
+        """The first allocated bin, and the counts from there on; they must not be modified."""
         return self._first, self._counts
 
     def bins(self) -> Bins:
-        """The histogram in a form that can be sent, kept and merged."""
+        """The histogram in a form to send, store and merge."""
         places = np.flatnonzero(self._counts)
         indexes = (places + self._first).tolist()
         return Bins(tuple(indexes), tuple(self._counts[places].tolist()), self.min_ns, self.max_ns, self.sum_ns)
 
     def percentile_ns(self, percent: float) -> float | None:
-        """The smallest value that is not below `percent` of the samples; `None` where they are too few to tell.
-
-        Nearest rank, to half a bin (0.2 %).
-        """
-        return self._at(percent) if carries(self.count, percent) else None
+        """The percentile by nearest rank, exact to half a bin (0.2 %); `None` for too few samples."""
+        return self._at(percent) if suffices_for(self.count, percent) else None
 
     @property
     def mean_ns(self) -> float | None:
-        """The exact mean; `None` of nothing."""
+        """The exact mean; `None` without samples."""
         return self.sum_ns / self.count if self.count else None
 
     def _at(self, percent: float) -> float:
-        # In whole numbers: 99.9 is no exact double, and a rank may not slip by one for that.
+        # In whole numbers, since 99.9 is not an exact double and the rank must not be off by one.
         rank = max(1, -(-self.count * round(percent * 1000) // 100_000))
         index = self._first + int(np.searchsorted(np.cumsum(self._counts), rank))
         return min(max(_middle_ns(index), float(self.min_ns)), float(self.max_ns))
 
     def _cover(self, first: int, last: int) -> None:
-        """Make room for the bins from `first` to `last`, by whole octaves."""
+        """Allocate the bins from `first` to `last`, in whole octaves."""
         if not 0 <= first <= last < BIN_COUNT:
             raise IndexError(f"bins {first} to {last} of {BIN_COUNT}")
         end = self._first + len(self._counts)

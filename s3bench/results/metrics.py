@@ -1,7 +1,7 @@
-"""The one table of metrics: name, unit, which way is better, what it means and where it comes from.
+"""The table of metrics: name, unit, better direction, meaning and source of each.
 
-The document's reader, `docs/results.md` and the reports are made from it. Names are the paths of the figures inside a
-measurement, `.` between an object and its key.
+Documents are read by it, and `docs/results.md` and the reports are made from it. Names are the paths of the figures
+inside a measurement, with `.` between an object and its key.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Unit(StrEnum):
 
 
 class Direction(StrEnum):
-    """Which way is better."""
+    """The better direction."""
 
     LOWER = "lower is better"
     HIGHER = "higher is better"
@@ -44,14 +44,14 @@ class Metric:
 _PERCENTILE = "samples; linear between closest ranks (Hyndman and Fan's type 7, numpy's default)"
 _RUSAGE = "wait4(2) at the end of the process, children it waited for included"
 _SAMPLES = "samples of the whole process tree"
-_PROBE = "probe inside the client; null where the client has none"
-_WIRE = "the server's wire log; null without a server of ours"
+_PROBE = "probe inside the client; null if the client has none"
+_WIRE = "the server's wire log; null with a live endpoint"
 _HARNESS = "s3bench's own processes"
 _LOAD = "workers of a load run; null otherwise"
-_LOAD_BINS = "histogram of a load run, nearest rank to 0.2 %; null where too few operations carry it"
+_LOAD_BINS = "histogram of a load run, nearest rank to 0.2 %; null for too few operations"
 _OF_LATENCY = "from an attempt's start to its last byte"
 _OF_FIRST_BYTE = "from an attempt's start to the first byte of the response"
-_OF_RESPONSE = "from the planned start, or the first attempt, to the last byte; null where latency is the same"
+_OF_RESPONSE = "from the planned start, or the first attempt, to the last byte; null if equal to the latency"
 
 
 def _lower(name: str, unit: Unit, meaning: str, source: str) -> Metric:
@@ -68,7 +68,7 @@ METRICS: tuple[Metric, ...] = (
         "max_memory",
         Unit.BYTES,
         "most resident memory of the process tree",
-        "the largest sample, or the kernel's high-water mark where that is higher",
+        "the largest sample, or the kernel's high-water mark if that is higher",
     ),
     _neutral("max_cpu", Unit.CORES, "most cores in use over one data interval", _SAMPLES),
     _lower("p50_memory", Unit.BYTES, "median resident memory of the process tree", _PERCENTILE),
@@ -79,7 +79,7 @@ METRICS: tuple[Metric, ...] = (
         "first_client_invocation_time",
         Unit.SECONDS,
         "from the spawn to the first call of an API client",
-        "probe inside the client, or the first request on the wire where there is none",
+        "probe inside the client, or the first request on the wire if there is none",
     ),
     _lower("user_cpu_time", Unit.SECONDS, "CPU time in the program's own code", _RUSAGE),
     _lower("system_cpu_time", Unit.SECONDS, "CPU time in the kernel on its behalf", _RUSAGE),
@@ -87,18 +87,18 @@ METRICS: tuple[Metric, ...] = (
     _lower(
         "peak_memory",
         Unit.BYTES,
-        "most resident memory: of the largest process, or of the whole tree at one moment where that was more",
+        "most resident memory: of the largest process, or of the whole tree at one time if that was more",
         "the kernel's high-water mark (ru_maxrss), or the largest sample",
     ),
     _neutral("minor_faults", Unit.COUNT, "page faults served without reading a disk", _RUSAGE),
     _lower("major_faults", Unit.COUNT, "page faults that read a disk; not 0 means a cold cache", _RUSAGE),
-    _neutral("voluntary_context_switches", Unit.COUNT, "times that it waited for something", _RUSAGE),
-    _neutral("involuntary_context_switches", Unit.COUNT, "times that the kernel took the CPU away", _RUSAGE),
+    _neutral("voluntary_context_switches", Unit.COUNT, "number of times that it waited for something", _RUSAGE),
+    _neutral("involuntary_context_switches", Unit.COUNT, "number of times that the kernel preempted it", _RUSAGE),
     Metric(
         name="throughput",
         unit=Unit.BYTES_PER_SECOND,
         direction=Direction.HIGHER,
-        meaning="payload bytes both ways over total_time, start-up included; of a load run those that were right",
+        meaning="payload bytes both ways over total_time, start-up included; in a load run verified bytes only",
         source="wire.bytes_received, wire.bytes_sent and total_time; workers of a load run",
     ),
     _lower("milestones.interpreter_start", Unit.SECONDS, "spawn to the first line of Python", _PROBE),
@@ -124,10 +124,10 @@ METRICS: tuple[Metric, ...] = (
         name="load.operations_rate",
         unit=Unit.PER_SECOND,
         direction=Direction.HIGHER,
-        meaning="operations that ended well, per second of the measured window",
+        meaning="successful operations per second of the measured window",
         source=_LOAD,
     ),
-    _lower("load.error_rate", Unit.SHARE, "operations that failed after all attempts, among those that ended", _LOAD),
+    _lower("load.error_rate", Unit.SHARE, "share of ended operations that failed after all attempts", _LOAD),
     _lower("load.latency.mean", Unit.SECONDS, f"mean, {_OF_LATENCY}", _LOAD),
     _lower("load.latency.p50", Unit.SECONDS, f"median, {_OF_LATENCY}", _LOAD_BINS),
     _lower("load.latency.p90", Unit.SECONDS, f"90th percentile, {_OF_LATENCY}", _LOAD_BINS),
@@ -140,7 +140,7 @@ METRICS: tuple[Metric, ...] = (
     _lower("load.response.p50", Unit.SECONDS, f"median, {_OF_RESPONSE}", _LOAD_BINS),
     _lower("load.response.p99", Unit.SECONDS, f"99th percentile, {_OF_RESPONSE}", _LOAD_BINS),
     _neutral("load.in_flight", Unit.COUNT, "mean number of operations in flight", _LOAD),
-    _neutral("load.client_cpu_share", Unit.SHARE, "part of a core that the busiest worker used", _LOAD),
+    _neutral("load.client_cpu_share", Unit.SHARE, "share of a core that the busiest worker used", _LOAD),
 )
 
 METRICS_BY_NAME = {metric.name: metric for metric in METRICS}

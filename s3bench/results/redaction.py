@@ -1,4 +1,4 @@
-"""Secrets taken out of what is kept or shown: what the user typed, and what clients wrote."""
+"""Redacts secrets in stored or shown text: command lines, URLs, and what clients wrote."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,10 +13,10 @@ _SHORT_OPTION = re.compile(r"^(-q*[as])(.*)$", re.DOTALL)  # keys as the s3-benc
 _SECRET_OPTION = re.compile(rf"^--?{_NAMES}$", re.IGNORECASE)
 _SECRET_ASSIGNMENT = re.compile(rf"\b({_NAMES}=)[^&\s]+", re.IGNORECASE)
 _QUERY = re.compile(r"\?[^\s,)]+")
-# A password may have an `@` and, where nobody encoded it, a `/`; in HTTP URLs nothing behind it has an `@`.
+# A password may contain an `@` and, if it is not encoded, a `/`; in HTTP URLs nothing after it has an `@`.
 _URL_CREDENTIALS = re.compile(r"\b(https?://?)[^\s?#]*@|\b([a-z][a-z0-9+.-]*://)[^/\s]+@", re.IGNORECASE)
 _SECRET_MAX = 8192
-# What clients write with `--debug` beside the credentials that are known: signatures, and the sessions of S3 Express.
+# What clients write with `--debug` besides known credentials: signatures, and the sessions of S3 Express.
 _SIGNED = (
     rb"(?i:signature['\"]?\s*[:=]\s*b?['\"]?(?=[0-9a-f]{64})|x-amz-(?:security|s3session)-token['\"]?\s*[:=]\s*b?['\"]?"
     rb"|<(?:SessionToken|SecretAccessKey|AccessKeyId)>)"
@@ -25,7 +25,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 def redact(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Replace secret values: after or joined to options that name one, in URLs' credentials and signed queries."""
+    """Replace secret values: of options that name one, in credentials of URLs, and in signed queries."""
     redacted = []
     hide_next = False
     for argument in arguments:
@@ -51,7 +51,7 @@ def without_url_credentials(text: str) -> str:
 
 
 def mask_file(path: Path, secrets: Iterable[str]) -> None:
-    """Put a new file in place of `path`, without `secrets`, as they are and as URLs spell them, and signatures."""
+    """Replace the file at `path` by one without signatures and `secrets`, also as they are spelled in URLs."""
     spellings = {spelling for text in secrets for spelling in (text, quote(text), quote(text, safe=""))}
     known = "|".join(re.escape(text) for text in sorted(spellings, key=len, reverse=True) if text)
     pattern = re.compile(rb"(?P<name>%b)[\w%%+/=.-]{1,%d}|(?:%b)" % (_SIGNED, _SECRET_MAX // 2, known.encode()))
@@ -65,7 +65,7 @@ def mask_file(path: Path, secrets: Iterable[str]) -> None:
 
 
 def _masked(pattern: re.Pattern[bytes], text: bytes, *, keep: int) -> tuple[bytes, bytes]:
-    """Mask what begins before the last `keep` bytes, where a match may be cut off: the masked text, and the rest."""
+    """Mask matches that begin before the last `keep` bytes; returns the masked text and the rest, to be continued."""
     parts = []
     at = 0
     for found in pattern.finditer(text):

@@ -1,7 +1,6 @@
-"""What one iteration was at from moment to moment: memory and CPU as sampled, and its requests as the server saw them.
+"""The timeline of one iteration: memory and CPU over time from samples, and its requests as the server saw them.
 
-Owns the windows over which cores are told, and what is kept of samples and requests for charts: both are bounded. Pure:
-who samples fills `SeriesFacts`, who reads the wire log makes the spans.
+Both are bounded for charts.
 """
 
 import math
@@ -12,13 +11,13 @@ from itertools import pairwise
 import msgspec
 
 POINTS_MAX = 40
-"""Points kept of one series: a chart of a column's width shows no more, and 40 iterations of it are drawn at once."""
+"""The most points of one series: a chart of one column shows no more, and 40 iterations are drawn at once."""
 
 REQUESTS_MAX = 2000
-"""Requests kept of one iteration, those that began first."""
+"""The most requests of one iteration; the first ones are kept."""
 
 _SHORT_WINDOW_SHARE = 0.5
-_AT_DIGITS, _CORES_DIGITS = 3, 2  # what is true of them: milliseconds, and hundredths of a core
+_AT_DIGITS, _CORES_DIGITS = 3, 2  # milliseconds, and hundredths of a core
 _APART_MIN_S = 0.001
 
 
@@ -26,9 +25,9 @@ _APART_MIN_S = 0.001
 class SeriesFacts:
     """Samples of the whole process tree, in the order they were taken.
 
-    `at_s`: seconds since the spawn. `rss_bytes`: resident memory of all its processes. `cpu_s`: CPU time that all its
-    processes have used so far, those that ended included. The three are equally long. `interval_s` is the interval
-    that was asked for, `cores` how many the process may use.
+    `at_s`: seconds since the spawn. `rss_bytes`: resident memory of all its processes. `cpu_s`: CPU time of all its
+    processes so far, including those that ended. The three are equally long. `interval_s` is the requested interval,
+    `cores` the number of cores that the process may use.
     """
 
     at_s: Sequence[float]
@@ -41,9 +40,9 @@ class SeriesFacts:
 class UsageSeries(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """Memory and CPU of the whole process tree over time; the three are equally long, and never empty.
 
-    `at` is in seconds since the spawn, from the first sample to the last. `memory` is the largest sample since the
-    point before, that point's own left out, in bytes. `cores` are those in use since the point before, on average; null
-    for the first point, and where the two clocks contradict each other.
+    `at` is in seconds since the spawn, from the first sample to the last. `memory` is the largest sample after the
+    previous point, in bytes. `cores` is the average number of cores in use since the previous point; null for the first
+    point, and if the two clocks contradict each other.
     """
 
     at: tuple[float, ...]
@@ -54,10 +53,10 @@ class UsageSeries(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class RequestSpan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """One request and its response as the server saw them; times in seconds since the spawn.
 
-    `connection` counts those of the server; null where there are no sockets. `kind` is that of `requests_by_kind`. It
-    was read from `start` to `body_end`; its response began to leave at `first_byte`, and ended at `end`. `status` and
-    `first_byte` are null when there was no response. `bytes_up` and `bytes_down` are bodies, framing taken off.
-    `attempt` is 1 for the first. `fault` is what a network model did to it, `error` what was wrong with it.
+    `connection` is the number of the connection at the server; null if there are no sockets. `kind` is that of
+    `requests_by_kind`. The request was read from `start` to `body_end`; its response was sent from `first_byte` to
+    `end`. `status` and `first_byte` are null without a response. `bytes_up` and `bytes_down` are bodies without
+    framing. `attempt` is 1 for the first. `fault` is a fault injected by a network model, `error` what was wrong.
     """
 
     connection: int | None
@@ -76,7 +75,7 @@ class RequestSpan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """What is kept of one iteration for charts. `requests_left_out` counts those beyond `REQUESTS_MAX`."""
+    """The data of one iteration for charts. `requests_left_out` is the number beyond `REQUESTS_MAX`."""
 
     series: UsageSeries | None = None
     requests: tuple[RequestSpan, ...] = ()
@@ -84,12 +83,12 @@ class Timeline:
 
 
 def thinned(series: SeriesFacts) -> UsageSeries | None:
-    """Keep `POINTS_MAX` points at the most, the first sample and the last among them; `None` of no samples.
+    """Reduce samples to at most `POINTS_MAX` points, including the first and the last sample; `None` without samples.
 
-    The time is cut into equal parts, of a millisecond at least, and each gives one point where a window of
-    `cores_in_use` ends in it, not within a millisecond of another point. Between two points lies a stretch: of it the
+    The time is divided into equal parts of at least a millisecond. Each part gives one point if a window of
+    `cores_in_use` ends in it, at least a millisecond from any other point. For each stretch between two points the
     largest memory is kept, so that no peak is lost, and the mean of the cores, from the CPU time at both ends. The last
-    stretch is joined with those before it until it shows no more cores than the process may use.
+    stretch is merged with those before it until it shows no more cores than the process may use.
     """
     if not series.at_s:
         return None
@@ -106,15 +105,15 @@ def thinned(series: SeriesFacts) -> UsageSeries | None:
 def cores_in_use(series: SeriesFacts) -> list[float]:
     """Compute the cores in use over each data interval: CPU seconds used over seconds passed.
 
-    A sampler that was late reads two samples in quick succession, and one that was interrupted between the clock and
-    the CPU time puts seconds into the wrong window. So a window lasts half an interval at least, and one that shows
-    more cores than the process may use is joined with the one before it, which got too little, or else the one after.
+    A late sampler takes two samples in quick succession, and one that is interrupted between reading the clock and the
+    CPU time assigns CPU time to the wrong window. So a window lasts at least half an interval, and one that shows more
+    cores than the process may use is merged with the one before it, or else the one after.
     """
     return [max(0.0, _rate(series, start, end)) for start, end in pairwise(_edges(series))]
 
 
 def _edges(series: SeriesFacts) -> list[int]:
-    """Find the samples where a window ends and the next begins; the first sample is one."""
+    """The samples at which a window ends and the next begins, including the first sample."""
     edges: list[int] = []
     for sample, at_s in enumerate(series.at_s):
         if edges and at_s - series.at_s[edges[-1]] < series.interval_s * _SHORT_WINDOW_SHARE:
@@ -127,7 +126,7 @@ def _edges(series: SeriesFacts) -> list[int]:
 
 
 def _points(series: SeriesFacts) -> list[int]:
-    """Choose the samples that are kept: the first, the first edge in each part of the time, the last."""
+    """The samples to keep: the first, the first edge in each part of the time, the last."""
     at_s, last = series.at_s, len(series.at_s) - 1
     part_s = max((at_s[last] - at_s[0]) / (POINTS_MAX - 1), _APART_MIN_S)
     points = [0]

@@ -133,7 +133,7 @@ def test_all_shows_all(compare: Compare) -> None:
         (("before.json",), "--by client"),
         (("before.json", "missing.json"), "cannot read missing.json"),
         (("before.json", "."), "cannot read"),
-        (("before.json", "broken.json"), "broken.json is no JSON"),
+        (("before.json", "broken.json"), "broken.json is not JSON"),
         (("before.json", "else.json"), "no benchmark in common"),
         (("before.json", "after.json", "--metric", "totaltime"), "did you mean `total_time`?"),
         (("before.json", "--by", "Size"), "The documents have `FileSize`, `S3TransferClient` or `client`"),

@@ -25,7 +25,7 @@ from s3bench.load.profile.profile import (
 )
 from s3bench.load.profile.sizes import fixed
 from s3bench.report.load.table import render_load
-from s3bench.results.bins import carries
+from s3bench.results.bins import suffices_for
 from s3bench.results.document import Document, parse_document
 from s3bench.results.histogram import Histogram
 from s3bench.results.load import Latency, Load
@@ -366,7 +366,7 @@ def assert_percentiles(latency: Latency, times_ns: list[int]) -> None:
     given = (latency.p25, latency.p50, latency.p75, latency.p90, latency.p99, latency.p999)
     for thousandths, value_s in zip((250, 500, 750, 900, 990, 999), given, strict=True):
         exact_ns = ascending[-(-len(ascending) * thousandths // 1000) - 1]
-        expected = pytest.approx(exact_ns / NS, rel=0.005) if carries(len(ascending), thousandths / 10) else None
+        expected = pytest.approx(exact_ns / NS, rel=0.005) if suffices_for(len(ascending), thousandths / 10) else None
         assert value_s == expected
     assert (latency.count, latency.min, latency.max) == (len(times_ns), min(times_ns) / NS, max(times_ns) / NS)
 

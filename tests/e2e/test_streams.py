@@ -66,8 +66,8 @@ def test_results_that_stdout_does_not_take_are_kept_in_a_file_that_the_error_nam
     assert finished.returncode == 4
     what, reason, kept = finished.stderr.splitlines()
     assert (what, reason) == ("s3bench: cannot write to stdout", f"  {why}")
-    assert len(measured(Path(kept.removeprefix("  the results are in ")))) == 1
-    assert kept.removeprefix("  the results are in ").startswith(str(tmp_path))
+    assert len(measured(Path(kept.removeprefix("  the results were saved in ")))) == 1
+    assert kept.removeprefix("  the results were saved in ").startswith(str(tmp_path))
 
 
 def test_messages_that_stderr_does_not_take_are_dropped(shell: Shell, benchmark_file: str, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_a_path_is_taken_from_where_we_are_and_a_tilde_is_home(tmp_path: Path, m
 def test_a_directory_is_refused_and_a_file_in_it_offered(text: str) -> None:
     with pytest.raises(BadInput, match="a directory") as caught:
         parse_address(text, data_folder=HOME)
-    assert caught.value.fix == "name a file in it: history.db"
+    assert caught.value.fix == "pass a file in it: history.db"
 
 
 @pytest.mark.parametrize(

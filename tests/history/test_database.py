@@ -62,7 +62,7 @@ def test_a_history_of_a_newer_version_is_refused_and_left_alone(address: Address
         history.add(text())
         _set_version(history, "2")
     for create in (False, True):
-        with pytest.raises(BadInput, match="has version 2; this s3bench knows 1") as caught:
+        with pytest.raises(BadInput, match="has version 2; this s3bench reads versions up to 1") as caught:
             open_history(address, create=create).__enter__()
         assert "update s3bench" in caught.value.fix
     engine = sa.create_engine(address.url)
@@ -80,7 +80,7 @@ def _set_version(history: History, version: str) -> None:
 def test_a_file_of_another_kind_is_refused_and_left_alone(sqlite: Address, content: bytes) -> None:
     assert sqlite.file
     sqlite.file.write_bytes(content)
-    with pytest.raises(BadInput, match="is no history"), open_history(sqlite, create=True):
+    with pytest.raises(BadInput, match="is not a history"), open_history(sqlite, create=True):
         pass
     assert sqlite.file.read_bytes() == content
 
@@ -90,7 +90,7 @@ def test_another_programs_database_is_refused_and_left_alone(sqlite: Address) ->
     connection = sqlite3.connect(sqlite.file)
     connection.execute("CREATE TABLE bookmarks (url TEXT)")
     connection.close()
-    with pytest.raises(BadInput, match="is no history"), open_history(sqlite, create=True):
+    with pytest.raises(BadInput, match="is not a history"), open_history(sqlite, create=True):
         pass
     connection = sqlite3.connect(sqlite.file)
     assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("bookmarks",)]
@@ -106,7 +106,7 @@ def test_a_teams_database_may_hold_other_things(postgresql: Address) -> None:
         assert history.add(text()).is_new
 
 
-def test_a_server_that_is_not_there_is_told_without_the_password(server: Path, tmp_path: Path) -> None:
+def test_a_server_that_is_not_there_is_reported_without_the_password(server: Path, tmp_path: Path) -> None:
     for query in (f"host={tmp_path}", f"host={server}&sslmode=nonsense", f"host={server}&nonsense=1"):
         address = parse_address(f"postgresql://s3bench:geheim@/nothing?{query}", data_folder=tmp_path)
         with pytest.raises(MachineError) as caught, open_history(address):
@@ -115,7 +115,9 @@ def test_a_server_that_is_not_there_is_told_without_the_password(server: Path, t
         assert "geheim" not in f"{caught.value}{caught.value!r}"
 
 
-def test_without_the_driver_the_user_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_the_driver_the_user_is_reported_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def missing(*_arguments: object, **_options: object) -> None:
         raise ModuleNotFoundError("No module named 'psycopg'")
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from s3bench.errors import BadInput, MachineError
 from s3bench.history.indexing import identity_of, index_document, unpack
-from s3bench.history.timestamp import milliseconds_of, moment_of, parse_milliseconds
+from s3bench.history.timestamp import milliseconds_of, parse_milliseconds, time_of
 from s3bench.results.measurement import Failure
 from tests.compare.documents import BASE, result
 from tests.history.documents import text
@@ -63,7 +63,7 @@ def test_a_median_that_no_number_holds_is_left_out() -> None:
     assert not {"total_time", "peak_memory"} & {row["metric"] for row in indexed.figures}
 
 
-def test_a_result_says_how_much_of_it_is_doubtful() -> None:
+def test_a_result_says_how_much_of_it_is_questionable() -> None:
     doubted = replace(result().measurements[0], warnings=("stub-bound",))
     failure = Failure(iteration=9, what="no")
     indexed = index_document(text(replace(result(), measurements=(doubted,), errors=(failure,))), source="x")
@@ -89,7 +89,7 @@ def test_what_is_no_results_document_is_refused_by_its_name(broken: bytes) -> No
     "time", ["", "yesterday", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "x" * 10**6]
 )
 def test_a_document_without_a_time_has_no_place_in_a_history(time: str) -> None:
-    with pytest.raises(BadInput, match=r"mine: \$\.started_at is no time") as caught:
+    with pytest.raises(BadInput, match=r"mine: \$\.started_at is not a time") as caught:
         index_document(text(started_at=time), source="mine")
     assert len(str(caught.value)) < 300
 
@@ -98,7 +98,7 @@ def test_a_document_without_a_time_has_no_place_in_a_history(time: str) -> None:
 @given(st.datetimes(timezones=st.timezones()) | st.datetimes())
 def test_moments_come_back_to_the_millisecond(at: Any) -> None:
     try:
-        back = moment_of(parse_milliseconds(at.isoformat()))
+        back = time_of(parse_milliseconds(at.isoformat()))
     except ValueError:
         assert at.year in {1, 9999}
         return
@@ -106,7 +106,7 @@ def test_moments_come_back_to_the_millisecond(at: Any) -> None:
     assert back.microsecond % 1000 == 0
 
 
-def test_a_damaged_text_is_told_and_not_given_out() -> None:
+def test_a_damaged_text_is_reported_and_not_given_out() -> None:
     indexed = index_document(text(), source="x")
     body = indexed.document["body"]
     assert unpack(body, indexed.identity) == text()

@@ -66,7 +66,7 @@ def test_what_figures_depend_on_makes_another_machine(changes: dict[str, Any]) -
 
 def test_the_words_say_the_facts() -> None:
     assert machine_of(FACTS).words == "Amazon EC2 c5.2xlarge, Xeon 1, 4 cores, 16 GiB, Linux 6.1, hypervisor"
-    assert machine_of({}).words == "nothing is known of it"
+    assert machine_of({}).words == "nothing is known about it"
 
 
 @pytest.mark.parametrize("value", [[], {}, True, -1, 10**400, 1e300, "", "x\x00\x1b[31m", None])

@@ -63,7 +63,7 @@ def test_it_comes_back_byte_for_byte(history: History) -> None:
 
 
 def test_what_is_no_results_document_leaves_no_trace(history: History) -> None:
-    with pytest.raises(BadInput, match="mine is no JSON"):
+    with pytest.raises(BadInput, match="mine is not JSON"):
         history.add(b"{", source="mine")
     assert count(history) == (0, 0, 0)
 
@@ -98,15 +98,20 @@ def test_documents_are_listed_by_the_start_of_their_runs_and_filters_narrow_the_
     assert days(history, Filters(benchmarks="nothing")) == []
 
 
-def test_a_machine_is_told_by_hexadecimal_digits_alone(history: History) -> None:
+def test_a_machine_is_reported_by_hexadecimal_digits_alone(history: History) -> None:
     for machine in ("%", "_", "x", "A", "0" * 17):
-        with pytest.raises(BadInput, match="is no machine"):
+        with pytest.raises(BadInput, match="is not a machine"):
             history.list_documents(Filters(machine=machine))
 
 
-def test_a_document_is_told_by_four_digits_at_least(history: History) -> None:
+def test_a_document_is_reported_by_four_digits_at_least(history: History) -> None:
     history.add(text())
-    for prefix, complaint in (("", "no identity"), ("abc", "no identity"), ("%%%%", "no identity"), ("abcd", "has no")):
+    for prefix, complaint in (
+        ("", "is not the ID of a document"),
+        ("abc", "is not the ID of a document"),
+        ("%%%%", "is not the ID of a document"),
+        ("abcd", "has no"),
+    ):
         with pytest.raises(BadInput, match=complaint):
             history.show(prefix)
 
@@ -117,7 +122,7 @@ def test_a_beginning_that_two_share_is_refused_and_both_are_named(history: Histo
         for identity, number in zip(identities, (1, 2), strict=True):
             changed = sa.update(DOCUMENTS).where(DOCUMENTS.c.identity == identity)
             connection.execute(changed.values(identity=f"abcd{number}" + "0" * 59))
-    with pytest.raises(BadInput, match="abcd is the beginning of several") as caught:
+    with pytest.raises(BadInput, match="abcd is the start of several") as caught:
         history.show("abcd")
     assert caught.value.why == ", ".join(f"abcd{number}" + "0" * 59 for number in (1, 2))
 
@@ -165,11 +170,11 @@ def test_points_can_be_narrowed_as_lists_can(history: History) -> None:
 def test_a_metric_that_was_not_measured_has_no_points_and_one_that_does_not_exist_is_refused(history: History) -> None:
     history.add(text())
     assert history.points("milestones.exit") == ()
-    with pytest.raises(BadInput, match="there is no metric 'speed'"):
+    with pytest.raises(BadInput, match="unknown metric 'speed'"):
         history.points("speed")
 
 
-def test_points_carry_the_doubts(history: History) -> None:
+def test_points_carry_the_warnings(history: History) -> None:
     doubted = replace(result().measurements[0], warnings=("stub-bound",))
     history.add(text(replace(result(), measurements=(doubted,), status=Status.FAILED)))
     (point,) = history.points("total_time")
@@ -195,8 +200,8 @@ def test_pruning_says_what_would_go_and_only_then_removes_it(history: History) -
     assert {point.at.day for point in history.points("total_time")} == {2, 4, 5}
 
 
-def test_pruning_needs_to_be_told_what(history: History) -> None:
-    with pytest.raises(BadInput, match="nothing says what is to go"):
+def test_pruning_needs_to_be_reported_what(history: History) -> None:
+    with pytest.raises(BadInput, match="select the documents to remove"):
         history.prune()
 
 

@@ -32,7 +32,7 @@ def add_all(address: Address, texts: Iterable[bytes], start: Barrier, answer: Co
         start.wait()
         with open_history(address, create=True) as history:
             answer.send([added.identity for added in map(history.add, texts) if added.is_new])
-    except Exception as error:  # noqa: BLE001 (the test is told)
+    except Exception as error:  # noqa: BLE001 (the test is reported)
         answer.send(repr(error))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from s3bench.results.bins import carries
+from s3bench.results.bins import suffices_for
 from s3bench.results.document import Client, Document, Result, Status
 from s3bench.results.load import Failures, Latency, Load, LoadMeasurement, Second
 from s3bench.results.measurement import Failure
@@ -18,7 +18,7 @@ def latency(p50_s: float, *, count: int = 10_000) -> Latency:
     """Latencies around `p50_s`; percentiles that so few operations do not carry are null."""
 
     def at(percent: float, factor: float) -> float | None:
-        return p50_s * factor if carries(count, percent) else None
+        return p50_s * factor if suffices_for(count, percent) else None
 
     return Latency(
         count=count,

@@ -171,19 +171,19 @@ GOOD = encode_document(EMPTY.with_result(result().with_measurement(MEASUREMENT))
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"", "is no JSON"),
-        (GOOD[:-3], "is no JSON"),
+        (b"", "is not JSON"),
+        (GOOD[:-3], "is not JSON"),
         (b"[]", "has no schema_version"),
         (b'{"results": []}', "has no schema_version"),
         (b'{"schema_version": "1"}', "has no schema_version"),
         (b'{"schema_version": true}', "has no schema_version"),
-        (b'{"schema_version": 6}', "has schema_version 6; this s3bench knows 5"),
+        (b'{"schema_version": 6}', "has schema_version 6; this s3bench reads versions up to 5"),
         (b'{"schema_version": 1}', "missing required field `s3bench`"),
         (GOOD.replace(b'"total_time": 1.5', b'"total_time": "1.5"'), "$.results[0].measurements[0].total_time"),
         (GOOD.replace(b'"total_time"', b'"totl_time"'), "$.results[0].measurements[0]"),
         (GOOD.replace(b'"status": "running"', b'"status": "fine"'), "$.results[0].status"),
-        (b"\xff", "is no JSON"),
-        (GOOD.replace(b"s3.cp.upload", b"s3.cp.\xff"), "is no JSON"),
+        (b"\xff", "is not JSON"),
+        (GOOD.replace(b"s3.cp.upload", b"s3.cp.\xff"), "is not JSON"),
     ],
 )
 def test_what_is_wrong_with_a_document_is_said_and_where(text: bytes, message: str) -> None:

@@ -50,10 +50,10 @@ def test_outputs_that_cannot_be_written_are_refused_early(tmp_path: Path) -> Non
     (tmp_path / "loop").symlink_to("loop")
     for name, message in (
         (".", "is a directory"),
-        ("missing/out.json", "missing is no directory"),
+        ("missing/out.json", "missing is not a directory"),
         ("file/out.json", "cannot write the results"),
-        ("pipe", "no regular file"),
-        ("/dev/null", "no regular file"),
+        ("pipe", "not a regular file"),
+        ("/dev/null", "not a regular file"),
         ("loop", "cannot write the results"),
     ):
         with pytest.raises(BadInput, match=message):
@@ -149,7 +149,7 @@ def test_a_file_that_cannot_be_read_is_bad_input(tmp_path: Path) -> None:
         with pytest.raises(BadInput, match="cannot read"):
             read_document(path)
     (tmp_path / "x.json").write_text("{")
-    with pytest.raises(BadInput, match=r"x\.json is no JSON"):
+    with pytest.raises(BadInput, match=r"x\.json is not JSON"):
         read_document(tmp_path / "x.json")
 
 
@@ -160,7 +160,7 @@ def test_what_was_measured_and_cannot_be_written_is_kept_in_a_file_that_the_erro
     with pytest.raises(MachineError, match=r"cannot write the results to .*out\.json") as caught:
         write_document(LARGER, tmp_path / "missing" / "out.json")
     [kept] = tmp_path.iterdir()
-    assert f"the results are in {kept}" in caught.value.fix
+    assert f"the results were saved in {kept}" in caught.value.fix
     assert read_document(kept) == LARGER
 
 

@@ -11,7 +11,7 @@ from s3bench.compare.matching import DocumentSource
 from s3bench.errors import BadInput
 from s3bench.results.document import Client, Document, Result, encode_document
 from s3bench.results.foreign import read_any
-from s3bench.results.foreign_tree import parse_moment
+from s3bench.results.foreign_tree import parse_time
 from s3bench.results.measurement import measure
 
 PYPERF = {"version": "1.0", "benchmarks": [{"metadata": {"name": "a"}, "runs": [{"values": [0.5]}]}]}
@@ -60,7 +60,7 @@ def test_ours_is_read_as_it_is() -> None:
 )
 def test_each_tool_is_known_by_its_keys_and_named_in_a_warning(tree: object, client: str, what: str) -> None:
     if not client:
-        with pytest.raises(BadInput, match="is no warp analysis that can be read"):
+        with pytest.raises(BadInput, match="is not a warp analysis that s3bench can read"):
             read(tree)
         return
     document = read(tree)
@@ -74,29 +74,29 @@ def test_a_document_of_another_tool_can_be_written_and_read() -> None:
         assert read_any(encode_document(document), source="b.json") == document
 
 
-def test_a_broken_document_of_ours_is_told_as_ours() -> None:
-    with pytest.raises(BadInput, match=r"is no results document of version 2(.|\n)*results\[0\]"):
+def test_a_broken_document_of_ours_is_reported_as_ours() -> None:
+    with pytest.raises(BadInput, match=r"is not a results document of version 2(.|\n)*results\[0\]"):
         read({"schema_version": 2, "s3bench": "1", "started_at": "", "results": [{}]})
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "reported"),
     [
-        (b"", "is no JSON"),
-        (b"{", "is no JSON"),
-        (b'{"a": "\xff"}', "is no JSON"),
-        (b'{"a": NaN}', "is no JSON"),
-        (b"[]", "is no JSON object"),
-        (b'"text"', "is no JSON object"),
+        (b"", "is not JSON"),
+        (b"{", "is not JSON"),
+        (b'{"a": "\xff"}', "is not JSON"),
+        (b'{"a": NaN}', "is not JSON"),
+        (b"[]", "is not a JSON object"),
+        (b'"text"', "is not a JSON object"),
         (b"{}", "its keys are none"),
         (b'{"a": 1, "b": 2}', "its keys are 'a', 'b'"),
-        (b"[" * 100_000, "is no JSON"),
+        (b"[" * 100_000, "is not JSON"),
     ],
 )
-def test_what_is_of_no_tool_is_refused(content: bytes, told: str) -> None:
+def test_what_is_of_no_tool_is_refused(content: bytes, reported: str) -> None:
     with pytest.raises(BadInput) as caught:
         read_any(content, source="a.json")
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
     assert "a.json" in str(caught.value)
 
 
@@ -105,10 +105,10 @@ def test_two_files_of_a_tool_can_be_compared() -> None:
         runs = [{"values": [factor * (1 + number / 100)]} for number in range(10)]
         return read({"version": "1.0", "benchmarks": [{"metadata": {"name": "a"}, "runs": runs}]})
 
-    told = compare(
+    reported = compare(
         (DocumentSource(name="before", document=suite(1.0)), DocumentSource(name="after", document=suite(1.5)))
     )
-    (row,) = (row for row in told.others[0].rows if row.metric == "total_time")
+    (row,) = (row for row in reported.others[0].rows if row.metric == "total_time")
     assert row.change == pytest.approx(0.5)
 
 
@@ -117,9 +117,9 @@ def test_two_files_of_a_tool_can_be_compared() -> None:
     [("2026-11-21T10:00:00Z", True), ("2026-11-21T10:00:00.123456789+01:00", True), ("2026-11-21T10:00:00", False)],
 )
 def test_a_moment_is_known_by_its_zone(text: str, known: bool) -> None:
-    assert (parse_moment(text) is not None) is known
-    assert parse_moment(None) is None
-    assert parse_moment("=1+1") is None
+    assert (parse_time(text) is not None) is known
+    assert parse_time(None) is None
+    assert parse_time("=1+1") is None
 
 
 _TREES = st.recursive(

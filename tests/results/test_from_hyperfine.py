@@ -120,16 +120,16 @@ def test_a_memory_of_nothing_was_not_measured() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tree", "told"),
+    ("tree", "reported"),
     [
         (summed(times=[]), "at `$.results[0].times`"),
         (summed(times=[1.0, -1.0, 1.0]), "at `$.results[0].times[1]`"),
-        (summed(exit_codes=[0]), "it has 1 values beside 3 times - at `$.results[0].exit_codes`"),
+        (summed(exit_codes=[0]), "it has 1 values for 3 times - at `$.results[0].exit_codes`"),
         (summed(memory_usage_byte=[1, 2]), "at `$.results[0].memory_usage_byte`"),
         (summed(command=None), "at `$.results[0].command`"),
         ({"results": [{"command": "a", "mean": 1.0}]}, "missing required field `times`"),
         ({"results": []}, "at `$.results`"),
-        (MEASURED | {"schema_version": 3}, "it is 3, and 2 can be read - at `$.schema_version`"),
+        (MEASURED | {"schema_version": 3}, "it is 3, but only 2 can be read - at `$.schema_version`"),
         (
             measured(time_wall_clock={"value": 1.0, "unit": "millisecond"}),
             "it is 'millisecond', not 'second' - at `$.results[0].measurements[0].time_wall_clock.unit`",
@@ -138,8 +138,8 @@ def test_a_memory_of_nothing_was_not_measured() -> None:
         (measured(exit_code="0"), "at `$.results[0].measurements[0].exit_code`"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_path(tree: dict[str, Any], told: str) -> None:
+def test_what_is_wrong_is_reported_with_its_path(tree: dict[str, Any], reported: str) -> None:
     with pytest.raises(BadInput) as caught:
         read(tree)
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
     assert "export.json" in str(caught.value)

@@ -76,12 +76,12 @@ def test_the_machine_has_the_facts_that_are_ours_and_no_names() -> None:
     assert "secret-host" not in str(document)
 
 
-def test_values_that_are_no_seconds_are_left_out_and_told() -> None:
+def test_values_that_are_no_seconds_are_left_out_and_reported() -> None:
     memory = {"metadata": {"name": "memory", "unit": "byte"}, "runs": [{"values": [4096]}]}
     document = read(changed(benchmarks=[*COMMAND["benchmarks"], memory]))
     assert [result.name for result in document.results] == ["s3.cp.upload"]
-    assert document.warnings[1] == "memory was left out: its values are of the unit byte, and only seconds have a place"
-    with pytest.raises(BadInput, match="of the unit byte"):
+    assert document.warnings[1] == "memory was left out: its values have the unit byte, but only seconds are supported"
+    with pytest.raises(BadInput, match="have the unit byte"):
         read(changed(benchmarks=[memory]))
 
 
@@ -95,9 +95,9 @@ def test_the_format_before_is_read_as_well() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tree", "told"),
+    ("tree", "reported"),
     [
-        (changed(version="2.0"), "it is '2.0', and '1.0' can be read - at `$.version`"),
+        (changed(version="2.0"), "it is '2.0', but only '1.0' can be read - at `$.version`"),
         (changed(version=True), "at `$.version`"),
         (changed(benchmarks=[]), "at `$.benchmarks`"),
         (changed(benchmarks=[{"runs": []}]), "at `$.benchmarks[0].runs`"),
@@ -107,10 +107,10 @@ def test_the_format_before_is_read_as_well() -> None:
         (changed(metadata=None), "at `$.metadata`"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_path(tree: dict[str, Any], told: str) -> None:
+def test_what_is_wrong_is_reported_with_its_path(tree: dict[str, Any], reported: str) -> None:
     with pytest.raises(BadInput) as caught:
         read(tree)
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
     assert "bench.json" in str(caught.value)
 
 

@@ -142,7 +142,7 @@ def test_a_kind_of_operation_is_a_phase_with_its_size_and_threads() -> None:
     assert (document.started_at, document.ended_at) == ("2026-11-21T10:00:00.123Z", "2026-11-21T10:00:14.500Z")
 
 
-def test_only_what_ended_well_within_the_window_counts() -> None:
+def test_only_what_succeeded_within_the_window_counts() -> None:
     document = read(results(GET=aggregate(stretch())))
     (measured,) = document.results[0].measurements
     load = load_of(document)
@@ -179,7 +179,7 @@ def test_percentiles_are_not_made_from_percentiles() -> None:
     assert (load.latency.count, load.latency.p50, load.latency.p99) == (4000, None, None)
     assert load.latency.mean == pytest.approx((1000 * 2 + 3000 * 4) / 4000 / 1e3)
     assert (load.latency.min, load.latency.max) == (0.0005, 0.05)
-    assert any("stretches of ten seconds" in warning for warning in document.warnings)
+    assert any("only per ten seconds" in warning for warning in document.warnings)
 
 
 def test_histograms_of_stretches_are_joined() -> None:
@@ -220,13 +220,13 @@ def test_secrets_of_the_command_line_are_taken_out() -> None:
     assert "AKID" not in str(document)
 
 
-def test_errors_are_told() -> None:
+def test_errors_are_reported() -> None:
     warnings = read(results(GET=aggregate(stretch(), first_errors=["x" * 10_000]))).warnings
-    (told,) = (warning for warning in warnings if "10 operations failed" in warning)
-    assert len(told) < 300
+    (reported,) = (warning for warning in warnings if "10 operations failed" in warning)
+    assert len(reported) < 300
 
 
-def test_what_ran_too_short_is_left_out_and_told() -> None:
+def test_what_ran_too_short_is_left_out_and_reported() -> None:
     short = aggregate(throughput={"measure_duration_millis": 0, "bytes": 0, "objects": 0, "ops": 0, "errors": 0})
     document = read(results(GET=aggregate(stretch()), STAT=short))
     assert [result.name for result in document.results] == ["load.get"]
@@ -260,10 +260,10 @@ def _without_throughput() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("tree", "told"),
+    ("tree", "reported"),
     [
-        (results(GET=aggregate()) | {"v": 3}, "it is 3, and up to 2 can be read - at `$.v`"),
-        (results(GET=aggregate()) | {"final": False}, "the run was not over - at `$.final`"),
+        (results(GET=aggregate()) | {"v": 3}, "it is 3, but only versions up to 2 can be read - at `$.v`"),
+        (results(GET=aggregate()) | {"final": False}, "the run had not ended - at `$.final`"),
         (_without_throughput(), "missing required field `ops` - at `$.by_op_type[...].throughput`"),
         (results(GET=aggregate(concurrency=-1)), "at `$.by_op_type[...].concurrency`"),
         (results(GET=aggregate(stretch(dur_avg_millis="1"))), "dur_avg_millis"),
@@ -272,8 +272,8 @@ def _without_throughput() -> dict[str, Any]:
         (ANALYSIS | {"operations": [{}]}, "at `$.operations[0]`"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_path(tree: dict[str, Any], told: str) -> None:
+def test_what_is_wrong_is_reported_with_its_path(tree: dict[str, Any], reported: str) -> None:
     with pytest.raises(BadInput) as caught:
         read(tree)
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
     assert "warp.json" in str(caught.value)

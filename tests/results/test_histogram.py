@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom  # type: ignore[import-untyped]
 
 from s3bench.errors import BadInput
-from s3bench.results.bins import PERCENTS, Bins, carries, samples_needed
+from s3bench.results.bins import PERCENTS, Bins, samples_needed, suffices_for
 from s3bench.results.histogram import Histogram
 
 SAMPLES = st.lists(st.integers(1, 40_000_000_000), min_size=1, max_size=200)
@@ -64,7 +64,7 @@ def test_percentiles_are_within_half_a_percent_of_the_exact_ones(name: str) -> N
 @given(SAMPLES, st.sampled_from(PERCENTS))
 def test_any_samples_have_percentiles_within_half_a_percent(samples: list[int], percent: float) -> None:
     found = histogram(samples).percentile_ns(percent)
-    if carries(len(samples), percent):
+    if suffices_for(len(samples), percent):
         assert found == pytest.approx(exact_ns(np.array(samples), percent), rel=0.005)
     else:
         assert found is None
@@ -139,34 +139,34 @@ def test_a_count_carries_a_percentile_when_its_interval_ends_among_the_samples(p
     """The largest sample is above the quantile unless all are below: a binomial with all trials successes."""
     for count in (*range(1, 50), 367, 368, 3687, 3688, 10_000):
         all_below = float(binom.pmf(count, count, percent / 100))
-        assert carries(count, percent) == (all_below <= 0.025)
+        assert suffices_for(count, percent) == (all_below <= 0.025)
 
 
 @pytest.mark.parametrize(("percent", "needed"), [(25, 3), (50, 6), (90, 36), (99, 368), (99.9, 3688)])
 def test_the_samples_needed_are_the_fewest_that_carry(percent: float, needed: int) -> None:
     assert samples_needed(percent) == needed
-    assert carries(needed, percent)
-    assert not carries(needed - 1, percent)
+    assert suffices_for(needed, percent)
+    assert not suffices_for(needed - 1, percent)
 
 
 def test_no_samples_carry_nothing() -> None:
-    assert not any(carries(0, percent) for percent in PERCENTS)
+    assert not any(suffices_for(0, percent) for percent in PERCENTS)
 
 
 @pytest.mark.parametrize("indexes", [(5, 3), (3, 3), (3, 10**9), (-1, 4), (3,)])
 def test_bins_that_were_changed_by_hand_are_refused(indexes: tuple[int, ...]) -> None:
-    with pytest.raises(BadInput, match="a histogram is broken"):
+    with pytest.raises(BadInput, match="a histogram is invalid"):
         Histogram.merged([Bins(indexes, (1, 1), 1, 10, 11)])
 
 
 @pytest.mark.parametrize("counts", [(2**63, 1), (2**53, 1), (-1, 1), (10**30, 1)])
 def test_counts_that_nobody_could_reach_are_refused(counts: tuple[int, ...]) -> None:
-    with pytest.raises(BadInput, match="a histogram is broken"):
+    with pytest.raises(BadInput, match="a histogram is invalid"):
         Histogram.merged([Bins((3, 4), counts, 1, 10, 11)])
 
 
 def test_counts_that_only_together_are_too_many_are_refused() -> None:
     part = Bins((3,), (2**52,), 1, 10, 11)
     assert Histogram.merged([part, part]).count == 2**53
-    with pytest.raises(BadInput, match="a histogram is broken"):
+    with pytest.raises(BadInput, match="a histogram is invalid"):
         Histogram.merged([part, part, part])

@@ -160,7 +160,7 @@ def test_a_milestone_that_nobody_knows_is_a_programmers_mistake() -> None:
         measure(iteration=0, total_s=1.0, milestones_s={"tea_break": 1.0})
 
 
-def test_an_iteration_that_waited_for_the_server_says_so() -> None:
+def test_an_iteration_that_waited_for_the_server_is_reported() -> None:
     assert measure(iteration=0, total_s=1.0, wire=wire(server_cpu_s=0.5)).warnings == ()
     (warning,) = measure(iteration=0, total_s=1.0, wire=wire(server_cpu_s=0.51)).warnings
     assert warning.startswith("stub-bound: the server was busy for 51% of the iteration")

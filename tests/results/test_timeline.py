@@ -93,12 +93,12 @@ def test_the_last_stretch_is_joined_until_it_shows_no_more_cores_than_there_are(
     assert too_near == UsageSeries(at=(0.0, 1.0, 2.25), memory=(1, 5, 7), cores=(None, 0.0, 1.4))
 
 
-def test_where_the_clocks_contradict_each_other_to_the_end_no_cores_are_told() -> None:
+def test_where_the_clocks_contradict_each_other_to_the_end_no_cores_are_reported() -> None:
     kept = thinned(series([0.0, 1.0], [0.0, 9.0], [1.0, 2.0]))
     assert kept == UsageSeries(at=(0.0, 1.0), memory=(1, 2), cores=(None, None))
 
 
-def test_points_are_told_apart_to_the_millisecond() -> None:
+def test_points_are_distinguished_to_the_millisecond() -> None:
     samples = SeriesFacts(
         at_s=[0.0, 0.0006, 0.0018, 0.0021, 0.0044],
         cpu_s=[0.0] * 5,
@@ -129,7 +129,7 @@ def test_all_cpu_seconds_are_in_the_points(used_s: list[float]) -> None:
     samples = stepped([(1.0, used, 0) for used in used_s], cores=1)
     kept = thinned(samples)
     assert kept is not None
-    told = zip(pairwise(kept.at), kept.cores[1:], strict=True)
-    assert sum((after - before) * (cores or 0) for (before, after), cores in told) == pytest.approx(
+    reported = zip(pairwise(kept.at), kept.cores[1:], strict=True)
+    assert sum((after - before) * (cores or 0) for (before, after), cores in reported) == pytest.approx(
         samples.cpu_s[-1], abs=0.005 * len(used_s) + 0.01
     )

@@ -14,7 +14,7 @@ def result(name: str, *warnings: str) -> Result:
     return Result(name=name, client=CLIENT, measurements=measurements)
 
 
-def test_doubts_that_differ_in_figures_alone_are_one() -> None:
+def test_warnings_that_differ_in_figures_alone_are_one() -> None:
     first, second = (
         result("a", "samples are 4.3 ms apart", "samples are 5 ms apart"),
         result("b", "samples are 6 ms apart"),
@@ -24,10 +24,10 @@ def test_doubts_that_differ_in_figures_alone_are_one() -> None:
     assert doubt.words == "for example: samples are 4.3 ms apart"
 
 
-def test_other_words_are_another_doubt_and_one_alone_is_no_example() -> None:
+def test_other_words_are_another_warning_and_one_alone_is_no_example() -> None:
     doubts = gather_warnings([result("a", "the machine is busy", "the stub is busy")])
     assert [doubt.words for doubt in doubts] == ["the machine is busy", "the stub is busy"]
 
 
-def test_no_warnings_no_doubts() -> None:
+def test_no_warnings_no_warnings() -> None:
     assert gather_warnings([result("a")]) == ()

@@ -1,1 +1,1 @@
-"""The steps from an empty database to today's tables, run by alembic; forward only."""
+"""Migrations from an empty database to the current tables, run by alembic; forward only."""

@@ -1,7 +1,7 @@
-"""How alembic reaches the database: through the connection and the transaction that opened it.
+"""Runs alembic in the connection and the transaction that `s3bench.history.database` opened.
 
-The name and the form of this file are alembic's: https://alembic.sqlalchemy.org/en/latest/cookbook.html, "Sharing a
-Connection across one or more programmatic migration commands". Run by `s3bench.history.database` alone.
+Its name and form are given by alembic: https://alembic.sqlalchemy.org/en/latest/cookbook.html, "Sharing a Connection
+across one or more programmatic migration commands".
 """
 
 from alembic import context

@@ -18,7 +18,7 @@ from typing import Any
 from s3bench.report.label import clipped
 from s3bench.report.run.figures import measured
 from s3bench.results.document import Document, Result, render_time
-from s3bench.results.foreign_tree import parse_moment
+from s3bench.results.foreign_tree import parse_time
 from s3bench.results.metrics import Unit
 
 NAMESPACE = "s3bench"
@@ -65,7 +65,7 @@ def _lines(document: Document, namespace: str) -> Iterator[str]:
 
 
 def _data(document: Document) -> Iterator[_Datum]:
-    moment = parse_moment(document.ended_at) or parse_moment(document.started_at)
+    moment = parse_time(document.ended_at) or parse_time(document.started_at)
     stamp = {"Timestamp": render_time(moment)} if moment else {}
     for result in document.results:
         common = {"Dimensions": _dimensions(result)} | stamp

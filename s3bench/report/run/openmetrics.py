@@ -14,7 +14,7 @@ from datetime import datetime
 from s3bench.report.label import clipped
 from s3bench.report.run.figures import measured
 from s3bench.results.document import Document, Result
-from s3bench.results.foreign_tree import parse_moment
+from s3bench.results.foreign_tree import parse_time
 from s3bench.results.metrics import METRICS, Unit
 
 MEDIA_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -68,7 +68,7 @@ def _families(document: Document, labelled: Iterable[tuple[_Labels, Result]]) ->
     yield _counts("failures", "Failures of iterations", labelled, lambda result: len(result.errors))
     yield _counts("missing", "1 where iterations are missing, else 0", labelled, lambda result: int(result.is_running))
     for name, moment in (("start", document.started_at), ("end", document.ended_at)):
-        yield _time(name, parse_moment(moment))
+        yield _time(name, parse_time(moment))
 
 
 def _counts(

@@ -16,7 +16,7 @@ from s3bench.errors import BadInput
 from s3bench.report.label import benchmark_text, clipped
 from s3bench.report.run.figures import measured
 from s3bench.results.document import Document, Result, render_time
-from s3bench.results.foreign_tree import parse_moment
+from s3bench.results.foreign_tree import parse_time
 from s3bench.results.metrics import METRICS_BY_NAME, Direction
 
 OTAVA_FILE = "otava.csv"
@@ -82,13 +82,13 @@ def render_otava_config(document: Document, *further: Document, file: str = OTAV
 
 def _in_order(documents: Sequence[Document]) -> tuple[Document, ...]:
     for each in documents:
-        if parse_moment(each.started_at) is None:
+        if parse_time(each.started_at) is None:
             raise BadInput("Otava needs the time of each run, and a document has none")
     return tuple(sorted(documents, key=_time))
 
 
 def _time(document: Document) -> str:
-    moment = parse_moment(document.started_at)
+    moment = parse_time(document.started_at)
     assert moment is not None, "documents without a time are refused"
     return render_time(moment)
 

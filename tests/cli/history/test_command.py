@@ -75,7 +75,7 @@ def test_documents_are_added_once_to_the_history_in_the_data_folder(history: His
 
 
 def test_one_broken_file_among_several_and_none_is_added(history: History, tmp_path: Path) -> None:
-    assert "broken.json is no JSON" in refused(history("add", "1.json", "broken.json", "2.json")).what
+    assert "broken.json is not JSON" in refused(history("add", "1.json", "broken.json", "2.json")).what
     assert "cannot read missing.json" in refused(history("add", "1.json", "missing.json")).what
     assert not (tmp_path / "share").exists()
 
@@ -157,7 +157,7 @@ def test_exported_files_are_what_was_added_and_nothing_is_overwritten(history: H
     assert history("export", first[:8], "-o", "out").stdout == f"out/{first[:12]}.json\n"
     assert (tmp_path / "out" / f"{first[:12]}.json").read_bytes() == (tmp_path / "1.json").read_bytes()
     assert "exists" in refused(history("export", second, first, "-o", "out")).what
-    assert "is no directory" in refused(history("export", second, "-o", "nowhere")).what
+    assert "is not a directory" in refused(history("export", second, "-o", "nowhere")).what
     assert [file.name for file in (tmp_path / "out").iterdir()] == [f"{first[:12]}.json"]
 
 
@@ -170,14 +170,14 @@ def test_pruning_asks_for_a_yes(history: History) -> None:
     assert json.loads(history("prune", "--before", "2026-11-03", "--json").stdout)["is_done"] is False
     assert history("prune", "--before", "2026-11-03", "--yes").stderr == "2 documents removed\n"
     assert len(identities(history)) == 1
-    assert "nothing says what is to go" in refused(history("prune", "--yes")).what
+    assert "select the documents to remove" in refused(history("prune", "--yes")).what
 
 
 def test_without_a_history_each_command_says_how_to_begin_one(history: History, tmp_path: Path) -> None:
     for command in (("list",), ("show", "abcd"), ("export", "abcd", "-o", "."), ("prune", "--keep-last", "1")):
         error = refused(history(*command))
         assert "there is no history at" in error.what
-        assert error.fix == "begin one: s3bench history add results.json"
+        assert error.fix == "create it with: s3bench history add results.json"
     assert not (tmp_path / "share").exists()
 
 
@@ -219,5 +219,5 @@ def test_the_command_itself_says_what_is_wrong_and_exits_2_without_the_password(
     command = (sys.executable, "-c", PROGRAM, "history", "add", "1.json", "--store", store)
     finished = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=50, check=False, cwd=tmp_path)
     assert (finished.returncode, finished.stdout) == (2, "")
-    assert finished.stderr.splitlines()[0] == "s3bench: --store: this is no URL of a PostgreSQL database"
+    assert finished.stderr.splitlines()[0] == "s3bench: --store: not a valid URL of a PostgreSQL database"
     assert "geheim" not in finished.stderr

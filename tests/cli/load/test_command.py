@@ -145,7 +145,7 @@ def test_no_file_that_is_there_is_overwritten_unasked(
     error = refusal(*LIMIT, option, name)
     assert error.what == f"{name} exists; it will not be overwritten"
     assert Path(name).read_text(encoding="utf-8") == "precious"
-    assert refusal(*LIMIT, option, "missing/file").what.endswith("missing is no directory")
+    assert refusal(*LIMIT, option, "missing/file").what.endswith("missing is not a directory")
 
 
 def output(**options: Any) -> LoadOutput:

@@ -170,7 +170,7 @@ def test_the_help_has_examples_and_its_exit_codes(report: Report) -> None:
     [
         ((), "no results document was given"),
         (("missing.json",), "cannot read missing.json"),
-        (("broken.json",), "broken.json is no JSON"),
+        (("broken.json",), "broken.json is not JSON"),
         (("run.json", "other.json", "--format", "csv"), "--format csv holds one document; 2 were given"),
         (("run.json", "-o", "out.txt"), "Pass --format NAME"),
         (("run.json", "--format", "csv", "-o", "."), "it is a directory"),

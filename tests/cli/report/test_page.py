@@ -153,7 +153,7 @@ def test_names_of_charts_lead_nowhere_and_never_meet(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (("-o", "page.html"), "no results document was given"),
-        (("broken.json", "-o", "page.html"), "broken.json is no JSON"),
+        (("broken.json", "-o", "page.html"), "broken.json is not JSON"),
         (("missing.json", "-o", "page.html"), "cannot read missing.json"),
         (("run.json", "-o", "gate.json", "--format", "html"), "it will not be overwritten"),
         (("run.json", "--svg", "."), "is not empty"),

@@ -172,7 +172,7 @@ def test_a_unit_that_was_cut_short_on_its_node_keeps_what_it_has_and_tells_why(u
 
 def test_what_is_no_document_is_an_error(units: tuple[SuiteUnit, ...]) -> None:
     performed = Performed(units[:1], {"outcome": UnitOutcome(exit_code=0, document=b"{", said="")})
-    assert "is no JSON" in performed.document.results[0].errors[0].why
+    assert "is not JSON" in performed.document.results[0].errors[0].why
 
 
 def test_a_stop_reaches_all_that_is_done_is_kept_and_nothing_begins(units: tuple[SuiteUnit, ...]) -> None:

@@ -23,7 +23,7 @@ from s3bench.report.page import theme
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.unit import AxisUnit, log_axis, log_ticks, log_y, seconds_unit
 from s3bench.report.table import Table, TableCell, TableColumn
-from s3bench.results.bins import BINS_PER_OCTAVE, Bins, carries
+from s3bench.results.bins import BINS_PER_OCTAVE, Bins, suffices_for
 from s3bench.results.histogram import Histogram
 
 SERIES_MAX = 6
@@ -210,7 +210,7 @@ def _percent_axis(highest: float) -> alt.X:
 
 def _curve(shown: Distribution) -> tuple[tuple[float, float], ...]:
     """Percents, in even steps of the axis, with seconds; up to the last that the samples carry."""
-    last = max((percent for percent in PERCENTS if carries(shown.histogram.count, percent)), default=0.0)
+    last = max((percent for percent in PERCENTS if suffices_for(shown.histogram.count, percent)), default=0.0)
     rarities = np.geomspace(1.0, _rarity(last), _CURVE_POINTS)
     grid = (round(100 - 100 / rarity, 3) for rarity in rarities)
     percents = sorted({_FINEST_PERCENT, *(percent for percent in (*grid, *PERCENTS) if 0 < percent <= last)})

@@ -55,7 +55,7 @@ def _drawn(ordered: Sequence[TrendSeries]) -> list[TrendSeries]:
 
 def _summary(series: Sequence[TrendSeries]) -> Line:
     if not series:
-        return Line(text="no figures are kept that fit")
+        return Line(text="no stored figures match")
     changed = [each for each in series if each.trend.changes]
     worse = sum(_rank(each.trend) == 0 for each in changed)
     few = sum(not each.trend.is_tested for each in series)
