@@ -3,12 +3,14 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from s3bench.cli.main import main
+from tests.bench.scripted_bench import ScriptedBench
 
 Finished = "subprocess.CompletedProcess[str]"
 Here = Callable[..., Finished]
@@ -33,3 +35,21 @@ def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         return subprocess.CompletedProcess(arguments, ended.value.code, said.out, said.err)
 
     return run
+
+
+OPENERS = ("run.action", "gate.action", "gate.self_test", "tune.action", "bisect.action")
+
+
+@pytest.fixture
+def bench(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> ScriptedBench:
+    """The bench that every command opens: it starts no process, and its clock is the commands' own."""
+    scripted = ScriptedBench(root=tmp_path_factory.mktemp("bench"))
+
+    @contextmanager
+    def opened(*_: object, **__: object) -> Iterator[ScriptedBench]:
+        yield scripted
+
+    for module in OPENERS:
+        monkeypatch.setattr(f"s3bench.cli.{module}.open_bench", opened)
+        monkeypatch.setattr(f"s3bench.cli.{module}.monotonic", scripted.now, raising=False)
+    return scripted

@@ -1,8 +1,8 @@
 """`s3bench bisect`: what it refuses, what it prints and keeps, how it goes on, and its exit codes."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,63 +11,44 @@ from typing import Any
 import click
 import pytest
 
-from s3bench.bisect.live import BisectStatus
-from s3bench.bisect.search import (
-    Bisection,
-    ComparisonResult,
-    VersionComparison,
-    comparison_result,
-    failed_comparison,
-)
-from s3bench.cli.bisect import action as bisect
+from s3bench.cli.bisect import action
 from s3bench.cli.bisect.command import bisect_command
+from s3bench.clients.client import FoundClient
 from s3bench.clients.releases import Base, Combinable
-from s3bench.errors import BadInput, MachineError
-from s3bench.gate.live import GateStatus
-from tests.gate.evidence_maker import paired, ratios
+from s3bench.errors import BadInput, ClientNotFound, MachineError
+from s3bench.results.measurement import Measurement
+from tests.bench.scripted_bench import Run, ScriptedBench, client, measured
 
+SPREAD = (0.0, 1.0, -0.75, 0.25, -0.25, 0.5, -1.0, 0.75, 0.1)
 VERSIONS = tuple(f"0.{place}" for place in range(8))
 ENDS = ("--client", "s5cmd", "--good", "0.0", "--bad", "0.7", "-k", "upload and 4KB and cp and not 100 and not 5,000")
 
 
 @dataclass
 class Machine:
-    """Plays the search's runs: versions from `first` on are slower; it stops before the comparison `stops_at`."""
+    """What runs show: versions from `first` on are slower. In the comparison numbered `stops_at` it raises `by`."""
 
     first: int = 5
     broken: tuple[int, ...] = ()
     stops_at: int = 99
     by: BaseException | None = None
     sigma: float = 0.002
+    runs: int = 0
 
-    def __call__(
-        self, bisection: Bisection, answers: tuple[ComparisonResult, ...], _measure: object, *, seed: int, now: object
-    ) -> Iterator[BisectStatus]:
-        del seed, now
-        made = tuple(answers)
-        while isinstance(comparison := bisection.next(made), VersionComparison):
-            yield BisectStatus(comparison=comparison)
-            worsening = 0.2 if comparison.older < self.first <= comparison.newer else 0.0
-            cell = paired(ratios(worsening, self.sigma), memories=[1] * 40)
-            is_over = len(made) == self.stops_at
-            yield BisectStatus(
-                comparison=comparison,
-                gate=GateStatus(
-                    cells=(cell,), look=1, goal=10, undecided=1, pairs_planned=10, pairs_done=4, is_out_of_time=is_over
-                ),
-            )
-            if is_over:
-                if self.by is not None:
-                    raise self.by
-                return
-            is_broken = comparison.newer in self.broken
-            answer = (
-                failed_comparison(comparison, comparison.newer, "gone")
-                if is_broken
-                else comparison_result(comparison, (cell,))
-            )
-            made = (*made, answer)
-            yield BisectStatus(comparison=comparison, answer=answer)
+    def __call__(self, run: Run) -> Measurement:
+        self.runs += 1
+        if self.by is not None and self.comparisons_done(run) == self.stops_at and self.runs % 20 == 0:
+            raise self.by
+        noise = self.sigma * SPREAD[self.runs % len(SPREAD)]
+        return measured(math.exp(noise) * (1.2 if int(run.client.version[2:]) >= self.first else 1.0))
+
+    def comparisons_done(self, run: Run) -> int:
+        return int(run.workspace.root.name) - 1
+
+    def provide(self, version: str, root: Path) -> FoundClient:
+        if int(version[2:]) in self.broken:
+            raise ClientNotFound(f"{version} is gone")
+        return client(root, version)
 
 
 @dataclass
@@ -81,13 +62,14 @@ Bisect = Callable[..., Told]
 
 
 @pytest.fixture
-def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
-    playing = Machine()
-    monkeypatch.setattr(bisect, "run_bisection", playing)
-    monkeypatch.setattr(bisect, "measurer", lambda *_args, **_named: None)
-    monkeypatch.setattr(bisect, "open_bench", lambda *_, **_named: nullcontext())
-    monkeypatch.setattr(bisect, "releases_between", lambda *_: VERSIONS)
-    return playing
+def machine(bench: ScriptedBench, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    machine = Machine()
+    bench.script = machine
+    programs = tmp_path_factory.mktemp("programs")
+    monkeypatch.setattr(action, "releases_between", lambda *_: VERSIONS)
+    monkeypatch.setattr(action, "installed_release", lambda _, version, *__: machine.provide(version, programs))
+    monkeypatch.setattr(action, "installed_combination", lambda *args: machine.provide(args[2], programs))
+    return machine
 
 
 @pytest.fixture
@@ -172,7 +154,6 @@ def test_a_crash_of_the_machine_loses_at_most_the_running_comparison(
 def test_the_end_of_its_time_is_not_settled_and_tells_how_to_go_on(
     run: Bisect, machine: Machine, tmp_path: Path
 ) -> None:
-    machine.stops_at = 1
     reported = run(*ENDS, "-q", "--max-time", "1m", "-o", tmp_path / "out.json")
     assert reported.code == 3
     assert reported.out.startswith("not done: s5cmd: --max-time 1m has passed")
@@ -211,8 +192,7 @@ def test_bad_input_is_reported_before_anything_runs(
 
 def test_other_benchmarks_cannot_be_gone_on_with(run: Bisect, machine: Machine, tmp_path: Path) -> None:
     file = tmp_path / "out.json"
-    machine.stops_at = 1
-    run(*ENDS, "-o", file)
+    run(*ENDS, "-o", file, "--max-time", "1m")
     record = json.loads(file.read_text())
     record["options"]["select"] = "download and 4KB"
     file.write_text(json.dumps(record))
@@ -230,10 +210,10 @@ def with_botocore(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> SimpleNa
         allowed.asked.append(version)
         return Base(kind=kind, version=version or "1.44.5", site=Path("/site"), pins={"botocore": "0.3"})
 
-    monkeypatch.setattr(bisect, "base_of", base)
-    monkeypatch.setattr(bisect, "published_between", lambda *_: VERSIONS)
+    monkeypatch.setattr(action, "base_of", base)
+    monkeypatch.setattr(action, "published_between", lambda *_: VERSIONS)
     monkeypatch.setattr(
-        bisect,
+        action,
         "combinable",
         lambda *_: Combinable(versions=allowed.versions, left_out=("0.9: no",), notes=("an extra",)),
     )
@@ -251,7 +231,7 @@ def test_of_a_dependency_what_cannot_be_combined_is_left_out_and_said(
 ) -> None:
     with_botocore.versions = tuple(version for version in VERSIONS if version != "0.3")
     reported = run(*OF_BOTOCORE)
-    assert reported.out.startswith("found: botocore 0.6 under boto3-classic 1.43.0 is the first")
+    assert reported.out.startswith("found: botocore 0.5 under boto3-classic 1.43.0 is the first")
     assert "left out: 0.9: no" in reported.out
     assert "warning: an extra" in reported.out
     assert with_botocore.asked[0] == "1.43.0"
@@ -260,8 +240,7 @@ def test_of_a_dependency_what_cannot_be_combined_is_left_out_and_said(
 @pytest.mark.usefixtures("with_botocore")
 def test_other_dependencies_cannot_be_gone_on_with(run: Bisect, machine: Machine, tmp_path: Path) -> None:
     file = tmp_path / "out.json"
-    machine.stops_at = 1
-    run(*OF_BOTOCORE, "-o", file)
+    run(*OF_BOTOCORE, "-o", file, "--max-time", "1m")
     record = json.loads(file.read_text())
     record["options"]["pins"] = {"botocore": "0.2"}
     file.write_text(json.dumps(record))
