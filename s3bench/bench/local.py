@@ -5,7 +5,7 @@ This module has the order of events around one run, and decides what is an error
 
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import environ
@@ -18,10 +18,12 @@ from s3bench.bench.runner import PLAIN, Conditions, RunnerFactory, Settings, Sta
 from s3bench.clients.client import FoundClient
 from s3bench.clients.confinement import CRT_LOCKS, prepare_confinement
 from s3bench.clients.environment import Sandbox
+from s3bench.clients.identity import program_files
 from s3bench.clients.inprocess import check_in_process, log_of
 from s3bench.clients.interpreter import script_words
 from s3bench.clients.invocation import invocation
 from s3bench.clients.padding import pad, stack_bytes, stack_entries
+from s3bench.clients.pagecache import reread
 from s3bench.clients.registry import known_client
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.results.redaction import mask_file
@@ -86,6 +88,11 @@ class LocalBench:
     def root(self) -> Path:
         """The directory of this run of s3bench."""
         return self.workspaces.root
+
+    def reload_programs(self, clients: Iterable[FoundClient]) -> None:
+        """Read the programs of `clients` from the disk anew."""
+        for client in clients:
+            reread(program_files(client))
 
     @contextmanager
     def workspace(self, environment: Environment) -> Iterator[RunnerFactory]:

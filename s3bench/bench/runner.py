@@ -3,7 +3,7 @@
 `s3bench.bench.local` implements it with real processes. Tests script it, on a clock of their own.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -101,6 +101,10 @@ class Bench(Protocol):
     @property
     def root(self) -> Path:
         """A private directory, removed at the end, for what else a command needs while it runs."""
+        ...
+
+    def reload_programs(self, clients: Iterable[FoundClient]) -> None:
+        """Read the programs of `clients` from the disk anew, so that the page cache holds them alike."""
         ...
 
     def workspace(self, environment: Environment) -> AbstractContextManager[RunnerFactory]:

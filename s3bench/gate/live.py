@@ -15,9 +15,8 @@ import msgspec
 
 from s3bench.bench.runner import PLAIN, Bench, ClientRunner, Conditions, Settings, StackSize
 from s3bench.clients.client import FoundClient
-from s3bench.clients.identity import program_digest, program_files
+from s3bench.clients.identity import program_digest
 from s3bench.clients.padding import common_size
-from s3bench.clients.pagecache import reread
 from s3bench.clients.staging import stage
 from s3bench.gate.evidence import (
     ClientCellEvidence,
@@ -106,8 +105,7 @@ def run_gate(
     A benchmark that fails on either side is not run again: its failure stands in the evidence. Before the first run
     both programs are read from the disk anew, so that the page cache has them alike.
     """
-    for client in clients.values():
-        reread(program_files(client))
+    bench.reload_programs(clients.values())
     randomness = random.Random(rules.seed)  # noqa: S311 (an order, not a secret)
     with ExitStack() as stack:
         cells = [_live_cell(bench, definition, clients, rules, stack) for definition in definitions]

@@ -5,7 +5,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,7 +92,8 @@ class ScriptedBench:
     """A `Bench` whose runs show what `script` says, later or larger by what their conditions inject.
 
     A run takes its total time on the clock `now_s`, or the timeout where that is shorter, and `between_s` pass before
-    it. `modules` are what a client in Python imports. `runs` are all that were asked for.
+    it. `modules` are what a client in Python imports. `runs` are all that were asked
+    for, `reloaded` the clients whose programs were read anew, with the number of runs before.
     """
 
     root: Path
@@ -101,12 +102,17 @@ class ScriptedBench:
     between_s: float = 0.0
     now_s: float = 0.0
     runs: list[Run] = field(default_factory=list)
+    reloaded: list[tuple[FoundClient, int]] = field(default_factory=list)
     workspaces: int = 0
     workspaces_open: int = 0
 
     def now(self) -> float:
         """The clock."""
         return self.now_s
+
+    def reload_programs(self, clients: Iterable[FoundClient]) -> None:
+        """Remember whose programs were read, before any run of theirs."""
+        self.reloaded += [(each, len(self.runs)) for each in clients]
 
     @contextmanager
     def workspace(self, environment: Environment) -> Iterator[RunnerFactory]:

@@ -133,6 +133,12 @@ def test_a_workspace_is_shared_by_its_runners_and_gone_at_its_end(place: Place) 
     assert not first.workspace.root.exists()
 
 
+def test_programs_are_read_without_a_change_of_them(place: Place) -> None:
+    before = place.client.executable.read_bytes()
+    place.bench.reload_programs([place.client])
+    assert place.client.executable.read_bytes() == before
+
+
 def test_the_size_of_the_stack_is_that_without_conditions(place: Place) -> None:
     with place.runner() as runner:
         size = runner.stack_size(SETTINGS)

@@ -165,12 +165,10 @@ class TestOrder:
 
 class TestConditions:
     def test_both_programs_are_read_anew_before_the_first_run(
-        self, gate: Gate, clients: dict[Side, FoundClient], monkeypatch: pytest.MonkeyPatch
+        self, bench: ScriptedBench, gate: Gate, clients: dict[Side, FoundClient]
     ) -> None:
-        seen: list[Path] = []
-        monkeypatch.setattr("s3bench.gate.live.reread", seen.extend)
-        gate()
-        assert sorted(seen) == sorted(each.executable for each in clients.values())
+        gate(ONE)
+        assert bench.reloaded == [(each, 0) for each in clients.values()]
 
     def test_both_sides_share_a_workspace_and_one_size_of_the_stack(self, bench: ScriptedBench, gate: Gate) -> None:
         gate(ONE, TWO)

@@ -1,7 +1,7 @@
 """`s3bench gate --self-test`: what it refuses, what it prints and keeps, and its exit codes."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,45 +15,10 @@ from s3bench.cli.gate.command import gate_command
 from s3bench.clients.client import ClientSpec, FoundClient
 from s3bench.clients.finding import find_client
 from s3bench.errors import BadInput, ClientNotFound, ExitCode
-from s3bench.gate.planted_fault import (
-    FaultKind,
-    FaultVerdict,
-    PlantedFault,
-    SelfTest,
-    count_verdicts,
-)
-from s3bench.gate.policy import Policy
-from s3bench.gate.record import ProgramIdentity
-from s3bench.gate.row import Verdict
-from s3bench.spec.definition import Definition
-
-NOTHING = PlantedFault(kind=FaultKind.WORK, amount=0.0)
-REQUEST = PlantedFault(kind=FaultKind.REQUEST, amount=1, is_required=True)
-
-
-def answers(verdict: Verdict, found_in: str, count: int = 1) -> list[FaultVerdict]:
-    one = FaultVerdict(
-        round=1, seed=1, verdict=verdict, reasons=(), found_in=(found_in,), pairs=10, sigma=None, elapsed_s=1.0
-    )
-    return [one] * count
-
-
-def made(*, caught: Verdict = Verdict.FAIL, rounds: int = 1) -> SelfTest:
-    return SelfTest(
-        s3bench="0.1.0",
-        started_at="2026-11-21T00:00:00.000Z",
-        policy=Policy(exact=("requests",)),
-        client=ProgramIdentity(label="crt-python@1", name="crt-python", version="1"),
-        benchmarks=("s3.cp.upload",),
-        calibrating_runs=15,
-        usual_s=0.1,
-        usual_bytes=1e8,
-        rounds=rounds,
-        tallies=(
-            count_verdicts(NOTHING, answers(Verdict.PASS, "")),
-            count_verdicts(REQUEST, answers(caught, "requests")),
-        ),
-    )
+from s3bench.gate.planted_fault import SelfTest
+from s3bench.gate.self_test import CALIBRATING_RUNS
+from s3bench.results.measurement import Failure, Measurement
+from tests.bench.scripted_bench import Run, ScriptedBench, measured
 
 
 @dataclass
@@ -79,27 +44,30 @@ def gate(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[byt
     return run
 
 
-@pytest.fixture
-def given(monkeypatch: pytest.MonkeyPatch) -> list[tuple[FoundClient, tuple[Definition, ...]]]:
-    """What would have been tested: nothing is run, and everything is caught."""
-    seen: list[tuple[FoundClient, tuple[Definition, ...]]] = []
+QUICK = ("--rounds", "1", "--pairs", "10", "--metric", "total_time", "--no-exact", "--seed", "1")
+"""Gates on faults of more work alone, each decided at its first look."""
 
-    def tested(_options: Any, _policy: Any, found: FoundClient, definitions: Any, _progress: Any) -> Iterator[SelfTest]:
-        seen.append((found, definitions))
-        yield made()
-
-    monkeypatch.setattr(self_test, "_tested", tested)
-    return seen
+FAULTS = 5
+RUNS_OF_A_GATE = 2 + 3 * 2 * 10
 
 
-def playing(monkeypatch: pytest.MonkeyPatch, *tests: SelfTest | BaseException) -> None:
-    def tested(*_: Any) -> Iterator[SelfTest]:
-        for test in tests:
-            if isinstance(test, BaseException):
-                raise test
-            yield test
+@pytest.fixture(autouse=True)
+def machine(bench: ScriptedBench) -> ScriptedBench:
+    """A quiet machine, on which a fault takes the time it says."""
+    bench.script = lambda _: measured(0.1 + 1e-5 * (len(bench.runs) * 7 % 11))
+    return bench
 
-    monkeypatch.setattr(self_test, "_tested", tested)
+
+def at_run(bench: ScriptedBench, number: int, error: BaseException) -> None:
+    """Raise `error` in that run."""
+    usual = bench.script
+
+    def script(run: Run) -> Measurement | Failure:
+        if len(bench.runs) == number:
+            raise error
+        return usual(run)
+
+    bench.script = script
 
 
 @pytest.mark.parametrize(
@@ -116,25 +84,26 @@ def playing(monkeypatch: pytest.MonkeyPatch, *tests: SelfTest | BaseException) -
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_runs(
-    gate: Gate, given: list[Any], arguments: tuple[str, ...], words: str
+    gate: Gate, bench: ScriptedBench, arguments: tuple[str, ...], words: str
 ) -> None:
     with pytest.raises(BadInput, match=words) as caught:
         gate(*arguments)
     assert caught.value.fix
-    assert not given
+    assert not bench.runs
 
 
 def test_without_a_choice_it_is_the_shortest_transfer_on_the_client_of_the_shortest_runs(
-    gate: Gate, given: list[tuple[FoundClient, tuple[Definition, ...]]]
+    gate: Gate, bench: ScriptedBench
 ) -> None:
-    assert gate().code == 0
-    [(found, definitions)] = given
-    assert found.kind == "crt-python"
-    assert [(each.name, each.dimensions) for each in definitions] == [("s3.cp.upload", (("FileSize", "4KB"),))]
+    assert gate(*QUICK).code == 0
+    assert {run.client.kind for run in bench.runs} == {"crt-python"}
+    assert {(run.definition.name, run.definition.dimensions) for run in bench.runs} == {
+        ("s3.cp.upload", (("FileSize", "4KB"),))
+    }
 
 
 def test_where_that_client_is_not_here_the_next_one_is_taken(
-    gate: Gate, given: list[tuple[FoundClient, tuple[Definition, ...]]], monkeypatch: pytest.MonkeyPatch
+    gate: Gate, bench: ScriptedBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def without_crt(spec: ClientSpec, *rest: Any) -> FoundClient:
         if spec.kind == "crt-python":
@@ -142,52 +111,65 @@ def test_where_that_client_is_not_here_the_next_one_is_taken(
         return find_client(spec, *rest)
 
     monkeypatch.setattr(self_test, "find_client", without_crt)
-    gate()
-    assert given[0][0].kind == "boto3-classic"
+    gate(*QUICK, "--max-time", "1s")
+    assert bench.runs[0].client.kind == "boto3-classic"
 
 
-def test_client_and_benchmarks_can_be_chosen(
-    gate: Gate, given: list[tuple[FoundClient, tuple[Definition, ...]]]
-) -> None:
-    gate("--baseline", "boto3-classic", "-k", "rm")
-    [(found, definitions)] = given
-    assert found.kind == "boto3-classic"
-    assert {each.name for each in definitions} == {"s3.rm"}
+def test_client_and_benchmarks_can_be_chosen(gate: Gate, bench: ScriptedBench) -> None:
+    gate(*QUICK, "--max-time", "1s", "--baseline", "boto3-classic", "-k", "rm")
+    assert {run.client.kind for run in bench.runs} == {"boto3-classic"}
+    assert {run.definition.name for run in bench.runs} == {"s3.rm"}
 
 
-def test_exit_code_and_words_say_whether_the_gate_can_be_believed(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    playing(monkeypatch, made())
-    told = gate()
-    assert (told.code, "the gate can be believed on this machine" in told.out) == (0, True)
-    playing(monkeypatch, made(), made(caught=Verdict.PASS))
-    told = gate()
-    assert (told.code, "the gate cannot be believed on this machine" in told.out) == (ExitCode.CLIENT_FAILED, True)
+def test_exit_code_and_words_say_whether_the_gate_can_be_believed(gate: Gate, bench: ScriptedBench) -> None:
+    believed = gate(*QUICK)
+    assert (believed.code, "the gate can be believed on this machine" in believed.out) == (0, True)
+    usual = bench.script
+    bench.script = lambda run: shorter(usual(run), run.fault.get("spin_s", 0.0))
+    doubted = gate(*QUICK)
+    assert (doubted.code, "the gate cannot be believed on this machine" in doubted.out) == (
+        ExitCode.CLIENT_FAILED,
+        True,
+    )
 
 
-def test_json_and_the_file_hold_the_whole_record(gate: Gate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    playing(monkeypatch, made())
-    told = gate("--json", "-o", str(tmp_path / "out.json"))
+def shorter(outcome: Measurement | Failure, by_s: float) -> Measurement:
+    """A run whose fault takes no time."""
+    assert isinstance(outcome, Measurement)
+    return msgspec.structs.replace(outcome, total_time=outcome.total_time - by_s)
+
+
+def test_json_and_the_file_hold_the_whole_record(gate: Gate, tmp_path: Path) -> None:
+    told = gate(*QUICK, "--json", "-o", str(tmp_path / "out.json"))
     assert json.loads(told.out)["is_believed"] is True
     assert (tmp_path / "out.json").read_text() == told.out
     with pytest.raises(BadInput, match="will not be overwritten"):
-        gate("-o", str(tmp_path / "out.json"))
+        gate(*QUICK, "-o", str(tmp_path / "out.json"))
 
 
 def test_ctrl_c_prints_and_keeps_what_is_known_by_then(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    bench: ScriptedBench, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    playing(monkeypatch, made(rounds=2), KeyboardInterrupt())
+    at_run(bench, 1 + CALIBRATING_RUNS + 2 * RUNS_OF_A_GATE + 5, KeyboardInterrupt())
     with pytest.raises((KeyboardInterrupt, click.Abort)):
-        gate_command.main(["--self-test", "-q", "-o", str(tmp_path / "out.json")], standalone_mode=False)
+        gate_command.main(["--self-test", "-q", *QUICK, "-o", str(tmp_path / "out.json")], standalone_mode=False)
     out = capfd.readouterr().out
-    assert "1 more request" in out
-    assert "stopped: interrupted after 2 of 4 gates" in out
+    assert f"stopped: interrupted after 2 of {FAULTS} gates" in out
     kept = msgspec.json.decode((tmp_path / "out.json").read_bytes(), type=SelfTest)
-    assert (kept.stopped, kept.is_believed, kept.ended_at is not None) == ("interrupted after 2 of 4 gates", True, True)
+    assert (kept.stopped, kept.ended_at is not None) == (f"interrupted after 2 of {FAULTS} gates", True)
+    assert sum(each.gates for each in kept.tallies) == 2
 
 
-def test_a_crash_leaves_what_was_kept_by_then(gate: Gate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    playing(monkeypatch, made(), RuntimeError("a fault of ours"))
+def test_ctrl_c_before_the_first_gate_leaves_no_record(bench: ScriptedBench, tmp_path: Path) -> None:
+    at_run(bench, 3, KeyboardInterrupt())
+    with pytest.raises((KeyboardInterrupt, click.Abort)):
+        gate_command.main(["--self-test", "-q", *QUICK, "-o", str(tmp_path / "out.json")], standalone_mode=False)
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_a_crash_leaves_what_was_kept_by_then(gate: Gate, bench: ScriptedBench, tmp_path: Path) -> None:
+    at_run(bench, 1 + CALIBRATING_RUNS + RUNS_OF_A_GATE + 5, RuntimeError("a fault of ours"))
     with pytest.raises(RuntimeError):
-        gate("-o", str(tmp_path / "out.json"))
-    assert msgspec.json.decode((tmp_path / "out.json").read_bytes(), type=SelfTest).tallies[1].caught == 1
+        gate(*QUICK, "-o", str(tmp_path / "out.json"))
+    kept = msgspec.json.decode((tmp_path / "out.json").read_bytes(), type=SelfTest)
+    assert sum(each.gates for each in kept.tallies) == 1
