@@ -199,7 +199,7 @@ def test_retries_after_slow_down_are_counted_and_cost_the_time_they_took(proxy: 
     job = reading(4 * KIB, objects=400, operations=400, keys=KeyDistribution.SEQUENTIAL)
     manner = Manner(retries=3, backoff_s=0.02)
     trial = attempt(proxy.url, job, tmp_path, manner=manner, has_trace=True, before=books)
-    load, asked, right = trial.findings.whole, books.ledger.of("GET"), books.ledger.right("GET")
+    load, asked, right = trial.result.whole, books.ledger.of("GET"), books.ledger.right("GET")
     (failures,) = load.failures
     assert (load.attempts, load.operations) == (len(asked), len(right))
     assert (failures.label, failures.count) == ("503 SlowDown", len(asked) - len(right))
@@ -209,7 +209,7 @@ def test_retries_after_slow_down_are_counted_and_cost_the_time_they_took(proxy: 
     assert failures.time_lost == pytest.approx(lost_by_trace_s(trial.attempts[0]), rel=1e-3)
     # The proxy sees each request a little after it was sent, the more so on a busy machine.
     assert abs(failures.time_lost - lost_by_ledger_s(asked)) < 0.01 * failures.time_lost + 0.004 * failures.count
-    assert trial.findings.refusal == ""
+    assert trial.result.contradiction == ""
 
 
 def lost_by_trace_s(attempts: Iterable[Attempt]) -> float:
@@ -261,12 +261,12 @@ def test_no_wrong_body_passes(
     with FaultyProxy(emulator.host, emulator.port, certificate=certificate) as proxy:
         books = Books(proxy, sharing(SPOILERS))
         trial = attempt(proxy.url, reading(size_bytes, operations=300, **ranged), tmp_path, before=books)
-    load, asked, right = trial.findings.whole, books.ledger.of("GET"), books.ledger.right("GET")
+    load, asked, right = trial.result.whole, books.ledger.of("GET"), books.ledger.right("GET")
     assert {type(each.order) for each in asked} == {Forward, *LABELS}
     assert counted(load) == Counter(label_of(each.order) for each in asked if not each.was_right)
     assert (load.operations, load.attempts) == (len(right), len(asked))
     assert load.bytes_down == sum(each.bytes_down for each in right)
-    assert trial.findings.refusal == ""
+    assert trial.result.contradiction == ""
 
 
 def label_of(order: Order) -> str:
@@ -275,7 +275,7 @@ def label_of(order: Order) -> str:
 
 def test_a_reset_in_the_middle_of_a_body_is_told_apart_from_its_end(proxy: FaultyProxy, tmp_path: Path) -> None:
     books = Books(proxy, sharing([(0.3, Cut(share=0.5, by_reset=True))]))
-    load = attempt(proxy.url, reading(64 * KIB, operations=300), tmp_path, before=books).findings.whole
+    load = attempt(proxy.url, reading(64 * KIB, operations=300), tmp_path, before=books).result.whole
     cut = books.ledger.of("GET", Cut)
     assert counted(load) == {AttemptFailure.RESET: len(cut)}
     assert load.bytes_down == sum(each.bytes_down for each in books.ledger.right("GET"))
@@ -284,7 +284,7 @@ def test_a_reset_in_the_middle_of_a_body_is_told_apart_from_its_end(proxy: Fault
 def test_refused_writes_count_as_nothing_but_their_bytes_crossed(proxy: FaultyProxy, tmp_path: Path) -> None:
     books = Books(proxy, sharing([(0.3, Refuse())], method="PUT"))
     job = reading(20 * KIB, mix=PUT, operations=300)
-    load = attempt(proxy.url, job, tmp_path, before=books).findings.whole
+    load = attempt(proxy.url, job, tmp_path, before=books).result.whole
     right = books.ledger.right("PUT")
     refused = books.ledger.of("PUT", Refuse)
     (failures,) = load.failures
@@ -296,7 +296,7 @@ def test_refused_writes_count_as_nothing_but_their_bytes_crossed(proxy: FaultyPr
 def test_an_error_inside_of_a_success_is_an_error(proxy: FaultyProxy, tmp_path: Path) -> None:
     books = Books(proxy, sharing([(0.3, Refuse(status=200, code="InternalError"))], method="PUT"))
     job = reading(4 * KIB, mix=(Share(kind=OperationKind.COPY),), operations=200)
-    load = attempt(proxy.url, job, tmp_path, before=books).findings.whole
+    load = attempt(proxy.url, job, tmp_path, before=books).result.whole
     assert counted(load) == {"200 InternalError": len(books.ledger.of("PUT", Refuse))}
     assert load.operations == len(books.ledger.right("PUT"))
 
@@ -304,7 +304,7 @@ def test_an_error_inside_of_a_success_is_an_error(proxy: FaultyProxy, tmp_path: 
 @pytest.mark.parametrize("order", [HangUp(), Ignore()])
 def test_closed_connections_hide_no_request(proxy: FaultyProxy, tmp_path: Path, order: Order) -> None:
     books = Books(proxy, sharing([(0.3, order)]))
-    load = attempt(proxy.url, reading(4 * KIB, operations=1000), tmp_path, before=books).findings.whole
+    load = attempt(proxy.url, reading(4 * KIB, operations=1000), tmp_path, before=books).result.whole
     asked, right = books.ledger.of("GET"), books.ledger.right("GET")
     assert (load.operations, load.operations + load.failed) == (len(right), 1000)
     assert load.attempts == 1000 + load.retried
@@ -321,23 +321,23 @@ def test_what_is_in_flight_at_the_end_is_accounted_for(proxy: FaultyProxy, tmp_p
     books = Books(proxy, sharing([(1.0, Delay(delay_s=0.3))]))
     job = reading(4 * KIB, threads=4)
     trial = attempt(proxy.url, job, tmp_path, before=books, duration_s=0.75)
-    load, asked = trial.findings.whole, books.ledger.of("GET")
+    load, asked = trial.result.whole, books.ledger.of("GET")
     assert (load.operations, load.unfinished, load.late) == (8, 4, 4)
     assert len(asked) == 12
     assert load.bytes_down == 8 * 4 * KIB
-    assert trial.findings.refusal == ""
+    assert trial.result.contradiction == ""
 
 
 def test_a_server_that_does_not_answer_any_more_does_not_hold_up_the_end(proxy: FaultyProxy, tmp_path: Path) -> None:
     books = Books(proxy, sharing([(1.0, Delay(delay_s=0.8))]))
     job = reading(4 * KIB, threads=4)
     trial = attempt(proxy.url, job, tmp_path, manner=Manner(timeout_s=0.2), before=books, duration_s=0.7)
-    load, (ended,) = trial.findings.whole, trial.ended
+    load, (ended,) = trial.result.whole, trial.ended
     assert (load.operations, counted(load)) == (0, {AttemptFailure.TIMEOUT: 8})
     assert (load.unfinished, load.late, load.bytes_down) == (4, 0, 0)
     assert len(books.ledger.of("GET")) == 12
     assert ended.elapsed_ns == 0.7 * NS
-    assert trial.findings.refusal == ""
+    assert trial.result.contradiction == ""
 
 
 def test_percentiles_and_merged_histograms_are_those_of_the_recorded_attempts(
@@ -346,7 +346,7 @@ def test_percentiles_and_merged_histograms_are_those_of_the_recorded_attempts(
     emulator.arm(EmulatorSettings(buckets=(BUCKET,)), network=parse_network("ttfb=lognormal:2ms:6ms,seed=1"))
     job = reading(KIB, operations=4000, threads=32, rate=Rate(per_s=3500))
     trial = attempt(emulator.url, job, tmp_path, workers=2, has_trace=True)
-    load, joined = trial.findings.whole, tuple(itertools.chain(*trial.attempts))
+    load, joined = trial.result.whole, tuple(itertools.chain(*trial.attempts))
     assert load.response is not None
     assert all(len(attempts) == 2000 for attempts in trial.attempts)
     for bins, latency, times_ns in (
@@ -418,12 +418,12 @@ def test_what_was_planned_and_never_begun_is_unfinished_too(emulator: EmulatorEn
         trial = attempt(
             emulator.url, job, tmp_path, duration_s=2, meanwhile=lambda second: staller.begin() if second == 1 else None
         )
-    load = trial.findings.whole
+    load = trial.result.whole
     assert load.unfinished is not None
     assert load.operations + load.failed + load.unfinished == 400
     assert load.unfinished > 150
-    assert any("operations were planned and not begun" in warning for warning in trial.findings.warnings)
-    assert trial.findings.refusal == ""
+    assert any("operations were planned and not begun" in warning for warning in trial.result.warnings)
+    assert trial.result.contradiction == ""
 
 
 def assert_stall_shows(trial: Trial, *, every_s: float, length_s: float, catching_up_s: float) -> None:
@@ -432,8 +432,8 @@ def assert_stall_shows(trial: Trial, *, every_s: float, length_s: float, catchin
     So a share of (length - x) / every waits longer than x, and the percentile q is length - (1 - q) * every. While the
     server catches up afterwards others wait as well, and those of the stall longer, by no more than that takes.
     """
-    load = trial.findings.whole
-    assert trial.findings.refusal == ""
+    load = trial.result.whole
+    assert trial.result.contradiction == ""
     assert load.response is not None
     for found_s, expected_s in (
         (load.response.p90, length_s - 0.1 * every_s),
@@ -464,8 +464,8 @@ def test_a_stall_shows_in_the_response_times_of_all_that_was_planned_in_it(
     late_s = catching_up_s(attempts, 0.6)
     assert_stall_shows(trial, every_s=3, length_s=0.6, catching_up_s=late_s)
     assert sorted(each.planned_ns for each in attempts) == [round(number * NS / 150 - 0.5) for number in range(450)]
-    assert trial.findings.whole.response is not None
-    assert_percentiles(trial.findings.whole.response, [each.ended_ns - each.planned_ns for each in attempts])
+    assert trial.result.whole.response is not None
+    assert_percentiles(trial.result.whole.response, [each.ended_ns - each.planned_ns for each in attempts])
 
 
 def test_a_closed_loop_that_hangs_at_its_end_is_believed(emulator: EmulatorEndpoint, tmp_path: Path) -> None:
@@ -477,8 +477,8 @@ def test_a_closed_loop_that_hangs_at_its_end_is_believed(emulator: EmulatorEndpo
             duration_s=1.5,
             meanwhile=lambda second: staller.begin() if second == 1 else None,
         )
-    load = trial.findings.whole
-    assert (trial.findings.refusal, load.unfinished, load.late) == ("", 4, 4)
+    load = trial.result.whole
+    assert (trial.result.contradiction, load.unfinished, load.late) == ("", 4, 4)
     assert load.latency.max is not None
     assert load.latency.max < 0.4, "what hung is not among those that ended in time"
 
@@ -488,8 +488,8 @@ def test_a_closed_loop_that_hangs_at_its_end_is_believed(emulator: EmulatorEndpo
 def test_a_stall_of_two_seconds_in_every_ten(emulator: EmulatorEndpoint, tmp_path: Path) -> None:
     trial = stalled(emulator, tmp_path, every_s=10, length_s=2, times=3)
     assert_stall_shows(trial, every_s=10, length_s=2, catching_up_s=0)
-    assert trial.findings.whole.operations == 150 * 30
-    assert len(trial.findings.whole.stalls) >= 3, "seconds in which nothing ended are marked"
+    assert trial.result.whole.operations == 150 * 30
+    assert len(trial.result.whole.stalls) >= 3, "seconds in which nothing ended are marked"
 
 
 @pytest.mark.campaign
@@ -525,7 +525,7 @@ def test_an_outage_shows_in_seconds_and_counts_and_the_run_ends_on_time(tmp_path
 
         job = reading(4 * KIB, mix=PUT)
         trial = attempt(first.url, job, tmp_path, duration_s=4, meanwhile=meanwhile)
-    load, (ended,) = trial.findings.whole, trial.ended
+    load, (ended,) = trial.result.whole, trial.ended
     before, outage, *_, after = load.seconds[:4]
     assert ended.elapsed_ns == 4 * NS
     assert outage.operations < 0.3 * before.operations
@@ -541,4 +541,4 @@ def test_an_outage_shows_in_seconds_and_counts_and_the_run_ends_on_time(tmp_path
     }
     assert load.failed == sum(each.failures for each in load.seconds) - load.retried
     assert load.operations == sum(each.operations for each in load.seconds)
-    assert trial.findings.refusal == ""
+    assert trial.result.contradiction == ""

@@ -12,7 +12,7 @@ def test_one_connection_carries_many_requests() -> None:
     with Scripted(answers(response(b"x" * 10))) as server:
         outcome = server.runner.run(server.runner.job(OperationKind.GET, operations=50))
         assert (outcome.operations(), outcome.bytes_down(), server.accepted) == (50, 500, 1)
-        assert sum(tally.connects for tally in outcome.tallies) == 1
+        assert sum(record.connects for record in outcome.records) == 1
 
 
 def test_without_keep_alive_each_request_has_its_connection() -> None:
@@ -82,4 +82,4 @@ def test_an_idle_connection_that_was_closed_is_replaced_without_a_loss() -> None
         )
         outcome = server.runner.run(job, duration_s=5)
         assert (outcome.operations(), outcome.losses) == (4, {})
-        assert sum(tally.cut for tally in outcome.tallies) >= 3
+        assert sum(record.cut for record in outcome.records) >= 3

@@ -200,7 +200,7 @@ def test_wrong_keys_are_refused(emulator: Runner) -> None:
 def test_repeated_reads_are_told_from_first_ones(emulator: Runner) -> None:
     emulator.fill()
     outcome = emulator.run(emulator.job(OperationKind.GET, operations=100, threads=2))
-    assert sum(stream.repeated for tally in outcome.tallies for stream in tally.streams) >= 80
+    assert sum(stream.repeated for record in outcome.records for stream in record.streams) >= 80
 
 
 def serving(body: bytes = b"abc", *, wait_s: float = 0.0) -> Script:
@@ -215,24 +215,24 @@ def serving(body: bytes = b"abc", *, wait_s: float = 0.0) -> Script:
     return script
 
 
-def test_a_phase_ends_on_time_with_a_tally_for_each_second_and_one_for_the_rest() -> None:
+def test_a_phase_ends_on_time_with_a_record_for_each_second_and_one_for_the_rest() -> None:
     with Scripted(serving(wait_s=0.002)) as server:
         outcome = server.runner.run(server.runner.job(OperationKind.GET, threads=2), duration_s=1.25)
-    assert [tally.second for tally in outcome.tallies] == [0, 1]
-    assert [tally.length_ns for tally in outcome.tallies] == [10**9, 250_000_000]
+    assert [record.second for record in outcome.records] == [0, 1]
+    assert [record.length_ns for record in outcome.records] == [10**9, 250_000_000]
     assert outcome.ended.elapsed_ns == 1_250_000_000
     assert outcome.ended.late == outcome.ended.unfinished <= 2
-    assert all(tally.in_flight_max <= 2 for tally in outcome.tallies)
+    assert all(record.in_flight_max <= 2 for record in outcome.records)
     assert outcome.law == pytest.approx(1, abs=0.05)
 
 
-def test_seconds_without_an_event_have_tallies() -> None:
+def test_seconds_without_an_event_have_records() -> None:
     with Scripted(serving(wait_s=1.3)) as server:
         outcome = server.runner.run(server.runner.job(OperationKind.GET, operations=1))
-    assert [tally.second for tally in outcome.tallies] == [0, 1]
-    assert outcome.tallies[0].streams == ()
-    assert outcome.tallies[0].in_flight_ns == pytest.approx(10**9, rel=0.1)
-    assert outcome.tallies[0].wait_ns > 0.8 * 10**9
+    assert [record.second for record in outcome.records] == [0, 1]
+    assert outcome.records[0].streams == ()
+    assert outcome.records[0].in_flight_ns == pytest.approx(10**9, rel=0.1)
+    assert outcome.records[0].wait_ns > 0.8 * 10**9
 
 
 def test_what_is_in_flight_at_the_end_is_accounted_for() -> None:
@@ -262,7 +262,7 @@ def test_a_stop_ends_a_phase_early() -> None:
             during=lambda engine: engine.loop.call_at(time.monotonic_ns() + 200_000_000, Stopper(engine), 0),
         )
     assert 0.1e9 < outcome.ended.elapsed_ns < 5e9
-    assert sum(tally.length_ns for tally in outcome.tallies) == outcome.ended.elapsed_ns
+    assert sum(record.length_ns for record in outcome.records) == outcome.ended.elapsed_ns
 
 
 @dataclasses.dataclass
@@ -324,7 +324,7 @@ def test_in_open_loop_waiting_counts_from_the_plan() -> None:
     assert 15 <= outcome.operations() <= 20
     assert (outcome.service().mean_ns or 0) < 70e6
     assert outcome.response().max_ns > 400e6
-    assert max(tally.waiting_max for tally in outcome.tallies) >= 15
+    assert max(record.waiting_max for record in outcome.records) >= 15
     assert outcome.law == pytest.approx(1, abs=0.05)
 
 
@@ -336,7 +336,7 @@ def test_in_open_loop_what_is_refused_fails_when_it_is_due() -> None:
         runner = server.runner
     outcome = runner.run(runner.job(OperationKind.GET, rate=PLANNED), duration_s=1.0)
     assert {label: loss.count for label, loss in outcome.losses.items()} == {AttemptFailure.REFUSED: 100}
-    assert (outcome.ended.waiting, max(tally.waiting_max for tally in outcome.tallies) < 10) == (0, True)
+    assert (outcome.ended.waiting, max(record.waiting_max for record in outcome.records) < 10) == (0, True)
 
 
 def test_in_open_loop_a_retry_holds_no_thread_while_it_waits() -> None:
@@ -430,7 +430,7 @@ def test_what_found_no_free_thread_takes_no_object() -> None:
     assert set(outcome.losses) == {AttemptFailure.NO_THREAD}
     assert outcome.operations() + outcome.failed == 70
     assert outcome.ended.written == (outcome.operations(OperationKind.PUT),)
-    kinds = {stream.kind for tally in outcome.tallies for stream in tally.streams if stream.losses}
+    kinds = {stream.kind for record in outcome.records for stream in record.streams if stream.losses}
     assert kinds == {OperationKind.PUT, OperationKind.HEAD}
 
 
@@ -439,7 +439,7 @@ def test_a_plan_far_beyond_what_can_be_done_fails_for_want_of_threads_and_goes_o
         job = server.runner.job(OperationKind.GET, rate=Rate(per_s=3e5, arrivals=Arrivals.CONSTANT))
         outcome = server.runner.run(job, manner=Manner(verify=False, timeout_s=0.2), duration_s=2)
     assert outcome.ended.elapsed_ns == 2 * 10**9
-    assert sum(stream.operations for stream in outcome.tallies[1].streams) > 100
+    assert sum(stream.operations for stream in outcome.records[1].streams) > 100
     assert outcome.operations() + outcome.failed + outcome.ended.unfinished + outcome.ended.waiting == 600_000
 
 
@@ -449,18 +449,18 @@ def test_in_closed_loop_pauses_are_neither_in_flight_nor_lost() -> None:
     outcome = runner.run(runner.job(OperationKind.GET, threads=4), duration_s=1.0)
     loss = outcome.losses[AttemptFailure.REFUSED]
     assert 4 <= loss.count < 100
-    assert outcome.tallies[0].paused_ns == pytest.approx(4e9, rel=0.1)
+    assert outcome.records[0].paused_ns == pytest.approx(4e9, rel=0.1)
     assert loss.paused_ns == pytest.approx(4e9, rel=0.3), "but for the last pauses, which the end cuts"
-    assert outcome.tallies[0].in_flight_ns < 0.1e9
-    assert (outcome.tallies[0].served, outcome.tallies[0].wanted) == (0, 1023)
+    assert outcome.records[0].in_flight_ns < 0.1e9
+    assert (outcome.records[0].served, outcome.records[0].wanted) == (0, 1023)
 
 
 def test_tenths_of_a_second_show_when_requests_succeeded_and_failed() -> None:
     with Scripted(failing(1)) as server:
         job = server.runner.job(OperationKind.GET, operations=3, rate=Rate(per_s=5, arrivals=Arrivals.CONSTANT))
         outcome = server.runner.run(job, duration_s=1.0)
-    (tally,) = outcome.tallies
-    assert (tally.failed, tally.served.bit_count(), tally.served & 1) == (1, 2, 0)
+    (record,) = outcome.records
+    assert (record.failed, record.served.bit_count(), record.served & 1) == (1, 2, 0)
 
 
 def test_in_open_loop_a_fast_server_is_asked_as_planned() -> None:
@@ -484,7 +484,7 @@ def test_a_ramp_starts_threads_one_after_the_other() -> None:
     with Scripted(serving(wait_s=0.01)) as server:
         outcome = server.runner.run(server.runner.job(OperationKind.GET, threads=4), duration_s=0.8, ramp_s=0.8)
         assert server.accepted == 4
-    assert outcome.tallies[0].in_flight_ns < 0.75 * 4 * 0.8e9
+    assert outcome.records[0].in_flight_ns < 0.75 * 4 * 0.8e9
 
 
 def test_a_server_that_dies_and_comes_back_leaves_an_outage_and_no_hang() -> None:
@@ -508,15 +508,15 @@ def test_a_server_that_dies_and_comes_back_leaves_an_outage_and_no_hang() -> Non
             fresh.__exit__()
     assert outcome.ended.elapsed_ns == 2_600_000_000
     assert 4 <= outcome.losses[AttemptFailure.REFUSED].count < 100, "threads wait before they try again"
-    assert outcome.tallies[0].streams
-    assert sum(stream.operations for stream in outcome.tallies[2].streams) > 0, "it goes on afterwards"
+    assert outcome.records[0].streams
+    assert sum(stream.operations for stream in outcome.records[2].streams) > 0, "it goes on afterwards"
 
 
 def test_jobs_run_side_by_side_and_are_told_apart() -> None:
     with Scripted(serving()) as server:
         runner = server.runner
         outcome = runner.run(runner.job(OperationKind.GET, operations=10), runner.job(OperationKind.HEAD, operations=0))
-        assert {stream.job for tally in outcome.tallies for stream in tally.streams} == {0}
+        assert {stream.job for record in outcome.records for stream in record.streams} == {0}
     assert outcome.operations() == 10
 
 
@@ -538,4 +538,4 @@ def test_a_rate_is_not_shared_out_to_workers_without_a_thread(emulator: Runner) 
     first, second = (emulator.run(job, worker=worker, workers=2, duration_s=0.3) for worker in range(2))
     assert first.operations() + first.ended.unfinished == 30
     assert second.operations() + second.ended.unfinished + second.ended.waiting == 0
-    assert not any(tally.waiting_max for tally in second.tallies)
+    assert not any(record.waiting_max for record in second.records)
