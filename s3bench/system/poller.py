@@ -1,7 +1,7 @@
 """Waits for many descriptors at once: epoll(7) on Linux, poll(2) elsewhere.
 
-Both take the masks below. poll(2) needs to be told of every descriptor at every call, so it gets slower with their
-number, and it counts in milliseconds.
+Both take the masks below. poll(2) is passed every descriptor at every call, so it gets slower with their number, and
+it counts in milliseconds.
 """
 
 import select

@@ -1,4 +1,4 @@
-"""What the kernel does for processes and tells of them: Linux's own interfaces, psutil elsewhere.
+"""Process control and process facts: Linux's own interfaces, psutil elsewhere.
 
 The spawner imports this, so it imports next to nothing itself, and psutil only where it is used: that would weigh down
 every client's first moments.
@@ -99,7 +99,7 @@ def boot_id() -> str:
 
 
 def cores_allowed() -> int | None:
-    """The number of logical cores that this process may run on; `None` where the system does not tell."""
+    """The number of logical cores that this process may run on; `None` where the system does not report it."""
     if IS_PORTABLE:
         return None
     return len(os.sched_getaffinity(0))

@@ -3,8 +3,8 @@
 The connection is made where there is none (`connection`). `VirtualUser` decides what is sent and what follows.
 
 The usual small request costs one send, one recv and a share of an epoll_wait. Large bodies go out of the memory they
-are in; what comes back is discarded by the kernel where nobody looks at it (MSG_TRUNC, tcp(7)), else read into a buffer
-that all connections share.
+are in; what comes back is discarded by the kernel where it need not be verified (MSG_TRUNC, tcp(7)), else read into a
+buffer that all connections share.
 """
 
 from s3bench.load.engine.connection import (

@@ -62,7 +62,7 @@ class Retry:
 
 
 class Idle(Protocol):
-    """Whoever can begin an operation, or go on with one."""
+    """A virtual user that can begin an operation, or go on with one."""
 
     def begin(self) -> bool:
         """Begin the next one; whether there is one."""
@@ -247,7 +247,7 @@ class JobState:
         return self._recorder.lane(self._job_index, kind)
 
     def reads(self, requests: Requests) -> dict[int, Read]:
-        """What is known of whole GETs by these `requests`: filled by whoever makes one, emptied when they get old."""
+        """What is known of whole GETs by these `requests`: filled when one is made, emptied when they get old."""
         return self._reads.setdefault(requests, {})
 
     def read(self, requests: Requests, number: int) -> Read:

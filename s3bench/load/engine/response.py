@@ -153,7 +153,7 @@ class ResponseParser:
                 return pieces
             at = stop
         if at < len(data):
-            self.surplus = self.closing = True  # nobody asked for more: it cannot belong to another response
+            self.surplus = self.closing = True  # no other request was sent: it cannot belong to another response
         return pieces
 
     def close(self) -> bool:

@@ -65,7 +65,7 @@ class BucketOperations:
         known = self._store.buckets.items() if region in {"", self._region} else ()
         found = [bucket for name, bucket in known if name.startswith(prefix) and name > after]
 
-        def told(name: str) -> tuple[str, str]:
+        def arn_and_region(name: str) -> tuple[str, str]:
             return element("BucketArn", arn_of(name)), element("BucketRegion", self._region)
 
         buckets = (
@@ -73,7 +73,7 @@ class BucketOperations:
                 "Bucket",
                 element("Name", bucket.name),
                 element("CreationDate", iso_time(bucket.created_s)),
-                *(told(bucket.name) if call.query else ()),
+                *(arn_and_region(bucket.name) if call.query else ()),
             )
             for bucket in found[:limit]
         )

@@ -96,7 +96,7 @@ class Stored:
 
 
 class Noise:
-    """Bytes that nobody kept: the same pseudo-random ones at every reading, from `shift` on in a repeated block."""
+    """Bytes that were not kept: the same pseudo-random ones at every reading, from `shift` on in a repeated block."""
 
     __slots__ = ("_block", "_shift", "size_bytes")
 

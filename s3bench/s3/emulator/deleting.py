@@ -70,9 +70,9 @@ class DeleteOperations:
             return group("Error", element("Key", key), *named, *said)
         gone, marker = self._delete(bucket, key, version_id, now_s)
         children = [element("Key", key), *named]
-        told = marker or (gone if gone is not None and gone.deleted else None)
-        if told is not None:
-            children += [element("DeleteMarker", "true"), element("DeleteMarkerVersionId", told.version_id)]
+        marked = marker or (gone if gone is not None and gone.deleted else None)
+        if marked is not None:
+            children += [element("DeleteMarker", "true"), element("DeleteMarkerVersionId", marked.version_id)]
         return group("Deleted", *children)
 
     def _delete(

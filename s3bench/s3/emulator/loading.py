@@ -30,7 +30,7 @@ Parts = tuple[str, ...]
 
 
 class _Stamp(NamedTuple):
-    """Equal as long as nobody wrote to a file or replaced it: no program can set its change time back."""
+    """Equal as long as a file was not written to or replaced: no program can set its change time back."""
 
     device: int
     inode: int

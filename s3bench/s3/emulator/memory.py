@@ -107,7 +107,7 @@ class Hold:
 class Extent:
     """Room in the memory's file, from `offset` on; given back with the last reference. An `exchange.Source`.
 
-    `was_sent` is set by whoever lets bytes of it be sent.
+    `was_sent` is set when bytes of it are given to be sent.
     """
 
     __slots__ = ("_memory", "_size_bytes", "descriptor", "offset", "was_sent")

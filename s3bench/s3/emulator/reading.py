@@ -87,8 +87,8 @@ class ReadOperations:
 
     @staticmethod
     def _validators(version: Version) -> list[tuple[str, str]]:
-        told = [header for header in version.description.headers if header[0] in _OF_NOT_MODIFIED]
-        return [("ETag", f'"{version.etag}"'), ("Last-Modified", http_time(version.modified_s)), *told]
+        headers = [header for header in version.description.headers if header[0] in _OF_NOT_MODIFIED]
+        return [("ETag", f'"{version.etag}"'), ("Last-Modified", http_time(version.modified_s)), *headers]
 
     def attributes(self, call: Call) -> Reply:
         """GetObjectAttributes: what is known of an object without reading it."""

@@ -5,7 +5,7 @@ object whose request brings no other checksum
 (https://docs.aws.amazon.com/AmazonS3/latest/userguide/checking-object-integrity-upload.html). Its ETag is the MD5 of
 the body for plain objects, and no MD5 for encrypted ones; MD5 runs at half a gigabyte a second, a hundredth of what the
 CRCs do, so of large bodies it is only computed where the request or the settings ask for it. The other ETags have the
-form of a multipart ETag, which nobody takes for an MD5.
+form of a multipart ETag, which no client takes for an MD5.
 """
 
 import hashlib
@@ -276,5 +276,5 @@ def judged(verifier: Verifier, trailers: dict[str, str]) -> tuple[dict[str, bool
 
 
 def opaque_etag(seed: bytes) -> str:
-    """Make an ETag that is the same for the same `seed` and that nobody takes for an MD5 of the body."""
+    """Make an ETag that is the same for the same `seed` and that no client takes for an MD5 of the body."""
     return f"{hashlib.md5(seed, usedforsecurity=False).hexdigest()}-1"

@@ -85,8 +85,8 @@ class UploadOperations:
         _check_algorithm(upload, declared)
         checksum = Checksum(algorithm=received.algorithm, value=base64_of(received.digest()))
         self._keep(upload, call, number, received.content(), received.etag(), received.digest(), checksum)
-        told = [(f"x-amz-checksum-{name}", base64_of(received.digest(name))) for name in sorted(declared)]
-        return call.reply(200, [("ETag", f'"{received.etag()}"'), ENCRYPTED, *told])
+        checksums = [(f"x-amz-checksum-{name}", base64_of(received.digest(name))) for name in sorted(declared)]
+        return call.reply(200, [("ETag", f'"{received.etag()}"'), ENCRYPTED, *checksums])
 
     def copy_part(self, call: Call) -> Reply:
         """UploadPartCopy: a part that is a range of another object."""
@@ -108,12 +108,12 @@ class UploadOperations:
         headers = [ENCRYPTED]
         if source.version_id != NULL_VERSION:
             headers.append(("x-amz-copy-source-version-id", source.version_id))
-        told = (element(checksum.element, checksum.value),) if upload.algorithm else ()
+        checksum_element = (element(checksum.element, checksum.value),) if upload.algorithm else ()
         result = document(
             "CopyPartResult",
             element("LastModified", iso_time(part.modified_s)),
             element("ETag", f'"{etag}"'),
-            *told,
+            *checksum_element,
         )
         return call.reply(200, headers, result)
 
@@ -141,7 +141,7 @@ class UploadOperations:
             element("NextPartNumberMarker", parts[-1].number if parts else 0),
             element("MaxParts", limit),
             element("IsTruncated", "true" if 0 < limit < len(numbers) else "false"),
-            *(_listed(part, told=bool(upload.algorithm)) for part in parts),
+            *(_listed(part, with_checksum=bool(upload.algorithm)) for part in parts),
         )
         return call.reply(200, (), result)
 
@@ -215,7 +215,7 @@ class UploadOperations:
     def _copied_digest(self, source: Version, start: int, end: int, algorithm: str) -> bytes:
         """Give the checksum of a copied part: known of a whole object, computed of a range, made up of discarded bytes.
 
-        Nobody can compute the last ones, and computing what noise would have takes as long as moving it.
+        The last ones cannot be computed, and computing what noise would have takes as long as moving it.
         """
         content, known = source.content, source.checksum
         assert content is not None
@@ -447,14 +447,14 @@ def _joined(parts: tuple[StoredPart, ...]) -> list[Stretch]:
     return stretches
 
 
-def _listed(part: StoredPart, *, told: bool) -> str:
+def _listed(part: StoredPart, *, with_checksum: bool) -> str:
     return group(
         "Part",
         element("PartNumber", part.number),
         element("LastModified", iso_time(part.modified_s)),
         element("ETag", f'"{part.etag}"'),
         element("Size", part.content.size_bytes),
-        *((element(part.checksum.element, part.checksum.value),) if told else ()),
+        *((element(part.checksum.element, part.checksum.value),) if with_checksum else ()),
     )
 
 

@@ -1,8 +1,8 @@
 """Opens files below one directory, and nothing outside it.
 
 Each part of a name is opened relative to the directory before it, and no symbolic link is followed (openat(2) with
-O_NOFOLLOW). So whoever can write below the directory cannot make the server open anything else, not even by replacing a
-part while the name is being opened. The directory itself may be named through links: the user chose it.
+O_NOFOLLOW). So a program that can write below the directory cannot make the server open anything else, not even by
+replacing a part while the name is being opened. The directory itself may be named through links: the user chose it.
 
 openat2(2) with RESOLVE_BENEATH would also allow links that stay inside. Python has no function for it, and seccomp
 filters of containers often refuse it.

@@ -1,4 +1,4 @@
-"""The network model: what stands between a client and the emulator on a real link.
+"""The network model: latency, bandwidth, rate limits and faults between a client and the emulator.
 
-`model` says what is asked for, `presets` has known links; draws, limits and lanes impose it on replies and connections.
+`model` has the parameters, `presets` known links; `networked` imposes it on replies, `server.paced` on connections.
 """

@@ -1,9 +1,9 @@
-"""How well a network model was met: achieved against asked, from the wire log.
+"""Compares what a network model achieved with what was asked, from the wire log. Pure.
 
-Owns the comparison, pure. Bandwidth is asked by fluid arithmetic: at every moment each transfer that is on gets the
+Bandwidth is asked by fluid arithmetic: at every moment each transfer that is on gets the
 connection's rate or an equal share of the NIC's, whichever is less; what that sums up to while a transfer lasted is
 what it was asked to carry. A client that reads or writes more slowly than the link, or a machine that is too busy,
-shows as less than asked; nothing here can tell the two apart.
+shows as less than asked; nothing here distinguishes the two.
 """
 
 from bisect import bisect_right

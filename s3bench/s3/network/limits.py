@@ -1,6 +1,6 @@
-"""How many requests a second a prefix takes before it answers 503 SlowDown.
+"""Limits the request rate of each prefix with token buckets: beyond it the response is 503 SlowDown.
 
-Owns the token buckets. S3 documents its own limits per prefix: 3,500 writes and 5,500 reads a second
+S3 documents its own limits per prefix: 3,500 writes and 5,500 reads a second
 (https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance.html).
 """
 

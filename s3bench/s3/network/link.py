@@ -1,12 +1,12 @@
-"""The link that all connections of one server share: a NIC lane each way, and how finely it is cut.
+"""The link that all connections of one server share: the NIC's rate each way, and the size of a quantum.
 
-Owns the shared lanes and the size of a quantum, the piece of a body that crosses the link at a time. The connection
-(`server.paced`) asks for a slot per quantum and sends the quantum when its slot ends, so the last byte of a body leaves
-when the model says, whatever the quantum.
+A quantum is the piece of a body that crosses the link at a time. The connection (`server.paced`) reserves a slot per
+quantum and sends the quantum when its slot ends, so the last byte of a body leaves when the model says, whatever the
+quantum.
 """
 
-from s3bench.s3.network.lane import Lane
 from s3bench.s3.network.model import NetworkModel
+from s3bench.s3.network.pacer import Pacer
 
 _QUANTUM_S = 0.002
 """The length of a slot while few connections send."""
@@ -19,21 +19,21 @@ _QUANTUM_BYTES_MIN = 4 * 1024
 _QUANTUM_BYTES_MAX = 256 * 1024
 
 
-class Way:
-    """One direction: the lane that all share, and the rate of the lane that each connection has of its own."""
+class LinkDirection:
+    """One direction: the pacer that all connections share, and the rate that each connection has of its own."""
 
     __slots__ = ("active", "connection_bytes_per_s", "limited", "shared", "shared_bytes_per_s")
 
     def __init__(self, shared_bytes_per_s: float | None, connection_bytes_per_s: float | None) -> None:
-        self.shared = Lane(shared_bytes_per_s)
+        self.shared = Pacer(shared_bytes_per_s)
         self.shared_bytes_per_s = shared_bytes_per_s
         self.connection_bytes_per_s = connection_bytes_per_s
         self.limited = shared_bytes_per_s is not None or connection_bytes_per_s is not None
-        self.active = 0  # connections that have a body on this way
+        self.active = 0  # connections that have a body in this direction
 
-    def own_lane(self) -> Lane:
-        """Make the lane of one connection."""
-        return Lane(self.connection_bytes_per_s)
+    def own_pacer(self) -> Pacer:
+        """Make the pacer of one connection."""
+        return Pacer(self.connection_bytes_per_s)
 
     def quantum_bytes(self) -> int:
         """How much a connection lets on to the link at a time, as busy as it is now."""
@@ -49,8 +49,8 @@ class Link:
     __slots__ = ("down", "up")
 
     def __init__(self, model: NetworkModel) -> None:
-        self.up = Way(model.nic_up_bytes_per_s, model.connection_bytes_per_s)
-        self.down = Way(model.nic_down_bytes_per_s, model.connection_bytes_per_s)
+        self.up = LinkDirection(model.nic_up_bytes_per_s, model.connection_bytes_per_s)
+        self.down = LinkDirection(model.nic_down_bytes_per_s, model.connection_bytes_per_s)
 
 
 def fair_share(active: int, connection_bytes_per_s: float | None, shared_bytes_per_s: float | None) -> float:

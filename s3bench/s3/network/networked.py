@@ -1,17 +1,17 @@
-"""The network model around a handler: what each request is asked to wait, and what befalls it.
+"""Imposes a network model on a handler: delays, rate limits and fault injection.
 
-Owns the order of it: a prefix that has too many turns requests away, then chance answers some with an error, and the
-rest reach the handler, whose reply is delayed, and cut or stalled where chance says so. A request that is turned away
-or fails by chance never reaches the handler: it changes nothing. How bytes cross the link is `link`'s.
+A prefix with too many requests rejects them, some others fail by chance, and the rest reach the handler, whose reply is
+delayed, and cut or stalled by chance. A request that is rejected or fails by chance never reaches the handler: it
+changes nothing.
 """
 
 import time
 from collections.abc import Callable
 
-from s3bench.s3.network.draws import Draws, ttfb_s
 from s3bench.s3.network.limits import RateLimits
 from s3bench.s3.network.link import Link
 from s3bench.s3.network.model import NetworkModel
+from s3bench.s3.network.random_draws import RandomDraws, ttfb_s
 from s3bench.s3.protocol.exchange import (
     Break,
     Handler,
@@ -36,7 +36,7 @@ class Networked:
         self.link = Link(model)
         self._inner = inner
         self._model = model
-        self._draws = Draws(model.seed)
+        self._draws = RandomDraws(model.seed)
         self._limits = RateLimits(reads_per_s=model.reads_per_s, writes_per_s=model.writes_per_s)
         self._clock = clock
 
@@ -45,9 +45,9 @@ class Networked:
         return self._inner.begin(head)
 
     def finish(self, head: RequestHead, body: RequestBody, date_line: bytes) -> Reply:
-        """Answer a whole request, or let it fail."""
+        """Make the reply to a whole request, or let it fail."""
         model = self._model
-        draw = self._draws.deal(head)
+        draw = self._draws.draw(head)
         delay_s = ttfb_s(model, draw.ttfb)
         if not self._limits.admits(head, self._clock()):
             reply = _failure(head, 503, "SlowDown", "Please reduce your request rate.", date_line)

@@ -1,6 +1,6 @@
-"""Links that were measured by others: what S3 delivered to each type of EC2 instance.
+"""Network presets: what S3 delivered to each type of EC2 instance, as measured by others.
 
-Owns the table and where it comes from: the README of https://github.com/dvassallo/s3-benchmark (MIT License), which
+The source is the README of https://github.com/dvassallo/s3-benchmark (MIT License), which
 measured downloads on all 155 instance types of 2019-04-02. It gives one figure for each, the most that S3 delivered to
 it, and for all of them a first byte after about 20 ms at the 90th percentile and about 93 MB/s per connection. Uploads
 were not measured; the same figure stands for both directions here. Neither is there a median of the first byte, so

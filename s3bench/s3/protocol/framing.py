@@ -38,7 +38,7 @@ class Framing(Protocol):
         """Give the payload pieces in `data` and how many of its bytes belong to this body; raises `BadRequest`."""
 
     def payload_ahead(self) -> int:
-        """How many of the next bytes on the wire are payload for certain, so that nobody need look at them."""
+        """How many of the next bytes on the wire are payload for certain, so that they need not be read."""
 
     def skip(self, count: int) -> None:
         """Count the next `count` bytes as fed, unseen; `count` is at most `payload_ahead()`."""
@@ -90,7 +90,7 @@ class Sized:
 
 
 class Chunked:
-    """A chunked or, with `aws`, an aws-chunked body; `check` sees its chunks, and then nobody may skip any.
+    """A chunked or, with `aws`, an aws-chunked body; `check` sees its chunks, and then none may be skipped.
 
     AWS's pages, and minio-go, end the trailer fields that are signed with LF, and all of them with CRLF. In HTTP's own
     framing a bare LF is refused: others could read it as the end of the trailer, where the next request would begin.

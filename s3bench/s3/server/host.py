@@ -108,7 +108,7 @@ class Host:
             self._ended = True
 
     def on_sweep(self, now_ns: int) -> None:
-        """End with the parent: a control channel kept open by somebody's fork must not keep an orphan alive."""
+        """End with the parent: a control channel that a fork keeps open must not keep an orphan alive."""
         del now_ns
         self._ended = self._ended or os.getppid() != self._parent
 

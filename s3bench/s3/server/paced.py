@@ -1,6 +1,6 @@
 """Paces a connection: its bytes leave and arrive no faster than a network model lets them.
 
-Also injects the faults that strike inside a reply. `network.lane` calculates how long bytes take.
+Also injects the faults that strike inside a reply. `network.pacer` calculates how long bytes take.
 
 A reply's head leaves at once. Its body leaves by quanta, each when its slot on the link ends, so the last byte leaves
 when the model says. There is one timer per slot, and the next slot is reserved when the last one has been sent. A
@@ -12,8 +12,8 @@ import socket
 import ssl
 import struct
 
-from s3bench.s3.network.lane import reserve
-from s3bench.s3.network.link import Link, Way
+from s3bench.s3.network.link import Link, LinkDirection
+from s3bench.s3.network.pacer import reserve
 from s3bench.s3.protocol.exchange import Reply, RequestBody
 from s3bench.s3.protocol.http import BadRequest, RequestHead
 from s3bench.s3.server.connection import ServerConnection, in_words
@@ -31,7 +31,7 @@ _SOON_NS = 50_000
 """What is due within this time leaves now: a timer would be as late as that."""
 
 _FIRST_BYTES = 4 * 1024
-"""The first quantum of a body: whoever waits for its first byte shall not wait for a whole slot."""
+"""The first quantum of a body: the first byte does not wait for a whole slot."""
 
 _READ_BYTES_MIN = 16 * 1024
 """A whole TLS record, so that no decrypted byte stays behind in OpenSSL, where epoll cannot see it."""
@@ -48,9 +48,9 @@ class PacedConnection(ServerConnection):
 
     def _join(self, link: Link) -> None:
         self._link = link
-        self._up = link.up.own_lane()
-        self._down = link.down.own_lane()
-        self._way: Way | None = None  # where a body of this connection is on its way
+        self._up = link.up.own_pacer()
+        self._down = link.down.own_pacer()
+        self._direction: LinkDirection | None = None  # where a body of this connection is on its way
         self._charged_bytes = 0  # of the request body, on the wire
         self._body: RequestBody | None = None  # has been read, but not all of it would have arrived yet
         self._allowed_bytes = 0  # of the reply: what has crossed the link
@@ -99,12 +99,12 @@ class PacedConnection(ServerConnection):
         return super()._begin_body(head, data, at)
 
     def _receive_body(self) -> None:
-        way, intake = self._link.up, self._intake
-        if not way.limited:
+        direction, intake = self._link.up, self._intake
+        if not direction.limited:
             super()._receive_body()
             return
         assert intake is not None
-        until_bytes = intake.wire_bytes + way.quantum_bytes()
+        until_bytes = intake.wire_bytes + direction.quantum_bytes()
         leftover: bytes | None = b""
         try:
             while leftover is not None and intake.wire_bytes < until_bytes and not intake.ended:
@@ -198,18 +198,18 @@ class PacedConnection(ServerConnection):
 
     def _reserve(self, *, first: bool) -> None:
         """Reserve slots up to the first one that has to be waited for."""
-        way = self._link.down
+        direction = self._link.down
         now_ns = self._loop.clock()
-        quantum_bytes = _FIRST_BYTES if first else way.quantum_bytes()
+        quantum_bytes = _FIRST_BYTES if first else direction.quantum_bytes()
         while self._allowed_bytes < self._edge_bytes:
             size_bytes = min(quantum_bytes, self._edge_bytes - self._allowed_bytes)
-            due_ns = reserve(self._down, way.shared, size_bytes, now_ns - SLACK_NS)
+            due_ns = reserve(self._down, direction.shared, size_bytes, now_ns - SLACK_NS)
             if due_ns > now_ns + _SOON_NS:
                 self._slot_bytes = size_bytes
                 self._wait_until(due_ns)
                 return
             self._allowed_bytes += size_bytes
-            quantum_bytes = way.quantum_bytes()
+            quantum_bytes = direction.quantum_bytes()
 
     def _reach_edge(self) -> bool:
         """Go on where the reply has ended, or where it breaks."""
@@ -234,15 +234,15 @@ class PacedConnection(ServerConnection):
         self._watch_for(0)
         self._loop.call_at(int(due_ns), self, self._ticket)
 
-    def _enter(self, way: Way) -> None:
+    def _enter(self, direction: LinkDirection) -> None:
         self._leave()
-        self._way = way
-        way.active += 1
+        self._direction = direction
+        direction.active += 1
 
     def _leave(self) -> None:
-        if self._way is not None:
-            self._way.active -= 1
-            self._way = None
+        if self._direction is not None:
+            self._direction.active -= 1
+            self._direction = None
 
     def _end(self, response_bytes: int, error: str) -> bool:
         self._leave()

@@ -44,7 +44,7 @@ def connections_of(descriptors: int) -> int:
 
 
 class Server:
-    """Serves `listener` by turns; whoever drives it calls `turn` again and again.
+    """Serves `listener` by turns; the caller repeats `turn`.
 
     Where the handler is a `Networked` one, its connections are on the network model's link.
 
@@ -193,7 +193,7 @@ class Server:
             self.loop.recorder.connections += 1
             self._reject(sock)
         except OSError:
-            pass  # somebody else took the descriptor; the connection waits for the next turn
+            pass  # another part of the process took the descriptor; the connection waits for the next turn
         finally:
             self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 

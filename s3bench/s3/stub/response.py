@@ -5,7 +5,7 @@ The stub adds what a definition leaves out and clients fail without:
 - Content-Length, always ours; a declared one is kept only where no body says otherwise (HEAD, 304);
 - `x-amz-request-id` and `Date` (RFC 9110 6.6.1) on every response;
 - `ETag` on 2xx responses to PUT, GET and HEAD: UploadPart is useless without it, and downloads pin their ranges to it.
-  It has the form of a multipart ETag, which nobody takes for the MD5 of the body;
+  It has the form of a multipart ETag, which no client takes for the MD5 of the body;
 - `Last-Modified` on 2xx responses to GET and HEAD, a fixed date, so that two runs write the same file times.
 """
 

@@ -5,38 +5,38 @@ import heapq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s3bench.s3.network.lane import Lane, reserve
 from s3bench.s3.network.link import Link, fair_share
 from s3bench.s3.network.model import NetworkModel
+from s3bench.s3.network.pacer import Pacer, reserve
 
 
 def test_bytes_take_their_time() -> None:
-    assert reserve(Lane(1e6), Lane(None), 1000, ready_ns=5e9) == 5e9 + 1e6
+    assert reserve(Pacer(1e6), Pacer(None), 1000, ready_ns=5e9) == 5e9 + 1e6
 
 
 def test_a_late_caller_that_says_since_when_it_was_ready_loses_nothing() -> None:
-    own, shared = Lane(1e6), Lane(None)
+    own, shared = Pacer(1e6), Pacer(None)
     due_ns = [reserve(own, shared, 1000, ready_ns=0) for _ in range(3)]
     assert due_ns == [1e6, 2e6, 3e6]
     assert reserve(own, shared, 1000, ready_ns=2.5e6) == 4e6
 
 
 def test_an_idle_lane_saves_up_nothing() -> None:
-    own, shared = Lane(1e6), Lane(1e6)
+    own, shared = Pacer(1e6), Pacer(1e6)
     reserve(own, shared, 1000, ready_ns=0)
     assert reserve(own, shared, 1000, ready_ns=9e9) == 9e9 + 1e6
 
 
 def test_a_connection_does_not_hurry_after_it_had_to_wait_for_others() -> None:
-    shared = Lane(1e6)
-    first, second = Lane(1e6), Lane(1e6)
+    shared = Pacer(1e6)
+    first, second = Pacer(1e6), Pacer(1e6)
     reserve(first, shared, 10_000, ready_ns=0)
     assert reserve(second, shared, 1000, ready_ns=0) == 11e6
     assert reserve(second, shared, 1000, ready_ns=0) == 12e6
 
 
 def test_nothing_waits_where_there_is_no_limit() -> None:
-    assert reserve(Lane(None), Lane(None), 10**12, ready_ns=7.0) == 7.0
+    assert reserve(Pacer(None), Pacer(None), 10**12, ready_ns=7.0) == 7.0
 
 
 @given(
@@ -45,15 +45,15 @@ def test_nothing_waits_where_there_is_no_limit() -> None:
     nic=st.floats(1e6, 1e9),
 )
 def test_connections_that_begin_together_end_when_the_paper_says(sizes: list[int], own: float, nic: float) -> None:
-    quantum, shared = 4096, Lane(nic)
-    lanes = [Lane(own) for _ in sizes]
+    quantum, shared = 4096, Pacer(nic)
+    pacers = [Pacer(own) for _ in sizes]
     left, ended_ns = list(sizes), [0.0] * len(sizes)
     queue = [(0.0, index) for index in range(len(sizes))]
     while queue:
         ready_ns, index = heapq.heappop(queue)
         size = min(quantum, left[index])
         left[index] -= size
-        ended_ns[index] = reserve(lanes[index], shared, size, ready_ns)
+        ended_ns[index] = reserve(pacers[index], shared, size, ready_ns)
         if left[index]:
             heapq.heappush(queue, (ended_ns[index], index))
     least_ns = max(sum(sizes) / nic, max(sizes) / own) * 1e9
@@ -82,10 +82,10 @@ def test_the_share_of_a_connection_is_its_rate_or_its_part_of_the_nic() -> None:
 
 
 def test_a_quantum_is_about_two_milliseconds_and_longer_where_many_send() -> None:
-    way = Link(NetworkModel(connection_bytes_per_s=10e6, nic_down_bytes_per_s=500e6)).down
-    assert way.quantum_bytes() == 20_000
-    way.active = 64
-    assert way.quantum_bytes() == round(500e6 / 64 * 64 / 4000)
+    direction = Link(NetworkModel(connection_bytes_per_s=10e6, nic_down_bytes_per_s=500e6)).down
+    assert direction.quantum_bytes() == 20_000
+    direction.active = 64
+    assert direction.quantum_bytes() == round(500e6 / 64 * 64 / 4000)
     assert Link(NetworkModel(connection_bytes_per_s=1e4)).down.quantum_bytes() == 4096
     assert Link(NetworkModel(connection_bytes_per_s=1e10)).down.quantum_bytes() == 262_144
 

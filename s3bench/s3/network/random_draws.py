@@ -1,7 +1,7 @@
-"""What chance deals to each request, without chance: from the seed and the request alone.
+"""Draws random numbers for each request from the seed and the request alone.
 
-Owns the draws. A request is told from others by what it asks for, and from equal ones by how many of those came before;
-never by when it arrived. However the threads of a client race, equal seeds therefore deal the same.
+A request is identified by what it asks for, and among equal ones by how many came before; never by when it arrived.
+However the threads of a client race, equal seeds therefore give the same draws.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ _VOLATILE = ("x-amz-", "uploadid=")
 """Query parameters that differ from run to run: presigned URLs' dates and signatures, and upload ids."""
 
 
-class Draw(NamedTuple):
+class RandomDraw(NamedTuple):
     """Three independent numbers from 0 (included) to 1 (not included)."""
 
     ttfb: float
@@ -32,8 +32,8 @@ class Draw(NamedTuple):
     place: float
 
 
-class Draws:
-    """Deals to the requests of one run."""
+class RandomDraws:
+    """Random numbers for the requests of one run."""
 
     __slots__ = ("_counts", "_key")
 
@@ -41,7 +41,7 @@ class Draws:
         self._key = seed.to_bytes(8, "big")
         self._counts: dict[int, int] = {}
 
-    def deal(self, head: RequestHead) -> Draw:
+    def draw(self, head: RequestHead) -> RandomDraw:
         """Give the next draw for requests like `head`."""
         query = head.query
         if query:
@@ -54,7 +54,7 @@ class Draws:
             name %= _COUNTED_MAX
         count = counts[name] = counts.get(name, 0) + 1
         dealt = hashlib.blake2b(digest + count.to_bytes(8, "big"), digest_size=24, key=self._key).digest()
-        return Draw(*(int.from_bytes(dealt[at : at + 8], "big") * _UNIT for at in (0, 8, 16)))
+        return RandomDraw(*(int.from_bytes(dealt[at : at + 8], "big") * _UNIT for at in (0, 8, 16)))
 
 
 def ttfb_s(model: NetworkModel, share: float) -> float:

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from s3bench.s3.network import draws
-from s3bench.s3.network.draws import Draws, ttfb_s
+from s3bench.s3.network import random_draws
 from s3bench.s3.network.model import NetworkModel
+from s3bench.s3.network.random_draws import RandomDraws, ttfb_s
 from s3bench.s3.protocol.http import RequestHead, parse_head
 
 
@@ -21,43 +21,43 @@ def test_equal_seeds_deal_the_same_whatever_the_order() -> None:
     requests = [head(f"/b/{number % 50}") for number in range(200)]
     dealt = []
     for order in (requests, requests[::-1], random.Random(1).sample(requests, len(requests))):
-        deals = Draws(7)
-        dealt.append(sorted((request.path, deals.deal(request)) for request in order))
+        deals = RandomDraws(7)
+        dealt.append(sorted((request.path, deals.draw(request)) for request in order))
     assert dealt[0] == dealt[1] == dealt[2]
 
 
 def test_another_seed_deals_something_else() -> None:
-    assert Draws(7).deal(head("/b/k")) != Draws(8).deal(head("/b/k"))
+    assert RandomDraws(7).draw(head("/b/k")) != RandomDraws(8).draw(head("/b/k"))
 
 
 @pytest.mark.parametrize(
     "other", [head("/b/l"), head("/b/k?x=1"), head("/b/k", "PUT"), head("/b/k", byte_range="bytes=0-1")]
 )
 def test_different_requests_are_dealt_differently(other: RequestHead) -> None:
-    assert Draws(7).deal(head("/b/k")) != Draws(7).deal(other)
+    assert RandomDraws(7).draw(head("/b/k")) != RandomDraws(7).draw(other)
 
 
 def test_the_same_request_again_is_dealt_anew() -> None:
-    deals = Draws(7)
-    assert len({deals.deal(head("/b/k")) for _ in range(10)}) == 10
+    deals = RandomDraws(7)
+    assert len({deals.draw(head("/b/k")) for _ in range(10)}) == 10
 
 
 def test_upload_ids_and_signatures_make_no_difference() -> None:
-    first = Draws(7).deal(head("/b/k?partNumber=2&uploadId=abc&X-Amz-Signature=1"))
-    assert first == Draws(7).deal(head("/b/k?partNumber=2&uploadId=xyz&X-Amz-Signature=2"))
-    assert first != Draws(7).deal(head("/b/k?partNumber=3&uploadId=abc"))
+    first = RandomDraws(7).draw(head("/b/k?partNumber=2&uploadId=abc&X-Amz-Signature=1"))
+    assert first == RandomDraws(7).draw(head("/b/k?partNumber=2&uploadId=xyz&X-Amz-Signature=2"))
+    assert first != RandomDraws(7).draw(head("/b/k?partNumber=3&uploadId=abc"))
 
 
 def test_more_requests_than_are_counted_apart_are_dealt_anew_still(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(draws, "_COUNTED_MAX", 10)
-    deals = Draws(7)
-    dealt = [deals.deal(head(f"/b/{number}")) for number in range(100) for _ in range(2)]
+    monkeypatch.setattr(random_draws, "_COUNTED_MAX", 10)
+    deals = RandomDraws(7)
+    dealt = [deals.draw(head(f"/b/{number}")) for number in range(100) for _ in range(2)]
     assert len(set(dealt)) == 200
 
 
 def test_draws_are_spread_evenly_and_independently() -> None:
-    deals = Draws(3)
-    dealt = [deals.deal(head("/b/k")) for _ in range(4000)]
+    deals = RandomDraws(3)
+    dealt = [deals.draw(head("/b/k")) for _ in range(4000)]
     for values in ([draw.ttfb for draw in dealt], [draw.fault for draw in dealt], [draw.place for draw in dealt]):
         assert all(0 <= value < 1 for value in values)
         assert abs(sum(values) / len(values) - 0.5) < 0.02
