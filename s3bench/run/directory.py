@@ -1,7 +1,6 @@
-"""Directories held by file descriptor, where a command may have planted symbolic links.
+"""Opens and empties directories in which a command may have planted symbolic links.
 
-Owns opening and removing without ever following a link: what is removed stands below the directory that was opened,
-whatever names the command gave it. Knows nothing of fixtures.
+No link is ever followed: what is removed is below the directory that was opened, whatever names the command gave it.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""How fast the file system below a directory is by itself, and where work finds no disk at all.
+"""Measures how fast the file system below a directory is by itself, and finds directories in memory.
 
 Reading is measured where it is certain to pass the page cache by: on Linux, by mountinfo (proc(5)) and mincore(2).
 """

@@ -1,4 +1,4 @@
-"""A wall around a client process: it may write only below the directories it is given.
+"""Restricts a client process to writing below given directories.
 
 Uses Landlock, a Linux security module that needs no root (Linux 5.13 or later,
 https://docs.kernel.org/userspace-api/landlock.html). The restriction is inherited by every program that the process

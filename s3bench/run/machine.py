@@ -1,7 +1,7 @@
-"""What kind of machine this is and in what state: the facts that a figure depends on, and doubts about them.
+"""The facts about this machine that figures depend on, and warnings about them.
 
-Owns reading them from /proc, /sys and psutil. Everything that a system does not tell is null. Names of the host and
-of users are left out: results are shown around.
+Read from /proc, /sys and psutil. What a system does not report is null. Names of the host and of users are left out,
+since results are shared.
 """
 
 import os
@@ -32,11 +32,11 @@ _CGROUP_UNLIMITED_BYTES = 1 << 60  # cgroup v1 writes the largest page count ins
 
 
 class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The machine as it is when a run starts. Sizes are bytes, frequencies MHz; null where the system does not tell.
+    """The machine as it is when a run starts. Sizes are bytes, frequencies MHz; null if not reported.
 
     `cores_allowed` is how many logical cores we may be scheduled on, `cpu_quota_cores` the cgroup's limit on CPU time.
     `virtualization` is `hypervisor`, `container`, both joined by `+`, or `none`. `address_randomization` is 0 (off), 1
-    or 2 (full), see proc(5). `landlock_abi` is the version of the kernel's Landlock, behind which clients can write
+    or 2 (full), see proc(5). `landlock_abi` is the version of the kernel's Landlock, with which clients can write
     only to their workspace (`landlock`); 0 where there is none. `git_commit` names our own checkout, `-dirty` at its
     end when it was changed.
     """
@@ -112,29 +112,30 @@ def machine_facts(root: Path = Path("/")) -> MachineFacts:
 
 
 def machine_warnings(facts: MachineFacts) -> tuple[str, ...]:
-    """Say what about the machine makes figures doubtful, and what to do about it."""
-    doubts = []
+    """What about the machine makes figures doubtful, and what to do about it."""
+    warnings = []
     cores = facts.cores_allowed or facts.cores_logical
     if facts.governor not in {None, "performance"}:
-        doubts.append(
+        warnings.append(
             f"the CPU frequency governor is {facts.governor!r}: clock speed changes while measuring; "
             "set it with `cpupower frequency-set -g performance`"
         )
     if cores and facts.load_1min is not None and facts.load_1min > cores * _BUSY_LOAD_PER_CORE:
-        doubts.append(f"the machine is busy: load {facts.load_1min:.2f} on {cores} cores; stop what else runs")
+        warnings.append(f"the machine is busy: load {facts.load_1min:.2f} on {cores} cores; stop other programs")
     if cores == 1:
-        doubts.append("only 1 core: the client, the server and the sampler take turns on it; use 2 or more")
+        warnings.append("only 1 core: the client, the server and the sampler take turns on it; use 2 or more")
     if facts.cpu_quota_cores is not None and facts.cpu_quota_cores < (cores or 0):
-        doubts.append(
-            f"the control group limits us to {facts.cpu_quota_cores:g} of {cores} cores by pausing processes; lift it"
+        warnings.append(
+            f"the control group limits us to {facts.cpu_quota_cores:g} of {cores} cores by pausing processes; "
+            "raise its limit (cpu.max)"
         )
     if facts.swap_used:
-        doubts.append("swap is in use: resident memory may be understated and times overstated; free memory first")
+        warnings.append("swap is in use: resident memory may be understated and times overstated; free memory first")
     if IS_PORTABLE:
-        doubts.append(_PORTABLE_WARNING)
+        warnings.append(_PORTABLE_WARNING)
     if facts.on_battery:
-        doubts.append("running on battery: the CPU may be slowed to save power; plug it in")
-    return tuple(doubts)
+        warnings.append("running on battery: the CPU may be slowed to save power; plug it in")
+    return tuple(warnings)
 
 
 def _read(root: Path, name: str) -> str | None:

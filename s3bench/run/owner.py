@@ -1,6 +1,6 @@
-"""Whose working directory this is, so that a crash leaves nothing behind and nobody else's files are touched.
+"""Working directories with an owner, so that what a crash leaves is removed later and no other files are touched.
 
-Owns the names `s3bench-<uid>-<pid>-<random>`, the owner file inside, and the sweep of those whose owner is dead.
+They are named `s3bench-<uid>-<pid>-<random>` and hold an owner file; those whose owner is dead are swept.
 An owner is alive while it holds the lock on its owner file, or while the process with its id and start time lives.
 """
 
@@ -26,7 +26,7 @@ _OWNER_BYTES_MAX = 4096
 
 
 class Owner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the owner file says. `kept`: the user wants to look inside; never swept."""
+    """The content of the owner file. `kept`: the user wants to look inside; never swept."""
 
     mark: str
     pid: int

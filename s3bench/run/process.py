@@ -193,7 +193,9 @@ def _launch_error(launch: Launch, stage: str, number: int, message: str) -> Clie
         return ClientNotFound(f"cannot execute `{launch.argv[0]}`", f"The system says: {reason}.", hint)
     if stage == "landlock":
         return MachineError(
-            f"cannot start `{launch.argv[0]}` behind a wall", message, "See that its workspace has not been removed."
+            f"cannot restrict `{launch.argv[0]}` to its workspace",
+            message,
+            "Check that its workspace has not been removed.",
         )
     place = {"cwd": launch.cwd, "stdout": launch.stdout, "stderr": launch.stderr}.get(stage, stage)
     return MachineError(
@@ -283,7 +285,7 @@ def _sampling_warnings(launch: Launch, reply: dict[str, Any], series: SeriesFact
     if unseen_s > max(_UNSEEN_CPU_MIN_S, used_s * _UNSEEN_CPU_SHARE):
         yield f"{unseen_s:.3f} s of {used_s:.3f} s CPU were used by processes too short-lived for the samples"
     elif -unseen_s > max(_UNSEEN_CPU_MIN_S, used_s * _UNSEEN_CPU_SHARE):
-        yield f"the CPU time lacks at least {-unseen_s:.3f} s of processes that nobody waited for"
+        yield f"the CPU time lacks at least {-unseen_s:.3f} s of processes that their parent did not wait for"
 
 
 def _processes(count: int) -> str:

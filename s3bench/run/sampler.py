@@ -1,7 +1,6 @@
-"""The sampling loop's decisions: when to look at the process tree, what to keep, what it may cost.
+"""Samples the process tree: decides when to look, what to keep and what it may cost.
 
-Owns the series and its bounds. Where the figures come from is `tree`'s; who waits for the client to end is
-`spawner`'s. Runs inside the spawner, so it imports next to nothing.
+`tree` reads the figures. Runs inside the spawner, so it imports next to nothing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The helper process that starts clients: small, so that nothing of its own shows in their figures.
+"""The helper process that starts clients: small, so that its own memory does not show in their figures.
 
-Owns a client's life: fork and exec in a session of its own and behind `landlock`'s wall, the moment it ends, what the
-kernel accounted to it and its descendants, and that none of them outlives the run. `process` is the harness's side of
-it. Standard library only, and little of that: a client's `ru_maxrss` begins with what its parent held when it forked.
+Forks and executes a client in a session of its own, restricted by `landlock`; notes when it ends; collects what the
+kernel accounted to it and its descendants; and kills those that outlive it. `process` is the harness's side. It imports
+little, and only from the standard library: a client's `ru_maxrss` begins with what its parent held when it forked.
 (Hence no `typing` or `contextlib` in what it imports.)
 
 Requests and replies are marshalled dicts behind a four-byte length on the socket that is file descriptor 0; both ends
@@ -40,7 +40,7 @@ class StreamEnded(Exception):
 
 
 class _Usage:
-    """What wait4 told about all processes that were reaped, summed up."""
+    """The accounts (wait4) of all processes that were reaped, summed up."""
 
     def __init__(self) -> None:
         self.user_s = self.system_s = 0.0
@@ -162,7 +162,7 @@ class _Helper:
         ]
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Run one launch to its end, and tell what it took or why it could not start."""
+        """Run one launch to its end; what it took, or why it could not start."""
         forked_ns = monotonic_ns()
         timeout_ns = round(request["timeout_s"] * _SECOND_NS) if request["timeout_s"] else None
         pid, exec_pipe = self._fork(request)
@@ -207,9 +207,9 @@ class _Helper:
         }
 
     def _fork(self, request: dict[str, Any]) -> tuple[int, int]:
-        """Fork, put up the wall and exec; return the child's id and a pipe.
+        """Fork, restrict and execute; return the child's id and a pipe.
 
-        On the pipe the child tells its size and the time right before exec, and why that failed if it did.
+        Through the pipe the child sends its size and the time right before exec, and why that failed if it did.
         """
         reader, writer = os.pipe()
         helper = os.getpid()
@@ -251,7 +251,7 @@ def _deadline_ns(started_ns: int, timeout_ns: int | None) -> int | None:
 
 
 def _numbers(told: bytes) -> tuple[int, int]:
-    """What a forked child told before exec: its resident bytes, and the time."""
+    """What a forked child sent before exec: its resident bytes, and the time."""
     return int.from_bytes(told[:_NUMBER_BYTES], "little"), int.from_bytes(told[_NUMBER_BYTES:_TOLD_BYTES], "little")
 
 

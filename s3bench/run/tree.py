@@ -1,7 +1,7 @@
-"""The processes below this one: who they are, what memory they hold and what CPU time they used.
+"""Reads the processes below this one: which there are, their memory and their CPU time.
 
-Owns the sources of samples: /proc and the kernel's process clocks on Linux, psutil elsewhere. When to look is
-`sampler`'s. Runs inside the spawner, so it imports next to nothing.
+From /proc and the kernel's process clocks on Linux, through psutil elsewhere. Runs inside the spawner, so it imports
+next to nothing.
 
 Resident memory counts a page once for every process that maps it, as ps and psutil do.
 """
@@ -140,7 +140,7 @@ class PsutilTree:
         self.process_count = 0
 
     def has_grown(self) -> bool:
-        """Say yes: only looking would tell."""
+        """Say yes: only a search would show."""
         return True
 
     def unknown(self) -> list[int]:

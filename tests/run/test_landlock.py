@@ -123,7 +123,7 @@ def test_a_link_in_the_place_of_a_directory_lets_nothing_in(place: Place) -> Non
 def test_a_client_whose_wall_cannot_stand_is_not_started(place: Place, tmp_path: Path) -> None:
     with pytest.raises(MachineError) as caught:
         place.run("open('ran', 'w')", writable=(tmp_path / "missing",))
-    assert "behind a wall" in caught.value.what
+    assert "to its workspace" in caught.value.what
     assert not (place.inside / "ran").exists()
 
 

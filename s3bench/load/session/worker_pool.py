@@ -1,7 +1,4 @@
-"""The worker processes of one machine: started, told what to do, listened to, and ended.
-
-Owns the processes and the talk with them. What they do is `worker`'s; the coordinator is `running`.
-"""
+"""The worker pool of one machine: starts worker processes, sends them orders, receives their reports, and ends them."""
 
 import contextlib
 import os
@@ -70,9 +67,9 @@ class WorkerPool:
     def prepare(self, orders: tuple[PreparePhase, ...]) -> None:
         """Let each worker get ready for its order, all at the same time."""
         for channel, order in zip(self._channels, orders, strict=True):
-            self._tell(channel, order)
+            self._send(channel, order)
         for worker, channel in enumerate(self._channels):
-            report = self._hear(worker, channel, limit_s=_START_S)
+            report = self._receive(worker, channel, limit_s=_START_S)
             assert isinstance(report, PhasePrepared), report
 
     def perform(
@@ -84,13 +81,13 @@ class WorkerPool:
         second when nothing came, so that who listens can look after other things. Raises `S3BenchError` when one fails.
         """
         for channel, order in zip(self._channels, orders, strict=True):
-            self._tell(channel, order)
+            self._send(channel, order)
         for worker, channel in enumerate(self._channels):
-            report = self._hear(worker, channel, limit_s=_START_S)
+            report = self._receive(worker, channel, limit_s=_START_S)
             assert isinstance(report, PhaseReady), report
         start = StartPhase(start_ns=start_ns())
         for channel in self._channels:
-            self._tell(channel, start)
+            self._send(channel, start)
         with selectors.DefaultSelector() as selector:
             for worker, channel in enumerate(self._channels):
                 selector.register(channel, selectors.EVENT_READ, worker)
@@ -100,7 +97,7 @@ class WorkerPool:
                     yield None
                 for key, _ in ready:
                     worker = key.data
-                    report = self._hear(worker, self._channels[worker], limit_s=_TALK_S)
+                    report = self._receive(worker, self._channels[worker], limit_s=_TALK_S)
                     assert isinstance(report, IntervalRecord | PhaseEnded), report
                     if isinstance(report, PhaseEnded):
                         selector.unregister(key.fileobj)
@@ -109,7 +106,7 @@ class WorkerPool:
     def stop(self) -> None:
         """Let all workers start nothing any more; their reports still come."""
         for channel in self._channels:
-            self._tell(channel, StopPhase())
+            self._send(channel, StopPhase())
 
     def kill(self) -> None:
         """End all workers at once, whatever they do; may be called while another thread listens to them."""
@@ -132,13 +129,13 @@ class WorkerPool:
         self._processes.append(process)
         self._channels.append(coordinator_channel(process.control))
 
-    def _tell(self, channel: Channel[Order, Report], order: Order) -> None:
+    def _send(self, channel: Channel[Order, Report], order: Order) -> None:
         try:
             channel.send(order, limit_s=_TALK_S)
         except ChannelClosed as closed:
             raise self._gone(self._channels.index(channel)) from closed
 
-    def _hear(self, worker: int, channel: Channel[Order, Report], *, limit_s: float) -> Report:
+    def _receive(self, worker: int, channel: Channel[Order, Report], *, limit_s: float) -> Report:
         try:
             report = channel.receive(limit_s=limit_s)
         except ChannelClosed as closed:
