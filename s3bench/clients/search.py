@@ -163,14 +163,14 @@ class BinarySearch:
     """Finds a client that is one binary: inside a package that carries it, in the store, on PATH, or by a path.
 
     Without a version or path it is that of our own environment, else the newest of the store, else that of PATH.
-    `name` is that of the package in the store, `distribution` as it is installed, and `binary` the path in it: the
-    package's own Python wrapper would cost its start-up. `program` is the binary's name elsewhere, which prints its
-    version with `version_arguments`, where `version` finds it.
+    `name` is that of the package in the store, `distribution` as it is installed, and `binaries` the paths at which it
+    may be from there: a package's own Python wrapper would cost its start-up. `program` is the binary's name elsewhere,
+    which prints its version with `version_arguments`, where `version` finds it.
     """
 
     name: str
     distribution: str
-    binary: str
+    binaries: tuple[str, ...]
     program: str
     version_arguments: tuple[str, ...]
     version: re.Pattern[str]
@@ -193,8 +193,7 @@ class BinarySearch:
 
     def _packaged(self, sites: tuple[Path, ...], spec: ClientSpec) -> FoundClient | None:
         version = version_in(self.distribution, sites)
-        for site in sites:
-            binary = site / self.binary
+        for binary in (site / binary for site in sites for binary in self.binaries):
             if version and binary.is_file():
                 detail = "the package's binary"
                 return FoundClient(

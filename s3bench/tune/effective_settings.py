@@ -183,7 +183,7 @@ def _part(asked: int, run: _Run) -> tuple[EffectiveSettings, str]:
     said = f"the wire showed parts of {render_bytes(seen)}"
     if seen == asked:
         return EffectiveSettings.FOLLOWED, said
-    is_default = seen == run.setting.descriptor.tuning.default_of(ParameterRole.PART)
+    is_default = seen == run.setting.descriptor.tuning.default_of(ParameterRole.PART, run.workload)
     return EffectiveSettings.IGNORED if is_default else EffectiveSettings.ADJUSTED, said
 
 

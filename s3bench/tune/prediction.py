@@ -82,9 +82,9 @@ def predict_others(
     )
 
 
-def _chooses_parts(setting: Setting) -> bool:
+def _chooses_parts(setting: Setting, workload: Workload) -> bool:
     """Whether the client is left to choose the size of parts."""
-    default = setting.descriptor.tuning.default_of(ParameterRole.PART)
+    default = setting.descriptor.tuning.default_of(ParameterRole.PART, workload)
     return default is None and setting.value_of(ParameterRole.PART) is None
 
 
@@ -99,7 +99,7 @@ def _caveats(model: TransferModel, setting: Setting, workload: Workload, network
         yield "the latency of the measured link is unknown and is added to that of this one"
     if workload.files > 1 and model.workload.files == 1:
         yield "the cost per file was not measured"
-    if _chooses_parts(setting) and workload != model.workload:
+    if _chooses_parts(setting, workload) and workload != model.workload:
         yield "the client chooses its part size by itself; it is assumed to be as measured here"
     if network is not None and any((network.error_rate, network.reset_rate, network.stall_rate)):
         yield "errors, resets and stalls of the link are not modelled"

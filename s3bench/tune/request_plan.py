@@ -90,7 +90,7 @@ def _part_bytes(setting: Setting, workload: Workload, habits: Habits) -> int:
     seen = dict(habits.part_bytes)
     chosen = (
         setting.value_of(ParameterRole.PART)
-        or setting.descriptor.tuning.default_of(ParameterRole.PART)
+        or setting.descriptor.tuning.default_of(ParameterRole.PART, workload)
         or seen.get(setting.value_of(ParameterRole.THROUGHPUT))
         or seen.get(None)
         or _UNKNOWN_PART_BYTES
@@ -101,7 +101,9 @@ def _part_bytes(setting: Setting, workload: Workload, habits: Habits) -> int:
 def _is_in_parts(setting: Setting, workload: Workload, part: int) -> bool:
     """Whether a file is split: from the threshold on, which is the part's size where a client has none of its own."""
     tuning = setting.descriptor.tuning
-    threshold = setting.value_of(ParameterRole.THRESHOLD) or tuning.default_of(ParameterRole.THRESHOLD)
+    if tuning.in_parts_from is not None:
+        return workload.size_bytes > max(part, tuning.in_parts_from(dict(setting.values), workload))
+    threshold = setting.value_of(ParameterRole.THRESHOLD) or tuning.default_of(ParameterRole.THRESHOLD, workload)
     if threshold is None or (tuning.threshold_is_for_uploads and not workload.is_upload):
         return workload.size_bytes > part
     return workload.size_bytes >= threshold

@@ -13,11 +13,13 @@ from s3bench.clients.tuning.workload import Action, Workload
 Values = Mapping[str, int]
 """The parameters that are set, by name: sizes in bytes, rates in bytes per second. All others keep their defaults."""
 
+_DIRECTIONS = ((Action.DOWNLOAD, False), (Action.UPLOAD, True))
+
 SHELL = "shell"
 PYTHON = "Python"
 
-_ANYTHING = Workload(action=Action.DOWNLOAD, size_bytes=GIB, files=1000)
-"""A workload to which every parameter matters: a download, since uploads lack `io_chunksize`."""
+_LARGE = {is_upload: Workload(action=action, size_bytes=GIB, files=1000) for action, is_upload in _DIRECTIONS}
+"""A workload of either direction to which every parameter for it matters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +55,8 @@ class ClientTuning:
     when each file has so many parts. `allowed_at_once(name, values, workload)`: how many the parameter `name` allows
     while files are moved in parts, where that is not its value.
     `is_first_part_alone`: a download fetches its first part before all others, to learn the object's size.
-    `threshold_is_for_uploads`: downloads are in parts whatever the threshold. `is_bound_to_one_core`: its transfer is
+    `threshold_is_for_uploads`: downloads are in parts whatever the threshold. `in_parts_from(values, workload)`: from
+    which size files are in parts, where no parameter says it. `is_bound_to_one_core`: its transfer is
     Python code, which the interpreter lock keeps on one core but for hashing and sockets.
     `more_at_once` names what to raise for more requests at once. `is_tried_by_default`: tried where the user names no
     clients.
@@ -64,6 +67,7 @@ class ClientTuning:
     recipe: Callable[[str, Values], ClientRecipe]
     more_at_once: str
     allowed_at_once: Callable[[str, Values, Workload], int] | None = None
+    in_parts_from: Callable[[Values, Workload], int] | None = None
     is_first_part_alone: bool = False
     threshold_is_for_uploads: bool = False
     is_bound_to_one_core: bool = False
@@ -81,12 +85,22 @@ class ClientTuning:
     @cached_property
     def all_parameters(self) -> Mapping[str, Parameter]:
         """Every parameter, by name, as it is for a large workload."""
-        return {each.name: each for each in self.parameters_for(_ANYTHING)}
+        return {each.name: each for workload in _LARGE.values() for each in self.parameters_for(workload)}
 
     def named(self, role: ParameterRole) -> tuple[str, ...]:
         """The names of the parameters with a role."""
         return tuple(name for name, each in self.all_parameters.items() if each.role is role)
 
-    def default_of(self, role: ParameterRole) -> int | None:
-        """The default of the first parameter with a role; `None` without one, or where the client chooses by itself."""
-        return next((each.default for each in self.all_parameters.values() if each.role is role), None)
+    def default_of(self, role: ParameterRole, workload: Workload) -> int | None:
+        """The default of the first parameter with a role, in the workload's direction.
+
+        `None` without one, or where the client chooses by itself.
+        """
+        return self._defaults[workload.is_upload].get(role)
+
+    @cached_property
+    def _defaults(self) -> Mapping[bool, Mapping[ParameterRole, int | None]]:
+        return {
+            is_upload: {each.role: each.default for each in reversed(self.parameters_for(workload))}
+            for is_upload, workload in _LARGE.items()
+        }
