@@ -20,14 +20,7 @@ def pointing_lines(target: ServerAddress) -> tuple[tuple[str, str], ...]:
     """
     packages = dict.fromkeys(client.package for client in known_clients().values())
     lines = ((package.name, package.pointing(target)) for package in packages if package.pointing is not None)
-    return (("environment", f"export {' '.join(_variables(target))}"), *lines, _rclone(target))
-
-
-def _rclone(target: ServerAddress) -> tuple[str, str]:
-    # Older rclones stop where AWS_CA_BUNDLE is set, since their HTTP client has another way to be told.
-    alone = "env -u AWS_CA_BUNDLE " if target.ca_bundle else ""
-    bundle = f" --ca-cert {shlex.quote(str(target.ca_bundle))}" if target.ca_bundle else ""
-    return "rclone", f"{alone}rclone lsd :s3: --s3-provider Other --s3-env-auth --s3-endpoint {target.url}{bundle}"
+    return (("environment", f"export {' '.join(_variables(target))}"), *lines)
 
 
 def _variables(target: ServerAddress) -> list[str]:

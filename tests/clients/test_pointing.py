@@ -51,7 +51,7 @@ def test_each_client_stands_there_once() -> None:
         "environment",
         "aws-cli",
         "boto3",
-        "s5cmd",
         "rclone",
+        "s5cmd",
     ]
     assert all(URL in line for _, line in pointing_lines(ServerAddress(url=URL)))
