@@ -36,7 +36,7 @@ def lines(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         assert process.stderr is not None
         assert process.stdout.readline().startswith(f"{request.param}://")
         found: dict[str, str] = {}
-        while "rclone" not in found:
+        while "s5cmd" not in found:  # the last one
             line = re.fullmatch(r"  ([\w-]+): +(.+)\n", process.stderr.readline())
             if line is not None:
                 found[line[1]] = line[2]
