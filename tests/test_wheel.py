@@ -1,0 +1,93 @@
+"""The wheel as users install it: nothing is missing that a checkout has, and commands find their data files."""
+
+import json
+import site
+import subprocess
+import sys
+import venv
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import s3bench
+from s3bench.results.document import encode_document, parse_document
+from tests.compare.documents import BASE, document, result
+
+CHECKOUT = Path(__file__).parents[1]
+
+Command = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout."""
+    directory = tmp_path_factory.mktemp("dist")
+    build = (sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(directory))
+    subprocess.run(build, cwd=CHECKOUT, check=True, capture_output=True, timeout=50)
+    (built,) = directory.iterdir()
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Command:
+    """The wheel's `s3bench` in an environment of its own, beside this environment's libraries but not its s3bench."""
+    root = tmp_path_factory.mktemp("installed")
+    venv.create(root / "venv", symlinks=True)
+    python = root / "venv" / "bin" / "python"
+    pip = (sys.executable, "-m", "pip", "--python", str(python))
+    install = ("install", "--quiet", "--no-index", "--no-deps", "--disable-pip-version-check", str(wheel))
+    subprocess.run((*pip, *install), check=True, capture_output=True, timeout=50)
+    (packages,) = (root / "venv").glob("lib/python*/site-packages")
+    (packages / "libraries.pth").write_text("\n".join(site.getsitepackages()))
+
+    def run(*arguments: str) -> str:
+        command = (str(python.parent / "s3bench"), *arguments)
+        finished = subprocess.run(command, cwd=root, check=False, capture_output=True, text=True, timeout=50)
+        assert finished.returncode == 0, finished.stderr
+        return finished.stdout
+
+    return run
+
+
+def test_the_wheel_holds_every_file_of_the_package_and_the_shipped_definitions(wheel: Path) -> None:
+    files = {str(path.relative_to(CHECKOUT)) for path in (CHECKOUT / "s3bench").rglob("*") if path.is_file()}
+    expected = {name for name in files if "__pycache__" not in name} | {"s3bench/benchmarks.json"}
+    with zipfile.ZipFile(wheel) as archive:
+        assert {name for name in archive.namelist() if ".dist-info/" not in name} == expected
+
+
+def test_its_command_says_the_version(installed: Command) -> None:
+    assert installed("--version") == f"s3bench, version {s3bench.__version__}\n"
+
+
+def test_it_lists_the_shipped_definitions(installed: Command) -> None:
+    here = (sys.executable, "-c", "from s3bench.cli.main import main; main()", "run", "--list")
+    listed = subprocess.run(here, cwd=CHECKOUT, check=True, capture_output=True, text=True, timeout=50).stdout
+    assert listed
+    assert installed("run", "--list") == listed
+    assert installed("validate", str(CHECKOUT / "benchmarks.json")) == ""
+
+
+def test_it_finds_the_templates_of_a_page_and_the_tables_of_a_history(installed: Command, tmp_path: Path) -> None:
+    results, page, store = tmp_path / "results.json", tmp_path / "page.html", tmp_path / "history.db"
+    results.write_bytes(encode_document(document(result(BASE))))
+    installed("report", str(results), "-o", str(page))
+    assert "</html>" in page.read_text()
+    assert "added" in installed("history", "add", str(results), "--store", str(store))
+
+
+def test_it_finds_the_programs_that_run_beside_it(installed: Command, tmp_path: Path) -> None:
+    """The helper that starts clients, the stub's server and the probe inside the client."""
+    upload = {
+        "name": "upload",
+        "command": ["s3", "cp", "file", "s3://bucket/key"],
+        "clients": ["boto3-classic"],
+        "environment": {"files": [{"name": "file", "size": 4096}]},
+    }
+    definition = tmp_path / "upload.json"
+    definition.write_text(json.dumps([upload]))
+    printed = installed("run", str(definition), "--client", f"boto3-classic@{sys.prefix}")
+    (measured,) = parse_document(printed.encode(), source="stdout").results
+    assert len(measured.measurements) == 1
