@@ -33,7 +33,7 @@ def code(text: str) -> str:
 
 def table_lines(table: Table) -> Iterator[str]:
     """A table, its notes beneath; numbers are set to the right, and cells with a tone are bold."""
-    yield _row(_marked(printable(column.heading)) or " " for column in table.columns)
+    yield _row(_marked(printable(column.title)) or " " for column in table.columns)
     yield _row("---:" if column.is_number else "---" for column in table.columns)
     yield from row_lines(table)
     for note in table.notes:

@@ -51,6 +51,11 @@ class TableColumn:
     rank: int = 0
     is_title: bool = False
 
+    @property
+    def title(self) -> str:
+        """The heading behind the name of its group, for formats that set no groups above headings."""
+        return f"{self.group} {self.heading}".strip()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
@@ -59,15 +64,6 @@ class Table:
     columns: tuple[TableColumn, ...]
     caption: str = ""
     notes: tuple[str, ...] = ()
-
-    @classmethod
-    def of_rows(
-        cls, columns: Sequence[TableColumn], rows: Iterable[Iterable[TableCell]], *, caption: str = ""
-    ) -> "Table":
-        """A table whose cells were made row by row, below columns that have none yet."""
-        cells = tuple(zip(*rows, strict=True)) or ((),) * len(columns)
-        filled = (replace(column, cells=each) for column, each in zip(columns, cells, strict=True))
-        return cls(columns=tuple(filled), caption=caption)
 
     @property
     def rows(self) -> tuple[tuple[TableCell, ...], ...]:

@@ -15,7 +15,7 @@ from s3bench.errors import BadInput
 from s3bench.history.indexing import index_document
 from s3bench.report.formats import Format
 from s3bench.report.load.csv import matrix_csv
-from s3bench.report.load.table import render_load
+from s3bench.report.load.text import render_load
 from s3bench.report.page.load.section import load_sections
 from s3bench.report.rendering import RENDERINGS
 from s3bench.results.document import Document, encode_document

@@ -24,7 +24,7 @@ from s3bench.load.profile.profile import (
     Share,
 )
 from s3bench.load.profile.sizes import fixed
-from s3bench.report.load.table import render_load
+from s3bench.report.load.text import render_load
 from s3bench.results.bins import suffices_for
 from s3bench.results.document import Document, parse_document
 from s3bench.results.histogram import Histogram

@@ -14,11 +14,12 @@ from s3bench.cli.streams import print_styled, print_whole
 from s3bench.history.entry import Entry, Filters
 from s3bench.history.indexing import Indexed, index_document
 from s3bench.history.store import short
-from s3bench.report.columns import TextColumn, fitted, heading_lines, row_lines
 from s3bench.report.load.matrix import cells, render_matrix
-from s3bench.report.load.table import render_load
+from s3bench.report.load.text import render_load
 from s3bench.report.run.text import render_table
+from s3bench.report.table import Table, column
 from s3bench.report.terminal import printable
+from s3bench.report.text_table import table_lines
 from s3bench.results.document import Document, Result, parse_document
 from s3bench.results.file import check_output, read_whole, write_whole
 
@@ -107,20 +108,17 @@ def _unfinished(documents: Iterable[tuple[Path, Indexed]]) -> Iterator[str]:
 
 def _table(entries: Sequence[Entry]) -> tuple[str, ...]:
     columns = (
-        TextColumn(heading="ID", cells=tuple(short(entry.identity) for entry in entries)),
-        TextColumn(heading="STARTED (UTC)", cells=tuple(f"{entry.started_at:%Y-%m-%d %H:%M}" for entry in entries)),
-        TextColumn(heading="MACHINE", cells=tuple(entry.machine[:_FINGERPRINT_SHOWN] for entry in entries)),
-        TextColumn(heading="RESULTS", cells=tuple(str(entry.results) for entry in entries)),
-        TextColumn(heading="FAILURES", cells=tuple(str(entry.failures) for entry in entries), rank=1),
-        TextColumn(
-            heading="ENDED", cells=tuple("no" if entry.ended_at is None else "yes" for entry in entries), rank=2
-        ),
-        TextColumn(heading="S3BENCH", cells=tuple(_words(entry.s3bench) for entry in entries), rank=3),
-        TextColumn(heading="COMMIT", cells=tuple(_words(entry.commit or "-") for entry in entries), rank=4),
-        TextColumn(heading="CLIENTS", cells=tuple(_words(" ".join(entry.clients)) for entry in entries)),
+        column("ID", entries, lambda entry: short(entry.identity)),
+        column("STARTED (UTC)", entries, lambda entry: f"{entry.started_at:%Y-%m-%d %H:%M}"),
+        column("MACHINE", entries, lambda entry: entry.machine[:_FINGERPRINT_SHOWN]),
+        column("RESULTS", entries, lambda entry: str(entry.results), is_number=True),
+        column("FAILURES", entries, lambda entry: str(entry.failures), is_number=True, rank=1),
+        column("ENDED", entries, lambda entry: "no" if entry.ended_at is None else "yes", rank=2),
+        column("S3BENCH", entries, lambda entry: _words(entry.s3bench), rank=3),
+        column("COMMIT", entries, lambda entry: _words(entry.commit or "-"), rank=4),
+        column("CLIENTS", entries, lambda entry: _words(" ".join(entry.clients))),
     )
-    shown = fitted(columns, width=shutil.get_terminal_size().columns)
-    return (*heading_lines(shown), *row_lines(shown))
+    return tuple(table_lines(Table(columns=columns), width=shutil.get_terminal_size().columns))
 
 
 def _machines(entries: Iterable[Entry]) -> Iterator[str]:

@@ -32,7 +32,7 @@ from s3bench.report.load.csv import matrix_csv, second_row, seconds_header
 from s3bench.report.load.lines import COMPLETED, header_lines, loop_line
 from s3bench.report.load.matrix import cells, render_matrix
 from s3bench.report.load.stress import StressJob, config_lines
-from s3bench.report.load.table import render_load
+from s3bench.report.load.text import render_load
 from s3bench.results.document import Document, encode_document, render_time
 from s3bench.results.file import check_output, write_document
 from s3bench.results.redaction import redact

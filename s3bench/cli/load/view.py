@@ -18,7 +18,6 @@ from rich.text import Text
 from s3bench.cli.console import stderr_console
 from s3bench.load.aggregation.live_status import HISTORY_S, KindStatus, LiveStatus
 from s3bench.load.aggregation.nodes import NodeStatus, node_name
-from s3bench.report.columns import TextColumn, fitted, heading_lines, row_lines
 from s3bench.report.load.cells import (
     bytes_rate_text,
     count_text,
@@ -26,7 +25,9 @@ from s3bench.report.load.cells import (
     seconds_text,
 )
 from s3bench.report.sparkline import sparkline
+from s3bench.report.table import Table, TableColumn, column
 from s3bench.report.terminal import printable
+from s3bench.report.text_table import table_lines
 
 _PROGRESS_WIDTH = 30
 _PROGRESS_DONE, _PROGRESS_LEFT = "━", "─"
@@ -150,9 +151,7 @@ def view_lines(status: LiveStatus, *, title: str, width: int, draws: bool) -> It
     bar = _bar(status) if draws else ""
     yield f"{head}  {bar}" if bar and len(head) + len(bar) + 2 <= width else head
     if status.kinds:
-        columns = fitted(tuple(_columns(status.kinds)), width=width)
-        yield from heading_lines(columns)
-        yield from row_lines(columns)
+        yield from table_lines(Table(columns=tuple(_columns(status.kinds))), width=width)
     yield from _filled(tuple(_state_text(status)), width)
     if status.nodes:
         yield from _filled(tuple(_node_text(status.nodes)), width)
@@ -179,13 +178,13 @@ def _bar(status: LiveStatus) -> str:
     return _PROGRESS_DONE * done + _PROGRESS_LEFT * (_PROGRESS_WIDTH - done)
 
 
-def _columns(kinds: Sequence[KindStatus]) -> Iterator[TextColumn]:
-    yield TextColumn(heading="  kind", cells=tuple(f"  {printable(kind.kind)}" for kind in kinds))
-    yield TextColumn(heading="rate/s", cells=tuple(rate_text(kind.rate) for kind in kinds))
-    yield TextColumn(heading="throughput", rank=1, cells=tuple(bytes_rate_text(kind.bytes_rate) for kind in kinds))
-    yield TextColumn(heading="p50", rank=2, cells=tuple(seconds_text(kind.p50_s) for kind in kinds))
-    yield TextColumn(heading="p99", rank=2, cells=tuple(seconds_text(kind.p99_s) for kind in kinds))
-    yield TextColumn(heading="failed", cells=tuple(count_text(kind.failures) for kind in kinds))
+def _columns(kinds: Sequence[KindStatus]) -> Iterator[TableColumn]:
+    yield column("  kind", kinds, lambda kind: f"  {printable(kind.kind)}")
+    yield column("rate/s", kinds, lambda kind: rate_text(kind.rate), is_number=True)
+    yield column("throughput", kinds, lambda kind: bytes_rate_text(kind.bytes_rate), is_number=True, rank=1)
+    yield column("p50", kinds, lambda kind: seconds_text(kind.p50_s), is_number=True, rank=2)
+    yield column("p99", kinds, lambda kind: seconds_text(kind.p99_s), is_number=True, rank=2)
+    yield column("failed", kinds, lambda kind: count_text(kind.failures), is_number=True)
 
 
 def _kind_text(kind: KindStatus) -> str:

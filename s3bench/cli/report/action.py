@@ -14,7 +14,7 @@ from s3bench.errors import BadInput
 from s3bench.report.formats import HTML, Format
 from s3bench.report.gate.markdown import COMMENT_CHARACTERS_MAX
 from s3bench.report.load.matrix import cells, render_matrix
-from s3bench.report.load.table import render_load
+from s3bench.report.load.text import render_load
 from s3bench.report.rendering import RENDERINGS
 from s3bench.report.run.text import render_table
 from s3bench.report.terminal import printable

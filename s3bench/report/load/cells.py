@@ -1,7 +1,7 @@
-"""What the reports of a load run share: its results as rows and phases, and each figure as text.
+"""The results of a load run as rows and phases, and its figures as text.
 
-Owns the way from a document to rows: a row is one kind of operation in one phase, with one `Load` for each loop. What
-single nodes of a cluster did stands behind the row of all of them together.
+A row is one kind of operation in one phase, with one `Load` for each loop. The rows of single nodes of a cluster belong
+to the row of all of them together.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,6 +41,19 @@ PERCENTILES: Mapping[str, Callable[[Latency], float | None]] = MappingProxyType(
     }
 )
 """The figures of latencies that tables show, by their headings."""
+
+POINTS: tuple[tuple[str, Callable[[Latency], float | None]], ...] = (
+    ("avg", lambda latency: latency.mean),
+    ("min", lambda latency: latency.min),
+    ("p25", lambda latency: latency.p25),
+    ("p50", lambda latency: latency.p50),
+    ("p75", lambda latency: latency.p75),
+    ("p90", lambda latency: latency.p90),
+    ("p99", lambda latency: latency.p99),
+    ("p99.9", lambda latency: latency.p999),
+    ("max", lambda latency: latency.max),
+)
+"""The figures of latencies in a matrix, in the order of the columns."""
 
 FIRST_BYTE_PERCENTILES = ("p50", "p99")
 """Those that they show of first bytes."""
@@ -199,7 +212,7 @@ def operations_rate_of(load: Load) -> float:
 
 def legend_lines(rows: Sequence[LoadRow]) -> Iterator[str]:
     """What the columns of these rows mean."""
-    yield "rate, throughput: of what ended well, a second; bodies both ways"
+    yield "rate, throughput: of successful operations, per second; bodies both ways"
     if any(load.response for row in rows for load in row.loops):
         yield "latency: from the planned start, or the first attempt, to the last byte"
         yield "service: from each attempt's start to its last byte"
@@ -207,7 +220,7 @@ def legend_lines(rows: Sequence[LoadRow]) -> Iterator[str]:
         yield "latency: from the start to the last byte"
     yield "errors: operations that failed for good; -: none, or too few for that figure"
     if any(longest_text(row, latency).startswith(_AT_LEAST) for row in rows for latency in (latency_of, service_of)):
-        yield f"{_AT_LEAST}: an operation that was unfinished at the end had taken so long by then"
+        yield f"{_AT_LEAST}: an operation unfinished at the end had taken this long"
     if (loops := max((len(row.loops) for row in rows), default=0)) > 1:
         yield f"medians ± median absolute deviation of {loops} loops; ops, errors: of all together"
 

@@ -1,6 +1,6 @@
-"""A load run as CSV (RFC 4180): a row for each second while it goes on, and the cells of a matrix at its end.
+"""A load run as CSV (RFC 4180): a row for each second while it runs, and the cells of a matrix at its end.
 
-Owns columns and rows. Seconds and bytes, no units in cells; what is not known is empty. Lines end with CR LF.
+Seconds and bytes, no units in cells; unknown figures are empty. Lines end with CR LF.
 """
 
 import csv
@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator
 from io import StringIO
 
 from s3bench.report.load.cells import (
+    POINTS,
     SIZE,
     THREADS,
     LoadRow,
     bytes_rate,
 )
-from s3bench.report.load.matrix import POINTS, cells
+from s3bench.report.load.matrix import cells
 from s3bench.results.document import Document
 from s3bench.results.load import Latency, Load, Second
 

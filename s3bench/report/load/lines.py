@@ -1,7 +1,7 @@
-"""The lines that s3-benchmark prints, for those who read them with their own scripts.
+"""The lines that s3-benchmark prints, for scripts that read them.
 
-Owns their wording and their figures' form: one decimal, sizes in binary steps called K, M, G and T. The keys are not
-among the parameters, and credentials in the URL are taken out.
+One decimal, sizes in binary steps called K, M, G and T. The keys are not among the parameters, and credentials in the
+URL are removed.
 """
 
 from s3bench.report.load.cells import bytes_rate, elapsed_s

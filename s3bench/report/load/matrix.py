@@ -1,12 +1,11 @@
-"""Throughput and latencies over object sizes and thread counts: a table for each size, a line for each thread count.
+"""A matrix as text for a terminal: throughput and latencies over object sizes and thread counts.
 
 Wide terminals get the first-byte and last-byte latency at avg, min, 25, 50, 75, 90, 99, 99.9 and max; narrower ones
-lose columns, the outer ones first. All figures are in `load_csv`'s.
+lose columns, the outer ones first. CSV has all figures.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 
-from s3bench.report.columns import TextColumn, fitted, heading_lines, row_lines
 from s3bench.report.load.cells import (
     ALL,
     NOTHING,
@@ -14,33 +13,16 @@ from s3bench.report.load.cells import (
     SIZE,
     THREADS,
     LoadRow,
-    bytes_rate,
-    bytes_rate_text,
-    count_text,
     load_phases,
     load_rows,
-    rate_text,
 )
-from s3bench.report.load.notes import NODES, document_notes, phase_notes
-from s3bench.report.terminal import BOLD, DIM, RED, YELLOW, painter, printable
+from s3bench.report.load.notes import NODES, Note, document_notes, phase_notes
+from s3bench.report.load.tables import matrix_columns
+from s3bench.report.table import Table, column
+from s3bench.report.terminal import DIM, RED, YELLOW, painter, printable
+from s3bench.report.text_table import table_lines
 from s3bench.results.document import Document
-from s3bench.results.load import Latency, Load
 
-POINTS: tuple[tuple[str, Callable[[Latency], float | None]], ...] = (
-    ("avg", lambda latency: latency.mean),
-    ("min", lambda latency: latency.min),
-    ("p25", lambda latency: latency.p25),
-    ("p50", lambda latency: latency.p50),
-    ("p75", lambda latency: latency.p75),
-    ("p90", lambda latency: latency.p90),
-    ("p99", lambda latency: latency.p99),
-    ("p99.9", lambda latency: latency.p999),
-    ("max", lambda latency: latency.max),
-)
-"""Where latencies are told, in the order of the columns."""
-
-_ALWAYS = frozenset({"p50", "p90", "p99"})
-_RANKS = {"p99.9": 2, "max": 3}
 _GAP = 1  # 18 columns of latencies stand side by side
 _INDENT = "  "
 _LEGEND = (
@@ -52,7 +34,7 @@ _LEGEND = (
 def cells(document: Document) -> tuple[LoadRow, ...]:
     """The document's results that belong to a matrix, in its order: one kind at one size and one thread count.
 
-    What wrote the objects before they were read is none of it.
+    The phases that wrote the objects before they were read are not part of it.
     """
     rows = (row for row in load_rows(document) if row.kind != ALL and PURPOSE not in row.dimensions)
     return tuple(row for row in rows if {SIZE, THREADS} <= row.dimensions.keys())
@@ -64,51 +46,35 @@ def render_matrix(document: Document, *, width: int, color: bool) -> str:
     by_title: dict[str, list[LoadRow]] = {}
     for row in cells(document):
         by_title.setdefault(_title(row), []).append(row)
-    if not by_title:
+    rows = [row for each in by_title.values() for row in each]
+    if not rows:
         return "no matrix\n"
-    columns = fitted(tuple(_columns([row for rows in by_title.values() for row in rows])), width=width, gap=_GAP)
-    row_texts = iter(row_lines(columns, gap=_GAP))
-    lines: list[str] = []
-    for title, rows in by_title.items():
-        lines.append(paint(title, BOLD))
-        lines += (paint(line, DIM) for line in heading_lines(columns, gap=_GAP))
-        lines += (paint(next(row_texts), RED if row.total(lambda load: load.failed) else "") for row in rows)
-        lines += _notes(rows, paint)
-        lines.append("")
-    lines += (paint(line, DIM) for line in _LEGEND)
-    lines += (
-        f"{paint(kind, RED if kind == 'error' else YELLOW)}: {printable(words)}"
-        for kind, words in document_notes(document)
-    )
+    titles = column("size", rows, _title, is_title=True)
+    threads = column("threads", rows, lambda row: row.dimensions[THREADS])
+    table = Table(columns=(titles, threads, *matrix_columns(rows, _ms_text)))
+    notes = {id(each[-1]): tuple(_notes(each)) for each in by_title.values()}
+    lines = [
+        *table_lines(
+            table,
+            width=width,
+            paint=paint,
+            gap=_GAP,
+            below=lambda number: [
+                f"{_INDENT}{paint(kind, YELLOW)}: {printable(text)}" for kind, text in notes.get(id(rows[number]), ())
+            ],
+        ),
+        *(paint(line, DIM) for line in _LEGEND),
+        *(
+            f"{paint(kind, RED if kind == 'error' else YELLOW)}: {printable(text)}"
+            for kind, text in document_notes(document)
+        ),
+    ]
     return "\n".join(lines) + "\n"
 
 
 def _title(row: LoadRow) -> str:
     others = (f"{name}={value}" for name, value in row.dimensions.items() if name not in {SIZE, THREADS})
     return printable(" ".join((f"{row.label} of {row.dimensions[SIZE]}", *others)))
-
-
-def _columns(rows: Sequence[LoadRow]) -> Iterator[TextColumn]:
-    yield TextColumn(heading=f"{_INDENT}threads", cells=tuple(f"{_INDENT}{_threads(row)}" for row in rows))
-    rates = tuple(rate_text(row.median(lambda load: load.operations_rate)) for row in rows)
-    yield TextColumn(heading="rate/s", rank=1, cells=rates)
-    yield TextColumn(heading="throughput", cells=tuple(bytes_rate_text(row.median(bytes_rate)) for row in rows))
-    yield from _latencies(rows, "first byte", lambda load: load.first_byte)
-    yield from _latencies(rows, "last byte", lambda load: load.latency)
-    errors = tuple(count_text(row.total(lambda load: load.failed)) for row in rows)
-    yield TextColumn(heading="errors", cells=errors)
-
-
-def _latencies(rows: Sequence[LoadRow], group: str, latency: Callable[[Load], Latency]) -> Iterator[TextColumn]:
-    for heading, pick in POINTS:
-        rank = 0 if heading in _ALWAYS else _RANKS.get(heading, 4)
-        yield TextColumn(
-            heading=heading, group=group, rank=rank, cells=tuple(_cell(row, latency, pick) for row in rows)
-        )
-
-
-def _cell(row: LoadRow, latency: Callable[[Load], Latency], pick: Callable[[Latency], float | None]) -> str:
-    return _ms_text(row.median(lambda load: pick(latency(load))))
 
 
 def _ms_text(seconds: float | None) -> str:
@@ -119,11 +85,7 @@ def _ms_text(seconds: float | None) -> str:
     return f"{milliseconds:.{2 if milliseconds < 10 else 1 if milliseconds < 100 else 0}f}"  # noqa: PLR2004 (digits)
 
 
-def _notes(rows: Sequence[LoadRow], paint: Callable[[str, str], str]) -> Iterator[str]:
+def _notes(rows: list[LoadRow]) -> Iterator[Note]:
     for phase in load_phases(rows):
-        for kind, words in (note for note in phase_notes(phase) if note[0] != NODES):
-            yield f"{_INDENT}{paint(kind, YELLOW)}: {_threads(phase.rows[0])} threads: {printable(words)}"
-
-
-def _threads(row: LoadRow) -> str:
-    return printable(row.dimensions[THREADS])
+        threads = printable(phase.rows[0].dimensions[THREADS])
+        yield from ((kind, f"{threads} threads: {text}") for kind, text in phase_notes(phase) if kind != NODES)

@@ -1,7 +1,7 @@
-"""What has to be said beneath the figures of a phase of a load run: failures, stalls, and reasons for doubt.
+"""Notes beneath the figures of a phase of a load run: failures, stalls and warnings.
 
-Owns the sentences. Failures are summed over the loops of a phase, what happened in one loop is told of that loop.
-Doubts about figures, such as a broken Little's law, are warnings inside the measurements already.
+Failures are summed over the loops of a phase; events of one loop name the loop. Warnings about figures, such as a
+violation of Little's law, are in the measurements already.
 """
 
 from collections.abc import Iterator
@@ -77,7 +77,7 @@ def _failure_notes(row: LoadRow) -> Iterator[Note]:
         words = f"{row.label}: {each.label}: {_plural(each.count, 'attempt')}"
         words += f", {count_text(each.retried)} tried again" * bool(each.retried)
         words += f", {seconds_text(each.time_lost)} lost"
-        words += f", {render_bytes(each.body_bytes)} for nothing" * bool(each.body_bytes)
+        words += f", {render_bytes(each.body_bytes)} wasted" * bool(each.body_bytes)
         yield "failure", words
 
 
@@ -120,7 +120,7 @@ def _window_notes(row: LoadRow) -> Iterator[Note]:
         if load.unfinished:
             words = f"{where}: {_plural(load.unfinished, 'operation')} in flight at the end"
             words += f", the oldest for {seconds_text(load.oldest)}" * bool(load.oldest)
-            yield "unfinished", f"{words}, of which {count_text(load.late or 0)} ended well afterwards; none counts"
+            yield "unfinished", f"{words}, {count_text(load.late or 0)} of them succeeded afterwards; not counted"
 
 
 def _node_notes(row: LoadRow) -> Iterator[Note]:

@@ -1,7 +1,6 @@
-"""The lines that s4 prints: its configuration, how much is queued and done in every second, and the totals.
+"""The lines that s4 prints: its configuration, the operations queued and done in every second, and the totals.
 
-Owns their wording and their figures' form: sizes with two digits at least, in binary units. Times are those of the
-machine's clock, as the caller reads it.
+Sizes have at least two digits, in binary units. Times are those of the machine's clock, as the caller reads it.
 """
 
 from collections.abc import Sequence

@@ -33,7 +33,11 @@ def inline(values: Iterable[Mapping[str, Any]]) -> alt.InlineData:
 
 
 def layered(
-    layers: Iterable[alt.Chart], *, height: float | alt.Step, width: int = theme.WIDTH, title: str | None = None
+    layers: Iterable[alt.Chart],
+    *,
+    height: float | alt.Step,
+    width: int = theme.WIDTH,
+    title: str | alt.TitleParams | None = None,
 ) -> Layered:
     """Layers from the ground up, in one frame."""
     named = {} if title is None else {"title": title}

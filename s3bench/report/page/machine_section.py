@@ -1,15 +1,16 @@
 """Section of the page about the machines: the facts that figures depend on, and those that differ between documents."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from s3bench.report.label import clipped
 from s3bench.report.page.section import Line, Section
-from s3bench.report.table import Table, TableCell, TableColumn, Tone
+from s3bench.report.table import Table, Tone, column
 from s3bench.units import render_bytes
 
 _OF_THE_MOMENT = frozenset({"frequency_mhz", "load_1min", "load_5min", "load_15min", "memory_available", "swap_used"})
-"""Facts that are never twice the same, and tell of no other machine."""
+"""Facts that change all the time, and do not distinguish machines."""
 _BYTES = frozenset({"memory_total", "memory_available", "memory_limit", "swap_total", "swap_used"})
 _VALUE_MAX = 200
 _ABSENT = "-"
@@ -41,19 +42,17 @@ def _lines(machines: Sequence[tuple[str, Mapping[str, Any]]], different: Sequenc
             words = clipped(", ".join(lasting), most=_VALUE_MAX)
             yield Line(text=f"The machines differ in what figures depend on: {words}.", tone=Tone.WARNING)
         else:
-            yield Line(text="The machines differ in nothing but their state of the moment.")
+            yield Line(text="The machines differ only in their state at the time.")
 
 
 def _table(caption: str, machines: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence[str]) -> Table:
-    titles = ("value",) if len(machines) == 1 else tuple(name for name, _ in machines)
-    return Table.of_rows(
-        caption=caption,
-        columns=(TableColumn(heading="fact"), *(TableColumn(heading=clipped(title)) for title in titles)),
-        rows=tuple(
-            (TableCell(text=_title(name)), *(TableCell(text=_text(name, facts.get(name))) for _, facts in machines))
-            for name in names
-        ),
-    )
+    titles = ("value",) if len(machines) == 1 else tuple(clipped(name) for name, _ in machines)
+    values = (column(title, names, partial(_value, facts)) for title, (_, facts) in zip(titles, machines, strict=True))
+    return Table(caption=caption, columns=(column("fact", names, _title), *values))
+
+
+def _value(facts: Mapping[str, Any], name: str) -> str:
+    return _text(name, facts.get(name))
 
 
 def _title(name: str) -> str:

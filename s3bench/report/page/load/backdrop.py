@@ -1,7 +1,4 @@
-"""What others reached: the most that S3 delivered to types of EC2 instances, as a backdrop to a throughput.
-
-Owns which types are shown beside a figure. The table and where it comes from are `s3bench.s3.network.presets`'.
-"""
+"""The most that S3 delivered to types of EC2 instances, as a backdrop to a measured throughput."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,6 +6,7 @@ from dataclasses import dataclass
 import altair as alt
 
 from s3bench.report.page import theme
+from s3bench.report.page.chart import chart_of
 from s3bench.report.page.unit import AxisUnit
 from s3bench.results.document import Document
 from s3bench.s3.network.presets import EC2_BYTES_PER_S, PREFIX
@@ -54,7 +52,7 @@ def instance_rules(instances: tuple[Instance, ...], unit: AxisUnit) -> tuple[alt
     if not instances:
         return ()
     values = [{"limit": unit.of(each.bytes_per_s), "name": each.text} for each in instances]
-    base = alt.Chart(alt.InlineData(values=values)).encode(y=alt.Y("limit:Q"))
+    base = chart_of(values).encode(y=alt.Y("limit:Q"))
     rule = base.mark_rule(strokeDash=[3, 3], strokeWidth=1, color=theme.MUTED, aria=False)
     name = base.mark_text(align="left", baseline="middle", dx=4, fontSize=10, color=theme.MUTED, aria=False)
     return rule, name.encode(text="name:N", x=alt.value("width"))

@@ -1,7 +1,7 @@
-"""How latencies are distributed: their histograms above each other, and the curve of their percentiles.
+"""Charts of the distribution of latencies: histograms above each other, and the curve of their percentiles.
 
-Owns which latencies of a phase are shown: of one kind of operation its first byte, its last byte and the time from the
-planned start; of several kinds the last one of each. Loops are put together, bin by bin.
+Of one kind of operation they show the first byte, the last byte and the time from the planned start; of several kinds
+the last one of each. Loops are merged bin by bin.
 """
 
 import math
@@ -20,9 +20,10 @@ from s3bench.report.load.cells import (
     seconds_text,
 )
 from s3bench.report.page import theme
+from s3bench.report.page.chart import Layered, chart_of, layered
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.unit import AxisUnit, log_axis, log_ticks, log_y, seconds_unit
-from s3bench.report.table import Table, TableCell, TableColumn
+from s3bench.report.table import Table, TableColumn, column
 from s3bench.results.bins import BINS_PER_OCTAVE, Bins, suffices_for
 from s3bench.results.histogram import Histogram
 
@@ -114,14 +115,11 @@ def percentile_figure(shown: Sequence[Distribution]) -> ChartFigure:
         "y": log_y("value", [value_s / unit.size for value_s in known_s], f"latency ({unit.name})"),
         "color": alt.Color("series:N", scale=theme.color_scale(names), title=None),
     }
-    lines = alt.Chart(alt.InlineData(values=_curve_values(drawn, unit))).mark_line(strokeWidth=1.5, aria=False)
-    dots = alt.Chart(alt.InlineData(values=_dot_values(drawn, unit))).mark_point(filled=True, size=40, opacity=1)
-    chart = alt.layer(
-        lines.encode(**base, strokeDash=alt.StrokeDash("series:N", scale=theme.dash_scale(names), legend=None)),
-        dots.encode(
-            **base, shape=alt.Shape("series:N", scale=theme.shape_scale(names), title=None), description="label:N"
-        ),
-    ).properties(width=theme.WIDTH, height=_CURVE_HEIGHT)
+    lines = chart_of(_curve_values(drawn, unit)).mark_line(strokeWidth=1.5, aria=False)
+    dots = chart_of(_dot_values(drawn, unit)).mark_point(filled=True, size=40, opacity=1)
+    dash = alt.StrokeDash("series:N", scale=theme.dash_scale(names), legend=None)
+    shape = alt.Shape("series:N", scale=theme.shape_scale(names), title=None)
+    layers = [lines.encode(**base, strokeDash=dash), dots.encode(**base, shape=shape, description="label:N")]
     return ChartFigure(
         name="percentiles",
         title="Latency by percentile",
@@ -129,7 +127,7 @@ def percentile_figure(shown: Sequence[Distribution]) -> ChartFigure:
             f"The latency that so many percent of operations did not exceed, for {_and(names)}. Each curve ends where "
             "its samples carry no higher percentile."
         ),
-        chart=chart,
+        chart=layered(layers, height=_CURVE_HEIGHT),
         table=_percentile_table(drawn),
     )
 
@@ -151,7 +149,7 @@ def _of_user(row: LoadRow) -> Distribution:
 
 def _pane(
     shown: Distribution, number: int, per_octave: int, unit: AxisUnit, edges: Sequence[float], *, is_last: bool
-) -> alt.LayerChart | alt.FacetChart:
+) -> Layered:
     values: list[dict[str, Any]] = [
         {
             "low": low_s / unit.size,
@@ -176,12 +174,12 @@ def _pane(
         scale=alt.Scale(domain=[0, top], nice=False),
         axis=alt.Axis(tickCount=3, tickMinStep=1, format=",d"),
     )
-    bars = alt.Chart(alt.InlineData(values=values)).mark_rect(
+    bars = chart_of(values).mark_rect(
         color=theme.SERIES[number % len(theme.SERIES)], stroke=theme.PAPER, strokeWidth=0.5
     )
     layers = [bars.encode(x=x, x2="high:Q", y=y, y2=alt.datum(0), description="label:N"), *_marks(shown, unit)]
     title = alt.TitleParams(text=f"{shown.name}, {count_text(shown.histogram.count)} operations", fontSize=12)
-    return alt.layer(*layers).properties(width=theme.WIDTH, height=_HEIGHT, title=title)
+    return layered(layers, height=_HEIGHT, title=title)
 
 
 def _marks(shown: Distribution, unit: AxisUnit) -> Iterator[alt.Chart]:
@@ -191,7 +189,7 @@ def _marks(shown: Distribution, unit: AxisUnit) -> Iterator[alt.Chart]:
         if percent in _MARKED
     ]
     if values:
-        base = alt.Chart(alt.InlineData(values=values)).encode(x="at:Q")
+        base = chart_of(values).encode(x="at:Q")
         yield base.mark_rule(strokeDash=[4, 3], color=theme.TEXT, aria=False)
         words = base.mark_text(align="left", baseline="top", dx=3, fontSize=10, color=theme.TEXT, aria=False)
         yield words.encode(text="name:N", y=alt.value(0))
@@ -240,22 +238,23 @@ def _dot_values(drawn: Sequence[Distribution], unit: AxisUnit) -> list[dict[str,
 
 
 def _percentile_table(drawn: Sequence[Distribution]) -> Table:
-    known = [dict(each.percentiles) for each in drawn]
-    percents = [percent for percent in PERCENTS if any(percent in each for each in known)]
-    return Table.of_rows(
+    known = [(each, dict(each.percentiles)) for each in drawn]
+
+    def at(percent: float) -> TableColumn:
+        values = [found.get(percent) for _, found in known]
+        return column(f"p{percent:g}", values, seconds_text, value=lambda value: value)
+
+    return Table(
         caption="Latency by percentile; -: too few operations for that figure",
         columns=(
-            TableColumn(heading="latency"),
-            TableColumn(heading="operations", is_number=True),
-            *(TableColumn(heading=f"p{percent:g}", is_number=True) for percent in percents),
-        ),
-        rows=tuple(
-            (
-                TableCell(text=each.name),
-                TableCell(text=count_text(each.histogram.count), value=each.histogram.count),
-                *(TableCell(text=seconds_text(found.get(percent)), value=found.get(percent)) for percent in percents),
-            )
-            for each, found in zip(drawn, known, strict=True)
+            column("latency", drawn, lambda each: each.name),
+            column(
+                "operations",
+                drawn,
+                lambda each: count_text(each.histogram.count),
+                value=lambda each: each.histogram.count,
+            ),
+            *(at(percent) for percent in PERCENTS if any(percent in found for _, found in known)),
         ),
     )
 

@@ -1,9 +1,6 @@
-"""What failed in a phase: the attempts by status, and the time that was lost with them.
+"""Table of the failed attempts of a phase by kind of operation and status, over all loops, and the time they cost."""
 
-Owns the table; failures of all loops are summed up by kind of operation and label.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from s3bench.report.label import clipped
 from s3bench.report.load.cells import (
@@ -13,20 +10,13 @@ from s3bench.report.load.cells import (
     count_text,
     seconds_text,
 )
-from s3bench.report.table import Table, TableCell, TableColumn
+from s3bench.report.table import Table, TableColumn, column
 from s3bench.results.load import Failures
 from s3bench.units import render_bytes
 
 ROWS_MAX = 200
 
-_COLUMNS = (
-    TableColumn(heading="operation"),
-    TableColumn(heading="what happened"),
-    TableColumn(heading="attempts", is_number=True),
-    TableColumn(heading="tried again", is_number=True),
-    TableColumn(heading="time lost", is_number=True),
-    TableColumn(heading="bytes for nothing", is_number=True),
-)
+_Found = tuple[LoadRow, str, list[Failures]]
 
 
 def failure_table(phase: LoadPhase) -> Table | None:
@@ -40,7 +30,7 @@ def failure_table(phase: LoadPhase) -> Table | None:
     caption = "Failed attempts, by HTTP status and S3's code, or by what happened instead"
     if len(found) > ROWS_MAX:
         caption += f"; the {ROWS_MAX} most frequent of {len(found):,}, all are in the results document"
-    return Table.of_rows(caption=caption, columns=_COLUMNS, rows=tuple(_cells(*each) for each in found[:ROWS_MAX]))
+    return Table(caption=caption, columns=tuple(_columns(found[:ROWS_MAX])))
 
 
 def _by_label(row: LoadRow) -> dict[str, list[Failures]]:
@@ -51,14 +41,18 @@ def _by_label(row: LoadRow) -> dict[str, list[Failures]]:
     return found
 
 
-def _cells(row: LoadRow, label: str, failures: Sequence[Failures]) -> tuple[TableCell, ...]:
-    count, retried = sum(each.count for each in failures), sum(each.retried for each in failures)
-    lost_s, size_bytes = sum(each.time_lost for each in failures), sum(each.body_bytes for each in failures)
-    return (
-        TableCell(text=clipped(row.label)),
-        TableCell(text=clipped(label)),
-        TableCell(text=count_text(count), value=count),
-        TableCell(text=count_text(retried), value=retried),
-        TableCell(text=seconds_text(lost_s), value=lost_s),
-        TableCell(text=render_bytes(size_bytes) if size_bytes else NOTHING, value=size_bytes),
-    )
+def _columns(found: Sequence[_Found]) -> Iterator[TableColumn]:
+    def total(heading: str, pick: Callable[[Failures], float], text: Callable[[float], str]) -> TableColumn:
+        return column(
+            heading,
+            [sum(map(pick, failures)) for _, _, failures in found],
+            text,
+            value=float,
+        )
+
+    yield column("operation", found, lambda each: clipped(each[0].label))
+    yield column("failure", found, lambda each: clipped(each[1]))
+    yield total("attempts", lambda each: each.count, count_text)
+    yield total("retried", lambda each: each.retried, count_text)
+    yield total("time lost", lambda each: each.time_lost, seconds_text)
+    yield total("bytes wasted", lambda each: each.body_bytes, lambda size: render_bytes(size) if size else NOTHING)

@@ -1,7 +1,4 @@
-"""A matrix as a grid: for one kind of operation the results by object size and number of threads, both in order.
-
-Owns the order, and what a figure of a cell is.
-"""
+"""A matrix as a grid: for one kind of operation the results by object size and number of threads, both in order."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +6,7 @@ from dataclasses import dataclass
 from s3bench.report.label import clipped
 from s3bench.report.load.cells import (
     NOTHING,
+    POINTS,
     SIZE,
     THREADS,
     LoadRow,
@@ -18,11 +16,12 @@ from s3bench.report.load.cells import (
     rate_text,
     seconds_text,
 )
-from s3bench.report.load.matrix import POINTS, cells
+from s3bench.report.load.matrix import cells
+from s3bench.report.load.tables import MATRIX_LATENCIES, matrix_columns
 from s3bench.report.page.section import Line
-from s3bench.report.table import Table, TableCell, TableColumn, Tone
+from s3bench.report.table import Table, TableColumn, Tone, column, without_empty
 from s3bench.results.document import Document
-from s3bench.results.load import Latency, Load
+from s3bench.results.load import Load
 from s3bench.units import parse_bytes
 
 
@@ -65,7 +64,7 @@ RATE = Measure(title="operations/s", pick=lambda load: load.operations_rate, tex
 def latency_measure(group: str, point: str) -> Measure:
     """A latency by its group, `first byte` or `last byte`, and its point, such as `p50`."""
     pick = dict(POINTS)[point]
-    return Measure(title=f"{group} {point}", pick=lambda load: pick(_LATENCIES[group](load)), text=seconds_text)
+    return Measure(title=f"{group} {point}", pick=lambda load: pick(MATRIX_LATENCIES[group](load)), text=seconds_text)
 
 
 def grids(document: Document) -> tuple[Grid, ...]:
@@ -80,29 +79,34 @@ def grids(document: Document) -> tuple[Grid, ...]:
 def best_line(grid: Grid) -> Line:
     """Where throughput and rate were highest, and how many operations failed."""
     failed = sum(row.total(lambda load: load.failed) for row in grid.rows.values())
-    told = [f"highest {each.title} {_best_text(grid, each)}" for each in (THROUGHPUT, RATE)]
-    told.append(f"{count_text(failed)} failed" if failed else "none failed")
-    return Line(text=f"{grid.title}: {'; '.join(told)}", tone=Tone.BAD if failed else Tone.PLAIN)
+    parts = [f"highest {each.title} {_best_text(grid, each)}" for each in (THROUGHPUT, RATE)]
+    parts.append(f"{count_text(failed)} failed" if failed else "none failed")
+    return Line(text=f"{grid.title}: {'; '.join(parts)}", tone=Tone.BAD if failed else Tone.PLAIN)
 
 
 def grid_table(grid: Grid) -> Table:
     """All figures of a grid, a row for each cell."""
-    measures = (
-        THROUGHPUT,
-        RATE,
-        *(latency_measure(group, point) for group in _LATENCIES for point, _ in POINTS),
-    )
-    shown = [each for each in measures if next(grid.found(each), None) is not None]
-    return Table.of_rows(
-        caption=f"{grid.title}: {_LEGEND}",
+    rows = [(size, threads, grid.rows[size, threads]) for size, threads in _places(grid)]
+    figures = matrix_columns([row for *_, row in rows], seconds_text)
+    *measured, errors = without_empty(tuple(figures), frozenset({NOTHING}))
+    return Table(
+        caption=grid.title,
         columns=(
-            TableColumn(heading="size", is_number=True),
-            TableColumn(heading="threads", is_number=True),
-            *(TableColumn(heading=each.title, is_number=True) for each in shown),
-            *(TableColumn(heading=title, is_number=True) for title, _ in _COUNTS),
+            column("size", rows, lambda row: row[0], value=lambda row: size_number(row[0])),
+            column("threads", rows, lambda row: row[1], value=lambda row: count_number(row[1])),
+            *measured,
+            *(_count_column(heading, [row for *_, row in rows], pick) for heading, pick in _COUNTS),
+            errors,
         ),
-        rows=tuple(_table_row(grid, *place, shown) for place in _places(grid)),
+        notes=(_LEGEND,),
     )
+
+
+def _count_column(heading: str, rows: Sequence[LoadRow], pick: Callable[[Load], int | None]) -> TableColumn:
+    def text(row: LoadRow) -> str:
+        return NOTHING if (count := _sum(row, pick)) is None else count_text(count)
+
+    return column(heading, rows, text, value=lambda row: _sum(row, pick))
 
 
 def size_number(text: str) -> float | None:
@@ -126,12 +130,7 @@ _LEGEND = (
 _COUNTS: tuple[tuple[str, Callable[[Load], int | None]], ...] = (
     ("read before", lambda load: load.repeated),
     ("unfinished", lambda load: load.unfinished),
-    ("errors", lambda load: load.failed),
 )
-_LATENCIES: dict[str, Callable[[Load], Latency]] = {
-    "first byte": lambda load: load.first_byte,
-    "last byte": lambda load: load.latency,
-}
 
 
 def _sum(row: LoadRow, pick: Callable[[Load], int | None]) -> int | None:
@@ -163,14 +162,3 @@ def _ordered(texts: Sequence[str], number: Callable[[str], float | None]) -> tup
 
 def _places(grid: Grid) -> Iterator[tuple[str, str]]:
     return ((size, threads) for size in grid.sizes for threads in grid.threads if (size, threads) in grid.rows)
-
-
-def _table_row(grid: Grid, size: str, threads: str, shown: Sequence[Measure]) -> tuple[TableCell, ...]:
-    row = grid.rows[size, threads]
-    counts = (_sum(row, count) for _, count in _COUNTS)
-    return (
-        TableCell(text=size, value=size_number(size)),
-        TableCell(text=threads, value=count_number(threads)),
-        *(TableCell(text=each.text(value), value=value) for each in shown for value in (each.of(row),)),
-        *(TableCell(text=NOTHING if count is None else count_text(count), value=count) for count in counts),
-    )

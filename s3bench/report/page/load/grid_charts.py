@@ -1,6 +1,6 @@
-"""The charts of a matrix: heat-maps, and throughput and latencies over threads and over sizes, a line for each other.
+"""Charts of a matrix: heat-maps, and throughput and latencies over threads and over sizes.
 
-Owns the drawing. They are the charts of https://github.com/dvassallo/s3-benchmark.
+They are the charts of https://github.com/dvassallo/s3-benchmark.
 """
 
 import math
@@ -11,6 +11,7 @@ from typing import Any
 import altair as alt
 
 from s3bench.report.page import theme
+from s3bench.report.page.chart import chart_of, layered
 from s3bench.report.page.heat_map import HeatCell, heat_chart
 from s3bench.report.page.load.backdrop import SOURCE, Instance, instance_rules
 from s3bench.report.page.load.grid import (
@@ -117,19 +118,19 @@ def _lines(grid: Grid, measure: Measure, axis: _Axis, other: _Axis, instances: t
         }
         for place, value in found
     ]
-    base = alt.Chart(alt.InlineData(values=values)).encode(
+    base = chart_of(values).encode(
         x=axis.x(),
         y=_y(values, measure, unit, instances),
         color=alt.Color("series:N", sort=None, scale=theme.color_scale(list(names)), title=other.title),
     )
-    dash, shape = _scale(names, [list(each) for each in theme.DASHES]), _scale(names, list(theme.SHAPES))
+    dash, shape = theme.dash_scale(list(names)), theme.shape_scale(list(names))
     lines = base.mark_line(strokeWidth=1.5, aria=False).encode(
         strokeDash=alt.StrokeDash("series:N", sort=None, scale=dash, legend=None)
     )
     dots = base.mark_point(filled=True, size=40, opacity=1).encode(
         shape=alt.Shape("series:N", sort=None, scale=shape, title=other.title), description="label:N"
     )
-    chart = alt.layer(lines, dots, *instance_rules(instances, unit)).properties(width=theme.WIDTH, height=_HEIGHT)
+    chart = layered([lines, dots, *instance_rules(instances, unit)], height=_HEIGHT)
     return ChartFigure(
         name=f"{_name(measure)}-by-{axis.title.replace(' ', '-')}",
         title=f"{grid.title}: {measure.title} by {axis.title}",
@@ -150,12 +151,6 @@ def _y(values: Sequence[dict[str, Any]], measure: Measure, unit: AxisUnit, insta
 
 def _unit(values: Sequence[float], measure: Measure) -> AxisUnit:
     return bytes_unit(values, per="/s") if measure.is_throughput else seconds_unit(values)
-
-
-def _scale(names: Sequence[str], kinds: Sequence[Any]) -> alt.Scale:
-    """Shapes or dashes that go on by one when the colours begin again, so that 36 lines differ."""
-    chosen = [kinds[(number + number // _KINDS) % _KINDS] for number in range(len(names))]
-    return alt.Scale(domain=list(names), range=chosen)
 
 
 def _description(measure: Measure, axis: _Axis, other: _Axis, instances: Sequence[Instance]) -> str:

@@ -1,12 +1,7 @@
-"""Latency over the rate that was planned: where an endpoint gives out.
-
-Owns the chart of phases that differ in their planned rates, as the search for a promised latency makes them.
-"""
+"""Chart of the latency over the planned rate, of phases that differ in it, such as those of an SLO search."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
-
-import altair as alt
 
 from s3bench.report.label import clipped
 from s3bench.report.load.cells import (
@@ -16,8 +11,9 @@ from s3bench.report.load.cells import (
     seconds_text,
 )
 from s3bench.report.page import theme
+from s3bench.report.page.chart import chart_of, color_and_shape, series_styles
 from s3bench.report.page.section import ChartFigure
-from s3bench.report.page.unit import log_axis, log_ticks, log_y, seconds_unit
+from s3bench.report.page.unit import log_x, log_y, seconds_unit
 from s3bench.results.load import Latency, Load
 
 _HEIGHT = 220
@@ -46,14 +42,13 @@ def rate_figure(rows: Sequence[LoadRow]) -> ChartFigure | None:
         {"rate": rate, "value": value_s / unit.size, "series": name, "label": _label(row, rate, name, value_s)}
         for row, rate, name, value_s in found
     ]
-    ticks = log_ticks(rate for _, rate in planned)
-    scale = alt.Scale(type="log", domain=[ticks[0], ticks[-1]], nice=False)
-    points = alt.Chart(alt.InlineData(values=values)).mark_point(filled=True, size=50, opacity=1)
+    color, shape = color_and_shape("series", series_styles(names))
+    points = chart_of(values).mark_point(filled=True, size=50, opacity=1)
     chart = points.encode(
-        x=alt.X("rate:Q", title="planned rate (operations/s)", scale=scale, axis=log_axis(ticks)),
+        x=log_x("rate", [rate for _, rate in planned], "planned rate (operations/s)"),
         y=log_y("value", [each["value"] for each in values], f"latency ({unit.name})"),
-        color=alt.Color("series:N", scale=theme.color_scale(names), title=None),
-        shape=alt.Shape("series:N", scale=theme.shape_scale(names), title=None),
+        color=color,
+        shape=shape,
         description="label:N",
     )
     return ChartFigure(

@@ -1,7 +1,4 @@
-"""The seconds of a phase as a chart's rows: one for each second, or for several where there are too many.
-
-Owns how seconds are put together, and which of them are warm-up.
-"""
+"""The seconds of a phase as points of a chart: one for each second, or for several where there are too many."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,7 +12,7 @@ from s3bench.report.load.cells import (
     rate_text,
     seconds_text,
 )
-from s3bench.report.table import Table, TableCell, TableColumn
+from s3bench.report.table import Table, column
 from s3bench.results.document import Document
 from s3bench.results.load import Second
 
@@ -105,14 +102,21 @@ def warmup_s(document: Document, row: LoadRow) -> int:
 
 def seconds_table(seconds: Sequence[Second], *, warmup: int) -> Table:
     """All figures of the seconds, as the document has them."""
-    titles = ("operations", "throughput", "failed attempts", "in flight", *PERCENTILES, "")
-    return Table.of_rows(
+    return Table(
         caption="Every second: what ended in it, and the latencies of that",
         columns=(
-            TableColumn(heading="second", is_number=True),
-            *(TableColumn(heading=each, is_number=bool(each)) for each in titles),
+            column("second", seconds, lambda each: f"{each.second}", value=lambda each: each.second),
+            column("operations", seconds, lambda each: count_text(each.operations), value=lambda each: each.operations),
+            column("throughput", seconds, lambda each: bytes_rate_text(each.bytes), value=lambda each: each.bytes),
+            column(
+                "failed attempts", seconds, lambda each: count_text(each.failures), value=lambda each: each.failures
+            ),
+            column("in flight", seconds, lambda each: f"{each.in_flight:.1f}", value=lambda each: each.in_flight),
+            column("p50", seconds, lambda each: seconds_text(each.p50), value=lambda each: each.p50),
+            column("p99", seconds, lambda each: seconds_text(each.p99), value=lambda each: each.p99),
+            column("max", seconds, lambda each: seconds_text(each.max), value=lambda each: each.max),
+            column("", seconds, lambda each: _remarks(each, is_warmup=each.second < warmup)),
         ),
-        rows=tuple(_row(second, is_warmup=second.second < warmup) for second in seconds),
     )
 
 
@@ -143,14 +147,5 @@ def _is_of(phase: Mapping[str, Any], row: LoadRow) -> bool:
     return row.dimensions == {"phase": phase.get("name")}
 
 
-def _row(second: Second, *, is_warmup: bool) -> tuple[TableCell, ...]:
-    remarks = ", ".join((*("warm-up",) * is_warmup, *("stalled",) * second.stalled))
-    return (
-        TableCell(text=f"{second.second}", value=second.second),
-        TableCell(text=count_text(second.operations), value=second.operations),
-        TableCell(text=bytes_rate_text(second.bytes), value=second.bytes),
-        TableCell(text=count_text(second.failures), value=second.failures),
-        TableCell(text=f"{second.in_flight:.1f}", value=second.in_flight),
-        *(TableCell(text=seconds_text(told), value=told) for told in (second.p50, second.p99, second.max)),
-        TableCell(text=remarks),
-    )
+def _remarks(second: Second, *, is_warmup: bool) -> str:
+    return ", ".join((*("warm-up",) * is_warmup, *("stalled",) * second.stalled))

@@ -1,7 +1,4 @@
-"""A load run on the page: what it came to, and each phase with its charts; a matrix as one.
-
-Owns the order, and how many phases get charts of their own.
-"""
+"""Sections of the page about a load run: its results, each phase with its charts, and each matrix."""
 
 from collections.abc import Iterator, Sequence
 
@@ -31,11 +28,11 @@ from s3bench.report.page.load.grid import (
 )
 from s3bench.report.page.load.grid_charts import grid_figures
 from s3bench.report.page.load.overview import (
+    all_results_table,
     document_lines,
     found_lines,
     note_lines,
     phase_lines,
-    results_table,
     summary_line,
 )
 from s3bench.report.page.load.rates import rate_figure
@@ -86,7 +83,7 @@ def _overview(document: Document, rows: Sequence[LoadRow], others: Sequence[Load
         name="load",
         title="Load",
         lines=tuple(lines) if rows else (Line(text="no results", tone=Tone.WARNING), *lines),
-        tables=(results_table(others[:ROWS_MAX]),) if others else (),
+        tables=(all_results_table(load_phases(others[:ROWS_MAX])),) if others else (),
         figures=(rates,) if rates else (),
         parts=tuple(_phase_sections(document, phases[:PHASES_MAX])),
     )
@@ -120,7 +117,7 @@ def _nodes(phase: LoadPhase) -> Iterator[Table]:
     """What each node of a cluster did."""
     for row in phase.rows:
         if row.nodes:
-            yield results_table(row.nodes[:ROWS_MAX])
+            yield all_results_table(load_phases(row.nodes[:ROWS_MAX]))
 
 
 def _left_out(phase: LoadPhase) -> Iterator[Line]:

@@ -1,6 +1,6 @@
-"""Throughput and latency over time: two panes above each other that share the axis of seconds.
+"""Chart of throughput and latency over time: two panes that share the axis of seconds.
 
-Owns the drawing: warm-up and stalled seconds stand out by their grounds and by words, failures by crosses.
+Warm-up and stalled seconds have a shaded ground and a word, failures are crosses.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +17,7 @@ from s3bench.report.load.cells import (
     seconds_text,
 )
 from s3bench.report.page import theme
+from s3bench.report.page.chart import Layered, chart_of, layered
 from s3bench.report.page.load.backdrop import SOURCE, Instance, instance_rules
 from s3bench.report.page.load.seconds import (
     PERCENTILES,
@@ -67,7 +68,7 @@ class LoadTimeline:
             table=seconds_table(self.load.seconds, warmup=self.warmup) if self.is_detailed else None,
         )
 
-    def _flow(self, shown: Sequence[SecondsSpan]) -> alt.LayerChart | alt.FacetChart:
+    def _flow(self, shown: Sequence[SecondsSpan]) -> Layered:
         has_bytes = any(each.size_bytes for each in shown)
         rates = [each.bytes_per_s if has_bytes else each.rate for each in shown]
         unit = bytes_unit(rates, per="/s") if has_bytes else AxisUnit(name="operations/s", size=1.0)
@@ -89,7 +90,7 @@ class LoadTimeline:
         layers = [*self._grounds(shown, top), *self._curves(values, encoded), *_failures(shown, top)]
         return _pane([*layers, *instance_rules(instances, unit)])
 
-    def _latency(self, shown: Sequence[SecondsSpan]) -> alt.LayerChart | alt.FacetChart:
+    def _latency(self, shown: Sequence[SecondsSpan]) -> Layered:
         known = {name: [told for each in shown if (told := each.latencies[name]) is not None] for name in PERCENTILES}
         names = [name for name in PERCENTILES if known[name]]
         every = [told for name in names for told in known[name]]
@@ -119,12 +120,12 @@ class LoadTimeline:
         self, values: Sequence[Mapping[str, Any]], encoded: Mapping[str, Any], shape: alt.Shape | None = None
     ) -> Iterator[alt.Chart]:
         """Lines, broken where a value is missing, and a dot for each value where there is room for them."""
-        line = alt.Chart(alt.InlineData(values=list(values))).encode(**encoded, detail="series:N")
+        line = chart_of(values).encode(**encoded, detail="series:N")
         if not self.is_detailed:
             yield line.mark_line(strokeWidth=1.5).encode(description="label:N")
             return
         yield line.mark_line(strokeWidth=1.5, aria=False)
-        dots = alt.Chart(alt.InlineData(values=[each for each in values if each["value"] is not None]))
+        dots = chart_of([each for each in values if each["value"] is not None])
         channels = {name: channel for name, channel in encoded.items() if name != "strokeDash"}
         more = {} if shape is None else {"shape": shape}
         yield dots.mark_point(filled=True, size=24, opacity=1).encode(**channels, **more, description="label:N")
@@ -174,7 +175,7 @@ def _failures(shown: Sequence[SecondsSpan], top: float) -> Iterator[alt.Chart]:
         if each.failures
     ]
     if values:
-        base = alt.Chart(alt.InlineData(values=values)).encode(x="at:Q", y="value:Q")
+        base = chart_of(values).encode(x="at:Q", y="value:Q")
         yield base.mark_point(
             shape="cross", angle=45, filled=True, size=60, opacity=1, color=theme.BAD
         ).encode(description="label:N")  # fmt: skip
@@ -188,7 +189,7 @@ def _ground(
     values = [{"at": start, "end": end, "words": words, "value": top} for start, end, words in spans_s]
     if not values:
         return
-    base = alt.Chart(alt.InlineData(values=values)).encode(x="at:Q")
+    base = chart_of(values).encode(x="at:Q")
     yield base.mark_rect(aria=False, **look).encode(x2="end:Q")
     if top is not None:
         words = base.mark_text(align="left", baseline="bottom", dx=2, dy=-2, fontSize=10, color=theme.MUTED, aria=False)
@@ -204,5 +205,5 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
             start = place
 
 
-def _pane(layers: Sequence[alt.Chart]) -> alt.LayerChart | alt.FacetChart:
-    return alt.layer(*layers).properties(width=theme.WIDTH, height=_HEIGHT)
+def _pane(layers: Sequence[alt.Chart]) -> Layered:
+    return layered(layers, height=_HEIGHT)

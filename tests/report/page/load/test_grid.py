@@ -80,9 +80,9 @@ def test_lines_stand_where_the_figures_are() -> None:
 def test_the_table_has_all_figures() -> None:
     (grid,) = grids(matrix())
     table = grid_table(grid)
-    titles = [column.heading for column in table.columns]
+    titles = [column.title for column in table.columns]
     row = dict(zip(titles, table.rows[-1], strict=True))
-    assert (row["size"].value, row["threads"].value, row["operations/s"].text) == (8 << 20, 16, "1,600")
+    assert (row["size"].value, row["threads"].value, row["rate/s"].text) == (8 << 20, 16, "1,600")
     assert (row["last byte p50"].value, row["errors"].text) == (SIZES["8 MiB"] * 1e-9, "0")
 
 
