@@ -6,7 +6,7 @@ import altair as alt
 
 from s3bench.report.page import theme
 from s3bench.report.page.section import ChartFigure
-from s3bench.report.table import Table, TableCell, TableColumn
+from s3bench.report.table import Table, column
 
 HOSTILE = "</script><script>alert(1)</script>\x00\x1b[31m\u202e \"'&]]> {{ 7*7 }} url(http://x.example/)"
 
@@ -41,14 +41,13 @@ def dots(labels: Sequence[str], *, name: str = "dots", table: bool = True, clip:
 
 def rows(*names: str, caption: str = "Runs") -> Table:
     """A table with a number for each name; the third has none."""
-    return Table.of_rows(
+    values = [None if number == 2 else 9.0 - number for number in range(len(names))]
+    return Table(
         caption=caption,
-        columns=(TableColumn(heading="run"), TableColumn(heading="total time", is_number=True)),
-        rows=tuple(
-            (
-                TableCell(text=name),
-                TableCell(text="-") if number == 2 else TableCell(text=f"{9 - number} s", value=9.0 - number),
-            )
-            for number, name in enumerate(names)
+        columns=(
+            column("run", names, str),
+            column(
+                "total time", values, lambda value: "-" if value is None else f"{value:g} s", value=lambda value: value
+            ),
         ),
     )

@@ -11,7 +11,7 @@ from s3bench.report.page import fitting
 from s3bench.report.page.fitting import PAGE_BYTES_MAX
 from s3bench.report.page.page import render_page
 from s3bench.report.page.section import CodeBlock, Line, Section
-from s3bench.report.table import Table, TableCell, TableColumn, Tone
+from s3bench.report.table import Table, Tone, column
 from tests.report.page.charts import HOSTILE, dots, rows
 
 _VOID = {"meta", "link"}
@@ -101,10 +101,13 @@ def test_a_page_of_one_part_has_no_tabs(page: str) -> None:
 
 
 def test_hostile_texts_are_shown_as_texts_in_every_place() -> None:
-    table = Table.of_rows(
+    table = Table(
         caption=HOSTILE,
-        columns=(TableColumn(heading=HOSTILE), TableColumn(heading=HOSTILE, is_number=True)),
-        rows=((TableCell(text=HOSTILE, tone=Tone.GOOD), TableCell(text=HOSTILE, value=float("nan"))),),
+        columns=(
+            column(HOSTILE, [HOSTILE], str, more=str, tone=lambda _: Tone.GOOD),
+            column(HOSTILE, [HOSTILE], str, value=lambda _: float("nan")),
+        ),
+        notes=(HOSTILE,),
     )
     inner = Section(
         name=HOSTILE, title=HOSTILE, lines=(Line(text=HOSTILE),), tables=(table,), figures=(dots([HOSTILE]),)
