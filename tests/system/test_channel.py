@@ -45,10 +45,15 @@ def test_a_side_that_is_gone_closes_the_channel(ends: tuple[Numbered, Numbered, 
         ours.post(1)
 
 
-def test_every_wait_is_bounded(ends: tuple[Numbered, Numbered, socket.socket]) -> None:
-    ours, _, their_socket = ends
-    with pytest.raises(ChannelClosed):
-        ours.receive(limit_s=0.01)
-    their_socket.send(b"\0" * 7)  # a length has eight
-    with pytest.raises(ChannelClosed):
-        ours.receive(limit_s=0.01)
+def test_every_wait_is_bounded_by_the_limit_of_the_whole_message() -> None:
+    our_socket, their_socket = socket.socketpair()
+    with our_socket, their_socket:
+        ours: Numbered = Channel(our_socket, msgspec.msgpack.Decoder(int))
+        with pytest.raises(ChannelClosed):
+            ours.receive(limit_s=0.01)
+        their_socket.send(b"\0" * 7)  # a length has eight
+        with pytest.raises(ChannelClosed):
+            ours.receive(limit_s=0.01)
+        timeout_s = our_socket.gettimeout()
+        assert timeout_s is not None
+        assert timeout_s < 0.01
