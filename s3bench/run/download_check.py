@@ -1,7 +1,7 @@
-"""What a download has to leave on the disk: every file compared, byte by byte, with the one that was served.
+"""Checks downloads: compares every file on the disk, byte by byte, with the one that was served.
 
-Owns the comparison, and what is remembered from iteration to iteration so that thousands of small files take little
-time between two of them: where each object lands, and the bytes of small fixtures.
+Where each object lands, and the bytes of small fixtures, are kept from iteration to iteration, so that checking
+thousands of small files takes little time.
 """
 
 import os

@@ -1,7 +1,6 @@
-"""What the client under test talks to: stub or emulator in a process of its own, a stub in the client's, or a live S3.
+"""The endpoint of a benchmark: stub or emulator in a process of its own, a stub in the client's, or a live S3.
 
-Owns the one interface behind which they are alike to the bench: armed before an iteration, collected after it. The live
-one is `live`'s.
+All have one interface: armed before an iteration, collected after it. The live one is in `live`.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,6 @@
-"""The files a definition asks for: which they are, and every byte of them.
+"""Plans, generates and writes the fixtures of a definition.
 
-Owns the plan of the tree (pure), the bytes of generated files and writing them. Where the tree stands, and keeping it
-whole while commands change it, is `s3bench.run.workspace`'s.
+`workspace` keeps them whole while commands change them.
 """
 
 import hashlib

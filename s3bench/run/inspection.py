@@ -1,7 +1,7 @@
-"""What one more, untimed run of a client for inspection needs: its variables, steady addresses, what its probe tells.
+"""Prepares inspections, which are untimed runs of a client: environment variables, fixed addresses, the probe's report.
 
-Owns the words that the harness and `clients/probes` share, and the reason when this machine cannot observe something.
-System calls are `tracing`'s, instructions `instructions`'.
+Also has the reason where this machine cannot observe something. System calls are counted by `tracing`, instructions by
+`instructions`.
 """
 
 import json

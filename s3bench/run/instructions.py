@@ -1,8 +1,8 @@
-"""How many instructions a run of a client takes in user space, its children's included.
+"""Counts the instructions that a run of a client takes in user space, its children's included.
 
-Owns the choice between the processor's own counters (perf) and valgrind's, each proven by counting something known, and
-the reading of what they write. Cachegrind without cache simulation is the fastest of valgrind's tools that count: two
-thirds of callgrind's time, an eighth of lackey's, nearly as fast as valgrind without any tool.
+With the processor's own counters (perf) or valgrind's, each verified by counting something known. Cachegrind without
+cache simulation is the fastest of valgrind's tools that count: two thirds of callgrind's time, an eighth of lackey's,
+nearly as fast as valgrind without any tool.
 """
 
 import re

@@ -1,7 +1,7 @@
 """A real S3 as endpoint: prepares the objects a benchmark needs, and removes what the run made.
 
-Owns the manners: everything happens under one prefix of our own, `s3bench/RUN/`, in the bucket that was named; nothing
-else there is listed, read or deleted. Objects that a command only reads stay there for the next iteration, as long as
+Everything happens under one prefix of our own, `s3bench/RUN/`, in the given bucket; nothing else there is listed, read
+or deleted. Objects that a command only reads stay there for the next iteration, as long as
 the listing shows them as they were uploaded.
 """
 

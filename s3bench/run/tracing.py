@@ -1,7 +1,7 @@
-"""System calls and opened files of one run of a client, as strace(1) tells them.
+"""Counts the system calls and opened files of one run of a client, with strace(1).
 
-Owns strace's command line and the reading of its output, so that two runs of the same program give the same: what
-depends on time alone is told apart, and names made up for one run are replaced by stable ones.
+Two runs of the same program give the same: calls that depend on time alone are counted apart, and names made up for one
+run are replaced by stable ones.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""What the wire and the disk prove about one iteration: which engine ran, and that the bytes are right.
+"""Checks from the wire log which transfer engine ran in an iteration, and that the bytes are right.
 
-Owns the checks between a client's exit and its measurement. A configuration is never believed: the engine is read from
-the requests that moved object data. What a download left on the disk is `landing`'s to check.
+The engine is read from the requests that moved object data, never from a configuration. `download_check` checks what a
+download left on the disk.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
-"""Where one client runs one benchmark: private, whole before every iteration, gone at the end.
+"""Workspaces: the private directory in which one client runs one benchmark, restored before every iteration.
 
-Owns the layout and the repair between iterations. Every fixture has a second hard link in the sibling directory
+Every fixture has a second hard link in the sibling directory
 `pristine`, so what a command moved or deleted is back with one `link`; what it changed in place shows in the inode's
-stamp and is written anew. Which files there are is `s3bench.run.fixture`'s, ownership and sweeping `owner`'s.
+stamp and is written anew. `fixture` plans the files, `owner` sweeps what crashes leave.
 
 Not seen: a command that rewrites a fixture in place, sets its old time back and then deletes it. And since the second
 link stays, deleting a fixture frees no blocks: `s3 mv` up is spared that work of the kernel, for every client alike.
