@@ -12,7 +12,7 @@ from s3bench.cluster.node_rpc import NodeRpc
 from s3bench.errors import MachineError
 from s3bench.load.engine.interval_record import IntervalRecord
 from s3bench.load.engine.message import PhaseEnded, WorkerLost
-from s3bench.load.session.workers import Told
+from s3bench.load.session.workers import PhaseReport
 
 BEHIND_S = 30
 """Seconds of interval records that may wait to be read; a driver that falls further behind gives up."""
@@ -55,7 +55,7 @@ class Listener:
         self._is_stopped.set()
         self._wake.set()
 
-    def __iter__(self) -> Iterator[Told]:
+    def __iter__(self) -> Iterator[PhaseReport]:
         while self._thread.is_alive() or not self._queue.empty():
             if self._error is not None:
                 break

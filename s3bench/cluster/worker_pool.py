@@ -23,7 +23,7 @@ from s3bench.load.engine.message import (
     PhaseReady,
     PreparePhase,
 )
-from s3bench.load.session.workers import Told
+from s3bench.load.session.workers import PhaseReport
 
 _READY_S = 150.0  # random data and checksums of large objects are made before a phase starts
 _AHEAD_NS = 300_000_000  # a busy machine takes a tenth of a second to pass the start to its workers
@@ -84,7 +84,7 @@ class ClusterWorkerPool:
         self._rpc.send("prepare", told)
         self._rpc.wait_for(PhasePrepared, limit_s=_READY_S)
 
-    def perform(self, orders: tuple[BeginPhase, ...]) -> Iterator[Told]:
+    def perform(self, orders: tuple[BeginPhase, ...]) -> Iterator[PhaseReport]:
         """Run a phase on all workers, started at the same time on all nodes; yields their reports.
 
         A node that is lost during the phase is reported as `WorkerLost`, and the others continue. Raises `MachineError`

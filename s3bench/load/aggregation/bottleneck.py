@@ -1,7 +1,7 @@
-"""What limited a phase: the load generator itself, its connections, the network, or the server.
+"""Rules for the bottleneck of a phase: the load generator itself, its connections, the network, or the server.
 
-Owns the rules, which claim something only where the evidence leaves nothing else; the rest is left open, and said in
-words. The generator comes first: when it was busy, nothing is known of anything behind it.
+A rule names one only if the evidence leaves nothing else; otherwise it stays open. The generator is checked first: if
+it was busy, nothing is known about anything behind it.
 """
 
 import math
@@ -9,28 +9,29 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 BUSY_SHARE = 0.9
-"""A worker that has a core for so much of the time is the limit."""
+"""A worker that uses this share of a core is the bottleneck."""
 
 IDLE_SHARE = 0.05
-"""A worker that waits for less of the time than this is the limit, whatever its CPU time: others took the core."""
+"""A worker that waits for less of the time than this is the bottleneck, whatever its CPU time: others took the core."""
 
 STARVED_SHARE = 0.5
-"""A worker that is ready to run for so much of the time and has no core is limited by other programs."""
+"""A worker that is ready to run and has no core for this share of the time is limited by other programs."""
 
 HELD_UP_SHARE = 0.1
-"""Of a worker that is on a core or ready to run nearly all the time, this much without a core is enough for that."""
+"""This share is enough for a worker that is on a core or ready to run nearly all the time."""
 
 CEILING_SHARE = 0.8
-"""So near to what this machine reaches against a server that does nothing, the rate is its own."""
+"""From this share of what the machine reaches against a null server, the generator is the bottleneck."""
 
 LINK_SHARE = 0.9
-"""Of a link's speed. More than 94 % cannot be payload: 1,448 of 1,538 bytes on Ethernet (IEEE 802.3, RFC 7323)."""
+"""From this share of a link's speed, the network is the bottleneck. More than 94 % cannot be payload: 1,448 of 1,538
+bytes on Ethernet (IEEE 802.3, RFC 7323)."""
 
 REACHED_SHARE = 0.95
 """A planned rate counts as reached from here on, or within three standard deviations of a Poisson process."""
 
 WINDOW_S_MIN = 0.5
-"""In less time the load generator's own beginning and end weigh too much."""
+"""In a shorter window, start and end of the load generator weigh too much."""
 
 _ALL_BUSY = 0.95
 _LITTLE_CPU = 0.7
@@ -39,7 +40,7 @@ _ABOVE_FLOOR = 2.0
 
 
 class PhaseLimit(StrEnum):
-    """What a phase ran into; nothing where nothing points to one."""
+    """The bottleneck of a phase; `NONE` if nothing points to one."""
 
     CLIENT = "client"
     OTHER_PROGRAMS = "other programs"
@@ -51,7 +52,7 @@ class PhaseLimit(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Yardsticks:
-    """What is known from elsewhere; `None` where it is not.
+    """Limits known from outside the phase; `None` if unknown.
 
     `ceiling`: operations a second of this machine against a server that does nothing. `latency_floor_s`: the median
     latency of the same operations with one request in flight. `link_bytes_per_s`: the speed of the network interface in
@@ -65,13 +66,13 @@ class Yardsticks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signs:
-    """What a phase showed.
+    """Evidence of a phase for its bottleneck.
 
     `cpu_share` and `wait_share` are those of the busiest worker, of a core and of the time. `run_delay_share` is the
-    share of the time in which a worker was ready to run and had no core, of the worker with the largest; `None` where
-    the kernel does not tell. `ended_per_s` counts
-    operations, however they ended; `bytes_per_s` are those of the busier direction. `threads` may be in flight at most,
-    `in_flight` were on average, and `waiting_max` planned operations found no free one, all within `window_s`.
+    share of the time in which a worker was ready to run and had no core, of the worker with the largest; `None` if
+    the kernel does not report it. `ended_per_s` counts successful and failed operations; `bytes_per_s` are those of the
+    busier direction. At most `threads` are in flight, `in_flight` were on average, and `waiting_max` planned operations
+    found no free virtual user, all within `window_s`.
     """
 
     window_s: float
@@ -89,14 +90,14 @@ class Signs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """The limit, and what has to be said as a warning: doubt about the figures, empty without any."""
+    """The bottleneck and a warning about the figures, which is empty without one."""
 
     limit: PhaseLimit = PhaseLimit.NONE
     warning: str = ""
 
 
 def find(signs: Signs, known: Yardsticks) -> Finding:
-    """Find what limited a phase; of one that was too short nothing is known."""
+    """Find the bottleneck of a phase; a phase that was too short has none."""
     if signs.window_s < WINDOW_S_MIN:
         return Finding(warning=_behind(signs))
     if _is_starved(signs):
@@ -112,7 +113,7 @@ def find(signs: Signs, known: Yardsticks) -> Finding:
 
 
 def is_reached(ended_per_s: float, planned_per_s: float, window_s: float) -> bool:
-    """Whether as much ended in a window as was planned, as far as chance lets that be told.
+    """Whether as many operations ended in a window as were planned, within chance.
 
     A Poisson process of n expected arrivals has a standard deviation of the square root of n.
     """
@@ -121,7 +122,7 @@ def is_reached(ended_per_s: float, planned_per_s: float, window_s: float) -> boo
 
 
 def _is_starved(signs: Signs) -> bool:
-    """Whether other programs had the core while a worker wanted it, and not the worker itself."""
+    """Whether other programs had the core while a worker was ready to run."""
     delay_share = signs.run_delay_share
     if delay_share is None or signs.cpu_share >= BUSY_SHARE:
         return False
@@ -132,14 +133,14 @@ def _is_starved(signs: Signs) -> bool:
 def _starved_warning(signs: Signs) -> str:
     return (
         f"the load generator was ready to run and waited for a core for {signs.run_delay_share:.0%} of the time: other "
-        "programs on this machine had it, and these figures are not the server's; stop them, use fewer --workers than "
-        "cores, and run the server on another machine"
+        "programs on this machine had it, so these figures do not show the server's limit; stop other programs, use "
+        "fewer --workers than cores, and run the server on another machine"
     )
 
 
 def client_warning(signs: Signs, known: Yardsticks) -> str:
-    """Say why the figures are the load generator's own; empty where nothing speaks for it."""
-    cure = "these figures are its own, add --workers"
+    """Describe why the load generator was the bottleneck; empty if it was not."""
+    cure = "these figures show its own limit; add --workers"
     if signs.cpu_share >= BUSY_SHARE:
         return f"the load generator was busy for {signs.cpu_share:.0%} of the time: {cure}"
     if signs.wait_share < IDLE_SHARE:
@@ -153,10 +154,10 @@ def client_warning(signs: Signs, known: Yardsticks) -> str:
 
 
 def _behind_the_client(signs: Signs, known: Yardsticks) -> PhaseLimit:
-    """Every thread waits for an answer. What for shows only beside the latency of a request that is alone.
+    """All virtual users wait for responses: compare their latency with that of a single request.
 
-    Near it, throughput is threads over latency, and more of them would add up. Far above it something queues, which is
-    the server where the link is known to have room, and the client is far from busy.
+    Near it, throughput is virtual users over latency, and more of them would add throughput. Far above it something
+    queues: the server, if the link has room and the client is far from busy.
     """
     if known.latency_floor_s is None or signs.latency_p50_s is None:
         return PhaseLimit.NONE

@@ -1,9 +1,9 @@
-"""Little's law held against a run: the mean number in flight is the rate times the mean time in flight.
+"""Checks a phase against Little's law: the mean number in flight is the rate times the mean time in flight.
 
-Owns the check and what the edges of a window excuse. L = lambda W (Little, "A Proof for the Queuing Formula",
+L = lambda W (Little, "A Proof for the Queuing Formula",
 Operations Research 9, 1961) holds over any window at whose edges nothing is in flight (Little, "Little's Law as Viewed
 on Its 50th Anniversary", Operations Research 59, 2011). L is measured as an integral and W by clocks of single
-operations, so that a clock that stops too early, or operations that were lost, show.
+operations, so that the check finds a clock that stops too early, and operations that were lost.
 
 At the edges: an operation in flight when the window opens brings its whole time with it, though part of that was
 before: `by_law` is too high by the ages of those. One still in flight when it closes was counted in the integral and
@@ -55,12 +55,12 @@ class Flow:
 
 
 def contradiction(flow: Flow) -> str:
-    """Say how the figures contradict the law; empty where they agree within 5 % and what the edges excuse."""
+    """Describe how the figures contradict the law; empty if they agree within 5 % and the bounds of the edges."""
     apart = flow.by_law - flow.in_flight
     excused = flow.excess_max if apart > 0 else flow.lack_max
     if abs(apart) <= excused + TOLERANCE * max(flow.in_flight, flow.by_law):
         return ""
     return (
-        f"{flow.in_flight:.2f} operations were in flight on average, but rate and latencies say {flow.by_law:.2f} "
-        f"(Little's law; the edges of the window excuse {excused:.2f})"
+        f"{flow.in_flight:.2f} operations were in flight on average, but rate and latencies give {flow.by_law:.2f} "
+        f"(Little's law; the edges of the window explain up to {excused:.2f})"
     )

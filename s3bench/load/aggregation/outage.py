@@ -1,16 +1,13 @@
-"""When no operation succeeded although some were wanted, from what each tenth of a second showed.
+"""Finds outages: times in which no operation succeeded although some were wanted, from masks of tenths of a second.
 
-Owns the rule. Pure: masks in, stretches of time out. Counting is `recorder`'s, joining the workers' seconds `moment`'s.
-
-A gap is a run of slots of a tenth of a second in which no request succeeded on any worker. What of a gap is time
+A gap is a run of slots of a tenth of a second in which no request succeeded on any worker. These parts of it are time
 without service:
 
-- From the slot of its first failed attempt to that of its last one, both included: nothing but failures ended there.
-- Silence before the first failure, after the last one, or in a gap without any failure, as far as operations were
-  wanted, where it lasts ten times as long as requests usually take or longer. Shorter silence is what a slow server
-  shows all the time, and proves nothing.
+- From the slot of its first failed attempt to that of its last one, both included.
+- Silence before the first failure, after the last one, or in a gap without any failure, if operations were wanted and
+  it lasts at least ten times as long as requests usually take. Shorter silence is normal for a slow server.
 
-The sum counts from half a second on: shorter than that, chance makes a few failures neighbours.
+An outage lasts at least half a second: in a shorter time, a few failures may be neighbours by chance.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,11 +17,11 @@ from s3bench.load.aggregation.second import ClosedSecond
 from s3bench.load.engine.recorder import SECOND_NS, SLOT_NS
 
 UNUSUAL = 10
-"""Silence of so many times the usual time of a request is no chance: of lognormal times with a sigma of 1, one in 6,000
-exceeds ten times the 90th percentile."""
+"""Silence of this many times the usual time of a request is not by chance: of lognormal times with a sigma of 1, one in
+6,000 exceeds ten times the 90th percentile."""
 
 SLOTS_MIN = 5
-"""An outage has so many slots at least."""
+"""The fewest slots of an outage."""
 
 _SLOTS = SECOND_NS // SLOT_NS
 
@@ -47,7 +44,7 @@ class Outage:
 
 
 def outages(seconds: Sequence[ClosedSecond], usual_s: float) -> tuple[Outage, ...]:
-    """The stretches without service of consecutive seconds, where requests usually take up to `usual_s`."""
+    """The outages in consecutive seconds, if requests usually take up to `usual_s`."""
     unusual = UNUSUAL * usual_s * SECOND_NS / SLOT_NS
     found = (_outage(gap, unusual) for gap in _gaps(seconds))
     return tuple(each for each in found if each is not None and each.end - each.first >= SLOTS_MIN)
@@ -80,7 +77,7 @@ def _gaps(seconds: Sequence[ClosedSecond]) -> Iterator[list[_Slot]]:
 
 
 def _outage(gap: list[_Slot], unusual: float) -> Outage | None:
-    """What of a gap is without service; silence of less than `unusual` slots is none."""
+    """The outage in a gap, if any; silence of less than `unusual` slots is none."""
     failed = [at for at, slot in enumerate(gap) if slot.has_failed]
     if not failed:
         silent = [slot for slot in gap if slot.is_wanted]

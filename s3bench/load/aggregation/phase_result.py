@@ -252,12 +252,12 @@ class PhaseSums:
             )
         if silent:
             warnings.append(
-                f"{len(silent)} of {len(self.window.workers)} workers did not come to their end: "
-                "what they did is missing"
+                f"{len(silent)} of {len(self.window.workers)} workers did not report their end: "
+                "their operations are missing"
             )
         if self._waiting:
             warnings.append(
-                f"{self._waiting:,} operations were planned and not begun at the end: no response time has them"
+                f"{self._waiting:,} operations were planned and had not begun at the end; they are in no response time"
             )
         counts = enumerate(self.window.node_operations())
         slow = stragglers({node: count for node, count in counts if node not in self.lost})
@@ -266,7 +266,9 @@ class PhaseSums:
             warnings.append(f"far below the median of the {self.window.nodes} nodes: {names}")
         begun_s = sorted(each.begun_ns / NS for each in self.ended)
         if self._nodes and begun_s and begun_s[-1] - begun_s[0] > START_SKEW_S_MAX:
-            warnings.append(f"the nodes did not begin together: the last worker {begun_s[-1] - begun_s[0]:.2f} s late")
+            warnings.append(
+                f"the nodes did not start together: the last worker started {begun_s[-1] - begun_s[0]:.2f} s late"
+            )
         return tuple(warnings)
 
     @property

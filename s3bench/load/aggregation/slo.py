@@ -19,7 +19,7 @@ from s3bench.results.load import Latency, Load
 from s3bench.units import parse_seconds, render_seconds
 
 ERRORS_IMPLIED = "errors<0.1%"
-"""Joined to a promise that says nothing of errors: a server that refuses all is fast."""
+"""Added if no limit of errors is given: a server that rejects everything is fast."""
 
 _PERCENTS = {"p25": 25.0, "p50": 50.0, "p75": 75.0, "p90": 90.0, "p99": 99.0, "p99.9": 99.9}
 _FIELDS = {"p99.9": "p999"}
@@ -32,7 +32,7 @@ _EXAMPLE = (
 
 
 class SloMetric(StrEnum):
-    """What a clause speaks of: response times, times to the first byte, or the share of failed operations."""
+    """The metric of a clause: response times, times to the first byte, or the share of failed operations."""
 
     RESPONSE = "response"
     FIRST_BYTE = "first byte"
@@ -50,7 +50,7 @@ class Clause:
 
 
 class SloOutcome(StrEnum):
-    """What one run says of a promise."""
+    """The outcome of one run."""
 
     HOLDS = "holds"
     BROKEN = "broken"
@@ -60,7 +60,7 @@ class SloOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SloVerdict:
-    """An outcome, the clause that decided it, if one did, and why in words."""
+    """An outcome, the clause that decided it, if any, and the reason."""
 
     outcome: SloOutcome
     clause: str = ""
@@ -69,7 +69,7 @@ class SloVerdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slo:
-    """A promise: all its clauses together."""
+    """A service level objective: all its clauses together."""
 
     clauses: tuple[Clause, ...]
 
@@ -77,8 +77,8 @@ class Slo:
         return ",".join(clause.text for clause in self.clauses)
 
     def holds(self, load: Load) -> SloVerdict:
-        """What a run says: response times count from the planned start where there was a plan."""
-        verdicts = [_judge(clause, load) for clause in self.clauses]
+        """Decide whether a run meets it; response times count from the planned start in open loop."""
+        verdicts = [_decide(clause, load) for clause in self.clauses]
         broken = next((each for each in verdicts if each.outcome is SloOutcome.BROKEN), None)
         if broken:
             excuse = self._excuse(load)
@@ -91,7 +91,7 @@ class Slo:
         return unresolved or SloVerdict(outcome=SloOutcome.HOLDS, words=f"{self} held")
 
     def _excuse(self, load: Load) -> str:
-        """Why a broken promise is none of the server's doing; empty when it is."""
+        """Why the server is not the cause of a violation; empty if it is."""
         if load.bottleneck == PhaseLimit.CLIENT:
             return "the load generator itself was the bottleneck"
         if load.bottleneck == PhaseLimit.OTHER_PROGRAMS:
@@ -100,7 +100,7 @@ class Slo:
             return "there were too few threads for this rate"
         if load.response is not None and load.waiting_max:
             served = _served(load)
-            if all(_judge(clause, served).outcome is not SloOutcome.BROKEN for clause in self.clauses):
+            if all(_decide(clause, served).outcome is not SloOutcome.BROKEN for clause in self.clauses):
                 return "only for operations that waited for a free thread: add --threads"
         return ""
 
@@ -116,22 +116,26 @@ def parse_slo(text: str) -> Slo:
 def _parse_clause(text: str) -> Clause:
     found = _CLAUSE.fullmatch(text)
     if not found:
-        raise BadInput(f"--slo: {text!r} is no promise", fix=_EXAMPLE)
+        raise BadInput(f"--slo: {text!r} is not a limit such as p99<50ms", fix=_EXAMPLE)
     first_byte, figure, number, unit = found.groups()
     is_errors = figure == "errors" and not first_byte
     if (not is_errors and figure not in _FIGURES) or is_errors != (unit == "%"):
-        raise BadInput(f"--slo: {text!r} is no promise", "a time needs us, ms or s, a share of errors %", _EXAMPLE)
+        raise BadInput(
+            f"--slo: {text!r} is not a limit such as p99<50ms",
+            "a time needs us, ms or s, a share of errors %",
+            _EXAMPLE,
+        )
     limit = float(number) / 100 if is_errors else parse_seconds(number + unit)
     if limit <= 0 or (is_errors and limit > 1):
         raise BadInput(
-            f"--slo: {text!r} can never hold" if limit <= 0 else f"--slo: {text!r} always holds", fix=_EXAMPLE
+            f"--slo: {text!r} can never be met" if limit <= 0 else f"--slo: {text!r} is always met", fix=_EXAMPLE
         )
     subject = SloMetric.ERRORS if is_errors else SloMetric.FIRST_BYTE if first_byte else SloMetric.RESPONSE
     return Clause(text=text, subject=subject, figure="" if is_errors else figure, limit=limit)
 
 
 def _served(load: Load) -> Load:
-    """The same as if nothing had waited for a thread, and nothing had failed for want of one."""
+    """The load without waiting for a virtual user, and without failures for lack of one."""
     failed = load.failed - sum(each.count for each in load.failures if each.label == AttemptFailure.NO_THREAD)
     ended = load.operations + failed
     return msgspec.structs.replace(
@@ -139,13 +143,13 @@ def _served(load: Load) -> Load:
     )
 
 
-def _judge(clause: Clause, load: Load) -> SloVerdict:
+def _decide(clause: Clause, load: Load) -> SloVerdict:
     if clause.subject is SloMetric.ERRORS:
-        return _judge_errors(clause, load)
+        return _decide_errors(clause, load)
     latency = load.first_byte if clause.subject is SloMetric.FIRST_BYTE else load.response or load.latency
     value = _figure(latency, clause.figure)
     if clause.figure == "max" and clause.subject is SloMetric.RESPONSE and value is not None:
-        value = max(value, load.oldest or 0.0)  # what was unfinished at the end took so long at least
+        value = max(value, load.oldest or 0.0)  # what was unfinished at the end took at least this long
     if value is not None:
         outcome = SloOutcome.HOLDS if value < clause.limit else SloOutcome.BROKEN
         words = f"{_name(clause)} was {render_seconds(value)}"
@@ -156,11 +160,11 @@ def _judge(clause: Clause, load: Load) -> SloVerdict:
             words = f"{name} alone was {render_seconds(known)}"
             return SloVerdict(outcome=SloOutcome.BROKEN, clause=clause.text, words=words)
     needed = samples_needed(_PERCENTS[clause.figure]) if clause.figure in _PERCENTS else 1
-    words = f"{_name(clause)} needs {needed:,} operations, and {latency.count:,} ended well"
+    words = f"{_name(clause)} needs {needed:,} operations, and {latency.count:,} succeeded"
     return SloVerdict(outcome=SloOutcome.UNRESOLVED, clause=clause.text, words=words)
 
 
-def _judge_errors(clause: Clause, load: Load) -> SloVerdict:
+def _decide_errors(clause: Clause, load: Load) -> SloVerdict:
     ended = load.operations + load.failed
     words = f"{load.failed:,} of {ended:,} operations failed"
     if ended and load.error_rate >= clause.limit:
@@ -193,5 +197,5 @@ def _window_s(load: Load) -> float:
 
 
 def _ended_rate(load: Load) -> float:
-    """Operations a second that ended, well or not."""
+    """Operations per second that ended, successful or not."""
     return load.operations_rate / (1 - load.error_rate) if load.error_rate < 1 else math.inf

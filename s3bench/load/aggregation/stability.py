@@ -1,12 +1,12 @@
-"""When a throughput has settled, so that a phase may end before its time.
+"""Decides whether a throughput has settled, so that a phase may end early.
 
-Owns the rule. The last half of the seconds, ten at least, are put into ten batches, whose means are nearly independent
+The last half of the seconds, ten at least, are put into ten batches, whose means are nearly independent
 where seconds are not (Schmeiser, "Batch Size Effects in the Analysis of Simulation Output", Operations Research 30,
 1982: ten to thirty batches suffice). It has settled when the 95 % interval of their mean is narrower than 2 % to either
 side, and the batches show no trend (Mann, "Nonparametric Tests Against Trend", Econometrica 13, 1945).
 
-Whoever asks every second stops a little more readily at a lucky moment than the 95 % say; the interval is a reason to
-stop, not the precision of the result.
+A check every second stops a little earlier than a single one would at 95 %: the interval is a reason to stop, not the
+precision of the result.
 """
 
 import math
@@ -18,7 +18,7 @@ SECONDS_MIN = 10
 HALF_WIDTH = 0.02
 
 _BATCHES = 10
-_STUDENT = 2.262  # 97.5 % of Student's t with nine degrees of freedom
+_T_QUANTILE = 2.262  # 97.5 % of Student's t with nine degrees of freedom
 _TREND = 23  # Mann's S of ten values reaches it, either way, in 4.7 % of all orders
 
 
@@ -28,7 +28,7 @@ def is_settled(throughputs: Sequence[float]) -> bool:
     if not batches:
         return False
     mean = fmean(batches)
-    half_width = _STUDENT * stdev(batches) / math.sqrt(_BATCHES)
+    half_width = _T_QUANTILE * stdev(batches) / math.sqrt(_BATCHES)
     return mean > 0 and half_width < HALF_WIDTH * mean and abs(trend(batches)) < _TREND
 
 

@@ -1,7 +1,4 @@
-"""What one worker counted in one second: the only thing that travels from workers, and all that is known later.
-
-Owns the records and their addition. Who counts is `recorder`, what follows from the counts `findings`.
-"""
+"""The counts of one worker in one second, which it sends to the coordinator: all later figures derive from them."""
 
 import msgspec
 
@@ -13,8 +10,8 @@ class Loss(msgspec.Struct, frozen=True, array_like=True):
     """Attempts that failed in one way: `label` is an HTTP status with S3's code (`503 SlowDown`) or a `Fault`.
 
     `retried` of the `count` were tried again. `lost_ns` is the time from their starts to the next attempt's start, or
-    to their ends. `body_bytes` crossed the wire in them, either way. `paused_ns` is how long threads of a closed loop
-    waited after them before they began another operation.
+    to their ends. `body_bytes` crossed the wire in them, either way. `paused_ns` is how long virtual users of a
+    closed loop waited after them before they began another operation.
     """
 
     label: str
@@ -26,13 +23,13 @@ class Loss(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Stream(msgspec.Struct, frozen=True, array_like=True):
-    """What a job did of one kind.
+    """The operations of one kind of one job.
 
-    `operations` ended well, less those counted in an earlier second that turned out to have failed; with those in
-    `losses` they are all attempts. `bytes_up` and `bytes_down` are the bodies of
-    those that ended well and were right. `service` counts from an attempt's start to its last byte, `first_byte` to the
-    first byte of its response, `response` from the planned start of the operation (open loop) or its first attempt to
-    the last byte. `repeated` of the operations read an object that this worker had read before.
+    `operations` succeeded, less those counted in an earlier second that turned out to have failed; with those in
+    `losses` they are all attempts. `bytes_up` and `bytes_down` are the bodies of those that succeeded and were
+    verified. `service` counts from an attempt's start to its last byte, `first_byte` to the first byte of its response,
+    `response` from the planned start of the operation (open loop) or its first attempt to the last byte. `repeated` of
+    the operations read an object that this worker had read before.
     """
 
     job: int
@@ -52,11 +49,11 @@ class IntervalRecord(msgspec.Struct, frozen=True, tag=True):
 
     `in_flight_ns` is the integral of the operations in flight over the time (count times nanoseconds), measured apart
     from the latencies, which makes Little's law a check. `in_flight_max` is the most there were. `waiting_max` is the
-    most planned operations that found no free thread. `cpu_ns` is the worker's CPU time, `wait_ns` the part of the
-    second in which it had nothing to do. `connects` are connections made, `cut` those that the other side closed.
-    `paused_ns` is the integral of the threads that pause after a failed connection. `served`, `failed` and `wanted`
-    have a bit for each tenth of the second, the first in bit 0: whether a request succeeded in it, whether an attempt
-    failed, and whether an operation was wanted.
+    most planned operations that found no free virtual user. `cpu_ns` is the worker's CPU time, `wait_ns` the part of
+    the second in which it had nothing to do. `connects` are new connections, `cut` those that the other side closed.
+    `paused_ns` is the integral of the virtual users that pause after a failed connection. `served`, `failed` and
+    `wanted` have a bit for each tenth of the second, the first in bit 0: whether a request succeeded in it, whether an
+    attempt failed, and whether an operation was wanted.
     """
 
     worker: int

@@ -1,6 +1,6 @@
-"""What the coordinator and its workers say to each other, over the framing of `s3bench.s3.control`.
+"""The messages between the coordinator and its workers, over the framing of `s3bench.s3.control`.
 
-Owns the messages. Secrets travel here and nowhere else.
+Secrets are sent in these messages and nowhere else.
 """
 
 import msgspec
@@ -10,7 +10,7 @@ from s3bench.load.profile.profile import DataSet, Manner, Phase
 
 
 class Keys(msgspec.Struct, frozen=True, kw_only=True):
-    """What requests are signed with; anonymous without an access key."""
+    """The keys that requests are signed with; anonymous without an access key."""
 
     access_key: str = ""
     secret_key: str = ""
@@ -19,7 +19,7 @@ class Keys(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RequestTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """Where requests go. `addresses` are (IP address, port), looked up already; workers take them in turn.
+    """The target of requests. `addresses` are (IP address, port), already resolved; workers use them in turn.
 
     `hosts` are the Host fields that belong to them, without the bucket; their names are what a certificate must be good
     for. With `virtual_hosts` the bucket is part of the host name.
@@ -36,9 +36,9 @@ class RequestTarget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PreparePhase(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Get ready: who this worker is among how many, and all that stays the same over the phases.
+    """Prepare: the number of this worker, and everything that stays the same over the phases.
 
-    What is drawn follows from `seed`. Attempts are written to the file `trace`.
+    Random choices follow from `seed`. Attempts are written to the file `trace`.
     """
 
     worker: int
@@ -51,11 +51,11 @@ class PreparePhase(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class BeginPhase(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Get ready for the worker's share of a phase.
+    """Prepare the worker's share of a phase.
 
     `first_numbers` tell for each job the first object number that is free for its new objects; the data set's numbers
-    go from 0 to the job's `objects`. `turn` makes draws differ from phase to phase. Operations are tried again at least
-    `retries_min` times.
+    go from 0 to the job's `objects`. `turn` makes random choices differ from phase to phase. Operations are retried at
+    least `retries_min` times.
     """
 
     phase: Phase
@@ -65,13 +65,13 @@ class BeginPhase(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class StartPhase(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Do it; second 0 begins at `start_ns` of the machine's monotonic clock."""
+    """Start the phase; second 0 begins at `start_ns` of the machine's monotonic clock."""
 
     start_ns: int
 
 
 class StopPhase(msgspec.Struct, frozen=True, tag=True):
-    """Start nothing any more; what is in flight may end."""
+    """Start no more operations; those in flight may end."""
 
 
 class PhasePrepared(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -81,7 +81,7 @@ class PhasePrepared(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class PhaseReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """All objects of the phase are made: it can start."""
+    """All objects of the phase are prepared: it can start."""
 
     worker: int
 

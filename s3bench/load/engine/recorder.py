@@ -1,7 +1,7 @@
-"""What a worker counts: latencies, bytes and losses of every kind of every job, a record of them each second.
+"""Counts latencies, bytes and losses of each kind of each job, and makes an interval record of them every second.
 
-Owns the counting. In the hot path a latency is one integer appended to an array; once a second numpy puts them into
-bins. Seconds in which nothing ended give records too, so that stalls show.
+In the hot path a latency is one integer appended to an array; once a second numpy puts them into
+bins. Seconds in which nothing ended give records too, so that stalls are visible.
 """
 
 import time
@@ -18,7 +18,7 @@ from s3bench.results.histogram import Histogram
 
 SECOND_NS = 1_000_000_000
 SLOT_NS = 100_000_000
-"""Successes and failures are looked for once in this time, and not with each answer: the hot path pays nothing."""
+"""Successes and failures are checked once in this time, not for each response, which costs the hot path nothing."""
 
 _SLOTS = SECOND_NS // SLOT_NS
 _SECOND_OF_SLOTS = (1 << _SLOTS) - 1
@@ -27,10 +27,10 @@ _DOWNWARDS = frozenset({OperationKind.GET, OperationKind.RANGE, OperationKind.LI
 
 
 class IntervalCounter:
-    """What a job did of one kind in the current second.
+    """The counts of one kind of one job in the current second.
 
-    A latency in `quick` is service time, time to the first byte and response time in one, as it is where an answer
-    comes in one piece to the first attempt of a closed loop. Others go to `service`, `first_byte` and `response`.
+    A latency in `quick` is service time, time to the first byte and response time in one, as for a response
+    that comes in one piece to the first attempt of a closed loop. Others go to `service`, `first_byte` and `response`.
     """
 
     __slots__ = (
@@ -54,7 +54,7 @@ class IntervalCounter:
 
     @property
     def succeeded(self) -> int:
-        """How many requests ended well."""
+        """The number of successful requests."""
         return len(self.quick) + len(self.service)
 
     def lose(self, label: str, *, retried: bool, lost_ns: int, body_bytes: int, count: int = 1) -> None:
@@ -67,11 +67,11 @@ class IntervalCounter:
         counts[3] += body_bytes
 
     def lose_time(self, label: str, lost_ns: int) -> None:
-        """Add what an attempt that failed before has cost besides: the wait until the next one."""
+        """Add the wait between an attempt that failed and the next one."""
         self._counts(label)[2] += lost_ns
 
     def pause(self, label: str, paused_ns: int) -> None:
-        """Add how long a thread waited after an attempt that failed before it began another operation."""
+        """Add how long a virtual user waited after an attempt that failed before it began another operation."""
         self._counts(label)[4] += paused_ns
 
     def withdraw(self, label: str, body_bytes: int) -> None:
@@ -87,7 +87,7 @@ class IntervalCounter:
         return self._losses.setdefault(label, [0, 0, 0, 0, 0])
 
     def take(self) -> Stream | None:
-        """What was counted, which is forgotten by that; `None` where it is nothing."""
+        """Take the counts, and reset them; `None` without any."""
         operations = self.succeeded - self._withdrawn
         if not self.succeeded and not self._losses:
             return None
@@ -105,7 +105,7 @@ class IntervalCounter:
             response=_bins(quick, self.response) if apart else service,
             losses=tuple(Loss(label, *counts) for label, counts in self._losses.items()),
         )
-        # Emptied in place: those who append hold on to the arrays.
+        # Emptied in place: callers that append keep references to the arrays.
         for samples in (self.quick, self.service, self.first_byte, self.response):
             del samples[:]
         self.bytes_up = self.bytes_down = self.repeated = self.failed = self._withdrawn = 0
@@ -116,14 +116,14 @@ class IntervalCounter:
 def _bins(quick: "np.ndarray[tuple[int], np.dtype[np.int64]]", samples: "array[int]") -> Bins:
     histogram = Histogram()
     histogram.add(quick)
-    histogram.add(np.array(samples, np.int64))  # a copy: an array that somebody looks into cannot be emptied
+    histogram.add(np.array(samples, np.int64))  # a copy: an array with an exported buffer cannot be emptied
     return histogram.bins()
 
 
 class IntervalRecorder:
-    """The lanes of one phase, and its seconds: number k begins at `start_ns` + k seconds.
+    """The counters of one phase, and its seconds: second k begins at `start_ns` + k seconds.
 
-    `cpu_ns` is the clock of the CPU time that is told.
+    `cpu_ns` is the clock of the recorded CPU time.
     """
 
     def __init__(
@@ -143,21 +143,21 @@ class IntervalRecorder:
         self._begin(start_ns)
 
     def lane(self, job: int, kind: OperationKind) -> IntervalCounter:
-        """Where to count what `job` does of `kind`."""
+        """The counter of `kind` of `job`."""
         lane = self._lanes.get((job, kind))
         if lane is None:
             lane = self._lanes[job, kind] = IntervalCounter(job, kind)
         return lane
 
     def mark(self, now_ns: int, *, is_wanted: bool) -> None:
-        """Note what happened in the slots that have ended. If several have, the worker did not run in time."""
+        """Mark the slots that have ended. If there are several, the worker did not run in time."""
         has_run = now_ns - self.slot_due_ns < SLOT_NS
         while self.slot_due_ns <= now_ns:
             self._mark(is_wanted=is_wanted and has_run)
             self.slot_due_ns += SLOT_NS
 
     def flush(self) -> IntervalRecord:
-        """The record of the second that ended at `due_ns`, and begin the next."""
+        """Make the record of the second that ended at `due_ns`, and begin the next."""
         self.mark(self.due_ns, is_wanted=False)
         record = self._record(self.due_ns)
         self._second += 1
@@ -165,7 +165,7 @@ class IntervalRecorder:
         return record
 
     def end(self, end_ns: int, *, is_wanted: bool = False) -> IntervalRecord | None:
-        """The record of the rest until `end_ns`, its last slot included; `None` where there is no rest."""
+        """Make the record of the rest until `end_ns`, including its last slot; `None` without a rest."""
         if end_ns <= self._begun_ns:
             return None
         self.mark(end_ns, is_wanted=is_wanted)

@@ -1,7 +1,6 @@
-"""The ceiling of this machine: what the same workers reach against a server of ours that does next to nothing.
+"""Measures the ceiling of this machine: the rate that the same workers reach against a null server.
 
-Owns the null server's answers and the phase that is run against it. A rate near the ceiling is the load generator's own
-and not the endpoint's (`bottleneck`).
+Near the ceiling, the load generator is the bottleneck and not the endpoint (`s3bench.load.aggregation.bottleneck`).
 """
 
 from collections.abc import Generator, Iterator

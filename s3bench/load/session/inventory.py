@@ -1,7 +1,7 @@
-"""Which objects of a run there are: for each choice of sizes, those numbered from 0 without a gap.
+"""Counts the objects of a run: for each choice of sizes, those numbered from 0 without a gap.
 
-Owns the counting, and what phases of a profile need and leave. Objects outside of the gapless part are in the bucket
-until the run is cleaned up, and are read by nobody. Pure.
+It tracks what phases need and leave. Objects after a gap stay in the bucket until the run is cleaned up, and are not
+read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from s3bench.load.profile.profile import Job, Phase
 from s3bench.load.profile.sizes import Sizes
 
 OBJECTS = 1000
-"""Size of a data set where nobody says otherwise."""
+"""Default size of a data set."""
 
 FAR = 1 << 40
 """First number of objects that belong to no data set; each job of a phase has as many numbers for itself."""
@@ -34,7 +34,7 @@ class Inventory:
         return self._available.get(sizes.slots, 0)
 
     def set_available(self, sizes: Sizes, count: int) -> None:
-        """Say that there are `count` now."""
+        """Set the number of objects of these sizes."""
         self._available[sizes.slots] = count
 
     def wanted(self, job: Job) -> int:
@@ -63,7 +63,7 @@ class Inventory:
         return only_new and not others and not self.available(job.sizes)
 
     def after(self, phase: Phase, filling: Sequence[bool], ended: Sequence[PhaseEnded]) -> None:
-        """Take into aggregation what a phase wrote and deleted; `filling` as `fills` told before it."""
+        """Update the counts after a phase that wrote or deleted; `filling` is `fills` of each job before it."""
         for index, job in enumerate(phase.jobs):
             if filling[index]:
                 writers = ended[: job.threads]  # a worker without a thread writes nothing, and has no numbers

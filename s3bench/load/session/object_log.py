@@ -1,7 +1,7 @@
 """The names and MD5 sums of all objects that a run wrote, as s4's `-l` logs them.
 
-Owns the log, a line of md5sum(1) an object. It is made from the run's trace after the run, since contents follow from
-the run and an object's number: no sum is calculated while anything is measured.
+A line in the format of md5sum(1) for each object. It is made from the trace after the run, since contents derive from
+the run ID and the object number: nothing is hashed during the measurement.
 """
 
 import csv

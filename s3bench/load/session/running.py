@@ -1,7 +1,6 @@
-"""A load run from its first object to its last: the data set, the phases, and what is removed behind them.
+"""Runs the phases of a load run on its workers, and writes the objects that they read before.
 
-Owns their order. Processes are `pool`'s or a cluster's, which objects there are is `inventory`'s, figures are
-`phase_result`'. Everything that takes time is a generator that gives whoever shows it every second.
+Everything that takes time is a generator that yields the aggregation every second, for the live view.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -39,9 +38,9 @@ _MULTIPART_FROM_BYTES = 1024**3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRules:
-    """How a run goes: in which manner, on which data, and when the user wants it over.
+    """The rules of a run: the manner of its requests, its data, and whether the user wants it to end.
 
-    What is drawn follows from `seed`. With `trace` each worker writes its attempts to a file of that name, `.` and its
+    Random choices follow from `seed`. With `trace` each worker writes its attempts to a file of that name, `.` and its
     number.
     """
 
@@ -53,7 +52,7 @@ class RunRules:
 
 
 class LoadRun:
-    """A run on workers that are there: `phase` after `phase`, each on the objects that the ones before left."""
+    """A run on workers that have started: phase after phase, each on the objects that the ones before left."""
 
     def __init__(self, pool: Workers, target: RequestTarget, rules: RunRules, inventory: Inventory) -> None:
         self._pool = pool
@@ -76,7 +75,7 @@ class LoadRun:
         )
 
     def missing(self, phase: Phase) -> tuple[tuple[Sizes, int], ...]:
-        """What must be written before a phase: up to how many objects of which sizes."""
+        """The objects that must be written before a phase: sizes, and how many there have to be of each."""
         wanted: dict[Sizes, int] = {}
         for job in phase.jobs:
             if self._inventory.wanted(job) > self._inventory.available(job.sizes):
@@ -84,7 +83,7 @@ class LoadRun:
         return tuple(wanted.items())
 
     def write_data_set(self, sizes: Sizes, objects: int) -> Generator[PhaseAggregation, None, None]:
-        """Write the objects that are missing of `objects`; gives the aggregation of the writing every second.
+        """Write the objects that are missing of `objects`; yields its aggregation every second.
 
         Raises `S3BenchError` where some cannot be written.
         """
@@ -109,15 +108,15 @@ class LoadRun:
             if not aggregation.failures:
                 self._inventory.set_available(sizes, objects)
                 return
-        told = ", ".join(f"{count} times {label}" for label, count in aggregation.failures.items())
+        why = ", ".join(f"{count} times {label}" for label, count in aggregation.failures.items())
         raise S3BenchError(
             "the objects to be read could not be written",
-            told,
-            "see what the endpoint refuses, or read existing ones (--list-existing)",
+            why,
+            "check what the endpoint rejects, or read existing objects with --list-existing",
         )
 
     def measure(self, phase: Phase) -> Generator[PhaseAggregation, None, PhaseAggregation]:
-        """Run a phase; gives its aggregation every second, and returns it when the phase is over."""
+        """Run a phase; yields its aggregation every second, and returns it at the end."""
         settled = self._inventory.settled(phase)
         filling = [self._inventory.fills(job, settled) for job in settled.jobs]
         first_numbers = self._inventory.first_numbers(settled)

@@ -1,7 +1,7 @@
-"""A profile run at a site: loops, phases and their data sets, calibration, and the search for a search.
+"""Runs a profile at a site: loops, phases and their data sets, calibration, and the SLO search.
 
-Owns the order of what happens, told as events to whoever shows and keeps them. What was written is removed by
-`clean_up`, which is the caller's to call, since it also belongs to the end of a run that failed.
+It yields events, which the caller shows and stores. The caller also calls `clean_up`, which removes what was written,
+since a run that failed needs it too.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ EXISTING_MAX = 1_000_000
 """Existing objects that are read by their names, at most."""
 
 SLO_STEP_S = 10.0
-"""How long each rate of the search for a search is tried, where the profile does not say."""
+"""How long each rate of the SLO search is tried, unless the profile says otherwise."""
 
 _SEARCH_START = 0.25  # of the rate that a closed loop reached
 _GUESS_S = 3.0
@@ -52,12 +52,12 @@ _GUESS_S = 3.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What a session does beside its profile's phases.
+    """The terms of a session beside its profile.
 
     `run` is the run that is made, or used again where `reused`. Objects named in `key_file`, or listed under the prefix
     `existing`, are read instead of our own. With `slo` the highest rate that holds it is searched for. `calibrates`
-    finds this machine's ceiling for each phase. All attempts are written to the file `trace`.
-    What is drawn, such as which object is next, follows from `seed`.
+    measures this machine's ceiling for each phase. All attempts are written to the file `trace`. Random choices, such
+    as the next object, follow from `seed`.
     """
 
     workers: int
@@ -74,7 +74,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beginning:
-    """A phase begins: the `number`th of `count`, or of nobody knows how many; 0 for what is done on the way to one."""
+    """A phase begins: number `number` of `count`, `None` if unknown; `number` is 0 for preparations."""
 
     name: str
     number: int = 0
@@ -83,7 +83,7 @@ class Beginning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """A phase is over: what it showed in loop `loop`, counted from 0."""
+    """A phase is over: its result in loop `loop`, counted from 0."""
 
     phase: Phase
     loop: int
@@ -140,11 +140,11 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Let the workers end, and make one file of their traces, which are whole then."""
+        """End the workers, and join their traces, which are complete then."""
         self._stack.close()
 
     def log_objects(self, log: Path) -> int:
-        """Write the names and MD5 sums of what was written to `log`, after `close`; gives how many there are."""
+        """Write the names and MD5 sums of the written objects to `log`, after `close`; returns how many there are."""
         sizes = [job.sizes for phase in self._profile.phases for job in phase.jobs]
         assert self.terms.trace is not None, "the log is made from the trace"
         return write_object_log(
@@ -173,15 +173,15 @@ class Session:
                     return
 
     def _named(self, phase: Phase, name: str) -> Phase:
-        """The phase with a name, which tells its results from those of the other phases."""
+        """The phase with a name, which distinguishes its results from those of other phases."""
         is_told_apart = phase.dimensions or len(self._profile.phases) == 1
         dimensions = phase.dimensions if is_told_apart else ({"phase": name},)
         return msgspec.structs.replace(phase, name=name, dimensions=dimensions)
 
     def clean_up(self) -> CleanUpResult:
-        """Remove what the run wrote; the data set of a run that is used again stays.
+        """Remove what the run wrote; the data set of a reused run stays.
 
-        Nothing is asked of the server where nothing was written: one that hangs would hold up the end.
+        Without anything written it makes no request: a server that hangs would delay the end.
         """
         if not self._wrote:
             return CleanUpResult()
@@ -209,7 +209,7 @@ class Session:
     def _watched(
         self, aggregations: Generator[PhaseAggregation, None, _Returned]
     ) -> Generator[PhaseAggregation, None, _Returned]:
-        """Pass aggregations on, and let the site have its turn as often."""
+        """Pass aggregations on, and call the site's `every_second` as often."""
         while True:
             try:
                 aggregation = next(aggregations)
@@ -220,7 +220,7 @@ class Session:
             yield aggregation
 
     def _yardsticks(self, phase: Phase) -> Generator[Event, None, Yardsticks]:
-        """Find what is known from elsewhere about a phase: this machine's ceiling, and latency without any queue."""
+        """Measure the limits known from outside a phase: this machine's ceiling, and latency without a queue."""
         known = Yardsticks(link_bytes_per_s=self._site.link_bytes_per_s)
         short = calibrated(phase) if self.terms.calibrates else None
         if short is None:
@@ -244,7 +244,7 @@ class Session:
         return self._known[key]
 
     def _search(self, phase: Phase, slo: Slo) -> Iterator[Event]:
-        """Find the highest rate of a phase's one job that keeps a promise."""
+        """Find the highest rate of a phase's one job that meets `slo`."""
         (job,) = phase.jobs
         known = yield from self._yardsticks(phase)
         yield from self._prepared(phase)
@@ -266,13 +266,13 @@ class Session:
             if phase_result.losses:
                 return
             refused = SloVerdict(outcome=SloOutcome.NO_EVIDENCE, words=phase_result.contradiction)
-            search = search.told(refused if phase_result.contradiction else slo.holds(phase_result.whole))
+            search = search.after(refused if phase_result.contradiction else slo.holds(phase_result.whole))
         yield search.found
 
     def _guess(self, phase: Phase) -> Generator[Event, None, float]:
-        """Find a rate to start from: a share of what a closed loop reaches in a moment."""
+        """Find the first rate: a share of what a closed loop reaches in a few seconds."""
         short = msgspec.structs.replace(phase, name="closed loop", duration_s=_GUESS_S, warmup_s=0.0, stable=False)
-        yield Beginning(name="a closed loop, to know where to start")
+        yield Beginning(name="a closed loop, to find the first rate")
         aggregation = yield from self._watched(self._measure(short))
         return aggregation.measure().whole.operations_rate * _SEARCH_START
 
@@ -284,12 +284,12 @@ class Session:
             if not self._site.bucket.write_key_file(self.terms.existing, path, keys_max=EXISTING_MAX):
                 raise BadInput(
                     f"there are no objects under {self.terms.existing!r} in bucket {self._site.bucket.name!r}",
-                    fix="name a prefix that has some, or leave --list-existing out to read objects of our own",
+                    fix="pass a prefix that has objects, or remove --list-existing to read objects that s3bench writes",
                 )
         return (None, 0) if path is None else (path, len(read_key_file(str(path))))
 
     def _inventory(self, data: DataSet, listed: int) -> Inventory:
-        """What is there already: listed objects, or those of a run that is used again."""
+        """The objects that exist already: listed ones, or those of a reused run."""
         present: dict[Sizes, int] = {}
         for sizes in {job.sizes for phase in self._profile.phases for job in phase.jobs}:
             if listed:
@@ -299,7 +299,7 @@ class Session:
         if self.terms.reused and not any(present.values()):
             raise BadInput(
                 f"run {self.terms.run} has no objects of these sizes in bucket {self._site.bucket.name!r}",
-                fix="give the sizes that it was written with, or leave --reuse out",
+                fix="pass the sizes that it was written with, or remove --reuse",
             )
         return Inventory(present)
 

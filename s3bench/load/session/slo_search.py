@@ -1,8 +1,7 @@
-"""The search for the highest rate at which a service keeps its promise.
+"""The search for the highest rate at which a service level objective holds.
 
-Owns what to try next and what has been found; pure: it proposes a rate and is told what came of it. Rates double until
-one does not hold (or halve until one does), then the gap is bisected until it is 5 %. It takes for granted that what
-holds at one rate holds at every lower one, and believes each run.
+It proposes a rate and takes the verdict of its run. Rates double until one does not hold (or halve until one does),
+then the gap is bisected until it is 5 %. It assumes that an objective that holds at one rate holds at every lower one.
 """
 
 import math
@@ -21,7 +20,7 @@ _TRIALS_MAX = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateStep:
-    """A run to be made: at which rate, and how many times as long as usual."""
+    """A proposed run: its rate, and its length as a multiple of the usual one."""
 
     rate_per_s: float
     longer: int = 1
@@ -29,7 +28,7 @@ class RateStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateTrial:
-    """A run that was made."""
+    """A completed run."""
 
     step: RateStep
     verdict: SloVerdict
@@ -37,7 +36,7 @@ class RateTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HighestRate:
-    """The highest rate that held, `None` when none did. `is_limit`: 5 % above it the server broke the promise."""
+    """The highest rate that held, `None` if none did. `is_limit`: the server missed the objective 5 % above it."""
 
     rate_per_s: float | None
     is_limit: bool
@@ -46,7 +45,7 @@ class HighestRate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SloSearch:
-    """A search in progress; every answer gives a new one. It does not go beyond `rate_max_per_s`."""
+    """A search in progress; every verdict gives a new one. It does not go beyond `rate_max_per_s`."""
 
     start_per_s: float
     rate_max_per_s: float = math.inf
@@ -65,15 +64,15 @@ class SloSearch:
         rate_per_s = self._next_rate()
         return None if rate_per_s is None else RateStep(rate_per_s=rate_per_s)
 
-    def told(self, verdict: SloVerdict) -> "SloSearch":
-        """The search after the proposed run was made."""
+    def after(self, verdict: SloVerdict) -> "SloSearch":
+        """The search after the verdict of the proposed run."""
         step = self.proposal
         assert step is not None, "the search is over"
         return replace(self, trials=(*self.trials, RateTrial(step=step, verdict=verdict)))
 
     @property
     def found(self) -> HighestRate:
-        """What is known so far."""
+        """The result so far."""
         high, held = self._lowest_failed, self._highest_held
         above = f"at {high.step.rate_per_s:,.1f}/s {high.verdict.words}" if high else "nothing higher was tried"
         if held is None:
@@ -95,7 +94,7 @@ class SloSearch:
 
     @property
     def _lowest_failed(self) -> RateTrial | None:
-        """The lowest rate that is not known to hold, however long the run."""
+        """The lowest rate that is not known to hold after runs of any length."""
         failed = [each for each in self._settled if each.verdict.outcome is not SloOutcome.HOLDS]
         return min(failed, key=lambda each: each.step.rate_per_s, default=None)
 
@@ -106,7 +105,7 @@ class SloSearch:
 
     @property
     def _settled(self) -> tuple[RateTrial, ...]:
-        """The trials that were not to be repeated for longer."""
+        """The trials that need no longer run."""
         return tuple(
             each
             for each in self.trials

@@ -75,7 +75,7 @@ class WorkerPool:
     def perform(
         self, orders: tuple[BeginPhase, ...], *, start_ns: Callable[[], int] = _soon_ns
     ) -> Iterator[IntervalRecord | PhaseEnded | None]:
-        """Let each worker do its part, all from the same moment on; gives their records, and how each ended.
+        """Let each worker do its part, all from the same moment on; yields their records, and how each ended.
 
         `start_ns` is asked for that moment, of the monotonic clock, when all are ready. Gives `None` about once a
         second when nothing came, so that who listens can look after other things. Raises `S3BenchError` when one fails.
@@ -104,17 +104,17 @@ class WorkerPool:
                     yield report
 
     def stop(self) -> None:
-        """Let all workers start nothing any more; their reports still come."""
+        """Let all workers start no more operations; their reports still come."""
         for channel in self._channels:
             self._send(channel, StopPhase())
 
     def kill(self) -> None:
-        """End all workers at once, whatever they do; may be called while another thread listens to them."""
+        """Kill all workers at once; may be called while another thread receives their reports."""
         for process in self._processes:
             process.kill()
 
     def memory_bytes_max(self) -> int | None:
-        """The most memory that each worker has had, added up; `None` where the kernel does not tell."""
+        """The peak memory of each worker, added up; `None` if the kernel does not report it."""
         highs = [_high_water_bytes(process.pid) for process in self._processes]
         return None if None in highs else sum(high for high in highs if high is not None)
 

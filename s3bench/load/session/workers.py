@@ -1,7 +1,4 @@
-"""The workers of a run as whoever coordinates it sees them, be they on this machine (`pool`) or on many.
-
-Owns the interface, and nothing else.
-"""
+"""The interface of the workers of a run, on this machine (`worker_pool`) or on many (`s3bench.cluster.worker_pool`)."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -16,8 +13,8 @@ from s3bench.load.engine.message import (
     WorkerLost,
 )
 
-Told = IntervalRecord | PhaseEnded | WorkerLost | None
-"""What a phase brings: a second of a worker, its end, the loss of a node, or nothing for about a second."""
+PhaseReport = IntervalRecord | PhaseEnded | WorkerLost | None
+"""A report during a phase: a second of a worker, its end, the loss of a node, or `None` after a second without."""
 
 
 class Workers(AbstractContextManager["Workers"], Protocol):
@@ -34,17 +31,17 @@ class Workers(AbstractContextManager["Workers"], Protocol):
     def prepare(self, orders: tuple[PreparePhase, ...]) -> None:
         """Let each worker get ready for its order. Raises `S3BenchError`."""
 
-    def perform(self, orders: tuple[BeginPhase, ...]) -> Iterator[Told]:
-        """Let each worker do its part, all from the same moment on; gives what they tell.
+    def perform(self, orders: tuple[BeginPhase, ...]) -> Iterator[PhaseReport]:
+        """Let each worker do its part, all from the same moment on; yields their reports.
 
-        Gives `None` about once a second when nothing came. Raises `S3BenchError` when there is nothing to go on with.
+        Yields `None` about once a second without one. Raises `S3BenchError` if the run cannot continue.
         """
 
     def stop(self) -> None:
-        """Let all workers start nothing any more; their reports still come."""
+        """Let all workers start no more operations; their reports still come."""
 
     def memory_bytes_max(self) -> int | None:
-        """The most memory that each worker has had, added up; `None` where a kernel does not tell."""
+        """The peak memory of each worker, added up; `None` if a kernel does not report it."""
 
 
 PoolMaker = Callable[[int, Path], Workers]

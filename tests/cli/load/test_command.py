@@ -67,7 +67,7 @@ def test_an_s4_configuration_is_shown_in_our_own_form() -> None:
         (("--operation", "get", "--mix", "get=1"), "--operation cannot be combined with --mix", "remove --mix or"),
         (("--keep",), "--keep needs an endpoint", "pass --endpoint-url URL"),
         (("--endpoint-url", "http://127.0.0.1:9"), "an endpoint needs --bucket", "pass -b NAME"),
-        (("--slo", "p99"), "--slo: 'p99' is no promise", "write p99<50ms,errors<0.1%"),
+        (("--slo", "p99"), "--slo: 'p99' is not a limit such as p99<50ms", "write p99<50ms,errors<0.1%"),
         (("--secret-key", "x", *LIVE), "--secret-key needs --access-key", "pass -a KEY"),
         (("--force",), "--force needs --output or --csv", "pass -o FILE"),
         (("nowhere.yaml",), "nowhere.yaml: cannot be read", "pass the path of a load profile"),

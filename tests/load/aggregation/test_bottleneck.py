@@ -37,7 +37,7 @@ def test_a_busy_generator_is_the_limit_and_its_figures_are_its_own(signs: Signs,
     found = find(signs, replace(known, latency_floor_s=0.001, link_bytes_per_s=1.0))
     assert found.limit is PhaseLimit.CLIENT
     assert words in found.warning
-    assert "these figures are its own, add --workers" in found.warning
+    assert "these figures show its own limit; add --workers" in found.warning
 
 
 def test_a_worker_that_other_programs_keep_from_its_core_is_told_apart_from_a_busy_one() -> None:

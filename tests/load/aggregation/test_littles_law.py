@@ -50,7 +50,7 @@ def test_a_closed_loop_has_all_its_threads_in_flight_by_both_ways_of_counting() 
 @pytest.mark.parametrize("clock", [0.25, 0.9, 1.1, 3.0])
 def test_clocks_that_stop_too_early_or_too_late_contradict_it(clock: float) -> None:
     told = contradiction(flow_of(closed_loop(16, 0.05), clock=clock))
-    assert told.startswith("16.00 operations were in flight on average, but rate and latencies say ")
+    assert told.startswith("16.00 operations were in flight on average, but rate and latencies give ")
 
 
 @pytest.mark.parametrize("clock", [0.96, 1.04])

@@ -289,7 +289,7 @@ def test_a_phase_that_ended_in_its_warm_up_measured_nothing() -> None:
 def test_a_worker_that_did_not_come_to_its_end_is_told() -> None:
     loop = closed_loop(length_ns=MS, end_ns=NS, workers=2)
     found = told(phase(), records(loop, end_ns=NS, workers=2), ended(0), workers=2)
-    assert found.warnings == ("1 of 2 workers did not come to their end: what they did is missing",)
+    assert found.warnings == ("1 of 2 workers did not report their end: their operations are missing",)
 
 
 @pytest.mark.parametrize(("late_ns", "nodes", "count"), [(100 * MS, 2, 0), (101 * MS, 2, 1), (NS, 1, 0)])
@@ -298,7 +298,7 @@ def test_nodes_that_did_not_begin_together_are_told(late_ns: int, nodes: int, co
     for worker, begun_ns in enumerate((MS, MS + late_ns)):
         made.add(IntervalRecord(worker, 0, NS))
         made.end(msgspec.structs.replace(ended(worker), begun_ns=begun_ns))
-    doubts = [each for each in made.measure().warnings if "did not begin together" in each]
+    doubts = [each for each in made.measure().warnings if "did not start together" in each]
     assert len(doubts) == count
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import kendalltau, t  # type: ignore[import-untyped]
 
 from s3bench.load.aggregation.stability import (
-    _STUDENT,
+    _T_QUANTILE,
     _TREND,
     SECONDS_MIN,
     is_settled,
@@ -55,7 +55,7 @@ def test_batches_are_longer_when_there_are_more_seconds() -> None:
 
 
 def test_the_interval_is_students() -> None:
-    assert pytest.approx(t.ppf(0.975, 9), abs=1e-3) == _STUDENT
+    assert pytest.approx(t.ppf(0.975, 9), abs=1e-3) == _T_QUANTILE
 
 
 def test_a_trend_is_manns_at_five_percent() -> None:

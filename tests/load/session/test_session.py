@@ -340,7 +340,7 @@ def test_the_search_begins_below_what_a_closed_loop_reaches_and_ends_at_the_limi
     words = list(told(events))
     assert words[:3] == [
         "writing 20 objects of 1000B",
-        "a closed loop, to know where to start",
+        "a closed loop, to find the first rate",
         "1/None: 100.0 operations/s",
     ]
     assert [each.phase.dimensions[0]["step"] for each in events if isinstance(each, Measured)][:2] == ["1", "2"]

@@ -17,7 +17,7 @@ UNRESOLVED = SloVerdict(outcome=SloOutcome.UNRESOLVED, words="p99 needs 368 oper
 
 def searched(search: SloSearch, limit: float, *, beyond: SloVerdict = BROKEN) -> SloSearch:
     while (step := search.proposal) is not None:
-        search = search.told(HOLDS if step.rate_per_s <= limit else beyond)
+        search = search.after(HOLDS if step.rate_per_s <= limit else beyond)
     return search
 
 
@@ -65,14 +65,14 @@ def test_a_run_that_was_too_short_is_repeated_for_longer() -> None:
         step = search.proposal
         assert step is not None
         assert (step.rate_per_s, step.longer) == (100, longer)
-        search = search.told(UNRESOLVED)
+        search = search.after(UNRESOLVED)
     step = search.proposal
     assert step is not None
     assert (step.rate_per_s, step.longer) == (50, 1)
 
 
 def test_a_longer_run_that_resolves_goes_on() -> None:
-    search = SloSearch(start_per_s=100).told(UNRESOLVED).told(HOLDS)
+    search = SloSearch(start_per_s=100).after(UNRESOLVED).after(HOLDS)
     step = search.proposal
     assert step is not None
     assert (step.rate_per_s, step.longer) == (200, 1)
@@ -93,5 +93,5 @@ def test_a_limit_is_told_with_what_broke_above_it() -> None:
 
 
 def test_a_search_that_was_stopped_tells_what_it_knows() -> None:
-    search = SloSearch(start_per_s=100).told(HOLDS).told(BROKEN)
+    search = SloSearch(start_per_s=100).after(HOLDS).after(BROKEN)
     assert (search.found.rate_per_s, search.found.is_limit) == (100, False)

@@ -137,7 +137,7 @@ def test_time_without_service_is_told_with_the_seconds() -> None:
 
 
 def test_doubts_are_told_once_with_their_result() -> None:
-    broken = "16.0 operations were in flight on average, but rate and latencies say 14.0 (Little's law)"
+    broken = "16.0 operations were in flight on average, but rate and latencies give 14.0 (Little's law)"
     one = result("load.get", load(), dimensions=[{"threads": "4"}], warnings=[broken])
     text = render_load(document(one), width=80, color=False)
     assert text.endswith(f"\nwarning: load.get threads=4: {broken}\n")
