@@ -247,13 +247,16 @@ def parse_document(text: bytes, *, source: str) -> Document:
 
 
 def _decode_document(text: bytes) -> Document:
-    """Decode a document of clients; if it has measurements of a load run, one of those."""
+    """Decode a document of clients or of load runs; an error is that of the kind that it is."""
     try:
         return _document(decode(text, _ClientDocument))
-    except msgspec.ValidationError:
-        if not _has_loads(text):
-            raise
-    return _document(decode(text, _LoadDocument))
+    except msgspec.ValidationError as of_clients:
+        try:
+            return _document(decode(text, _LoadDocument))
+        except msgspec.ValidationError:
+            if _has_loads(text):
+                raise
+            raise of_clients from None
 
 
 def _has_loads(text: bytes) -> bool:
