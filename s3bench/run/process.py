@@ -120,11 +120,11 @@ class Spawner:
         return self._process.pid
 
     def run(self, launch: Launch) -> ProcessRecord:
-        """Run `launch` to its end and tell what it took; nothing of it is alive afterwards.
+        """Run `launch` to its end and record what it took; none of its processes is alive afterwards.
 
         Raises `ClientNotFound` where the program cannot be executed, `MachineError` where the helper or its files fail.
-        When this is interrupted (Ctrl-C), the client's tree is killed before the exception goes on; a later run starts
-        a new helper.
+        When this is interrupted (Ctrl-C), the client's tree is killed before the exception is raised; a later run
+        starts a new helper.
         """
         request = _request(launch)
         process = self._process or self._start()

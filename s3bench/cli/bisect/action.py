@@ -1,4 +1,4 @@
-"""Runs the search of `s3bench bisect`, or goes on with one, and keeps its record."""
+"""Runs or resumes the search of `s3bench bisect`, and keeps its record."""
 
 import shutil
 import sys
@@ -78,7 +78,7 @@ def _print(options: BisectOptions, record: BisectRecord) -> None:
 
 
 def _searched(options: BisectOptions) -> BisectRecord:
-    """Begin a search or go on with one, to its end; what is known is kept after every comparison, and on Ctrl-C."""
+    """Run or resume a search to its end; the record is written after every comparison, and on Ctrl-C."""
     record = None
     try:
         with ticker_for("pairs", quiet=options.quiet) as progress:

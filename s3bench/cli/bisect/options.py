@@ -1,4 +1,4 @@
-"""The options of `s3bench bisect`: what they mean, and which go together."""
+"""The options of `s3bench bisect`: their meaning, and the checks of combinations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

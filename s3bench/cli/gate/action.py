@@ -1,4 +1,4 @@
-"""Measures, reads or replays what `s3bench gate` judges, and gives the exit code of its verdict."""
+"""Measures, reads or replays the evidence of `s3bench gate`, and returns the exit code of its verdict."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -38,7 +38,7 @@ from s3bench.spec.definition import Definition
 _SEEDS = 2**32
 
 
-def judge(options: GateOptions) -> ExitCode:
+def decide(options: GateOptions) -> ExitCode:
     """Draw the verdict of what was measured here, of two documents or of a record, and show it."""
     policy = options.policy  # refused before anything is read or run
     output = GateOutput(options)

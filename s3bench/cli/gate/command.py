@@ -95,7 +95,7 @@ def gate_command(**typed: Any) -> None:
 
     Exit code 0 for PASS and SMALL, 1 for FAIL, 3 for INCONCLUSIVE, 4 when a control or a client failed.
     """
-    from s3bench.cli.gate.action import judge
+    from s3bench.cli.gate.action import decide
     from s3bench.cli.gate.options import GateOptions
 
     options = GateOptions.of(typed)
@@ -103,4 +103,4 @@ def gate_command(**typed: Any) -> None:
         from s3bench.cli.gate.self_test import self_test
 
         raise click.exceptions.Exit(self_test(options))
-    raise click.exceptions.Exit(judge(options))
+    raise click.exceptions.Exit(decide(options))

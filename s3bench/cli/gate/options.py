@@ -1,7 +1,4 @@
-"""The options of `s3bench gate`: what they mean, what the record keeps of them, and which go together.
-
-Owns the checks that are made before anything runs. The options' help is `gate`'s.
-"""
+"""The options of `s3bench gate`: their meaning, what the record keeps of them, and the checks of combinations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -162,7 +159,7 @@ class GateOptions:
         if given:
             raise BadInput(
                 f"--self-test and {given[0]} contradict each other",
-                "a self-test plants faults into one client, --baseline, and judges the gate itself",
+                "a self-test plants faults into one client, --baseline, to test the gate itself",
                 f"leave {' and '.join(given)} out",
             )
         assert self.max_time_s is None or self.max_time_s > 0

@@ -1,4 +1,4 @@
-"""Where a gate's record and its reports go: checked before anything runs, written when there is something."""
+"""Writes a gate's record and reports; where they go is checked before anything runs."""
 
 import shutil
 import sys

@@ -1,7 +1,4 @@
-"""The options of `s3bench run`: what they mean, what the document keeps of them, and which go together.
-
-Owns the checks that are made before anything runs. The options' help is `run`'s.
-"""
+"""The options of `s3bench run`: their meaning, what the document keeps of them, and the checks of combinations."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,4 @@
-"""Where the results of `s3bench run` go: a file that is written anew again and again, stdout at the end.
-
-Owns the choice between JSON and a table.
-"""
+"""Writes the results of `s3bench run`: to a file after every iteration, to stdout at the end, as JSON or a table."""
 
 import shutil
 import sys

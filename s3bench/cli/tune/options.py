@@ -1,7 +1,4 @@
-"""The options of `s3bench tune`: what they mean, and which go together.
-
-Owns the checks that are made before anything runs. The options' help is `tune`'s.
-"""
+"""The options of `s3bench tune`: their meaning, and the checks of combinations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -77,7 +74,7 @@ class TuneOptions:
 
     @property
     def is_new(self) -> bool:
-        """Whether a study is begun, rather than gone on with or shown again."""
+        """Whether a study is begun, rather than resumed or replayed."""
         return self.resume is None and self.replay is None
 
     @property
@@ -165,7 +162,7 @@ class TuneOptions:
         option = "--resume" if self.resume is not None else "--replay"
         if self.resume is not None and self.replay is not None:
             raise BadInput("--resume and --replay exclude each other", fix="leave one of them out")
-        told = {
+        described = {
             "the direction": self.action,
             "--size": self.size,
             "--clients": self.clients,
@@ -175,7 +172,7 @@ class TuneOptions:
             "--seed": self.seed,
             "--compare-clients": self.compare_clients or None,
         }
-        given = [name for name, value in told.items() if value is not None]
+        given = [name for name, value in described.items() if value is not None]
         if given:
             raise BadInput(
                 f"{option} cannot be combined with {given[0]}",

@@ -1,4 +1,4 @@
-"""Where the answer of a tuning goes: a table or JSON on stdout, Markdown in a file; checked before anything runs."""
+"""Prints the result of a tuning as a table or JSON, and writes it as Markdown; files are checked before it runs."""
 
 import shlex
 import shutil
@@ -31,7 +31,7 @@ class TuneOutput:
                 check_output(path, force=options.force)
 
     def finish(self, study: Study) -> StudyResult:
-        """Print what `study` comes to. Raises `S3BenchError` when no run of it succeeded."""
+        """Print the result of `study`. Raises `S3BenchError` when no run of it succeeded."""
         others = self._options.others(study.header.workload)
         answer = conclude(study, [(other.workload, other.network) for other in others])
         if self._options.markdown is not None:
@@ -45,7 +45,7 @@ class TuneOutput:
         return answer
 
     def interrupted(self, study: Study) -> None:
-        """Say what the trials so far come to, and how to go on."""
+        """Print the result of the trials so far, and how to continue."""
         if study.of(Stage.SEARCH):
             try:
                 self.finish(study)
