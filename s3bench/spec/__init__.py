@@ -1,6 +1,5 @@
-"""What is to be measured: definitions as JSON, as types, and as a plan.
+"""Benchmark definitions: their types, their JSON format and all checks.
 
-The way of the data: `parse` (JSON text to `definition.Definition`, by the keys of `table`) and `plan` (definitions and
-clients to cells to run). `command` understands S3 transfer commands. Nothing here touches the machine but
-`parse.read_definitions`, which reads the one file it is given.
+`parse` turns JSON text into `definition.Definition` by the keys of `table`; `command` parses S3 transfer commands.
+Everything is pure except `parse.read_definitions`, which reads one file.
 """

@@ -1,9 +1,8 @@
-"""The AWS config file of a benchmark: whether it may say what it says, and which transfer client it asks for.
+"""Checks the AWS config file of a benchmark, and reads which transfer client it selects.
 
-Owns as much of the format as the definitions need: sections, keys, and the indented block under `s3 =`
-(https://docs.aws.amazon.com/cli/latest/topic/s3-config.html). The clients read it with Python's configparser, so it is
-read here the same way. Text that two readers could cut into lines differently is refused. `awsconfig_table` lists what
-is allowed.
+Parses sections, keys, and the indented block under `s3 =` (https://docs.aws.amazon.com/cli/latest/topic/s3-config.html)
+with Python's configparser, as the clients do. Text that two readers could split into lines differently is rejected.
+`awsconfig_table` lists what is allowed.
 """
 
 import configparser
@@ -13,8 +12,8 @@ from s3bench.spec.awsconfig_table import (
     PROFILE_KEYS,
     config_blocks,
     is_allowed_section,
-    refusal_of_key,
-    refusal_of_section,
+    reason_against_key,
+    reason_against_section,
 )
 from s3bench.spec.client_traits import KnownClients
 from s3bench.spec.reader import Complaint, nearest, one_of, quoted
@@ -23,22 +22,22 @@ _PROFILE = "`[default]` or `[profile NAME]`"
 
 
 def check_config(text: str, clients: KnownClients) -> Complaint | None:
-    """Return what keeps `clients` from reading `text` or is not allowed in it, or `None`."""
+    """Return why `clients` cannot read `text` or what is not allowed in it, or `None`."""
     odd = next((character for character in text if not (character.isprintable() or character in "\n\t")), None)
     if odd is not None:
-        said = f"has the character {quoted(odd)}, at which some programs begin a new line and others do not"
-        return Complaint(said, 'separate lines by "\\n", and use printable characters alone')
+        what = f"has the character {quoted(odd)}, at which only some programs begin a new line"
+        return Complaint(what, 'separate lines by "\\n", and use only printable characters')
     try:
         sections = _sections(text)
     except configparser.MissingSectionHeaderError as error:
         return Complaint(
-            f"is no AWS config: line {error.lineno} stands before any section",
+            f"is not an AWS config: line {error.lineno} is before any section",
             'begin with a section: "[default]\\n..."',
         )
     except configparser.Error as error:
         reason = error.message.replace("\n", " ").replace("<string>", "config")
         return Complaint(
-            f"is no AWS config: {reason}", "write sections, and in each `key = value` or an indented block"
+            f"is not an AWS config: {reason}", "write sections, each with `key = value` or an indented block"
         )
     return next(_complaints(sections, config_blocks(clients)), None)
 
@@ -46,16 +45,16 @@ def check_config(text: str, clients: KnownClients) -> Complaint | None:
 def _complaints(sections: configparser.RawConfigParser, blocks: Mapping[str, Collection[str]]) -> Iterator[Complaint]:
     for section in sections.sections():
         if not is_allowed_section(section):
-            reason = refusal_of_section(section)
-            said = f"has the section {quoted(f'[{section}]')}, which is not allowed{f': {reason}' if reason else ''}"
-            yield Complaint(said, f"write settings under {_PROFILE}")
+            reason = reason_against_section(section)
+            what = f"has the section {quoted(f'[{section}]')}, which is not allowed{f': {reason}' if reason else ''}"
+            yield Complaint(what, f"write settings under {_PROFILE}")
         for key, value in sections.items(section):
             # A value that begins on the next line is a block of settings, as under `s3 =`.
             if value.startswith("\n") or key in blocks:
                 yield from _block_complaints(section, key, value, blocks)
             elif "\n" in value:
-                said = f"sets `{key}` in `[{section}]` to a value of several lines"
-                yield Complaint(said, "write each value in one line, without indented lines below it")
+                what = f"sets `{key}` in `[{section}]` to a value of several lines"
+                yield Complaint(what, "write each value in one line, without indented lines below it")
             elif key not in PROFILE_KEYS:
                 yield _unknown(f"`{key}` in `[{section}]`", key, PROFILE_KEYS | blocks.keys())
 
@@ -75,16 +74,16 @@ def _block_complaints(
         if not line.strip():
             continue
         if not equals:
-            said = f"is no AWS config: under `{block} =` the line {quoted(line.strip())} has no `=`"
-            yield Complaint(said, "write `key = value` in each indented line")
+            what = f"is not an AWS config: under `{block} =` the line {quoted(line.strip())} has no `=`"
+            yield Complaint(what, "write `key = value` in each indented line")
         elif key.strip() not in blocks[block]:
             yield _unknown(f"`{key.strip()}` {where}", key.strip(), blocks[block])
 
 
 def _unknown(what: str, key: str, allowed: Collection[str]) -> Complaint:
-    reason = refusal_of_key(key)
+    reason = reason_against_key(key)
     near = None if reason else nearest(key, allowed)
-    hint = f"did you mean `{near}`? " if near else "take it out: "
+    hint = f"did you mean `{near}`? " if near else "remove it: "
     fix = f"{hint}allowed are {one_of(sorted(allowed))}".replace(" or ", " and ")
     return Complaint(f"sets {what}, which is not allowed{f': {reason}' if reason else ''}", fix)
 

@@ -1,8 +1,8 @@
-"""The keys that `environment.config` may set, and why well-known others are refused.
+"""The keys that `environment.config` may set, and the reasons against well-known others.
 
-Allowed is what changes how a client transfers, retries, signs or prints. Whatever runs a program, loads code or data,
-chooses credentials or leads to another server is not. Sources: botocore/configprovider.py, and of aws-cli 2.38.5
-awscli/topics/config-vars.rst and awscli/topics/s3-config.rst.
+Allowed are keys that change how a client transfers, retries, signs or prints. Not allowed are keys that run a program,
+load code or data, choose credentials or lead to another server. Sources: botocore/configprovider.py, and of aws-cli
+2.38.5 awscli/topics/config-vars.rst and awscli/topics/s3-config.rst.
 """
 
 import re
@@ -66,7 +66,7 @@ _CREDENTIALS = "s3bench sets the credentials"
 _ENDPOINT = "s3bench sets the endpoint"
 _REASONS = (
     (re.compile(r"credential_process|cli_pager"), "it runs a program"),
-    (re.compile(r"cli_auto_prompt"), "it waits for somebody at a keyboard"),
+    (re.compile(r"cli_auto_prompt"), "it waits for input from a keyboard"),
     (re.compile(r"cli_history"), "it writes a record of every command"),
     (re.compile(r"data_path|api_versions"), "it loads files"),
     (re.compile(r"ca_bundle|client_cert|proxy_.*"), "s3bench gives the client the certificate to trust"),
@@ -93,11 +93,11 @@ def is_allowed_section(heading: str) -> bool:
     return _SECTION.fullmatch(heading) is not None
 
 
-def refusal_of_section(heading: str) -> str:
-    """Why a section is refused; empty for one that is unknown."""
+def reason_against_section(heading: str) -> str:
+    """The reason why a section is not allowed; empty for an unknown one."""
     return next((reason for pattern, reason in _SECTION_REASONS if pattern.fullmatch(heading.strip())), "")
 
 
-def refusal_of_key(key: str) -> str:
-    """Why a key is refused; empty for one that is unknown."""
+def reason_against_key(key: str) -> str:
+    """The reason why a key is not allowed; empty for an unknown one."""
     return next((reason for pattern, reason in _REASONS if pattern.fullmatch(key)), "")

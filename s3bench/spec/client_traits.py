@@ -1,7 +1,6 @@
-"""What definitions have to know of the clients that they name.
+"""The traits of clients that reading definitions needs.
 
-The clients themselves are declared in `s3bench.clients`, a layer above; whoever reads definitions passes the traits of
-all clients that there are.
+Clients are declared in `s3bench.clients`, a layer above; callers pass the traits of all clients.
 """
 
 from collections.abc import Mapping
@@ -12,12 +11,12 @@ from dataclasses import dataclass
 class ClientTraits:
     """One client, by the `name` that definitions and `--client` use.
 
-    `runs_any_command`: it gets a definition's command as it stands; every other client runs S3 transfers alone.
+    `runs_any_command`: it runs a definition's command unchanged; every other client runs only S3 transfers.
     `is_default`: it runs the definitions that name no client. `transfer_words` are the values of
     `preferred_transfer_client` that stand for it. `config_block` is the block of a profile with its settings;
     `config_keys` are the keys of that block where it is the client's own, and empty for the block `s3`.
-    `runs_unnamed`: asked for by `--client` it also runs transfers whose definition names other clients, one at least
-    of those that run transfers alone; such definitions were written without knowing it.
+    `runs_unnamed`: selected by `--client`, it also runs transfers whose definition names other clients, at least one of
+    them a client that runs only transfers; such definitions were written without knowing this client.
     """
 
     name: str

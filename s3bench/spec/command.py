@@ -1,8 +1,8 @@
-"""What an S3 transfer command asks for: `s3 cp|mv|sync|rm` understood well enough for other clients to do the same.
+"""Parses S3 transfer commands (`s3 cp|mv|sync|rm`), so that other clients can do the same transfer.
 
-Owns the meaning of locations, filters and options, whether our own drivers can run the command, and where a downloaded
-object lands. The grammar of options is `s3bench.spec.transfer_options`'. The rules are aws-cli's own
-(awscli/customizations/s3: fileformat.py, filters.py, subcommands.py).
+Interprets locations, filters and options, decides whether s3bench's own drivers can run the command, and computes the
+path of a downloaded object. The rules are those of aws-cli (awscli/customizations/s3: fileformat.py, filters.py,
+subcommands.py).
 """
 
 import posixpath
@@ -28,7 +28,7 @@ class Verb(StrEnum):
 
 
 class TransferDirection(StrEnum):
-    """Which way the bytes go."""
+    """The direction of a transfer."""
 
     UPLOAD = "upload"
     DOWNLOAD = "download"
@@ -44,7 +44,7 @@ class Local:
 
     @property
     def is_stream(self) -> bool:
-        """Whether it is no file but a stream."""
+        """Whether it is a stream instead of a file."""
         return self.path == _STREAM
 
 
@@ -58,7 +58,7 @@ class S3:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """`--include` or `--exclude` with its pattern; of all that match an object the last one decides."""
+    """`--include` or `--exclude` with its pattern; the last one that matches an object decides."""
 
     include: bool
     pattern: str
@@ -68,8 +68,8 @@ class Filter:
 class Transfer:
     """One transfer command.
 
-    `recursive` says that whole directories or prefixes are meant; it is true for every `sync`. `destination` is `None`
-    for `rm`. `options` are those not told by the other fields, as written. `obstacles` are what our own drivers cannot
+    `recursive`: whole directories or prefixes are transferred, as by every `sync`. `destination` is `None` for `rm`.
+    `options` are those not represented by other fields, as written. `obstacles` are what s3bench's own drivers cannot
     do, in words; without any, every client can run the command.
     """
 
@@ -94,35 +94,35 @@ class Transfer:
 
     @property
     def portable(self) -> bool:
-        """Whether our own drivers can run it."""
+        """Whether s3bench's own drivers can run it."""
         return not self.obstacles
 
     @property
     def reason(self) -> str:
-        """The obstacles in words; empty when portable."""
+        """The obstacles in words; empty if portable."""
         return ", ".join(self.obstacles)
 
 
 # Options that change what is printed, not what is transferred, or that name the default.
-_SILENT = frozenset({
+_OUTPUT_ONLY = frozenset({
     "--quiet", "--only-show-errors", "--no-progress", "--progress-frequency", "--progress-multiline", "--no-cli-pager",
     "--color", "--output",
 })  # fmt: skip
-_COPYING = _SILENT | {"--include", "--exclude", "--follow-symlinks"}
+_COPYING = _OUTPUT_ONLY | {"--include", "--exclude", "--follow-symlinks"}
 _PORTABLE = {
     Verb.CP: _COPYING | {"--recursive"},
     Verb.MV: _COPYING | {"--recursive"},
     Verb.SYNC: _COPYING | {"--delete"},
-    Verb.RM: _SILENT | {"--include", "--exclude", "--recursive"},
+    Verb.RM: _OUTPUT_ONLY | {"--include", "--exclude", "--recursive"},
 }
-_TOLD = frozenset({"--recursive", "--quiet", "--delete", "--include", "--exclude"})
+_OWN_FIELDS = frozenset({"--recursive", "--quiet", "--delete", "--include", "--exclude"})
 _LOCATIONS = {Verb.CP: 2, Verb.MV: 2, Verb.SYNC: 2, Verb.RM: 1}
 
 
 def parse_transfer(command: tuple[str, ...]) -> Transfer | None:
-    """Return the transfer that `command` asks for; `None` when it is no `s3 cp|mv|sync|rm` (or asks for its help).
+    """Parse a transfer; `None` if `command` is not `s3 cp|mv|sync|rm` (or prints its help).
 
-    Raises `BadInput` for a transfer that aws-cli itself would refuse: too few or too many locations, no S3 location.
+    Raises `BadInput` for a transfer that aws-cli itself would reject: too few or too many locations, no S3 location.
     """
     line = split_command(command)
     if len(line.words) < 2 or line.words[0] != "s3" or line.words[1] not in list(Verb):  # noqa: PLR2004 (s3 and verb)
@@ -144,7 +144,7 @@ def parse_transfer(command: tuple[str, ...]) -> Transfer | None:
             for option in line.options
             if option.name in {"--include", "--exclude"}
         ),
-        options=tuple(option for option in line.options if option.name not in _TOLD),
+        options=tuple(option for option in line.options if option.name not in _OWN_FIELDS),
         obstacles=_obstacles(verb, line, locations),
     )
     _check(transfer)
@@ -158,7 +158,7 @@ def _location_words(verb: Verb, line: CommandLine) -> tuple[str, ...]:
         words = line.words_at_most[2:]
     if len(words) != wanted:
         needs = "one location, `s3://BUCKET/KEY`" if wanted == 1 else "a source and a destination"
-        raise BadInput(f"`s3 {verb}` takes {needs}, and has {len(words)}", fix=f"write {needs}")
+        raise BadInput(f"`s3 {verb}` needs {needs}, but has {len(words)}", fix=f"write {needs}")
     return words
 
 
@@ -167,7 +167,7 @@ def _location(text: str) -> Local | S3:
         return Local(path=text)
     bucket, _, key = text.removeprefix(_SCHEME).partition("/")
     if not bucket:
-        raise BadInput(f"`{text}` names no bucket", fix="write `s3://BUCKET/KEY`")
+        raise BadInput(f"`{text}` has no bucket", fix="write `s3://BUCKET/KEY`")
     return S3(bucket=bucket, key=key)
 
 
@@ -187,21 +187,19 @@ def _is_stream(location: Local | S3 | None) -> bool:
 def _check(transfer: Transfer) -> None:
     verb = transfer.verb
     if transfer.destination is None and isinstance(transfer.source, Local):
-        raise BadInput(f"`s3 rm` removes objects, and `{transfer.source.path}` is local", fix="write `s3://BUCKET/KEY`")
+        raise BadInput(f"`s3 rm` removes objects, but `{transfer.source.path}` is local", fix="write `s3://BUCKET/KEY`")
     if isinstance(transfer.source, Local) and isinstance(transfer.destination, Local):
-        raise BadInput(
-            f"`s3 {verb}` from local to local is none of aws-cli's", fix="write one side as `s3://BUCKET/KEY`"
-        )
+        raise BadInput(f"`s3 {verb}` needs at least one `s3://` path", fix="write one side as `s3://BUCKET/KEY`")
     streams = _is_stream(transfer.source) or _is_stream(transfer.destination)
     if streams and (verb is not Verb.CP or transfer.recursive):
-        raise BadInput("`-` goes with `s3 cp` of a single object alone", fix="name a file or a directory")
+        raise BadInput("`-` works only with `s3 cp` of a single object", fix="use a file or a directory")
 
 
 def selects(transfer: Transfer, key: str) -> bool:
-    """Whether the filters let the object `key` of the source through.
+    """Whether the filters include the object `key` of the source.
 
-    As aws-cli, patterns begin at the source's prefix (of a single object, at its parent) and match the whole key, `*`
-    standing for `/` too.
+    As in aws-cli, patterns are relative to the source's prefix (for a single object, to its parent) and match the whole
+    key; `*` matches `/` too.
     """
     assert isinstance(transfer.source, S3), "objects are at the source"
     root = transfer.source.key
@@ -216,11 +214,11 @@ def selects(transfer: Transfer, key: str) -> bool:
 
 
 def expected_local(transfer: Transfer, key: str, *, directories: Collection[str] = ()) -> str | None:
-    """Where in the workspace the object `key` lands, as a plain relative path with `/`.
+    """The path in the workspace to which the object `key` is downloaded, as a plain relative path with `/`.
 
-    `directories` are those that exist before the command runs: a single object whose destination is one of them goes
-    inside, as it does into one that ends in `/` or `.`. `None` when the command does not download `key`, or downloads
-    it to standard output or to a place outside the workspace.
+    `directories` are those that exist before the command runs: a single object is written into a destination that is
+    one of them or ends in `/` or `.`. `None` if the command does not download `key`, or downloads it to standard output
+    or outside of the workspace.
     """
     source, destination = transfer.source, transfer.destination
     if not isinstance(source, S3) or not isinstance(destination, Local) or destination.is_stream:
@@ -229,7 +227,7 @@ def expected_local(transfer: Transfer, key: str, *, directories: Collection[str]
         return None
     if transfer.recursive:
         prefix = source.key if not source.key or source.key.endswith("/") else f"{source.key}/"
-        # A key that ends in `/` is a folder made by hand; aws-cli makes no file of it.
+        # A key that ends in `/` is a folder marker, for which aws-cli creates no file.
         relative = key.removeprefix(prefix) if key.startswith(prefix) and not key.endswith("/") else ""
         if not relative or _leaves(relative):
             return None

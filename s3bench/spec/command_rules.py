@@ -1,8 +1,8 @@
-"""What a command may reach: our endpoint with our credentials, files of the workspace, and no other program.
+"""Checks that a command uses only s3bench's endpoint and credentials and files of the workspace.
 
-Owns the options that s3bench sets itself, the commands of aws-cli that do more than call a service, and the rule for
-local paths. Which arguments are paths cannot be known without the models of every service, so every argument is held to
-the rule for paths, except the values of options that take no path.
+It rejects options that s3bench sets itself, commands of aws-cli that do more than call a service, and paths that leave
+the workspace. Which arguments are paths is unknown without the models of every service, so every argument is checked as
+a path, except the values of options that take none.
 """
 
 import re
@@ -17,7 +17,7 @@ _SET_BY_US = {
     "--profile": "s3bench gives the client its own config; put settings under `[default]` in `environment.config`",
     "--no-verify-ssl": "s3bench gives the client the certificate to trust; for HTTPS give `s3bench run --tls`",
     "--ca-bundle": "s3bench gives the client the certificate to trust; for HTTPS give `s3bench run --tls`",
-    "--cli-auto-prompt": "it waits for somebody at a keyboard",
+    "--cli-auto-prompt": "it waits for input from a keyboard",
 }
 
 _NOT_MEASURED = {
@@ -61,7 +61,7 @@ _EXPANDED = re.compile(r"^~|\$")
 
 
 def check_command(command: tuple[str, ...], at: Steps, report: Report) -> None:
-    """File every argument of `command` by which it would do more than run a service's command in the workspace."""
+    """Report every argument of `command` with which it would do more than run a service's command in the workspace."""
     _check_beginning(command, at, report)
     for index, argument in enumerate(command):
         complaint = _set_by_us(argument) or _parameter_file(argument)
@@ -70,8 +70,8 @@ def check_command(command: tuple[str, ...], at: Steps, report: Report) -> None:
     for index, path in _paths(command):
         way_out = leaves_workspace(path)
         if way_out and not report.touches((*at, index)):
-            said = f"is {quoted(command[index])}: {way_out}"
-            report.add((*at, index), Complaint(said, _path_fix(command, index, path)))
+            what = f"is {quoted(command[index])}: {way_out}"
+            report.add((*at, index), Complaint(what, _path_fix(command, index, path)))
 
 
 def _check_beginning(command: tuple[str, ...], at: Steps, report: Report) -> None:
@@ -80,20 +80,20 @@ def _check_beginning(command: tuple[str, ...], at: Steps, report: Report) -> Non
         return
     name, place = command[service], (*at, service)
     if name.startswith("-"):
-        said = f"is {quoted(name)}, which is not known as an option of `aws` itself"
-        report.add(place, Complaint(said, "begin the command with a service, e.g. `s3`"))
+        what = f"is {quoted(name)}, which is not a known option of `aws` itself"
+        report.add(place, Complaint(what, "begin the command with a service, e.g. `s3`"))
         return
     subcommands = _NOT_MEASURED.get(name)
     if subcommands == set():
         report.add(place, Complaint(f"is {quoted(name)}, which calls no service", "measure a service's command"))
     for index, word in enumerate(command[service + 1 :], service + 1):
         if word in (subcommands or ()) or (index == service + 1 and word == "wizard"):
-            said = f"is {quoted(word)} of {quoted(name)}, which starts other programs or asks questions"
-            report.add((*at, index), Complaint(said, "measure a command that only calls the service"))
+            what = f"is {quoted(word)} of {quoted(name)}, which starts other programs or asks questions"
+            report.add((*at, index), Complaint(what, "measure a command that only calls the service"))
 
 
 def _service(command: tuple[str, ...]) -> int | None:
-    """Find the first argument behind the leading options of `aws` itself; `None` when there is none."""
+    """The index of the first argument after the leading options of `aws` itself; `None` if there is none."""
     at = 0
     while at < len(command):
         values = GLOBAL_OPTIONS.get(command[at].partition("=")[0])
@@ -104,7 +104,7 @@ def _service(command: tuple[str, ...]) -> int | None:
 
 
 def _set_by_us(argument: str) -> Complaint | None:
-    """Complain of an option that s3bench sets, abbreviated as Python's argparse takes it or not."""
+    """The complaint about an option that s3bench sets, also if abbreviated as Python's argparse allows."""
     name = argument.partition("=")[0]
     if len(name) <= len("--") or not name.startswith("--"):
         return None
@@ -112,20 +112,20 @@ def _set_by_us(argument: str) -> Complaint | None:
     if option is None or name in GLOBAL_OPTIONS.keys() - _SET_BY_US.keys():
         return None
     short = "" if name == option else f", short for `{option}`"
-    return Complaint(f"is `{name}`{short}, which s3bench sets", f"take it out: {_SET_BY_US[option]}")
+    return Complaint(f"is `{name}`{short}, which s3bench sets", f"remove it: {_SET_BY_US[option]}")
 
 
 def _parameter_file(argument: str) -> Complaint | None:
     for path in _PARAMETER_FILE.findall(argument):
         way_out = leaves_workspace(path) or (_EXPANDED.search(path) and "`~` and `$` may leave the workspace")
         if way_out:
-            said = f"is {quoted(argument)}: {way_out}"
-            return Complaint(said, f"name a file inside the workspace: file://{mended_name(path).strip(chr(34))}")
+            what = f"is {quoted(argument)}: {way_out}"
+            return Complaint(what, f"name a file inside the workspace: file://{mended_name(path).strip(chr(34))}")
     return None
 
 
 def _paths(command: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-    """Yield every argument that may be a local path: where it stands, and the path."""
+    """Yield the index and the path of every argument that may be a local path."""
     service = _service(command)
     is_s3 = service is not None and command[service] == "s3"
     options = TRANSFER_OPTIONS if is_s3 else GLOBAL_OPTIONS
@@ -146,5 +146,5 @@ def _path_fix(command: tuple[str, ...], index: int, path: str) -> str:
     fix = f"name a file inside the workspace: {mended_name(path)}"
     before = command[index - 1] if index else ""
     if before.startswith("--") and "=" not in before:
-        return f"{fix}; if it is the value of `{before}` and no path, write {quoted(f'{before}={path}')}"
+        return f"{fix}; if it is the value of `{before}` and not a path, write {quoted(f'{before}={path}')}"
     return fix

@@ -1,7 +1,4 @@
-"""The kinds of compound JSON values: lists, objects of free names, objects of known keys, and one of two shapes.
-
-Owns required, unknown and repeated keys. Single values are `s3bench.spec.shape`'s.
-"""
+"""Shapes of compound JSON values: lists, objects with free keys, objects with known keys, and one of two shapes."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -17,7 +14,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOf(Generic[T]):
-    """A list of equal things; `least` of them, and none twice when `distinct`."""
+    """A list of items of one shape; at least `least`, and without duplicates if `distinct`."""
 
     item: Shape[T]
     least: int = 0
@@ -25,14 +22,12 @@ class ListOf(Generic[T]):
     noun: str = "a list"
 
     def read(self, value: Any, at: Steps, report: Report) -> tuple[T, ...]:
-        """Return the items in order (blanks in the places of wrong ones, so that indices hold), or an empty tuple."""
+        """Return the items in order (with blanks for wrong ones, so that indices are right), or an empty tuple."""
         if not isinstance(value, list):
             report.add(at, wrong_kind(value, at, self.noun, f"write {self.noun} in square brackets"))
             return ()
         if len(value) < self.least:
-            report.add(
-                at, Complaint("is empty", f"put {self.item.noun} into it, or leave the key out if it is optional")
-            )
+            report.add(at, Complaint("is empty", f"put {self.item.noun} into it, or omit the key if it is optional"))
         items = tuple(self.item.read(item, (*at, index), report) for index, item in enumerate(value))
         if self.distinct:
             self._check_distinct(items, at, report)
@@ -44,8 +39,8 @@ class ListOf(Generic[T]):
             if report.touches((*at, index)):
                 continue
             if item in first:
-                said = f"is {quoted(str(item))}, which stands at [{first[item]}] already"
-                report.add((*at, index), Complaint(said, "take one of the two out"))
+                what = f"is {quoted(str(item))}, which is already at [{first[item]}]"
+                report.add((*at, index), Complaint(what, "remove one of the two"))
             first.setdefault(item, index)
 
     def schema(self) -> dict[str, Any]:
@@ -56,7 +51,7 @@ class ListOf(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairs:
-    """An object whose keys are free: names and string values."""
+    """An object with free keys and string values."""
 
     name_rule: TextRule
     value_rule: TextRule
@@ -97,7 +92,7 @@ NOTHING = _Nothing.NOTHING
 class RecordKey:
     """One key of a record: its name in JSON, the parameter it becomes, its shape and its meaning in a sentence.
 
-    `default` is what an absent key means, in JSON; it repeats the parameter's default (a test holds them together).
+    `default` is the value of an absent key, in JSON; a test checks that it equals the parameter's default.
     """
 
     name: str
@@ -118,9 +113,9 @@ class RecordKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record(Generic[T]):
-    """An object of known keys, made into `make(**parameters)`.
+    """An object with known keys, converted to `make(**parameters)`.
 
-    `outdated` knows former forms of the object: its one complaint then stands for those about each key.
+    `outdated` recognises former forms of the object: its complaint then replaces those about single keys.
     """
 
     make: Callable[..., T]
@@ -134,7 +129,7 @@ class Record(Generic[T]):
         object.__setattr__(self, "_by_name", {key.name: key for key in self.keys})
 
     def read(self, value: Any, at: Steps, report: Report) -> T:
-        """Return the record; wrong and missing keys are blanks."""
+        """Return the record, with blanks for wrong and missing keys."""
         if not isinstance(value, JsonObject):
             fix = self.wrong_kind_fix or f"write an object with {_all_of(self._by_name)}"
             report.add(at, wrong_kind(value, at, self.noun, fix))
@@ -149,7 +144,7 @@ class Record(Generic[T]):
             if name not in self._by_name:
                 near = nearest(name, (key for key in self._by_name if key not in given))
                 report.add((*at, name), self._unknown(near))
-                # Read it as the key that was meant, so that what is wrong inside is found in the same pass.
+                # Read it as the key that was probably meant, to find problems inside it in the same pass.
                 if near:
                     given[near] = (name, content)
                     report.distrust((*at, near))
@@ -167,11 +162,11 @@ class Record(Generic[T]):
         return self.read(JsonObject(()), (), Report())
 
     def _unknown(self, near: str | None) -> Complaint:
-        fix = f"did you mean `{near}`?" if near else f"take it out; {self.noun} has {_all_of(self._by_name)}"
+        fix = f"did you mean `{near}`?" if near else f"remove it; {self.noun} has {_all_of(self._by_name)}"
         return Complaint("is an unknown key", fix)
 
     def schema(self) -> dict[str, Any]:
-        """`type: object` that allows these keys alone."""
+        """`type: object` that allows only these keys."""
         return {
             "type": "object",
             "additionalProperties": False,
@@ -199,7 +194,7 @@ class Either(Generic[T]):
         return f"{self.usual.noun} or {self.special.noun}"
 
     def read(self, value: Any, at: Steps, report: Report) -> T:
-        """Return the value as the shape that its type calls for."""
+        """Return the value, read as the shape for its type."""
         if isinstance(value, self.special_type):
             return self.special.read(value, at, report)
         return self.usual.read(value, at, report)
@@ -211,7 +206,7 @@ class Either(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByKey(Generic[T]):
-    """One of two kinds of objects: `special` when one of its keys is among the object's, or near, else `usual`."""
+    """One of two kinds of objects: `special` if the object has one of its keys or a similar one, else `usual`."""
 
     usual: Record[Any]
     special: Record[Any]
@@ -222,7 +217,7 @@ class ByKey(Generic[T]):
         return f"{self.usual.noun} or {self.special.noun}"
 
     def read(self, value: Any, at: Steps, report: Report) -> T:
-        """Return the value as the record that its keys call for."""
+        """Return the value, read as the record for its keys."""
         special = [key.name for key in self.special.keys]
         every = [*special, *(key.name for key in self.usual.keys)]
         names = [name for name, _ in value.pairs] if isinstance(value, JsonObject) else []

@@ -1,8 +1,8 @@
-"""The workload files of AWS's CRT S3 benchmarks (`*.run.json`) as definitions.
+"""Reads the workload files of AWS's CRT S3 benchmarks (`*.run.json`) as definitions.
 
 The format is version 2 of https://github.com/awslabs/aws-crt-s3-benchmarks, `workloads/README.md`: every key is
-required, and another version is refused, as it asks of all runners. A workload is a set of files that are all uploaded
-or all downloaded; its tasks become the one command that does the same, as in that project's own runner for aws-cli
+required, and other versions are rejected, as that document demands. A workload is a set of files that are all uploaded
+or all downloaded; its tasks become one command that does the same, as in that project's own runner for aws-cli
 (`runners/s3-benchrunner-python/runner/cli.py`): a single file is copied, several are the files of one directory.
 """
 
@@ -32,7 +32,7 @@ from s3bench.spec.shape import Shape, Text, WholeNumber, Word, wrong_kind
 from s3bench.units import exact_bytes
 
 SUFFIX = ".run.json"
-"""What the names of workload files end in."""
+"""The suffix of workload files."""
 
 _VERSION = 2
 _COUNT_MAX = 2**53
@@ -72,7 +72,7 @@ class _Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrtWorkload:
-    """The definitions that a workload file asks for, and `notes` in words of what they leave open or do otherwise."""
+    """The definitions of a workload file, and `notes` on what s3bench does differently."""
 
     definitions: tuple[Definition, ...]
     notes: tuple[str, ...]
@@ -147,10 +147,10 @@ def parse_crt_workload(content: bytes, *, source: str, clients: KnownClients) ->
 
 
 def read_crt_workload(content: bytes, *, source: str, clients: KnownClients) -> CrtWorkload:
-    """Read a workload file for `clients`; `source` is its path, from which the benchmark has its name.
+    """Read a workload file for `clients`; `source` is its path, from which the benchmark gets its name.
 
-    Raises `BadDefinitions` with every problem and its JSON path: what is no workload of version 2, and what no command
-    of the clients does.
+    Raises `BadDefinitions` with every problem and its JSON path: violations of version 2 of the format, and workloads
+    that no command of the clients can do.
     """
     written = _read(content, source)
     definition = _definition(written, _name(source), clients)
@@ -173,36 +173,36 @@ def _read(content: bytes, source: str) -> _Written:
 
 
 def _check(written: _Written, report: Report) -> None:
-    """File what the keys say together and no definition can express."""
+    """Report combinations of keys that no definition can express."""
     if not report.touches(("version",)) and written.version != _VERSION:
-        said = f"is {written.version}, and runners know version {_VERSION} of workloads"
-        report.add(("version",), Complaint(said, f"build it anew for version {_VERSION}"))
+        what = f"is {written.version}, but only version {_VERSION} of workloads is supported"
+        report.add(("version",), Complaint(what, f"rebuild the workload for version {_VERSION}"))
     first: dict[str, int] = {}
     for index, task in enumerate(written.tasks):
         at: Steps = ("tasks", index)
         if report.touches(at):
             continue
         if task.action is not written.tasks[0].action and not report.touches(("tasks", 0)):
-            said = f"is `{task.action}` beside `{written.tasks[0].action}`: no single command goes both ways at once"
-            report.add((*at, "action"), Complaint(said, "write a workload for each way"))
+            what = f"is `{task.action}`, but another is `{written.tasks[0].action}`: no command transfers both ways"
+            report.add((*at, "action"), Complaint(what, "write one workload for each direction"))
         if task.key in first:
-            said = f"is {quoted(task.key)}, which `tasks[{first[task.key]}]` has already: a command moves a file once"
-            report.add((*at, "key"), Complaint(said, "give each task a key of its own; `s3bench load` repeats objects"))
+            what = f"is {quoted(task.key)}, which `tasks[{first[task.key]}]` has too: a command transfers a file once"
+            report.add((*at, "key"), Complaint(what, "give each task its own key; `s3bench load` repeats objects"))
         first.setdefault(task.key, index)
     if written.checksum and any(task.action is _Action.DOWNLOAD for task in written.tasks):
-        said = f"is {quoted(written.checksum)} for downloads, and the objects stored for them carry no such checksum"
-        report.add(("checksum",), Complaint(said, "write null: every byte that arrives is compared with the object"))
+        what = f"is {quoted(written.checksum)} for downloads, but the objects served for them have no such checksum"
+        report.add(("checksum",), Complaint(what, "write null: every byte that arrives is compared with the object"))
     _check_places(written.tasks, report)
 
 
 def _check_places(tasks: Sequence[_Task], report: Report) -> None:
-    """File each key that is a directory of another one."""
+    """Report each key that is a directory of another one."""
     directories = {parent: index for index, task in enumerate(tasks) for parent in _parents(task.key)}
     for index, task in enumerate(tasks):
         at: Steps = ("tasks", index, "key")
         if task.key in directories and not report.touches(at):
-            said = f"is {quoted(task.key)}, a directory in {render_path(('tasks', directories[task.key], 'key'))}"
-            report.add(at, Complaint(said, "give it another key: on the disk it cannot be both"))
+            what = f"is {quoted(task.key)}, a directory in {render_path(('tasks', directories[task.key], 'key'))}"
+            report.add(at, Complaint(what, "give it another key: it cannot be a file and a directory"))
 
 
 def _parents(key: str) -> Iterator[str]:
@@ -229,7 +229,7 @@ def _definition(written: _Written, name: str, clients: KnownClients) -> Definiti
 
 
 def _clients(written: _Written, clients: KnownClients) -> Iterator[str]:
-    """All but the client of definitions that name none; only aws-cli has an option for the checksum."""
+    """All clients except the default one; with a checksum only those that run any command, for its option."""
     for name, each in clients.items():
         is_usual = not each.is_default and not each.runs_unnamed
         if is_usual and (written.checksum is None or each.runs_any_command):
@@ -237,7 +237,7 @@ def _clients(written: _Written, clients: KnownClients) -> Iterator[str]:
 
 
 def _command(written: _Written) -> tuple[str, ...]:
-    """One file by its name, several by the deepest directory that holds them all: nothing else is in the workspace."""
+    """A command for one file by its name, or for several by their deepest common directory, which has nothing else."""
     keys = [task.key for task in written.tasks]
     place = keys[0] if len(keys) == 1 else _directory(keys)
     remote = f"s3://{_BUCKET}/{place}"
@@ -279,7 +279,7 @@ _UPLOAD_RESPONSES = (
 
 
 def _download_responses(tasks: Sequence[_Task]) -> Iterator[Response]:
-    """What a stub answers, and what tells the emulator and a live endpoint which objects there are."""
+    """The responses of a stub, which also define the objects of the emulator and a live endpoint."""
     keys = [task.key for task in tasks]
     place = keys[0] if len(keys) == 1 else posixpath.join(_directory(keys), "*")
     body = FileBody(file=f"{_STORED}/{place}")
@@ -290,7 +290,7 @@ def _download_responses(tasks: Sequence[_Task]) -> Iterator[Response]:
 
 
 def _listings(tasks: Sequence[_Task]) -> Iterator[Response]:
-    """ListObjectsV2 in the order of the keys' bytes; later pages first, since their requests fit the first one too."""
+    """ListObjectsV2 in byte order of the keys; later pages first, since their requests match the first one too."""
     starts = range(0, len(tasks), PAGE_KEYS_MAX)
     for number in reversed(range(len(starts))):
         page = tasks[starts[number] : starts[number] + PAGE_KEYS_MAX]
@@ -319,7 +319,7 @@ def _page_xml(tasks: Sequence[_Task], following: str) -> str:
 
 
 def _name(source: str) -> str:
-    """The file's name without its ending, as that project calls its workloads; without what cannot be printed."""
+    """The file's name without its suffix, as in that project, and without unprintable characters."""
     name = posixpath.basename(source.replace("\\", "/")).removesuffix(SUFFIX)
     shown = "".join(character if character.isprintable() else " " for character in name).strip()
     return shown or "workload"
@@ -328,12 +328,12 @@ def _name(source: str) -> str:
 def _notes(written: _Written, name: str) -> Iterator[str]:
     yield (
         f"{name}: the workload asks for {written.repeat_count_max} repetitions, or {written.repeat_s_max} seconds of"
-        " them; s3bench repeats as --num-iterations says, each time in a new process"
+        " them; s3bench uses --num-iterations instead, each in a new process"
     )
     if not written.files_on_disk:
         yield (
-            f"{name}: the workload keeps its data in memory, and here they are files: name a directory in memory by"
-            " S3BENCH_TMPDIR (such as /dev/shm), or the disk counts as well"
+            f"{name}: the workload keeps its data in memory, but s3bench uses files; to exclude the disk, set"
+            " S3BENCH_TMPDIR to a directory in memory, such as /dev/shm"
         )
     if written.checksum:
-        yield f"{name}: the checksum {written.checksum} is asked for by an option that aws-cli alone has"
+        yield f"{name}: the checksum {written.checksum} needs an option that only aws-cli has"

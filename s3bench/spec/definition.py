@@ -1,7 +1,6 @@
-"""One benchmark as written in a JSON file, as types.
+"""The types of benchmark definitions. Sizes are bytes, times are seconds.
 
-Owns what a definition can say. `s3bench.spec.parse` turns JSON into these types and is the only door;
-whoever holds a `Definition` can trust it. Sizes are bytes, times are seconds.
+`s3bench.spec.parse` makes them from JSON after all checks, so that a `Definition` is always valid.
 """
 
 from collections.abc import Iterator
@@ -12,8 +11,8 @@ from enum import StrEnum
 class Fill(StrEnum):
     """What a generated file is filled with.
 
-    `ZERO`: null bytes, as the reference has it. `RANDOM`: reproducible noise seeded by the file's name, so that a
-    chunk written to the wrong place shows.
+    `ZERO`: null bytes, as in the AWS CLI's harness. `RANDOM`: reproducible noise seeded by the file's name, so that a
+    chunk written to the wrong place is detected.
     """
 
     ZERO = "zero"
@@ -70,10 +69,10 @@ class Environment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestMatch:
-    """Which requests a response fits: all that is given must hold.
+    """Which requests a response matches: all given conditions must hold.
 
-    `path` compares the decoded URL path (path-style, so `/bucket/key`), `*` standing for any run of characters.
-    `query` names query parameters that must be present; an empty value means present with any value.
+    `path` is compared with the decoded URL path (path-style, so `/bucket/key`); `*` matches any characters.
+    `query` has query parameters that must be present; an empty value matches any value.
     """
 
     method: str | None = None
@@ -93,7 +92,7 @@ class FileBody:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListingBody:
-    """A ListObjectsV2 answer made from a fixture directory (`body: {"listing": DIRECTORY, "prefix": PREFIX}`).
+    """A ListObjectsV2 response made from a fixture directory (`body: {"listing": DIRECTORY, "prefix": PREFIX}`).
 
     Each file of `directory` is listed under the key `prefix` followed by the file's name.
     """
@@ -106,8 +105,8 @@ class ListingBody:
 class Response:
     """One stubbed HTTP response.
 
-    `instances` is how many requests it answers; `None` stands for `"any"` (only with `match`).
-    `delay_s` is waited before the response's first byte.
+    `instances` is the number of requests that get it; `None` stands for `"any"` (only with `match`).
+    `delay_s` is the delay before its first byte.
     """
 
     status_code: int = 200
@@ -125,9 +124,8 @@ DEFAULT_RESPONSES = (Response(),)
 class Definition:
     """One benchmark: a command, the environment it runs in and the responses it is given.
 
-    `clients` has the names of clients; empty when the definition names none: it then runs on the aws-cli as its config
-    has it.
-    `responses` is `None` when the definition gives none: the stub then uses `DEFAULT_RESPONSES`.
+    `clients` has the names of clients; if it is empty, the definition runs on the aws-cli with its config.
+    `responses` is `None` if the definition has none: the stub then uses `DEFAULT_RESPONSES`.
     `tags` group benchmarks into suites for `-k`.
     """
 

@@ -1,7 +1,4 @@
-"""What must hold within one definition and between definitions: command, clients, config, dimensions, names.
-
-Owns those checks; what a command may reach, fixtures and responses have their own rules.
-"""
+"""Checks within one definition and between definitions: command, clients, config, dimensions, names."""
 
 from s3bench.errors import BadInput
 from s3bench.spec.awsconfig import transfer_kind
@@ -13,7 +10,7 @@ from s3bench.spec.reader import Complaint, Report, Steps, one_of, quoted, render
 
 
 def check_definition(definition: Definition, at: Steps, report: Report, clients: KnownClients) -> None:
-    """File what is wrong within the definition `at`, fixtures and responses aside; it may name `clients`."""
+    """Report the problems of the definition `at`, except of fixtures and responses; it may name `clients`."""
     if report.touches_whole(at):
         return
     _check_dimensions(definition, at, report)
@@ -32,8 +29,8 @@ def _check_dimensions(definition: Definition, at: Steps, report: Report) -> None
         if report.touches(place):
             continue
         if name in first:
-            said = f"is {quoted(name)}, which `dimensions[{first[name]}]` has already"
-            report.add(place, Complaint(said, "give each dimension once"))
+            what = f"is {quoted(name)}, which `dimensions[{first[name]}]` has too"
+            report.add(place, Complaint(what, "use each dimension once"))
         first.setdefault(name, index)
 
 
@@ -42,12 +39,12 @@ def _check_command(command: tuple[str, ...], at: Steps, report: Report) -> None:
     if report.touches(place):
         pass
     elif first == "aws":
-        report.add(place, Complaint("is `aws` itself", "leave it out: the command begins with the service, e.g. `s3`"))
+        report.add(place, Complaint("is `aws` itself", "remove it: the command begins with the service, e.g. `s3`"))
     elif not first:
         report.add(place, Complaint("is empty", "begin the command with a service, e.g. `s3`"))
     elif any(character.isspace() for character in first):
-        said = f"is {quoted(first)}, several arguments in one string"
-        report.add(place, Complaint(said, 'write each argument by itself, e.g. ["s3", "cp", ...]'))
+        what = f"is {quoted(first)}, several arguments in one string"
+        report.add(place, Complaint(what, 'write each argument by itself, e.g. ["s3", "cp", ...]'))
     check_command(command, at, report)
 
 
@@ -68,12 +65,12 @@ def _check_portable(definition: Definition, at: Steps, report: Report, clients: 
 def _unportable(kind: str, transfer: Transfer | None, clients: KnownClients) -> Complaint | None:
     names = one_of(name for name, each in clients.items() if each.runs_any_command)
     if transfer is None:
-        said = f"is `{kind}`, but the command is no S3 transfer (`s3 cp`, `mv`, `sync` or `rm`)"
-        return Complaint(said, f"name {names} alone")
+        what = f"is `{kind}`, but the command is not an S3 transfer (`s3 cp`, `mv`, `sync` or `rm`)"
+        return Complaint(what, f"use only {names}")
     if transfer.portable:
         return None
     return Complaint(
-        f"is `{kind}`, which cannot run {transfer.reason}", f"take that out of the command, or name {names} alone"
+        f"is `{kind}`, which cannot run {transfer.reason}", f"remove that from the command, or use only {names}"
     )
 
 
@@ -84,13 +81,13 @@ def _check_config(definition: Definition, at: Steps, report: Report, clients: Kn
     for index, kind in enumerate(definition.clients):
         place = (*at, "clients", index)
         if not report.touches(place) and clients[kind].transfer_words and kind != wanted:
-            said = f"is `{kind}`, but `environment.config` sets preferred_transfer_client for `{wanted}`"
-            fix = "take that line out of the config (s3bench sets it for each client), or take the client out"
-            report.add(place, Complaint(said, fix))
+            what = f"is `{kind}`, but `environment.config` sets preferred_transfer_client for `{wanted}`"
+            fix = "remove that line from the config (s3bench sets it for each client), or remove the client"
+            report.add(place, Complaint(what, fix))
 
 
 def check_names(definitions: tuple[Definition, ...], report: Report) -> None:
-    """File each definition whose name and dimensions another one has: their results could not be told apart."""
+    """Report each definition with the name and dimensions of another one, since their results would be mixed up."""
     first: dict[tuple[str, frozenset[tuple[str, str]]], Steps] = {}
     for index, definition in enumerate(definitions):
         at: Steps = (index,)
@@ -98,8 +95,6 @@ def check_names(definitions: tuple[Definition, ...], report: Report) -> None:
             continue
         identity = definition.name, frozenset(definition.dimensions)
         if identity in first:
-            said = (
-                f"is {quoted(definition.name)}, which {render_path(first[identity])} has already, with equal dimensions"
-            )
-            report.add((*at, "name"), Complaint(said, "give one of them another name or another dimension"))
+            what = f"is {quoted(definition.name)}, which {render_path(first[identity])} has too, with equal dimensions"
+            report.add((*at, "name"), Complaint(what, "give one of them another name or another dimension"))
         first.setdefault(identity, at)

@@ -1,7 +1,4 @@
-"""The keys of `environment`: fixtures and the AWS config file.
-
-Owns their types, limits, defaults and meanings; what must agree between fixtures is `s3bench.spec.fixture_rules`'.
-"""
+"""The keys of `environment`: fixtures and the AWS config file, with types, limits, defaults and meanings."""
 
 from enum import StrEnum
 

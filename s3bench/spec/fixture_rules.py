@@ -1,6 +1,6 @@
-"""What must hold between the fixtures of one definition: each file made once, none both file and directory.
+"""Checks between the fixtures of one definition: each file is made once, and none is both file and directory.
 
-Owns those checks and the sizes of fixtures by name, which bodies from files are held against.
+It also gives the sizes of fixtures by name, for checking bodies from files.
 """
 
 import re
@@ -12,14 +12,14 @@ from s3bench.spec.definition import Environment, FixtureDir
 from s3bench.spec.reader import Complaint, Report, Steps, quoted, render_path
 
 TOTAL_BYTES_MAX = 2**63 - 1
-"""No file system counts beyond a signed 64-bit offset."""
+"""The largest signed 64-bit offset, which no file system exceeds."""
 
 _GENERATED = re.compile(r"file-([0-9]{6,})\Z")
 
 
 @dataclass(slots=True)
 class Fixtures:
-    """The files that an environment makes, by name. `complete` is false when one could not be read."""
+    """The files of an environment, by name. `complete` is false if one could not be read."""
 
     complete: bool = True
     _sizes: dict[str, int] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class Fixtures:
     _dirs: dict[str, tuple[FixtureDir, Steps]] = field(default_factory=dict)
 
     def size_bytes(self, name: str) -> int | None:
-        """Return the size of the file `name`; `None` when no fixture makes it."""
+        """Return the size of the file `name`; `None` if there is no such fixture."""
         if name in self._sizes:
             return self._sizes[name]
         found = self._generated_by(name)
@@ -43,12 +43,12 @@ class Fixtures:
         return tuple(self._dirs)
 
     def place(self, name: str) -> Steps | None:
-        """Where in the document the file `name` is made."""
+        """The path in the document at which the file `name` is defined."""
         found = self._generated_by(name)
         return self._places.get(name) or (found[1] if found else None)
 
     def names(self) -> Iterator[str]:
-        """Every file's name; of each directory the first and the last file alone."""
+        """Every file's name; for each directory only its first and last file."""
         yield from self._sizes
         for directory, _ in self._dirs.values():
             ends = {0, directory.file_count - 1} if directory.file_count else set()
@@ -62,14 +62,14 @@ class Fixtures:
         return None
 
     def add_dir(self, directory: FixtureDir, at: Steps, report: Report) -> None:
-        """Take `directory` in, or complain that it is there."""
+        """Add `directory`, or report that it exists already."""
         if directory.name in self._dirs:
             report.add((*at, "name"), _twice(directory.name, self._dirs[directory.name][1]))
         else:
             self._dirs[directory.name] = directory, at
 
     def add_file(self, name: str, size_bytes: int, at: Steps, report: Report, *, mode: str = "w") -> None:
-        """Take a file in; `mode` says what becomes of one that is there."""
+        """Add a file; `mode` is how an existing one is opened."""
         before, place = self.size_bytes(name), self.place(name)
         if before is None or place is None:
             self._sizes[name], self._places[name] = size_bytes, at
@@ -77,13 +77,13 @@ class Fixtures:
             self._sizes[name] = before + size_bytes
             self._places.setdefault(name, place)
         elif mode.startswith("x"):
-            said = f"insists on a new file, but {quoted(name)} is made at {render_path(place)}"
-            report.add((*at, "mode"), Complaint(said, "give the file another name, or append with mode `a`"))
+            what = f"needs a new file, but {quoted(name)} is made at {render_path(place)}"
+            report.add((*at, "mode"), Complaint(what, "give the file another name, or append with mode `a`"))
         else:
             report.add((*at, "name"), _twice(name, place))
 
     def check_directories(self, report: Report) -> None:
-        """Complain of each file that another fixture needs as a directory."""
+        """Report each file that another fixture uses as a directory."""
         below: dict[str, Steps] = {}
         for name, at in [*self._places.items(), *((name, at) for name, (_, at) in self._dirs.items())]:
             for parent in _parents(name):
@@ -91,19 +91,19 @@ class Fixtures:
         below.update((name, at) for name, (_, at) in self._dirs.items())
         for name, at in self._places.items():
             if name in below:
-                said = f"is {quoted(name)}, which {render_path(below[name])} makes a directory"
-                report.add((*at, "name"), Complaint(said, "give the file another name"))
+                what = f"is {quoted(name)}, which {render_path(below[name])} makes a directory"
+                report.add((*at, "name"), Complaint(what, "give the file another name"))
 
     def total_bytes(self) -> int:
-        """Return the sizes of all files together."""
+        """Return the total size of all files."""
         directories = sum(found.file_count * found.file_size_bytes for found, _ in self._dirs.values())
         return sum(self._sizes.values()) + directories
 
 
 def _twice(name: str, place: Steps) -> Complaint:
     return Complaint(
-        f"is {quoted(name)}, which {render_path(place)} makes already",
-        "give one of the two another name, or take it out",
+        f"is {quoted(name)}, which {render_path(place)} makes too",
+        "give one of the two another name, or remove it",
     )
 
 
@@ -114,7 +114,7 @@ def _parents(name: str) -> Iterator[str]:
 
 
 def check_fixtures(environment: Environment, at: Steps, report: Report) -> Fixtures:
-    """File what is wrong between the fixtures of the environment `at`, and return them by name."""
+    """Report problems between the fixtures of the environment `at`, and return them by name."""
     fixtures = Fixtures()
     for directory, place in _readable(environment.file_dirs, (*at, "file_dirs"), report, fixtures):
         fixtures.add_dir(directory, place, report)
@@ -124,8 +124,8 @@ def check_fixtures(environment: Environment, at: Steps, report: Report) -> Fixtu
         fixtures.add_file(literal.name, len(literal.content.encode()), place, report, mode=literal.mode)
     fixtures.check_directories(report)
     if fixtures.total_bytes() > TOTAL_BYTES_MAX:
-        said = f"asks for {fixtures.total_bytes()} bytes in all, more than any file system counts ({TOTAL_BYTES_MAX})"
-        report.add(at, Complaint(said, "make fewer or smaller files"))
+        what = f"needs {fixtures.total_bytes()} bytes in all, more than any file system supports ({TOTAL_BYTES_MAX})"
+        report.add(at, Complaint(what, "make fewer or smaller files"))
     return fixtures
 
 

@@ -1,7 +1,4 @@
-"""HTTP fields, methods and paths as a definition may give them (RFC 9110).
-
-Owns the grammar of single strings. What headers say together with the body is `s3bench.spec.response_rules`'.
-"""
+"""Checks HTTP header names and values, methods and paths in definitions (RFC 9110)."""
 
 import re
 
@@ -17,7 +14,7 @@ def _check_field_name(name: str) -> Complaint | None:
     if _TOKEN.fullmatch(name):
         return None
     return Complaint(
-        f"{quoted(name)} is no header name", "use letters, digits and `-`, e.g. `ETag` (a token of RFC 9110)"
+        f"{quoted(name)} is not a header name", "use letters, digits and `-`, e.g. `ETag` (a token of RFC 9110)"
     )
 
 
@@ -27,11 +24,11 @@ def _check_field_value(value: str) -> Complaint | None:
         return Complaint("has a line break, which would begin another header", "write the value in one line")
     if found:
         return Complaint(
-            f"has the character {quoted(found.group())}, which a header value cannot carry",
+            f"has the character {quoted(found.group())}, which a header value cannot contain",
             "use visible ASCII and spaces (RFC 9110, section 5.5)",
         )
     if value != value.strip(" \t"):
-        return Complaint("has spaces at its ends, which HTTP does not carry", f"write {quoted(value.strip())}")
+        return Complaint("has spaces at its ends, which HTTP does not transmit", f"write {quoted(value.strip())}")
     return None
 
 
@@ -40,13 +37,13 @@ def _check_method(method: str) -> Complaint | None:
         return None
     if _METHOD.fullmatch(method.upper()):
         return Complaint(f"is {quoted(method)}; methods are upper-case", f"write {quoted(method.upper())}")
-    return Complaint(f"is {quoted(method)}, which is no HTTP method", "write GET, HEAD, PUT, POST or DELETE")
+    return Complaint(f"is {quoted(method)}, which is not an HTTP method", "write GET, HEAD, PUT, POST or DELETE")
 
 
 def _check_path(path: str) -> Complaint | None:
     if not path.startswith(("/", "*")):
         return Complaint(
-            f"is {quoted(path)}, which no request's path can equal", f"begin with `/` or `*`: {quoted(f'/{path}')}"
+            f"is {quoted(path)}, which matches no request's path", f"begin with `/` or `*`: {quoted(f'/{path}')}"
         )
     if "?" in path:
         before, _, _ = path.partition("?")
@@ -78,10 +75,10 @@ METHOD = TextRule(check=_check_method, pattern=r"^[!#$%&'*+.^_`|~0-9A-Z-]+$")
 """A request method in upper case."""
 
 PATH = TextRule(check=_check_path, pattern=r"^[/*][^?]*$")
-"""A decoded URL path, `*` standing for any run of characters."""
+"""A decoded URL path, in which `*` matches any characters."""
 
 QUERY_NAME = TextRule(check=_check_query_name, pattern=r"^[\s\S]+$")
 """The name of a query parameter."""
 
 QUERY_VALUE = TextRule(check=_anything, pattern=r"^[\s\S]*$")
-"""The value of a query parameter; empty for present with any value."""
+"""The value of a query parameter; empty to match any value."""

@@ -1,4 +1,4 @@
-"""Labels of benchmarks: a name with its dimensions, as all reports, messages and records write it."""
+"""Labels of benchmarks: a name with its dimensions, as in all reports, messages and records."""
 
 from collections.abc import Iterable, Mapping
 

@@ -1,7 +1,6 @@
-"""Responses that list a fixture directory as ListObjectsV2 would, lowered to plain responses.
+"""Expands responses that list a fixture directory, as ListObjectsV2 does, into plain responses with XML pages.
 
-Owns the XML and its paging, so that a definition of 5,000 objects stays a few lines. What a stub does with the
-responses is `s3bench.s3.stub.script`'s.
+So a definition of 5,000 objects has only a few lines.
 """
 
 from collections.abc import Iterator
@@ -15,11 +14,11 @@ PAGE_KEYS_MAX = 1000
 (https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html)."""
 
 LISTED_AT = "2026-01-01T00:00:00.000Z"
-"""The Last-Modified of every listed object: newer than the fixtures, so that `s3 sync` decides alike every time."""
+"""The Last-Modified of every listed object: newer than the fixtures, so that `s3 sync` always decides the same."""
 
 
 def expand_listings(responses: tuple[Response, ...], environment: Environment) -> tuple[Response, ...]:
-    """`responses` with each listing replaced by one response a page; pages follow by `continuation-token`."""
+    """`responses` with each listing replaced by one response per page, linked by `continuation-token`."""
     expanded: list[Response] = []
     for response in responses:
         if isinstance(response.body, ListingBody):
@@ -35,7 +34,7 @@ def _pages(response: Response, listing: ListingBody, environment: Environment) -
     pages = [keys[start : start + PAGE_KEYS_MAX] for start in range(0, len(keys), PAGE_KEYS_MAX)] or [[]]
     match = response.match or RequestMatch()
     headers = (*response.headers, ("Content-Type", "application/xml"))
-    # A request for a later page also fits the first page's match, so later pages stand before it.
+    # A request for a later page also matches the first page, so later pages come before it.
     for number in reversed(range(len(pages))):
         token = (("continuation-token", f"page-{number}"),) if number else ()
         following = f"page-{number + 1}" if number + 1 < len(pages) else ""

@@ -1,7 +1,6 @@
-"""Names of files in the workspace: relative, plain, and unable to leave it.
+"""Checks names of files: they must be relative, plain and inside the workspace.
 
-Owns which names a definition may give to fixtures, and whether a path in a command leaves the workspace. Symbolic links
-cannot be seen in a name: the workspace checks them.
+Symbolic links cannot be seen in a name; the workspace checks them.
 """
 
 import re
@@ -22,11 +21,11 @@ def _check(name: str) -> Complaint | None:
 
 def _check_characters(name: str) -> Complaint | None:
     if not name:
-        return Complaint("is empty", 'name a file of the workspace, e.g. "test_file"')
+        return Complaint("is empty", 'write the name of a file in the workspace, e.g. "test_file"')
     control = _CONTROL.search(name)
     if control:
         return Complaint(
-            f"is {quoted(name)}: character {control.start()} is a control character", "use printable characters alone"
+            f"is {quoted(name)}: character {control.start()} is a control character", "use only printable characters"
         )
     if "\\" in name:
         return Complaint(f"is {quoted(name)}: it has a backslash", f"separate directories by `/`: {mended_name(name)}")
@@ -55,13 +54,13 @@ def _check_components(name: str) -> Complaint | None:
     if len(longest.encode()) > _COMPONENT_BYTES_MAX:
         return Complaint(
             f"has the component {quoted(longest)} of {len(longest.encode())} bytes",
-            f"keep each component within {_COMPONENT_BYTES_MAX} bytes, the most that file systems take",
+            f"keep each component within {_COMPONENT_BYTES_MAX} bytes, the limit of file systems",
         )
     return None
 
 
 def leaves_workspace(path: str) -> str:
-    """How `path`, relative to the workspace, leaves it, in words; empty when it stays inside."""
+    """How `path`, relative to the workspace, leaves it, in words; empty if it stays inside."""
     if path.startswith("/"):
         return "it is absolute and leaves the workspace"
     return "`..` leaves the workspace" if ".." in path.split("/") else ""
@@ -75,8 +74,8 @@ def mended_name(name: str) -> str:
 
 def _check_fixture(name: str) -> Complaint | None:
     if "*" in name:
-        said = f"is {quoted(name)}: a `*` in a body's `file` stands for other characters, so no fixture may have one"
-        return Complaint(said, "give the fixture another name")
+        what = f"is {quoted(name)}: `*` is a wildcard in a body's `file`, so the name of a fixture cannot have it"
+        return Complaint(what, "give the fixture another name")
     return _check(name)
 
 

@@ -1,8 +1,4 @@
-"""JSON text to definitions: the only door.
-
-Owns the order of the checks: JSON, then the table of keys, then the rules between keys. All problems are found in one
-pass. Reading the file is here too, nothing else touches the machine.
-"""
+"""Parses definitions: checks the JSON syntax, the keys, and the rules between keys; reports all problems at once."""
 
 from pathlib import Path
 
@@ -17,13 +13,13 @@ from s3bench.spec.table import definitions_shape
 
 
 def read_definitions(path: Path, clients: KnownClients) -> tuple[Definition, ...]:
-    """Return the definitions of the file `path`; raises `BadInput` if it cannot be read, and as `parse_definitions`."""
+    """Return the definitions of the file `path`. Raises `BadInput` if it cannot be read; see `parse_definitions`."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise BadInput(
             f"{path}: cannot be read: {error.strerror}",
-            fix="name a file of benchmark definitions, e.g. benchmarks.json",
+            fix="pass a file of benchmark definitions, e.g. benchmarks.json",
         ) from error
     try:
         text = content.decode("utf-8-sig")
@@ -36,7 +32,7 @@ def read_definitions(path: Path, clients: KnownClients) -> tuple[Definition, ...
 
 
 def parse_definitions(text: str, source: str, clients: KnownClients) -> tuple[Definition, ...]:
-    """Return the definitions in `text`, in order; they may name `clients`. `source` is how messages call the text.
+    """Return the definitions in `text`, in order; they may name `clients`. `source` names the text in messages.
 
     Raises `BadDefinitions` with every problem, each with its JSON path, in the order of the file.
     """

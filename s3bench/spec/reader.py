@@ -1,8 +1,4 @@
-"""JSON text to a tree that remembers its keys, and the report of what is wrong in it.
-
-Owns decoding (syntax errors, duplicate keys, numbers that JSON does not have), paths into the tree and the collecting
-of problems. What a value ought to be is `s3bench.spec.shape`'s.
-"""
+"""Decodes JSON text to a tree that keeps duplicate keys, and collects problems with their JSON paths."""
 
 import difflib
 import json
@@ -14,7 +10,7 @@ from typing import Any
 from s3bench.errors import Problem
 
 Steps = tuple[str | int, ...]
-"""The way from the top of a document to a value: keys and indices."""
+"""The path from the top of a document to a value: keys and indices."""
 
 _SHOWN_CHARACTERS = 60
 _WHOLE_DIGITS_MAX = 300  # far beyond every limit, and far below the 4300 digits at which int() refuses
@@ -23,28 +19,28 @@ _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 @dataclass(frozen=True, slots=True)
 class JsonObject:
-    """A JSON object as written: its pairs in order, a key given twice included."""
+    """A JSON object as written: its pairs in order, including duplicate keys."""
 
     pairs: tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NotJson:
-    """`NaN`, `Infinity` or `-Infinity`: words that Python's decoder takes and JSON (RFC 8259) does not have."""
+    """`NaN`, `Infinity` or `-Infinity`: accepted by Python's decoder, but not JSON (RFC 8259)."""
 
     word: str
 
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """What is wrong with a value, and what would be right; the place is added by whoever knows it."""
+    """What is wrong with a value, and how to fix it; the report adds its path."""
 
     what: str
     fix: str
 
 
 class Report:
-    """All problems of one document, and which values they touch."""
+    """The problems of one document, and which values they affect."""
 
     def __init__(self) -> None:
         self._found: list[tuple[Steps, Complaint]] = []
@@ -52,28 +48,28 @@ class Report:
         self._above: set[Steps] = set()
 
     def add(self, at: Steps, complaint: Complaint) -> None:
-        """File a problem of the value `at`."""
+        """Add a problem of the value `at`."""
         self._found.append((at, complaint))
         self.distrust(at)
 
     def distrust(self, at: Steps) -> None:
-        """Count the value `at` as touched without a problem of its own."""
+        """Mark the value `at` as affected without adding a problem."""
         self._at.add(at)
         self._above.update(at[:depth] for depth in range(len(at)))
 
     def touches(self, at: Steps) -> bool:
         """Whether the value `at`, something inside it or something around it has a problem.
 
-        Rules that hold several values against each other ask this first: a value that could not be read says nothing.
+        Rules that compare several values check this first, since a value that could not be read is meaningless.
         """
         return at in self._above or self.touches_whole(at)
 
     def touches_whole(self, at: Steps) -> bool:
-        """Whether the value `at` itself or something around it has a problem: it could not be read at all."""
+        """Whether the value `at` itself or something around it has a problem, so that it could not be read at all."""
         return any(at[:depth] in self._at for depth in range(len(at) + 1))
 
     def problems(self, document: object) -> tuple[Problem, ...]:
-        """Everything filed, in the order of the file; a missing key comes after the keys that are there."""
+        """All problems in the order of the file; a missing key comes after the existing keys."""
         ordered = sorted(self._found, key=lambda found: _position(document, found[0]))
         return tuple(Problem(path=render_path(at), what=said.what, fix=said.fix) for at, said in ordered)
 
@@ -96,10 +92,10 @@ def _position(document: Any, at: Steps) -> tuple[int, ...]:
 
 
 def decode_json(text: str) -> Any:
-    """Return the tree of `text`, or a `Complaint` if it is no JSON.
+    """Return the tree of `text`, or a `Complaint` if it is not JSON.
 
-    The tree is made of `JsonObject`, list, str, int, float, bool, `None` and `NotJson`.
-    Integers of absurd length come back as an infinite float, which no key accepts.
+    The tree consists of `JsonObject`, list, str, int, float, bool, `None` and `NotJson`.
+    Extremely long integers become an infinite float, which no key accepts.
     """
     try:
         return json.loads(text, object_pairs_hook=_json_object, parse_constant=NotJson, parse_int=_whole)
@@ -107,12 +103,10 @@ def decode_json(text: str) -> Any:
         line = text.split("\n")[error.lineno - 1].strip()
         return Complaint(
             f"is not JSON: line {error.lineno}, column {error.colno}: {error.msg}",
-            f"mend the text there: `{_shortened(line)}`"
-            if line
-            else "mend the text there, or what stands just before it",
+            f"fix the text there: `{_shortened(line)}`" if line else "fix the text there, or just before it",
         )
     except RecursionError:
-        return Complaint("is nested too deeply", "write definitions, which nest six levels at most")
+        return Complaint("is nested too deeply", "write definitions, which have at most six levels")
 
 
 def _json_object(pairs: list[tuple[str, Any]]) -> JsonObject:
@@ -124,7 +118,7 @@ def _whole(digits: str) -> int | float:
 
 
 def render_path(at: Steps) -> str:
-    """`$[3].environment.files[0].size`; keys that are no plain words as `["x-amz-meta"]`."""
+    """`$[3].environment.files[0].size`; keys that are not plain words as `["x-amz-meta"]`."""
     return "$" + "".join(_render_step(step) for step in at)
 
 
@@ -135,7 +129,7 @@ def _render_step(step: str | int) -> str:
 
 
 def render_kind(value: object) -> str:
-    """Return what `value` is in the words of JSON, with the value where it is short: `the string "12"`, `an object`."""
+    """Return the JSON type of `value` in words, with its value if that is short: `the string "12"`, `an object`."""
     match value:
         case None:
             return "null"
@@ -154,7 +148,7 @@ def render_kind(value: object) -> str:
 
 
 def quoted(text: str) -> str:
-    """`text` in double quotes, escaped as in JSON, shortened when long."""
+    """`text` in double quotes, escaped as in JSON, shortened if long."""
     return json.dumps(_shortened(text), ensure_ascii=not text.isprintable())
 
 
@@ -163,7 +157,7 @@ def _shortened(text: str) -> str:
 
 
 def nearest(word: str, right: Iterable[str]) -> str | None:
-    """Return the one of `right` most like `word`, whatever the case; `None` when nothing is near."""
+    """Return the word of `right` most similar to `word`, ignoring case; `None` if none is similar."""
     by_folded = {candidate.casefold(): candidate for candidate in right}
     found = difflib.get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.6)
     return by_folded[found[0]] if found else None

@@ -1,6 +1,6 @@
-"""The objects that responses pretend to exist, and definitions moved under a prefix of a real bucket.
+"""Prepares definitions for a live S3: the objects that their responses imply, and commands moved under a prefix.
 
-Pure. This is how a definition written for the stub runs against a real S3 without touching what is not ours.
+So a definition written for the stub runs against a live S3 without touching other objects.
 """
 
 import re
@@ -30,7 +30,7 @@ def moved_under(definition: Definition, *, bucket: str, prefix: str) -> Definiti
 
 
 def remote_objects(definition: Definition) -> tuple[RemoteObject, ...]:
-    """The objects that must exist before the command runs: those that GET responses serve, and those listed."""
+    """The objects that must exist before the command runs: those of GET responses, and those of listings."""
     objects: dict[str, RemoteObject] = {}
     for response in definition.responses or ():
         match, body = response.match, response.body
@@ -57,7 +57,7 @@ def _served(key: str, file: str, environment: Environment) -> Iterator[RemoteObj
 
 
 def _stand_ins(key: str, file: str, environment: Environment) -> Iterator[str]:
-    """What `*` stands for: every fixture that the file pattern fits. A pattern in the key alone names no object."""
+    """What `*` stands for, from every fixture that the file pattern matches; nothing if only the key has a pattern."""
     if "*" not in key:
         yield ""
     elif "*" in file:
@@ -68,7 +68,7 @@ def _stand_ins(key: str, file: str, environment: Environment) -> Iterator[str]:
 
 
 def fixture_names(environment: Environment) -> Iterator[str]:
-    """The names of all fixtures, those of directories with their directory."""
+    """The names of all fixtures, including those in directories."""
     for file in environment.files:
         yield file.name
     for literal in environment.file_literals:

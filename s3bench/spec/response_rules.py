@@ -1,7 +1,4 @@
-"""What must hold within one stubbed response: status, headers and body may not contradict one another.
-
-Owns those checks. The grammar of single header names and values is `s3bench.spec.header`'s.
-"""
+"""Checks that status, headers and body of one stubbed response do not contradict each other."""
 
 from s3bench.spec.definition import FileBody, ListingBody, Response
 from s3bench.spec.fixture_rules import Fixtures
@@ -12,7 +9,7 @@ _FIRST_FINAL_STATUS = 200
 
 
 def check_response(response: Response, at: Steps, fixtures: Fixtures, report: Report) -> None:
-    """File what is wrong with the response `at`, given the files of its environment."""
+    """Report the problems of the response `at`, given the files of its environment."""
     if report.touches_whole(at):
         return
     _check_instances(response, at, report)
@@ -30,8 +27,8 @@ def check_response(response: Response, at: Steps, fixtures: Fixtures, report: Re
 
 def _check_instances(response: Response, at: Steps, report: Report) -> None:
     if response.instances is None and response.match is None and not report.touches((*at, "instances")):
-        said = 'is "any" without `match`: no later response could ever be given'
-        report.add((*at, "instances"), Complaint(said, "add `match`, or write how many requests get this response"))
+        what = 'is "any" without `match`: no later response would ever be used'
+        report.add((*at, "instances"), Complaint(what, "add `match`, or write the number of requests"))
 
 
 def _check_file(body: FileBody, response: Response, at: Steps, fixtures: Fixtures, report: Report) -> None:
@@ -41,17 +38,17 @@ def _check_file(body: FileBody, response: Response, at: Steps, fixtures: Fixture
     if "*" in body.file and not report.touches((*at, "match")):
         path = (response.match.path if response.match else None) or ""
         if path.count("*") != 1:
-            said = f"is {quoted(body.file)}, but `match.path` has {path.count('*') or 'no'} `*` for it to stand for"
-            report.add(place, Complaint(said, 'add `match` with one `*` in its path, e.g. {"path": "/bucket/*"}'))
+            what = f"is {quoted(body.file)}, but `match.path` has {path.count('*') or 'no'} `*`; it needs exactly one"
+            report.add(place, Complaint(what, 'add `match` with one `*` in its path, e.g. {"path": "/bucket/*"}'))
             return
     if fixtures.complete and not _files(body, fixtures):
         near = nearest(body.file, fixtures.names())
-        fix = f"did you mean {quoted(near)}?" if near else "add it under `environment`, or name a file that is there"
+        fix = f"did you mean {quoted(near)}?" if near else "add it under `environment`, or use an existing file"
         report.add(place, Complaint(f"is {quoted(body.file)}, which no fixture makes", fix))
 
 
 def _files(body: FileBody, fixtures: Fixtures) -> list[str]:
-    """Return the fixtures that `body` can stand for; of a generated directory its first and last file alone."""
+    """Return the fixtures that `body` matches; of a generated directory only its first and last file."""
     if "*" not in body.file:
         return [body.file] if fixtures.size_bytes(body.file) is not None else []
     before, _, after = body.file.partition("*")
@@ -74,13 +71,13 @@ def _check_repeated(response: Response, at: Steps, report: Report) -> None:
     first: dict[str, str] = {}
     for name, _ in response.headers:
         if name.lower() in first:
-            said = f"is the same header as {quoted(first[name.lower()])}: names have no case (RFC 9110, section 5.1)"
-            report.add((*at, "headers", name), Complaint(said, "keep one of them"))
+            what = f"is the same header as {quoted(first[name.lower()])}: names have no case (RFC 9110, section 5.1)"
+            report.add((*at, "headers", name), Complaint(what, "keep one of them"))
         first.setdefault(name.lower(), name)
 
 
 def _body_bytes(response: Response, fixtures: Fixtures) -> int | None:
-    """Return the body's length, or `None` when it cannot be known or is not always the same."""
+    """Return the body's length, or `None` if it is unknown or varies."""
     match response.body:
         case str() as text:
             return len(text.encode())
@@ -97,15 +94,15 @@ def _check_bodiless(response: Response, at: Steps, body_bytes: int | None, repor
         return
     if report.touches((*at, "status_code")):
         return
-    said = f"is not empty, but a response with status {status} carries no body (RFC 9110)"
-    report.add((*at, "body"), Complaint(said, "take the body out, or use another status, e.g. 200"))
+    what = f"is not empty, but a response with status {status} has no body (RFC 9110)"
+    report.add((*at, "body"), Complaint(what, "remove the body, or use another status, e.g. 200"))
 
 
 def _check_framing(response: Response, at: Steps, body_bytes: int | None, report: Report) -> None:
     for name, value in response.headers:
         place = (*at, "headers", name)
         if isinstance(response.body, ListingBody) and name.lower() in {"content-length", "content-type"}:
-            report.add(place, Complaint("is set by s3bench itself for a listing", "take it out"))
+            report.add(place, Complaint("is set by s3bench itself for a listing", "remove it"))
         elif name.lower() == "content-length":
             complaint = _length_complaint(value, response, body_bytes)
             if complaint:
@@ -115,7 +112,7 @@ def _check_framing(response: Response, at: Steps, body_bytes: int | None, report
 def _length_complaint(value: str, response: Response, body_bytes: int | None) -> Complaint | None:
     if not (value.isascii() and value.isdigit()):
         return Complaint(
-            f"is {quoted(value)}, not a number of bytes", 'write decimal digits, e.g. "32000000", or take it out'
+            f"is {quoted(value)}, not a number of bytes", 'write decimal digits, e.g. "32000000", or remove it'
         )
     declared = value.lstrip("0") or "0"
     # A HEAD response declares the length of a body that it does not send; without `match` it may be one.
@@ -125,7 +122,7 @@ def _length_complaint(value: str, response: Response, body_bytes: int | None) ->
         return None
     if body_bytes == 0:
         return Complaint(
-            f'is "{declared}", but the body is empty, which only a response to HEAD may be all the same',
-            'write the body, or "0", or take the header out',
+            f'is "{declared}", but the body is empty, which is allowed only for a response to HEAD',
+            'write the body, or "0", or remove the header',
         )
-    return Complaint(f'is "{declared}", but the body has {body_bytes} bytes', f'write "{body_bytes}", or take it out')
+    return Complaint(f'is "{declared}", but the body has {body_bytes} bytes', f'write "{body_bytes}", or remove it')

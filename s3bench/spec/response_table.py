@@ -1,7 +1,4 @@
-"""The keys of `responses[]`: status, headers, body, and which requests get them.
-
-Owns their types, limits, defaults and meanings; what must agree between them is `s3bench.spec.response_rules`'.
-"""
+"""The keys of `responses[]` (status, headers, body, matching), with types, limits, defaults and meanings."""
 
 from s3bench.spec.compound import ByKey, Either, Pairs, Record, RecordKey
 from s3bench.spec.definition import FileBody, ListingBody, RequestMatch, Response
@@ -15,9 +12,9 @@ DELAY_S_MAX = 86_400
 
 
 def _check_prefix(prefix: str) -> Complaint | None:
-    # XML 1.0 has no place for them, not even escaped (section 2.2).
+    # XML 1.0 does not allow them, not even escaped (section 2.2).
     if any(character < " " for character in prefix):
-        return Complaint(f"is {quoted(prefix)}: it has control characters", "use printable characters alone")
+        return Complaint(f"is {quoted(prefix)}: it has control characters", "use only printable characters")
     return None
 
 

@@ -1,7 +1,7 @@
 """The JSON Schema of definition files (draft 2020-12), for editors and other tools.
 
-Made from the same table as the parser. It says what one value can be; what must agree between values only
-`s3bench validate` can tell.
+It is made from the same table as the parser. It describes single values; only `s3bench validate` checks rules between
+values.
 """
 
 from typing import Any

@@ -1,7 +1,6 @@
-"""The expression of `-k`: words with `and`, `or`, `not` and parentheses, as pytest has it.
+"""Parses and evaluates the expression of `-k`: words with `and`, `or`, `not` and parentheses, as in pytest.
 
-Owns the syntax and its evaluation against the labels of one cell. A word matches when it is part of any label,
-whatever the case; a word with spaces or parentheses goes in double quotes.
+A word matches if it is part of any label, ignoring case; a word with spaces or parentheses needs double quotes.
 """
 
 import re
@@ -19,7 +18,7 @@ _KEYWORDS = frozenset({"and", "or", "not"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """A parsed expression: `picks` says whether labels satisfy it, `words` are the words it looks for."""
+    """A parsed expression: `picks` evaluates it for labels, `words` are the words in it."""
 
     picks: Callable[[Labels], bool]
     words: tuple[str, ...]
@@ -33,7 +32,7 @@ class _Token:
 
 
 def parse_selection(expression: str) -> Selection:
-    """Return the meaning of `expression`; raises `BadInput` with the column (from 1) where it goes wrong."""
+    """Parse `expression`. Raises `BadInput` with the column (from 1) of a syntax error."""
     parser = _Parser(expression)
     picks = parser.any_of(0)
     parser.expect("end", "`and`, `or` or the end")

@@ -1,9 +1,7 @@
-"""The kinds of single JSON values: each reads a value into its Python type and describes itself as JSON Schema.
+"""Shapes of single JSON values: each reads a value into its Python type and describes itself as JSON Schema.
 
-Owns what a shape is, and strings, numbers and words; lists and objects are `s3bench.spec.compound`'s. Reading never
-stops at a problem: it is filed in the report, and a blank of the right type stands in, so that one pass finds all.
-Which keys there are is `s3bench.spec.table`'s, what must agree between keys is the rules' (`fixture_rules`,
-`response_rules`, `definition_rules`).
+Lists and objects are in `s3bench.spec.compound`. Reading does not stop at a problem: it is added to the report, and a
+blank of the right type is used instead, so that one pass finds all problems.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,15 +16,15 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Shape(Protocol[T_co]):
-    """What a JSON value ought to be."""
+    """The shape of a JSON value."""
 
     @property
     def noun(self) -> str:
-        """The right kind in words, with its article: `a string`."""
+        """The shape in words, with an article: `a string`."""
         ...
 
     def read(self, value: Any, at: Steps, report: Report) -> T_co:
-        """`value` as its Python type; problems go to `report`, and a blank value comes back."""
+        """`value` as its Python type; for a problem, which goes to `report`, a blank value."""
         ...
 
     def schema(self) -> dict[str, Any]:
@@ -36,7 +34,7 @@ class Shape(Protocol[T_co]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextRule:
-    """What a string may say: `check` decides and words the complaint, `pattern` tells JSON Schema the same."""
+    """A rule for strings: `check` returns the complaint, `pattern` is the same rule for JSON Schema."""
 
     check: Callable[[str], Complaint | None]
     pattern: str
@@ -44,7 +42,7 @@ class TextRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """A string that UTF-8 can carry."""
+    """A string that can be encoded as UTF-8."""
 
     rule: TextRule | None = None
     noun: str = "a string"
@@ -66,7 +64,7 @@ class Text:
 
 
 def unencodable(text: str) -> Complaint | None:
-    """Complain of a string that UTF-8 cannot carry, or return `None`."""
+    """The complaint about a string that cannot be encoded as UTF-8, or `None`."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -79,7 +77,7 @@ def unencodable(text: str) -> Complaint | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeNumber:
-    """A whole number between two limits. `3.2e7` is one, `true` is none; `why_maximum` says where the limit is from."""
+    """A whole number between two limits. `3.2e7` is valid, `true` is not; `why_maximum` explains the limit."""
 
     minimum: int
     maximum: int
@@ -100,11 +98,14 @@ class WholeNumber:
             )
             report.add(at, wrong_kind(value, at, self.noun, hint))
         elif number < self.minimum:
-            report.add(at, Complaint(f"is {number}, below the least, {self.minimum}", f"write {self.minimum} or more"))
+            report.add(
+                at, Complaint(f"is {number}, below the minimum of {self.minimum}", f"write {self.minimum} or more")
+            )
         elif number > self.maximum:
             reason = f" ({self.why_maximum})" if self.why_maximum else ""
             report.add(
-                at, Complaint(f"is {number}, above the most, {self.maximum}{reason}", f"write {self.maximum} or less")
+                at,
+                Complaint(f"is {number}, above the maximum of {self.maximum}{reason}", f"write {self.maximum} or less"),
             )
         else:
             return number
@@ -164,13 +165,13 @@ WordT = TypeVar("WordT", bound=StrEnum)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Word(Generic[WordT]):
-    """One of the words of `words`; the first stands in for a wrong one."""
+    """One of the words of `words`; the first is the blank."""
 
     words: type[WordT]
     noun: str
 
     def read(self, value: Any, at: Steps, report: Report) -> WordT:
-        """Return the word, or the first there is."""
+        """Return the word, or the blank."""
         right = [str(word) for word in self.words]
         if isinstance(value, str) and value in right:
             return self.words(value)
@@ -184,13 +185,13 @@ class Word(Generic[WordT]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """One of `names`, which are known only when a file is read; the first stands in for a wrong one."""
+    """One of `names`, which are known only when a file is read; the first is the blank."""
 
     names: tuple[str, ...]
     noun: str
 
     def read(self, value: Any, at: Steps, report: Report) -> str:
-        """Return the name, or the first there is."""
+        """Return the name, or the blank."""
         if isinstance(value, str) and value in self.names:
             return value
         report.add(at, _not_among(value, self.names, at, self.noun))
@@ -234,7 +235,7 @@ class FixedWord(Generic[T]):
 
 
 def wrong_kind(value: object, at: Steps, noun: str, fix: str) -> Complaint:
-    """Complain that `value` is not `noun`; `fix` says what to write."""
+    """The complaint that `value` is not `noun`; `fix` says what to write."""
     if value is None and at and isinstance(at[-1], str):
-        return Complaint(f"is null, not {noun}", f"{fix}, or leave the key out if it is optional")
+        return Complaint(f"is null, not {noun}", f"{fix}, or omit the key if it is optional")
     return Complaint(f"is {render_kind(value)}, not {noun}", fix)

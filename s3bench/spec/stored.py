@@ -1,7 +1,7 @@
 """The buckets and objects that must exist in an emulator before a definition's command runs.
 
-Pure. Where responses are given they tell what is there, as for a live endpoint (`remote`); where none are, every
-fixture stands in the bucket that the command reads from, under its own name as the key.
+If there are responses, they define the objects, as for a live endpoint (`remote`). If not, every fixture is an object
+in the bucket that the command reads from, with its name as the key.
 """
 
 import re
@@ -31,7 +31,7 @@ class StoredObject:
 
 
 def buckets_of(definition: Definition) -> tuple[str, ...]:
-    """The buckets that the command names, in order, each once; none for a command that makes its bucket."""
+    """The buckets in the command, in order, each once; none for a command that creates its bucket."""
     if definition.command[:2] in _MAKES_BUCKET:
         return ()
     return tuple(dict.fromkeys(_named_buckets(definition.command)))
@@ -73,7 +73,7 @@ def _responded(definition: Definition) -> Iterator[StoredObject]:
 
 
 def _read_from(definition: Definition) -> str | None:
-    """The bucket that the command reads objects from, if it may: an upload does not."""
+    """The bucket that the command reads objects from; `None` for an upload."""
     transfer = parse_transfer(definition.command)
     if transfer is None:
         return next(iter(buckets_of(definition)), None)

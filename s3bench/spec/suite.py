@@ -1,4 +1,4 @@
-"""Suites: which benchmarks run when nobody picks them one by one."""
+"""Suites: the benchmarks that run by default."""
 
 from enum import StrEnum
 
@@ -9,13 +9,13 @@ SLOW_TAG = "full"
 
 
 class Suite(StrEnum):
-    """`DEFAULT` leaves out what is tagged `full`; `FULL` is everything."""
+    """`DEFAULT` has all benchmarks without the tag `full`; `FULL` has all."""
 
     DEFAULT = "default"
     FULL = "full"
 
     def of(self, definitions: tuple[Definition, ...]) -> tuple[Definition, ...]:
-        """Pick the benchmarks of this suite, in their order."""
+        """The benchmarks of this suite, in their order."""
         if self is Suite.FULL:
             return definitions
         return tuple(definition for definition in definitions if SLOW_TAG not in definition.tags)

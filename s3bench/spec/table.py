@@ -1,8 +1,7 @@
-"""The table of keys: all that a definition file can say, with types, limits, defaults and meanings.
+"""The keys of definition files, with types, limits, defaults and meanings.
 
-The parser (`s3bench.spec.parse`) and the JSON Schema (`s3bench.spec.schema`) are both made from it, so that they cannot
-drift apart; docs/definitions.md is held to it by a test. The keys of `environment` and `responses[]` have tables of
-their own.
+The parser (`s3bench.spec.parse`) and the JSON Schema (`s3bench.spec.schema`) are both made from this table; a test
+compares docs/definitions.md with it. `environment` and `responses[]` have their own tables.
 """
 
 from s3bench.spec.client_traits import KnownClients
@@ -18,19 +17,19 @@ TIMEOUT_S_MAX = 86_400
 
 def _check_label(text: str) -> Complaint | None:
     if not text or text != text.strip():
-        return Complaint(f"is {quoted(text)}: empty, or with spaces at its ends", "write visible words")
+        return Complaint(f"is {quoted(text)}: empty, or with spaces at its ends", "write a text without them")
     if not text.isprintable():
-        return Complaint(f"is {quoted(text)}: it has characters that cannot be printed", "write visible words")
+        return Complaint(f"is {quoted(text)}: it has unprintable characters", "use only printable characters")
     return None
 
 
 LABEL = TextRule(check=_check_label, pattern=r"^\S(?:[^\u0000-\u001f\u007f]*\S)?$")
-"""Something printed in tables and matched by `-k`: visible, without spaces at its ends."""
+"""A text printed in tables and matched by `-k`: printable, without spaces at its ends."""
 
 
 def _check_argument(text: str) -> Complaint | None:
     if "\0" in text:
-        return Complaint("has a NUL character, which no command line can carry", "take it out")
+        return Complaint("has a NUL character, which no command line can contain", "remove it")
     return None
 
 
@@ -106,7 +105,7 @@ def definition_shape(clients: KnownClients) -> Record[Definition]:
                 name="dimensions",
                 becomes="dimensions",
                 shape=ListOf(item=DIMENSION),
-                meaning="Further facts by which results are told apart.",
+                meaning="Further properties that distinguish results.",
                 default=[],
             ),
             RecordKey(

@@ -1,7 +1,6 @@
-"""The options of `aws` and of `aws s3 cp|mv|sync|rm`: how many values each takes, and a command line split accordingly.
+"""The options of `aws` and of `aws s3 cp|mv|sync|rm` with their numbers of values; splits command lines by them.
 
-Owns the grammar alone (aws-cli's own tables: awscli/customizations/s3/subcommands.py and awscli/data/cli.json); what an
-option means is `s3bench.spec.command`'s.
+From aws-cli's tables: awscli/customizations/s3/subcommands.py and awscli/data/cli.json.
 """
 
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from enum import Enum
 
 
 class Values(Enum):
-    """How many values an option takes, as argparse counts them."""
+    """The number of values of an option, as in argparse."""
 
     NONE = 0
     ONE = 1
@@ -33,7 +32,7 @@ GLOBAL_OPTIONS = {
         "cli-binary-format cli-error-format",
     ),
 }
-"""The options of `aws` itself, which may stand before the service too."""
+"""The options of `aws` itself, which may also come before the service."""
 
 TRANSFER_OPTIONS = {
     **GLOBAL_OPTIONS,
@@ -57,7 +56,7 @@ TRANSFER_OPTIONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One option as given; `known` is false for one that is in no table here."""
+    """One option as given; `known` is false if it is not in these tables."""
 
     name: str
     values: tuple[str, ...]
@@ -66,10 +65,10 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandLine:
-    """A command split: `words` are the arguments that belong to no option.
+    """A split command: `words` are the arguments that belong to no option.
 
-    Whether an unknown option takes the argument behind it cannot be known. `words` leaves such arguments out,
-    `words_at_most` has them.
+    It is unknown whether an unknown option takes the argument after it. `words` excludes such arguments,
+    `words_at_most` includes them.
     """
 
     words: tuple[str, ...]

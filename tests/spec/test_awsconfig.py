@@ -29,10 +29,10 @@ def test_the_transfer_client_is_that_of_the_default_profile(text: str, kind: str
     "text",
     ["region = x", "[default", "[default]\n[default]", "[a]\nx = 1\nx = 2", "[a]\nloose", "[default]\ns3 =\n  loose"],
 )
-def test_what_the_clients_cannot_read_is_told(text: str) -> None:
+def test_what_the_clients_cannot_read_is_reported(text: str) -> None:
     complaint = check_config(text, known_clients())
     assert complaint is not None
-    assert complaint.what.startswith("is no AWS config: ")
+    assert complaint.what.startswith("is not an AWS config: ")
     assert "\n" not in complaint.what
     assert complaint.fix
 

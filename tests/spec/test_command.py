@@ -79,15 +79,15 @@ def test_global_options_may_stand_before_the_service() -> None:
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (("cp", "a"), "`s3 cp` takes a source and a destination, and has 1"),
-        (("cp", "a", "s3://b", "c"), "`s3 cp` takes a source and a destination, and has 3"),
-        (("rm", "s3://b/k", "s3://b/l"), "`s3 rm` takes one location, `s3://BUCKET/KEY`, and has 2"),
-        (("rm", "local"), "`s3 rm` removes objects, and `local` is local"),
-        (("mv", "a", "b"), "`s3 mv` from local to local is none of aws-cli's"),
-        (("cp", "a", "s3://"), "`s3://` names no bucket"),
-        (("cp", "a", "s3:///k"), "`s3:///k` names no bucket"),
-        (("sync", "-", "s3://b"), "`-` goes with `s3 cp` of a single object alone"),
-        (("cp", "s3://b", "-", "--recursive"), "`-` goes with `s3 cp` of a single object alone"),
+        (("cp", "a"), "`s3 cp` needs a source and a destination, but has 1"),
+        (("cp", "a", "s3://b", "c"), "`s3 cp` needs a source and a destination, but has 3"),
+        (("rm", "s3://b/k", "s3://b/l"), "`s3 rm` needs one location, `s3://BUCKET/KEY`, but has 2"),
+        (("rm", "local"), "`s3 rm` removes objects, but `local` is local"),
+        (("mv", "a", "b"), "`s3 mv` needs at least one `s3://` path"),
+        (("cp", "a", "s3://"), "`s3://` has no bucket"),
+        (("cp", "a", "s3:///k"), "`s3:///k` has no bucket"),
+        (("sync", "-", "s3://b"), "`-` works only with `s3 cp` of a single object"),
+        (("cp", "s3://b", "-", "--recursive"), "`-` works only with `s3 cp` of a single object"),
     ],
 )
 def test_what_aws_cli_would_refuse_is_bad_input(arguments: tuple[str, ...], what: str) -> None:

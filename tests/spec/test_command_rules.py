@@ -61,7 +61,7 @@ def test_the_value_of_an_option_that_looks_like_a_path_can_be_joined_to_it(probl
     [problem] = problems(command=command)
     assert problem == (
         '$[0].command[3]: is "/aws/lambda/x": it is absolute and leaves the workspace; name a file inside the '
-        'workspace: "aws/lambda/x"; if it is the value of `--log-group-name` and no path, write '
+        'workspace: "aws/lambda/x"; if it is the value of `--log-group-name` and not a path, write '
         '"--log-group-name=/aws/lambda/x"'
     )
     assert problems(command=["logs", "get-log-events", "--log-group-name=/aws/lambda/x"]) == []

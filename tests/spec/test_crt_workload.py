@@ -162,7 +162,7 @@ def test_a_checksum_of_uploads_is_an_option_of_aws_cli() -> None:
     assert definition.clients == ("cli-classic", "cli-crt")
 
 
-def test_what_is_done_otherwise_is_told() -> None:
+def test_what_is_done_otherwise_is_reported() -> None:
     content = workload(("upload", "upload/1", 1), filesOnDisk=False, maxRepeatCount=35, maxRepeatSecs=3600)
     repeated, in_memory = read_crt_workload(content, source="upload-1-ram.run.json", clients=known_clients()).notes
     assert "35 repetitions, or 3600 seconds" in repeated
@@ -174,15 +174,15 @@ def test_what_is_done_otherwise_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "reported"),
     [
         (workload(("download", "a/1", 5), ("download", "a/1", 5)), '$.tasks[1].key: is "a/1", which `tasks[0]` has'),
-        (workload(("download", "a/1", 5), ("upload", "a/2", 5)), "$.tasks[1].action: is `upload` beside `download`"),
+        (workload(("download", "a/1", 5), ("upload", "a/2", 5)), "action: is `upload`, but another is `download`"),
         (workload(("upload", "a", 5), ("upload", "a/b", 5)), '$.tasks[0].key: is "a", a directory in $.tasks[1].key'),
         (workload(("download", "a/1", 5), checksum="CRC32"), '$.checksum: is "CRC32" for downloads'),
         (workload(("upload", "a/1", 5), checksum=True), "$.checksum: is true"),
         (workload(("upload", "a/1", 5), checksum="MD5"), '$.checksum: is "MD5", which is not a checksum or null'),
-        (workload(("upload", "a/1", 5), version=1), "$.version: is 1, and runners know version 2"),
+        (workload(("upload", "a/1", 5), version=1), "$.version: is 1, but only version 2"),
         (workload(("upload", "../1", 5)), '$.tasks[0].key: is "../1": `..` leaves the workspace'),
         (workload(("upload", "/1", 5)), '$.tasks[0].key: is "/1": it is absolute'),
         (workload(("upload", "a*", 5)), "$.tasks[0].key"),
@@ -198,11 +198,11 @@ def test_what_is_done_otherwise_is_told() -> None:
         (b"\xff", "$: is not UTF-8"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_expressed_is_told_with_its_path(content: bytes, told: str) -> None:
-    assert told in problems(content)
+def test_what_cannot_be_expressed_is_reported_with_its_path(content: bytes, reported: str) -> None:
+    assert reported in problems(content)
 
 
-def test_all_problems_are_told_in_one_pass() -> None:
+def test_all_problems_are_reported_in_one_pass() -> None:
     said = problems(workload(("upload", "/a", 1), ("upload", "b", "1"), comment=None))  # type: ignore[arg-type]
     assert "3 problems" in said
 

@@ -14,10 +14,10 @@ CLASSIC = {"config": "[default]\ns3 =\n multipart_chunksize = 8MB\n preferred_tr
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [
-        ({"command": []}, "command: is empty; put a string into it, or leave the key out if it is optional"),
+        ({"command": []}, "command: is empty; put a string into it, or omit the key if it is optional"),
         (
             {"command": ["aws", "s3", "ls"]},
-            "command[0]: is `aws` itself; leave it out: the command begins with the service, e.g. `s3`",
+            "command[0]: is `aws` itself; remove it: the command begins with the service, e.g. `s3`",
         ),
         ({"command": ["", "ls"]}, "command[0]: is empty; begin the command with a service, e.g. `s3`"),
         (
@@ -30,7 +30,7 @@ CLASSIC = {"config": "[default]\ns3 =\n multipart_chunksize = 8MB\n preferred_tr
         (
             {"command": ["s3", "ls", "--endpoint-url", "http://x"]},
             (
-                "command[2]: is `--endpoint-url`, which s3bench sets; take it out: s3bench points the "
+                "command[2]: is `--endpoint-url`, which s3bench sets; remove it: s3bench points the "
                 "client at its own "
                 "endpoint; for another give `s3bench run --endpoint-url`"
             ),
@@ -38,7 +38,7 @@ CLASSIC = {"config": "[default]\ns3 =\n multipart_chunksize = 8MB\n preferred_tr
         (
             {"command": ["s3", "ls", "--profile=me"]},
             (
-                "command[2]: is `--profile`, which s3bench sets; take it out: s3bench gives the client "
+                "command[2]: is `--profile`, which s3bench sets; remove it: s3bench gives the client "
                 "its own config; put "
                 "settings under `[default]` in `environment.config`"
             ),
@@ -46,86 +46,86 @@ CLASSIC = {"config": "[default]\ns3 =\n multipart_chunksize = 8MB\n preferred_tr
         (
             {"command": ["--no-verify-ssl", "s3", "ls"]},
             (
-                "command[0]: is `--no-verify-ssl`, which s3bench sets; take it out: s3bench gives the "
+                "command[0]: is `--no-verify-ssl`, which s3bench sets; remove it: s3bench gives the "
                 "client the certificate "
                 "to trust; for HTTPS give `s3bench run --tls`"
             ),
         ),
         (
             {"command": ["s3", "ls", "a\0b"]},
-            "command[2]: has a NUL character, which no command line can carry; take it out",
+            "command[2]: has a NUL character, which no command line can contain; remove it",
         ),
         (
             {"command": ["s3", "cp", "a", "b"]},
-            "command: `s3 cp` from local to local is none of aws-cli's; write one side as `s3://BUCKET/KEY`",
+            "command: `s3 cp` needs at least one `s3://` path; write one side as `s3://BUCKET/KEY`",
         ),
         (
             {"command": ["s3", "rm"]},
-            "command: `s3 rm` takes one location, `s3://BUCKET/KEY`, and has 0; write one location, `s3://BUCKET/KEY`",
+            "command: `s3 rm` needs one location, `s3://BUCKET/KEY`, but has 0; write one location, `s3://BUCKET/KEY`",
         ),
         (
             {"command": ["s3api", "list-buckets"], "clients": ["cli", "boto3-crt"]},
             (
-                "clients[1]: is `boto3-crt`, but the command is no S3 transfer (`s3 cp`, `mv`, `sync` or "
-                "`rm`); name `cli`, "
-                "`cli-classic` or `cli-crt` alone"
+                "clients[1]: is `boto3-crt`, but the command is not an S3 transfer (`s3 cp`, `mv`, `sync` or "
+                "`rm`); use only `cli`, "
+                "`cli-classic` or `cli-crt`"
             ),
         ),
         (
             {"command": ["s3", "cp", "a", "s3://b/c", "--acl", "private"], "clients": ["cli-crt", "s5cmd"]},
             (
-                "clients[1]: is `s5cmd`, which cannot run `--acl`; take that out of the command, or name "
+                "clients[1]: is `s5cmd`, which cannot run `--acl`; remove that from the command, or use only "
                 "`cli`, `cli-classic` "
-                "or `cli-crt` alone"
+                "or `cli-crt`"
             ),
         ),
         (
             {"command": ["s3", "cp", "s3://b/c", "-"], "clients": ["boto3-classic"]},
             (
-                "clients[0]: is `boto3-classic`, which cannot run `-` (standard input or output); take that out of the "
-                "command, or name `cli`, `cli-classic` or `cli-crt` alone"
+                "clients[0]: is `boto3-classic`, which cannot run `-` (standard input or output); remove that from the "
+                "command, or use only `cli`, `cli-classic` or `cli-crt`"
             ),
         ),
         (
             {"environment": CRT, "clients": ["cli", "cli-crt", "cli-classic"]},
             (
                 "clients[2]: is `cli-classic`, but `environment.config` sets preferred_transfer_client "
-                "for `cli-crt`; take "
-                "that line out of the config (s3bench sets it for each client), or take the client out"
+                "for `cli-crt`; remove "
+                "that line from the config (s3bench sets it for each client), or remove the client"
             ),
         ),
         (
             {"environment": CLASSIC, "clients": ["cli-crt"]},
             (
                 "clients[0]: is `cli-crt`, but `environment.config` sets preferred_transfer_client for "
-                "`cli-classic`; take "
-                "that line out of the config (s3bench sets it for each client), or take the client out"
+                "`cli-classic`; remove "
+                "that line from the config (s3bench sets it for each client), or remove the client"
             ),
         ),
         (
             {"environment": {"config": "region = here"}},
             (
-                "environment.config: is no AWS config: line 1 stands before any section; begin with a section: "
+                "environment.config: is not an AWS config: line 1 is before any section; begin with a section: "
                 '"[default]\\n..."'
             ),
         ),
         (
             {"environment": {"config": "[default]\ns3 =\n  fast"}},
             (
-                'environment.config: is no AWS config: under `s3 =` the line "fast" has no `=`; write '
+                'environment.config: is not an AWS config: under `s3 =` the line "fast" has no `=`; write '
                 "`key = value` in each "
                 "indented line"
             ),
         ),
-        ({"clients": []}, "clients: is empty; put a client into it, or leave the key out if it is optional"),
-        ({"clients": ["cli", "cli"]}, 'clients[1]: is "cli", which stands at [0] already; take one of the two out'),
-        ({"tags": ["a", "b", "a"]}, 'tags[2]: is "a", which stands at [0] already; take one of the two out'),
+        ({"clients": []}, "clients: is empty; put a client into it, or omit the key if it is optional"),
+        ({"clients": ["cli", "cli"]}, 'clients[1]: is "cli", which is already at [0]; remove one of the two'),
+        ({"tags": ["a", "b", "a"]}, 'tags[2]: is "a", which is already at [0]; remove one of the two'),
         ({"tags": "a"}, 'tags: is the string "a", not a list; write a list in square brackets'),
-        ({"tags": [" a"]}, 'tags[0]: is " a": empty, or with spaces at its ends; write visible words'),
-        ({"name": "a\tb"}, 'name: is "a\\tb": it has characters that cannot be printed; write visible words'),
+        ({"tags": [" a"]}, 'tags[0]: is " a": empty, or with spaces at its ends; write a text without them'),
+        ({"name": "a\tb"}, 'name: is "a\\tb": it has unprintable characters; use only printable characters'),
         (
             {"dimensions": [{"name": "A", "value": "1"}, {"name": "B", "value": "1"}, {"name": "A", "value": "2"}]},
-            'dimensions[2].name: is "A", which `dimensions[0]` has already; give each dimension once',
+            'dimensions[2].name: is "A", which `dimensions[0]` has too; use each dimension once',
         ),
         ({"timeout": -1}, "timeout: is -1 seconds; write a number of seconds above 0"),
         (
@@ -134,7 +134,7 @@ CLASSIC = {"config": "[default]\ns3 =\n multipart_chunksize = 8MB\n preferred_tr
         ),
     ],
 )
-def test_a_definition_that_contradicts_itself_is_told(keys: dict[str, Any], expected: str, problems: Any) -> None:
+def test_a_definition_that_contradicts_itself_is_reported(keys: dict[str, Any], expected: str, problems: Any) -> None:
     assert problems(**keys) == [f"$[0].{expected}"]
 
 
@@ -171,7 +171,7 @@ def test_two_definitions_of_one_name_differ_in_their_dimensions() -> None:
         parse_definitions(json.dumps([one, other, swapped]), "x", known_clients())
     assert [str(problem) for problem in caught.value.problems] == [
         (
-            '$[2].name: is "a", which $[0] has already, with equal dimensions; give one of them another '
+            '$[2].name: is "a", which $[0] has too, with equal dimensions; give one of them another '
             "name or another "
             "dimension"
         )

@@ -73,7 +73,7 @@ def test_the_examples_show_every_key() -> None:
     assert [key for key in KEYS if f'"{key.rpartition(".")[2]}"' not in shown] == []
 
 
-def test_the_problems_shown_are_the_problems_told() -> None:
+def test_the_problems_shown_are_the_problems_reported() -> None:
     wrong = [
         {"name": "a", "comand": ["s3", "ls"], "environment": {"files": [{"name": "f", "size": "12"}]}},
         {

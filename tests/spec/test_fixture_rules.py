@@ -15,7 +15,7 @@ def literal(name: str, mode: str = "w") -> dict[str, Any]:
     return {"name": name, "content": "text", "mode": mode}
 
 
-TWICE = "; give one of the two another name, or take it out"
+TWICE = "; give one of the two another name, or remove it"
 
 
 @pytest.mark.parametrize(
@@ -23,19 +23,19 @@ TWICE = "; give one of the two another name, or take it out"
     [
         (
             {"files": files("f", "f")},
-            f'files[1].name: is "f", which $[0].environment.files[0] makes already{TWICE}',
+            f'files[1].name: is "f", which $[0].environment.files[0] makes too{TWICE}',
         ),
         (
             {"files": files("f"), "file_literals": [literal("f")]},
-            f'file_literals[0].name: is "f", which $[0].environment.files[0] makes already{TWICE}',
+            f'file_literals[0].name: is "f", which $[0].environment.files[0] makes too{TWICE}',
         ),
         (
             {"file_dirs": [directory("d"), directory("d")]},
-            f'file_dirs[1].name: is "d", which $[0].environment.file_dirs[0] makes already{TWICE}',
+            f'file_dirs[1].name: is "d", which $[0].environment.file_dirs[0] makes too{TWICE}',
         ),
         (
             {"files": files("d/file-000002"), "file_dirs": [directory("d")]},
-            f'files[0].name: is "d/file-000002", which $[0].environment.file_dirs[0] makes already{TWICE}',
+            f'files[0].name: is "d/file-000002", which $[0].environment.file_dirs[0] makes too{TWICE}',
         ),
         (
             {"files": files("d", "d/e/f")},
@@ -52,21 +52,21 @@ TWICE = "; give one of the two another name, or take it out"
         (
             {"file_literals": [literal("f", "x"), literal("f", "xb")]},
             (
-                'file_literals[1].mode: insists on a new file, but "f" is made at $[0].environment.file_literals[0]; '
+                'file_literals[1].mode: needs a new file, but "f" is made at $[0].environment.file_literals[0]; '
                 "give the file another name, or append with mode `a`"
             ),
         ),
         (
             {"file_dirs": [{"name": "d", "file_count": 10_000_000, "file_size": 10_000_000_000_000}]},
             (
-                ": asks for 100000000000000000000 bytes in all, more than any file system counts "
+                ": needs 100000000000000000000 bytes in all, more than any file system supports "
                 "(9223372036854775807); "
                 "make fewer or smaller files"
             ),
         ),
     ],
 )
-def test_fixtures_that_contradict_one_another_are_told(
+def test_fixtures_that_contradict_one_another_are_reported(
     environment: dict[str, Any], expected: str, problems: Any
 ) -> None:
     dot = "" if expected.startswith(":") else "."
@@ -108,7 +108,7 @@ def test_fixtures_side_by_side_are_right(environment: dict[str, Any], problems: 
         ("a\\b", "backslash"),
         ("a\0b", "control character"),
         ("a\nb", "control character"),
-        ("a*", "a `*` in a body's `file` stands for other characters"),
+        ("a*", "`*` is a wildcard in a body's `file`"),
         ("é" * 128, "of 256 bytes"),
     ],
 )

@@ -94,7 +94,7 @@ def test_right_definitions_parse_and_plan_and_fit_the_schema(written: list[dict[
     assert VALIDATOR.is_valid(written)
 
 
-def told(text: str) -> tuple[Problem, ...]:
+def reported(text: str) -> tuple[Problem, ...]:
     """The problems of `text`; none when it parses."""
     try:
         parse_definitions(text, "x", known_clients())
@@ -129,12 +129,12 @@ def _with(value: Any, place: tuple[str | int, ...], new: Any) -> Any:
 
 @given(data=st.data(), written=definitions(), new=JSON)
 @settings(suppress_health_check=[HealthCheck.too_slow])
-def test_a_value_replaced_anywhere_parses_or_is_told_with_its_path(
+def test_a_value_replaced_anywhere_parses_or_is_reported_with_its_path(
     data: st.DataObject, written: list[dict[str, Any]], new: Any
 ) -> None:
     place = data.draw(st.sampled_from(_places(written)))
     document = _with(written, place, new)
-    problems = told(json.dumps(document))
+    problems = reported(json.dumps(document))
     assert complete(problems)
     # What the schema refuses the parser refuses too; the parser also knows what must agree.
     assert problems or VALIDATOR.is_valid(document)
@@ -142,7 +142,9 @@ def test_a_value_replaced_anywhere_parses_or_is_told_with_its_path(
 
 @given(data=st.data(), written=definitions())
 @settings(suppress_health_check=[HealthCheck.too_slow])
-def test_a_misspelt_key_anywhere_is_told_at_its_own_path(data: st.DataObject, written: list[dict[str, Any]]) -> None:
+def test_a_misspelt_key_anywhere_is_reported_at_its_own_path(
+    data: st.DataObject, written: list[dict[str, Any]]
+) -> None:
     free = {"headers", "query"}
     objects = [
         place for place in _places(written) if isinstance(_at(written, place), dict) and not free & set(place[-1:])
@@ -166,9 +168,9 @@ def _at(value: Any, place: tuple[str | int, ...]) -> Any:
 
 @given(document=JSON)
 def test_any_json_is_definitions_or_problems(document: Any) -> None:
-    assert complete(told(json.dumps(document)))
+    assert complete(reported(json.dumps(document)))
 
 
 @given(text=st.text(alphabet='[]{}",:0123456789.eE+-truefalsn \\ud', max_size=60) | st.text(max_size=60))
 def test_any_text_is_definitions_or_problems(text: str) -> None:
-    assert complete(told(text))
+    assert complete(reported(text))

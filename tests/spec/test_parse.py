@@ -144,7 +144,7 @@ GOLDEN = [
     (
         '[{"name": "a", "command": ["s3"], "comment": "hm"}]',
         (
-            "$[0].comment: is an unknown key; take it out; a benchmark has `name`, `command`, "
+            "$[0].comment: is an unknown key; remove it; a benchmark has `name`, `command`, "
             "`dimensions`, `environment`, "
             "`responses`, `clients`, `timeout` and `tags`"
         ),
@@ -159,7 +159,7 @@ GOLDEN = [
     ),
     (
         '[{"name": null, "command": ["s3"]}]',
-        "$[0].name: is null, not a string; write a string in double quotes, or leave the key out if it is optional",
+        "$[0].name: is null, not a string; write a string in double quotes, or omit the key if it is optional",
     ),
     (
         '[{"name": "a", "command": ["s3"], "environment": {"files": [{"name": "f", "size": "12"}]}}]',
@@ -179,13 +179,13 @@ GOLDEN = [
     (
         '[{"name": "a", "command": ["s3"], "environment": {"files": [{"name": "f", "size": 53687091200001}]}}]',
         (
-            "$[0].environment.files[0].size: is 53687091200001, above the most, 53687091200000 (10,000 parts of 5 GiB, "
-            "S3's largest object); write 53687091200000 or less"
+            "$[0].environment.files[0].size: is 53687091200001, above the maximum of 53687091200000 (10,000 parts of "
+            "5 GiB, S3's largest object); write 53687091200000 or less"
         ),
     ),
     (
         '[{"name": "a", "command": ["s3"], "environment": {"files": [{"name": "f", "size": -1}]}}]',
-        "$[0].environment.files[0].size: is -1, below the least, 0; write 0 or more",
+        "$[0].environment.files[0].size: is -1, below the minimum of 0; write 0 or more",
     ),
     (
         '[{"name": "a", "command": ["s3"], "dimensions": [{"FileSize": "32MB"}]}]',
@@ -224,7 +224,7 @@ def test_the_message_names_the_place_the_fault_and_the_cure(text: str, message: 
     ("text", "where"),
     [("", "line 1, column 1"), ('[\n {"name": "a",,}\n]', "line 2, column 15"), ("[] x", "line 1, column 4")],
 )
-def test_what_is_no_json_is_told_with_line_and_column(text: str, where: str) -> None:
+def test_what_is_no_json_is_reported_with_line_and_column(text: str, where: str) -> None:
     with pytest.raises(BadDefinitions) as caught:
         parse_definitions(text, "x", known_clients())
     [problem] = caught.value.problems

@@ -17,43 +17,42 @@ ENVIRONMENT = {
     [
         (
             {"headers": {"Content-Length": "5"}, "body": "héllo"},
-            '.headers["Content-Length"]: is "5", but the body has 6 bytes; write "6", or take it out',
+            '.headers["Content-Length"]: is "5", but the body has 6 bytes; write "6", or remove it',
         ),
         (
             {"headers": {"content-length": "100"}, "body": {"file": "test_file"}},
-            '.headers["content-length"]: is "100", but the body has 105 bytes; write "105", or take it out',
+            '.headers["content-length"]: is "100", but the body has 105 bytes; write "105", or remove it',
         ),
         (
             {"headers": {"Content-Length": "1"}, "body": {"file": "dir/file-000011"}},
-            '.headers["Content-Length"]: is "1", but the body has 4096 bytes; write "4096", or take it out',
+            '.headers["Content-Length"]: is "1", but the body has 4096 bytes; write "4096", or remove it',
         ),
         (
             {"headers": {"Content-Length": "1"}, "body": {"file": "dir/*"}, "match": {"path": "/b/*"}},
-            '.headers["Content-Length"]: is "1", but the body has 4096 bytes; write "4096", or take it out',
+            '.headers["Content-Length"]: is "1", but the body has 4096 bytes; write "4096", or remove it',
         ),
         (
             {"headers": {"Content-Length": "9"}, "match": {"method": "GET"}},
             (
-                '.headers["Content-Length"]: is "9", but the body is empty, which only a response to HEAD '
-                "may be all the "
-                'same; write the body, or "0", or take the header out'
+                '.headers["Content-Length"]: is "9", but the body is empty, which is allowed only for a response to '
+                'HEAD; write the body, or "0", or remove the header'
             ),
         ),
         (
             {"headers": {"Content-Length": "9"}, "body": "1234", "match": {"method": "HEAD"}},
-            '.headers["Content-Length"]: is "9", but the body has 4 bytes; write "4", or take it out',
+            '.headers["Content-Length"]: is "9", but the body has 4 bytes; write "4", or remove it',
         ),
         (
             {"headers": {"Content-Length": "4 bytes"}, "body": "1234"},
             (
                 '.headers["Content-Length"]: is "4 bytes", not a number of bytes; write decimal digits, '
                 'e.g. "32000000", or '
-                "take it out"
+                "remove it"
             ),
         ),
         (
             {"headers": {"Content-Length": "1"}, "body": {"listing": "dir"}},
-            '.headers["Content-Length"]: is set by s3bench itself for a listing; take it out',
+            '.headers["Content-Length"]: is set by s3bench itself for a listing; remove it',
         ),
         (
             {"headers": {"ETag": "a", "etag": "b"}},
@@ -69,23 +68,20 @@ ENVIRONMENT = {
         ),
         (
             {"body": {"file": "zzz"}},
-            '.body.file: is "zzz", which no fixture makes; add it under `environment`, or name a file that is there',
+            '.body.file: is "zzz", which no fixture makes; add it under `environment`, or use an existing file',
         ),
         (
             {"body": {"file": "dir"}},
-            '.body.file: is "dir", which no fixture makes; add it under `environment`, or name a file that is there',
+            '.body.file: is "dir", which no fixture makes; add it under `environment`, or use an existing file',
         ),
         (
             {"body": {"file": "empty/*"}, "match": {"path": "/b/*"}},
-            (
-                '.body.file: is "empty/*", which no fixture makes; add it under `environment`, or name a file '
-                "that is there"
-            ),
+            ('.body.file: is "empty/*", which no fixture makes; add it under `environment`, or use an existing file'),
         ),
         (
             {"body": {"file": "dir/*"}},
             (
-                '.body.file: is "dir/*", but `match.path` has no `*` for it to stand for; add `match` '
+                '.body.file: is "dir/*", but `match.path` has no `*`; it needs exactly one; add `match` '
                 "with one `*` in its "
                 'path, e.g. {"path": "/bucket/*"}'
             ),
@@ -93,7 +89,7 @@ ENVIRONMENT = {
         (
             {"body": {"file": "dir/*"}, "match": {"path": "/*/*"}},
             (
-                '.body.file: is "dir/*", but `match.path` has 2 `*` for it to stand for; add `match` with '
+                '.body.file: is "dir/*", but `match.path` has 2 `*`; it needs exactly one; add `match` with '
                 "one `*` in its "
                 'path, e.g. {"path": "/bucket/*"}'
             ),
@@ -109,39 +105,36 @@ ENVIRONMENT = {
         (
             {"instances": "any"},
             (
-                '.instances: is "any" without `match`: no later response could ever be given; add '
-                "`match`, or write how many "
-                "requests get this response"
+                '.instances: is "any" without `match`: no later response would ever be used; add '
+                "`match`, or write the number of requests"
             ),
         ),
-        ({"instances": 0}, ".instances: is 0, below the least, 1; write 1 or more"),
+        ({"instances": 0}, ".instances: is 0, below the minimum of 1; write 1 or more"),
         ({"instances": "3"}, '.instances: is the string "3", not "any"; write it without quotes: 3'),
         ({"instances": True}, ".instances: is true, not a whole number; write a whole number, e.g. 1"),
-        ({"status_code": 99}, ".status_code: is 99, below the least, 100; write 100 or more"),
+        ({"status_code": 99}, ".status_code: is 99, below the minimum of 100; write 100 or more"),
         (
             {"status_code": 600},
-            ".status_code: is 600, above the most, 599 (RFC 9110, section 15); write 599 or less",
+            ".status_code: is 600, above the maximum of 599 (RFC 9110, section 15); write 599 or less",
         ),
         (
             {"status_code": 204, "body": "x"},
             (
-                ".body: is not empty, but a response with status 204 carries no body (RFC 9110); take the "
-                "body out, or use "
+                ".body: is not empty, but a response with status 204 has no body (RFC 9110); remove the body, or use "
                 "another status, e.g. 200"
             ),
         ),
         (
             {"status_code": 304, "body": {"file": "test_file"}},
             (
-                ".body: is not empty, but a response with status 304 carries no body (RFC 9110); take the "
-                "body out, or use "
+                ".body: is not empty, but a response with status 304 has no body (RFC 9110); remove the body, or use "
                 "another status, e.g. 200"
             ),
         ),
         (
             {"status_code": 103, "body": "x"},
             (
-                ".body: is not empty, but a response with status 103 carries no body (RFC 9110); take the body out, or "
+                ".body: is not empty, but a response with status 103 has no body (RFC 9110); remove the body, or "
                 "use another status, e.g. 200"
             ),
         ),
@@ -154,11 +147,11 @@ ENVIRONMENT = {
         ({"match": {"method": "get"}}, '.match.method: is "get"; methods are upper-case; write "GET"'),
         (
             {"match": {"method": "GET IT"}},
-            '.match.method: is "GET IT", which is no HTTP method; write GET, HEAD, PUT, POST or DELETE',
+            '.match.method: is "GET IT", which is not an HTTP method; write GET, HEAD, PUT, POST or DELETE',
         ),
         (
             {"match": {"path": "bucket/key"}},
-            '.match.path: is "bucket/key", which no request\'s path can equal; begin with `/` or `*`: "/bucket/key"',
+            '.match.path: is "bucket/key", which matches no request\'s path; begin with `/` or `*`: "/bucket/key"',
         ),
         (
             {"match": {"path": "/bucket/key?uploads"}},
@@ -171,8 +164,8 @@ ENVIRONMENT = {
         (
             {"match": {"query": {"uploads": None}}},
             (
-                ".match.query.uploads: is null, not a string; write a string in double quotes, or leave "
-                "the key out if it is "
+                ".match.query.uploads: is null, not a string; write a string in double quotes, or omit "
+                "the key if it is "
                 "optional"
             ),
         ),
@@ -183,23 +176,23 @@ ENVIRONMENT = {
         (
             {"headers": {"X": "caf\u0142"}},
             (
-                '.headers.X: has the character "\u0142", which a header value cannot carry; use visible '
+                '.headers.X: has the character "\u0142", which a header value cannot contain; use visible '
                 "ASCII and spaces "
                 "(RFC 9110, section 5.5)"
             ),
         ),
         (
             {"headers": {"X": " a"}},
-            '.headers.X: has spaces at its ends, which HTTP does not carry; write "a"',
+            '.headers.X: has spaces at its ends, which HTTP does not transmit; write "a"',
         ),
         (
             {"headers": {"": "a"}},
-            '.headers[""]: "" is no header name; use letters, digits and `-`, e.g. `ETag` (a token of RFC 9110)',
+            '.headers[""]: "" is not a header name; use letters, digits and `-`, e.g. `ETag` (a token of RFC 9110)',
         ),
         ({"headers": {"ETag": 7}}, ".headers.ETag: is the number 7, not a string; write a string in double quotes"),
     ],
 )
-def test_a_response_that_contradicts_itself_is_told(response: dict[str, Any], expected: str, problems: Any) -> None:
+def test_a_response_that_contradicts_itself_is_reported(response: dict[str, Any], expected: str, problems: Any) -> None:
     assert problems(environment=ENVIRONMENT, responses=[response]) == [f"$[0].responses[0]{expected}"]
 
 

@@ -52,7 +52,7 @@ def test_words_and_operators_pick_as_in_pytest(expression: str, picked: bool) ->
         ("(" * 60 + "a" + ")" * 60, "-k: expected no more than 50 levels of parentheses at column 52"),
     ],
 )
-def test_bad_syntax_is_told_with_its_column(expression: str, what: str) -> None:
+def test_bad_syntax_is_reported_with_its_column(expression: str, what: str) -> None:
     with pytest.raises(BadInput) as caught:
         parse_selection(expression)
     assert caught.value.what == what

@@ -83,7 +83,7 @@ def test_what_contradicts_itself_is_refused_with_a_cure(arguments: tuple[str, ..
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("-t", "0"), "'-t' / '--threads': is 0, below the least, 1; write 1 or more"),
+        (("-t", "0"), "'-t' / '--threads': is 0, below the minimum of 1; write 1 or more"),
         (("--rate", "fast"), "which is not a rate; write a number per second, above 0"),
         (("--mix", "foo=1"), "which is not an operation; write `put`, `get`"),
         (("-z", "0x"), "write one size such as 4096, 1K, 32MiB"),

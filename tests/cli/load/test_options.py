@@ -448,7 +448,7 @@ def test_cleaning_up_needs_only_to_know_where() -> None:
     [
         ("--duration soon", "which is not a duration; write it like 20ms, 90s"),
         ("--duration 0", "above 0"),
-        ("--threads 0", "is 0, below the least, 1"),
+        ("--threads 0", "is 0, below the minimum of 1"),
         ("--threads x", "whole number"),
         ("--operation gett", "did you mean `get`?"),
         ("--keys zipff", "uniform, sequential, zipf or zipf:1.2"),
