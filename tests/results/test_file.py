@@ -99,6 +99,8 @@ def test_a_disk_that_is_full_leaves_the_old_document_whole(tmp_path: Path, monke
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))  # where the new document is saved instead
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", full)
         with pytest.raises(MachineError, match="No space left on device"):

@@ -13,6 +13,7 @@ import pytest
 
 from s3bench.errors import ClientNotFound, MachineError, S3BenchError
 from s3bench.run.process import Launch, PeakSource, Spawner
+from tests.processes import await_end
 
 MIB = 1 << 20
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc or subreaper")
@@ -57,15 +58,6 @@ def alive(pid: int) -> bool:
     return state != "Z"
 
 
-def wait_until(condition: Callable[[], bool], bound_s: float = 20.0) -> bool:
-    deadline = time.monotonic() + bound_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
-
-
 class TestEnds:
     @pytest.mark.parametrize("code", [0, 1, 7, 255])
     def test_the_exit_code_is_told(self, spawner: Spawner, launch: Launcher, code: int) -> None:
@@ -78,7 +70,7 @@ class TestEnds:
         assert record.exit_code == -number
 
     def test_a_timeout_leaves_no_exit_code(self, spawner: Spawner, launch: Launcher) -> None:
-        record = spawner.run(launch("import time; time.sleep(600)", timeout_s=0.2))
+        record = spawner.run(launch("import signal; signal.pause()", timeout_s=0.2))
         assert record.exit_code is None
         assert (record.ended_ns - record.started_ns) / 1e9 >= 0.2
         assert not alive(record.pid)
@@ -181,8 +173,8 @@ class TestWhatCannotStart:
 
 
 FAMILY = """
-import os, subprocess, sys, time
-sleeper = [sys.executable, "-I", "-S", "-c", "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(600)"]
+import os, signal, subprocess, sys
+sleeper = [sys.executable, "-I", "-S", "-c", "import signal; signal.signal(15, signal.SIG_IGN); signal.pause()"]
 child = subprocess.Popen(sleeper)
 stranger = subprocess.Popen(sleeper, start_new_session=True)
 reader, writer = os.pipe()
@@ -199,8 +191,10 @@ os.waitpid(middle, 0)
 with open("pids.new", "w") as file:
     file.write(f"{os.getpid()} {child.pid} {stranger.pid} {daemon}")
 os.rename("pids.new", "pids")
+if sys.argv[2:]:
+    open(sys.argv[2], "w").close()
 if sys.argv[1] == "stay":
-    time.sleep(600)
+    signal.pause()
 """
 
 
@@ -237,8 +231,8 @@ from pathlib import Path
 from s3bench.run.process import Launch, Spawner
 family, work = sys.argv[1:]
 work = Path(work)
-launch = Launch(argv=(sys.executable, "-I", "-S", "-c", family, "stay"), env={}, cwd=work, stdout=work / "o",
-                stderr=work / "e", timeout_s=None, interval_s=0.001)
+launch = Launch(argv=(sys.executable, "-I", "-S", "-c", family, "stay", "ready"), env={}, cwd=work,
+                stdout=work / "o", stderr=work / "e", timeout_s=None, interval_s=0.001)
 with Spawner() as spawner:
     (work / "spawner").write_text(str(spawner.pid))
     try:
@@ -256,6 +250,7 @@ with Spawner() as spawner:
 class TestTheHarnessIsStopped:
     @pytest.fixture
     def harness(self, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+        os.mkfifo(tmp_path / "ready")
         with subprocess.Popen(
             [sys.executable, "-c", HARNESS, FAMILY, str(tmp_path)],
             cwd=Path(__file__).parents[2],
@@ -264,7 +259,7 @@ class TestTheHarnessIsStopped:
             start_new_session=True,
         ) as process:
             try:
-                assert wait_until((tmp_path / "pids").exists)
+                (tmp_path / "ready").read_bytes()  # until the client has opened and closed it
                 yield process
             finally:
                 process.kill()
@@ -274,7 +269,7 @@ class TestTheHarnessIsStopped:
         assert all(map(alive, pids))
         harness.kill()
         harness.wait(20)
-        assert wait_until(lambda: not any(map(alive, pids)))
+        await_end(*pids)
 
     def test_ctrl_c_kills_the_client_before_the_exception_goes_on(
         self, harness: subprocess.Popen[str], tmp_path: Path
@@ -310,7 +305,7 @@ class TestTheHelper:
             )
             with pytest.raises(MachineError):
                 spawner.run(job)
-            assert wait_until(lambda: not alive(int(job.stdout.read_text("ascii"))))
+            await_end(int(job.stdout.read_text("ascii")))
 
     def test_it_ends_with_the_session(self) -> None:
         with Spawner() as spawner:
@@ -416,7 +411,7 @@ class TestCpu:
         code = (
             "import os\nreader, writer = os.pipe()\nif os.fork(): os.read(reader, 1); os._exit(0)\n"
             + BURN.format(cpu_s=0.2)
-            + "\nos.write(writer, b'x'); time.sleep(600)"
+            + "\nos.write(writer, b'x'); import signal; signal.pause()"
         )
         record = spawner.run(launch(code))
         assert record.usage.cpu_s >= 0.2

@@ -20,21 +20,9 @@ from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint, ServerProcess, StubEndpoint, reachable
 from s3bench.s3.network.model import parse_network
 from s3bench.spec.definition import FileBody, RequestMatch, Response
+from tests.processes import await_end
 
 LIMIT_S = 20.0
-
-
-def await_end(pid: int) -> None:
-    """Wait until `pid` is gone or a zombie."""
-    deadline_s = time.monotonic() + LIMIT_S
-    while time.monotonic() < deadline_s:
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return
-        except OSError:
-            return
-        time.sleep(0.01)
-    pytest.fail(f"process {pid} still runs")
 
 
 def test_the_server_lives_as_long_as_its_context(tmp_path: Path) -> None:
@@ -47,8 +35,8 @@ def test_the_server_lives_as_long_as_its_context(tmp_path: Path) -> None:
 
 def test_the_server_ends_when_its_harness_is_killed(tmp_path: Path) -> None:
     program = (
-        "import sys, time; from pathlib import Path; from s3bench.s3.endpoint import StubEndpoint\n"
-        "with StubEndpoint(directory=Path(sys.argv[1])) as stub: print(stub.pid, flush=True); time.sleep(60)"
+        "import signal, sys; from pathlib import Path; from s3bench.s3.endpoint import StubEndpoint\n"
+        "with StubEndpoint(directory=Path(sys.argv[1])) as stub: print(stub.pid, flush=True); signal.pause()"
     )
     command = [sys.executable, "-c", program, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]) as harness:
