@@ -93,14 +93,15 @@ def test_a_new_file_has_the_umasks_mode_and_an_old_one_keeps_its_own(tmp_path: P
     assert (tmp_path / "old.json").stat().st_mode & 0o777 == 0o604
 
 
-def test_a_disk_that_is_full_leaves_the_old_document_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_is_full_leaves_the_old_document_whole(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp("saved")))  # the new document goes there
     write_document(DOCUMENT, tmp_path / "out.json")
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))  # where the new document is saved instead
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", full)
         with pytest.raises(MachineError, match="No space left on device"):
