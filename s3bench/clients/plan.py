@@ -14,6 +14,7 @@ from s3bench.errors import BadInput
 from s3bench.spec.awsconfig import transfer_kind
 from s3bench.spec.command import parse_transfer
 from s3bench.spec.definition import Definition
+from s3bench.spec.label import benchmark_label
 from s3bench.spec.reader import nearest, one_of
 from s3bench.spec.selection import Selection, parse_selection
 
@@ -146,9 +147,8 @@ def _reason(refused: Cell) -> str:
 
 
 def title(definition: Definition) -> str:
-    """Return the definition's name with its dimensions: `s3.cp.upload [FileSize=32MB]`."""
-    dimensions = ", ".join(f"{name}={value}" for name, value in definition.dimensions)
-    return f"{definition.name} [{dimensions}]" if dimensions else definition.name
+    """The definition's name with its dimensions: `s3.cp.upload FileSize=32MB`."""
+    return benchmark_label(definition.name, definition.dimensions)
 
 
 def _labels(cell: Cell) -> tuple[str, ...]:

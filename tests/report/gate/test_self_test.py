@@ -54,7 +54,7 @@ def made(caught: dict[str, int], *, rounds: int = 5, missed: Verdict = Verdict.P
         started_at="2026-11-21T00:00:00.000Z",
         policy=POLICY,
         client=ProgramIdentity(label="crt-python@0.38.1", name="crt-python", version="0.38.1"),
-        benchmarks=("s3.cp.upload [FileSize=4KB]",),
+        benchmarks=("s3.cp.upload FileSize=4KB",),
         calibrating_runs=15,
         usual_s=0.0912,
         usual_bytes=38.4 * (1 << 20),
