@@ -80,8 +80,8 @@ class ClusterWorkerPool:
     def prepare(self, orders: tuple[PreparePhase, ...]) -> None:
         """Prepare each worker for its order; the files that the orders name are sent too."""
         files = {path: Path(path).read_bytes() for path in _files_of(orders[0])}
-        told = {node: (encode(orders[node :: self.nodes]), files) for node in range(self.nodes)}
-        self._rpc.send("prepare", told)
+        messages = {node: (encode(orders[node :: self.nodes]), files) for node in range(self.nodes)}
+        self._rpc.send("prepare", messages)
         self._rpc.wait_for(PhasePrepared, limit_s=_READY_S)
 
     def perform(self, orders: tuple[BeginPhase, ...]) -> Iterator[PhaseReport]:
@@ -102,10 +102,10 @@ class ClusterWorkerPool:
             with Listener(
                 rpc, turn=turn, workers=self.workers, nodes=self.nodes, poll_s=self._poll_s
             ) as self._listener:
-                for told in self._listener:
-                    if isinstance(told, PhaseEnded):
-                        ended.append(told)
-                    yield told
+                for report in self._listener:
+                    if isinstance(report, PhaseEnded):
+                        ended.append(report)
+                    yield report
         finally:
             self._listener = None
             phase = orders[0].phase.name
@@ -125,8 +125,8 @@ class ClusterWorkerPool:
     def _start(self, turn: int, clocks: tuple[ClockOffset, ...]) -> None:
         """Send every node the same start time, in its own clock."""
         start_ns = self._now_ns() + _AHEAD_NS + _AHEAD_NODE_NS * self.nodes
-        told = {node: (turn, start_ns + clock.offset_ns) for node, clock in enumerate(clocks)}
-        self._rpc.try_send("start", told, limit_s=_START_S)
+        messages = {node: (turn, start_ns + clock.offset_ns) for node, clock in enumerate(clocks)}
+        self._rpc.try_send("start", messages, limit_s=_START_S)
 
     @property
     def _remaining(self) -> tuple[int, ...]:

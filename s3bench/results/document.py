@@ -6,7 +6,7 @@ key.
 History of the format (`schema_version`):
 1: the first.
 2: measurements of load runs (`load`); documents of version 1 read as they are.
-3: figures of a load that another tool did not tell may be null; documents before read as they are.
+3: figures of a load that another tool does not report may be null; documents before read as they are.
 4: memory and CPU over time of each measurement (`series`) and the requests of one iteration of each result (`requests`,
    `requests_left_out`); documents before read as they are.
 5: measurements of load runs have the keys of `LoadMeasurement` alone; before, those of `Measurement` stood beside them

@@ -28,8 +28,8 @@ class Failures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Attempts that failed in one way: an HTTP status with S3's code (`503 SlowDown`), or what happened instead.
 
     `retried` of the `count` were tried again; `time_lost` is the seconds from their starts to the next attempt, or to
-    their ends, and, in closed loop, the pauses of threads after a failed connection. `body_bytes` crossed the wire in
-    them for nothing.
+    their ends, and, in closed loop, the pauses of virtual users after a failed connection. `body_bytes` crossed the
+    wire in them for nothing.
     """
 
     label: str
@@ -40,11 +40,11 @@ class Failures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Second(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What ended in one second of the phase, warm-up included where `second` is below it.
+    """The statistics of one second of the phase, warm-up included where `second` is below it.
 
     `failures` are attempts. Percentiles are of the response times. `in_flight` is the mean over the second, `pausing`
-    the mean number of threads that paused after a failed connection: these are not in flight. `stalled` means that the
-    whole second was without service (`Load.without_service`).
+    the mean number of virtual users that paused after a failed connection: these are not in flight. `stalled` means
+    that the whole second was without service (`Load.without_service`).
     """
 
     second: int
@@ -62,25 +62,25 @@ class Second(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The figures of one kind of operation in one phase, or of all kinds together (`kind` is `all`).
 
-    `operations` ended well within the measured window, and only their bytes count; `attempts` are all requests of them,
-    `failed` operations did not end well, after their retries. `error_rate` is failed over failed and well ended.
+    `operations` succeeded within the measured window, and only their bytes count; `attempts` are all requests of them,
+    `failed` operations failed after their retries. `error_rate` is failed over failed and successful.
     `latency` counts from an attempt's start to its last byte, `first_byte` to the first byte of the response;
     `response` from the planned start (open loop) or the first attempt, null where that is the same. `in_flight` is the
     mean number of operations in flight, measured apart from the latencies, and `in_flight_by_littles_law` what their
-    rate and latencies say. `waiting_max` is the most planned operations that found no free thread. `unfinished`
-    operations were in flight at the end or planned and not begun, `late` ended well afterwards; neither counts.
+    rate and latencies give. `waiting_max` is the most planned operations that found no free virtual user. `unfinished`
+    operations were in flight at the end or planned and not begun, `late` succeeded afterwards; neither counts.
     `oldest` is the age of the oldest of the unfinished at the end, counted as in `response`, and `oldest_attempt` that
     of the oldest attempt, as in `latency`: the greatest times are at least these. `pausing` is the mean number of
-    threads that paused after a failed connection. `without_service` is the time in which no operation succeeded
+    virtual users that paused after a failed connection. `without_service` is the time in which no operation succeeded
     although some were wanted (docs/load.md says how it is measured). `connects` are connections made. These nine are
     counted over all kinds together, and null for one kind among several, which has no `stalls` and `seconds` either.
     `all` counts a multipart upload as one operation and leaves out its requests, which have kinds of their own.
     `repeated` of the operations read what had been read before.
     `client_cpu_share` is how busy the busiest worker was during the phase, 1 being a whole core.
     `client_run_delay_share` is the largest share of the phase in which a worker was ready to run and had no core, null
-    where the kernel does not tell. `rate_planned` is the open loop's, null in closed loop. `bottleneck` is `client`,
+    if the kernel does not report it. `rate_planned` is the open loop's, null in closed loop. `bottleneck` is `client`,
     `other programs`, `connections`, `network` or `server`, empty where nothing points to one; `ceiling` is what this
-    machine reached against a server that does nothing. What another tool did not tell of its own load is null.
+    machine reached against a server that does nothing. What another tool does not report of its load is null.
     """
 
     kind: str

@@ -200,7 +200,7 @@ def test_after_a_kill_the_workers_end_by_themselves_and_the_run_can_be_cleaned_u
     cleaned = load(*gateway.options, "--clean-up", run)
     assert cleaned.exit_code == 0, cleaned.output
     assert f"removed {len(left):,} objects" in cleaned.stdout
-    assert f"left 1 objects that no run of ours wrote, such as {ROOT}{run}/notes.txt" in cleaned.stdout
+    assert f"left 1 objects that s3bench did not write, for example {ROOT}{run}/notes.txt" in cleaned.stdout
     assert gateway.objects().keys() - before.keys() == {f"{ROOT}{run}/notes.txt"}
     assert gateway.uploads() == []
 

@@ -53,7 +53,7 @@ class PreparePhase(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 class BeginPhase(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Prepare the worker's share of a phase.
 
-    `first_numbers` tell for each job the first object number that is free for its new objects; the data set's numbers
+    `first_numbers` hold for each job the first object number that is free for its new objects; the data set's numbers
     go from 0 to the job's `objects`. `turn` makes random choices differ from phase to phase. Operations are retried at
     least `retries_min` times.
     """
@@ -90,12 +90,12 @@ class PhaseEnded(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The phase is over for this worker, after its last record.
 
     `begun_ns` after `start_ns` it really began. `elapsed_ns`: from `start_ns` to the last start or the end of
-    `duration_s`. `unfinished` operations were in flight then: `late` of them ended well afterwards, the others were
+    `duration_s`. `unfinished` operations were in flight then: `late` of them succeeded afterwards, the others were
     given up. `open_ns` is for how long they had been in flight, added up. `waiting` more were planned and not begun.
     `oldest_ns` is the age of the oldest of all these, from its plan or its first attempt, `oldest_attempt_ns` that of
-    the oldest attempt.
-    For `run_delay_ns` of the phase the worker was ready to run and had no core; `None` where the kernel does not tell.
-    `written` is for each job how many new objects there are from the worker's first on without gap.
+    the oldest attempt. For `run_delay_ns` of the phase the worker was ready to run and had no core; `None` if the
+    kernel does not report it. `written` is for each job how many new objects there are from the worker's first on
+    without gap.
     """
 
     worker: int

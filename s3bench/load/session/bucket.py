@@ -1,6 +1,6 @@
-"""The bucket that a load run uses: whether it can be used, what is in it, and the removal of what a run wrote.
+"""The bucket of a load run: checks it, lists it, and removes what a run wrote.
 
-Everything of a run lies under `s3bench/RUN/`, and only keys of the form that a run gives its objects are removed there.
+All objects of a run are under `s3bench/RUN/`, and only keys of the form that a run gives its objects are removed there.
 Requests are boto3's, since none of them is measured; `s3bench.run.prefix` checks the answers.
 """
 
@@ -27,33 +27,35 @@ _TRIES = 2
 
 
 def new_run() -> str:
-    """Make up the name of a run."""
+    """Make a random run ID."""
     return secrets.token_hex(6)
 
 
 def root_of(run: str) -> str:
-    """What every key of a run begins with. Raises `BadInput` for what is no name of a run."""
+    """The prefix of all keys of a run. Raises `BadInput` for an invalid run ID."""
     if not _RUN.fullmatch(run):
-        raise BadInput(f"{run!r} is no run", "a run is named by 12 hexadecimal digits", "take it from the run's output")
+        raise BadInput(
+            f"{run!r} is not a run ID", "a run ID has 12 hexadecimal digits", "copy it from the output of the run"
+        )
     return f"{ROOT}{run}/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanUpResult:
-    """What cleaning up removed, and what it left because it is not named as ours."""
+    """What cleaning up removed, and the keys that it left because they are not named as those of a run."""
 
     objects: int = 0
     uploads: int = 0
-    strangers: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """In words."""
-        told = f"removed {self.objects:,} objects"
+        """Describe it in a sentence."""
+        words = f"removed {self.objects:,} objects"
         if self.uploads:
-            told += f" and {self.uploads:,} unfinished uploads"
-        if self.strangers:
-            told += f"; left {len(self.strangers):,} objects that no run of ours wrote, such as {self.strangers[0]}"
-        return told
+            words += f" and {self.uploads:,} unfinished uploads"
+        if self.foreign:
+            words += f"; left {len(self.foreign):,} objects that s3bench did not write, for example {self.foreign[0]}"
+        return words
 
 
 class LiveBucket:
@@ -115,7 +117,7 @@ class LiveBucket:
             raise BadInput(f"bucket {self.name!r} cannot be used", str(error), fix) from error
 
     def write_key_file(self, prefix: str, path: Path, *, keys_max: int) -> int:
-        """List what is under `prefix` into a key file (a key and its size a line); how many there are."""
+        """List what is under `prefix` into a key file (a key and its size per line); returns their number."""
         count = 0
         with path.open("w", encoding="utf-8") as file:
             for item in self._below(prefix).objects():
@@ -128,7 +130,7 @@ class LiveBucket:
         return count
 
     def gapless(self, root: str) -> int:
-        """How many objects there are below `root` that are numbered from 0 without a gap."""
+        """The number of objects below `root` that are numbered from 0 without a gap."""
         numbers = {_number_of(item.key, root, _OF_A_DATA_SET) for item in self._below(root).objects()}
         count = 0
         while count in numbers:
@@ -138,17 +140,17 @@ class LiveBucket:
     def remove_run(self, run: str, *, first_number: int = 0) -> CleanUpResult:
         """Remove the objects of a run, those from `first_number` on, and abort its uploads.
 
-        Raises `S3BenchError` where the server refuses, or where its answers cannot be right.
+        Raises `S3BenchError` if the server rejects a request, or if its responses cannot be right.
         """
         root = root_of(run)
         below = self._below(root)
-        strangers: list[str] = []
+        foreign: list[str] = []
 
         def ours() -> Iterator[str]:
             for item in below.objects():
                 number = _number_of(item.key, root, _OF_A_RUN)
                 if number is None:
-                    strangers.append(item.key)
+                    foreign.append(item.key)
                 elif number >= first_number:
                     yield item.key
 
@@ -156,18 +158,18 @@ class LiveBucket:
         uploads = 0
         for upload in below.uploads():
             if _number_of(upload.key, root, _OF_A_RUN) is None:
-                strangers.append(upload.key)
+                foreign.append(upload.key)
             else:
                 below.abort(upload)
                 uploads += 1
-        return CleanUpResult(objects=objects, uploads=uploads, strangers=tuple(strangers))
+        return CleanUpResult(objects=objects, uploads=uploads, foreign=tuple(foreign))
 
     def _below(self, prefix: str) -> Prefix:
         return Prefix(self._client, self.name, prefix)
 
 
 def _number_of(key: str, root: str, form: re.Pattern[str]) -> int | None:
-    """The number of an object of ours; `None` of a key that does not begin with `root` or has another form."""
+    """The number of an object of a run; `None` for a key that does not begin with `root` or has another form."""
     if not key.startswith(root):
         return None
     match = form.fullmatch(key, len(root))

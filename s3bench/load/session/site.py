@@ -1,6 +1,6 @@
-"""Where a run takes place: the S3 in memory that we start, or a live endpoint; its bucket, and the way to it.
+"""The site of a load run: an S3 in memory started for it, or a live endpoint, with its bucket and request target.
 
-Owns the difference between the two. On a live endpoint the user's own credentials are used, and nothing outside of the
+On a live endpoint the user's own credentials are used, and nothing outside of the
 run's prefix is touched.
 """
 
@@ -31,7 +31,7 @@ _MBIT_BYTES_PER_S = 125_000.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """An endpoint in use. `every_second` is to be called as often while it is; `is_emulated` says that it is ours.
+    """An endpoint in use. `every_second` must be called once a second; `is_emulated`: it was started for the run.
 
     `is_loaded_from_here` is false where the load comes from other machines.
     """
@@ -67,12 +67,12 @@ def emulated_site(directory: Path, *, network: NetworkModel | None) -> Iterator[
 
 
 def live_site(placement: Placement, credentials: Credentials | None) -> Site:
-    """Find an endpoint of somebody else's. Raises `BadInput` when it or its bucket cannot be used.
+    """Open a live endpoint. Raises `BadInput` if it or its bucket cannot be used.
 
     Without `credentials` the user's own are looked up.
     """
     if placement.bucket is None:
-        raise BadInput("--endpoint-url needs --bucket", fix="name the bucket; only s3bench/... in it is touched")
+        raise BadInput("--endpoint-url needs --bucket", fix="pass --bucket; only keys below s3bench/ in it are touched")
     keys = credentials or own_credentials()
     if placement.region:
         keys = Credentials(

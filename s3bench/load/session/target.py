@@ -1,6 +1,6 @@
-"""Where requests go: endpoint URLs turned into addresses, host names and keys.
+"""Resolves endpoint URLs to a request target: addresses, host names and keys.
 
-Owns the reading of URLs and the look-up of names. Every address that a name has is used in turn (DNS spreading).
+All addresses of a name are used in turn (DNS spreading).
 """
 
 import socket
@@ -33,15 +33,17 @@ def find_target(
     ca_bundle: str | None = None,
     look_up: LookUp = addresses_of,
 ) -> RequestTarget:
-    """Find where `urls` lead; anonymous without `credentials`.
+    """Resolve `urls`; anonymous without `credentials`.
 
-    Raises `BadInput` for a URL that is none, that leads nowhere, or that does not go with the others.
+    Raises `BadInput` for an invalid URL, one that cannot be resolved, or one that cannot be combined with the others.
     """
     assert urls
     schemes = {urlsplit(url).scheme.lower() for url in urls}
     if len(schemes) != 1 or not schemes <= _PORTS.keys():
-        told = ", ".join(urls)
-        raise BadInput(f"endpoint {told}: not all http:// or all https://", fix="write URLs like http://127.0.0.1:9000")
+        shown = ", ".join(urls)
+        raise BadInput(
+            f"endpoint {shown}: not all http:// or all https://", fix="write URLs like http://127.0.0.1:9000"
+        )
     addresses: list[tuple[str, int]] = []
     hosts: list[str] = []
     for url in urls:
@@ -51,7 +53,7 @@ def find_target(
             found = look_up(name, port)
         except OSError as error:
             raise BadInput(
-                f"endpoint {url}: {name} leads nowhere", str(error), _fix(virtual_hosts=virtual_hosts)
+                f"endpoint {url}: {name} cannot be resolved", str(error), _fix(virtual_hosts=virtual_hosts)
             ) from error
         addresses.extend((address, port) for address in found)
         hosts.extend(host for _ in found)
@@ -83,7 +85,7 @@ def _parse_url(url: str) -> tuple[str, int, str]:
     except ValueError as error:
         raise BadInput(f"endpoint {url}: {error}", fix="write it like http://127.0.0.1:9000") from error
     if not name or parts.path not in {"", "/"} or parts.query or parts.fragment or parts.username:
-        raise BadInput(f"endpoint {url} is no URL of a host alone", fix="write it like http://127.0.0.1:9000")
+        raise BadInput(f"endpoint {url} is not a URL of a host alone", fix="write it like http://127.0.0.1:9000")
     usual = _PORTS[parts.scheme.lower()]
     shown = f"[{name}]" if ":" in name else name
     return name, port or usual, shown if port in {None, usual} else f"{shown}:{port}"
@@ -92,4 +94,4 @@ def _parse_url(url: str) -> tuple[str, int, str]:
 def _fix(*, virtual_hosts: bool) -> str:
     if virtual_hosts:
         return "check the name, or use --addressing path, which needs no name for the bucket"
-    return "check the name, and that this machine can look it up"
+    return "check the name, and that this machine can resolve it"

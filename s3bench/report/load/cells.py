@@ -166,7 +166,7 @@ def elapsed_s(load: Load) -> float:
 
 
 def bytes_rate(load: Load) -> float:
-    """The bytes a second, both ways, of operations that ended well."""
+    """The bytes a second, both ways, of successful operations."""
     passed_s = elapsed_s(load)
     return (load.bytes_up + load.bytes_down) / passed_s if passed_s else 0.0
 
@@ -206,7 +206,7 @@ def longest_text(row: LoadRow, latency: Callable[[Load], Latency]) -> str:
 
 
 def operations_rate_of(load: Load) -> float:
-    """The operations a second that ended well."""
+    """The successful operations per second."""
     return load.operations_rate
 
 

@@ -33,7 +33,7 @@ def header_lines(*, url: str, bucket: str, duration_s: float, threads: int, loop
 
 
 def loop_line(load: Load, *, loop: int) -> str:
-    """What is said after a phase; `loop` counts from 1. Only what ended well counts, other than in s3-benchmark."""
+    """The lines after a phase; `loop` counts from 1. Unlike in s3-benchmark, only successful operations count."""
     kind, time_s = printable(load.kind.upper()), elapsed_s(load)
     if load.kind == "delete":
         return f"Loop {loop}: {kind} time {time_s:.1f} secs, {load.operations_rate:.1f} deletes/sec."

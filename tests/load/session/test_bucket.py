@@ -64,7 +64,7 @@ def test_a_run_is_removed_with_its_uploads_and_nothing_else(bucket: LiveBucket, 
         client.create_multipart_upload(Bucket="mine", Key=key)
     removed = bucket.remove_run(RUN)
     assert (removed.objects, removed.uploads) == (3, 1)
-    assert removed.strangers == (others[0], others[0])
+    assert removed.foreign == (others[0], others[0])
     assert sorted(keys_of(client)) == sorted(others)
     uploads = [upload["Key"] for upload in client.list_multipart_uploads(Bucket="mine")["Uploads"]]
     assert sorted(uploads) == sorted((others[0], "mine/upload"))
@@ -91,7 +91,7 @@ def test_existing_objects_become_a_key_file(bucket: LiveBucket, client: "boto3.c
 
 @pytest.mark.parametrize("run", ["", "..", "0123456789a", "0123456789abc", "0123456789aB", "../../../../"])
 def test_only_the_name_of_a_run_is_taken_for_one(run: str) -> None:
-    with pytest.raises(BadInput, match="no run"):
+    with pytest.raises(BadInput, match="not a run ID"):
         root_of(run)
 
 

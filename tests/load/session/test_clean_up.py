@@ -232,7 +232,7 @@ def test_an_honest_server_is_cleaned_up_over_several_pages_and_everything_else_s
     ours = [f"{ROOT}00c0ffee/{number:08d}" for number in range(2500)]
     with LyingServer([*ours, *FOREIGN], [*OURS, *FOREIGN]) as server:
         removed = bucket(server).remove_run(RUN)
-    assert (removed.objects, removed.uploads, removed.strangers) == (2500, 3, ())
+    assert (removed.objects, removed.uploads, removed.foreign) == (2500, 3, ())
     assert sorted(server.removed) == sorted([*ours, *OURS])
     assert server.objects == server.uploads == list(FOREIGN)
 
@@ -242,7 +242,7 @@ def test_what_lies_below_the_prefix_in_another_form_is_left_and_counted(key: str
     with LyingServer([ROOT + key], [ROOT + key]) as server:
         removed = bucket(server).remove_run(RUN)
     assert server.removed == []
-    assert removed.strangers == (ROOT + key, ROOT + key)
+    assert removed.foreign == (ROOT + key, ROOT + key)
 
 
 @pytest.mark.parametrize("code", ["NoSuchUpload", "NotImplemented"])

@@ -252,7 +252,7 @@ def test_a_run_without_such_objects_cannot_be_used_again(pools: list[FakePool], 
 def test_what_is_no_name_of_a_run_is_refused_before_workers_start(pools: list[FakePool], tmp_path: Path) -> None:
     site = Site(urls=(), target=TARGET, bucket=cast("LiveBucket", FakeBucket()))
     terms = Terms(workers=1, run="../..", reused=True)
-    with pytest.raises(BadInput, match="is no run"):
+    with pytest.raises(BadInput, match="is not a run ID"):
         Session(site, Profile(phases=()), terms, directory=tmp_path).__enter__()
     assert pools == []
 

@@ -154,12 +154,12 @@ def _unit(values: Sequence[float], measure: Measure) -> AxisUnit:
 
 
 def _description(measure: Measure, axis: _Axis, other: _Axis, instances: Sequence[Instance]) -> str:
-    told = [f"{measure.title.capitalize()} by {axis.title}, a line for each {other.singular}."]
+    sentences = [f"{measure.title.capitalize()} by {axis.title}, a line for each {other.singular}."]
     if len(other.texts) > _LINES_MAX:
-        told.append(f"The first {_LINES_MAX} of {len(other.texts)}; all are in the table.")
+        sentences.append(f"The first {_LINES_MAX} of {len(other.texts)}; all are in the table.")
     if instances:
-        told.append(f"Dashed: {'; '.join(each.text for each in instances)} ({SOURCE}).")
-    return " ".join(told)
+        sentences.append(f"Dashed: {'; '.join(each.text for each in instances)} ({SOURCE}).")
+    return " ".join(sentences)
 
 
 def _label(size: str, threads: str, measure: Measure, value: float) -> str:

@@ -91,9 +91,9 @@ class LoadTimeline:
         return _pane([*layers, *instance_rules(instances, unit)])
 
     def _latency(self, shown: Sequence[SecondsSpan]) -> Layered:
-        known = {name: [told for each in shown if (told := each.latencies[name]) is not None] for name in PERCENTILES}
+        known = {name: [value for each in shown if (value := each.latencies[name]) is not None] for name in PERCENTILES}
         names = [name for name in PERCENTILES if known[name]]
-        every = [told for name in names for told in known[name]]
+        every = [value for name in names for value in known[name]]
         unit = seconds_unit(every)
         values = [
             {
@@ -107,7 +107,7 @@ class LoadTimeline:
         ]
         encoded = {
             "x": _time(shown, title="time (s)"),
-            "y": log_y("value", [told / unit.size for told in every], f"latency ({unit.name})"),
+            "y": log_y("value", [value / unit.size for value in every], f"latency ({unit.name})"),
             "color": alt.Color("series:N", scale=theme.color_scale(names), title=None),
             "strokeDash": alt.StrokeDash(
                 "series:N", scale=theme.dash_scale(names), title=None, legend=None if self.is_detailed else alt.Legend()
