@@ -108,9 +108,10 @@ def not_installed(spec: ClientSpec, package: str) -> ClientNotFound:
 class LibrarySearch:
     """Finds a client that is a Python package: in an environment, or in a directory of packages for our interpreter.
 
-    Without a version or path it is that of our own environment. `name` is that of the package in the store,
-    `distribution` as it is installed, and its version the client's; `companion` is another one whose version is shown.
-    `check(spec, version, sites, where)` raises `ClientNotFound` for packages that do not go together.
+    Without a version or path it is that of our own environment, else the newest of the store. `name` is that of the
+    package in the store, `distribution` as it is installed, and its version the client's; `companion` is another one
+    whose version is shown. `check(spec, version, sites, where)` raises `ClientNotFound` for packages that do not go
+    together.
     """
 
     name: str
@@ -129,6 +130,9 @@ class LibrarySearch:
                 return self._client(spec, Path(sys.executable), place, (place,))
             if version_in(self.distribution, own) != spec.version:
                 raise not_installed(spec, self.name)
+        elif version_in(self.distribution, own) is None and (newest := store.versions(self.name)[:1]):
+            place = store.place(self.name, newest[0])
+            return self._client(spec, Path(sys.executable), place, (place,))
         return self._client(spec, Path(sys.executable), None, own)
 
     def _at(self, path: Path, spec: ClientSpec) -> FoundClient:
