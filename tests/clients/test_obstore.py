@@ -1,0 +1,64 @@
+"""obstore: its settings from the config, and what the tuner knows of it."""
+
+import pytest
+
+from s3bench.clients.obstore.settings import obstore_settings
+from s3bench.clients.tuning.parameter import MIB
+from s3bench.clients.tuning.workload import Action, Workload
+from s3bench.errors import BadInput
+from s3bench.spec.command import Transfer, parse_transfer
+from s3bench.tune.recipe import recipes_of
+from s3bench.tune.request_plan import habits_of, plan_requests
+from s3bench.tune.setting import Setting, config_of
+
+GENERAL = "[default]\ns3 =\n    multipart_chunksize = 16MB\n    max_concurrent_requests = 20\n"
+
+
+def transfer(command: str) -> Transfer:
+    found = parse_transfer(("s3", *command.split()))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("command", "settings"),
+    [
+        ("cp a s3://b/k", {"chunk_size": 16 * MIB, "max_concurrency": 20}),
+        ("cp d s3://b/k --recursive", {"chunk_size": 16 * MIB, "threads": 20}),
+    ],
+)
+def test_requests_at_once_are_files_where_there_are_several(command: str, settings: dict[str, int]) -> None:
+    assert obstore_settings(GENERAL, transfer(command)) == settings
+
+
+def test_what_the_tuner_sets_is_what_the_backend_gets() -> None:
+    values = {"chunk_size": 8 * MIB, "max_concurrency": 5, "threads": 40}
+    config = config_of(Setting.of("obstore", values))
+    assert obstore_settings(config, transfer("cp a s3://b/k")) == values
+
+
+def test_a_key_that_is_no_setting_is_refused() -> None:
+    with pytest.raises(BadInput, match="`part_size` is no setting of the block `obstore`"):
+        obstore_settings("[default]\nobstore =\n    part_size = 4MB\n", transfer("cp a s3://b/k"))
+
+
+@pytest.mark.parametrize(
+    ("action", "values", "requests", "lanes"),
+    [
+        (Action.UPLOAD, {}, 13, 12),
+        (Action.UPLOAD, {"max_concurrency": 5, "chunk_size": 16 * MIB}, 4, 4),
+        (Action.DOWNLOAD, {}, 1, 1),
+        (Action.DOWNLOAD, {"chunk_size": 8 * MIB, "max_concurrency": 5}, 8, 5),
+    ],
+)
+def test_a_download_is_in_parts_only_where_they_are_asked_for(
+    action: Action, values: dict[str, int], requests: int, lanes: int
+) -> None:
+    workload = Workload(action=action, size_bytes=64 * MIB)
+    plan = plan_requests(Setting.of("obstore", values), workload, habits_of("obstore", {}, workload))
+    assert (plan.requests, plan.lanes) == (requests, lanes)
+
+
+def test_the_recipe_has_the_arguments_of_put() -> None:
+    (recipe,) = recipes_of(Setting.of("obstore", {"chunk_size": 8 * MIB, "max_concurrency": 20}))
+    assert "# upload: obstore.put(store, KEY, PATH, chunk_size=8 * 1024**2, max_concurrency=20)" in recipe.lines
