@@ -107,7 +107,7 @@ def machine_facts(root: Path = Path("/")) -> MachineFacts:
         address_randomization=_integer(_read(root, "proc/sys/kernel/randomize_va_space")),
         landlock_abi=abi_version(),
         python=f"{platform.python_implementation()} {platform.python_version()}",
-        git_commit=_git_commit(Path(s3bench.__file__).resolve().parent.parent),
+        git_commit=git_commit(Path(s3bench.__file__).resolve().parent.parent),
     )
 
 
@@ -268,7 +268,7 @@ def _clock_source(root: Path) -> str | None:
     return kernel or time.get_clock_info("monotonic").implementation
 
 
-def _git_commit(checkout: Path) -> str | None:
+def git_commit(checkout: Path) -> str | None:
     """Name the commit of `checkout`, if that is the top of a repository itself and git is there and quick."""
     git = shutil.which("git")
     if git is None or not (checkout / ".git").exists():

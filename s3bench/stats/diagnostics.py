@@ -72,7 +72,7 @@ def drift(values: Sequence[float]) -> Drift | None:
     if len(values) < _DRIFT_VALUES_MIN:
         return None
     times, levels = _blocks(values)
-    p_value = _trend_p_value(levels)
+    p_value = trend_p_value(levels)
     if p_value >= _DRIFT_P_VALUE:
         return None
     rise = _slope(times, levels) * (len(values) - 1)
@@ -159,7 +159,7 @@ def _separation_min(count: int) -> float:
     return 3.5 + 6.2 / math.sqrt(count) + 100 / (count * math.sqrt(count))
 
 
-def _trend_p_value(values: Sequence[float]) -> float:
+def trend_p_value(values: Sequence[float]) -> float:
     """The two-sided p-value of the Mann-Kendall test (Mann, Econometrica 13, 1945).
 
     The statistic is the number of pairs that rise with time less the number that fall. Exact for up to 50 distinct
@@ -173,7 +173,7 @@ def _trend_p_value(values: Sequence[float]) -> float:
         rising, falling = rising + below, falling + place - upto
         earlier.insert(upto, value)
     if rising + falling == math.comb(count, 2) and count <= _EXACT_TREND_VALUES_MAX:
-        return min(1.0, 2 * float(_inversions_at_most(count)[min(rising, falling)]))
+        return min(1.0, 2 * float(inversions_at_most(count)[min(rising, falling)]))
     ties = sum(size * (size - 1) * (2 * size + 5) for size in Counter(values).values())
     variance = (count * (count - 1) * (2 * count + 5) - ties) / 18
     if variance == 0:
@@ -182,7 +182,7 @@ def _trend_p_value(values: Sequence[float]) -> float:
 
 
 @lru_cache(maxsize=_EXACT_TREND_VALUES_MAX)
-def _inversions_at_most(count: int) -> NDArray[np.float64]:
+def inversions_at_most(count: int) -> NDArray[np.float64]:
     """P(at most k falling pairs in a random order of `count` different values), for each k."""
     chances = np.ones(1)
     for size in range(2, count + 1):

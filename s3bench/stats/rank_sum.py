@@ -63,7 +63,7 @@ def estimate_shift(first: Sequence[float], second: Sequence[float], *, alpha: fl
 
 
 def _bounds(sums: PairwiseSums, first: Sequence[float], second: Sequence[float], alpha: float) -> tuple[float, float]:
-    count = _critical_count(*_sizes(first, second), alpha)
+    count = critical_count(*_sizes(first, second), alpha)
     if count > sums.size:
         return -math.inf, math.inf
     return sums.nth(sums.size - count), sums.nth(count - 1)
@@ -124,14 +124,14 @@ def _tail(smaller: int, larger: int, count: int) -> float:
     if count <= 0:
         return 1.0
     if smaller * smaller * larger <= _EXACT_WORK_MAX:
-        return float(_exact_tail(smaller, larger)[count])
+        return float(exact_tail(smaller, larger)[count])
     mean = smaller * larger / 2
     deviation = math.sqrt(smaller * larger * (smaller + larger + 1) / 12)
     return 0.5 * math.erfc((count - 0.5 - mean) / deviation / math.sqrt(2))
 
 
 @lru_cache(maxsize=256)
-def _exact_tail(smaller: int, larger: int) -> NDArray[np.float64]:
+def exact_tail(smaller: int, larger: int) -> NDArray[np.float64]:
     """P(at least k) for k from 0 to m n + 1, without ties.
 
     The counts are the coefficients of the Gaussian binomial, the product of (1 - q^(n+i)) / (1 - q^i) for i = 1..m
@@ -152,7 +152,7 @@ def _exact_tail(smaller: int, larger: int) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=1024)
-def _critical_count(smaller: int, larger: int, alpha: float) -> int:
+def critical_count(smaller: int, larger: int, alpha: float) -> int:
     """The smallest count whose tail is at most `alpha`; the number of differences plus one if there is none."""
     assert 0 < alpha < 1, "a level is a probability"
     low, high = 1, smaller * larger + 1

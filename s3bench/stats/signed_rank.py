@@ -42,14 +42,14 @@ def lower_bound(values: Sequence[float], *, alpha: float) -> float:
     continuity correction.
     """
     sums = PairwiseSums.walsh_averages(sorted_sample(values))
-    count = _critical_count(len(values), alpha)
+    count = critical_count(len(values), alpha)
     return sums.nth(sums.size - count) if count <= sums.size else -math.inf
 
 
 def upper_bound(values: Sequence[float], *, alpha: float) -> float:
     """The upper confidence bound of level `alpha`, as `lower_bound`; +inf for too few values."""
     sums = PairwiseSums.walsh_averages(sorted_sample(values))
-    count = _critical_count(len(values), alpha)
+    count = critical_count(len(values), alpha)
     return sums.nth(count - 1) if count <= sums.size else math.inf
 
 
@@ -74,14 +74,14 @@ def _tail(size: int, count: int) -> float:
     if count <= 0:
         return 1.0
     if size <= EXACT_VALUES_MAX:
-        return float(_exact_tail(size)[count])
+        return float(exact_tail(size)[count])
     mean = size * (size + 1) / 4
     deviation = math.sqrt(size * (size + 1) * (2 * size + 1) / 24)
     return 0.5 * math.erfc((count - 0.5 - mean) / deviation / math.sqrt(2))
 
 
 @lru_cache(maxsize=128)
-def _exact_tail(size: int) -> NDArray[np.float64]:
+def exact_tail(size: int) -> NDArray[np.float64]:
     """P(at least k) for k from 0 to n(n+1)/2 + 1: each rank 1..n joins the sum with probability one half.
 
     All terms are positive multiples of 2^-n: exact in doubles up to n = 53, and within 1e-13 of themselves beyond.
@@ -97,7 +97,7 @@ def _exact_tail(size: int) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=1024)
-def _critical_count(size: int, alpha: float) -> int:
+def critical_count(size: int, alpha: float) -> int:
     """The smallest count whose tail is at most `alpha`; the number of averages plus one if there is none."""
     assert 0 < alpha < 1, "a level is a probability"
     low, high = 1, size * (size + 1) // 2 + 1

@@ -75,7 +75,7 @@ def posteriors(
     residuals = np.log([each.value for each in whole]) - model.expect([each.setting for each in whole])[0]
     variances = np.array([noise**2 / each.runs for each in whole])
     expected, sigmas = model.expect(settings)
-    corrections, unknown = _kriged(residuals, variances, tried, new, sigma=_discrepancy(residuals))
+    corrections, unknown = kriged(residuals, variances, tried, new, sigma=discrepancy(residuals))
     feasibility = _feasibilities(whole, tried, new, max_memory_bytes)
     return tuple(
         Posterior(setting=setting, log_value=float(mean), sigma=float(sigma), feasibility=float(chance))
@@ -94,7 +94,7 @@ def _positions(space: Space, settings: Sequence[Setting]) -> Array:
     return np.array(rows, dtype=np.float64).reshape(len(rows), -1)
 
 
-def _discrepancy(residuals: Array) -> float:
+def discrepancy(residuals: Array) -> float:
     """The standard deviation of the residuals, moderated by the prior."""
     squares = float(((residuals - residuals.mean()) ** 2).sum())
     free = DISCREPANCY_DEGREES_OF_FREEDOM + residuals.size - 1
@@ -107,7 +107,7 @@ def _feasibilities(whole: Sequence[SettingEstimate], tried: Array, new: Array, l
     if limit_bytes is None or not known_rows:
         return np.ones(len(new))
     logs = np.log([whole[row].peak_memory_bytes or 0 for row in known_rows])
-    means, variances = _kriged(
+    means, variances = kriged(
         logs,
         np.full(len(known_rows), _MEMORY_VARIANCE),
         tried[known_rows],
@@ -119,7 +119,7 @@ def _feasibilities(whole: Sequence[SettingEstimate], tried: Array, new: Array, l
     return np.array([_NORMAL.cdf(float(each)) for each in z])
 
 
-def _kriged(
+def kriged(
     values: Array, variances: Array, known: Array, new: Array, *, sigma: float, slope_variance: float = 0.0
 ) -> tuple[Array, Array]:
     """The mean and the variance of a Gaussian process at `new`, given noisy `values` at `known`.

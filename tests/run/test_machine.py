@@ -128,15 +128,15 @@ def test_the_commit_is_that_of_our_own_checkout_only(tmp_path: Path) -> None:
         command = ("git", "-C", str(tmp_path), *identity, *arguments)
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
-    assert machine._git_commit(tmp_path) is None
+    assert machine.git_commit(tmp_path) is None
     git("init", "-q")
-    assert machine._git_commit(tmp_path) is None, "a repository without a commit"
+    assert machine.git_commit(tmp_path) is None, "a repository without a commit"
     (tmp_path / "inside").mkdir()
     (tmp_path / "file").write_text("one")
     git("add", ".")
     git("commit", "-q", "-m", "one")
     commit = git("rev-parse", "--short=12", "HEAD")
-    assert machine._git_commit(tmp_path) == commit
-    assert machine._git_commit(tmp_path / "inside") is None, "installed somewhere inside another repository"
+    assert machine.git_commit(tmp_path) == commit
+    assert machine.git_commit(tmp_path / "inside") is None, "installed somewhere inside another repository"
     (tmp_path / "file").write_text("two")
-    assert machine._git_commit(tmp_path) == f"{commit}-dirty"
+    assert machine.git_commit(tmp_path) == f"{commit}-dirty"

@@ -84,7 +84,7 @@ class TestDrift:
     def test_the_null_distribution_is_that_of_all_orders_written_out(self) -> None:
         falls = [sum(a > b for at, a in enumerate(order) for b in order[at:]) for order in permutations(range(6))]
         expected = [sum(count <= most for count in falls) / 720 for most in range(16)]
-        assert diagnostics._inversions_at_most(6) == pytest.approx(expected, rel=1e-12)
+        assert diagnostics.inversions_at_most(6) == pytest.approx(expected, rel=1e-12)
 
     def test_a_steady_machine_is_rarely_flagged(self) -> None:
         random = np.random.default_rng(7)
@@ -99,7 +99,7 @@ class TestDrift:
 
 
 def p_value_of(values: NDArray[np.float64]) -> float:
-    return diagnostics._trend_p_value(values.tolist())
+    return diagnostics.trend_p_value(values.tolist())
 
 
 class TestTwoModes:

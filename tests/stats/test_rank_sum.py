@@ -47,7 +47,7 @@ def test_the_null_distribution_is_that_of_all_arrangements_written_out(size: int
     # Each of `size` chosen places has this many of the others below it.
     counts = [sum(place - rank for rank, place in enumerate(places)) for places in everywhere]
     expected = [sum(count >= least for count in counts) / len(counts) for least in range(size * other + 2)]
-    assert rank_sum._exact_tail(size, other) == pytest.approx(expected, rel=1e-15)
+    assert rank_sum.exact_tail(size, other) == pytest.approx(expected, rel=1e-15)
 
 
 def test_p_values_with_ties_are_those_of_all_arrangements_of_the_midranks() -> None:
@@ -195,6 +195,6 @@ def test_the_interval_covers_the_true_shift_as_often_as_stated() -> None:
         lower, upper = shift_bounds(first, second, alpha=0.025)
         missed[0] += lower > 2
         missed[1] += upper < 2
-    attained = float(rank_sum._exact_tail(size, size)[rank_sum._critical_count(size, size, 0.025)])
+    attained = float(rank_sum.exact_tail(size, size)[rank_sum.critical_count(size, size, 0.025)])
     assert attained <= 0.025
     assert all(abs(count / trials - attained) <= 3 * math.sqrt(attained / trials) for count in missed)

@@ -44,7 +44,7 @@ def test_the_null_distribution_is_that_of_all_signs_written_out() -> None:
     ranks = range(1, 11)
     sums = [sum(rank for rank, sign in zip(ranks, signs, strict=True) if sign) for signs in product((0, 1), repeat=10)]
     expected = [sum(total >= count for total in sums) / 2**10 for count in range(57)]
-    assert signed_rank._exact_tail(10).tolist() == expected
+    assert signed_rank.exact_tail(10).tolist() == expected
 
 
 @pytest.mark.parametrize("size", [53, 100, signed_rank.EXACT_VALUES_MAX])
@@ -58,7 +58,7 @@ def test_the_null_distribution_keeps_its_digits_for_many_values(size: int) -> No
     digits = packed.to_bytes(terms * bytes_each, "big")
     counts = [int.from_bytes(digits[at : at + bytes_each], "big") for at in range(0, len(digits), bytes_each)]
     expected = [at_least / 2**size for at_least in accumulate(counts)]
-    assert signed_rank._exact_tail(size)[-2::-1] == pytest.approx(expected, rel=1e-13, abs=0)
+    assert signed_rank.exact_tail(size)[-2::-1] == pytest.approx(expected, rel=1e-13, abs=0)
 
 
 def test_hodges_lehmann_is_the_median_of_the_walsh_averages() -> None:
@@ -103,10 +103,10 @@ def test_the_test_rejects_exactly_what_the_bound_excludes_for_many_values_too(si
 
 def test_the_normal_approximation_is_near_the_exact_one_and_never_below_it_by_much() -> None:
     size = signed_rank.EXACT_VALUES_MAX
-    tail = signed_rank._exact_tail(size)
+    tail = signed_rank.exact_tail(size)
     deviation = math.sqrt(size * (size + 1) * (2 * size + 1) / 24)
     for alpha, excess in ((0.025, 0.01), (0.01, 0.02), (0.001, 0.06)):
-        count = signed_rank._critical_count(size, alpha)
+        count = signed_rank.critical_count(size, alpha)
         z = (count - 0.5 - size * (size + 1) / 4) / deviation
         assert 1 <= stats.norm.sf(z) / tail[count] <= 1 + excess
     beyond = drawn("beyond", size + 1)
@@ -181,8 +181,8 @@ def test_the_interval_covers_the_true_centre_at_least_as_often_as_stated(size: i
         missed_low += lower_bound(sample, alpha=0.025) > 0
         missed_high += upper_bound(sample, alpha=0.025) < 0
     # The level that the discrete distribution attains, 2.44 % for 10 and 2.42 % for 20, within 3 deviations of it.
-    count = signed_rank._critical_count(size, 0.025)
-    attained = float(signed_rank._exact_tail(size)[count])
+    count = signed_rank.critical_count(size, 0.025)
+    attained = float(signed_rank.exact_tail(size)[count])
     assert attained <= 0.025
     for missed in (missed_low, missed_high):
         assert abs(missed / trials - attained) <= 3 * math.sqrt(attained / trials)

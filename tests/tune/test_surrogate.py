@@ -125,7 +125,7 @@ def test_settings_beyond_those_that_needed_much_memory_are_less_likely_to_keep_t
 def test_a_process_goes_through_certain_values_and_back_to_their_level_far_from_them() -> None:
     known, values = np.array([[0.0], [1.0], [4.0]]), np.array([0.3, 0.1, -0.1])
     at = np.array([[0.0], [4.0], [40.0]])
-    means, variances = surrogate._kriged(values, np.full(3, 1e-10), known, at, sigma=0.1)
+    means, variances = surrogate.kriged(values, np.full(3, 1e-10), known, at, sigma=0.1)
     assert means[:2] == pytest.approx([0.3, -0.1], abs=1e-6)
     assert variances[:2] == pytest.approx([0.0, 0.0], abs=1e-6)
     assert means[2] == pytest.approx(values.mean(), abs=0.05)
@@ -133,6 +133,6 @@ def test_a_process_goes_through_certain_values_and_back_to_their_level_far_from_
 
 
 def test_a_model_that_was_found_wrong_is_trusted_less() -> None:
-    assert surrogate._discrepancy(np.array([0.0])) == pytest.approx(surrogate.DISCREPANCY_SIGMA)
-    assert surrogate._discrepancy(np.zeros(20)) < 0.5 * surrogate.DISCREPANCY_SIGMA
-    assert surrogate._discrepancy(np.array([-0.3, 0.3] * 10)) == pytest.approx(0.3, rel=0.15)
+    assert surrogate.discrepancy(np.array([0.0])) == pytest.approx(surrogate.DISCREPANCY_SIGMA)
+    assert surrogate.discrepancy(np.zeros(20)) < 0.5 * surrogate.DISCREPANCY_SIGMA
+    assert surrogate.discrepancy(np.array([-0.3, 0.3] * 10)) == pytest.approx(0.3, rel=0.15)

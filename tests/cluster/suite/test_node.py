@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ from s3bench.errors import ExitCode
 from s3bench.results.document import Document, Status, parse_document
 from s3bench.run.owner import sweep
 from tests.cluster.suite.suites import upload, written
+from tests.processes import await_end
 
 Start = Callable[..., SuiteNode]
 
@@ -48,12 +48,20 @@ def start(
         yield started
 
 
-def processes_of(node: SuiteNode) -> list[psutil.Process]:
-    """The child and what it started, once it measures."""
-    wait_for(lambda: node.outcome(0) is None and (node._directory / "0.json").is_file())
-    assert node._child is not None
-    child = psutil.Process(node._child._process.pid)
-    return [child, *child.children(recursive=True)]
+Processes = Callable[[], list[psutil.Process]]
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Processes:
+    """The processes of a unit, once it measures: its `s3bench run` first. This process starts no other."""
+    before = set(psutil.Process().children())
+
+    def of_the_unit() -> list[psutil.Process]:
+        wait_for(lambda: list(tmp_path.glob("s3bench-*/0.json")))
+        [unit] = set(psutil.Process().children()) - before
+        return [unit, *unit.children(recursive=True)]
+
+    return of_the_unit
 
 
 def wait_for(is_there: Callable[[], object]) -> None:
@@ -69,34 +77,30 @@ def ended(node: SuiteNode, chunk: int = 0) -> tuple[UnitOutcome, Document]:
     return outcome, parse_document(outcome.document, source="outcome")
 
 
-def are_gone(processes: list[psutil.Process]) -> bool:
-    """Whether they end; a node takes the exit code of its child itself."""
-    wait_for(lambda: all(not each.is_running() or each.status() == psutil.STATUS_ZOMBIE for each in processes))
-    return True
-
-
-def test_a_unit_that_is_stopped_keeps_what_it_measured_and_leaves_nothing_behind(start: Start, tmp_path: Path) -> None:
+def test_a_unit_that_is_stopped_keeps_what_it_measured_and_leaves_nothing_behind(
+    start: Start, processes: Processes, tmp_path: Path
+) -> None:
     node = start()
     node.begin(0, FOREVER, {})
-    processes = processes_of(node)
-    assert len(processes) > 1
+    pids = [each.pid for each in processes()]
+    assert len(pids) > 1
     node.stop()
     node.stop()
-    assert are_gone(processes)
+    await_end(*pids)
     outcome, document = ended(node)
     assert outcome.exit_code == ExitCode.INTERRUPTED
     [result] = document.results
     assert result.status is Status.RUNNING
     assert len(result.measurements) > 0
-    assert [path for path in tmp_path.glob("s3bench-*") if path != node._directory] == []
+    assert len(list(tmp_path.glob("s3bench-*"))) == 1, "that of the node itself"
     node.close()
     assert list(tmp_path.glob("s3bench-*")) == []
 
 
-def test_the_unit_of_a_driver_that_is_gone_ends_and_says_why(start: Start) -> None:
+def test_the_unit_of_a_driver_that_is_gone_ends_and_says_why(start: Start, processes: Processes) -> None:
     node = start(lease_s=1.0)
     node.begin(0, FOREVER, {})
-    assert are_gone(processes_of(node)), "nobody asks the node for anything"
+    await_end(*(each.pid for each in processes()))  # nobody asks the node for anything
     outcome, document = ended(node)
     assert outcome.exit_code == ExitCode.INTERRUPTED
     assert outcome.said == "the driver did not call for 1 s"
@@ -114,27 +118,26 @@ def test_a_driver_that_asks_keeps_the_unit_going(start: Start) -> None:
 
 def test_a_unit_ends_with_the_nodes_process_however_that_ends(suite: dict[str, bytes], tmp_path: Path) -> None:
     program = (
-        "import sys, time; from s3bench.cluster.suite.node import SuiteNode; node = SuiteNode(); "
-        f"node.prepare({suite!r}); node.begin(0, {FOREVER!r}, {{}})\n"
-        "while not (node._directory / '0.json').is_file(): time.sleep(0.02)\n"
-        "print(node._child._process.pid, flush=True); time.sleep(60)"
+        "import signal; from s3bench.cluster.suite.node import SuiteNode; node = SuiteNode(); "
+        f"node.prepare({suite!r}); node.begin(0, {FOREVER!r}, {{}}); signal.pause()"
     )
     environment = {**os.environ, "S3BENCH_TMPDIR": str(tmp_path)}
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment) as process:
-        assert process.stdout is not None
-        child = psutil.Process(int(process.stdout.readline()))
-        processes = [child, *child.children(recursive=True)]
-        os.kill(process.pid, signal.SIGKILL)
-    assert are_gone(processes)
+    with subprocess.Popen([sys.executable, "-c", program], env=environment) as process:
+        wait_for(lambda: list(tmp_path.glob("s3bench-*/0.json")))
+        pids = [each.pid for each in psutil.Process(process.pid).children(recursive=True)]
+        process.kill()
+    await_end(*pids)
     [left] = tmp_path.glob("s3bench-*")
     assert sweep(tmp_path) == (left,), "as the next run does there"
 
 
-def test_keys_are_in_the_environment_of_the_unit_alone(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_in_the_environment_of_the_unit_alone(
+    start: Start, processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("AWS_PROFILE", "the-nodes-own")
     node = start()
     node.begin(0, FOREVER, {"AWS_ACCESS_KEY_ID": "A", "AWS_SECRET_ACCESS_KEY": "very-secret"})
-    child, *helpers = processes_of(node)
+    child, *helpers = processes()
     environment = child.environ()
     assert environment["AWS_SECRET_ACCESS_KEY"] == "very-secret"
     assert "AWS_PROFILE" not in environment
@@ -146,11 +149,13 @@ def test_keys_are_in_the_environment_of_the_unit_alone(start: Start, monkeypatch
     assert b"very-secret" not in outcome.document + outcome.said.encode()
 
 
-def test_without_keys_a_node_keeps_its_own_environment(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_keys_a_node_keeps_its_own_environment(
+    start: Start, processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("AWS_PROFILE", "the-nodes-own")
     node = start()
     node.begin(0, FOREVER, {})
-    assert processes_of(node)[0].environ()["AWS_PROFILE"] == "the-nodes-own"
+    assert processes()[0].environ()["AWS_PROFILE"] == "the-nodes-own"
 
 
 def test_a_node_tells_the_clients_that_it_finds_and_why_it_does_not(start: Start) -> None:
