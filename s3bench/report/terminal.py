@@ -8,6 +8,8 @@ BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
 
 def printable(text: str) -> str:
     """`text` with a space for each character that is not printable: line ends, escapes, surrogates, text direction."""
+    if text.isprintable():
+        return text
     return "".join(character if character.isprintable() else " " for character in text)
 
 

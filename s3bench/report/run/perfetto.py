@@ -103,8 +103,8 @@ def _steps(pid: int, measurement: Measurement) -> Iterator[_Event]:
 
 def _usage(pid: int, series: UsageSeries) -> Iterator[_Event]:
     """What was used from each point to the next: the largest memory and the mean of the cores, which the next tells."""
-    told = zip(series.memory[1:], series.cores[1:], strict=True)
-    for at_s, (memory_bytes, cores) in zip(series.at, told, strict=False):
+    pairs = zip(series.memory[1:], series.cores[1:], strict=True)
+    for at_s, (memory_bytes, cores) in zip(series.at, pairs, strict=False):
         yield _count(pid, "memory (bytes)", at_s, memory_bytes)
         if cores is not None:
             yield _count(pid, "cores in use", at_s, cores)

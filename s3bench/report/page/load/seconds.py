@@ -65,14 +65,14 @@ class SecondsSpan:
     @property
     def flow_text(self) -> str:
         """What ended in it, and how many operations were in flight."""
-        told = [f"{rate_text(self.rate)} operations/s", f"{self.in_flight:.1f} in flight"]
+        parts = [f"{rate_text(self.rate)} operations/s", f"{self.in_flight:.1f} in flight"]
         if self.pausing:
-            told.append(f"{self.pausing:.1f} pausing")
+            parts.append(f"{self.pausing:.1f} pausing")
         if self.size_bytes:
-            told.insert(1, bytes_rate_text(self.bytes_per_s))
+            parts.insert(1, bytes_rate_text(self.bytes_per_s))
         if self.stalled:
-            told.append("stalled")
-        return f"{self.name}: {', '.join(told)}"
+            parts.append("stalled")
+        return f"{self.name}: {', '.join(parts)}"
 
     @property
     def failures_text(self) -> str:
@@ -96,8 +96,8 @@ def warmup_s(document: Document, row: LoadRow) -> int:
     phases = document.options.get("phases")
     known = [phase for phase in phases if isinstance(phase, Mapping)] if isinstance(phases, Sequence) else []
     own = [phase for phase in known if len(known) == 1 or _is_of(phase, row)]
-    told = own[0].get("warmup") if own else None
-    return math.ceil(told) if isinstance(told, int | float) else 0
+    warmup = own[0].get("warmup") if own else None
+    return math.ceil(warmup) if isinstance(warmup, int | float) else 0
 
 
 def seconds_table(seconds: Sequence[Second], *, warmup: int) -> Table:
@@ -122,7 +122,7 @@ def seconds_table(seconds: Sequence[Second], *, warmup: int) -> Table:
 
 def _span(seconds: Sequence[Second]) -> SecondsSpan:
     def most(percentile: str) -> float | None:
-        return max((told for each in seconds if (told := getattr(each, percentile)) is not None), default=None)
+        return max((known for each in seconds if (known := getattr(each, percentile)) is not None), default=None)
 
     return SecondsSpan(
         first=seconds[0].second,
@@ -139,9 +139,9 @@ def _span(seconds: Sequence[Second]) -> SecondsSpan:
 
 def _is_of(phase: Mapping[str, Any], row: LoadRow) -> bool:
     """Whether the options of a phase are those of a row: by its own dimensions, or by its name as the only one."""
-    told = phase.get("dimensions")
-    if isinstance(told, Sequence) and told:
-        return {name: value for each in told if isinstance(each, Mapping) for name, value in each.items()} == dict(
+    known = phase.get("dimensions")
+    if isinstance(known, Sequence) and known:
+        return {name: value for each in known if isinstance(each, Mapping) for name, value in each.items()} == dict(
             row.dimensions
         )
     return row.dimensions == {"phase": phase.get("name")}
