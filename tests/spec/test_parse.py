@@ -196,7 +196,7 @@ GOLDEN = [
         (
             '$[0].clients[0]: is "s5cdm", which is not a client; did you mean `s5cmd`? It must be `cli`, '
             "`cli-classic`, "
-            "`cli-crt`, `boto3-classic`, `boto3-crt`, `crt-python`, `rclone` or `s5cmd`"
+            "`cli-crt`, `boto3-classic`, `boto3-crt`, `crt-python`, `obstore`, `rclone` or `s5cmd`"
         ),
     ),
     (
