@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice, zip_longest
+from itertools import islice
 from statistics import median
 from typing import Protocol
 
@@ -17,7 +17,6 @@ from s3bench.tune.effective_settings import ignored_parameters
 from s3bench.tune.evidence import SettingEstimate, TrialEvidence
 from s3bench.tune.objective import Aim
 from s3bench.tune.preference import is_preferable, may_tie, preferred, simplifications
-from s3bench.tune.proposer import propose
 from s3bench.tune.race import (
     DOWNLOAD_PEAK_SIGMA,
     MEMORY_MARGIN,
@@ -58,7 +57,6 @@ OVERRUN = 1.05
 CHALLENGERS_MAX = 3
 """How many further settings run in the verification, not counting the winner and the default."""
 
-_SEEDS = 2**32
 _NEW_PER_BLOCK = 3
 _GRID_ROUNDS = 3
 _SEARCH_SHARE = 0.5
@@ -393,7 +391,7 @@ class StudyState:
         if not self._has_time(self._block_s()):
             return None
         limit = self.tuner.header.max_memory_bytes
-        new = tuple(self._proposals())
+        new = self._promising[: self._most_new]
         if not self._is_memory_critical and is_settled(self.evidence, are_new=bool(new), max_memory_bytes=limit):
             return None
         runs = [PlannedRun(setting=setting) for setting in self._again()]
@@ -461,16 +459,6 @@ class StudyState:
         assert self.reference is not None
         limit = self.tuner.header.max_memory_bytes
         return is_gain_clear(self.evidence, self.reference, max_memory_bytes=limit)
-
-    def _proposals(self) -> Iterator[Setting]:
-        """New settings worth a run: alternately that of the largest expected improvement and a proposal of Optuna."""
-        tried = set(self.evidence.settings)
-        seed = self._randomness("proposals").randrange(_SEEDS)
-        clients = dict.fromkeys(setting.client for setting in self._promising)
-        asked = (propose(self.space, client, self._candidates.known, tried, seed=seed) for client in clients)
-        turns = (setting for turn in zip_longest(self._promising, asked) for setting in turn)
-        promising = set(self._promising)
-        yield from islice(dict.fromkeys(setting for setting in turns if setting in promising), self._most_new)
 
     @property
     def _most_new(self) -> int:

@@ -10,7 +10,9 @@ from msgspec.structs import replace as changed_struct
 from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.report.tune.cells import verdict_words
+from s3bench.tune.candidates import Candidates
 from s3bench.tune.conclusion import conclude
+from s3bench.tune.evidence import TrialEvidence
 from s3bench.tune.race import CAP_RATIO, MEMORY_RUNS
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Search, Stage, Study, Trial, encode_line, parse_study
@@ -264,6 +266,16 @@ def test_no_run_is_spent_on_a_setting_of_which_nothing_is_expected() -> None:
     new = [trial.setting for block in later for trial in block if trial.setting not in known]
     assert new
     assert len([setting for setting in set(new) if simulation.true_s(setting) < 1.5 * best_s]) >= 0.8 * len(set(new))
+
+
+def test_the_new_settings_of_a_block_are_those_with_the_largest_expected_improvement() -> None:
+    simulation = Simulation(link=FAR, workload=upload(256), clients=BOTH)
+    study = simulation.study(budget_s=200.0)
+    first, second, *_ = blocks_of(study, Stage.SEARCH)
+    evidence = TrialEvidence.of(first, study.header.objective)
+    ranked = Candidates(header=study.header, space=simulation.space, evidence=evidence).improving
+    assert len(ranked) > 3
+    assert {trial.setting for trial in second} - {trial.setting for trial in first} == set(ranked[:3])
 
 
 def test_a_client_that_crashes_is_left_out_and_reported() -> None:
