@@ -4,8 +4,9 @@ import importlib
 import signal
 import sys
 import traceback
+import warnings
 from types import FrameType
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -94,6 +95,7 @@ def main() -> None:
     """Run the command line; the only place where s3bench turns an error into a message and an exit code."""
     open_missing_descriptors()
     signal.signal(signal.SIGTERM, _interrupt)
+    warnings.showwarning = _show_warning
     with safe_streams():
         code = _exit_code()
     sys.exit(code)
@@ -122,6 +124,19 @@ def print_error(error: S3BenchError) -> None:
     """Write an error to stderr: what, and indented below it why and how to fix it."""
     lines = f"s3bench: {without_url_credentials(str(error))}".splitlines()
     click.echo("\n  ".join(lines), err=True)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,  # noqa: ARG001 (the signature of `warnings.showwarning`)
+    lineno: int,  # noqa: ARG001 (as above)
+    file: TextIO | None = None,  # noqa: ARG001 (as above)
+    line: str | None = None,  # noqa: ARG001 (as above)
+) -> None:
+    """Write a warning to stderr: ours in plain words, another package's with its kind."""
+    is_ours = category.__module__.partition(".")[0] == s3bench.__name__
+    click.echo(f"s3bench: warning: {'' if is_ours else f'{category.__name__}: '}{message}", err=True)
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

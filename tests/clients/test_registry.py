@@ -1,6 +1,9 @@
 """Clients are declared in their folders alone, or by other packages; nothing else in s3bench names one."""
 
 import ast
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.metadata import Distribution, EntryPoint, PathDistribution
 from pathlib import Path
@@ -116,6 +119,24 @@ def test_a_package_whose_clients_cannot_be_loaded_is_left_out_with_a_warning(
     message = str(warned[0].message)
     assert message.startswith("the clients of the package their-client 1.0 cannot be loaded and are left out: ")
     assert reason in message
+
+
+def test_a_command_prints_the_warning_and_goes_on(tmp_path: Path) -> None:
+    info = package(tmp_path, "their-client")
+    assert info.version == "1.0"
+    points = tmp_path / "their-client-1.0.dist-info" / "entry_points.txt"
+    points.write_text(f"[{registry.GROUP}]\nx = nowhere:CLIENTS\n")
+    program = "from s3bench.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "validate", "--schema"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert done.stderr.startswith("s3bench: warning: the clients of the package their-client 1.0 cannot be loaded")
+    assert "s5cmd" in done.stdout
 
 
 def test_two_clients_of_one_name_are_an_error_that_names_both_packages(tmp_path: Path) -> None:
