@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import Distribution, EntryPoint, PathDistribution
 from pathlib import Path
 
@@ -40,7 +41,12 @@ def named(path: Path, names: set[str]) -> set[str]:
     return names & set(strings(ast.parse(text))) if any(f'"{name}"' in text for name in names) else set()
 
 
-def imports(path: Path) -> Iterator[str]:
+@cache
+def imports(path: Path) -> frozenset[str]:
+    return frozenset(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
