@@ -157,16 +157,6 @@ def test_every_metric_that_is_named_exists() -> None:
     assert named <= METRICS_BY_NAME.keys()
 
 
-def test_every_page_and_heading_that_is_linked_is_there() -> None:
-    def anchors(page: str) -> set[str]:
-        headings = re.findall(r"^#+ (.+)$", page, flags=re.MULTILINE)
-        return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
-
-    for name, anchor in re.findall(r"\]\(([a-z0-9-]*\.md)?(?:#([\w-]+))?\)", PAGE):
-        page = (ROOT / "docs" / name).read_text(encoding="utf-8") if name else PAGE
-        assert not anchor or anchor in anchors(page), anchor
-
-
 # Figures.
 
 
