@@ -1,7 +1,7 @@
 """Reads and edits the text of an AWS config file: a profile's blocks, keys in its `s3` block, further sections.
 
-Owns the format as far as that needs it (https://docs.aws.amazon.com/cli/latest/topic/s3-config.html): sections, keys,
-and nested blocks, which are the more deeply indented lines below `s3 =`. Pure; the text stays as the user wrote it.
+Knows the part of the format that this needs (https://docs.aws.amazon.com/cli/latest/topic/s3-config.html): sections,
+keys, and nested blocks, which are the more deeply indented lines below `s3 =`. Pure; the rest of the text is unchanged.
 """
 
 import re
@@ -92,7 +92,7 @@ def _with_pairs(block: list[str], settings: Mapping[str, str], head: str) -> lis
         pair = _PAIR.fullmatch(line)
         if pair is None or pair["key"] not in settings:
             lines.append(line)
-        elif pair["key"] in left:  # a second line of the same key would win over ours
+        elif pair["key"] in left:  # a second line with the same key would override ours
             lines.append(f"{pair['indent']}{pair['key']} = {left.pop(pair['key'])}")
     return [*lines, *(f"{indent}{key} = {value}" for key, value in left.items())]
 

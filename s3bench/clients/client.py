@@ -1,6 +1,6 @@
-"""A client under test as asked for and as found on this machine: which client, which version, which program.
+"""A client under test as requested and as found on this machine: which client, which version, which program.
 
-Owns the facts that the other modules of this package share. What a client is, by its name, is its descriptor's.
+The other modules of this package share these facts. The properties of each client are in its descriptor.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSpec:
-    """A client as asked for: its name, `kind`, and at most one of `version` and `path`; neither: whichever is there."""
+    """A client as requested: its name, `kind`, and at most one of `version` and `path`; neither: any that is found."""
 
     kind: str
     version: str | None = None
@@ -25,11 +25,11 @@ class ClientSpec:
 class FoundClient:
     """A client that can be run.
 
-    `kind` is its name. `version` is the program's own (for `boto3-*` boto3's, for `crt-python` awscrt's, for a packaged
-    binary the package's). `executable` is what is executed: the client's binary or script, or the Python interpreter
-    for a library. `site` is a directory of Python packages to be imported before the interpreter's own, or `None`.
-    `detail` says what else tells this one from others (`awscrt 0.38.1, Python 3.11`). `asked_path` is the path by which
-    it was asked for, if it was.
+    `kind` is its name. `version` is that of the program (for `boto3-*` of boto3, for `crt-python` of awscrt, for a
+    packaged binary of the package). `executable` is what is executed: the client's binary or script, or for a library
+    the Python interpreter. `site` is a directory of Python packages to be imported before the interpreter's own, or `None`.
+    `detail` has further distinguishing facts (`awscrt 0.38.1, Python 3.11`). `asked_path` is the path in the request,
+    if there was one.
     """
 
     kind: str
@@ -41,7 +41,7 @@ class FoundClient:
 
     @property
     def label(self) -> str:
-        """The client as `--client` selects it again: `cli-crt@2.38.5`, or with the path it was asked for by."""
+        """The client as `--client` selects it again: `cli-crt@2.38.5`, or with the path that was requested."""
         return f"{self.kind}@{self.asked_path or self.version}"
 
     @property

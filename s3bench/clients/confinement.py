@@ -1,7 +1,7 @@
-"""What clients keep outside of their workspaces, made beforehand: behind the wall of `run.landlock` they cannot.
+"""Creates the files that clients keep outside of their workspaces, since `run.landlock` prevents them from doing so.
 
 Python writes byte-code beside the modules that it imports; without it every run would compile them again. The AWS
-Common Runtime keeps a lock file that tells whether another process uses it already.
+Common Runtime keeps a lock file that shows whether another process is using it.
 """
 
 import os
@@ -23,9 +23,9 @@ _COMPILE_TIMEOUT_S = 300.0
 
 
 def prepare_confinement(found: FoundClient) -> None:
-    """Compile what `found` imports where its byte-code is missing or stale, and make the directory of locks.
+    """Compile what `found` imports where its byte-code is missing or stale, and make the CRT's lock directory.
 
-    Modules that cannot be written beside are left as they are. Raises as `program_files`.
+    Modules in read-only directories are left as they are. Raises as `program_files`.
     """
     try:
         CRT_LOCKS.mkdir(mode=0o777, exist_ok=True)

@@ -2,8 +2,8 @@
 
 Each folder beside this module declares the clients of one program as `CLIENTS`, a tuple of `ClientDescriptor`s in its
 `__init__`; `registry` collects them, and those that other packages bring. Nothing outside of the folders names a
-client. The arrangement of the layers: what reads definitions (`s3bench.spec`, below) is given the descriptors as
-`ClientTraits`, their base; the tuner (`s3bench.tune`, above) reads what `tuning` declares.
+client. The lower layer that reads definitions (`s3bench.spec`) gets the descriptors as `ClientTraits`, their base; the
+upper layer `s3bench.tune` reads what `tuning` declares.
 """
 
 from collections.abc import Callable
@@ -26,12 +26,12 @@ class ClientDescriptor(ClientTraits):
     `package` is the program behind it, which it may share with other clients. `find(spec, store, path)` looks for it,
     `path` being the PATH, and raises `ClientNotFound`. `invoke(launch)` makes its command line, environment and config
     for one run, and raises `BadInput` for a command that it cannot run.
-    `engine` must show on the wire when it moves object data; `None` where its own config chooses. `tuning` is what the
-    tuner has to know.
+    `engine` is the transfer engine that must show on the wire when it moves object data; `None` if its own config
+    chooses. `tuning` is what the tuner needs to know.
 
-    `driver`: of a library, the directory with the backend of our driver; `FoundClient.executable` is then a Python
+    `driver`: for a library, the directory with the backend of our driver; `FoundClient.executable` is then a Python
     interpreter. `libraries` are the top-level modules that make it what it is, of all that its interpreter can import.
-    `is_single_file`: its program needs nothing that lies beside it. `is_stubbed_in_process`: its requests go through
+    `is_single_file`: its program needs no files beside it. `is_stubbed_in_process`: its requests go through
     botocore, where our probe can answer them. `self_test_rank`: the gate's self-test can plant faults into it, and
     takes the client with the lowest rank where the user names none; `None` where it cannot.
     """

@@ -1,4 +1,4 @@
-"""Our driver: the program that runs clients that are libraries, and the command line that tells it what to do.
+"""Command line of our driver, the program that runs clients that are libraries.
 
 `probes/s3bench_driver.py` is the program. A client brings a directory with the module `s3bench_driver_backend`, whose
 function `make_backend` gives the library behind the interface of `s3bench_probe.transfers`; the name keeps it out of

@@ -1,7 +1,7 @@
-"""The environment a client under test runs in: built from nothing, so that no setting of the user's leaks in.
+"""Builds the environment of a client under test from scratch, so that no setting of the user's leaks in.
 
-Owns every variable. Credentials are obviously fake unless a live endpoint is asked for; then the user's own are looked
-up in memory and handed to the client's environment alone: they are written nowhere.
+Sets every variable. Credentials are obviously fake unless the endpoint is live; then the user's own are read into
+memory and put into the client's environment only: they are written nowhere.
 """
 
 import os
@@ -15,10 +15,10 @@ REGION = "us-east-1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointFacts:
-    """What a client has to know of an endpoint.
+    """What a client needs to know about an endpoint.
 
-    `ca_bundle` is the certificate authority of our own TLS endpoints, `None` for the system's. `live` says that the
-    endpoint is not ours: the user's own credentials go there.
+    `ca_bundle` is the certificate authority of our own TLS endpoints, `None` for the system's. `live` means that the
+    endpoint is not ours: the user's own credentials are sent there.
     """
 
     url: str
@@ -27,7 +27,7 @@ class EndpointFacts:
 
 
 def check_endpoint_url(url: str) -> None:
-    """Refuse a URL with a user name or password, without repeating it. Raises `BadInput`."""
+    """Raise `BadInput` for a URL with a user name or password, without repeating it."""
     if "@" in url:
         raise BadInput(
             "the endpoint's URL holds a user name or a password",
@@ -38,7 +38,7 @@ def check_endpoint_url(url: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerAddress:
-    """A server as clients have to know it. Without an `access_key` it takes any credentials."""
+    """A server as clients need to know it. Without an `access_key` it accepts any credentials."""
 
     url: str
     region: str = REGION
@@ -52,7 +52,7 @@ class Sandbox:
 
     `home` is the client's HOME with its config file, `temporary` its TMPDIR, `work` the current directory with the
     fixtures. Probes append milestones to `probe_file`; `None` runs the client without any probe of ours. `stub_script`
-    makes the probe answer requests inside the client's process, as that file tells.
+    makes the probe respond to requests inside the client's process, as that file specifies.
     """
 
     home: Path

@@ -11,7 +11,7 @@ from s3bench.clients.store import ClientStore
 def find_client(spec: ClientSpec, store: ClientStore, *, environment: Mapping[str, str] | None = None) -> FoundClient:
     """Find the client that `spec` asks for; raises `ClientNotFound` with the command that installs it.
 
-    Where it is looked for is each client's own. `environment` has PATH (default: ours).
+    Each client defines where it is searched for. `environment` has PATH (default: ours).
     """
     path = (os.environ if environment is None else environment).get("PATH", "")
     return known_client(spec.kind).find(spec, store, path)

@@ -1,8 +1,8 @@
-"""Whether two clients are the same program under different paths, and the digest by which a record names a program.
+"""Compares the programs of two clients by content, not by path, and computes a digest that identifies a program.
 
-Owns what of an installation is the program: its code and data, file by file, and the interpreter that runs it. Left out
-are byte-code, what an installer notes about its own doings, and the first line of scripts, which names a path. Of a
-Python environment, only the packages that move data to S3 count, as its interpreter finds them.
+A program is the code and data of an installation, file by file, and the interpreter that runs it. Left out are
+byte-code, an installer's own records, and the first line of scripts, which names a path. In a Python environment only
+the packages that move data to S3 count, as its interpreter finds them.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ _DIGEST_DIGITS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _File:
-    """A file of a program; what counts begins at `skipped_bytes`, behind a script's first line.
+    """A file of a program; the compared content begins at `skipped_bytes`, after a script's first line.
 
     `node` is equal for one file under several names: its device and inode.
     """
@@ -41,10 +41,10 @@ class _File:
 
 
 def same_program(left: FoundClient, right: FoundClient) -> bool:
-    """Whether both sides would run the same code as the same kind of client, wherever it lies.
+    """Whether both sides would run the same code as the same kind of client, wherever it is stored.
 
-    Contents are read only when all names and sizes agree, and not of files that are one by a hard link. Raises
-    `MachineError` when files cannot be read, `ClientNotFound` when an interpreter does not answer.
+    Contents are read only when all names and sizes agree, and not for files that are hard links to one file. Raises
+    `MachineError` when files cannot be read, `ClientNotFound` when an interpreter does not respond.
     """
     if left.kind != right.kind:
         return False
@@ -76,7 +76,7 @@ def program_files(found: FoundClient) -> tuple[Path, ...]:
 
 
 def _place(found: FoundClient) -> tuple[Path, Path | None]:
-    # The interpreter of a virtual environment is a link, and the environment is known by where the link stands.
+    # The interpreter of a virtual environment is a link, and the location of the link identifies the environment.
     executable = found.executable
     is_library = known_client(found.kind).driver is not None and is_python(executable)
     whole = found.site is not None or not is_library
@@ -87,7 +87,7 @@ def _place(found: FoundClient) -> tuple[Path, Path | None]:
 
 
 def _program(found: FoundClient) -> dict[str, _File]:
-    """List the files that `found` consists of, by names that do not tell where it lies."""
+    """List the files that `found` consists of, by names that do not depend on its path."""
     executable, client = found.executable.resolve(), known_client(found.kind)
     if found.site is not None:
         files = dict(_files(found.site.resolve(), ""))
@@ -100,7 +100,7 @@ def _program(found: FoundClient) -> dict[str, _File]:
     words = script_words(executable)
     if words and is_python(Path(words[0])):
         return {executable.name: _script(executable)} | _environment(Path(words[0]), client.libraries)
-    # What a script in another language starts, a wrapper say, may depend on where it lies: it is like itself alone.
+    # What a script in another language starts, such as a wrapper, may depend on its path: it equals only itself.
     return {str(executable) if words else executable.name: _plain(executable)}
 
 
@@ -116,7 +116,7 @@ def _interpreter(python: Path) -> dict[str, _File]:
 
 
 def _files(root: Path, name: str) -> Iterator[tuple[str, _File]]:
-    """List the program's files below `root`, links to files too; links to directories are not followed into circles."""
+    """List the program's files below `root`, links to files too; circular links to directories are not followed."""
     with os.scandir(root) as entries:
         for entry in entries:
             inside = f"{name}/{entry.name}" if name else entry.name

@@ -1,7 +1,7 @@
-"""The package index, through pip alone: which versions there are, fetching a wheel, installing into a directory.
+"""Queries the package index through pip: lists versions, fetches a wheel, installs into a directory.
 
-Owns the calls to pip and the reading of a wheel's first bytes. The index, its certificates and proxies are the user's
-own pip configuration; no address is known here. pip verifies the hash that the index gives for what it downloads.
+Also reads a wheel's first bytes. The index, its certificates and proxies are those of the user's own pip configuration;
+no address is known here. pip verifies the hash that the index gives for what it downloads.
 """
 
 import contextlib
@@ -46,7 +46,7 @@ def available_versions(package: str) -> tuple[str, ...]:
 
 
 def wheel_head(package: str, version: str) -> bytes | None:
-    """Fetch the first half MiB of a wheel; `None` when the index cannot be asked for a part of a file."""
+    """Fetch the first half MiB of a wheel; `None` if the index does not serve parts of files."""
     report = _pip(
         [
             "install",
@@ -70,7 +70,7 @@ def wheel_head(package: str, version: str) -> bytes | None:
     request = urllib.request.Request(url, headers={"Range": f"bytes=0-{_HEAD_BYTES - 1}"})  # noqa: S310 (https, just checked)
     try:
         with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 (as above)
-            # Without ranges the answer is 200 and the whole file: its beginning is as good.
+            # Without ranges the response is 200 and the whole file: its beginning is enough.
             return bytes(answer.read(_HEAD_BYTES))
     except (urllib.error.URLError, OSError):
         return None
@@ -88,7 +88,7 @@ def download_wheel(package: str, version: str | None, into: Path, *, progress: P
 
 
 def install_packages(requirement: str, into: Path, *, progress: Progress) -> None:
-    """Install `requirement` with all that it needs into the directory `into`; wheels alone, so nothing is executed."""
+    """Install `requirement` with all that it needs into the directory `into`; only wheels, so nothing is executed."""
     argv = [
         "install",
         "--only-binary=:all:",
@@ -130,7 +130,7 @@ def _pip(arguments: list[str], *, timeout_s: float, wanted: str, progress: Progr
 
 @contextlib.contextmanager
 def _killed_after(process: "subprocess.Popen[bytes]", timeout_s: float) -> Iterator[None]:
-    """Bounds the process's life by `timeout_s`, and by ours: an interruption ends it too."""
+    """Kill the process after `timeout_s`, and when we end: an interruption ends it too."""
     timer = threading.Timer(timeout_s, process.kill)
     timer.daemon = True
     timer.start()

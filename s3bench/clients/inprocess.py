@@ -1,7 +1,7 @@
-"""The stub inside the client's process, seen from outside: writes its script, reads its log as a wire log.
+"""Writes the script of the stub inside the client's process, and reads its log as a wire log.
 
-For Classic clients (aws-cli, boto3) alone; `probes/s3bench_probe/stubbing.py` is what runs there. There are no sockets,
-so connections count nothing, and nobody verifies checksums.
+For Classic clients (aws-cli, boto3) only; `probes/s3bench_probe/stubbing.py` is what runs there. There are no sockets,
+so connections are not counted, and checksums are not verified.
 """
 
 import json
@@ -34,12 +34,12 @@ def check_in_process(kind: str) -> None:
 
 
 def log_of(script: Path) -> Path:
-    """Where the client that reads `script` writes down its requests."""
+    """Where the client that reads `script` logs its requests."""
     return script.with_name("requests.jsonl")
 
 
 def write_script(script: Path, responses: tuple[Response, ...], *, workspace: Path, log: Path) -> None:
-    """Write the script for one iteration, file bodies to be read from `workspace`, and begin an empty `log`."""
+    """Write the script for one iteration, file bodies to be read from `workspace`, and create an empty `log`."""
     log.write_bytes(b"")
     told = {
         "workspace": str(workspace),

@@ -1,4 +1,4 @@
-"""Installs a client under test into the store. Nothing that is installed is executed on the way."""
+"""Installs a client under test into the store. Nothing that is installed is executed during the installation."""
 
 import re
 from collections.abc import Callable
@@ -15,7 +15,7 @@ _VERSION = re.compile(r"[0-9]+(\.[0-9]+)*((a|b|rc|\.dev|\.post)[0-9]+)*")
 
 
 def by_line(say: Callable[[str], None]) -> InstallProgress:
-    """Progress that has each step said once, in words."""
+    """Progress as one line per step."""
     said: set[str] = set()
 
     def note(step: str, _done_bytes: int, _total_bytes: int, /) -> None:
@@ -40,9 +40,9 @@ def package_names() -> tuple[str, ...]:
 
 
 def install(wanted: str, store: ClientStore, progress: InstallProgress) -> FoundClient:
-    """Install the package of a client, with `@VERSION` or the newest; at once when it is there already.
+    """Install the package of a client, with `@VERSION` or the newest; returns at once if it is already installed.
 
-    Raises `BadInput` for another name, `ClientNotFound` when the index does not have it or is not reached.
+    Raises `BadInput` for another name, `ClientNotFound` if the index does not have it or cannot be reached.
     """
     name, _, version = wanted.partition("@")
     clients = _clients(name)

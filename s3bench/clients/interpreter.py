@@ -1,7 +1,7 @@
-"""What runs a script, and from where a Python interpreter imports: read from a first line, asked of the interpreter.
+"""Finds the interpreter of a script, and the directories from which a Python interpreter imports.
 
-Owns the reading of `#!` lines as Linux reads them, and the one question to an interpreter. Only the interpreter knows
-its path: editable installations, system packages and several Pythons below one prefix are not to be seen from outside.
+Reads `#!` lines as Linux does, and runs the interpreter to get its import path. Only the interpreter knows it: editable
+installations, system packages and several Pythons below one prefix cannot be seen from outside.
 """
 
 import json
@@ -17,7 +17,7 @@ from s3bench.errors import ClientNotFound
 _HEAD_BYTES = 256
 _ANSWER_TIMEOUT_S = 60.0
 _NAME = re.compile(r"(python|pypy)[0-9.]*")
-# Top-level modules are looked for, not imported. The path is told as it is after all .pth files.
+# Top-level modules are located, not imported. The path is reported as it is after all .pth files.
 _QUESTION = """
 import importlib.util, json, sys
 places = {}
@@ -32,12 +32,12 @@ print(json.dumps({"path": sys.path, "places": places}))
 def script_words(executable: Path) -> tuple[str, ...]:
     """Read which interpreter a script names after `#!`, with its argument if it has one; empty for other programs.
 
-    execve(2): everything behind the interpreter is one argument.
+    execve(2): everything after the interpreter is one argument.
     """
     try:
         with executable.open("rb") as file:
             head = file.read(_HEAD_BYTES)
-    except PermissionError:  # may be run but not be read: no interpreter could read it as a script either
+    except PermissionError:  # executable but not readable: no interpreter could read it as a script either
         return ()
     if not head.startswith(b"#!"):
         return ()
@@ -51,14 +51,14 @@ def is_python(program: Path) -> bool:
 
 
 def import_path(python: Path) -> tuple[Path, ...]:
-    """Ask `python` for the directories it imports from. Raises `ClientNotFound` when it does not answer."""
+    """Ask `python` for the directories it imports from. Raises `ClientNotFound` if it does not respond."""
     return tuple(Path(place) for place in _ask(python)["path"])
 
 
 def module_places(python: Path, names: tuple[str, ...]) -> Mapping[str, Path]:
-    """Ask `python` where the top-level modules `names` lie: directories of packages, files of others.
+    """Ask `python` where the top-level modules `names` are: directories for packages, files for others.
 
-    What it does not have is left out. Raises `ClientNotFound` when it does not answer.
+    Missing modules are left out. Raises `ClientNotFound` if it does not respond.
     """
     return {name: Path(place) for name, place in _ask(python, *names)["places"].items() if place}
 

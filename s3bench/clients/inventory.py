@@ -1,6 +1,6 @@
-"""Which clients this machine has: all versions in the store, on PATH and in our own environment.
+"""Lists the clients that this machine has: all versions in the store, on PATH and in our own environment.
 
-Owns the listing. What is found and refused is `finding`'s.
+Each client's `find` decides which programs are usable.
 """
 
 import os
@@ -21,8 +21,8 @@ from s3bench.errors import ClientNotFound
 class InstalledProgram:
     """An installed program and the clients that it can be.
 
-    `default_for` are the clients that it is when they are asked for without a version. `problem` says why it cannot be
-    some client that a program of its name is; empty when there is nothing to say.
+    `default_for` are the clients for which it is used when no version is requested. `problem` explains why it cannot be
+    used for a client that a program of its name normally provides; empty if there is none.
     """
 
     name: str

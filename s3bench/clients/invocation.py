@@ -19,7 +19,7 @@ def invocation(
 ) -> Invocation:
     """How `found` runs the command of `definition`, with its config, against `endpoint`.
 
-    `transfer` is what `parse_transfer` made of the command. Raises `BadInput` when this client cannot run it.
+    `transfer` is the result of `parse_transfer` for the command. Raises `BadInput` when this client cannot run it.
     """
     credentials = own_credentials() if endpoint.live else FAKE_CREDENTIALS
     launch = ClientLaunch(

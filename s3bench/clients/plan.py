@@ -1,7 +1,7 @@
-"""Which definitions run on which clients, in what order: the plan of a run.
+"""Plans a run: which definitions run on which clients, in what order.
 
-Owns the reading of `--client`, the pairing of definitions with clients, `-k` and the chunks. Whether a client is
-installed is found out later, by `finding`.
+Parses `--client`, pairs definitions with clients, and applies `-k` and chunks. `finding` checks later whether a client
+is installed.
 """
 
 import re
@@ -31,9 +31,9 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The cells of a run in order, each measured `iterations` times after `warmup` times unmeasured.
+    """The cells of a run in order, each measured `iterations` times after `warmup` warm-up iterations.
 
-    `skipped` says in words which definitions are not run, or not on a client that was asked for, and why.
+    `skipped` has a sentence for each definition that is not run, or not on a requested client, and why.
     """
 
     cells: tuple[Cell, ...]
@@ -70,9 +70,9 @@ def plan_runs(
 ) -> Plan:
     """Pair definitions with clients, keep what `select` picks, take the chunk `chunk_id` (from 0) of `num_chunks`.
 
-    Without `clients` each definition runs on those it names, or on `cli`. Chunks are dealt out definition by
-    definition, so that all chunks together are everything, and none is larger than another by more than one definition.
-    Raises `BadInput` when nothing is left to run, but not for an empty chunk.
+    Without `clients` each definition runs on those it names, or on `cli`. Definitions are distributed over chunks in
+    turn, so that all chunks together are complete, and their sizes differ by at most one definition. Raises `BadInput`
+    when nothing is left to run, but not for an empty chunk.
     """
     _check_counts(num_chunks, chunk_id, iterations, warmup)
     if not definitions:
@@ -134,7 +134,7 @@ def _obstacle(definition: Definition, kind: str) -> str | None:
 
 
 def _is_portable(definition: Definition) -> bool:
-    """Whether the definition is meant for other clients than aws-cli too, and any could run it."""
+    """Whether the definition is meant for clients other than aws-cli too, and any could run it."""
     clients = known_clients()
     transfer = parse_transfer(definition.command)
     is_shared = not all(clients[name].runs_any_command for name in definition.clients)

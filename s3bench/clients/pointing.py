@@ -1,7 +1,7 @@
-"""How to point each client at a server of ours: lines to copy into a shell or a program.
+"""Lines to copy into a shell or a program that point each client at a server of ours.
 
-Each client declares its own line. This is for people who run a client themselves; what a client under test gets is
-`environment`'s.
+Each client declares its own line. They are for people who run a client themselves; `environment` configures clients
+under test.
 """
 
 import shlex
@@ -14,9 +14,9 @@ SECRET_VARIABLE = "S3BENCH_SECRET_KEY"  # noqa: S105 (the name of a variable)
 
 
 def pointing_lines(target: ServerAddress) -> tuple[tuple[str, str], ...]:
-    """What to point, and the line that does it; every other line takes its keys from the first, the environment.
+    """Each client's name and its line; the first line sets the environment, from which all others take their keys.
 
-    The secret key is never among them, only the variable that is to hold it.
+    No line contains the secret key, only the variable that holds it.
     """
     packages = dict.fromkeys(client.package for client in known_clients().values())
     lines = ((package.name, package.pointing(target)) for package in packages if package.pointing is not None)

@@ -1,9 +1,9 @@
-"""All clients that there are: those of the folders beside this module, and those that installed packages bring.
+"""Registry of all clients: those of the folders beside this module, and those that installed packages bring.
 
 A package brings clients by an entry point of the group `s3bench.clients`, whose object is a tuple of
-`ClientDescriptor`s; its name is of no importance. They are loaded when clients are first asked for. One that cannot be
-loaded is left out with a warning; two clients of one name are an error, since one of them would be measured for the
-other.
+`ClientDescriptor`s; its name does not matter. They are loaded when clients are first requested. One that cannot be
+loaded is left out with a warning; two clients with the same name are an error, since one of them could be measured in
+place of the other.
 """
 
 import importlib
@@ -24,14 +24,14 @@ GROUP = "s3bench.clients"
 
 
 class BrokenClientPlugin(UserWarning):
-    """A package says that it brings clients, and they cannot be loaded."""
+    """A package declares clients that cannot be loaded."""
 
 
 @cache
 def known_clients() -> Mapping[str, ClientDescriptor]:
     """Every client by its name: ours in the order of their folders, then those of other packages.
 
-    Raises `BadInput` where two have the same name. Warns of packages whose clients cannot be loaded.
+    Raises `BadInput` if two have the same name. Warns about packages whose clients cannot be loaded.
     """
     return collect_clients(_own_clients(), entry_points(group=GROUP))
 

@@ -1,7 +1,7 @@
-"""Which published versions of a client lie between two, and one dependency of it exchanged with all others held fixed.
+"""Lists the published versions of a client between two, and replaces one dependency of it with all others held fixed.
 
-Owns what may be combined by the metadata of packages (`Requires-Dist`, PyPA's core metadata specification, its versions
-and specifiers as PEP 440 has them, read by `packaging`), and the installing of a combination.
+Decides which versions can be combined from the metadata of packages (`Requires-Dist`, PyPA's core metadata
+specification, versions and specifiers of PEP 440, parsed by `packaging`), and installs a combination.
 """
 
 import importlib.metadata
@@ -28,7 +28,7 @@ _NEITHER_LETTER_NOR_DIGIT = re.compile(r"[^0-9A-Za-z]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
-    """A client in the store, of which one dependency may be exchanged: `pins` has every package in its directory."""
+    """A client in the store, of which one dependency may be replaced: `pins` has every package in its directory."""
 
     kind: str
     version: str
@@ -37,13 +37,13 @@ class Base:
 
     @property
     def name(self) -> str:
-        """The client with its version, as people say it: `boto3 1.44.5`."""
+        """The client with its version, for messages: `boto3 1.44.5`."""
         return f"{known_client(self.kind).package.name} {self.version}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Combinable:
-    """Versions of a dependency, ascending: those that may be combined, and in words why others may not."""
+    """Versions of a dependency, ascending: those that can be combined, and why others cannot."""
 
     versions: tuple[str, ...]
     left_out: tuple[str, ...] = ()
@@ -55,22 +55,22 @@ def releases_between(
 ) -> tuple[str, ...]:
     """All published versions of a client from `older` to `newer`, both included, the oldest first.
 
-    Raises `BadInput` where an end is not published or they stand in the wrong order.
+    Raises `BadInput` if an end is not published or they are in the wrong order.
     """
     return known_client(kind).package.releases_between(older, newer, store, progress)
 
 
 def installed_release(kind: str, version: str, store: ClientStore, progress: InstallProgress) -> FoundClient:
-    """The client of this version out of the store, installed there first where it has to be.
+    """The client of this version in the store, installed there first if necessary.
 
-    Always the store's own, so that every version runs from the same kind of place. Raises `ClientNotFound`.
+    Always from the store, so that every version runs from the same kind of path. Raises `ClientNotFound`.
     """
     install(f"{known_client(kind).package.name}@{version}", store, progress)
     return find_client(ClientSpec(kind=kind, version=version), store)
 
 
 def base_of(kind: str, version: str | None, dependency: str, store: ClientStore, progress: InstallProgress) -> Base:
-    """The client whose `dependency` is to be exchanged; raises `BadInput` where it has no such dependency."""
+    """The client whose `dependency` is to be replaced; raises `BadInput` if it has no such dependency."""
     package = known_client(kind).package
     if reason := package.is_single_at(version):
         raise BadInput(
@@ -89,9 +89,9 @@ def base_of(kind: str, version: str | None, dependency: str, store: ClientStore,
 
 
 def combinable(base: Base, dependency: str, versions: Sequence[str]) -> Combinable:
-    """Which of `versions` of `dependency` the packages of `base` allow, by what they say that they require.
+    """Which of `versions` of `dependency` the packages of `base` allow by their declared requirements.
 
-    What the dependency in turn requires of them is known only when it is fetched: pip refuses it then.
+    The requirements of the dependency itself are known only when it is fetched: pip rejects a conflict then.
     """
     left, left_out, notes = tuple(versions), [], []
     for owner, requirement in _requirements(base, dependency):
@@ -109,7 +109,7 @@ def combinable(base: Base, dependency: str, versions: Sequence[str]) -> Combinab
 
 
 def _requirements(base: Base, dependency: str) -> Iterator[tuple[str, Requirement]]:
-    """What is required of `dependency`, and by whom; of extras too, but not what another machine would require."""
+    """The requirements on `dependency`, and whose they are; those of extras too, but not those for other machines."""
     wanted = canonicalize_name(dependency)
     for owner in _distributions(base.site):
         for requirement in _parsed(owner.requires or ()):
@@ -124,7 +124,7 @@ def _parsed(texts: Sequence[str]) -> Iterator[Requirement]:
         try:
             yield Requirement(text)
         except InvalidRequirement:
-            continue  # pip, which installed the package, did not mind it either
+            continue  # pip, which installed the package, accepted it too
 
 
 def _distributions(site: Path) -> tuple[importlib.metadata.Distribution, ...]:
@@ -135,9 +135,9 @@ def _distributions(site: Path) -> tuple[importlib.metadata.Distribution, ...]:
 def installed_combination(
     base: Base, dependency: str, version: str, store: ClientStore, progress: InstallProgress
 ) -> FoundClient:
-    """`base` with `version` of one dependency and all others as they are, in the store as `1.44.5+botocore.1.44.2`.
+    """`base` with `version` of one dependency and all others unchanged, in the store as `1.44.5+botocore.1.44.2`.
 
-    Raises `ClientNotFound` where it is not to be had, or pip finds that the packages do not go together.
+    Raises `ClientNotFound` if it is not available, or pip finds that the packages conflict.
     """
     wanted = canonicalize_name(dependency)
     if base.pins[wanted] == version:
@@ -153,7 +153,7 @@ def installed_combination(
 
 
 def _install_pins(pins: dict[str, str], building: Path, label: str, progress: InstallProgress) -> None:
-    """Install exactly these: pip refuses them where one requires another version of another."""
+    """Install exactly these: pip rejects them if one requires another version of another."""
     file = building / "requirements.txt"
     file.write_text("".join(f"{name}=={version}\n" for name, version in sorted(pins.items())), "utf-8")
     progress(f"installing {label}", 0, 0)

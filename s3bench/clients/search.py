@@ -1,7 +1,7 @@
-"""Looks for programs and Python packages: on PATH, below a path that the user gave, in a Python environment.
+"""Searches for programs and Python packages: on PATH, below a path that the user gave, in a Python environment.
 
-What clients' `find` functions are made of. Starts programs for their version, and remembers what they said; the
-interpreter of an environment given by a path is asked where it imports from.
+Clients' `find` functions are built from these. Runs programs to get their version, and caches their output; runs the
+interpreter of an environment given by a path to learn where it imports from.
 """
 
 import importlib.metadata
@@ -31,7 +31,7 @@ def programs_on_path(name: str, path: str) -> list[Path]:
 
 
 def given_path(spec: ClientSpec) -> Path:
-    """The path by which the client is asked for, absolute."""
+    """The requested path of the client, absolute."""
     return Path(spec.path or "").expanduser().absolute()
 
 
@@ -54,7 +54,7 @@ def version_in(package: str, sites: tuple[Path, ...]) -> str | None:
 
 
 def executable_at(spec: ClientSpec, name: str) -> Path:
-    """Find the program `name` at the path that the client is asked for by. Raises `ClientNotFound`."""
+    """Find the program `name` at the requested path of the client. Raises `ClientNotFound`."""
     path = given_path(spec)
     python = environment_at(path)
     inside = [path / name, path / "bin" / name] if path.is_dir() else [path.parent / name if python else path]
@@ -70,7 +70,7 @@ def executable_at(spec: ClientSpec, name: str) -> Path:
 
 
 def version_said_by(executable: Path, arguments: list[str], store: ClientStore) -> str:
-    """What a program prints when it is asked for its version; remembered for as long as the file stays the same."""
+    """What a program prints as its version; cached as long as the file stays the same."""
     facts = executable.stat()
     stamp: list[int | str] = [facts.st_mtime_ns, facts.st_size, facts.st_ino]
     return store.remembered(f"version {executable}", stamp, lambda: _ask(executable, arguments), file=executable)
@@ -98,7 +98,7 @@ def _ask(executable: Path, arguments: list[str]) -> str:
 
 
 def not_installed(spec: ClientSpec, package: str) -> ClientNotFound:
-    """Say that the client is not here, with the command that installs its package."""
+    """The error for a client that is not installed, with the command that installs its package."""
     wanted = f"{package}@{spec.version}" if spec.version else package
     what = f"{package} {spec.version}" if spec.version else package
     return ClientNotFound(f"{spec}: {what} is not installed", fix=f"install it: `s3bench clients install {wanted}`")
@@ -108,10 +108,10 @@ def not_installed(spec: ClientSpec, package: str) -> ClientNotFound:
 class LibrarySearch:
     """Finds a client that is a Python package: in an environment, or in a directory of packages for our interpreter.
 
-    Without a version or path it is that of our own environment, else the newest of the store. `name` is that of the
-    package in the store, `distribution` as it is installed, and its version the client's; `companion` is another one
-    whose version is shown. `check(spec, version, sites, where)` raises `ClientNotFound` for packages that do not go
-    together.
+    Without a version or path it is that of our own environment, else the newest of the store. `name` is the package's
+    name in the store, `distribution` its name when installed, whose version is the client's; `companion` is another
+    distribution whose version is shown. `check(spec, version, sites, where)` raises `ClientNotFound` for packages that
+    do not work together.
     """
 
     name: str
@@ -167,9 +167,9 @@ class BinarySearch:
     """Finds a client that is one binary: inside a package that carries it, in the store, on PATH, or by a path.
 
     Without a version or path it is that of our own environment, else the newest of the store, else that of PATH.
-    `name` is that of the package in the store, `distribution` as it is installed, and `binaries` the paths at which it
-    may be from there: a package's own Python wrapper would cost its start-up. `program` is the binary's name elsewhere,
-    which prints its version with `version_arguments`, where `version` finds it.
+    `name` is the package's name in the store, `distribution` its name when installed, and `binaries` the paths relative
+    to it at which the binary may be: a package's own Python wrapper would cost its start-up. `program` is the binary's
+    name elsewhere, which prints its version with `version_arguments`; `version` parses that output.
     """
 
     name: str

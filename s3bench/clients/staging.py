@@ -1,14 +1,14 @@
 """Makes a client's installation available at another path, so that two versions run from paths of equal length.
 
-Where a program lies shows in its timings: the length of its path moves the stack, and with it what shares a cache line
-or a page (Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!", ASPLOS 2009). Owns what
-belongs to an installation and how it is brought elsewhere: by hard links, file by file, which take no room and share
-the page cache, and by copies where the file system will not link. The originals are not written to, and nothing may
-write into the staged files either: they are the same ones.
+The path of a program affects its timings: the length of its path moves the stack, and with it what shares a cache line
+or a page (Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!", ASPLOS 2009). Stages
+an installation by hard links, file by file, which take no space and share the page cache, and by copies if the file
+system does not allow links. The originals are not written to, and nothing may write into the staged files either: they
+are the same files.
 
-Byte-code of Python packages comes along and stays valid, since times and sizes are the same (PEP 3147 and PEP 552).
-What is missing or stale is compiled into new files beside the old (`confinement`): the staged directories are ours,
-and can be written to even where the originals cannot.
+Byte-code of Python packages is staged too and stays valid, since times and sizes are the same (PEP 3147 and PEP 552).
+Missing or stale byte-code is compiled into new files beside the old (`confinement`): the staged directories are ours,
+and writable even if the originals are not.
 """
 
 import errno
@@ -22,7 +22,7 @@ from s3bench.clients.interpreter import script_words
 from s3bench.clients.registry import known_client
 from s3bench.errors import MachineError
 
-# What PyInstaller puts beside the program that it froze: from version 6 on in a directory, unless told otherwise.
+# What PyInstaller puts beside the program that it froze: since version 6 in a directory, by default.
 _FROZEN_MARKS = ("base_library.zip", "_internal/base_library.zip")
 # link(2): another file system, one without links, protected hard links, too many links, not permitted.
 _UNLINKABLE = frozenset(
@@ -32,9 +32,9 @@ _UNLINKABLE = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staged:
-    """A client and from where it runs now: `client` is the one to start.
+    """A client that runs from its staged path: `client` is the one to start.
 
-    With `is_staged` false it is the client as it was found, and `reason` says why; otherwise `reason` is empty.
+    With `is_staged` false it is the client as it was found, and `reason` explains why; otherwise `reason` is empty.
     """
 
     client: FoundClient
@@ -43,9 +43,9 @@ class Staged:
 
 
 def stage(found: FoundClient, place: Path) -> Staged:
-    """Make the installation of `found` available in `place`, an absolute path where nothing is yet, and run from there.
+    """Make the installation of `found` available in `place`, an absolute path that does not exist, and run from there.
 
-    Nothing is made where the client cannot be moved. Raises `MachineError` when the files cannot be read or written;
+    Nothing is created if the client cannot be moved. Raises `MachineError` when the files cannot be read or written;
     nothing is left in `place` then.
     """
     assert place.is_absolute(), "a relative place would depend on the current directory"
@@ -80,14 +80,14 @@ def _obstacle(found: FoundClient, executable: Path) -> str:
 
 
 def _with_site(found: FoundClient, site: Path, place: Path) -> FoundClient:
-    """The driven kinds run by our own interpreter, which stays; aws-cli's script stands in the directory itself."""
+    """Libraries run by our own interpreter, which is not staged; aws-cli's script is in the directory itself."""
     inside = found.executable.is_relative_to(site)
     executable = place / found.executable.relative_to(site) if inside else found.executable
     return replace(found, site=place, executable=executable)
 
 
 def _bring(source: Path, place: Path) -> None:
-    """Make the directory `place` with what is in `source`, or with `source` itself when that is a file."""
+    """Make the directory `place` with the contents of `source`, or with `source` itself if it is a file."""
     made = False
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -119,12 +119,12 @@ def _bring_tree(root: Path, place: Path) -> None:
                 elif entry.is_dir():
                     target.mkdir()
                     pending.append(folder / entry.name)
-                elif entry.is_file():  # sockets and pipes are no part of a program
+                elif entry.is_file():  # sockets and pipes are not part of a program
                     _bring_file(Path(entry.path), target)
 
 
 def _retarget(link: Path, root: Path, place: Path) -> Path:
-    """Where the copy of a link has to point: into the copy as the original into the original, else to the same file."""
+    """Where the copy of a link must point: into the copy if it pointed into the original, else to the same file."""
     said = link.readlink()
     target = Path(os.path.normpath(link.parent / said))
     if not target.is_relative_to(root):

@@ -1,7 +1,7 @@
-"""Where installed clients are kept: `clients/NAME/VERSION` below one directory, several versions side by side.
+"""Stores installed clients as `clients/NAME/VERSION` below one directory, several versions side by side.
 
-Owns the layout, and that a version is either there whole or not at all: it is built in a directory beside its place
-and renamed into it, so that an interrupted installation leaves nothing half and of two concurrent ones the first wins.
+A version is either complete or missing: it is built in a directory beside its place and renamed into it, so that an
+interrupted installation leaves nothing incomplete, and of two concurrent ones the first wins.
 """
 
 import contextlib
@@ -66,7 +66,7 @@ class ClientStore:
             shutil.rmtree(building, ignore_errors=True)
 
     def adopt(self, built: Path, name: str, version: str) -> Path:
-        """Move the finished directory `built` into its place; when another process was faster, its own stays."""
+        """Move the finished directory `built` into its place; if another process was faster, that one's stays."""
         place = self.place(name, version)
         try:
             built.rename(place)
@@ -77,9 +77,9 @@ class ClientStore:
         return place
 
     def remembered(self, key: str, stamp: list[int | str], find: Callable[[], str], *, file: Path | None = None) -> str:
-        """Recall the fact `key`, found anew by `find` whenever `stamp` (a file's identity, say) differs.
+        """Return the cached fact `key`; `find` computes it again whenever `stamp` (such as a file's identity) differs.
 
-        A fact about `file` is forgotten some time after the file is gone.
+        A fact about `file` is removed some time after the file is gone.
         """
         known = self._facts().get(key)
         if known and known["stamp"] == stamp:
@@ -98,7 +98,7 @@ class ClientStore:
         return {key: fact for key, fact in kept if isinstance(fact, dict) and fact.keys() == _FACT_KEYS}
 
     def _write_facts(self, facts: dict[str, dict[str, object]]) -> None:
-        # Only saves time: a store that cannot be written to costs the finding again, and is no error.
+        # Only saves time: with a read-only store the fact is computed again, which is not an error.
         current = {key: fact for key, fact in facts.items() if fact["file"] is None or Path(str(fact["file"])).exists()}
         with contextlib.suppress(OSError):
             self.root.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ class ClientStore:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove what processes that are gone were building."""
+    """Remove unfinished builds of processes that no longer exist."""
     for entry in folder.glob(f"{_BUILDING}*"):
         owner = entry.name.removeprefix(_BUILDING).partition("-")[0]
         if owner.isdigit() and not _alive(int(owner)):

@@ -1,6 +1,6 @@
-"""The config's block `s3` as clients other than aws-cli take it, and the values in a block of their own.
+"""Parses the config's block `s3` for clients other than aws-cli, and the values of blocks of their own.
 
-Owns the meaning of the `s3` settings (https://docs.aws.amazon.com/cli/latest/topic/s3-config.html). Pure.
+The `s3` settings have the meaning of https://docs.aws.amazon.com/cli/latest/topic/s3-config.html. Pure.
 """
 
 import re
@@ -18,7 +18,7 @@ _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 def transfer_settings(block: dict[str, str]) -> dict[str, int | str]:
     """Parse the `s3` settings that transfers know: sizes in bytes, rates in bytes per second, counts.
 
-    As aws-cli reads them, a `KB` is 1,024 bytes. Raises `BadInput` for what it would refuse.
+    As in aws-cli, a `KB` is 1,024 bytes. Raises `BadInput` for values that aws-cli would reject.
     """
     settings: dict[str, int | str] = {}
     for key, text in block.items():

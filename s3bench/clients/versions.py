@@ -1,4 +1,4 @@
-"""The order of published versions, as PEP 440 has it, and those between two. Versions are pip's answer."""
+"""Sorts published versions by PEP 440, and selects those between two. pip lists the versions."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from s3bench.errors import BadInput
 
 
 def ascending(versions: Sequence[str]) -> tuple[str, ...]:
-    """The versions in the order of PEP 440, each once; what is none is left out."""
+    """The versions in the order of PEP 440, each once; invalid ones are left out."""
     known: dict[Version, str] = {}
     for version in versions:
         try:
@@ -41,7 +41,7 @@ def check_order(package: str, older: str, newer: str) -> None:
 
 
 def cut(package: str, versions: tuple[str, ...], older: str, newer: str) -> tuple[str, ...]:
-    """Those of `versions`, which ascend, from `older` to `newer`. Raises `BadInput` where an end is not among them."""
+    """Those of `versions`, which ascend, from `older` to `newer`. Raises `BadInput` if an end is not among them."""
     places = []
     for wanted in (older, newer):
         place = next((number for number, each in enumerate(versions) if Version(each) == Version(wanted)), None)

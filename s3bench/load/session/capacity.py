@@ -1,7 +1,7 @@
-"""What a machine can carry at most: open files, local ports and memory; and the refusal of a profile that needs more.
+"""Checks a profile against the limits of a machine: open files, local ports and memory.
 
-Only what can never work is refused, before anything is sent. A profile that is merely large runs, and its result says
-where it stayed behind its plan.
+Only a profile that can never work is an error, before anything is sent. A profile that is merely large runs, and its
+result reports where it fell behind its plan.
 """
 
 from pathlib import Path
@@ -54,9 +54,9 @@ def capacity_of(facts: MachineFacts, root: Path = Path("/")) -> Capacity:
 def check_capacity(
     profile: Profile, capacity: Capacity, *, workers: int, nodes: int = 1, emulated: bool = False, name: str = ""
 ) -> None:
-    """Refuse a profile that `workers` on `nodes` machines can never do. Raises `BadInput`.
+    """Raise `BadInput` for a profile that `workers` on `nodes` machines can never do.
 
-    `capacity` is that of one of these machines, `name` what it is called. `emulated`: the S3 in memory is there, too.
+    `capacity` is that of one of these machines, `name` its name in messages. `emulated`: it also runs the S3 in memory.
     """
     name = name or "this machine"
     for phase in profile.phases:
@@ -69,7 +69,7 @@ def check_capacity(
 
 
 def check_ports(profile: Profile, capacity: Capacity, *, workers: int, nodes: int = 1, addresses: int = 1) -> None:
-    """Refuse more connections to an endpoint with so many `addresses` than a machine has local ports for."""
+    """Raise `BadInput` for more connections to an endpoint with `addresses` than a machine has local ports for."""
     threads = max(_threads(phase, workers) for phase in profile.phases) * -(-workers // nodes)
     if capacity.ports is not None and threads > capacity.ports * addresses:
         raise BadInput(
