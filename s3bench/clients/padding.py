@@ -3,8 +3,8 @@
 The kernel puts the strings of the command line and of the environment above a program's first stack frame, so their
 size moves every frame after it and changes timings (Mytkowicz et al., ASPLOS 2009, as in `staging`). Counts as
 Linux does (fs/exec.c, fs/binfmt_script.c, `create_elf_tables` in fs/binfmt_elf.c) and pads with a variable. Pure. What
-a program adds when it re-executes itself is not counted here: AWS's frozen aws-cli puts its own path into LD_LIBRARY_PATH
-and does so. Paths of equal length, from `staging`, compensate for that.
+a program adds when it re-executes itself is not counted here: AWS's frozen aws-cli puts its own path into
+LD_LIBRARY_PATH and does so. Paths of equal length, from `staging`, compensate for that.
 """
 
 import os
@@ -63,7 +63,7 @@ def pad(
     missing_bytes = size_bytes - stack_bytes(argv, padded, script=script)
     if lacking < 0 or missing_bytes < 0:
         raise MachineError(
-            f"{argv[0]} cannot be started with as large a command line and environment as its rival",
+            f"{argv[0]} cannot be started with as large a command line and environment as the client it is compared with",
             f"it has {size_bytes - missing_bytes} bytes of {size_bytes}"
             + (f" and {entries - lacking} strings of {entries}" if entries is not None else ""),
             "decide on a size that holds the largest launch",

