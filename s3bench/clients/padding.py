@@ -63,7 +63,7 @@ def pad(
     missing_bytes = size_bytes - stack_bytes(argv, padded, script=script)
     if lacking < 0 or missing_bytes < 0:
         raise MachineError(
-            f"{argv[0]} cannot be started with as large a command line and environment as the client it is compared with",
+            f"{argv[0]} cannot be started with as large a command line and environment as the other client",
             f"it has {size_bytes - missing_bytes} bytes of {size_bytes}"
             + (f" and {entries - lacking} strings of {entries}" if entries is not None else ""),
             "decide on a size that holds the largest launch",

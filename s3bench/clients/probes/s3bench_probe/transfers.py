@@ -1,6 +1,6 @@
 """`cp`, `mv`, `sync` and `rm` with the meaning that aws-cli gives them, on any backend.
 
-Decides which objects and files take part and what is done to each; the backend moves the bytes. A command is a dictionary
+Selects the objects and files and what is done to each; the backend moves the bytes. A command is a dictionary
 with `verb`, `direction` (`upload`, `download`, `copy`, `delete`), `recursive`, `delete`, `filters` (pairs of include?
 and pattern) and `source` and `destination`: `{"path": ...}` or `{"bucket": ..., "key": ...}`.
 
