@@ -41,7 +41,7 @@ class Sampler:
     """Samples the process tree every `interval_ns`, or less often where that would take too much CPU time.
 
     `cpu_share_max` is the part of one core that sampling may take: where a wake-up is dear (on some virtual machines
-    40 microseconds), the interval is stretched to keep to it, up to fourfold. `cost_ns`, what one sample takes, is
+    40 microseconds), the interval is stretched to keep to it, up to tenfold. `cost_ns`, what one sample takes, is
     learnt, and may be handed from run to run. A sample that comes late is not made up for: the next one is due at the
     next tick.
 

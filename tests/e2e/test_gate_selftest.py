@@ -13,6 +13,7 @@ from s3bench.bench.runner import Settings
 from s3bench.cli.definitions import read_suite
 from s3bench.clients.finding import find_client
 from s3bench.clients.plan import parse_client_spec
+from s3bench.clients.registry import known_client
 from s3bench.clients.staging import stage
 from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput
@@ -42,7 +43,7 @@ SETTINGS = Settings(interval_s=None, timeout_s=30)
 def caught(fault: PlantedFault, policy: Policy, root: Path) -> FaultVerdict:
     """What the gate says of `fault` in a real client."""
     found = find_client(parse_client_spec("crt-python"), ClientStore(root / "store"))
-    with open_bench(stub_with_injection(found.engine), parent=root) as bench:
+    with open_bench(stub_with_injection(known_client(found.kind).engine), parent=root) as bench:
         usual = calibrate(bench, UPLOAD, found, SETTINGS, runs=1)
         assert usual.total_s > 0
         assert usual.peak_bytes
@@ -83,7 +84,7 @@ def test_one_more_import_is_caught_by_its_name_and_what_carries_it_is_on_both_si
 
 def test_a_fault_that_would_not_be_planted_is_refused(workspaces: Path, tmp_path: Path) -> None:
     found = find_client(parse_client_spec("s5cmd"), ClientStore(tmp_path / "store"))
-    endpoint = stub_with_injection(found.engine)
+    endpoint = stub_with_injection(known_client(found.kind).engine)
     with open_bench(endpoint, parent=workspaces) as bench, pytest.raises(BadInput, match="into s5cmd") as no:
         calibrate(bench, UPLOAD, found, SETTINGS)
     assert no.value.what == f"no fault can be planted into {found.label} running s3.cp.upload FileSize=4KB"

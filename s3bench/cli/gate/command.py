@@ -7,6 +7,7 @@ import click
 
 from s3bench.cli.quantity import SECONDS
 from s3bench.gate.exact_metric import EXACT_BY_NAME
+from s3bench.gate.looks import Looks
 from s3bench.spec.suite import Suite
 
 _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
@@ -24,7 +25,7 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
 )
 @click.option(
     "--pairs",
-    default="10,20,40",
+    default=",".join(map(str, Looks().pairs)),
     show_default=True,
     metavar="N,N,...",
     help="Numbers of pairs at which the gate may decide.",

@@ -118,6 +118,9 @@ class DimensionShape:
 def _check_url(text: str) -> Complaint | None:
     if text.lower().startswith(("http://", "https://")):
         return None
+    if "@" in text:
+        fix = "take them out of the URL; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead"
+        return Complaint("holds a user name or a password", fix)
     return Complaint("is not a URL", "write it like http://127.0.0.1:9000")  # not repeated: it may hold a password
 
 
