@@ -90,7 +90,9 @@ def keys_in(tree: Any, path: str = "$") -> Iterator[str]:
 def assert_holds(now: Any, former: Any) -> None:
     """That a JSON tree still has every key of a former one, and its figures."""
     assert not set(keys_in(former)) - set(keys_in(now))
-    assert not dict(figures_in(former)).items() - dict(figures_in(now)).items()
+    expected, figures = dict(figures_in(former)), dict(figures_in(now))
+    # The last digits of least squares depend on the linear algebra kernels that numpy chooses for a processor.
+    assert {path: figures.get(path) for path in expected} == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.fixture
