@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Whether `s3bench bisect` finds what was planted: a regression among 32 pretended versions of a real client.
 
-All versions are one program; those from a random one on carry a fault of known size (a dial inside the client's
-process, as in `s3bench gate --self-test`), the others the dial that plants nothing. The search is the real one, on live
-pairs. Every run is appended to a file under benchmarks/data/bisect_truth/ with its answers, so that a campaign can be
-interrupted and continued. `--summary` prints what the file says, with Wilson intervals, held against the bar: at least
-19 of 20 found, and as many wrong as the stated error allows.
+All versions are one program; those from a random one on carry a fault of known size (a fault injection inside the
+client's process, as in `s3bench gate --self-test`), the others an injection that plants nothing. The search is the real
+one, on live pairs. Every run is appended to a file under benchmarks/data/bisect_truth/ with its answers, so that a
+campaign can be interrupted and continued. `--summary` prints what the file says, with Wilson intervals, held against
+the bar: at least 19 of 20 found, and as many wrong as the stated error allows.
 
     benchmarks/bisect_truth.py                           20 runs of time +15 % on crt-python
     benchmarks/bisect_truth.py --condition memory+5% --runs 20
@@ -94,10 +94,10 @@ def one_run(condition: Condition, found: FoundClient, definition: Definition) ->
     started_s = time.monotonic()
     with open_bench(stub_with_injection(found.engine)) as bench:
         usual = calibrate(bench, definition, found, SETTINGS)
-        dial = FaultInjection(
+        injection = FaultInjection(
             spin_s=condition.time * usual.total_s, hold_bytes=round(condition.memory * (usual.peak_bytes or 0))
         )
-        idle, faulty = (Conditions(env=inspection_variables(dial=each)) for each in (FaultInjection(), dial))
+        idle, faulty = (Conditions(env=inspection_variables(injection=each)) for each in (FaultInjection(), injection))
         measure = measurer(
             bench,
             (definition,),

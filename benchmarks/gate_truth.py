@@ -126,18 +126,18 @@ def calibrate(bench: Bench, definition: Definition, client: FoundClient) -> Meas
 def planted(condition: Condition, definition: Definition, found: FoundClient, usual: Measurement) -> dict[str, Any]:
     """The fault in the candidate of one benchmark alone, and in its baseline the same that plants nothing.
 
-    A Python client works or holds more; s5cmd, which has no dial, begins later.
+    A Python client works or holds more; s5cmd, into which no fault can be injected, begins later.
     """
     if not condition.time and not condition.memory:
         return {}
     assert usual.peak_memory is not None
     later_s, more_bytes = condition.time * usual.total_time, round(condition.memory * usual.peak_memory)
     if found.kind == "s5cmd":
-        assert not more_bytes, "s5cmd has no dial for memory"
+        assert not more_bytes, "no memory can be held inside s5cmd"
         faults = [Conditions(prefix=(*DELAY, f"{seconds:.4f}")) for seconds in (later_s, 0.0)]
     else:
-        dials = (FaultInjection(spin_s=later_s, hold_bytes=more_bytes), FaultInjection())
-        faults = [Conditions(env=inspection_variables(dial=dial)) for dial in dials]
+        injections = (FaultInjection(spin_s=later_s, hold_bytes=more_bytes), FaultInjection())
+        faults = [Conditions(env=inspection_variables(injection=injection)) for injection in injections]
     return {name: {definition: fault} for name, fault in zip(("planted", "sham"), faults, strict=True)}
 
 
@@ -215,7 +215,7 @@ def run_instructions(client_text: str, gates: int) -> None:
         runner = runner_of(definition, found)
 
         def count(turns: int) -> Inspection:
-            conditions = Conditions(env=inspection_variables(dial=FaultInjection(instructions=turns)))
+            conditions = Conditions(env=inspection_variables(injection=FaultInjection(instructions=turns)))
             seen = inspector.inspect(runner, SETTINGS, conditions)
             assert isinstance(seen, Inspection), seen
             return seen

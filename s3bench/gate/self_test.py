@@ -42,9 +42,9 @@ from s3bench.spec.definition import Definition, RequestMatch, Response
 CALIBRATING_RUNS = 15
 """Runs of the client without a fault; planted shares are taken of their medians."""
 
-_INJECTED_PATH = "/s3bench-dial/"
+_INJECTED_PATH = "/s3bench-fault/"
 _RESPONSE = Response(match=RequestMatch(method="GET", path=f"{_INJECTED_PATH}*"), instances=None)
-_IDLE = Conditions(env=inspection_variables(dial=FaultInjection()))
+_IDLE = Conditions(env=inspection_variables(injection=FaultInjection()))
 _SEEDS = 2**32
 
 GateRunner = Callable[[PlantedFault, int], Iterator[GateStatus]]
@@ -135,7 +135,7 @@ def gate_runner(
     """Run the real gate, the fault in the first of `definitions`."""
 
     def run(fault: PlantedFault, seed: int) -> Iterator[GateStatus]:
-        target, conditions = definitions[0], Conditions(env=inspection_variables(dial=injection_of(fault)))
+        target, conditions = definitions[0], Conditions(env=inspection_variables(injection=injection_of(fault)))
         faulty = replace(rules, seed=seed, planted={target: conditions}, sham={target: _IDLE})
         return run_gate(bench, definitions, clients, faulty, inspector, now=now)
 

@@ -1,1 +1,1 @@
-"""The endpoint benchmark: a profile becomes phases, phases operations, operations tallies, tallies measurements."""
+"""The endpoint benchmark: profile, phases, operations, interval records, measurements."""

@@ -1,7 +1,4 @@
-"""What the load generator does to an S3: the kinds of operations, and what can go wrong with one.
-
-Owns the words. How a request looks is `request`'s, what its answer means `exchange`'s.
-"""
+"""The kinds of operations that the load generator makes, and the ways in which one can fail."""
 
 from enum import StrEnum
 

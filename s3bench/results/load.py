@@ -28,8 +28,8 @@ class Failures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Attempts that failed in one way: an HTTP status with S3's code (`503 SlowDown`), or what happened instead.
 
     `retried` of the `count` were tried again; `time_lost` is the seconds from their starts to the next attempt, or to
-    their ends, and, in closed loop, the pauses of virtual users after a failed connection. `body_bytes` crossed the
-    wire in them for nothing.
+    their ends, and, in closed loop, the pauses of virtual users after a failed connection. `body_bytes` were
+    transferred in them and are wasted.
     """
 
     label: str

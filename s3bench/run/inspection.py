@@ -42,7 +42,7 @@ class FaultInjection:
     `spin_s`: seconds of CPU time. `hold_bytes`: memory touched and held until the end. `requests`: GET requests more,
     on one connection of their own, to an endpoint of plain HTTP. `imports`: at least so many modules of the
     standard library more.
-    `instructions`: turns of a fixed loop in Python. Programs that are not Python (`s5cmd`) have no dial.
+    `instructions`: turns of a fixed loop in Python. Programs that are not Python (`s5cmd`) cannot carry one.
     """
 
     spin_s: float = 0.0
@@ -52,7 +52,9 @@ class FaultInjection:
     instructions: int = 0
 
 
-def inspection_variables(*, modules_file: Path | None = None, dial: FaultInjection | None = None) -> dict[str, str]:
+def inspection_variables(
+    *, modules_file: Path | None = None, injection: FaultInjection | None = None
+) -> dict[str, str]:
     """Make the variables that tell the probe what to do; they take effect where the probe is loaded alone.
 
     `modules_file` is an absolute path in a directory that exists; `read_modules` reads it. A fault injection that
@@ -63,8 +65,10 @@ def inspection_variables(*, modules_file: Path | None = None, dial: FaultInjecti
     variables = {}
     if modules_file is not None:
         variables["S3BENCH_MODULES_FILE"] = str(modules_file)
-    if dial is not None:
-        variables["S3BENCH_DIAL"] = json.dumps({name: size for name, size in asdict(dial).items() if size})
+    if injection is not None:
+        variables["S3BENCH_FAULT_INJECTION"] = json.dumps(
+            {name: size for name, size in asdict(injection).items() if size}
+        )
     return variables
 
 

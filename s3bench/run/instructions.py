@@ -158,8 +158,8 @@ def _perf(addresses: tuple[str, ...], warnings: tuple[str, ...]) -> PerfCounter 
     if perf is None:
         return Unavailable(reason="perf is not installed")
     counter = PerfCounter(executable=perf, addresses=addresses, warnings=warnings)
-    doubt = _doubt(counter)
-    return Unavailable(reason=doubt) if doubt else counter
+    reason = _reason_against(counter)
+    return Unavailable(reason=reason) if reason else counter
 
 
 def _valgrind(addresses: tuple[str, ...], warnings: tuple[str, ...]) -> ValgrindCounter | Unavailable:
@@ -167,11 +167,11 @@ def _valgrind(addresses: tuple[str, ...], warnings: tuple[str, ...]) -> Valgrind
     if valgrind is None:
         return Unavailable(reason="valgrind is not installed", fix=_VALGRIND_FIX)
     counter = ValgrindCounter(executable=valgrind, addresses=addresses, warnings=warnings)
-    doubt = _doubt(counter)
-    return Unavailable(reason=doubt) if doubt else counter
+    reason = _reason_against(counter)
+    return Unavailable(reason=reason) if reason else counter
 
 
-def _doubt(counter: ValgrindCounter | PerfCounter) -> str | None:
+def _reason_against(counter: ValgrindCounter | PerfCounter) -> str | None:
     """Have a loop of known length counted: what reads less than an instruction for a turn does not count."""
     loop = (sys.executable, "-I", "-S", "-c", f"for _ in range({_TURNS}): pass")
     with tempfile.TemporaryDirectory(prefix="s3bench-count-") as directory:

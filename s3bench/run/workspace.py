@@ -107,7 +107,7 @@ class Workspace:
         self.output = root / "output"
         self.config = self.home / ".aws" / "config"
         self.writable = (self.work, self.home, self.tmp, self.output)
-        self._shelf = _Shelf.of(tree)
+        self._fixtures = _FixtureDirectory.of(tree)
         self._config_text: str | None = None
 
     def write_config(self, text: str) -> None:
@@ -121,7 +121,7 @@ class Workspace:
 
         For use before every iteration, when no process of the last one lives. Links are never followed.
         """
-        tally = _Tally()
+        repaired = _Repaired()
         with _explained("restore"), directory.forced(self.root) as root_fd, ExitStack() as stack:
             for name in os.listdir(root_fd):  # noqa: PTH208 (a descriptor is no path)
                 if name not in _OWN_NAMES:  # a command wrote to `..`
@@ -131,10 +131,10 @@ class Workspace:
                     directory.empty(fd)
             pristine_fd = stack.enter_context(directory.ensured("pristine", root_fd, stat.S_IRWXU))
             work_fd = stack.enter_context(directory.ensured("work", root_fd, DIRECTORY_MODE))
-            self._shelf.clear(work_fd, pristine_fd, tally)
-            self._shelf.fill(work_fd, pristine_fd, tally)
+            self._fixtures.clear(work_fd, pristine_fd, repaired)
+            self._fixtures.fill(work_fd, pristine_fd, repaired)
             self._put_config()
-        return Repairs(removed=tally.removed, relinked=tally.relinked, rebuilt=tally.rebuilt)
+        return Repairs(removed=repaired.removed, relinked=repaired.relinked, rebuilt=repaired.rebuilt)
 
     def _put_config(self) -> None:
         if self._config_text is not None:
@@ -143,7 +143,7 @@ class Workspace:
 
 
 @dataclass(slots=True)
-class _Tally:
+class _Repaired:
     removed: int = 0
     relinked: int = 0
     rebuilt: int = 0
@@ -161,50 +161,52 @@ def _stamp(status: os.stat_result) -> _Stamp:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Shelf:
+class _FixtureDirectory:
     """One directory of fixtures in `work` and in `pristine`, and how each file looked when it was last right."""
 
     files: dict[str, FixtureContent]
-    shelves: "dict[str, _Shelf]"
+    subdirectories: "dict[str, _FixtureDirectory]"
     stamps: dict[str, _Stamp] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, tree: FixtureTree) -> "_Shelf":
+    def of(cls, tree: FixtureTree) -> "_FixtureDirectory":
         return cls(
             files={name: entry for name, entry in tree.entries.items() if isinstance(entry, FixtureContent)},
-            shelves={name: cls.of(entry) for name, entry in tree.entries.items() if isinstance(entry, FixtureTree)},
+            subdirectories={
+                name: cls.of(entry) for name, entry in tree.entries.items() if isinstance(entry, FixtureTree)
+            },
         )
 
-    def clear(self, work_fd: int, pristine_fd: int, tally: _Tally) -> None:
+    def clear(self, work_fd: int, pristine_fd: int, repaired: _Repaired) -> None:
         """Remove what does not belong here or below, and what is not as it was, and note what is missing then."""
         strangers, changed, whole = self._survey(work_fd)
         for name in strangers:
-            tally.removed += directory.remove_entry(name, work_fd)
+            repaired.removed += directory.remove_entry(name, work_fd)
         for name in changed:
             self._remove_changed(name, work_fd, pristine_fd)
         self.missing = [name for name in self.files if name not in whole]
-        for shelf, work_below_fd, pristine_below_fd in self._below(work_fd, pristine_fd):
-            shelf.clear(work_below_fd, pristine_below_fd, tally)
+        for child, work_below_fd, pristine_below_fd in self._below(work_fd, pristine_fd):
+            child.clear(work_below_fd, pristine_below_fd, repaired)
 
-    def fill(self, work_fd: int, pristine_fd: int, tally: _Tally) -> None:
+    def fill(self, work_fd: int, pristine_fd: int, repaired: _Repaired) -> None:
         """Put back what is missing here and below.
 
         After `clear` of the whole tree: removing a fixture's inode elsewhere, to where it was moved, changes its stamp.
         """
         for name in self.missing:
-            self._put(name, work_fd, pristine_fd, tally)
-        for shelf, work_below_fd, pristine_below_fd in self._below(work_fd, pristine_fd):
-            shelf.fill(work_below_fd, pristine_below_fd, tally)
+            self._put(name, work_fd, pristine_fd, repaired)
+        for child, work_below_fd, pristine_below_fd in self._below(work_fd, pristine_fd):
+            child.fill(work_below_fd, pristine_below_fd, repaired)
         os.utime(work_fd, (FIXTURE_MTIME_S, FIXTURE_MTIME_S))
 
-    def _below(self, work_fd: int, pristine_fd: int) -> Iterator[tuple["_Shelf", int, int]]:
-        for name, shelf in self.shelves.items():
+    def _below(self, work_fd: int, pristine_fd: int) -> Iterator[tuple["_FixtureDirectory", int, int]]:
+        for name, child in self.subdirectories.items():
             with (
                 directory.ensured(name, work_fd, DIRECTORY_MODE) as work_below_fd,
                 directory.ensured(name, pristine_fd, stat.S_IRWXU) as pristine_below_fd,
             ):
-                yield shelf, work_below_fd, pristine_below_fd
+                yield child, work_below_fd, pristine_below_fd
 
     def _survey(self, work_fd: int) -> tuple[list[str], list[str], set[str]]:
         """Find names that do not belong here, fixtures that are not as they were, and fixtures that are."""
@@ -219,7 +221,7 @@ class _Shelf:
                         whole.add(name)
                     else:
                         changed.append(name)
-                elif name not in self.shelves:
+                elif name not in self.subdirectories:
                     strangers.append(name)
         return strangers, changed, whole
 
@@ -230,7 +232,7 @@ class _Shelf:
             directory.remove_entry(name, pristine_fd)
         directory.remove_entry(name, work_fd)
 
-    def _put(self, name: str, work_fd: int, pristine_fd: int, tally: _Tally) -> None:
+    def _put(self, name: str, work_fd: int, pristine_fd: int, repaired: _Repaired) -> None:
         """Link the fixture into `work`, from `pristine` if that is still right (but for its change time)."""
         try:
             status = os.stat(name, dir_fd=pristine_fd, follow_symlinks=False)
@@ -238,11 +240,11 @@ class _Shelf:
         except FileNotFoundError:
             is_pristine = False
         if is_pristine:
-            tally.relinked += 1
+            repaired.relinked += 1
         else:
             directory.remove_entry(name, pristine_fd)
             write_content(name, pristine_fd, self.files[name])
-            tally.rebuilt += 1
+            repaired.rebuilt += 1
         os.link(name, name, src_dir_fd=pristine_fd, dst_dir_fd=work_fd, follow_symlinks=False)
         self.stamps[name] = _stamp(os.stat(name, dir_fd=work_fd, follow_symlinks=False))
 

@@ -1,7 +1,4 @@
-"""Whether a client did as its knobs say: read from the wire, never believed.
-
-Owns the comparison of what was asked with what the server saw. Pure.
-"""
+"""Compares the parameters that a client was given with what the server saw of it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """The requests that a client makes for a workload under a setting: how many, how large, how many at once, which wait.
 
-Owns the counting: by what the client was told, else by its defaults, else by its habits, which are read from its runs.
-What the requests take is `transfer_time`'s. Pure.
+They follow from the setting, where it is silent from the client's defaults, and else from its habits, which are read
+from its runs.
 """
 
 import math

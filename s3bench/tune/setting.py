@@ -1,7 +1,4 @@
-"""One way to run a client: which client, and which of its parameters differ from their defaults.
-
-Owns how a setting is named, rendered and written into a config file. Which parameters there are each client declares.
-"""
+"""One way to run a client: which client, and which of its parameters differ from their defaults."""
 
 from collections.abc import Mapping
 

@@ -1,7 +1,4 @@
-"""The benchmark definition that stands for a workload.
-
-Owns the names of fixtures, bucket and keys. Pure.
-"""
+"""The benchmark definition that stands for a workload."""
 
 from s3bench.clients.tuning.workload import Action, Workload
 from s3bench.spec.definition import (

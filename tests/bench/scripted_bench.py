@@ -83,7 +83,7 @@ class Run:
     @property
     def fault(self) -> dict[str, Any]:
         """The fault injection of its conditions."""
-        injected: dict[str, Any] = json.loads(self.conditions.env.get("S3BENCH_DIAL", "{}"))
+        injected: dict[str, Any] = json.loads(self.conditions.env.get("S3BENCH_FAULT_INJECTION", "{}"))
         return injected
 
 

@@ -1,4 +1,4 @@
-"""The inspection probe and the dial, in real interpreters, by way of the plug-in and of our driver."""
+"""The inspection probe and the injection, in real interpreters, by way of the plug-in and of our driver."""
 
 import http.server
 import json
@@ -97,17 +97,17 @@ def test_a_client_that_was_killed_tells_of_no_modules(tmp_path: Path) -> None:
     assert read_modules(tmp_path / "m") is None
 
 
-def planted(dial: FaultInjection, **more: str) -> dict[str, Any]:
-    return plugged({**inspection_variables(dial=dial), **more})
+def planted(injection: FaultInjection, **more: str) -> dict[str, Any]:
+    return plugged({**inspection_variables(injection=injection), **more})
 
 
 def test_the_dial_at_zero_plants_nothing() -> None:
-    assert planted(FaultInjection())["new"] == ["s3bench_probe.dial"]
+    assert planted(FaultInjection())["new"] == ["s3bench_probe.fault_injection"]
 
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_the_dial_imports_as_many_modules_more(count: int, tmp_path: Path) -> None:
-    variables = inspection_variables(modules_file=tmp_path / "m", dial=FaultInjection(imports=count))
+    variables = inspection_variables(modules_file=tmp_path / "m", injection=FaultInjection(imports=count))
     told = plugged(variables)
     new = [name for name in told["new"] if not name.startswith("s3bench_probe")]
     assert len(new) == count
@@ -154,11 +154,11 @@ def counting() -> Iterator[tuple[str, list[str]]]:
 def test_the_dial_sends_requests_whatever_the_answer() -> None:
     with counting() as (url, asked):
         planted(FaultInjection(requests=2), AWS_ENDPOINT_URL=url)
-    assert asked == ["/s3bench-dial/0", "/s3bench-dial/1"]
+    assert asked == ["/s3bench-fault/0", "/s3bench-fault/1"]
 
 
 @pytest.mark.parametrize(
-    ("dial", "variables", "complaint"),
+    ("injection", "variables", "complaint"),
     [
         (FaultInjection(requests=1), {"AWS_ENDPOINT_URL": "https://127.0.0.1:1"}, "http:// alone"),
         (FaultInjection(requests=1), {}, "http:// alone"),
@@ -166,9 +166,9 @@ def test_the_dial_sends_requests_whatever_the_answer() -> None:
     ],
 )
 def test_a_fault_that_cannot_be_planted_ends_the_client(
-    dial: FaultInjection, variables: dict[str, str], complaint: str
+    injection: FaultInjection, variables: dict[str, str], complaint: str
 ) -> None:
-    done = attempt({**inspection_variables(dial=dial), **variables})
+    done = attempt({**inspection_variables(injection=injection), **variables})
     assert done.returncode != 0
     assert complaint in done.stderr
 
@@ -207,8 +207,11 @@ def drive(variables: dict[str, str], directory: Path) -> subprocess.CompletedPro
 
 def test_the_driver_tells_its_modules_and_plants_after_the_sdks_imports(tmp_path: Path) -> None:
     plain, more = (
-        (drive(inspection_variables(modules_file=tmp_path / name, dial=dial), tmp_path), read_modules(tmp_path / name))
-        for name, dial in (("plain", None), ("more", FaultInjection(imports=1)))
+        (
+            drive(inspection_variables(modules_file=tmp_path / name, injection=injection), tmp_path),
+            read_modules(tmp_path / name),
+        )
+        for name, injection in (("plain", None), ("more", FaultInjection(imports=1)))
     )
     for done, names in (plain, more):
         assert "absent" in done.stderr

@@ -79,7 +79,7 @@ def test_one_more_import_is_caught_by_its_name_and_what_carries_it_is_on_both_si
     assert "modules of s3.cp.upload FileSize=4KB: 1 more: colorsys (0 -> 1)" in reasons
     if isinstance(find_tracer(), Tracer):
         assert "files of s3.cp.upload FileSize=4KB: 1 more:" in reasons
-    assert "dial" not in reasons
+    assert "injection" not in reasons
 
 
 def test_a_fault_that_would_not_be_planted_is_refused(workspaces: Path, tmp_path: Path) -> None:

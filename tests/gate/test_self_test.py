@@ -134,7 +134,7 @@ def test_an_interruption_comes_through_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "dial"),
+    ("fault", "injection"),
     [
         (PlantedFault(kind=FaultKind.WORK, amount=0.005, share=0.06), FaultInjection(spin_s=0.005)),
         (PlantedFault(kind=FaultKind.MEMORY, amount=1000.4, share=0.06), FaultInjection(hold_bytes=1000)),
@@ -142,8 +142,8 @@ def test_an_interruption_comes_through_at_once() -> None:
         (PlantedFault(kind=FaultKind.IMPORT, amount=1), FaultInjection(imports=1)),
     ],
 )
-def test_a_fault_is_planted_by_its_dial(fault: PlantedFault, dial: FaultInjection) -> None:
-    assert injection_of(fault) == dial
+def test_a_fault_is_planted_by_its_injection(fault: PlantedFault, injection: FaultInjection) -> None:
+    assert injection_of(fault) == injection
 
 
 FIRST, SECOND = (Definition(name=name, command=("s3",)) for name in ("first", "second"))
@@ -175,7 +175,8 @@ def test_the_fault_is_in_the_candidate_of_the_first_benchmark_alone(
     run = gate_runner(bench, (FIRST, SECOND), clients, rules, None, now=bench.now)
     list(run(PlantedFault(kind=FaultKind.IMPORT, amount=1), 7))
     faults = {
-        (each.definition.name, each.client.version): each.conditions.env.get("S3BENCH_DIAL") for each in bench.runs
+        (each.definition.name, each.client.version): each.conditions.env.get("S3BENCH_FAULT_INJECTION")
+        for each in bench.runs
     }
     assert faults == {
         ("first", "baseline"): "{}",
@@ -226,7 +227,7 @@ class TestCalibration:
         bench.script = lambda _: measured(next(times), peak_memory=100 + len(bench.runs))
         usual = calibrate(bench, FIRST, clients[Side.BASELINE], SETTINGS, runs=5)
         assert usual == Usual(total_s=3.0, peak_bytes=104)  # the first run was the one that showed the probe
-        assert {run.conditions.env["S3BENCH_DIAL"] for run in bench.runs} == {"{}"}
+        assert {run.conditions.env["S3BENCH_FAULT_INJECTION"] for run in bench.runs} == {"{}"}
         assert bench.workspaces_open == 0
 
     def test_a_peak_that_is_not_known_stays_so(self, bench: ScriptedBench, clients: dict[Side, FoundClient]) -> None:
@@ -290,7 +291,7 @@ class TestRecord:
 
 
 class Stub:
-    """A stub server that keeps what it is armed with, and has seen one upload and one request of the dial."""
+    """A stub server that keeps what it is armed with, and has seen one upload and one request of the injection."""
 
     def __init__(self) -> None:
         self.responses: Any = None
@@ -312,7 +313,7 @@ class Stub:
         )
 
 
-ASKED = (("/s3bench-dial/0", TransferEngine.OTHER), ("/bucket/key", TransferEngine.GO))
+ASKED = (("/s3bench-fault/0", TransferEngine.OTHER), ("/bucket/key", TransferEngine.GO))
 
 
 def request(path: str, engine: TransferEngine) -> WireRequest:
@@ -336,7 +337,7 @@ def test_the_dial_is_answered_before_a_response_that_fits_any_request() -> None:
     stub = Stub()
     InjectionStub(stub=cast("Any", stub)).arm(DEFAULT_RESPONSES, workspace=Path("/"), verify=True)
     first, *rest = stub.responses
-    assert (first.match.method, first.match.path, first.instances) == ("GET", "/s3bench-dial/*", None)
+    assert (first.match.method, first.match.path, first.instances) == ("GET", "/s3bench-fault/*", None)
     assert tuple(rest) == DEFAULT_RESPONSES
 
 

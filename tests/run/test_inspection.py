@@ -23,12 +23,12 @@ def test_nothing_asked_for_sets_no_variable() -> None:
 
 
 def test_a_dial_tells_what_it_plants_alone() -> None:
-    variables = inspection_variables(modules_file=Path("/x/modules"), dial=FaultInjection(requests=2))
-    assert variables == {"S3BENCH_MODULES_FILE": "/x/modules", "S3BENCH_DIAL": '{"requests": 2}'}
+    variables = inspection_variables(modules_file=Path("/x/modules"), injection=FaultInjection(requests=2))
+    assert variables == {"S3BENCH_MODULES_FILE": "/x/modules", "S3BENCH_FAULT_INJECTION": '{"requests": 2}'}
 
 
 def test_a_dial_at_zero_is_loaded_all_the_same_so_that_both_sides_pay_for_it() -> None:
-    assert json.loads(inspection_variables(dial=FaultInjection())["S3BENCH_DIAL"]) == {}
+    assert json.loads(inspection_variables(injection=FaultInjection())["S3BENCH_FAULT_INJECTION"]) == {}
 
 
 def test_modules_are_none_where_the_probe_told_nothing(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from s3bench.s3.wirelog import TransferEngine
 
 
 def _pointing(server: ServerAddress) -> str:
-    # Older rclones stop where AWS_CA_BUNDLE is set, since their HTTP client has another way to be told.
+    # Older versions of rclone fail when AWS_CA_BUNDLE is set: their HTTP client has an option of its own for it.
     alone = "env -u AWS_CA_BUNDLE " if server.ca_bundle else ""
     bundle = f" --ca-cert {shlex.quote(str(server.ca_bundle))}" if server.ca_bundle else ""
     return f"{alone}rclone lsd :s3: --s3-provider Other --s3-env-auth --s3-endpoint {server.url}{bundle}"

@@ -36,7 +36,7 @@ def invoke_rclone(launch: ClientLaunch) -> Invocation:
     values = _values(block_settings(launch.config, "rclone"))
     settings = transfer_settings(block_settings(launch.config, "s3"))
     argv = rclone_command(launch.found, transfer, launch.endpoint, {**_derived(transfer, settings), **values})
-    # rclone is told of the authority by a flag, and older ones stop where this variable is set.
+    # The certificate authority is passed by a flag; older versions of rclone fail when this variable is set.
     env = {name: value for name, value in launch.env.items() if name != "AWS_CA_BUNDLE"}
     return Invocation(argv=argv, env=env, config_text=launch.config)
 

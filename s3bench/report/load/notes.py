@@ -56,9 +56,9 @@ def document_notes(document: Document) -> Iterator[Note]:
     """Warnings, those inside measurements once of each kind, and the errors that left a loop without figures."""
     yield from (("warning", words) for words in document.warnings)
     results = document.without_parts().results
-    for doubt in gather_warnings(results):
-        where = doubt.results[0].benchmark if len(doubt.results) == 1 else f"{len(doubt.results)} results"
-        yield "warning", f"{where}: {doubt.words}"
+    for warning in gather_warnings(results):
+        where = warning.results[0].benchmark if len(warning.results) == 1 else f"{len(warning.results)} results"
+        yield "warning", f"{where}: {warning.words}"
     for result in results:
         for failure in result.errors:
             why = f": {' '.join(failure.why.split())}" if failure.why else ""

@@ -53,7 +53,7 @@ def _backend(request: dict[str, Any], milestones: Milestones) -> Any:
 
 def _plant() -> None:
     """Plant a known fault when told to: after the SDK's imports, as in aws-cli, so that a module more is one more."""
-    if os.environ.get("S3BENCH_DIAL"):
-        from .dial import play  # noqa: PLC0415 (only when asked for)
+    if os.environ.get("S3BENCH_FAULT_INJECTION"):
+        from .fault_injection import play  # noqa: PLC0415 (only when asked for)
 
         play()

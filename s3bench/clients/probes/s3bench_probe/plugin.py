@@ -39,10 +39,10 @@ def awscli_initialize(event_hooks: Any) -> None:
         from . import inspection  # noqa: PLC0415 (as above)
 
         inspection.install()
-    if os.environ.get("S3BENCH_DIAL"):
-        from . import dial  # noqa: PLC0415 (as above)
+    if os.environ.get("S3BENCH_FAULT_INJECTION"):
+        from . import fault_injection  # noqa: PLC0415 (as above)
 
-        dial.play()
+        fault_injection.play()
 
 
 class _Mark:

@@ -1,9 +1,9 @@
 """A fault of known size, planted into a client that is otherwise its own self: how a gate shows what it can see.
 
-$S3BENCH_DIAL holds a JSON object with any of `spin_s` (seconds of CPU time to burn), `hold_bytes` (memory to touch and
-to hold until the end), `requests` (GET requests more, to $AWS_ENDPOINT_URL over plain HTTP), `imports` (at least so
-many modules more) and `instructions` (turns of a fixed loop). All of it happens where the probe is loaded, and is
-counted as the client's. Loaded only when the variable is there. What cannot be planted is an error: a fault that
+$S3BENCH_FAULT_INJECTION holds a JSON object with any of `spin_s` (seconds of CPU time to burn), `hold_bytes` (memory to
+touch and to hold until the end), `requests` (GET requests more, to $AWS_ENDPOINT_URL over plain HTTP), `imports` (at
+least so many modules more) and `instructions` (turns of a fixed loop). All of it happens where the probe is loaded, and
+is counted as the client's. Loaded only when the variable is there. What cannot be planted is an error: a fault that
 silently is none would pass for a gate that does not see it.
 """
 
@@ -29,9 +29,9 @@ _HELD: list[bytearray] = []
 
 
 def play() -> None:
-    """Plant what $S3BENCH_DIAL tells; raises when that is not possible here."""
-    dial = json.loads(os.environ["S3BENCH_DIAL"])
-    for name, size in dial.items():
+    """Plant what $S3BENCH_FAULT_INJECTION tells; raises when that is not possible here."""
+    injection = json.loads(os.environ["S3BENCH_FAULT_INJECTION"])
+    for name, size in injection.items():
         _PLANTS[name](size)
 
 
@@ -52,11 +52,11 @@ def _request(count: int) -> None:
 
     endpoint = urlsplit(os.environ.get("AWS_ENDPOINT_URL", ""))
     if endpoint.scheme != "http" or not endpoint.hostname:
-        raise ValueError("S3BENCH_DIAL: requests are sent to an AWS_ENDPOINT_URL of http:// alone")
+        raise ValueError("S3BENCH_FAULT_INJECTION: requests are sent to an AWS_ENDPOINT_URL of http:// alone")
     connection = HTTPConnection(endpoint.hostname, endpoint.port or 80, timeout=_HTTP_TIMEOUT_S)
     try:
         for number in range(count):
-            connection.request("GET", f"/s3bench-dial/{number}")
+            connection.request("GET", f"/s3bench-fault/{number}")
             connection.getresponse().read()  # whatever the answer: it was asked
     finally:
         connection.close()
@@ -72,7 +72,9 @@ def _import(count: int) -> None:
         except ImportError:  # a frozen build holds what its program needs, and little more
             pass
     if len(sys.modules) < goal:
-        raise ValueError(f"S3BENCH_DIAL: {goal - len(sys.modules)} of {count} modules are not here to be imported")
+        raise ValueError(
+            f"S3BENCH_FAULT_INJECTION: {goal - len(sys.modules)} of {count} modules are not here to be imported"
+        )
 
 
 def _work(turns: int) -> int:
