@@ -195,7 +195,7 @@ GOLDEN = [
     (
         '[{"name": "a", "command": ["s3"], "clients": ["s5cdm"]}]',
         '$[0].clients[0]: is "s5cdm", which is not a client; did you mean `s5cmd`? It must be '
-        f"{one_of(known_clients())}",
+        + one_of(known_clients()),
     ),
     (
         '[{"name": "a", "command": ["s3"], "timeout": 0}]',
