@@ -120,7 +120,7 @@ def machine_warnings(facts: MachineFacts) -> tuple[str, ...]:
             f"the CPU frequency governor is {facts.governor!r}: clock speed changes while measuring; "
             "set it with `cpupower frequency-set -g performance`"
         )
-    if cores and facts.load_1min is not None and facts.load_1min > cores * _BUSY_LOAD_PER_CORE:
+    if is_busy(facts):
         warnings.append(f"the machine is busy: load {facts.load_1min:.2f} on {cores} cores; stop other programs")
     if cores == 1:
         warnings.append("only 1 core: the client, the server and the sampler take turns on it; use 2 or more")
@@ -136,6 +136,12 @@ def machine_warnings(facts: MachineFacts) -> tuple[str, ...]:
     if facts.on_battery:
         warnings.append("running on battery: the CPU may be slowed to save power; plug it in")
     return tuple(warnings)
+
+
+def is_busy(facts: MachineFacts) -> bool:
+    """Whether other programs used more than half of the cores in the last minute."""
+    cores = facts.cores_allowed or facts.cores_logical
+    return cores is not None and facts.load_1min is not None and facts.load_1min > cores * _BUSY_LOAD_PER_CORE
 
 
 def _read(root: Path, name: str) -> str | None:

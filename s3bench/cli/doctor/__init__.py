@@ -1,0 +1,1 @@
+"""`s3bench doctor`: what on this machine disturbs measurements."""

@@ -1,0 +1,114 @@
+"""The findings about a machine: what disturbs, what is only unknown, and that each problem has a remedy."""
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from s3bench.run.doctor import (
+    FREE_BYTES_MIN,
+    MachineFinding,
+    Severity,
+    Surroundings,
+    machine_findings,
+    surroundings,
+    tool_findings,
+)
+from s3bench.run.machine import MachineFacts, machine_facts, machine_warnings
+from tests.run.test_machine import quiet, write
+
+AROUND = Surroundings(
+    huge_pages="madvise", steal_share=0.0, directory=Path("/tmp"), file_system="ext4", free_bytes=FREE_BYTES_MIN
+)
+
+
+def still(**changes: object) -> MachineFacts:
+    """Make the facts of a machine on which nothing disturbs but `changes`."""
+    values: dict[str, object] = {"virtualization": "none", "landlock_abi": 7, "turbo": False, "hyperthreading": False}
+    return quiet(**values | {"clock_source": "tsc", "on_battery": False} | changes)
+
+
+def of(findings: tuple[MachineFinding, ...], subject: str) -> MachineFinding:
+    (found,) = (finding for finding in findings if finding.subject == subject)
+    return found
+
+
+def test_a_machine_on_which_nothing_disturbs_has_no_finding_but_ok() -> None:
+    assert {finding.severity for finding in machine_findings(still(), AROUND)} == {Severity.OK}
+
+
+@pytest.mark.parametrize(
+    ("change", "subject", "severity"),
+    [
+        ({"cores_allowed": 1}, "cores", Severity.WARNING),
+        ({"governor": "powersave"}, "frequency governor", Severity.WARNING),
+        ({"turbo": True}, "turbo", Severity.NOTE),
+        ({"hyperthreading": True}, "hyper-threading", Severity.NOTE),
+        ({"on_battery": True}, "power supply", Severity.WARNING),
+        ({"clock_source": "hpet"}, "clock source", Severity.NOTE),
+        ({"load_1min": 4.1}, "load", Severity.WARNING),
+        ({"cpu_quota_cores": 1.5}, "CPU limit", Severity.WARNING),
+        ({"virtualization": "hypervisor"}, "virtualization", Severity.NOTE),
+        ({"swap_used": 1}, "swap", Severity.WARNING),
+        ({"landlock_abi": 0}, "sandbox of clients", Severity.NOTE),
+    ],
+)
+def test_each_problem_is_found_with_its_effect_and_a_remedy(
+    change: dict[str, object], subject: str, severity: Severity
+) -> None:
+    findings = machine_findings(still(**change), AROUND)
+    wrong = [finding for finding in findings if finding.severity is not Severity.OK]
+    assert [(finding.subject, finding.severity) for finding in wrong if finding.subject == subject] == [
+        (subject, severity)
+    ]
+    assert all(finding.effect and finding.remedy for finding in wrong)
+
+
+@pytest.mark.parametrize(
+    ("around", "subject"),
+    [
+        (replace(AROUND, huge_pages="always"), "huge pages"),
+        (replace(AROUND, steal_share=0.02), "time stolen"),
+        (replace(AROUND, free_bytes=FREE_BYTES_MIN - 1), "disk of workspaces"),
+    ],
+)
+def test_what_results_do_not_store_is_judged_too(around: Surroundings, subject: str) -> None:
+    assert of(machine_findings(still(), around), subject).severity in {Severity.NOTE, Severity.WARNING}
+
+
+def test_what_a_system_does_not_report_is_unknown_and_no_problem() -> None:
+    finding = of(machine_findings(still(governor=None), AROUND), "frequency governor")
+    assert (finding.severity, finding.remedy) == (Severity.UNKNOWN, "")
+
+
+@pytest.mark.parametrize(
+    "change", [{"governor": "powersave"}, {"load_1min": 4.1}, {"cores_allowed": 1}, {"swap_used": 1}]
+)
+def test_whatever_results_warn_of_the_doctor_warns_of(change: dict[str, object]) -> None:
+    facts = still(**change)
+    severities = [finding.severity for finding in machine_findings(facts, AROUND)]
+    assert severities.count(Severity.WARNING) == len(machine_warnings(facts)) == 1
+
+
+def test_surroundings_are_read_from_the_system(tmp_path: Path) -> None:
+    root = write(tmp_path, {"sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n"})
+    around = surroundings(root)
+    assert around.huge_pages == "madvise"
+    assert around.directory == Path(tempfile.gettempdir())
+    assert around.free_bytes > 0
+    assert surroundings(tmp_path / "nowhere").huge_pages is None
+
+
+def test_a_missing_tool_has_what_it_would_add_and_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    strace = of(tool_findings(), "strace")
+    assert strace.severity is Severity.MISSING
+    assert "system calls" in strace.effect
+    assert "install strace" in strace.remedy
+
+
+def test_this_machine_can_be_judged() -> None:
+    assert len(machine_findings(machine_facts(), surroundings())) == len(machine_findings(still(), AROUND))
