@@ -17,6 +17,7 @@ from s3bench.cluster.node import WorkerNode
 from s3bench.cluster.node_group import NodeGone
 from s3bench.cluster.suite.node import SuiteNode
 from s3bench.errors import BadInput
+from s3bench.extras import needs_extra
 
 _PLACE_S = 30.0
 _REACH_S = 5.0
@@ -114,13 +115,9 @@ def _counted(nodes: int, which: str = "") -> str:
 def _imported() -> ModuleType:
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    try:
+    with needs_extra("--cluster", "cluster"):
         import ray  # noqa: PLC0415 (a second, and only where it is installed)
         import ray.util.scheduling_strategies  # noqa: PLC0415 (as above)
-    except ImportError as error:
-        raise BadInput(
-            "--cluster needs Ray, which is not installed", str(error), "pip install 's3bench[cluster]'"
-        ) from error
     module: ModuleType = ray
     return module
 

@@ -18,6 +18,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
 from s3bench.errors import BadInput, MachineError
+from s3bench.extras import needs_extra
 from s3bench.history.address import Address
 from s3bench.history.tables import VERSION, VERSION_TABLE
 
@@ -104,15 +105,9 @@ def _engine(address: Address) -> Engine:
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    try:
+    with needs_extra(str(address), "postgresql"):
         url = address.url.update_query_dict({"connect_timeout": str(_CONNECT_S), **address.url.query})
         return sa.create_engine(url, hide_parameters=True)
-    except ModuleNotFoundError as error:
-        raise BadInput(
-            f"{address} needs psycopg, which is not installed",
-            str(error),
-            "install it with s3bench: pip install 's3bench[postgresql]'",
-        ) from error
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:

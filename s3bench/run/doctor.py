@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 
+from s3bench.extras import install_command
 from s3bench.run.disk import file_system_of
 from s3bench.run.inspection import Unavailable
 from s3bench.run.instructions import instruction_counter
@@ -226,7 +227,7 @@ def _tool(name: str, found: object, adds: str) -> MachineFinding:
 
 def _library(module: str, *, extra: str, adds: str) -> MachineFinding:
     if importlib.util.find_spec(module) is None:
-        return _check(module, "not installed", Severity.MISSING, adds, f"install s3bench with its extra `{extra}`")
+        return _check(module, "not installed", Severity.MISSING, adds, install_command(extra))
     return MachineFinding(subject=module, found="installed")
 
 

@@ -11,6 +11,7 @@ from s3bench.cli.history.store import open_store
 from s3bench.cli.streams import print_whole
 from s3bench.clients.client import release_of
 from s3bench.errors import BadInput, ExitCode
+from s3bench.extras import needs_extra
 from s3bench.history.entry import Filters
 from s3bench.history.point import Point
 from s3bench.report.page.trend.series import TrendSeries
@@ -62,8 +63,9 @@ def print_trends(
 
 def _page(found: Sequence[TrendSeries], metric: str, *, by: str, reference: str | None) -> str:
     """The page of these series. Charts are imported here: they take a while, and no other command has to wait."""
-    from s3bench.report.page.page import render_page  # noqa: PLC0415 (as said)
-    from s3bench.report.page.trend.section import trend_section  # noqa: PLC0415
+    with needs_extra("a page with charts", "charts"):
+        from s3bench.report.page.page import render_page  # noqa: PLC0415 (as said)
+        from s3bench.report.page.trend.section import trend_section  # noqa: PLC0415
 
     facts = [("metric", metric), ("a release is", "a version" if by == "version" else "a document, by its date")]
     if reference is not None:

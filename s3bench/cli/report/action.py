@@ -11,6 +11,7 @@ import click
 from s3bench.cli.report.inputs import narrowed, read_inputs
 from s3bench.cli.streams import print_whole
 from s3bench.errors import BadInput
+from s3bench.extras import needs_extra
 from s3bench.report.formats import HTML, Format
 from s3bench.report.gate.markdown import COMMENT_CHARACTERS_MAX
 from s3bench.report.load.matrix import cells, render_matrix
@@ -58,7 +59,8 @@ def print_formats() -> None:
 
 def _draw(files: Sequence[Path], options: ReportOptions) -> None:
     """Make the page, and draw its charts into files, as far as either is asked for."""
-    from s3bench.cli.report import page  # noqa: PLC0415 (loads what draws charts, and only a page needs it)
+    with needs_extra("a page with charts", "charts"):
+        from s3bench.cli.report import page  # noqa: PLC0415 (loads what draws charts, and only a page needs it)
 
     form, output = options.form, options.output
     _check(files, form=None if form == HTML else form, output=None)
