@@ -2,7 +2,7 @@
 FROM python:3.13-slim AS build
 ENV PREFIX=/opt/s3bench
 COPY . /source
-RUN python -m venv "$PREFIX" && "$PREFIX/bin/python" -m pip install --no-cache-dir --disable-pip-version-check "/source"
+RUN python -m venv "$PREFIX" && "$PREFIX/bin/python" -m pip install --no-cache-dir --disable-pip-version-check "/source[charts]"
 RUN S3BENCH_HOME="$PREFIX/clients" "$PREFIX/bin/s3bench" clients install aws-cli
 
 FROM python:3.13-slim
