@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import median
 
 import numpy as np
@@ -55,7 +56,7 @@ within 5, and one core. The runs of one study do not determine all parameters; t
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Points:
     """The medians of each setting's runs, and the plans of settings known to be `slower` than `slower_than_s`."""
 
@@ -99,6 +100,11 @@ class Points:
             slower_than_s=np.zeros(0),
         )
 
+    @cached_property
+    def start_up_median_s(self) -> float:
+        """The median of the settings' start-up times."""
+        return float(np.median(self.start_up_s))
+
     def without(self, number: int) -> "Points":
         """All but one of them."""
         return replace(
@@ -127,7 +133,7 @@ class FittedModel:
 
 def fit_points(points: Points, start: Array | None = None) -> FittedModel:
     """Fit all parameters, from `start` or from their centres."""
-    start_up_s = float(np.median(points.start_up_s))
+    start_up_s = points.start_up_median_s
     cpu = _cpu(points, start_up_s)
     found = _least_squares(points, cpu, _CENTRES if start is None else start)
     return FittedModel(start_up_s=start_up_s, cpu=cpu, logarithms=found)
@@ -205,15 +211,17 @@ def _least_squares(points: Points, cpu: Cpu, start: Array) -> Array:
 
 
 def derivatives_of(function: Callable[[Array], Array], here: Array) -> Array:
-    """The derivative of each value with respect to each parameter, by forward differences."""
-    values = function(here)
-    return np.stack([(function(here + step) - values) / _STEP for step in np.eye(here.size) * _STEP], axis=1)
+    """The derivative of each value with respect to each parameter, by forward differences.
+
+    `function` takes rows of parameters and returns a row of values for each.
+    """
+    values = function(np.vstack((here, here + np.eye(here.size) * _STEP)))
+    return ((values[1:] - values[0]) / _STEP).T
 
 
 def residuals_of(logarithms: Array, points: Points, cpu: Cpu) -> Array:
     """The residuals in standard deviations: of the times in log space, and of each parameter from its prior."""
     times = np.log(plan_s(logarithms, points.plans, points.link, cpu) / points.transfer_s) / _NOISE
-    start_up_s = float(np.median(points.start_up_s))
-    slower_s = start_up_s + plan_s(logarithms, points.slower, points.link, cpu)
+    slower_s = points.start_up_median_s + plan_s(logarithms, points.slower, points.link, cpu)
     short = np.minimum(0.0, np.log(slower_s / points.slower_than_s)) / _NOISE
-    return np.concatenate((times, short, (logarithms - _CENTRES) / _FACTORS))
+    return np.concatenate((times, short, (logarithms - _CENTRES) / _FACTORS), axis=-1)

@@ -113,13 +113,17 @@ class Plans:
 
 
 def plan_s(logarithms: Array, plans: Plans, link: LinkModel, cpu: Cpu) -> Array:
-    """The formula of the module without the start-up; `logarithms` in the order of `transfer_fit.PARAMETERS`."""
-    overhead_s, surplus_s, serial, cores, connection, nic = np.exp(logarithms)
+    """The formula of the module without the start-up, in seconds for each of `plans`.
+
+    `logarithms` are of the parameters in the order of `transfer_fit.PARAMETERS`; for several rows of them the result
+    has as many rows.
+    """
+    overhead_s, surplus_s, serial, cores, connection, nic = np.exp(logarithms.T)[..., np.newaxis]
     own = connection if link.rates[0] is None else link.rates[0]
     shared = nic if link.rates[1] is None else link.rates[1]
     latency_s = link.ttfb_s + surplus_s
     is_first = plans.first_bytes > 0
-    first_s = is_first * (latency_s + plans.first_bytes * (1 / min(own, shared) + serial))
+    first_s = is_first * (latency_s + plans.first_bytes * (1 / np.minimum(own, shared) + serial))
     lane_s = plans.rounds * latency_s + plans.lane_bytes * (1 / own + serial)
     fill_s = serial * plans.fill_bytes * np.maximum(1.0, plans.filling / cores)
     lane_s = lane_s - serial * plans.fill_bytes
