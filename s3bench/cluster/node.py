@@ -44,15 +44,15 @@ _JOIN_S = 2.0
 class WorkerNode:
     """The workers of one machine. Methods may be called by several threads, but orders one at a time."""
 
-    def __init__(self, *, lease_s: float = LEASE_S) -> None:
-        self._lease_s = lease_s
+    def __init__(self, *, now_s: Callable[[], float] = time.monotonic) -> None:
+        self._now_s = now_s
         self._directory = Path(tempfile.mkdtemp(prefix="s3bench-node-"))
         self._buffer = Buffer()
         self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._starts: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         self._turn = 0
         self._pool: WorkerPool | None = None
-        self._called_s = time.monotonic()
+        self._called_s = now_s()
         self._is_loading = False
         self._is_stopping = False
         self._is_orphan = False
@@ -121,7 +121,7 @@ class WorkerNode:
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def _renew_lease(self) -> None:
-        self._called_s = time.monotonic()
+        self._called_s = self._now_s()
 
     def _work(self) -> None:
         """Execute one order after the other, until the node closes."""
@@ -171,13 +171,13 @@ class WorkerNode:
         if self._pool is not None:
             self._pool.kill()
         if self._is_orphan:
-            error = MachineError(f"the driver did not call for {self._lease_s:g} s, so the load was ended")
+            error = MachineError(f"the driver did not call for {LEASE_S:g} s, so the load was ended")
         self._buffer.add(WorkerFailed(what=error.what, why=error.why, fix=error.fix))
 
     def _watch(self) -> None:
         """End the load of a lost driver."""
         while not self._closed.wait(_WATCH_S):
-            if self._is_loading and time.monotonic() - self._called_s > self._lease_s:
+            if self._is_loading and self._now_s() - self._called_s > LEASE_S:
                 self._is_orphan = True
                 if self._pool is not None:
                     self._pool.kill()

@@ -216,7 +216,7 @@ def derivatives_of(function: Callable[[Array], Array], here: Array) -> Array:
     `function` takes rows of parameters and returns a row of values for each.
     """
     values = function(np.vstack((here, here + np.eye(here.size) * _STEP)))
-    return ((values[1:] - values[0]) / _STEP).T
+    return np.asarray((values[1:] - values[0]) / _STEP).T
 
 
 def residuals_of(logarithms: Array, points: Points, cpu: Cpu) -> Array:

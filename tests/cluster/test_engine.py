@@ -15,9 +15,9 @@ LIVE = ("--endpoint-url", "http://127.0.0.1:9", "--bucket", "data")
 
 def test_without_ray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(BadInput, match="--cluster needs Ray") as raised, connect("auto", nodes=None):
+    with pytest.raises(BadInput, match="--cluster needs packages") as raised, connect("auto", nodes=None):
         pass
-    assert raised.value.fix == "pip install 's3bench[cluster]'"
+    assert raised.value.fix.endswith("-m pip install 'ray[client]>=2.40'")
     assert raised.value.exit_code is ExitCode.BAD_INPUT
 
 

@@ -38,7 +38,10 @@ from s3bench.load.session.running import LoadRun, RunRules
 from s3bench.load.session.target import find_target
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
+from tests.cluster.clock import Clock
 from tests.cluster.node_groups import LocalNodeGroup, finished
+
+Start = Callable[..., WorkerNode]
 
 BUCKET = "data"
 SIZE_BYTES = 4096
@@ -53,11 +56,11 @@ def server(tmp_path: Path) -> Iterator[EmulatorEndpoint]:
 
 
 @pytest.fixture
-def start() -> Iterator[Callable[[], WorkerNode]]:
+def start() -> Iterator[Start]:
     with ExitStack() as stack:
 
-        def started() -> WorkerNode:
-            node = WorkerNode()
+        def started(**options: Callable[[], float]) -> WorkerNode:
+            node = WorkerNode(**options)
             stack.callback(node.close)
             return node
 
@@ -79,7 +82,7 @@ def job(*kinds: OperationKind, operations: int | None, objects: int = 50) -> Job
 
 
 def test_totals_are_those_of_the_servers_own_log_to_the_byte_and_the_operation(
-    server: EmulatorEndpoint, start: Callable[[], WorkerNode]
+    server: EmulatorEndpoint, start: Start
 ) -> None:
     node_group = LocalNodeGroup([start(), start()])
     run = new_run()
@@ -140,15 +143,15 @@ def heard(node: WorkerNode, number: int, kind: type) -> object:
 
 
 def test_the_load_of_a_driver_that_is_gone_ends_within_about_a_second(
-    server: EmulatorEndpoint, start: Callable[[], WorkerNode]
+    server: EmulatorEndpoint, start: Start
 ) -> None:
-    node = start()
+    clock = Clock()
+    node = start(now_s=clock)
     workers = loading(node, target_of(server))
     assert len(workers) == 1
-    begun_s = time.monotonic()
-    _, alive = psutil.wait_procs(workers, timeout=WAIT_S)  # nobody asks the node for anything
+    clock.s += 1.01 * LEASE_S
+    _, alive = psutil.wait_procs(workers, timeout=WAIT_S)
     assert alive == []
-    assert time.monotonic() - begun_s > LEASE_S / 2
     begun_ns = [each.started_ns for each in server.collect().requests]
     assert max(begun_ns) - min(begun_ns) < 1.5e9, "no load a second later"
     reports = decode_reports(node.reports(2)).reports
@@ -157,25 +160,24 @@ def test_the_load_of_a_driver_that_is_gone_ends_within_about_a_second(
 
 
 def test_a_driver_that_asks_now_and_then_keeps_the_load_going(
-    server: EmulatorEndpoint, start: Callable[[], WorkerNode]
+    server: EmulatorEndpoint, start: Start
 ) -> None:
-    node = start()
+    clock = Clock()
+    node = start(now_s=clock)
     [worker] = loading(node, target_of(server))
-    until_s = time.monotonic() + 2 * LEASE_S
-    while time.monotonic() < until_s:
-        node.reports(2)
-        time.sleep(LEASE_S / 4)
-    assert worker.is_running()
+    clock.s += 0.9 * LEASE_S
+    node.reports(2)
+    clock.s += 0.9 * LEASE_S
+    heard(node, 2, IntervalRecord)
     node.stop(0)
-    while worker.is_running() and not any(
-        type(each).__name__ == "PhaseEnded" for each in decode_reports(node.reports(2)).reports
-    ):
-        time.sleep(0.01)
-    assert worker.is_running(), "it ended its phase, not itself"
+    number = 3
+    while not isinstance(heard(node, number, object), PhaseEnded):
+        number += 1
+    assert worker.status() != psutil.STATUS_ZOMBIE, "it ended its phase, not itself"
 
 
 def test_a_stop_that_comes_before_the_start_is_obeyed_all_the_same(
-    server: EmulatorEndpoint, start: Callable[[], WorkerNode]
+    server: EmulatorEndpoint, start: Start
 ) -> None:
     node = start()
     make_ready(node, target_of(server))
@@ -188,7 +190,7 @@ def test_a_stop_that_comes_before_the_start_is_obeyed_all_the_same(
 
 
 def test_what_is_meant_for_another_phase_is_not_obeyed(
-    server: EmulatorEndpoint, start: Callable[[], WorkerNode]
+    server: EmulatorEndpoint, start: Start
 ) -> None:
     node = start()
     make_ready(node, target_of(server))
@@ -202,7 +204,7 @@ def test_what_is_meant_for_another_phase_is_not_obeyed(
 
 
 def test_a_worker_that_dies_ends_the_nodes_load_and_is_reported(
-    server: EmulatorEndpoint, start: Callable[[], WorkerNode]
+    server: EmulatorEndpoint, start: Start
 ) -> None:
     node = start()
     [worker] = loading(node, target_of(server))
@@ -214,7 +216,7 @@ def test_a_worker_that_dies_ends_the_nodes_load_and_is_reported(
 
 
 def test_files_that_orders_name_are_there_under_names_of_the_nodes_own(
-    server: EmulatorEndpoint, start: Callable[[], WorkerNode], tmp_path: Path
+    server: EmulatorEndpoint, start: Start, tmp_path: Path
 ) -> None:
     node_group = LocalNodeGroup([start(), start()])
     keys = tmp_path / "keys"

@@ -20,7 +20,10 @@ Define = Callable[..., Path]
 Measured = Callable[[str, str], dict[str, Any]]
 
 
-@pytest.fixture(scope="module", params=[(), ("--tls",)], ids=["http", "https"])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param((), id="http", marks=pytest.mark.campaign), pytest.param(("--tls",), id="https")],
+)
 def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Measured:
     """What one run of most clients and one of the last measured, by benchmark and client."""
     request.getfixturevalue("aws_cli")

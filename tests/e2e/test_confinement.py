@@ -201,7 +201,7 @@ def test_without_landlock_no_client_gets_real_keys_unless_that_is_allowed(place:
 
 
 @pytest.mark.timeout(120)  # valgrind takes up to 30 times as long
-@pytest.mark.parametrize("client", ["s5cmd", "boto3-classic"])
+@pytest.mark.parametrize("client", ["s5cmd", pytest.param("boto3-classic", marks=pytest.mark.campaign)])
 def test_system_calls_and_instructions_are_counted_behind_the_wall(bench: Bench, tmp_path: Path, client: str) -> None:
     tracer, counter = find_tracer(), instruction_counter()
     if isinstance(tracer, Unavailable) or isinstance(counter, Unavailable):

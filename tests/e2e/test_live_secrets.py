@@ -28,7 +28,7 @@ def live(emulators: Emulators, place: Place) -> tuple[str, ...]:
 
 
 @pytest.mark.usefixtures("aws_cli")
-@pytest.mark.parametrize("client", ["cli-classic", "cli-crt"])
+@pytest.mark.parametrize("client", ["cli-crt", pytest.param("cli-classic", marks=pytest.mark.campaign)])
 def test_no_key_and_no_signature_is_left_of_what_a_client_wrote(
     place: Place, tmp_path: Path, live: tuple[str, ...], client: str
 ) -> None:

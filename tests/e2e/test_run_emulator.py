@@ -27,8 +27,7 @@ def only(finished: Finished) -> dict[str, Any]:
     return result
 
 
-@pytest.mark.parametrize("client", ["s5cmd", "boto3-classic"])
-@pytest.mark.parametrize("tls", [(), ("--tls",)])
+@pytest.mark.parametrize(("client", "tls"), [("s5cmd", ()), ("boto3-classic", ("--tls",))])
 def test_an_upload_and_a_download_need_no_responses(
     client: str, tls: tuple[str, ...], s3bench: Run, define: Define
 ) -> None:

@@ -51,7 +51,7 @@ def test_ctrl_c_loses_no_finished_trial_and_resume_goes_on(
     s3bench: Run, environment: dict[str, str], tmp_path: Path
 ) -> None:
     study = tmp_path / "tune.jsonl"
-    arguments = (*SMALL, "--budget", "12s", "--study", str(study))
+    arguments = (*SMALL, "--budget", "8s", "--study", str(study))
     with subprocess.Popen(
         (*COMMAND, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True
     ) as process:
@@ -77,7 +77,7 @@ def test_ctrl_c_loses_no_finished_trial_and_resume_goes_on(
 def test_directories_are_tuned_too(s3bench: Run, action: str) -> None:
     finished = s3bench(
         *("tune", action, "--size", "40KiB", "--files", "8", "--network", "nic=50MB/s,ttfb=2ms"),
-        *("--clients", "s5cmd", "--budget", "15s", "--json", "-q"),
+        *("--clients", "s5cmd", "--budget", "8s", "--json", "-q"),
     )
     assert finished.code in {0, 3}, finished.err
     assert finished.document["default"]["runs"] >= 6

@@ -123,11 +123,11 @@ def test_without_the_driver_the_user_is_reported_what_to_install(
 
     monkeypatch.setattr(sa, "create_engine", missing)
     with (
-        pytest.raises(BadInput, match="needs psycopg") as caught,
+        pytest.raises(BadInput, match="needs packages") as caught,
         open_history(parse_address("postgresql://h/x", data_folder=tmp_path)),
     ):
         pass
-    assert "s3bench[postgresql]" in caught.value.fix
+    assert "install 'psycopg[binary]" in caught.value.fix
 
 
 def test_a_sqlite_history_has_a_write_ahead_log_and_waits_for_its_turn(sqlite: Address) -> None:

@@ -5,7 +5,7 @@ A lease protects against a lost driver.
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from os import environ
 from typing import Any
@@ -36,12 +36,12 @@ _OWN_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", 
 class SuiteNode:
     """One machine of a suite. Methods may be called by several threads, but orders one at a time."""
 
-    def __init__(self, *, lease_s: float = LEASE_S) -> None:
-        self._lease_s = lease_s
+    def __init__(self, *, now_s: Callable[[], float] = time.monotonic) -> None:
+        self._now_s = now_s
         self._stack = ExitStack()
         self._directory = self._stack.enter_context(owned_directory(workspace_parent(environ), keep=False))
         self._child: Child | None = None
-        self._called_s = time.monotonic()
+        self._called_s = now_s()
         self._is_orphan = False
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -89,7 +89,7 @@ class SuiteNode:
         if exit_code is None:
             return None
         output = self._directory / self._output(chunk)
-        said = f"the driver did not call for {self._lease_s:g} s" if self._is_orphan else self._child.last_words
+        said = f"the driver did not call for {LEASE_S:g} s" if self._is_orphan else self._child.last_words
         document = output.read_bytes() if output.is_file() else b""
         return encode(UnitOutcome(exit_code=exit_code, document=document, said=said))
 
@@ -108,7 +108,7 @@ class SuiteNode:
         self._stack.close()
 
     def _renew_lease(self) -> None:
-        self._called_s = time.monotonic()
+        self._called_s = self._now_s()
 
     def _output(self, chunk: int) -> str:
         return f"{chunk}.json"
@@ -117,7 +117,7 @@ class SuiteNode:
         """End the unit of a lost driver."""
         while not self._closed.wait(_WATCH_S):
             child = self._child
-            if child is not None and child.exit_code is None and time.monotonic() - self._called_s > self._lease_s:
+            if child is not None and child.exit_code is None and self._now_s() - self._called_s > LEASE_S:
                 self._is_orphan = True
                 child.stop()
 

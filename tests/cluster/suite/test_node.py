@@ -13,10 +13,11 @@ import psutil
 import pytest
 
 from s3bench.cluster.suite.message import FoundHere, MissingHere, UnitOutcome, decode_look, decode_outcome
-from s3bench.cluster.suite.node import SuiteNode
+from s3bench.cluster.suite.node import LEASE_S, SuiteNode
 from s3bench.errors import ExitCode
 from s3bench.results.document import Document, Status, parse_document
 from s3bench.run.owner import sweep
+from tests.cluster.clock import Clock
 from tests.cluster.suite.suites import upload, written
 from tests.processes import await_end
 
@@ -39,7 +40,7 @@ def start(
     monkeypatch.setenv("S3BENCH_TMPDIR", str(tmp_path))
     with ExitStack() as stack:
 
-        def started(**options: float) -> SuiteNode:
+        def started(**options: Callable[[], float]) -> SuiteNode:
             node = SuiteNode(**options)
             stack.callback(node.close)
             node.prepare(suite)
@@ -98,27 +99,34 @@ def test_a_unit_that_is_stopped_keeps_what_it_measured_and_leaves_nothing_behind
 
 
 def test_the_unit_of_a_driver_that_is_gone_ends_and_says_why(start: Start, processes: Processes) -> None:
-    node = start(lease_s=1.0)
+    clock = Clock()
+    node = start(now_s=clock)
     node.begin(0, FOREVER, {})
-    await_end(*(each.pid for each in processes()))  # nobody asks the node for anything
+    unit = processes()
+    clock.s += 1.01 * LEASE_S
+    await_end(*(each.pid for each in unit))
     outcome, document = ended(node)
     assert outcome.exit_code == ExitCode.INTERRUPTED
-    assert outcome.said == "the driver did not call for 1 s"
+    assert outcome.said == "the driver did not call for 10 s"
     assert len(document.results[0].measurements) > 0
 
 
-def test_a_driver_that_asks_keeps_the_unit_going(start: Start) -> None:
-    node = start(lease_s=0.5)
+def test_a_driver_that_asks_keeps_the_unit_going(start: Start, processes: Processes) -> None:
+    clock = Clock()
+    node = start(now_s=clock)
     node.begin(0, FOREVER, {})
-    until_s = time.monotonic() + 1.5
-    while time.monotonic() < until_s:
-        assert node.outcome(0) is None
-        time.sleep(0.1)
+    clock.s += 0.9 * LEASE_S
+    assert node.outcome(0) is None
+    clock.s += 0.9 * LEASE_S
+    assert processes(), "it measures"
+    node.stop()
+    outcome, _ = ended(node)
+    assert "the driver did not call" not in outcome.said
 
 
 def test_a_unit_ends_with_the_nodes_process_however_that_ends(suite: dict[str, bytes], tmp_path: Path) -> None:
     program = (
-        "import signal; from s3bench.cluster.suite.node import SuiteNode; node = SuiteNode(); "
+        "import signal; from s3bench.cluster.suite.node import LEASE_S, SuiteNode; node = SuiteNode(); "
         f"node.prepare({suite!r}); node.begin(0, {FOREVER!r}, {{}}); signal.pause()"
     )
     environment = {**os.environ, "S3BENCH_TMPDIR": str(tmp_path)}
