@@ -142,9 +142,7 @@ def heard(node: WorkerNode, number: int, kind: type) -> object:
     raise AssertionError(f"no report {number} came")
 
 
-def test_the_load_of_a_driver_that_is_gone_ends_within_about_a_second(
-    server: EmulatorEndpoint, start: Start
-) -> None:
+def test_the_load_of_a_driver_that_is_gone_ends_within_about_a_second(server: EmulatorEndpoint, start: Start) -> None:
     clock = Clock()
     node = start(now_s=clock)
     workers = loading(node, target_of(server))
@@ -159,9 +157,7 @@ def test_the_load_of_a_driver_that_is_gone_ends_within_about_a_second(
     assert "the driver did not call for 0.9 s" in reports[-1].what
 
 
-def test_a_driver_that_asks_now_and_then_keeps_the_load_going(
-    server: EmulatorEndpoint, start: Start
-) -> None:
+def test_a_driver_that_asks_now_and_then_keeps_the_load_going(server: EmulatorEndpoint, start: Start) -> None:
     clock = Clock()
     node = start(now_s=clock)
     [worker] = loading(node, target_of(server))
@@ -176,9 +172,7 @@ def test_a_driver_that_asks_now_and_then_keeps_the_load_going(
     assert worker.status() != psutil.STATUS_ZOMBIE, "it ended its phase, not itself"
 
 
-def test_a_stop_that_comes_before_the_start_is_obeyed_all_the_same(
-    server: EmulatorEndpoint, start: Start
-) -> None:
+def test_a_stop_that_comes_before_the_start_is_obeyed_all_the_same(server: EmulatorEndpoint, start: Start) -> None:
     node = start()
     make_ready(node, target_of(server))
     node.stop(0)
@@ -189,9 +183,7 @@ def test_a_stop_that_comes_before_the_start_is_obeyed_all_the_same(
     assert report.elapsed_ns < 10e9, "of a minute"
 
 
-def test_what_is_meant_for_another_phase_is_not_obeyed(
-    server: EmulatorEndpoint, start: Start
-) -> None:
+def test_what_is_meant_for_another_phase_is_not_obeyed(server: EmulatorEndpoint, start: Start) -> None:
     node = start()
     make_ready(node, target_of(server))
     node.start(1, node.clock()[0] - 3600 * 10**9)
@@ -203,9 +195,7 @@ def test_what_is_meant_for_another_phase_is_not_obeyed(
         assert record.second == second
 
 
-def test_a_worker_that_dies_ends_the_nodes_load_and_is_reported(
-    server: EmulatorEndpoint, start: Start
-) -> None:
+def test_a_worker_that_dies_ends_the_nodes_load_and_is_reported(server: EmulatorEndpoint, start: Start) -> None:
     node = start()
     [worker] = loading(node, target_of(server))
     worker.kill()

@@ -103,7 +103,8 @@ def begin_building() -> subprocess.Popen[str] | None:
     if go is None or _found("versitygw", str(built)):
         return None
     built.mkdir(parents=True, exist_ok=True)
-    command = ("nice", "-n", "19", go, "install", "-p", "1", MODULE)  # one core, and that only where it is free
+    once = ("flock", str(built / "building")) if shutil.which("flock") else ()  # of several processes of a test run
+    command = (*once, "nice", "-n", "19", go, "install", "-p", "1", MODULE)  # one core, and that only where it is free
     environment = {**os.environ, "GOBIN": str(built), "GOMAXPROCS": "1"}
     return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 

@@ -12,6 +12,7 @@ from botocore.config import Config
 from s3bench.clients.environment import Credentials
 from s3bench.s3.emulator.settings import EmulatorSettings
 from tests.e2e.conftest import MIB, Emulators
+from tests.e2e.schemes import HTTP, HTTPS, over
 from tests.e2e.programs import Bench, rclones
 
 KEYS = Credentials(access_key="AKIDSIGNEDSIGNEDSIGN", secret_key="right/secret+0123456789012345678901234567")
@@ -75,8 +76,18 @@ def test_aws_cli_signs_rightly_and_a_wrong_secret_is_refused(
         wrong.aws(kind, "s3", "ls", "s3://bucket", code=254 if kind == "cli-classic" else 255)
 
 
-@both
-@pytest.mark.parametrize("kind", ["boto3-classic", "boto3-crt", "crt-python"])
+@pytest.mark.parametrize(
+    ("places", "kind"),
+    [
+        over(HTTP, "boto3-classic"),
+        over(HTTPS, "boto3-crt"),
+        over(HTTP, "crt-python"),
+        over(HTTPS, "boto3-classic", also=True),
+        over(HTTP, "boto3-crt", also=True),
+        over(HTTPS, "crt-python", also=True),
+    ],
+    indirect=["places"],
+)
 def test_boto3_and_awscrt_sign_rightly_and_a_wrong_secret_is_refused(
     signed: Bench, wrong: Bench, file: Path, kind: str
 ) -> None:

@@ -8,15 +8,7 @@ import pytest
 
 from tests.e2e.conftest import AWKWARD, MIB, contents
 from tests.e2e.programs import Bench, rclones
-
-HTTP, HTTPS = False, True  # for the fixture `bench`
-ALSO = pytest.mark.campaign  # the other half of a table of schemes and clients: other tests pair them too
-
-
-def over(scheme: bool, *values: object, also: bool = False) -> object:
-    """One row of such a table."""
-    words = ("https" if scheme else "http", *map(str, values))
-    return pytest.param(scheme, *values, id="-".join(words), marks=[ALSO] if also else [])
+from tests.e2e.schemes import HTTP, HTTPS, over
 
 
 def stored(bench: Bench, tree: Path, prefix: str) -> None:
@@ -125,6 +117,7 @@ def test_rclone_moves_a_tree_and_finds_no_difference(bench: Bench, tree: Path, p
     assert bench.fetch("/bucket?list-type=2")[2].count(b"<Key>") == 0
 
 
+@pytest.mark.parametrize("bench", [over(HTTPS), over(HTTP, also=True)], indirect=True)
 def test_awscrt_makes_64_requests_at_once(bench: Bench, tree: Path) -> None:
     large, small = tree / "large", tree / "small" / "many" / "000"
     algorithms = ("CRC64NVME", "CRC32", "CRC32C", "SHA1", "SHA256", None)
@@ -152,6 +145,7 @@ def test_awscrt_makes_64_requests_at_once(bench: Bench, tree: Path) -> None:
         assert (bench.work / f"large-{number}").read_bytes() == large.read_bytes()
 
 
+@pytest.mark.parametrize("bench", [over(HTTP), over(HTTPS, also=True)], indirect=True)
 def test_awscrt_reads_ranges(bench: Bench, tree: Path) -> None:
     large = (tree / "large").read_bytes()
     bench.awscrt({"kind": "put", "path": "/bucket/large", "file": str(tree / "large")})

@@ -32,7 +32,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
         yield servers
 
 
-@pytest.fixture(params=SERVERS)
+@pytest.fixture(params=[pytest.param("versitygw", marks=pytest.mark.campaign), *SERVERS[1:]])
 def server(request: pytest.FixtureRequest, servers: Servers) -> LiveServer:
     return servers.at(request.param)
 
