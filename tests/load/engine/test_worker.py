@@ -33,6 +33,7 @@ from s3bench.load.profile.profile import (
     Job,
     Manner,
     Phase,
+    Rate,
     Share,
 )
 from s3bench.load.session.target import find_target
@@ -58,7 +59,8 @@ def orders(target: RequestTarget, workers: int, *, trace: str | None = None) -> 
 
 
 def begin(kind: OperationKind, *, operations: int | None = None, duration_s: float | None = None) -> BeginPhase:
-    job = Job(mix=(Share(kind=kind),), sizes=SMALL, threads=4, operations=operations, objects=20)
+    rate = None if duration_s is None else Rate(per_s=50)
+    job = Job(mix=(Share(kind=kind),), sizes=SMALL, threads=4, operations=operations, objects=20, rate=rate)
     return BeginPhase(phase=Phase(jobs=(job,), duration_s=duration_s), first_numbers=(0,))
 
 
