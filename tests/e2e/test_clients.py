@@ -11,7 +11,7 @@ from tests.e2e.conftest import MIB, Finished, Place, download, upload
 
 CLIENTS = ("cli-classic", "cli-crt", "boto3-classic", "crt-python", "s5cmd", "boto3-crt")  # the last one runs alone
 ENGINES = {"cli-classic": "python", "boto3-classic": "python", "s5cmd": "go"}
-SIZE_BYTES = 32 * MIB
+SIZE_BYTES = 20 * MIB
 
 Run = Callable[..., Finished]
 Define = Callable[..., Path]

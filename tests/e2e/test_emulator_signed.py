@@ -13,7 +13,7 @@ from s3bench.clients.environment import Credentials
 from s3bench.s3.emulator.settings import EmulatorSettings
 from tests.e2e.conftest import MIB, Emulators
 from tests.e2e.programs import Bench, rclones
-from tests.e2e.schemes import HTTP, HTTPS, over
+from tests.schemes import HTTP, HTTPS, over
 
 KEYS = Credentials(access_key="AKIDSIGNEDSIGNEDSIGN", secret_key="right/secret+0123456789012345678901234567")
 WRONG = Credentials(access_key=KEYS.access_key, secret_key="wrong/secret+0123456789012345678901234567")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.conftest import AWKWARD, MIB, contents
 from tests.e2e.programs import Bench, rclones
-from tests.e2e.schemes import HTTP, HTTPS, over
+from tests.schemes import HTTP, HTTPS, over
 
 
 def stored(bench: Bench, tree: Path, prefix: str) -> None:
