@@ -81,9 +81,9 @@ class Run:
         }
 
 
-@pytest.fixture(scope="module", params=["http", "https"])
+@pytest.fixture(scope="module")
 def any_stub(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StubEndpoint]:
-    with StubEndpoint(tls=request.param == "https", directory=tmp_path_factory.mktemp("stub")) as stub:
+    with StubEndpoint(tls=request.param, directory=tmp_path_factory.mktemp("stub")) as stub:
         yield stub
 
 

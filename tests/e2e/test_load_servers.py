@@ -32,7 +32,9 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
         yield servers
 
 
-@pytest.fixture(params=[pytest.param("versitygw", marks=pytest.mark.campaign), *SERVERS[1:]])
+@pytest.fixture(
+    params=[pytest.param(name, marks=() if name == "versitygw-https" else pytest.mark.campaign) for name in SERVERS]
+)
 def server(request: pytest.FixtureRequest, servers: Servers) -> LiveServer:
     return servers.at(request.param)
 

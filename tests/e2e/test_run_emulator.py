@@ -123,7 +123,8 @@ def test_s5cmd_obeys_its_own_block_and_aws_cli_leaves_it_alone(aws_cli: str, s3b
     there = unscripted(upload(16 * MIB), clients=["s5cmd", "cli-classic"])
     definition = configured(there, "upload", "s5cmd", part_size="6MB", concurrency="2", numworkers="3")
     aws = aws_cli.replace("cli-crt", "cli-classic")
-    finished = s3bench("run", *EMULATOR, "--client", "s5cmd", "--client", aws, define(definition))
+    clients = ("--client", "s5cmd", "--client", aws)
+    finished = s3bench("run", *EMULATOR, *clients, "--network", "ttfb=100ms", define(definition))
     assert finished.code == 0, finished.err + finished.out
     wires = {result["client"]["name"]: result["measurements"][0]["wire"] for result in finished.results}
     assert (wires["s5cmd"]["part_size_max"], wires["s5cmd"]["requests_in_flight_max"]) == (6 * MIB, 2)

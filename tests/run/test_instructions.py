@@ -172,6 +172,7 @@ def count(counter: ValgrindCounter, directory: Path, turns: int) -> int:
     return counter.read(directory)
 
 
+@pytest.mark.campaign
 def test_valgrind_counts_alike_and_sees_work_in_a_child(counter: ValgrindCounter, tmp_path: Path) -> None:
     base, again, more = (count(counter, tmp_path / name, turns) for name, turns in (("%p", 90), ("b", 90), ("c", 9990)))
     assert abs(again / base - 1) < 1e-4
