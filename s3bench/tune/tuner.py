@@ -6,7 +6,7 @@ The plan depends on the trials alone, so that an interrupted study continues whe
 import math
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from statistics import median
@@ -124,6 +124,7 @@ class Tuner:
 
     header: Header
     space: Space
+    _planned: list[tuple[tuple[Trial, ...], RunBlock | None]] = field(default_factory=list, init=False, repr=False)
 
     def next_block(self, trials: Sequence[Trial]) -> RunBlock | None:
         """The rest of the block in which `trials` end, or the next block; `None` when the study is complete."""
@@ -132,13 +133,19 @@ class Tuner:
         if trials:
             last = trials[-1]
             before = [trial for trial in trials if (trial.stage, trial.block) != (last.stage, last.block)]
-            block = StudyState(tuner=self, trials=tuple(before)).plan()
+            block = self._plan(tuple(before))
             assert block is not None, "a started block was planned"
             done = {trial.setting for trial in trials[len(before) :]}
             left = tuple(run for run in block.runs if run.setting not in done)
             if left:
                 return replace(block, runs=left)
-        return StudyState(tuner=self, trials=tuple(trials)).plan()
+        return self._plan(tuple(trials))
+
+    def _plan(self, trials: tuple[Trial, ...]) -> RunBlock | None:
+        """The block after `trials`. The last one is kept: during its runs every call asks for it again."""
+        if not self._planned or self._planned[0][0] != trials:
+            self._planned[:] = [(trials, StudyState(tuner=self, trials=trials).plan())]
+        return self._planned[0][1]
 
     def left_s(self, trials: Sequence[Trial]) -> float:
         """The seconds until the study is ended, even during a run."""
