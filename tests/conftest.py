@@ -11,7 +11,9 @@ settings.register_profile("quick", max_examples=30)
 settings.register_profile("thorough", max_examples=500)  # of `scripts/test --all`
 settings.load_profile("quick")
 
-_NEED_VERSITYGW = tuple(Path(__file__).parent / "e2e" / name for name in ("test_live.py", "test_load_servers.py"))
+_E2E = Path(__file__).parent / "e2e"
+_NEED_VERSITYGW = (_E2E / "test_live.py", _E2E / "test_load_servers.py")
+_LONG = _E2E / "test_tune.py"
 
 
 def use_own_store() -> None:
@@ -29,8 +31,8 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put last what needs a server that may have to be built: the build goes on beside the rest."""
-    items.sort(key=lambda item: item.path in _NEED_VERSITYGW)
+    """Put first what takes longest, and last what needs a server that may have to be built meanwhile."""
+    items.sort(key=lambda item: (item.path in _NEED_VERSITYGW, item.path != _LONG))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -29,7 +29,14 @@ Run = Callable[..., Finished]
 Define = Callable[..., Path]
 
 needs_landlock = pytest.mark.skipif(not abi_version(), reason="this kernel has no Landlock")
-TRANSFERRING = ["cli-classic", "cli-crt", "boto3-classic", "boto3-crt", "crt-python", "s5cmd"]
+TRANSFERRING = [
+    pytest.param("cli-classic", marks=pytest.mark.campaign),
+    "cli-crt",
+    "boto3-classic",
+    "boto3-crt",
+    "crt-python",
+    "s5cmd",
+]
 KEY = RequestMatch(method="GET", path="/bucket/*")
 OBJECTS = (
     Response(match=RequestMatch(method="HEAD", path="/bucket/*"), body=FileBody(file="remote"), instances=None),

@@ -77,7 +77,7 @@ def test_ctrl_c_loses_no_finished_trial_and_resume_goes_on(
 def test_directories_are_tuned_too(s3bench: Run, action: str) -> None:
     finished = s3bench(
         *("tune", action, "--size", "40KiB", "--files", "8", "--network", "nic=50MB/s,ttfb=2ms"),
-        *("--clients", "s5cmd", "--budget", "8s", "--json", "-q"),
+        *("--clients", "s5cmd", "--budget", "6s", "--json", "-q"),
     )
     assert finished.code in {0, 3}, finished.err
     assert finished.document["default"]["runs"] >= 6

@@ -66,7 +66,7 @@ def test_a_worker_starved_by_other_programs_is_no_busy_worker(server: EmulatorEn
                 assert burner.stdout is not None
                 burner.stdout.readline()  # it has begun
 
-        phase_result = attempt(server.url, LARGE, tmp_path, duration_s=3.0, before=burn).result
+        phase_result = attempt(server.url, LARGE, tmp_path, duration_s=2.0, before=burn).result
     assert phase_result.whole.bottleneck == "other programs"
     assert any("other programs on this machine had it" in warning for warning in phase_result.warnings)
     assert phase_result.whole.client_run_delay_share is not None
