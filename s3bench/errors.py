@@ -75,5 +75,11 @@ class ClientNotFound(S3BenchError):
     """A client under test is missing and could not be installed."""
 
 
+class VersionNotFound(ClientNotFound):
+    """The package index has no such version of a client: the user's input is wrong."""
+
+    exit_code = ExitCode.BAD_INPUT
+
+
 class MachineError(S3BenchError):
     """The machine or a process of s3bench failed, not the client under test."""

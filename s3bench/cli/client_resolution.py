@@ -1,25 +1,28 @@
-"""Client resolution: finds the clients of a plan before anything runs, and installs some packages on first use."""
+"""Client resolution: finds clients before anything runs, and installs published versions that are missing."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from os import environ
 
 from s3bench.bench.suite import ReadyCell
 from s3bench.cli.progress import Ticker
 from s3bench.clients.client import ClientSpec, FoundClient
 from s3bench.clients.finding import find_client
-from s3bench.clients.installing import by_line, install
+from s3bench.clients.installing import install, package_of
 from s3bench.clients.plan import Plan
 from s3bench.clients.registry import known_client
 from s3bench.clients.store import ClientStore
-from s3bench.errors import ClientNotFound
+from s3bench.errors import ClientNotFound, VersionNotFound
 
 
 def ready_cells(plan: Plan, progress: Ticker) -> tuple[ReadyCell, ...]:
-    """Each cell of `plan` with its client, or with the reason why that cannot be run here."""
+    """Each cell of `plan` with its client, or with the reason why that cannot be run here.
+
+    Raises `VersionNotFound` if a cell names a version that was never published.
+    """
     store = ClientStore.from_environment(environ)
     specs = dict.fromkeys(cell.client for cell in plan.cells)
     found: Mapping[ClientSpec, FoundClient | ClientNotFound] = {
-        spec: find_or_install(spec, store, progress.say) for spec in specs
+        spec: find_or_install(spec, store, progress) for spec in specs
     }
     for client in dict.fromkeys(found.values()):
         if isinstance(client, FoundClient):
@@ -27,17 +30,24 @@ def ready_cells(plan: Plan, progress: Ticker) -> tuple[ReadyCell, ...]:
     return tuple(ReadyCell(cell=cell, client=found[cell.client]) for cell in plan.cells)
 
 
-def find_or_install(spec: ClientSpec, store: ClientStore, say: Callable[[str], None]) -> FoundClient | ClientNotFound:
-    """The client, or why it is missing; some packages are installed when there is none and no version is asked for."""
+def find_or_install(spec: ClientSpec, store: ClientStore, progress: Ticker) -> FoundClient | ClientNotFound:
+    """The client, or why it is missing.
+
+    A missing published version that `spec` names is installed, and so are some packages when there is none at all.
+    Raises `VersionNotFound` if that version was never published.
+    """
     try:
         return find_client(spec, store)
     except ClientNotFound as missing:
-        package = known_client(spec.kind).package
-        if not package.is_fetched_on_first_use or spec.version or spec.path:
+        wanted = package_of(spec)
+        if wanted is None or not (spec.version or known_client(spec.kind).package.is_fetched_on_first_use):
             return missing
-    say(f"no {package.name} found: installing the newest (once)")
+    progress.say(f"no {wanted} found: installing it (once)")
     try:
-        install(package.name, store, by_line(say))
+        with progress.installing() as note:
+            install(wanted, store, note)
         return find_client(spec, store)
+    except VersionNotFound:
+        raise
     except ClientNotFound as missing:
         return missing

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 import click
 
 from s3bench.clients.client import FoundClient
-from s3bench.clients.installing import by_line, install, package_names
+from s3bench.clients.installing import install, package_names
 from s3bench.clients.inventory import InstalledProgram, take_inventory
-from s3bench.clients.package import InstallProgress
+from s3bench.clients.package import InstallProgress, by_line
 from s3bench.clients.store import ClientStore
 
 _HEADINGS = ("NAME", "VERSION", "RUNS AS", "PATH", "NOTES")

@@ -1,8 +1,10 @@
 """Progress on stderr: a bar with the remaining time on a terminal, lines in a pipe."""
 
 import sys
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, Self
+
+from s3bench.clients.package import InstallProgress, by_line
 
 
 class Ticker(AbstractContextManager["Ticker"], Protocol):
@@ -13,6 +15,9 @@ class Ticker(AbstractContextManager["Ticker"], Protocol):
 
     def say(self, line: str) -> None:
         """Print a line that stays on the screen."""
+
+    def installing(self) -> AbstractContextManager[InstallProgress]:
+        """Show the progress of an installation instead, until the context ends."""
 
 
 def ticker_for(unit: str = "", *, quiet: bool) -> Ticker:
@@ -38,6 +43,9 @@ class _Quiet:
 
     def say(self, line: str) -> None:
         pass
+
+    def installing(self) -> AbstractContextManager[InstallProgress]:
+        return nullcontext(by_line(self.say))
 
 
 class _Lines(_Quiet):

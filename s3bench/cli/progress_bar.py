@@ -64,6 +64,16 @@ class ProgressBar:
         """Print a line above the bar."""
         self._progress.console.print(line, markup=False, soft_wrap=True)
 
+    @contextmanager
+    def installing(self) -> Iterator[InstallProgress]:
+        """Show a download bar in the place of this one."""
+        self._progress.stop()
+        try:
+            with download_bar() as show:
+                yield show
+        finally:
+            self._progress.start()
+
 
 @contextmanager
 def download_bar() -> Iterator[InstallProgress]:

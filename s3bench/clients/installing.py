@@ -1,7 +1,6 @@
 """Installs a client under test into the store. Nothing that is installed is executed during the installation."""
 
 import re
-from collections.abc import Callable
 
 from s3bench.clients.client import ClientSpec, FoundClient
 from s3bench.clients.descriptor import ClientDescriptor
@@ -12,18 +11,6 @@ from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput
 
 _VERSION = re.compile(r"[0-9]+(\.[0-9]+)*((a|b|rc|\.dev|\.post)[0-9]+)*")
-
-
-def by_line(say: Callable[[str], None]) -> InstallProgress:
-    """Progress as one line per step."""
-    said: set[str] = set()
-
-    def note(step: str, _done_bytes: int, _total_bytes: int, /) -> None:
-        if step not in said:
-            said.add(step)
-            say(step)
-
-    return note
 
 
 def package_of(spec: ClientSpec) -> str | None:

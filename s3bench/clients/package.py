@@ -21,6 +21,18 @@ class InstallProgress(Protocol):
         """Report the progress."""
 
 
+def by_line(say: Callable[[str], None]) -> InstallProgress:
+    """Progress as one line per step."""
+    said: set[str] = set()
+
+    def note(step: str, _done_bytes: int, _total_bytes: int, /) -> None:
+        if step not in said:
+            said.add(step)
+            say(step)
+
+    return note
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientPackage:
     """A package that pip installs.

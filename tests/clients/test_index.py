@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from s3bench.clients import index
-from s3bench.errors import ClientNotFound, MachineError
+from s3bench.errors import ClientNotFound, ExitCode, MachineError, VersionNotFound
 
 
 @pytest.fixture
@@ -57,9 +57,10 @@ def test_a_network_that_is_not_there_is_named(pip: Callable[[str], None]) -> Non
 
 def test_a_version_that_is_not_there_is_no_network_fault(pip: Callable[[str], None]) -> None:
     pip("sys.exit('ERROR: No matching distribution found for x==9')")
-    with pytest.raises(ClientNotFound) as caught:
+    with pytest.raises(VersionNotFound) as caught:
         index.available_versions("x")
     assert "reachable" not in caught.value.fix
+    assert caught.value.exit_code is ExitCode.BAD_INPUT
 
 
 def test_a_missing_pip_is_ours_to_mend(monkeypatch: pytest.MonkeyPatch) -> None:

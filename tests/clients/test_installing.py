@@ -8,7 +8,8 @@ import pytest
 
 from s3bench.clients import index
 from s3bench.clients.client import ClientSpec
-from s3bench.clients.installing import by_line, install, package_of
+from s3bench.clients.installing import install, package_of
+from s3bench.clients.package import by_line
 from s3bench.clients.store import ClientStore
 from s3bench.errors import BadInput, ClientNotFound
 

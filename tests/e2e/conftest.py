@@ -15,7 +15,8 @@ from click.testing import CliRunner, Result
 
 from s3bench.cli.main import s3bench_command
 from s3bench.clients.finding import find_client
-from s3bench.clients.installing import by_line, install
+from s3bench.clients.installing import install
+from s3bench.clients.package import by_line
 from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
 from s3bench.errors import S3BenchError

@@ -31,7 +31,7 @@ from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
 from s3bench.cli.streams import print_styled, print_whole
 from s3bench.clients.client import ClientSpec
-from s3bench.clients.installing import by_line
+from s3bench.clients.package import by_line
 from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.releases import base_of, combinable, installed_combination, installed_release, releases_between
 from s3bench.clients.store import ClientStore

@@ -102,6 +102,13 @@ def _live(options: GateOptions, record: GateRecord, output: GateOutput) -> GateR
         for line in skipped:
             progress.say(f"skipped: {line}")
         clients = _clients(specs, progress)
+        is_same = same_program(clients[Side.BASELINE], clients[Side.CANDIDATE])
+        if is_same and specs[Side.BASELINE] != specs[Side.CANDIDATE]:
+            raise BadInput(
+                f"{options.baseline} and {options.candidate} are the same program",
+                "all files of the two are equal, so there is no difference to find",
+                "name two versions that differ; `s3bench gate --self-test` shows what a gate can detect here",
+            )
         seed = SystemRandom().randrange(_SEEDS) if options.seed is None else options.seed
         record = replace(
             record,
@@ -109,7 +116,7 @@ def _live(options: GateOptions, record: GateRecord, output: GateOutput) -> GateR
             options={**record.options, "seed": seed},
             baseline=program_identity(clients[Side.BASELINE]),
             candidate=program_identity(clients[Side.CANDIDATE]),
-            same_program=same_program(clients[Side.BASELINE], clients[Side.CANDIDATE]),
+            same_program=is_same,
         )
         try:
             for record in _measured(options, record, definitions, clients, seed, progress):  # noqa: B020 (it grows)
@@ -175,7 +182,7 @@ def _clients(specs: dict[Side, ClientSpec], progress: Ticker) -> dict[Side, Foun
     store = ClientStore.from_environment(environ)
     clients = {}
     for side, spec in specs.items():
-        found = find_or_install(spec, store, progress.say)
+        found = find_or_install(spec, store, progress)
         if isinstance(found, S3BenchError):
             raise found
         progress.say(f"{side}: {found.label}: {found.executable}")

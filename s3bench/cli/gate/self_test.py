@@ -190,7 +190,7 @@ def _client(options: GateOptions, progress: Ticker) -> FoundClient:
                 "leave --baseline out, or name another client: what the test shows of the machine holds for "
                 f"{spec.kind} too",
             )
-        found = find_or_install(spec, store, progress.say)
+        found = find_or_install(spec, store, progress)
     else:
         found = _usual_client(store)
     if isinstance(found, ClientNotFound):

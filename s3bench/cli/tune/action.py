@@ -143,7 +143,7 @@ def _clients(specs: Sequence[ClientSpec], progress: Ticker, *, is_picky: bool) -
     store = ClientStore.from_environment(environ)
     clients = {}
     for spec in specs:
-        found = find_or_install(spec, store, progress.say)
+        found = find_or_install(spec, store, progress)
         if isinstance(found, ClientNotFound):
             if is_picky:
                 raise found

@@ -12,7 +12,7 @@ from s3bench.clients.aws_cli.archive import sha256_of, unpack_aws_cli, version_a
 from s3bench.clients.client import release_of
 from s3bench.clients.package import ClientPackage, InstallProgress, write_origin
 from s3bench.clients.store import ClientStore
-from s3bench.errors import BadInput, ClientNotFound
+from s3bench.errors import BadInput, ClientNotFound, VersionNotFound
 
 ASSET = "aws-cdk-asset-awscli-v2"
 """The package whose wheels carry AWS's own build of aws-cli v2; its version numbers are its own."""
@@ -77,7 +77,7 @@ def _asset_with(version: str, assets: tuple[str, ...], store: ClientStore, progr
     near = [carried_version(ordered[at], store, progress) for at in (low - 1, low) if 0 <= at < len(ordered)]
     if low < len(ordered) and near[-1] == version:
         return ordered[low]
-    raise ClientNotFound(
+    raise VersionNotFound(
         f"aws-cli {version} is in no package of the index",
         f"AWS packages only some releases; the nearest there are {' and '.join(near)}",
         f"install one of these (`s3bench clients install aws-cli@{near[-1]}`), or give a path: cli-crt@/path/to/aws",
