@@ -1,6 +1,7 @@
 """Typed messages over a socket pair: eight bytes of length, then the message in MessagePack."""
 
 import socket
+import threading
 import time
 from typing import Generic, TypeVar
 
@@ -19,12 +20,13 @@ class ChannelClosed(Exception):
 
 
 class Channel(Generic[SentT, ReceivedT]):
-    """One end of a socket pair. Every wait is bounded; raises `ChannelClosed`."""
+    """One end of a socket pair. Every wait is bounded; raises `ChannelClosed`. Several threads may send."""
 
     def __init__(self, sock: socket.socket, decoder: msgspec.msgpack.Decoder[ReceivedT]) -> None:
         self._sock = sock
         self._decoder = decoder
         self._backlog = bytearray()
+        self._sending = threading.Lock()
 
     def fileno(self) -> int:
         """The descriptor that is readable when a message has begun to come."""
@@ -32,26 +34,28 @@ class Channel(Generic[SentT, ReceivedT]):
 
     def send(self, message: SentT, *, limit_s: float) -> None:
         """Send a message within `limit_s`, after all that was posted."""
-        self._backlog += _framed(message)
-        self._sock.settimeout(limit_s)
-        try:
-            self._sock.sendall(self._backlog)
-        except OSError as error:
-            raise ChannelClosed from error
-        self._backlog = bytearray()
+        with self._sending:
+            self._backlog += _framed(message)
+            self._sock.settimeout(limit_s)
+            try:
+                self._sock.sendall(self._backlog)
+            except OSError as error:
+                raise ChannelClosed from error
+            self._backlog = bytearray()
 
     def post(self, message: SentT) -> None:
         """Send a message without waiting; what the other side does not take now follows with the next."""
-        self._backlog += _framed(message)
-        if len(self._backlog) > _BACKLOG_BYTES_MAX:
-            raise ChannelClosed
-        self._sock.settimeout(0)
-        try:
-            del self._backlog[: self._sock.send(self._backlog)]
-        except BlockingIOError:
-            pass
-        except OSError as error:
-            raise ChannelClosed from error
+        with self._sending:
+            self._backlog += _framed(message)
+            if len(self._backlog) > _BACKLOG_BYTES_MAX:
+                raise ChannelClosed
+            self._sock.settimeout(0)
+            try:
+                del self._backlog[: self._sock.send(self._backlog)]
+            except BlockingIOError:
+                pass
+            except OSError as error:
+                raise ChannelClosed from error
 
     def receive(self, *, limit_s: float) -> ReceivedT:
         """Wait for the next message."""

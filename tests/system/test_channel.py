@@ -57,3 +57,26 @@ def test_every_wait_is_bounded_by_the_limit_of_the_whole_message() -> None:
         timeout_s = our_socket.gettimeout()
         assert timeout_s is not None
         assert timeout_s < 0.01
+
+
+def test_several_threads_may_send(ends: tuple[Numbered, Numbered, socket.socket]) -> None:
+    ours, theirs, _ = ends
+    failures: list[BaseException] = []
+
+    def send(first: int) -> None:
+        try:
+            for number in range(first, first + 20_000):
+                ours.send(number, limit_s=LIMIT_S)
+        except BaseException as error:  # noqa: BLE001 (shown by the test's own thread)
+            failures.append(error)
+
+    threads = [threading.Thread(target=send, args=(first,)) for first in (0, 20_000, 40_000)]
+    for thread in threads:
+        thread.start()
+    received = []
+    while len(received) < 60_000 and not failures:
+        received.append(theirs.receive(limit_s=LIMIT_S))
+    for thread in threads:
+        thread.join(LIMIT_S)
+    assert failures == []
+    assert sorted(received) == list(range(60_000))
