@@ -35,7 +35,8 @@ def test_run_measures_every_byte_and_warns_of_what_it_cannot_tell(s3bench: Run, 
         assert result["errors"] == []
         for measurement in result["measurements"]:
             assert measurement["total_time"] > 0
-            assert measurement["user_cpu_time"] > 0
+            # The kernel divides a short time into user and system time by ticks, so one of them may be 0.
+            assert measurement["user_cpu_time"] + measurement["system_cpu_time"] > 0
             assert measurement["max_memory"] > 4 * MIB
             wire = measurement["wire"]
             assert max(wire["bytes_received"], wire["bytes_sent"]) >= 12 * MIB
