@@ -1,4 +1,4 @@
-"""Warns about differences between compared runs: machine, operating system, options.
+"""Warns about differences between compared runs: machine, operating system, workload, options.
 
 Client versions cause no warning: they are what people compare.
 """
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from s3bench.compare.matching import DocumentSource
+from s3bench.compare.workload import OF_WORKLOAD, PHASES, has_workload, length_differences, workload_differences
 from s3bench.results.document import Document
 from s3bench.units import render_bytes
 
@@ -56,7 +57,12 @@ def _differences(first: Document, second: Document) -> Iterator[tuple[str, str, 
     yield from _memory(first.machine, second.machine)
     if first.s3bench != second.s3bench:
         yield "s3bench", first.s3bench, second.s3bench
+    for each in (*workload_differences(first, second), *length_differences(first, second)):
+        yield each.what, each.before, each.after
+    described = OF_WORKLOAD if has_workload(first) and has_workload(second) else {PHASES}
     for key in dict.fromkeys((*first.options, *second.options)):
+        if key in described:
+            continue
         before, after = (_of_figures(key, document.options.get(key)) for document in (first, second))
         if before != after and key not in _CHANGES_NO_FIGURE:
             yield key.replace("_", " "), _rendered(key, before), _rendered(key, after)

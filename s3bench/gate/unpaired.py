@@ -17,6 +17,8 @@ from s3bench.compare.matching import (
     match,
 )
 from s3bench.compare.similarity import differences_between
+from s3bench.compare.workload import workload_differences
+from s3bench.errors import BadInput
 from s3bench.gate.evidence import CellEvidence, unpaired_cell
 from s3bench.gate.policy import LOAD_GATING_METRICS
 from s3bench.gate.record import GateRecord, ProgramIdentity
@@ -27,6 +29,8 @@ NOT_INTERLEAVED = (
     "change of the client; `s3bench gate --baseline ... --candidate ...` runs both in alternation"
 )
 
+_NAMED_MAX = 5
+
 
 def unpaired_record(
     record: GateRecord, baseline: tuple[str, Document], candidate: tuple[str, Document], *, are_metrics_declared: bool
@@ -34,7 +38,9 @@ def unpaired_record(
     """Add the evidence of two documents to `record`, each given with its name.
 
     Of two load runs it is the endpoint that may have changed: metrics of the load decide unless others are declared.
+    Raises `BadInput` if they measured different workloads.
     """
+    _check_workload(baseline, candidate)
     before, after = program_of(baseline[1]), program_of(candidate[1])
     are_of_load = baseline[1].is_of_load and candidate[1].is_of_load
     if are_of_load and not are_metrics_declared:
@@ -49,6 +55,18 @@ def unpaired_record(
         warnings=unpaired_warnings(baseline, candidate),
         cells=unpaired_cells(baseline[1], candidate[1]),
     )
+
+
+def _check_workload(baseline: tuple[str, Document], candidate: tuple[str, Document]) -> None:
+    found = workload_differences(baseline[1], candidate[1])
+    if found:
+        more = f" and {len(found) - _NAMED_MAX} more" if len(found) > _NAMED_MAX else ""
+        raise BadInput(
+            f"{baseline[0]} and {candidate[0]} measured different workloads: "
+            f"{', '.join(map(str, found[:_NAMED_MAX]))}{more}",
+            "a gate decides whether an endpoint got slower, which takes the same workload on both sides",
+            "run `s3bench load` for both with the same options; `s3bench compare` shows the two side by side",
+        )
 
 
 def unpaired_cells(baseline: Document, candidate: Document) -> tuple[CellEvidence, ...]:
