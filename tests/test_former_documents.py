@@ -27,9 +27,13 @@ _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)*(?:e[-+]?\
 _SAMPLES_OF_LOAD = re.compile(r'^.*harness[._]samples(?!",).*$|"harness.samples",.*?"Unit":"Count"', re.MULTILINE)
 """A load run takes no samples of memory and CPU; documents before version 5 counted them, as 0."""
 
+_DETECTABLE = re.compile(r"\+\d+\.\d%$|detectable: .*$", re.MULTILINE)
+"""What a gate would FAIL left out d1 and the looks before, so it was too small and is another figure now."""
+
 _FIGURE_DIGITS = 3
 _LOAD_MEASUREMENT = frozenset(LoadMeasurement.__struct_fields__)
 _VERSIONS = frozenset({"schema_version", "gate_version", "study_version", "bisect_version"})
+_NOT_HELD = _VERSIONS | {"detectable"}
 
 
 class _Cells(HTMLParser):
@@ -64,10 +68,10 @@ def measured_in(text: str) -> set[str]:
 
 
 def figures_in(tree: Any, path: str = "$") -> Iterator[tuple[str, object]]:
-    """Every number and truth value of a JSON tree with its path; versions of formats apart."""
+    """Every number and truth value of a JSON tree with its path; those that mean something else now apart."""
     if isinstance(tree, dict):
         for key, value in tree.items():
-            if key not in _VERSIONS:
+            if key not in _NOT_HELD:
                 yield from figures_in(value, f"{path}.{key}")
     elif isinstance(tree, list):
         for index, value in enumerate(tree):
@@ -127,6 +131,8 @@ def test_a_command_reads_former_documents_and_prints_their_figures(
     assert ended == int(code), printed.err
     with zipfile.ZipFile(BEFORE / "printed.zip") as archive:
         former = archive.read(f"{name}.txt").decode()
+    if name.startswith("gate") and "--json" not in arguments:
+        former = _DETECTABLE.sub("", former)
     now = printed.out
     if "--json" in arguments:
         assert_holds(json.loads(now), json.loads(former))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from s3bench.gate.detectable import with_detectable
 from s3bench.gate.evidence import CellEvidence, Role
 from s3bench.gate.multiple_testing import decide_rows
 from s3bench.gate.policy import Policy
@@ -38,7 +39,8 @@ def conclude(
     stopped: str = "",
 ) -> Conclusion:
     """The conclusion from all evidence. `stopped` is the reason why the gate ended early, empty if it did not."""
-    rows = tuple(_waived(row, waivers, today) for row in decide_rows(cells, policy).rows)
+    decided = (with_detectable(row, policy) for row in decide_rows(cells, policy).rows)
+    rows = tuple(_waived(row, waivers, today) for row in decided)
     verdict, reasons = _decided(rows, cells, same_program=same_program)
     if stopped and verdict is not Verdict.PASS:
         reasons = (*reasons, stopped)
@@ -130,7 +132,9 @@ def _waiver_warnings(waivers: Sequence[Waiver], rows: Sequence[GateRow], today: 
 
 
 def _without_texts(row: GateRow) -> GateRow:
-    return replace(row, reason="", warnings=(), waived_by=bool(row.waived_by) * "waived")
+    """The row without what does not decide: texts, and what the test detects, which former versions did not compute."""
+    waived_by = bool(row.waived_by) * "waived"
+    return replace(row, reason="", warnings=(), waived_by=waived_by, detectable=None, detectable_small=None)
 
 
 def _order(row: GateRow) -> tuple[object, ...]:

@@ -7,10 +7,11 @@ budget, so the narrowest are used. `s3bench.gate.multiple_testing` assigns the l
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from statistics import NormalDist, median
+from statistics import median
 
 from msgspec.structs import replace
 
+from s3bench.gate.detectable import detectable_unpaired
 from s3bench.gate.evidence import CellEvidence, Role, Side
 from s3bench.gate.indifference_zone import IndifferenceZone, Limits
 from s3bench.gate.paired_series import PairedSeries, pooled, series_of
@@ -18,7 +19,6 @@ from s3bench.gate.policy import Policy
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.stats.diagnostics import drift, outliers, two_modes
 
-POWER = 0.95
 _WARNINGS_FROM = 10
 
 
@@ -153,9 +153,12 @@ class SequentialTest:
             p=self.p,
             level=self.level,
             sigma=series.sigma,
-            detectable=_detectable(series, self.limits, self.level * self.share),
             warnings=tuple(_warnings(series)),
         )
+        if not series.is_paired:
+            error = series.standard_error()
+            found = detectable_unpaired(error=error, limits=self.limits, level=self.level, miss=policy.miss)
+            row = found.in_row(row)
         return replace(row, reason=self._reason(row, policy))
 
     def _reason(self, row: GateRow, policy: Policy) -> str:
@@ -180,16 +183,6 @@ class SequentialTest:
 
 def _relative(log_ratio: float) -> float | None:
     return math.expm1(log_ratio) if math.isfinite(log_ratio) else None
-
-
-def _detectable(series: PairedSeries, limits: Limits, level: float) -> float | None:
-    """The smallest worsening that FAILs with a probability of 95 %: d0 + (z of the level + z of 95 %) * standard error.
-
-    The signed-rank test needs pi/3 times the pairs of the t test on normal noise (Hollander & Wolfe, section 3.11).
-    """
-    error = series.standard_error() * math.sqrt(math.pi / 3)
-    normal = NormalDist()
-    return _relative(limits.d0 + (normal.inv_cdf(1 - level) + normal.inv_cdf(POWER)) * error)
 
 
 def _warnings(series: PairedSeries) -> Iterator[str]:

@@ -19,7 +19,7 @@ from s3bench.report.terminal import printable
 
 _FIGURES = (
     *("pairs", "baseline", "candidate", "change", "low", "high", "at_least", "at_most"),
-    *("d0", "d1", "p", "level", "sigma", "detectable"),
+    *("d0", "d1", "p", "level", "sigma", "detectable", "detectable_small"),
 )
 _GATE = "the gate as a whole"
 

@@ -11,7 +11,7 @@ from s3bench.report.table import Table, Tone, column
 
 LEGEND = (
     "Interval: 95 %. Limits: a worsening up to the first is negligible, one of the second or more fails. "
-    "Detectable: the smallest worsening that 95 of 100 gates would FAIL."
+    "Detectable: the smallest worsenings that 95 of 100 whole gates would show as SMALL, and FAIL."
 )
 
 TONES = {

@@ -112,10 +112,11 @@ def test_a_summary_has_all_rows_there_is_room_for(gates: Mapping[str, GateRecord
     for gate in (*gates.values(), many):
         summary, told = render_summary(gate), digest(gate)
         rows = len(re.findall(r"^\| [^|]* \| \*\*", summary, re.MULTILINE))
-        left_out = re.search(r"Left out to keep the report small: (\d+) rows PASS", summary)
+        left_out = re.search(r"Left out to keep the report small: ([^*]*)", summary)
+        counts = map(int, re.findall(r"(\d+) rows?", left_out[1] if left_out else ""))
         assert bool(left_out) == (gate is many)
         parts = (told.decided, told.rest, told.waived, told.controls, [row for row in told.changed if row.verdict])
-        assert rows + int(left_out[1] if left_out else 0) == sum(map(len, parts))
+        assert rows + sum(counts) == sum(map(len, parts))
         assert len(summary.encode()) < _GITHUB_SUMMARY_MAX
 
 

@@ -62,7 +62,7 @@ def test_the_first_line_is_the_verdict_and_the_next_ones_what_decided(gates: Map
     assert benchmark == "s3.cp.upload FileSize=32MB"
     assert re.fullmatch(
         r"  FAIL +total_time +\d+ ms -> \d+ ms +\+\d+\.\d% slower +\+\d+\.\d% to \+\d+\.\d% +2\.0%/6\.0% +20 +"
-        r"\+\d+\.\d%",
+        r"\+\d+\.\d%/\+\d+\.\d%",
         row,
     )
     assert reason.startswith("    at least +")

@@ -1,0 +1,138 @@
+"""Computes the smallest worsening that a test detects: by simulation of whole gates on normal noise.
+
+A sequential test FAILs only if a look's lower bound is above d0 and no look's upper bound is below d1, so neither the
+power of one look nor d0 alone says what it detects. Both bounds and the estimate move with the data, so that gates are
+drawn once for a standard deviation of 1, and every worsening and every sigma shifts and scales the same draws.
+"""
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from statistics import NormalDist
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from s3bench.gate.indifference_zone import Limits
+from s3bench.gate.looks import Looks
+from s3bench.gate.policy import Policy
+from s3bench.gate.row import GateRow
+from s3bench.stats.signed_rank import critical_count
+
+POWER = 0.95
+_GATES = 1000
+_EXACT_PAIRS_MAX = 100  # 5,050 Walsh averages a gate; beyond, bounds are those of normal noise
+_STEPS = 16  # to a few parts in 100,000 of the interval searched
+_SIGMA_MIN = 1e-9  # for pairs that are all equal
+_SEED = 1
+_RANK_LOSS = math.sqrt(math.pi / 3)
+"""The signed-rank test needs pi/3 times the pairs of the t test on normal noise (Hollander & Wolfe, section 3.11)."""
+
+
+class Detectable(msgspec.Struct, frozen=True, kw_only=True):
+    """Worsenings as log-ratios, infinite if none is detected.
+
+    `failing` is the smallest that 95 of 100 gates FAIL, `shown` the smallest that 95 of 100 show as SMALL or FAIL.
+    """
+
+    failing: float
+    shown: float
+
+    def in_row(self, row: GateRow) -> GateRow:
+        """The row with these, as relative changes."""
+        failing, shown = (math.expm1(each) if math.isfinite(each) else None for each in (self.failing, self.shown))
+        return msgspec.structs.replace(row, detectable=failing, detectable_small=shown)
+
+
+def with_detectable(row: GateRow, policy: Policy) -> GateRow:
+    """Add to a row of pairs what its test detects; other rows stay as they are.
+
+    Takes some milliseconds, so that it is done once a row, for the conclusion.
+    """
+    if row.sigma is None or row.d0 is None or row.d1 is None or row.level is None:
+        return row
+    limits = Limits(d0=math.log1p(row.d0), d1=math.log1p(row.d1))
+    found = detectable(sigma=row.sigma, looks=policy.looks, limits=limits, level=row.level, miss=policy.miss)
+    return found.in_row(row)
+
+
+def detectable(*, sigma: float, looks: Looks, limits: Limits, level: float, miss: float) -> Detectable:
+    """What a test of level `level` detects with all looks, if the pairs' log-ratios have the deviation `sigma`."""
+    gates = _gates(looks, level, miss)
+    sigma = max(sigma, _SIGMA_MIN)
+
+    def outcomes(worsening: float) -> tuple[float, float]:
+        lower, upper, estimate = (each * sigma + worsening for each in gates)
+        above = np.maximum.accumulate(lower) > limits.d0
+        below = np.minimum.accumulate(upper) < limits.d1
+        settled = (above & below) | (above & (estimate >= limits.d1)) | (below & (estimate <= limits.d0))
+        settled[-1] = True
+        last = settled.argmax(axis=0), np.arange(settled.shape[1])
+        return float((above & ~below)[last].mean()), float(above[last].mean())
+
+    highest = limits.d1 + 20 * sigma
+    return Detectable(
+        failing=_least(lambda worsening: outcomes(worsening)[0], limits.d0, highest),
+        shown=_least(lambda worsening: outcomes(worsening)[1], limits.d0, highest),
+    )
+
+
+def detectable_unpaired(*, error: float, limits: Limits, level: float, miss: float) -> Detectable:
+    """The same for one look at unpaired runs whose mean worsening has the standard error `error`."""
+    z = NormalDist().inv_cdf
+    lost = error * _RANK_LOSS
+    shown = limits.d0 + (z(1 - level) + z(POWER)) * lost
+    return Detectable(failing=max(shown, limits.d1 + (z(POWER) - z(1 - miss)) * lost), shown=shown)
+
+
+def _least(chance: Callable[[float], float], low: float, high: float) -> float:
+    """The least worsening whose chance reaches `POWER`, by bisection."""
+    if chance(high) < POWER:
+        return math.inf
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        if chance(middle) < POWER:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@lru_cache(maxsize=64)
+def _gates(looks: Looks, level: float, miss: float) -> NDArray[np.float64]:
+    """Lower bound, upper bound and estimate of each look (rows) of each gate (columns), for a deviation of 1."""
+    bounds = [_look(looks, number, level, miss) for number in range(len(looks.pairs))]
+    return np.array(bounds).swapaxes(0, 1)
+
+
+def _look(looks: Looks, number: int, level: float, miss: float) -> NDArray[np.float64]:
+    pairs, share = looks.pairs[number], looks.share(number)
+    if pairs > _EXACT_PAIRS_MAX:
+        z = NormalDist().inv_cdf
+        error = _RANK_LOSS / math.sqrt(pairs)
+        estimate = _draws(looks.cap)[:, :pairs].mean(axis=1)
+        return np.array([estimate - z(1 - level * share) * error, estimate + z(1 - miss * share) * error, estimate])
+    averages = _walsh_averages(looks.cap, pairs)
+    size = averages.shape[1]
+    above, below = critical_count(pairs, level * share), critical_count(pairs, miss * share)
+    unbounded = np.full(_GATES, math.inf)
+    return np.array(
+        [
+            averages[:, size - above] if above <= size else -unbounded,
+            averages[:, below - 1] if below <= size else unbounded,
+            np.median(averages, axis=1),
+        ]
+    )
+
+
+@lru_cache(maxsize=8)
+def _walsh_averages(cap: int, pairs: int) -> NDArray[np.float64]:
+    values = _draws(cap)[:, :pairs]
+    first, second = np.triu_indices(pairs)
+    return np.sort((values[:, first] + values[:, second]) / 2, axis=1)
+
+
+@lru_cache(maxsize=8)
+def _draws(cap: int) -> NDArray[np.float64]:
+    return np.random.default_rng(_SEED).standard_normal((_GATES, cap))
