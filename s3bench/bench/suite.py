@@ -7,20 +7,13 @@ from dataclasses import dataclass
 from s3bench.bench.runner import Bench, Settings
 from s3bench.clients.client import FoundClient
 from s3bench.clients.plan import Cell, Plan
-from s3bench.clients.registry import known_client
 from s3bench.errors import S3BenchError
 from s3bench.results.audit import compare_observed
 from s3bench.results.document import Client, Document, Result
 from s3bench.results.measurement import Failure, Measurement
-from s3bench.s3.wirelog import TransferEngine
-from s3bench.spec.command import parse_transfer
 
 FAILURES_MAX = 3
 """A client that failed this often, and never once succeeded, is not run again: the reason is known by then."""
-
-TRANSFER_CLIENT = "S3TransferClient"
-TRANSFER_CLIENTS = {TransferEngine.PYTHON: "Classic", TransferEngine.CRT: "CRT"}
-"""The dimension that separates Classic from CRT, added where a definition leaves it to the client."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +81,7 @@ def _run_cell(bench: Bench, ready: ReadyCell, steps: tuple[_Step, ...], number: 
         yield _unrunnable(cell, client)
         return
     named = Client(name=client.kind, version=client.version, label=client.label)
-    result = new_result(cell, named, known_client(client.kind).engine)
+    result = new_result(cell, named)
     unobserved: dict[int, Measurement] = {}
     # A name may hold anything that can be printed; as a directory's name it must stay inside --debug-dir.
     debug_name = re.sub(r"[^\w.-]+", "_", f"{number:03d}-{cell.definition.name}-{client.label}")
@@ -113,19 +106,15 @@ def _run_cell(bench: Bench, ready: ReadyCell, steps: tuple[_Step, ...], number: 
     yield result.completed()
 
 
-def new_result(cell: Cell, client: Client, engine: TransferEngine | None) -> Result:
-    """The result of a cell before anything was measured; `engine` is the one that its client must show."""
-    definition = cell.definition
-    dimensions = [{name: value} for name, value in definition.dimensions]
-    named = {name for name, _ in definition.dimensions}
-    if engine in TRANSFER_CLIENTS and TRANSFER_CLIENT not in named and parse_transfer(definition.command):
-        dimensions.append({TRANSFER_CLIENT: TRANSFER_CLIENTS[engine]})
-    return Result(name=definition.name, dimensions=tuple(dimensions), client=client, tags=definition.tags)
+def new_result(cell: Cell, client: Client) -> Result:
+    """The result of a cell before anything was measured."""
+    dimensions = tuple({name: value} for name, value in cell.dimensions)
+    return Result(name=cell.definition.name, dimensions=dimensions, client=client, tags=cell.definition.tags)
 
 
 def _unrunnable(cell: Cell, error: S3BenchError) -> Result:
     client = Client(name=cell.client.kind, version=cell.client.version or "", label=str(cell.client))
-    return new_result(cell, client, None).with_failure(_failure_of(error)).completed()
+    return new_result(cell, client).with_failure(_failure_of(error)).completed()
 
 
 def _failure_of(error: S3BenchError) -> Failure:

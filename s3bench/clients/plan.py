@@ -11,14 +11,22 @@ from dataclasses import dataclass
 from s3bench.clients.client import ClientSpec
 from s3bench.clients.registry import known_client, known_clients
 from s3bench.errors import BadInput
+from s3bench.s3.wirelog import TransferEngine
 from s3bench.spec.awsconfig import transfer_kind
 from s3bench.spec.command import parse_transfer
 from s3bench.spec.definition import Definition
 from s3bench.spec.label import benchmark_label
 from s3bench.spec.reader import nearest, one_of
-from s3bench.spec.selection import Selection, parse_selection
+from s3bench.spec.selection import Labels, Selection, parse_selection
+from s3bench.spec.suite import Suite
 
+_NAMED_MAX = 3
 _VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z]+)*(\+[0-9A-Za-z.]+)?")
+
+
+TRANSFER_CLIENT = "S3TransferClient"
+TRANSFER_CLIENTS = {TransferEngine.PYTHON: "Classic", TransferEngine.CRT: "CRT"}
+"""The dimension that separates Classic from CRT, added where a definition leaves it to the client."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +35,15 @@ class Cell:
 
     definition: Definition
     client: ClientSpec
+
+    @property
+    def dimensions(self) -> tuple[tuple[str, str], ...]:
+        """Those of the definition, and of a transfer the transfer client."""
+        dimensions, engine = self.definition.dimensions, known_client(self.client.kind).engine
+        is_named = TRANSFER_CLIENT in dict(dimensions)
+        if engine not in TRANSFER_CLIENTS or is_named or not parse_transfer(self.definition.command):
+            return dimensions
+        return *dimensions, (TRANSFER_CLIENT, TRANSFER_CLIENTS[engine])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,34 +79,39 @@ def plan_runs(
     definitions: tuple[Definition, ...],
     *,
     clients: tuple[ClientSpec, ...],
+    suite: Suite = Suite.FULL,
     select: str | None = None,
     num_chunks: int = 1,
     chunk_id: int = 0,
     iterations: int = 1,
     warmup: int = 0,
 ) -> Plan:
-    """Pair definitions with clients, keep what `select` picks, take the chunk `chunk_id` (from 0) of `num_chunks`.
+    """Pair definitions of `suite` with clients, keep what `select` picks, take the chunk `chunk_id` of `num_chunks`.
 
-    Without `clients` each definition runs on those it names, or on `cli`. Definitions are distributed over chunks in
-    turn, so that all chunks together are complete, and their sizes differ by at most one definition. Raises `BadInput`
-    when nothing is left to run, but not for an empty chunk.
+    Chunks count from 0. Without `clients` each definition runs on those it names, or on `cli`. Definitions are
+    distributed over chunks in turn, so that all chunks together are complete, and their sizes differ by at most one
+    definition. Raises `BadInput` when nothing is left to run, but not for an empty chunk.
     """
     _check_counts(num_chunks, chunk_id, iterations, warmup)
     if not definitions:
         raise BadInput("there are no benchmarks in the definitions", fix="put at least one into the list")
     wanted = tuple(dict.fromkeys(clients))
-    cells = [cell for definition in definitions for cell in _cells(definition, wanted)]
+    suited = suite.of(definitions)
+    cells = [cell for definition in suited for cell in _cells(definition, wanted)]
+    beyond = [cell for definition in suite.without(definitions) for cell in _cells(definition, wanted)]
     if not cells:
-        raise _no_client(definitions, wanted)
-    asked = (Cell(definition=definition, client=spec) for definition in definitions for spec in wanted)
+        raise _only_full(_running_on(wanted), beyond) if beyond else _no_client(definitions, wanted)
+    asked = (Cell(definition=definition, client=spec) for definition in suited for spec in wanted)
     refused = [cell for cell in asked if _obstacle(cell.definition, cell.client.kind)]
     unselected: list[str] = []
     if select is not None:
         selection = parse_selection(select)
         picked = [cell for cell in cells if selection.picks(_labels(cell))]
+        beyond = [cell for cell in beyond if selection.picks(_labels(cell))]
         if not picked:
-            raise _nothing_selected(select, selection, cells)
+            raise _only_full(f" for -k {select}", beyond) if beyond else _nothing_selected(select, selection, cells)
         unselected = _left_out(cells, picked, f"not selected by -k {select}")
+        unselected += _left_out(beyond, [], f"selected by -k {select} only with --suite full")
         cells, refused = picked, [cell for cell in refused if selection.picks(_labels(cell))]
     dealt = _chunk(cells, num_chunks, chunk_id)
     skipped = [*map(_reason, refused), *unselected]
@@ -151,9 +173,9 @@ def title(definition: Definition) -> str:
     return benchmark_label(definition.name, definition.dimensions)
 
 
-def _labels(cell: Cell) -> tuple[str, ...]:
+def _labels(cell: Cell) -> Labels:
     definition = cell.definition
-    return definition.name, *(value for _, value in definition.dimensions), str(cell.client), *definition.tags
+    return Labels(name=definition.name, dimensions=cell.dimensions, others=(str(cell.client), *definition.tags))
 
 
 def _chunk(cells: list[Cell], num_chunks: int, chunk_id: int) -> list[Cell]:
@@ -178,10 +200,23 @@ def _runs_any_command() -> Iterator[str]:
     return (name for name, client in known_clients().items() if client.runs_any_command)
 
 
+def _only_full(what: str, cells: list[Cell]) -> BadInput:
+    names = list(dict.fromkeys(title(cell.definition) for cell in cells))
+    shown = ", ".join(names[:_NAMED_MAX]) + f" and {len(names) - _NAMED_MAX} more" * (len(names) > _NAMED_MAX)
+    return BadInput(
+        f"the default suite has no benchmark{what}", f"only the full suite has: {shown}", "add --suite full"
+    )
+
+
+def _running_on(wanted: tuple[ClientSpec, ...]) -> str:
+    return f" that runs on {', '.join(map(str, wanted))}" if wanted else ""
+
+
 def _nothing_selected(select: str, selection: Selection, cells: list[Cell]) -> BadInput:
-    labels = {label for cell in cells for label in _labels(cell)}
-    near = [found for word in selection.words if (found := nearest(word, sorted(labels)))]
-    offered = one_of(dict.fromkeys(near)) if near else one_of(sorted(labels)[:6])
+    labels = [_labels(cell) for cell in cells]
+    words, pairs = ({text for each in labels for text in texts(each)} for texts in (Labels.words, Labels.pairs))
+    near = [found for word in selection.words if (found := nearest(word, sorted(pairs if "=" in word else words)))]
+    offered = one_of(dict.fromkeys(near)) if near else one_of(sorted(words)[:6])
     return BadInput(
         f"-k {select}: no benchmark is selected", fix=f"near are {offered}" if near else f"there are {offered}"
     )

@@ -175,7 +175,8 @@ def _definitions(options: GateOptions, specs: dict[Side, ClientSpec]) -> tuple[t
             fix="name one client in two versions, or definitions for both",
         )
     left_out = len(read_suite(options.files)) - len(both)
-    return both, ((f"{left_out} benchmarks, not selected or not for these clients",) if left_out else ())
+    reasons = "not selected, not in the suite or not for these clients"
+    return both, ((f"{left_out} benchmark{'s' * (left_out != 1)}, {reasons}",) if left_out else ())
 
 
 def _clients(specs: dict[Side, ClientSpec], progress: Ticker) -> dict[Side, FoundClient]:

@@ -35,12 +35,12 @@ from s3bench.spec.suite import Suite
     "-k",
     "select",
     metavar="EXPRESSION",
-    help="Only what matches, in name, dimensions, client or tags: 'cp and 32MB and not crt'.",
+    help="Only what matches in the suite, by name, dimensions, client or tags: 'cp and FileSize=4KB and not crt'.",
 )
 @click.option(
     "--suite",
     type=click.Choice([suite.value for suite in Suite]),
-    help="Benchmarks by tag: `default` leaves out those tagged `full`.  [default: default; with -k: full]",
+    help="Benchmarks by tag: `default` leaves out those tagged `full`, also with -k.  [default: default]",
 )
 @click.option(
     "--client",

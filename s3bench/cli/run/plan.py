@@ -2,17 +2,19 @@
 
 import click
 
-from s3bench.cli.definitions import chosen_suite, read_suite
+from s3bench.cli.definitions import read_suite
 from s3bench.cli.run.options import RunOptions
 from s3bench.clients.plan import Plan, parse_client_spec, plan_runs
 from s3bench.spec.label import benchmark_label
+from s3bench.spec.suite import Suite
 
 
 def read_plan(options: RunOptions) -> Plan:
     """Read the definitions and select from them. Raises `BadInput`."""
     definitions = read_suite((*options.files, *options.named_files))
     return plan_runs(
-        chosen_suite(options.suite, options.select).of(definitions),
+        definitions,
+        suite=Suite(options.suite or Suite.DEFAULT),
         clients=tuple(parse_client_spec(text) for text in options.clients),
         select=options.select,
         num_chunks=options.num_chunks,
