@@ -9,6 +9,7 @@ import click
 from s3bench.cli.definitions import definition_files
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin
+from s3bench.cli.run.announcement import introduction
 from s3bench.cli.run.options import RunOptions
 from s3bench.cli.run.output import RunOutput
 from s3bench.cli.stop import StopSignal
@@ -52,6 +53,7 @@ def _run_on_cluster(options: RunOptions, plan: Plan, units: tuple[SuiteUnit, ...
             progress.say(f"skipped: {line}")
         node_group = stack.enter_context(connect(options.cluster, nodes=None, purpose=NodePurpose.SUITE))
         stack.enter_context(closing(node_group))
+        progress.say(introduction(plan.cells, plan, audit=options.audit))
         progress.say(", ".join(f"{node_name(node)} is {host}" for node, host in enumerate(node_group.hosts)))
         preflight = run_suite_preflight(
             node_group, tuple(dict.fromkeys(cell.client for cell in plan.cells)), nodes=options.nodes

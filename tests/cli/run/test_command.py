@@ -9,6 +9,7 @@ import pytest
 
 from s3bench.bench.suite import SuiteStatus, run_suite
 from s3bench.errors import MachineError
+from tests.bench.scripted_bench import ScriptedBench, measured
 from tests.cli.conftest import Here
 from tests.e2e.conftest import upload
 
@@ -27,3 +28,16 @@ def test_what_was_measured_before_the_machine_failed_is_printed(
     assert finished.returncode == 4
     assert finished.stderr == "s3bench: the helper ended\n"
     assert len(json.loads(finished.stdout)["results"][0]["measurements"]) == 1
+
+
+def test_a_run_says_on_stderr_what_will_run_and_how_long_that_takes_and_nothing_with_q(
+    here: Here, bench: ScriptedBench, tmp_path: Path
+) -> None:
+    bench.script = lambda _: measured(30.0)
+    file = tmp_path / "two.json"
+    file.write_text(json.dumps([upload(1000, clients=["s5cmd"]), upload(2000, clients=["s5cmd"]) | {"name": "two"}]))
+    loud = here("run", str(file), "-n", "2").stderr.splitlines()
+    said = "2 benchmarks on 1 client, 2 iterations each: 4 runs; how long they take is not known yet"
+    assert f"s3bench: {said}" in loud
+    assert "s3bench: about 2 min left, estimated from the first run" in loud
+    assert here("run", str(file), "-n", "2", "-q").stderr == ""
