@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from time import monotonic
 
 import click
@@ -9,7 +10,7 @@ import click
 from s3bench.bench.endpoints import EndpointOpener, emulator, live, stub_in_process, stub_server
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Settings
-from s3bench.bench.suite import ReadyCell, run_suite
+from s3bench.bench.suite import Hooks, ReadyCell, run_suite
 from s3bench.cli.client_resolution import ready_cells
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
@@ -23,6 +24,7 @@ from s3bench.errors import ExitCode
 from s3bench.report.run.text import result_line
 from s3bench.results.document import Client, Document
 from s3bench.results.file import check_output
+from s3bench.run.shell_command import run_shell_command
 
 _NOT_TIMED = "how long they take is not known yet"
 
@@ -79,7 +81,10 @@ def _measure(
 ) -> Document:
     estimate = TimeEstimate(cells, runs_of_cell(plan, audit=options.audit), now=monotonic)
     with open_bench(_endpoint(options), keep=options.keep_workspace, say=progress.say) as bench:
-        for status in run_suite(bench, cells, _settings(options), plan, document, audit=options.audit):
+        statuses = run_suite(
+            bench, cells, _settings(options), plan, document, audit=options.audit, hooks=_hooks(options)
+        )
+        for status in statuses:
             document, result = status.document, status.result
             news = estimate.after(status)
             if result.is_running:
@@ -99,6 +104,14 @@ def _settings(options: RunOptions) -> Settings:
         keeps_timeline=True,
         timeout_s=options.timeout,
         debug_dir=options.debug_dir,
+    )
+
+
+def _hooks(options: RunOptions) -> Hooks:
+    run = partial(run_shell_command, timeout_s=options.timeout)
+    return Hooks(
+        prepare=partial(run, "--prepare", options.prepare) if options.prepare else None,
+        cleanup=partial(run, "--cleanup", options.cleanup) if options.cleanup else None,
     )
 
 

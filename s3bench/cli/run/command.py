@@ -126,6 +126,16 @@ from s3bench.spec.suite import Suite
 @click.option(
     "--audit", is_flag=True, help="Pair every run with one without sampling and probes; report what measuring changes."
 )
+@click.option(
+    "--prepare",
+    metavar="CMD",
+    help="Run this shell command before every run of a client, warm-up too; it is not measured.",
+)
+@click.option(
+    "--cleanup",
+    metavar="CMD",
+    help="Run this shell command after the last run of each benchmark and client.",
+)
 @click.option("--list", "list_only", is_flag=True, help="Print what would run, and run nothing.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 def run_command(**typed: Any) -> None:
@@ -137,6 +147,7 @@ def run_command(**typed: Any) -> None:
     s3bench run mine.json > results.json                     a pipe gets the results document
     s3bench run --endpoint emulator --network ec2:c5.large   an S3 in memory, behind a link of 949 MB/s
     s3bench run --cluster auto -n 20 -o results.json         shared among the machines of a Ray cluster
+    s3bench run --prepare 'sync; echo 3 | sudo tee /proc/sys/vm/drop_caches'   with a cold page cache
     s3bench run --list -k sync                               what would run
 
     Exit code 4 when any run failed: its error is in the results, beside the other measurements.

@@ -11,6 +11,7 @@ import msgspec
 from s3bench.clients.environment import check_endpoint_url
 from s3bench.clients.plan import parse_client_spec
 from s3bench.errors import BadInput
+from s3bench.results.redaction import redact
 from s3bench.s3.network.model import NetworkModel, describe, parse_network
 from s3bench.s3.network.presets import PREFIX
 
@@ -48,6 +49,8 @@ class RunOptions:
     debug_dir: Path | None
     keep_workspace: bool
     audit: bool
+    prepare: str | None
+    cleanup: str | None
     list_only: bool
     quiet: bool
 
@@ -70,6 +73,8 @@ class RunOptions:
             "tls": self.tls,
             "verify": self.verify,
             "audit": self.audit,
+            "prepare": _redacted(self.prepare),
+            "cleanup": _redacted(self.cleanup),
         }
 
     @property
@@ -77,6 +82,10 @@ class RunOptions:
         if self.endpoint_url:
             return "live"
         return "emulator" if self.endpoint == "emulator" else f"stub {self.stub}"
+
+
+def _redacted(command: str | None) -> str | None:
+    return None if command is None else " ".join(redact((command,)))
 
 
 def check_options(options: RunOptions) -> None:
@@ -124,6 +133,9 @@ def _bound_to_this_machine(options: RunOptions) -> Iterator[tuple[str, str]]:
         yield "--debug-dir", "the output of the clients stays on the nodes"
     if options.keep_workspace:
         yield "--keep-workspace", "the working directories are on the nodes"
+    for name, command in (("--prepare", options.prepare), ("--cleanup", options.cleanup)):
+        if command is not None:
+            yield name, "it is a command of this machine, and the clients run on the nodes"
     for text in options.clients:
         path = parse_client_spec(text).path
         if path is not None and not Path(path).expanduser().is_absolute():

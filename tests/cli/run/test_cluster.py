@@ -34,6 +34,8 @@ def invoked(*arguments: object) -> Any:
         (("--cluster", "ray://host"), "--cluster is 'ray://host'"),
         ((*CLUSTER, "--debug-dir", "kept"), "--cluster cannot be combined with --debug-dir"),
         ((*CLUSTER, "--keep-workspace"), "--cluster cannot be combined with --keep-workspace"),
+        ((*CLUSTER, "--prepare", "true"), "--cluster cannot be combined with --prepare"),
+        ((*CLUSTER, "--cleanup", "true"), "--cluster cannot be combined with --cleanup"),
         ((*CLUSTER, "--client", "cli-crt@./build"), "--cluster cannot be combined with --client cli-crt@./build"),
     ],
 )

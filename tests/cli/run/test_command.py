@@ -41,3 +41,28 @@ def test_a_run_says_on_stderr_what_will_run_and_how_long_that_takes_and_nothing_
     assert f"s3bench: {said}" in loud
     assert "s3bench: about 2 min left, estimated from the first run" in loud
     assert here("run", str(file), "-n", "2", "-q").stderr == ""
+
+
+def test_prepare_and_cleanup_run_in_the_users_own_environment_and_are_kept_with_the_results(
+    here: Here, bench: ScriptedBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINE", "my own")
+    (tmp_path / "one.json").write_text(json.dumps([upload(1000, clients=["s5cmd"])]))
+    prepare, cleanup = 'echo "prepare $MINE" >> log', 'echo "cleanup" >> log; echo left >&2; exit 7'
+    finished = here("run", "-q", "one.json", "-n", "2", "--prepare", prepare, "--cleanup", cleanup, cwd=tmp_path)
+    assert finished.returncode == 4
+    assert (tmp_path / "log").read_text().splitlines() == ["prepare my own", "prepare my own", "cleanup"]
+    document = json.loads(finished.stdout)
+    (result,) = document["results"]
+    assert len(result["measurements"]) == 2
+    assert [(each["what"], each["why"]) for each in result["errors"]] == [(f"--cleanup `{cleanup}` exited 7", "left")]
+    assert (document["options"]["prepare"], document["options"]["cleanup"]) == (prepare, cleanup)
+    assert prepare in document["command_line"]
+
+
+def test_a_definition_cannot_give_a_command_that_prepares(here: Here, tmp_path: Path) -> None:
+    for key in ("prepare", "cleanup"):
+        (tmp_path / "one.json").write_text(json.dumps([upload(1000) | {key: "true"}]))
+        finished = here("run", str(tmp_path / "one.json"))
+        assert finished.returncode == 2
+        assert f"{key}: is an unknown key" in finished.stderr
