@@ -80,6 +80,7 @@ def plan_runs(
     *,
     clients: tuple[ClientSpec, ...],
     suite: Suite = Suite.FULL,
+    blocks: frozenset[str] = frozenset(),
     select: str | None = None,
     num_chunks: int = 1,
     chunk_id: int = 0,
@@ -90,19 +91,22 @@ def plan_runs(
 
     Chunks count from 0. Without `clients` each definition runs on those it names, or on `cli`. Definitions are
     distributed over chunks in turn, so that all chunks together are complete, and their sizes differ by at most one
-    definition. Raises `BadInput` when nothing is left to run, but not for an empty chunk.
+    definition. Only clients that read all `blocks` of the config are taken. Raises `BadInput` when nothing is left to
+    run, but not for an empty chunk.
     """
     _check_counts(num_chunks, chunk_id, iterations, warmup)
     if not definitions:
         raise BadInput("there are no benchmarks in the definitions", fix="put at least one into the list")
     wanted = tuple(dict.fromkeys(clients))
     suited = suite.of(definitions)
-    cells = [cell for definition in suited for cell in _cells(definition, wanted)]
-    beyond = [cell for definition in suite.without(definitions) for cell in _cells(definition, wanted)]
+    cells = [cell for definition in suited for cell in _cells(definition, wanted, blocks)]
+    beyond = [cell for definition in suite.without(definitions) for cell in _cells(definition, wanted, blocks)]
+    if not cells and not beyond and blocks:
+        raise _no_reader(blocks)
     if not cells:
         raise _only_full(_running_on(wanted), beyond) if beyond else _no_client(definitions, wanted)
     asked = (Cell(definition=definition, client=spec) for definition in suited for spec in wanted)
-    refused = [cell for cell in asked if _obstacle(cell.definition, cell.client.kind)]
+    refused = [cell for cell in asked if _obstacle(cell.definition, cell.client.kind, blocks)]
     unselected: list[str] = []
     if select is not None:
         selection = parse_selection(select)
@@ -114,7 +118,7 @@ def plan_runs(
         unselected += _left_out(beyond, [], f"selected by -k {select} only with --suite full")
         cells, refused = picked, [cell for cell in refused if selection.picks(_labels(cell))]
     dealt = _chunk(cells, num_chunks, chunk_id)
-    skipped = [*map(_reason, refused), *unselected]
+    skipped = [*(_reason(cell, blocks) for cell in refused), *unselected]
     skipped += _left_out(cells, dealt, f"in other chunks than {chunk_id} of {num_chunks}")
     return Plan(cells=tuple(dealt), iterations=iterations, warmup=warmup, skipped=tuple(skipped))
 
@@ -130,10 +134,10 @@ def _check_counts(num_chunks: int, chunk_id: int, iterations: int, warmup: int) 
         raise BadInput(f"--warmup is {warmup}", fix="write 0 or more")
 
 
-def _cells(definition: Definition, wanted: tuple[ClientSpec, ...]) -> Iterator[Cell]:
+def _cells(definition: Definition, wanted: tuple[ClientSpec, ...], blocks: frozenset[str]) -> Iterator[Cell]:
     specs = wanted or tuple(ClientSpec(kind=kind) for kind in definition.clients or _default_clients())
     for spec in specs:
-        if _obstacle(definition, spec.kind) is None:
+        if _obstacle(definition, spec.kind, blocks) is None:
             yield Cell(definition=definition, client=spec)
 
 
@@ -141,9 +145,11 @@ def _default_clients() -> Iterator[str]:
     return (name for name, client in known_clients().items() if client.is_default)
 
 
-def _obstacle(definition: Definition, kind: str) -> str | None:
+def _obstacle(definition: Definition, kind: str, blocks: frozenset[str]) -> str | None:
     """Why `definition` does not run on `kind`, or `None`."""
     clients = known_clients()
+    if unread := blocks - {"s3", clients[kind].config_block}:
+        return f"it has no settings `{min(unread)}`"
     if definition.clients:
         suits = kind in definition.clients or (clients[kind].runs_unnamed and _is_portable(definition))
         return None if suits else f"it runs on {', '.join(definition.clients)}"
@@ -163,8 +169,8 @@ def _is_portable(definition: Definition) -> bool:
     return is_shared and transfer is not None and transfer.portable
 
 
-def _reason(refused: Cell) -> str:
-    obstacle = _obstacle(refused.definition, refused.client.kind)
+def _reason(refused: Cell, blocks: frozenset[str]) -> str:
+    obstacle = _obstacle(refused.definition, refused.client.kind, blocks)
     return f"{title(refused.definition)} is not run on {refused.client}: {obstacle}"
 
 
@@ -193,6 +199,14 @@ def _no_client(definitions: tuple[Definition, ...], wanted: tuple[ClientSpec, ..
     return BadInput(
         f"no benchmark runs on {', '.join(map(str, wanted))}",
         fix=f"the definitions name {', '.join(named)}; select one of these, or add the client to `clients`",
+    )
+
+
+def _no_reader(blocks: frozenset[str]) -> BadInput:
+    names = [name for name, each in known_clients().items() if each.config_block in blocks]
+    return BadInput(
+        f"no benchmark runs on a client with the settings {one_of(sorted(blocks - {'s3'}))}",
+        fix=f"name the client: {' '.join(f'--client {name}' for name in names)}",
     )
 
 

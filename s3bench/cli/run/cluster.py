@@ -115,6 +115,8 @@ def _words(options: RunOptions) -> Iterable[str]:
     for name, value in valued.items():
         if value is not None:
             yield from (name, str(value))
+    for parameter in options.parameter_lists:
+        yield from ("--parameter-list", parameter.name, ",".join(parameter.values))
     for client in options.clients:
         yield from ("--client", client)
     if not options.verify:

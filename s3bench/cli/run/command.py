@@ -49,6 +49,30 @@ from s3bench.spec.suite import Suite
     metavar="NAME[@VERSION|@PATH]",
     help="Only on this client; repeat for several.",
 )
+@click.option(
+    "-L",
+    "--parameter-list",
+    nargs=2,
+    multiple=True,
+    metavar="KEY VALUES",
+    help="Run S3 benchmarks once with each value of this setting, as `-L multipart_chunksize 8MB,16MB`; repeat for all "
+    "combinations of several.",
+)
+@click.option(
+    "-P",
+    "--parameter-scan",
+    nargs=3,
+    multiple=True,
+    metavar="KEY MIN MAX",
+    help="The same with the values from MIN to MAX.",
+)
+@click.option(
+    "-D",
+    "--parameter-step-size",
+    multiple=True,
+    metavar="STEP",
+    help="Distance between the values of --parameter-scan.  [default: 1 of the unit]",
+)
 @click.option("--num-chunks", type=int, default=1, help="Split the benchmarks into this many chunks ...")
 @click.option("--chunk-id", type=int, default=0, help="... and run this one, counted from 0.")
 @click.option(
@@ -146,6 +170,7 @@ def run_command(**typed: Any) -> None:
     s3bench run -n 5 --client cli-classic --client cli-crt   Classic against CRT
     s3bench run mine.json > results.json                     a pipe gets the results document
     s3bench run --endpoint emulator --network ec2:c5.large   an S3 in memory, behind a link of 949 MB/s
+    s3bench run -k 'cp and 32MB' -L max_concurrent_requests 5,10,20         each value a benchmark of its own
     s3bench run --cluster auto -n 20 -o results.json         shared among the machines of a Ray cluster
     s3bench run --prepare 'sync; echo 3 | sudo tee /proc/sys/vm/drop_caches'   with a cold page cache
     s3bench run --list -k sync                               what would run

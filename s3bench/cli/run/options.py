@@ -9,6 +9,7 @@ from typing import Any, Self
 import msgspec
 
 from s3bench.clients.environment import check_endpoint_url
+from s3bench.clients.parameter_list import SCAN, STEP, ParameterList, parse_parameter_list, parse_parameter_scan
 from s3bench.clients.plan import parse_client_spec
 from s3bench.errors import BadInput
 from s3bench.results.redaction import redact
@@ -28,6 +29,9 @@ class RunOptions:
     warmup: int
     select: str | None
     suite: str | None
+    parameter_list: tuple[tuple[str, str], ...]
+    parameter_scan: tuple[tuple[str, str, str], ...]
+    parameter_step_size: tuple[str, ...]
     clients: tuple[str, ...]
     num_chunks: int
     chunk_id: int
@@ -59,6 +63,23 @@ class RunOptions:
         """Take the options as typed. Raises `BadInput` for a network model that cannot be read."""
         network = typed["network"]
         return cls(**{**typed, "network": None if network is None else parse_network(network)})
+
+    @property
+    def parameter_lists(self) -> tuple[ParameterList, ...]:
+        """The settings to vary: lists first, then scans. Raises `BadInput`."""
+        steps: tuple[str | None, ...] = self.parameter_step_size
+        if len(steps) <= 1:
+            steps = (*(steps or (None,)),) * max(1, len(self.parameter_scan))
+        if self.parameter_step_size and len(steps) != len(self.parameter_scan):
+            raise BadInput(
+                f"{len(self.parameter_step_size)} {STEP} for {len(self.parameter_scan)} {SCAN}",
+                "a step belongs to a scan, in the order given",
+                f"give one for all {SCAN}, or one for each",
+            )
+        return (
+            *(parse_parameter_list(name, values) for name, values in self.parameter_list),
+            *(parse_parameter_scan(*scan, step) for scan, step in zip(self.parameter_scan, steps, strict=False)),
+        )
 
     @property
     def recorded(self) -> dict[str, object]:

@@ -66,3 +66,63 @@ def test_a_definition_cannot_give_a_command_that_prepares(here: Here, tmp_path: 
         finished = here("run", str(tmp_path / "one.json"))
         assert finished.returncode == 2
         assert f"{key}: is an unknown key" in finished.stderr
+
+
+def test_each_value_of_a_setting_is_a_benchmark_of_its_own_and_reaches_the_client(here: Here, tmp_path: Path) -> None:
+    select = ("-k", "s3.cp.upload and FileSize=32MB", "--client", "s5cmd", "-L", "multipart_chunksize", "8MB,16MB")
+    listed = here("run", "--list", *select).stdout.splitlines()
+    labels = [f"s3.cp.upload FileSize=32MB multipart_chunksize={size}" for size in ("8MB", "16MB")]
+    assert listed == [f"{label}\ts5cmd" for label in labels]
+    finished = here("run", "-q", *select)
+    assert finished.returncode == 0, finished.stderr
+    results = json.loads(finished.stdout)["results"]
+    assert [result["dimensions"][1] for result in results] == [
+        {"multipart_chunksize": size} for size in ("8MB", "16MB")
+    ]
+    assert [result["measurements"][0]["wire"]["requests"] for result in results] == [6, 4]
+
+
+def test_scans_are_lists_and_each_has_its_step(here: Here) -> None:
+    select = ("run", "--list", "-k", "s3.cp.upload and FileSize=32MB", "--client", "s5cmd")
+    one = here(*select, "-P", "max_concurrent_requests", "5", "15", "-D", "5").stdout.splitlines()
+    assert one == here(*select, "-L", "max_concurrent_requests", "5,10,15").stdout.splitlines()
+    scans = ("-P", "multipart_chunksize", "8MB", "16MB", "-P", "s5cmd.numworkers", "1", "2")
+    assert len(here(*select, *scans, "-D", "8MB", "-D", "1").stdout.splitlines()) == 4
+    assert len(here(*select, *scans).stdout.splitlines()) == 18
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("-L", "multipart_chunksiz", "8MB"), "--parameter-list multipart_chunksiz"),
+        (("-L", "multipart_chunksize", "8MB,x"), "--parameter-list multipart_chunksize: 'x'"),
+        (("-P", "multipart_chunksize", "8MB", "4MB"), "--parameter-scan multipart_chunksize"),
+        (("-D", "3"), "1 --parameter-step-size for 0 --parameter-scan"),
+        (("-P", "max_concurrent_requests", "1", "2", "-D", "1", "-D", "1"), "2 --parameter-step-size for 1"),
+        (("-L", "rclone.transfers", "4"), "no benchmark runs on a client with the settings `rclone`"),
+        (("-L", "max_queue_size", "4", "-k", "ec2"), "-k ec2: no benchmark is selected"),
+    ],
+)
+def test_settings_that_are_none_are_bad_input(here: Here, arguments: tuple[str, ...], said: str) -> None:
+    finished = here("run", *arguments)
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert said in finished.stderr
+
+
+def test_what_a_setting_does_not_vary_is_skipped_and_told(here: Here) -> None:
+    own = here(
+        "run",
+        "--list",
+        "-L",
+        "s5cmd.numworkers",
+        "4",
+        "--client",
+        "s5cmd",
+        "--client",
+        "cli-crt",
+        "-k",
+        "FileSize=32MB and cp",
+    )
+    assert {line.split("\t")[1] for line in own.stdout.splitlines()} == {"s5cmd"}
+    assert "is not run on cli-crt: it has no settings `s5cmd`" in own.stderr
+    assert "14 benchmarks: the command is not s3 or s3api, so the settings do not apply" in own.stderr
