@@ -118,7 +118,7 @@ def plan_runs(
         unselected += _left_out(beyond, [], f"selected by -k {select} only with --suite full")
         cells, refused = picked, [cell for cell in refused if selection.picks(_labels(cell))]
     dealt = _chunk(cells, num_chunks, chunk_id)
-    skipped = [*(_reason(cell, blocks) for cell in refused), *unselected]
+    skipped = [*_refusals(refused, blocks), *unselected]
     skipped += _left_out(cells, dealt, f"in other chunks than {chunk_id} of {num_chunks}")
     return Plan(cells=tuple(dealt), iterations=iterations, warmup=warmup, skipped=tuple(skipped))
 
@@ -149,15 +149,15 @@ def _obstacle(definition: Definition, kind: str, blocks: frozenset[str]) -> str 
     """Why `definition` does not run on `kind`, or `None`."""
     clients = known_clients()
     if unread := blocks - {"s3", clients[kind].config_block}:
-        return f"it has no settings `{min(unread)}`"
+        return f"{kind} has no settings `{min(unread)}`"
     if definition.clients:
         suits = kind in definition.clients or (clients[kind].runs_unnamed and _is_portable(definition))
-        return None if suits else f"it runs on {', '.join(definition.clients)}"
+        return None if suits else f"the definition names {', '.join(definition.clients)}"
     if not clients[kind].runs_any_command:
-        return "it names no `clients`, so it runs on aws-cli alone"
+        return "the definition names no `clients`, so only aws-cli runs it"
     configured = transfer_kind(definition.environment.config, clients)
     if clients[kind].transfer_words and configured is not None and configured != kind:
-        return f"its config asks for {configured}"
+        return f"the config asks for {configured}"
     return None
 
 
@@ -169,9 +169,14 @@ def _is_portable(definition: Definition) -> bool:
     return is_shared and transfer is not None and transfer.portable
 
 
-def _reason(refused: Cell, blocks: frozenset[str]) -> str:
-    obstacle = _obstacle(refused.definition, refused.client.kind, blocks)
-    return f"{title(refused.definition)} is not run on {refused.client}: {obstacle}"
+def _refusals(refused: list[Cell], blocks: frozenset[str]) -> Iterator[str]:
+    """A sentence for each client and reason, with the benchmarks that it stands for."""
+    reasons: dict[str, list[str]] = {}
+    for cell in refused:
+        reason = f"not run on {cell.client}: {_obstacle(cell.definition, cell.client.kind, blocks)}"
+        reasons.setdefault(reason, []).append(title(cell.definition))
+    for reason, (first, *more) in reasons.items():
+        yield f"{first} and {len(more)} more are {reason}" if more else f"{first} is {reason}"
 
 
 def title(definition: Definition) -> str:

@@ -119,7 +119,7 @@ def _live(options: GateOptions, record: GateRecord, output: GateOutput) -> GateR
             same_program=is_same,
         )
         try:
-            for record in _measured(options, record, definitions, clients, seed, progress):  # noqa: B020 (it grows)
+            for record in _measured(options, record, definitions, clients, seed, output, progress):  # noqa: B020 (it grows)
                 output.keep(record)
         except KeyboardInterrupt:
             output.interrupted(record)
@@ -133,6 +133,7 @@ def _measured(
     definitions: tuple[Definition, ...],
     clients: dict[Side, FoundClient],
     seed: int,
+    output: GateOutput,
     progress: Ticker,
 ) -> Iterator[GateRecord]:
     with open_bench(stub_server(tls=options.tls), say=progress.say) as bench:
@@ -141,6 +142,7 @@ def _measured(
         record = replace(record, warnings=(*record.warnings, *warnings, *(inspector.warnings if inspector else ())))
         for line in record.warnings:
             progress.say(f"warning: {line}")
+        output.said(record.warnings)
         deadline_s = None if options.max_time_s is None else monotonic() + options.max_time_s
         rules = GateRules(policy=record.policy, settings=options.settings, seed=seed, deadline_s=deadline_s)
         statuses = run_gate(bench, definitions, staged, rules, inspector, now=monotonic)

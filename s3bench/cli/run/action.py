@@ -50,6 +50,7 @@ def run_here_or_on_cluster(options: RunOptions, plan: Plan) -> None:
         document = _new_document(options, cells)
         for line in document.warnings:
             progress.say(f"warning: {line}")
+        sink.said(document.warnings)
         try:
             document = _measure(document, options, plan, cells, sink, progress)
         except BaseException as error:

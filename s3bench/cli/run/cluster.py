@@ -60,6 +60,7 @@ def _run_on_cluster(options: RunOptions, plan: Plan, units: tuple[SuiteUnit, ...
         )
         suite = SuiteDocument(_head(options), own, preflight, task, engine=node_group.facts)
         _introduce(suite.document, len(preflight.nodes), progress)
+        output.said(suite.document.warnings)
         driver = SuiteDriver(node_group, preflight.nodes, task, pause=stop.wait)
         for event in driver.perform(own):
             for line in suite.take(event, is_stopped=driver.is_stopped):
