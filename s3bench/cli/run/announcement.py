@@ -10,6 +10,9 @@ from s3bench.report.label import counted
 _AT_LATEST_S = 20.0
 _SHORT_S = 10.0
 _CORRECTED_FROM = 1.5
+_CORRECTED_FROM_S = 30.0
+_CHECKED_EVERY = 1.1
+"""An estimate costs time that grows with the suite: it is made again when a tenth more time has passed."""
 
 
 def introduction(cells: tuple[Cell, ...], plan: Plan, *, audit: bool) -> str:
@@ -44,6 +47,7 @@ class TimeEstimate:
         self._timed: list[TimedRun] = []
         self._cell, self._done_of_cell = 0, 0
         self._said_s = 0.0
+        self._checked_s = 0.0
 
     def after(self, status: SuiteStatus) -> str | None:
         """Take note of a status of the suite; a line if there is something new to say."""
@@ -59,6 +63,9 @@ class TimeEstimate:
     def _news(self, elapsed_s: float) -> str | None:
         if not self._timed or (self._cell < self._first and elapsed_s < _AT_LATEST_S):
             return None
+        if elapsed_s < _CHECKED_EVERY * self._checked_s:
+            return None
+        self._checked_s = elapsed_s
         coming = [size for size in self._sizes[self._cell :] for _ in range(self._runs) if size is not None]
         left_s = estimate_s(coming[self._done_of_cell :], self._timed)
         whole_s = elapsed_s + left_s
@@ -70,7 +77,7 @@ class TimeEstimate:
 
 
 def _is_far(one_s: float, other_s: float) -> bool:
-    return max(one_s, other_s) > _CORRECTED_FROM * min(one_s, other_s)
+    return abs(one_s - other_s) > _CORRECTED_FROM_S and max(one_s, other_s) > _CORRECTED_FROM * min(one_s, other_s)
 
 
 def rough_time(seconds: float) -> str:

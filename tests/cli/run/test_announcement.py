@@ -90,3 +90,9 @@ def test_of_a_rest_of_some_seconds_and_of_clients_that_are_not_here_nothing_is_s
 )
 def test_a_time_is_as_exact_as_an_estimate(seconds: float, text: str) -> None:
     assert rough_time(seconds) == text
+
+
+def test_an_estimate_that_was_off_by_some_seconds_is_not_corrected(tmp_path: Path) -> None:
+    assert said(tmp_path, plan_of(*SMALL[:1], MANY), many_s=34.0) == [
+        (2.0, "about 40 s left, estimated from the first 2 runs")
+    ]
