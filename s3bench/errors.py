@@ -81,5 +81,9 @@ class VersionNotFound(ClientNotFound):
     exit_code = ExitCode.BAD_INPUT
 
 
+class ShellCommandFailed(S3BenchError):
+    """A shell command that the user gave, such as that of --prepare, failed."""
+
+
 class MachineError(S3BenchError):
     """The machine or a process of s3bench failed, not the client under test."""

@@ -142,6 +142,8 @@ class LocalRunner:
         probe_file = self._probe_file(settings)
         self.bench.endpoint.arm(self.responses, workspace=workspace.pristine, verify=settings.verify)
         launch = self._launch(settings, probe_file, conditions)
+        if conditions.prepare is not None:
+            conditions.prepare()
         try:
             record = self.bench.spawner.run(launch)
         finally:

@@ -47,13 +47,15 @@ class Conditions:
     """What one run has beside its client's own command line and environment.
 
     `env` is added to its variables. `prefix` is the program that executes it, in front of its command line, and may
-    write to `writable` too. With `stack`, variables pad what execve(2) puts on its stack to that size.
+    write to `writable` too. With `stack`, variables pad what execve(2) puts on its stack to that size. `prepare` is
+    called right before it starts, when its workspace and endpoint are ready; what it raises ends the run.
     """
 
     env: Mapping[str, str] = field(default_factory=dict)
     prefix: tuple[str, ...] = ()
     writable: tuple[Path, ...] = ()
     stack: StackSize | None = None
+    prepare: Callable[[], None] | None = None
 
 
 PLAIN = Conditions()

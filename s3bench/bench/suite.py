@@ -1,26 +1,19 @@
 """Runs the benchmarks of a plan one after the other, and makes the results document from what they show."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from s3bench.bench.runner import Bench, Settings
+from s3bench.bench.runner import Bench, Conditions, Settings
 from s3bench.clients.client import FoundClient
 from s3bench.clients.plan import Cell, Plan
-from s3bench.clients.registry import known_client
 from s3bench.errors import S3BenchError
 from s3bench.results.audit import compare_observed
 from s3bench.results.document import Client, Document, Result
 from s3bench.results.measurement import Failure, Measurement
-from s3bench.s3.wirelog import TransferEngine
-from s3bench.spec.command import parse_transfer
 
 FAILURES_MAX = 3
 """A client that failed this often, and never once succeeded, is not run again: the reason is known by then."""
-
-TRANSFER_CLIENT = "S3TransferClient"
-TRANSFER_CLIENTS = {TransferEngine.PYTHON: "Classic", TransferEngine.CRT: "CRT"}
-"""The dimension that separates Classic from CRT, added where a definition leaves it to the client."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +30,20 @@ class ReadyCell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """What is called outside of the measurement: `prepare` before every run, `cleanup` after the last one of a cell.
+
+    What they raise is an error in the result; a cell whose `prepare` fails is not run any further.
+    """
+
+    prepare: Callable[[], None] | None = None
+    cleanup: Callable[[], None] | None = None
+
+
+NO_HOOKS = Hooks()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteStatus:
     """The document so far, the `result` that changed last, and how many of `total` runs are `done`."""
 
@@ -47,7 +54,14 @@ class SuiteStatus:
 
 
 def run_suite(
-    bench: Bench, cells: tuple[ReadyCell, ...], settings: Settings, plan: Plan, document: Document, *, audit: bool
+    bench: Bench,
+    cells: tuple[ReadyCell, ...],
+    settings: Settings,
+    plan: Plan,
+    document: Document,
+    *,
+    audit: bool,
+    hooks: Hooks = NO_HOOKS,
 ) -> Iterator[SuiteStatus]:
     """Run every cell in turn; yield `document` with its result after every run, and once more when it is closed.
 
@@ -58,7 +72,7 @@ def run_suite(
     steps = _schedule(settings, plan, audit=audit)
     done = 0
     for number, ready in enumerate(cells):
-        for result in _run_cell(bench, ready, steps, number):
+        for result in _run_cell(bench, ready, steps, hooks, number):
             document = document.with_result(result)
             done += result.is_running
             yield SuiteStatus(document=document, result=result, done=done, total=len(steps) * len(cells))
@@ -82,21 +96,22 @@ def _schedule(settings: Settings, plan: Plan, *, audit: bool) -> tuple[_Step, ..
     return tuple(steps)
 
 
-def _run_cell(bench: Bench, ready: ReadyCell, steps: tuple[_Step, ...], number: int) -> Iterator[Result]:
+def _run_cell(bench: Bench, ready: ReadyCell, steps: tuple[_Step, ...], hooks: Hooks, number: int) -> Iterator[Result]:
     cell, client = ready.cell, ready.client
     if isinstance(client, S3BenchError):
         yield _unrunnable(cell, client)
         return
     named = Client(name=client.kind, version=client.version, label=client.label)
-    result = new_result(cell, named, known_client(client.kind).engine)
+    result = new_result(cell, named)
     unobserved: dict[int, Measurement] = {}
+    conditions = Conditions(prepare=hooks.prepare)
     # A name may hold anything that can be printed; as a directory's name it must stay inside --debug-dir.
     debug_name = re.sub(r"[^\w.-]+", "_", f"{number:03d}-{cell.definition.name}-{client.label}")
     try:
         with bench.workspace(cell.definition.environment) as runner_of:
             runner = runner_of(cell.definition, client)
             for step in steps:
-                outcome = runner.run_once(step.iteration or 0, step.settings, debug_name)
+                outcome = runner.run_once(step.iteration or 0, step.settings, debug_name, conditions)
                 if isinstance(outcome, Failure):
                     result = result.with_failure(outcome)
                 elif not step.is_observed:
@@ -110,22 +125,27 @@ def _run_cell(bench: Bench, ready: ReadyCell, steps: tuple[_Step, ...], number: 
         result = result.with_failure(_failure_of(error))
     if unobserved:
         result = result.with_audit(compare_observed(result.runs, unobserved))
-    yield result.completed()
+    yield _cleaned_up(result, hooks).completed()
 
 
-def new_result(cell: Cell, client: Client, engine: TransferEngine | None) -> Result:
-    """The result of a cell before anything was measured; `engine` is the one that its client must show."""
-    definition = cell.definition
-    dimensions = [{name: value} for name, value in definition.dimensions]
-    named = {name for name, _ in definition.dimensions}
-    if engine in TRANSFER_CLIENTS and TRANSFER_CLIENT not in named and parse_transfer(definition.command):
-        dimensions.append({TRANSFER_CLIENT: TRANSFER_CLIENTS[engine]})
-    return Result(name=definition.name, dimensions=tuple(dimensions), client=client, tags=definition.tags)
+def _cleaned_up(result: Result, hooks: Hooks) -> Result:
+    try:
+        if hooks.cleanup is not None:
+            hooks.cleanup()
+    except S3BenchError as error:
+        return result.with_failure(_failure_of(error))
+    return result
+
+
+def new_result(cell: Cell, client: Client) -> Result:
+    """The result of a cell before anything was measured."""
+    dimensions = tuple({name: value} for name, value in cell.dimensions)
+    return Result(name=cell.definition.name, dimensions=dimensions, client=client, tags=cell.definition.tags)
 
 
 def _unrunnable(cell: Cell, error: S3BenchError) -> Result:
     client = Client(name=cell.client.kind, version=cell.client.version or "", label=str(cell.client))
-    return new_result(cell, client, None).with_failure(_failure_of(error)).completed()
+    return new_result(cell, client).with_failure(_failure_of(error)).completed()
 
 
 def _failure_of(error: S3BenchError) -> Failure:

@@ -36,13 +36,8 @@ def runnable(
     client: ClientSpec, files: tuple[Path, ...], *, select: str | None, suite: str | None
 ) -> tuple[Definition, ...]:
     """The benchmarks of `files` that are selected and that `client` can run. Raises `BadInput` where there are none."""
-    plan = plan_runs(chosen_suite(suite, select).of(read_suite(files)), clients=(client,), select=select)
+    plan = plan_runs(read_suite(files), clients=(client,), suite=Suite(suite or Suite.DEFAULT), select=select)
     return tuple(cell.definition for cell in plan.cells)
-
-
-def chosen_suite(suite: str | None, select: str | None) -> Suite:
-    """The suite asked for; without one all benchmarks are there to be selected from, and the usual ones otherwise."""
-    return Suite(suite) if suite else (Suite.FULL if select else Suite.DEFAULT)
 
 
 def definition_files(files: tuple[Path, ...]) -> tuple[Path, ...]:

@@ -31,6 +31,11 @@ def ticker_for(unit: str = "", *, quiet: bool) -> Ticker:
     return ProgressBar(unit)
 
 
+def is_beside_results(*, quiet: bool) -> bool:
+    """Whether lines of the progress are on the same terminal as the results, which then need not repeat them."""
+    return not quiet and sys.stderr.isatty() and sys.stdout.isatty()
+
+
 class _Quiet:
     def __enter__(self) -> Self:
         return self

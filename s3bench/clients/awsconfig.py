@@ -1,4 +1,4 @@
-"""Reads and edits the text of an AWS config file: a profile's blocks, keys in its `s3` block, further sections.
+"""Reads and edits the text of an AWS config file: a profile's blocks, their keys, further sections.
 
 Knows the part of the format that this needs (https://docs.aws.amazon.com/cli/latest/topic/s3-config.html): sections,
 keys, and nested blocks, which are the more deeply indented lines below `s3 =`. Pure; the rest of the text is unchanged.
@@ -11,19 +11,19 @@ _SECTION = re.compile(r"\s*\[\s*(?P<name>[^\]]+?)\s*\]")
 _PAIR = re.compile(r"(?P<indent>\s*)(?P<key>[^=:#;\s][^=:]*?)\s*[=:]\s*(?P<value>.*?)\s*")
 
 
-def with_s3_settings(text: str, settings: Mapping[str, str], *, profile: str = "default") -> str:
-    """Put `settings` into the `s3` block of `profile`, each in place of an earlier value or at the block's end."""
+def with_settings(text: str, settings: Mapping[str, str], *, block: str = "s3", profile: str = "default") -> str:
+    """Put `settings` into a `block` of `profile`, each in place of an earlier value or at the block's end."""
     lines = text.splitlines()
     section = _find_section(lines, profile)
     if section is None:
         heading = "[default]" if profile == "default" else f"[profile {profile}]"
-        return _joined([*lines, heading, "s3 =", *(f"    {key} = {value}" for key, value in settings.items())])
+        return _joined([*lines, heading, f"{block} =", *(f"    {key} = {value}" for key, value in settings.items())])
     start, end = section
-    block = _find_block(lines, "s3", start, end)
-    if block is None:
-        added = ["s3 =", *(f"    {key} = {value}" for key, value in settings.items())]
+    found = _find_block(lines, block, start, end)
+    if found is None:
+        added = [f"{block} =", *(f"    {key} = {value}" for key, value in settings.items())]
         return _joined([*lines[:start], *added, *lines[start:]])
-    head, last = block
+    head, last = found
     inner = _with_pairs(lines[head + 1 : last], settings, lines[head])
     return _joined([*lines[: head + 1], *inner, *lines[last:]])
 

@@ -11,14 +11,22 @@ from dataclasses import dataclass
 from s3bench.clients.client import ClientSpec
 from s3bench.clients.registry import known_client, known_clients
 from s3bench.errors import BadInput
+from s3bench.s3.wirelog import TransferEngine
 from s3bench.spec.awsconfig import transfer_kind
 from s3bench.spec.command import parse_transfer
 from s3bench.spec.definition import Definition
 from s3bench.spec.label import benchmark_label
 from s3bench.spec.reader import nearest, one_of
-from s3bench.spec.selection import Selection, parse_selection
+from s3bench.spec.selection import Labels, Selection, parse_selection
+from s3bench.spec.suite import Suite
 
+_NAMED_MAX = 3
 _VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z]+)*(\+[0-9A-Za-z.]+)?")
+
+
+TRANSFER_CLIENT = "S3TransferClient"
+TRANSFER_CLIENTS = {TransferEngine.PYTHON: "Classic", TransferEngine.CRT: "CRT"}
+"""The dimension that separates Classic from CRT, added where a definition leaves it to the client."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +35,15 @@ class Cell:
 
     definition: Definition
     client: ClientSpec
+
+    @property
+    def dimensions(self) -> tuple[tuple[str, str], ...]:
+        """Those of the definition, and of a transfer the transfer client."""
+        dimensions, engine = self.definition.dimensions, known_client(self.client.kind).engine
+        is_named = TRANSFER_CLIENT in dict(dimensions)
+        if engine not in TRANSFER_CLIENTS or is_named or not parse_transfer(self.definition.command):
+            return dimensions
+        return *dimensions, (TRANSFER_CLIENT, TRANSFER_CLIENTS[engine])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,37 +79,46 @@ def plan_runs(
     definitions: tuple[Definition, ...],
     *,
     clients: tuple[ClientSpec, ...],
+    suite: Suite = Suite.FULL,
+    blocks: frozenset[str] = frozenset(),
     select: str | None = None,
     num_chunks: int = 1,
     chunk_id: int = 0,
     iterations: int = 1,
     warmup: int = 0,
 ) -> Plan:
-    """Pair definitions with clients, keep what `select` picks, take the chunk `chunk_id` (from 0) of `num_chunks`.
+    """Pair definitions of `suite` with clients, keep what `select` picks, take the chunk `chunk_id` of `num_chunks`.
 
-    Without `clients` each definition runs on those it names, or on `cli`. Definitions are distributed over chunks in
-    turn, so that all chunks together are complete, and their sizes differ by at most one definition. Raises `BadInput`
-    when nothing is left to run, but not for an empty chunk.
+    Chunks count from 0. Without `clients` each definition runs on those it names, or on `cli`. Definitions are
+    distributed over chunks in turn, so that all chunks together are complete, and their sizes differ by at most one
+    definition. Only clients that read all `blocks` of the config are taken. Raises `BadInput` when nothing is left to
+    run, but not for an empty chunk.
     """
     _check_counts(num_chunks, chunk_id, iterations, warmup)
     if not definitions:
         raise BadInput("there are no benchmarks in the definitions", fix="put at least one into the list")
     wanted = tuple(dict.fromkeys(clients))
-    cells = [cell for definition in definitions for cell in _cells(definition, wanted)]
+    suited = suite.of(definitions)
+    cells = [cell for definition in suited for cell in _cells(definition, wanted, blocks)]
+    beyond = [cell for definition in suite.without(definitions) for cell in _cells(definition, wanted, blocks)]
+    if not cells and not beyond and blocks:
+        raise _no_reader(blocks)
     if not cells:
-        raise _no_client(definitions, wanted)
-    asked = (Cell(definition=definition, client=spec) for definition in definitions for spec in wanted)
-    refused = [cell for cell in asked if _obstacle(cell.definition, cell.client.kind)]
+        raise _only_full(_running_on(wanted), beyond) if beyond else _no_client(definitions, wanted)
+    asked = (Cell(definition=definition, client=spec) for definition in suited for spec in wanted)
+    refused = [cell for cell in asked if _obstacle(cell.definition, cell.client.kind, blocks)]
     unselected: list[str] = []
     if select is not None:
         selection = parse_selection(select)
         picked = [cell for cell in cells if selection.picks(_labels(cell))]
+        beyond = [cell for cell in beyond if selection.picks(_labels(cell))]
         if not picked:
-            raise _nothing_selected(select, selection, cells)
+            raise _only_full(f" for -k {select}", beyond) if beyond else _nothing_selected(select, selection, cells)
         unselected = _left_out(cells, picked, f"not selected by -k {select}")
+        unselected += _left_out(beyond, [], f"selected by -k {select} only with --suite full")
         cells, refused = picked, [cell for cell in refused if selection.picks(_labels(cell))]
     dealt = _chunk(cells, num_chunks, chunk_id)
-    skipped = [*map(_reason, refused), *unselected]
+    skipped = [*_refusals(refused, blocks), *unselected]
     skipped += _left_out(cells, dealt, f"in other chunks than {chunk_id} of {num_chunks}")
     return Plan(cells=tuple(dealt), iterations=iterations, warmup=warmup, skipped=tuple(skipped))
 
@@ -108,10 +134,10 @@ def _check_counts(num_chunks: int, chunk_id: int, iterations: int, warmup: int) 
         raise BadInput(f"--warmup is {warmup}", fix="write 0 or more")
 
 
-def _cells(definition: Definition, wanted: tuple[ClientSpec, ...]) -> Iterator[Cell]:
+def _cells(definition: Definition, wanted: tuple[ClientSpec, ...], blocks: frozenset[str]) -> Iterator[Cell]:
     specs = wanted or tuple(ClientSpec(kind=kind) for kind in definition.clients or _default_clients())
     for spec in specs:
-        if _obstacle(definition, spec.kind) is None:
+        if _obstacle(definition, spec.kind, blocks) is None:
             yield Cell(definition=definition, client=spec)
 
 
@@ -119,17 +145,19 @@ def _default_clients() -> Iterator[str]:
     return (name for name, client in known_clients().items() if client.is_default)
 
 
-def _obstacle(definition: Definition, kind: str) -> str | None:
+def _obstacle(definition: Definition, kind: str, blocks: frozenset[str]) -> str | None:
     """Why `definition` does not run on `kind`, or `None`."""
     clients = known_clients()
+    if unread := blocks - {"s3", clients[kind].config_block}:
+        return f"{kind} has no settings `{min(unread)}`"
     if definition.clients:
         suits = kind in definition.clients or (clients[kind].runs_unnamed and _is_portable(definition))
-        return None if suits else f"it runs on {', '.join(definition.clients)}"
+        return None if suits else f"the definition names {', '.join(definition.clients)}"
     if not clients[kind].runs_any_command:
-        return "it names no `clients`, so it runs on aws-cli alone"
+        return "the definition names no `clients`, so only aws-cli runs it"
     configured = transfer_kind(definition.environment.config, clients)
     if clients[kind].transfer_words and configured is not None and configured != kind:
-        return f"its config asks for {configured}"
+        return f"the config asks for {configured}"
     return None
 
 
@@ -141,9 +169,14 @@ def _is_portable(definition: Definition) -> bool:
     return is_shared and transfer is not None and transfer.portable
 
 
-def _reason(refused: Cell) -> str:
-    obstacle = _obstacle(refused.definition, refused.client.kind)
-    return f"{title(refused.definition)} is not run on {refused.client}: {obstacle}"
+def _refusals(refused: list[Cell], blocks: frozenset[str]) -> Iterator[str]:
+    """A sentence for each client and reason, with the benchmarks that it stands for."""
+    reasons: dict[str, list[str]] = {}
+    for cell in refused:
+        reason = f"not run on {cell.client}: {_obstacle(cell.definition, cell.client.kind, blocks)}"
+        reasons.setdefault(reason, []).append(title(cell.definition))
+    for reason, (first, *more) in reasons.items():
+        yield f"{first} and {len(more)} more are {reason}" if more else f"{first} is {reason}"
 
 
 def title(definition: Definition) -> str:
@@ -151,9 +184,9 @@ def title(definition: Definition) -> str:
     return benchmark_label(definition.name, definition.dimensions)
 
 
-def _labels(cell: Cell) -> tuple[str, ...]:
+def _labels(cell: Cell) -> Labels:
     definition = cell.definition
-    return definition.name, *(value for _, value in definition.dimensions), str(cell.client), *definition.tags
+    return Labels(name=definition.name, dimensions=cell.dimensions, others=(str(cell.client), *definition.tags))
 
 
 def _chunk(cells: list[Cell], num_chunks: int, chunk_id: int) -> list[Cell]:
@@ -174,14 +207,35 @@ def _no_client(definitions: tuple[Definition, ...], wanted: tuple[ClientSpec, ..
     )
 
 
+def _no_reader(blocks: frozenset[str]) -> BadInput:
+    names = [name for name, each in known_clients().items() if each.config_block in blocks]
+    return BadInput(
+        f"no benchmark runs on a client with the settings {one_of(sorted(blocks - {'s3'}))}",
+        fix=f"name the client: {' '.join(f'--client {name}' for name in names)}",
+    )
+
+
 def _runs_any_command() -> Iterator[str]:
     return (name for name, client in known_clients().items() if client.runs_any_command)
 
 
+def _only_full(what: str, cells: list[Cell]) -> BadInput:
+    names = list(dict.fromkeys(title(cell.definition) for cell in cells))
+    shown = ", ".join(names[:_NAMED_MAX]) + f" and {len(names) - _NAMED_MAX} more" * (len(names) > _NAMED_MAX)
+    return BadInput(
+        f"the default suite has no benchmark{what}", f"only the full suite has: {shown}", "add --suite full"
+    )
+
+
+def _running_on(wanted: tuple[ClientSpec, ...]) -> str:
+    return f" that runs on {', '.join(map(str, wanted))}" if wanted else ""
+
+
 def _nothing_selected(select: str, selection: Selection, cells: list[Cell]) -> BadInput:
-    labels = {label for cell in cells for label in _labels(cell)}
-    near = [found for word in selection.words if (found := nearest(word, sorted(labels)))]
-    offered = one_of(dict.fromkeys(near)) if near else one_of(sorted(labels)[:6])
+    labels = [_labels(cell) for cell in cells]
+    words, pairs = ({text for each in labels for text in texts(each)} for texts in (Labels.words, Labels.pairs))
+    near = [found for word in selection.words if (found := nearest(word, sorted(pairs if "=" in word else words)))]
+    offered = one_of(dict.fromkeys(near)) if near else one_of(sorted(words)[:6])
     return BadInput(
         f"-k {select}: no benchmark is selected", fix=f"near are {offered}" if near else f"there are {offered}"
     )

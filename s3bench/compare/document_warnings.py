@@ -1,17 +1,22 @@
-"""Gathers the warnings of compared documents: about the machine, unfinished runs, failures, single iterations."""
+"""Gathers the warnings of compared documents: about the machine, unfinished runs, failures, single iterations.
+
+A warning that several documents have in the same words is one line.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from s3bench.compare.matching import DocumentSource
 from s3bench.results.document import Result, Status
-from s3bench.results.warnings import gather_warnings
-
-_NAMED_MAX = 3
+from s3bench.results.warnings import gather_warnings, places_text
 
 
 def document_warnings(sources: Iterable[DocumentSource]) -> tuple[str, ...]:
-    """The warnings of each document, prefixed with its name."""
-    return tuple(f"{source.name}: {text}" for source in sources for text in _warnings(source))
+    """The warnings of all documents, prefixed with the names of those that have it."""
+    names: dict[str, dict[str, None]] = {}
+    for source in sources:
+        for text in _warnings(source):
+            names.setdefault(text, {})[source.name] = None
+    return tuple(f"{places_text(tuple(those), 'document')}: {text}" for text, those in names.items())
 
 
 def _warnings(source: DocumentSource) -> Iterator[str]:
@@ -31,11 +36,9 @@ def _warnings(source: DocumentSource) -> Iterator[str]:
 
 def _iteration_warnings(results: Sequence[Result]) -> Iterator[str]:
     for warning in gather_warnings(results):
-        iterations = "1 iteration" if warning.iterations == 1 else f"{warning.iterations} iterations"
-        yield f"{_named(warning.results)}: {iterations} with a warning, {warning.words}"
+        iterations = "1 iteration" if warning.count == 1 else f"{warning.count} iterations"
+        yield f"{_named(warning.places)}: {iterations} with a warning, {warning.words}"
 
 
 def _named(results: Sequence[Result]) -> str:
-    if len(results) > _NAMED_MAX:
-        return f"{len(results)} results (first {results[0].label})"
-    return ", ".join(result.label for result in results)
+    return places_text([result.label for result in results], "result")

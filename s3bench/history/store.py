@@ -24,7 +24,7 @@ from s3bench.history.tables import DOCUMENTS, FIGURES, RESULTS
 from s3bench.history.timestamp import milliseconds_of, time_of
 from s3bench.results.document import Status
 from s3bench.results.metrics import METRICS_BY_NAME
-from s3bench.spec.selection import parse_selection
+from s3bench.spec.selection import Labels, parse_selection
 
 _PREFIX = re.compile(r"[0-9a-f]{4,64}")
 _FINGERPRINT = re.compile(r"[0-9a-f]{1,16}")
@@ -169,11 +169,10 @@ def _cells(connection: Connection, benchmarks: str) -> tuple[Sequence[str] | Non
         row.cell: None
         for row in connection.execute(sa.select(*columns).distinct())
         if selection.picks(
-            (
-                row.benchmark,
-                *(value for _, value in _dimensions(row.dimensions)),
-                row.client,
-                *msgspec.json.decode(row.tags, type=tuple[str, ...]),
+            Labels(
+                name=row.benchmark,
+                dimensions=_dimensions(row.dimensions),
+                others=(row.client, *msgspec.json.decode(row.tags, type=tuple[str, ...])),
             )
         )
     }

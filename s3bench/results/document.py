@@ -30,6 +30,7 @@ from s3bench.results.former import FormerLoadMeasurement, recast, without_client
 from s3bench.results.load import LoadMeasurement
 from s3bench.results.measurement import AnyMeasurement, Failure, Measurement
 from s3bench.spec.label import benchmark_label, dimension_pairs
+from s3bench.spec.selection import Labels
 
 SCHEMA_VERSION = 5
 
@@ -102,10 +103,13 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return msgspec.structs.replace(self, dimensions=self.dimensions[:-1]).identity
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """What `-k` matches: name, values of dimensions, the client's name and label, tags."""
-        values = (value for dimension in self.dimensions for value in dimension.values())
-        return self.name, *values, self.client.name, self.client.label, *self.tags
+    def labels(self) -> Labels:
+        """What `-k` matches."""
+        return Labels(
+            name=self.name,
+            dimensions=dimension_pairs(self.dimensions),
+            others=(self.client.name, self.client.label, *self.tags),
+        )
 
     @property
     def runs(self) -> tuple[Measurement, ...]:
@@ -178,8 +182,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         index = places[0] if places else len(self.results)
         return msgspec.structs.replace(self, results=(*self.results[:index], result, *self.results[index + 1 :]))
 
-    def selected(self, picks: Callable[[tuple[str, ...]], bool]) -> Self:
-        """Keep the results whose labels `picks` accepts: name, values of dimensions, client, tags."""
+    def selected(self, picks: Callable[[Labels], bool]) -> Self:
+        """Keep the results whose labels `picks` accepts."""
         kept = tuple(each for each in self.results if picks(each.labels))
         return msgspec.structs.replace(self, results=kept)
 

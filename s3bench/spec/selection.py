@@ -1,6 +1,7 @@
 """Parses and evaluates the expression of `-k`: words with `and`, `or`, `not` and parentheses, as in pytest.
 
-A word matches if it is part of any label, ignoring case; a word with spaces or parentheses needs double quotes.
+A word matches if it is part of a benchmark's name, client, tags or a dimension's value, ignoring case. `NAME=VALUE`
+matches that dimension alone: `FileSize=4KB`. A word with spaces or parentheses needs double quotes.
 """
 
 import re
@@ -8,12 +9,35 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from s3bench.errors import BadInput
-
-Labels = tuple[str, ...]
+from s3bench.spec.label import benchmark_label
 
 DEPTH_MAX = 50
 _TOKEN = re.compile(r'\s*(?:(?P<mark>[()])|"(?P<quoted>[^"]*)"|(?P<word>[^\s()"]+))')
 _KEYWORDS = frozenset({"and", "or", "not"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labels:
+    """What words are compared with: a benchmark's name and dimensions, and `others`, its client and tags."""
+
+    name: str
+    dimensions: tuple[tuple[str, str], ...] = ()
+    others: tuple[str, ...] = ()
+
+    def words(self) -> tuple[str, ...]:
+        """The texts that a word may be a part of."""
+        return self.name, *(value for _, value in self.dimensions), *self.others
+
+    def pairs(self) -> tuple[str, ...]:
+        """Each dimension as `NAME=VALUE`."""
+        return tuple(f"{name}={value}" for name, value in self.dimensions)
+
+    def match(self, word: str) -> bool:
+        """Whether the case-folded `word` is part of a text, or the whole `NAME=VALUE` or label of the benchmark."""
+        if any(word in text.casefold() for text in self.words()):
+            return True
+        wholes = (*self.pairs(), benchmark_label(self.name, self.dimensions))
+        return "=" in word and any(word == text.casefold() for text in wholes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,4 +131,4 @@ class _Parser:
             return inner
         word = self.expect("word", "a word, `not` or `(`").text.casefold()
         self.words.append(word)
-        return lambda labels: any(word in label.casefold() for label in labels)
+        return lambda labels: labels.match(word)

@@ -19,3 +19,9 @@ class Suite(StrEnum):
         if self is Suite.FULL:
             return definitions
         return tuple(definition for definition in definitions if SLOW_TAG not in definition.tags)
+
+    def without(self, definitions: tuple[Definition, ...]) -> tuple[Definition, ...]:
+        """The benchmarks that this suite leaves out, in their order."""
+        if self is Suite.FULL:
+            return ()
+        return tuple(definition for definition in definitions if SLOW_TAG in definition.tags)

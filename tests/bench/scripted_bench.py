@@ -147,6 +147,8 @@ class ScriptedRunner:
         self, iteration: int, settings: Settings, debug_name: str, conditions: Conditions = PLAIN
     ) -> Measurement | Failure:
         """Ask the script, and let the time pass."""
+        if conditions.prepare is not None:
+            conditions.prepare()
         self.bench.now_s += self.bench.between_s
         run = Run(
             definition=self.definition,

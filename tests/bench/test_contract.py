@@ -13,7 +13,7 @@ from s3bench.bench.endpoints import stub_server
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Bench, ClientRunner, Conditions, Settings
 from s3bench.clients.client import FoundClient
-from s3bench.errors import ClientNotFound
+from s3bench.errors import ClientNotFound, MachineError
 from s3bench.gate.live import DELAY
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.spec.definition import Definition
@@ -75,6 +75,23 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
 def act(what: str) -> Conditions:
     return Conditions(env={"ACT": what, "HARNESS": str(os.getpid())})
+
+
+def test_what_prepares_a_run_is_called_once_and_what_it_raises_ends_the_run(place: Place) -> None:
+    called: list[float] = []
+
+    def refuse() -> None:
+        raise MachineError("not ready")
+
+    with place.runner() as runner:
+        assert isinstance(
+            runner.run_once(0, SETTINGS, "a", Conditions(prepare=lambda: called.append(place.now()))), Measurement
+        )
+        assert len(called) == 1
+        assert called[0] <= place.now()
+        with pytest.raises(MachineError, match="not ready"):
+            runner.run_once(1, SETTINGS, "a", Conditions(prepare=refuse))
+        assert isinstance(runner.run_once(1, SETTINGS, "a"), Measurement)
 
 
 def test_a_run_is_measured_and_takes_its_time_on_the_clock(place: Place) -> None:

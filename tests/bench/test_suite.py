@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from s3bench.bench.runner import RunnerFactory, Settings
-from s3bench.bench.suite import FAILURES_MAX, ReadyCell, SuiteStatus, run_suite
+from s3bench.bench.suite import FAILURES_MAX, NO_HOOKS, Hooks, ReadyCell, SuiteStatus, run_suite
 from s3bench.clients.client import ClientSpec, FoundClient
 from s3bench.clients.plan import Cell, Plan
-from s3bench.errors import ClientNotFound, MachineError, S3BenchError
+from s3bench.errors import ClientNotFound, MachineError, S3BenchError, ShellCommandFailed
 from s3bench.results.document import Document, Result, Status
 from s3bench.results.measurement import Failure, Measurement
 from s3bench.results.timeline import RequestSpan
@@ -41,9 +41,10 @@ def suite(
     warmup: int = 0,
     audit: bool = False,
     document: Document = DOCUMENT,
+    hooks: Hooks = NO_HOOKS,
 ) -> Iterator[SuiteStatus]:
     plan = Plan(cells=tuple(each.cell for each in cells), iterations=iterations, warmup=warmup, skipped=())
-    return run_suite(bench, cells, SETTINGS, plan, document, audit=audit)
+    return run_suite(bench, cells, SETTINGS, plan, document, audit=audit, hooks=hooks)
 
 
 def last(statuses: Iterator[SuiteStatus]) -> Document:
@@ -216,6 +217,49 @@ def test_requests_are_kept_of_the_iteration_of_median_time(bench: ScriptedBench,
     kept = [[each.total_time for each in status.result.measurements if each.requests] for status in statuses]
     assert kept[0] == [3.0]
     assert kept[-1] == [2.0] == kept[-2]
+
+
+def test_prepare_comes_before_every_run_and_cleanup_once_after_the_last_one_of_a_cell(
+    bench: ScriptedBench, tmp_path: Path
+) -> None:
+    order: list[str] = []
+
+    def script(run: Run) -> Measurement | Failure:
+        order.append(f"{run.definition.name} {run.iteration}")
+        return failed() if run.definition is LIST else measured()
+
+    bench.script = script
+    hooks = Hooks(prepare=lambda: order.append("prepare"), cleanup=lambda: order.append("cleanup"))
+    missing = ready(ClientNotFound("not here"), UPLOAD)
+    last(suite(bench, *ready(client(tmp_path), UPLOAD, LIST), *missing, warmup=1, iterations=2, hooks=hooks))
+    runs = ("upload 0", "upload 0", "upload 1"), ("list 0", "list 0", "list 1")
+    assert order == [
+        step for cell in runs for step in (*(each for run in cell for each in ("prepare", run)), "cleanup")
+    ]
+
+
+def test_a_prepare_that_fails_ends_its_cell_and_the_next_one_runs(bench: ScriptedBench, tmp_path: Path) -> None:
+    calls = iter((None, ShellCommandFailed("--prepare `false` exited 1", "no such disk"), None, None))
+    cleaned: list[int] = []
+
+    def prepare() -> None:
+        if (error := next(calls)) is not None:
+            raise error
+
+    hooks = Hooks(prepare=prepare, cleanup=lambda: cleaned.append(len(bench.runs)))
+    first, second = last(suite(bench, *ready(client(tmp_path), UPLOAD, LIST), iterations=2, hooks=hooks)).results
+    assert [(each.what, each.why) for each in first.errors] == [("--prepare `false` exited 1", "no such disk")]
+    assert (len(first.measurements), first.status) == (1, Status.FAILED)
+    assert (len(second.measurements), second.status) == (2, Status.COMPLETE)
+    assert cleaned == [1, 3]
+
+
+def test_a_cleanup_that_fails_is_an_error_and_what_was_measured_stays(bench: ScriptedBench, tmp_path: Path) -> None:
+    def cleanup() -> None:
+        raise ShellCommandFailed("--cleanup `false` exited 1")
+
+    results = last(suite(bench, *ready(client(tmp_path), UPLOAD, LIST), hooks=Hooks(cleanup=cleanup))).results
+    assert [(len(each.measurements), len(each.errors), each.status) for each in results] == [(1, 1, Status.FAILED)] * 2
 
 
 @pytest.mark.parametrize(

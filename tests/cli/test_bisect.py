@@ -200,6 +200,22 @@ def test_other_benchmarks_cannot_be_gone_on_with(run: Bisect, machine: Machine, 
         run("--resume", file)
 
 
+def test_a_search_selects_from_the_default_suite_and_a_former_record_continues_with_its_own_benchmarks(
+    run: Bisect, machine: Machine, tmp_path: Path
+) -> None:
+    file, ends = tmp_path / "out.json", (*ENDS[:6], "-k", "upload and 4KB and cp")
+    run(*ends, "-o", file, "--max-time", "1m")
+    record = json.loads(file.read_text())
+    assert (record["benchmarks"], record["options"]["suite"]) == (["s3.cp.upload FileSize=4KB"], "default")
+    former = tmp_path / "former.json"
+    run(*ends, "--suite", "full", "-o", former, "--max-time", "1m")
+    record = json.loads(former.read_text())
+    assert len(record["benchmarks"]) == 3
+    record["options"]["suite"] = None
+    former.write_text(json.dumps(record))
+    run("--resume", former, "--max-time", "1m")
+
+
 @pytest.fixture
 def with_botocore(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A client with a dependency, some versions of which it allows."""

@@ -111,6 +111,20 @@ class TestList:
         assert any("secretsmanager" in line for line in full)
         assert not any("secretsmanager" in line for line in default)
 
+    @pytest.mark.parametrize(
+        "select", ["cp and upload and 4KB", "FileSize=4KB", "not ec2", "256MB", "s5cmd and not sync"]
+    )
+    def test_a_selection_never_runs_what_the_default_suite_does_not_have(self, here: Here, select: str) -> None:
+        default, picked = (set(here("run", "--list", *of).stdout.splitlines()) for of in ((), ("-k", select)))
+        assert picked
+        assert picked < default
+        assert picked < set(here("run", "--list", "--suite", "full", "-k", select).stdout.splitlines())
+
+    def test_a_selection_that_only_the_full_suite_has_names_the_option(self, here: Here) -> None:
+        finished = here("run", "--list", "-k", "secretsmanager")
+        assert (finished.returncode, finished.stdout) == (2, "")
+        assert finished.stderr.endswith("add --suite full\n")
+
     def test_chunks_share_out_everything(self, here: Here) -> None:
         chunks = [here("run", "--list", "--num-chunks", "3", "--chunk-id", str(i)).stdout for i in range(3)]
         lines = [line for chunk in chunks for line in chunk.splitlines()]

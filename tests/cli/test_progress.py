@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from s3bench.cli.progress import ticker_for
+from s3bench.cli.progress import is_beside_results, ticker_for
 
 
 class Terminal(io.StringIO):
@@ -29,3 +29,15 @@ def test_on_a_narrow_terminal_the_figures_stay_whole_and_what_is_done_gives_way(
     assert "0:00:00" in shown
     assert "search 4: [s5cmd" in shown
     assert "…" in shown
+
+
+@pytest.mark.parametrize(
+    ("stderr", "stdout", "quiet", "beside"),
+    [(Terminal, Terminal, False, True), (Terminal, Terminal, True, False), (io.StringIO, Terminal, False, False)],
+)
+def test_results_need_not_repeat_what_is_on_the_same_terminal(
+    stderr: type[io.StringIO], stdout: type[io.StringIO], quiet: bool, beside: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", stderr())
+    monkeypatch.setattr(sys, "stdout", stdout())
+    assert is_beside_results(quiet=quiet) is beside

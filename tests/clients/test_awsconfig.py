@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s3bench.clients.awsconfig import block_settings, with_s3_settings, with_section
+from s3bench.clients.awsconfig import block_settings, with_section, with_settings
 
 REFERENCE = "[default]\ns3 =\n preferred_transfer_client = crt"
 
@@ -21,48 +21,48 @@ def read_as_clients_do(text: str, profile: str = "default") -> dict[str, str]:
 
 
 def test_a_setting_replaces_the_one_that_is_there() -> None:
-    text = with_s3_settings(REFERENCE, {"preferred_transfer_client": "classic"})
+    text = with_settings(REFERENCE, {"preferred_transfer_client": "classic"})
     assert text == "[default]\ns3 =\n preferred_transfer_client = classic\n"
 
 
 def test_a_new_setting_joins_the_block_with_its_indentation() -> None:
-    text = with_s3_settings(REFERENCE, {"addressing_style": "path"})
+    text = with_settings(REFERENCE, {"addressing_style": "path"})
     assert text == "[default]\ns3 =\n preferred_transfer_client = crt\n addressing_style = path\n"
 
 
 def test_a_block_is_made_where_there_is_none() -> None:
-    text = with_s3_settings("[default]\nregion = eu-west-1\n", {"addressing_style": "path"})
+    text = with_settings("[default]\nregion = eu-west-1\n", {"addressing_style": "path"})
     assert text == "[default]\ns3 =\n    addressing_style = path\nregion = eu-west-1\n"
 
 
 def test_a_profile_is_made_where_there_is_none() -> None:
-    assert with_s3_settings("", {"a": "1"}) == "[default]\ns3 =\n    a = 1\n"
-    assert with_s3_settings("[default]", {"a": "1"}, profile="x") == "[default]\n[profile x]\ns3 =\n    a = 1\n"
+    assert with_settings("", {"a": "1"}) == "[default]\ns3 =\n    a = 1\n"
+    assert with_settings("[default]", {"a": "1"}, profile="x") == "[default]\n[profile x]\ns3 =\n    a = 1\n"
 
 
 def test_the_block_of_another_profile_stays() -> None:
     text = "[profile other]\ns3 =\n  multipart_chunksize = 5MB\n[default]\ns3 =\n  multipart_chunksize = 8MB\n"
-    edited = with_s3_settings(text, {"multipart_chunksize": "16MB"})
+    edited = with_settings(text, {"multipart_chunksize": "16MB"})
     assert block_settings(edited, "s3", profile="other") == {"multipart_chunksize": "5MB"}
     assert block_settings(edited, "s3") == {"multipart_chunksize": "16MB"}
 
 
 def test_each_block_has_its_own_settings_and_editing_one_leaves_the_other() -> None:
     text = "[default]\ns5cmd =\n  numworkers = 8\ns3 =\n  multipart_chunksize = 5MB\n"
-    edited = with_s3_settings(text, {"multipart_chunksize": "16MB", "numworkers": "1"})
+    edited = with_settings(text, {"multipart_chunksize": "16MB", "numworkers": "1"})
     assert block_settings(edited, "s5cmd") == {"numworkers": "8"}
     assert block_settings(edited, "s3") == {"multipart_chunksize": "16MB", "numworkers": "1"}
     assert block_settings(edited, "none") == {}
 
 
 def test_a_key_given_twice_is_left_once() -> None:
-    text = with_s3_settings("[default]\ns3 =\n  a = 1\n  a = 2\n", {"a": "3"})
+    text = with_settings("[default]\ns3 =\n  a = 1\n  a = 2\n", {"a": "3"})
     assert text == "[default]\ns3 =\n  a = 3\n"
 
 
 def test_comments_and_the_keys_after_the_block_stay() -> None:
     text = "# mine\n[default]\ns3 =\n  # tuned\n  max_concurrent_requests = 20\n\nregion = us-east-1\n"
-    edited = with_s3_settings(text, {"addressing_style": "path"})
+    edited = with_settings(text, {"addressing_style": "path"})
     assert edited == text.replace("= 20\n", "= 20\n  addressing_style = path\n")
 
 
@@ -89,10 +89,10 @@ def configs(draw: st.DrawFn) -> str:
 
 @given(text=configs(), settings=BLOCKS)
 def test_clients_read_the_settings_and_everything_that_was_not_set(text: str, settings: dict[str, str]) -> None:
-    edited = with_s3_settings(text, settings)
+    edited = with_settings(text, settings)
     assert read_as_clients_do(edited) == {**read_as_clients_do(text), **settings}
     assert block_settings(edited, "s3") == read_as_clients_do(edited)
-    assert with_s3_settings(edited, settings) == edited
+    assert with_settings(edited, settings) == edited
 
 
 @pytest.mark.parametrize("heading", ["[default]", "[ default ]", "[profile default]"])

@@ -8,6 +8,7 @@ from s3bench.clients.client import ClientSpec
 from s3bench.clients.plan import Plan, parse_client_spec, plan_runs
 from s3bench.errors import BadInput
 from s3bench.spec.definition import Definition, Environment
+from s3bench.spec.suite import Suite
 
 CRT_CONFIG = Environment(config="[default]\ns3 =\n preferred_transfer_client = crt")
 DEFINITIONS = (
@@ -33,10 +34,12 @@ def plan(
     num_chunks: int = 1,
     chunk_id: int = 0,
     definitions: tuple[Definition, ...] = DEFINITIONS,
+    suite: Suite = Suite.FULL,
 ) -> Plan:
     return plan_runs(
         definitions,
         clients=specs(*clients),
+        suite=suite,
         select=select,
         num_chunks=num_chunks,
         chunk_id=chunk_id,
@@ -106,23 +109,24 @@ def test_chosen_clients_run_what_names_them_and_what_names_none_and_does_not_con
         "sqs.send cli-classic",
     ]
     assert planned.skipped == (
-        "s3.sync.download is not run on cli-classic@2.30.0: its config asks for cli-crt",
-        "s3.sync.download is not run on cli-classic: its config asks for cli-crt",
-        "s3.sync.download is not run on s5cmd: it names no `clients`, so it runs on aws-cli alone",
-        "sqs.send is not run on s5cmd: it names no `clients`, so it runs on aws-cli alone",
+        "s3.sync.download is not run on cli-classic@2.30.0: the config asks for cli-crt",
+        "s3.sync.download is not run on cli-classic: the config asks for cli-crt",
+        "s3.sync.download and 1 more are not run on s5cmd: the definition names no `clients`, so only aws-cli runs it",
     )
 
 
 def test_a_client_that_a_definition_does_not_name_is_skipped() -> None:
     planned = plan("cli")
     assert cells(planned) == ["s3.sync.download cli", "sqs.send cli"]
-    assert planned.skipped == ("s3.cp.upload FileSize=32MB is not run on cli: it runs on s5cmd, cli-classic, cli-crt",)
+    assert planned.skipped == (
+        "s3.cp.upload FileSize=32MB is not run on cli: the definition names s5cmd, cli-classic, cli-crt",
+    )
 
 
 def test_what_was_not_selected_is_not_told_to_be_without_a_client_too() -> None:
     planned = plan("s5cmd", "cli", select="cp")
     assert planned.skipped == (
-        "s3.cp.upload FileSize=32MB is not run on cli: it runs on s5cmd, cli-classic, cli-crt",
+        "s3.cp.upload FileSize=32MB is not run on cli: the definition names s5cmd, cli-classic, cli-crt",
         "2 benchmarks not selected by -k cp",
     )
 
@@ -161,6 +165,48 @@ def test_nothing_selected_is_bad_input_with_what_is_near() -> None:
     assert str(caught.value) == ("-k sqs.sned and defualt: no benchmark is selected\nnear are `sqs.send` or `default`")
     with pytest.raises(BadInput, match="there are `32MB`, "):
         plan(select="zzzzzzzz")
+
+
+def test_the_transfer_client_that_results_show_can_be_selected() -> None:
+    assert cells(plan(select="S3TransferClient=CRT")) == ["s3.cp.upload cli-crt"]
+    assert cells(plan(select='"s3.cp.upload FileSize=32MB S3TransferClient=Classic"')) == ["s3.cp.upload cli-classic"]
+
+
+def test_a_dimension_that_is_not_there_is_told_with_the_nearest_one() -> None:
+    with pytest.raises(BadInput, match=r"near are `FileSize=32MB`"):
+        plan(select="FileSize=3MB")
+
+
+def test_a_selection_is_made_from_the_suite_and_says_what_only_the_full_one_has() -> None:
+    everything = (*DEFINITIONS, Definition(name="s3.cp.big", command=("s3", "cp", "b", "s3://b/k"), tags=("full",)))
+    planned = plan(select="cp", definitions=everything, suite=Suite.DEFAULT)
+    assert set(cells(planned)) == {f"s3.cp.upload {client}" for client in ("s5cmd", "cli-classic", "cli-crt")}
+    assert planned.skipped == (
+        "1 benchmark not selected by -k cp",
+        "1 benchmark selected by -k cp only with --suite full",
+    )
+    assert "s3.cp.big cli" in cells(plan(select="cp", definitions=everything))
+
+
+@pytest.mark.parametrize(
+    ("clients", "select", "definitions", "what"),
+    [
+        ((), "sync", DEFINITIONS, "the default suite has no benchmark for -k sync"),
+        ((), None, DEFINITIONS[1:2], "the default suite has no benchmark"),
+        (("cli-crt",), None, DEFINITIONS[1:2], "the default suite has no benchmark that runs on cli-crt"),
+    ],
+)
+def test_what_only_the_full_suite_has_is_bad_input_that_names_the_option(
+    clients: tuple[str, ...], select: str | None, definitions: tuple[Definition, ...], what: str
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        plan(*clients, select=select, definitions=definitions, suite=Suite.DEFAULT)
+    assert (caught.value.what, caught.value.why, caught.value.fix) == (
+        what,
+        "only the full suite has: s3.sync.download",
+        "add --suite full",
+    )
+    assert plan(*clients, select=select, definitions=definitions).cells
 
 
 def test_no_definitions_are_bad_input() -> None:

@@ -61,7 +61,7 @@ def test_parts_are_left_out_where_their_whole_is_there(even: Document) -> None:
 
 
 def test_parts_that_were_picked_stand_for_themselves(even: Document) -> None:
-    picked = even.selected(lambda labels: "node-2" in labels)
+    picked = even.selected(lambda labels: ("node", "node-2") in labels.dimensions)
     assert [each.dimensions for each in picked.without_parts().results] == [({"node": "node-2"},)]
 
 

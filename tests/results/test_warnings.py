@@ -2,7 +2,7 @@ from msgspec.structs import replace
 
 from s3bench.results.document import Client, Result
 from s3bench.results.measurement import measure
-from s3bench.results.warnings import gather_warnings
+from s3bench.results.warnings import gather, gather_warnings, places_text
 
 CLIENT = Client(name="s5cmd", version="1", label="s5cmd@1")
 
@@ -20,7 +20,7 @@ def test_warnings_that_differ_in_figures_alone_are_one() -> None:
         result("b", "samples are 6 ms apart"),
     )
     (doubt,) = gather_warnings([first, second])
-    assert (doubt.example, doubt.iterations, doubt.results) == ("samples are 4.3 ms apart", 3, (first, second))
+    assert (doubt.example, doubt.count, doubt.places) == ("samples are 4.3 ms apart", 3, (first, second))
     assert doubt.words == "for example: samples are 4.3 ms apart"
 
 
@@ -31,3 +31,15 @@ def test_other_words_are_another_warning_and_one_alone_is_no_example() -> None:
 
 def test_no_warnings_no_warnings() -> None:
     assert gather_warnings([result("a")]) == ()
+
+
+def test_texts_are_gathered_with_the_places_that_have_them() -> None:
+    (busy,) = gather(
+        [("load 5 on 2 cores", "a.json"), ("load 6 on 2 cores", "b.json"), ("load 5 on 2 cores", "a.json")]
+    )
+    assert (busy.words, busy.count, busy.places) == ("for example: load 5 on 2 cores", 3, ("a.json", "b.json"))
+
+
+def test_a_few_places_are_named_and_many_are_counted() -> None:
+    assert places_text(("a", "b", "a"), "result") == "a, b"
+    assert places_text(("a", "b", "c", "d"), "result") == "4 results (first a)"

@@ -3,9 +3,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s3bench.errors import BadInput
-from s3bench.spec.selection import parse_selection
+from s3bench.spec.selection import Labels, parse_selection
 
-LABELS = ("s3.cp.upload", "32MB", "CRT", "cli-crt", "two words", "notable")
+LABELS = Labels(
+    name="s3.cp.upload",
+    dimensions=(("FileSize", "32MB"), ("FileCount", "5,000"), ("S3TransferClient", "CRT")),
+    others=("cli-crt", "two words", "notable", "cli@/opt/a=b"),
+)
 
 
 @pytest.mark.parametrize(
@@ -33,6 +37,28 @@ LABELS = ("s3.cp.upload", "32MB", "CRT", "cli-crt", "two words", "notable")
     ],
 )
 def test_words_and_operators_pick_as_in_pytest(expression: str, picked: bool) -> None:
+    assert parse_selection(expression).picks(LABELS) is picked
+
+
+@pytest.mark.parametrize(
+    ("expression", "picked"),
+    [
+        ("FileSize=32MB", True),
+        ("filesize=32mb", True),
+        ("FileSize=2MB", False),
+        ("FileSize=32", False),
+        ("FileCount=5,000", True),
+        ("S3TransferClient=Classic", False),
+        ("cp and FileSize=32MB and not FileCount=1", True),
+        ("cp and FileSize=32MB and not crt", False),
+        ("not FileSize=32MB", False),
+        ('"s3.cp.upload FileSize=32MB FileCount=5,000 S3TransferClient=CRT"', True),
+        ('"s3.cp.upload FileSize=32MB"', False),
+        ("FileSize", False),
+        ("a=b", True),
+    ],
+)
+def test_a_name_with_its_value_picks_that_dimension_alone(expression: str, picked: bool) -> None:
     assert parse_selection(expression).picks(LABELS) is picked
 
 

@@ -42,6 +42,7 @@ from s3bench.results.document import render_time
 from s3bench.results.file import check_output, read_whole, write_whole
 from s3bench.run.machine import machine_facts
 from s3bench.spec.definition import Definition
+from s3bench.spec.suite import Suite
 
 _SEEDS = 2**32
 _KEEP_EVERY_S = 5.0
@@ -116,7 +117,7 @@ def _begun(options: BisectOptions, progress: Ticker) -> tuple[BisectRecord, tupl
         options={
             "files": [str(path) for path in options.files],
             "select": options.select,
-            "suite": options.suite,
+            "suite": options.suite or Suite.DEFAULT.value,
             "timeout": options.timeout,
             "tls": options.tls,
         },
@@ -170,7 +171,9 @@ def _resumed(path: Path) -> tuple[BisectRecord, tuple[Definition, ...]]:
     asked = record.options
     files = tuple(Path(file) for file in asked.get("files", ()))
     client = ClientSpec(kind=record.client)
-    definitions = runnable(client, files, select=asked.get("select"), suite=asked.get("suite"))
+    # A record without a suite is of a version in which -k selected from all benchmarks.
+    suite = asked.get("suite") or (Suite.FULL if asked.get("select") else Suite.DEFAULT)
+    definitions = runnable(client, files, select=asked.get("select"), suite=suite)
     if tuple(title_of(definition) for definition in definitions) != record.benchmarks:
         raise BadInput(
             f"{path}: the benchmarks are not those of the record",

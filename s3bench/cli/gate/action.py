@@ -119,7 +119,7 @@ def _live(options: GateOptions, record: GateRecord, output: GateOutput) -> GateR
             same_program=is_same,
         )
         try:
-            for record in _measured(options, record, definitions, clients, seed, progress):  # noqa: B020 (it grows)
+            for record in _measured(options, record, definitions, clients, seed, output, progress):  # noqa: B020 (it grows)
                 output.keep(record)
         except KeyboardInterrupt:
             output.interrupted(record)
@@ -133,6 +133,7 @@ def _measured(
     definitions: tuple[Definition, ...],
     clients: dict[Side, FoundClient],
     seed: int,
+    output: GateOutput,
     progress: Ticker,
 ) -> Iterator[GateRecord]:
     with open_bench(stub_server(tls=options.tls), say=progress.say) as bench:
@@ -141,6 +142,7 @@ def _measured(
         record = replace(record, warnings=(*record.warnings, *warnings, *(inspector.warnings if inspector else ())))
         for line in record.warnings:
             progress.say(f"warning: {line}")
+        output.said(record.warnings)
         deadline_s = None if options.max_time_s is None else monotonic() + options.max_time_s
         rules = GateRules(policy=record.policy, settings=options.settings, seed=seed, deadline_s=deadline_s)
         statuses = run_gate(bench, definitions, staged, rules, inspector, now=monotonic)
@@ -175,7 +177,8 @@ def _definitions(options: GateOptions, specs: dict[Side, ClientSpec]) -> tuple[t
             fix="name one client in two versions, or definitions for both",
         )
     left_out = len(read_suite(options.files)) - len(both)
-    return both, ((f"{left_out} benchmarks, not selected or not for these clients",) if left_out else ())
+    reasons = "not selected, not in the suite or not for these clients"
+    return both, ((f"{left_out} benchmark{'s' * (left_out != 1)}, {reasons}",) if left_out else ())
 
 
 def _clients(specs: dict[Side, ClientSpec], progress: Ticker) -> dict[Side, FoundClient]:

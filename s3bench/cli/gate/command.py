@@ -21,7 +21,7 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
 @click.option(
     "--suite",
     type=click.Choice([suite.value for suite in Suite]),
-    help="Benchmarks by tag: `default` leaves out those tagged `full`.  [default: default; with -k: full]",
+    help="Benchmarks by tag: `default` leaves out those tagged `full`.  [default: default]",
 )
 @click.option(
     "--pairs",

@@ -8,6 +8,7 @@ from time import monotonic
 from msgspec.structs import replace
 
 from s3bench.cli.gate.options import GateOptions
+from s3bench.cli.progress import is_beside_results
 from s3bench.cli.streams import print_styled, print_whole, unescaped
 from s3bench.errors import BadInput
 from s3bench.gate.record import GateRecord, encode_record
@@ -26,6 +27,7 @@ class GateOutput:
     def __init__(self, options: GateOptions) -> None:
         self._options = options
         self._kept_at_s = -_KEEP_EVERY_S
+        self._said: tuple[str, ...] = ()
         for path in (options.output, options.junit, options.comment):
             if path is not None:
                 check_output(path, force=options.force)
@@ -38,6 +40,10 @@ class GateOutput:
             return
         write_whole(encode_record(record), self._options.output, durable=False, is_measured=True)
         self._kept_at_s = monotonic()
+
+    def said(self, warnings: tuple[str, ...]) -> None:
+        """Take note of warnings that were printed at the start; a table on the same terminal does not repeat them."""
+        self._said = warnings if is_beside_results(quiet=self._options.quiet) else ()
 
     def interrupted(self, record: GateRecord) -> None:
         """Keep what was measured, and the verdict that it allows."""
@@ -67,7 +73,7 @@ class GateOutput:
         width = shutil.get_terminal_size().columns
         color = sys.stdout.isatty()
         kept = options.output or options.replay
-        print_styled(render_gate(record, width=width, color=color, verbose=options.verbose, kept=kept))
+        print_styled(render_gate(record, width=width, color=color, verbose=options.verbose, kept=kept, said=self._said))
 
 
 def _append(text: str, path: Path) -> None:

@@ -49,7 +49,6 @@ from s3bench.report.gate.self_test import render_self_test, verdict_line
 from s3bench.results.document import render_time
 from s3bench.results.file import check_output, write_whole
 from s3bench.spec.definition import Definition
-from s3bench.spec.suite import Suite
 
 _SEEDS = 2**32
 _USUAL_BENCHMARK = ("s3.cp.upload", (("FileSize", "4KB"),))
@@ -213,8 +212,7 @@ def _usual_client(store: ClientStore) -> FoundClient | ClientNotFound:
 
 def _definitions(options: GateOptions, kind: str) -> tuple[Definition, ...]:
     """The benchmarks asked for; without a choice the shortest transfer."""
-    suite = options.suite or Suite.FULL
-    definitions = runnable(ClientSpec(kind=kind), options.files, select=options.select, suite=suite)
+    definitions = runnable(ClientSpec(kind=kind), options.files, select=options.select, suite=options.suite)
     if options.files or options.select or options.suite:
         return definitions
     return tuple(each for each in definitions if (each.name, each.dimensions) == _USUAL_BENCHMARK)

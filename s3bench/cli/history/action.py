@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -137,7 +137,7 @@ def _head(entry: Entry) -> Iterator[str]:
 
 def _results(document: Document) -> str:
     """The results, rendered as by the command that measured them."""
-    render = render_table
+    render: Callable[..., str] = render_table
     if document.is_of_load:
         render = render_matrix if cells(document) else render_load
     shortened = msgspec.structs.replace(document, results=tuple(_shortened(result) for result in document.results))

@@ -2,16 +2,19 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
+from time import monotonic
 
 import click
 
 from s3bench.bench.endpoints import EndpointOpener, emulator, live, stub_in_process, stub_server
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Settings
-from s3bench.bench.suite import ReadyCell, run_suite
+from s3bench.bench.suite import Hooks, ReadyCell, run_suite
 from s3bench.cli.client_resolution import ready_cells
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
+from s3bench.cli.run.announcement import TimeEstimate, introduction, runs_of_cell
 from s3bench.cli.run.options import RunOptions
 from s3bench.cli.run.output import RunOutput
 from s3bench.cli.run.plan import read_plan
@@ -19,8 +22,11 @@ from s3bench.cli.sandbox import check_confinement
 from s3bench.clients.plan import Plan
 from s3bench.errors import ExitCode
 from s3bench.report.run.text import result_line
-from s3bench.results.document import Client, Document, Result
+from s3bench.results.document import Client, Document
 from s3bench.results.file import check_output
+from s3bench.run.shell_command import run_shell_command
+
+_NOT_TIMED = "how long they take is not known yet"
 
 
 def run_here_or_on_cluster(options: RunOptions, plan: Plan) -> None:
@@ -39,9 +45,12 @@ def run_here_or_on_cluster(options: RunOptions, plan: Plan) -> None:
         for line in plan.skipped:
             progress.say(f"skipped: {line}")
         cells = ready_cells(plan, progress)
+        runnable = tuple(each.cell for each in cells if each.found)
+        progress.say(f"{introduction(runnable, plan, audit=options.audit)}; {_NOT_TIMED}")
         document = _new_document(options, cells)
         for line in document.warnings:
             progress.say(f"warning: {line}")
+        sink.said(document.warnings)
         try:
             document = _measure(document, options, plan, cells, sink, progress)
         except BaseException as error:
@@ -71,20 +80,22 @@ def _measure(
     sink: RunOutput,
     progress: Ticker,
 ) -> Document:
+    estimate = TimeEstimate(cells, runs_of_cell(plan, audit=options.audit), now=monotonic)
     with open_bench(_endpoint(options), keep=options.keep_workspace, say=progress.say) as bench:
-        for status in run_suite(bench, cells, _settings(options), plan, document, audit=options.audit):
+        statuses = run_suite(
+            bench, cells, _settings(options), plan, document, audit=options.audit, hooks=_hooks(options)
+        )
+        for status in statuses:
             document, result = status.document, status.result
+            news = estimate.after(status)
             if result.is_running:
-                progress.update(_doing(result), done=status.done, total=status.total)
+                progress.update(result.label, done=status.done, total=status.total)
             else:
                 progress.say(result_line(result))
+            if news is not None:
+                progress.say(news)
             sink.save(document, durable=not result.is_running)
     return document.ended(datetime.now(UTC))
-
-
-def _doing(result: Result) -> str:
-    dimensions = (value for dimension in result.dimensions for value in dimension.values())
-    return " ".join((result.name, *dimensions, "on", result.client.label))
 
 
 def _settings(options: RunOptions) -> Settings:
@@ -94,6 +105,14 @@ def _settings(options: RunOptions) -> Settings:
         keeps_timeline=True,
         timeout_s=options.timeout,
         debug_dir=options.debug_dir,
+    )
+
+
+def _hooks(options: RunOptions) -> Hooks:
+    run = partial(run_shell_command, timeout_s=options.timeout)
+    return Hooks(
+        prepare=partial(run, "--prepare", options.prepare) if options.prepare else None,
+        cleanup=partial(run, "--cleanup", options.cleanup) if options.cleanup else None,
     )
 
 

@@ -9,6 +9,7 @@ import click
 from s3bench.cli.definitions import definition_files
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin
+from s3bench.cli.run.announcement import introduction
 from s3bench.cli.run.options import RunOptions
 from s3bench.cli.run.output import RunOutput
 from s3bench.cli.stop import StopSignal
@@ -52,12 +53,14 @@ def _run_on_cluster(options: RunOptions, plan: Plan, units: tuple[SuiteUnit, ...
             progress.say(f"skipped: {line}")
         node_group = stack.enter_context(connect(options.cluster, nodes=None, purpose=NodePurpose.SUITE))
         stack.enter_context(closing(node_group))
+        progress.say(introduction(plan.cells, plan, audit=options.audit))
         progress.say(", ".join(f"{node_name(node)} is {host}" for node, host in enumerate(node_group.hosts)))
         preflight = run_suite_preflight(
             node_group, tuple(dict.fromkeys(cell.client for cell in plan.cells)), nodes=options.nodes
         )
         suite = SuiteDocument(_head(options), own, preflight, task, engine=node_group.facts)
         _introduce(suite.document, len(preflight.nodes), progress)
+        output.said(suite.document.warnings)
         driver = SuiteDriver(node_group, preflight.nodes, task, pause=stop.wait)
         for event in driver.perform(own):
             for line in suite.take(event, is_stopped=driver.is_stopped):
@@ -113,6 +116,8 @@ def _words(options: RunOptions) -> Iterable[str]:
     for name, value in valued.items():
         if value is not None:
             yield from (name, str(value))
+    for parameter in options.parameter_lists:
+        yield from ("--parameter-list", parameter.name, ",".join(parameter.values))
     for client in options.clients:
         yield from ("--client", client)
     if not options.verify:

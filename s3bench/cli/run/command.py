@@ -35,12 +35,12 @@ from s3bench.spec.suite import Suite
     "-k",
     "select",
     metavar="EXPRESSION",
-    help="Only what matches, in name, dimensions, client or tags: 'cp and 32MB and not crt'.",
+    help="Only what matches in the suite, by name, dimensions, client or tags: 'cp and FileSize=4KB and not crt'.",
 )
 @click.option(
     "--suite",
     type=click.Choice([suite.value for suite in Suite]),
-    help="Benchmarks by tag: `default` leaves out those tagged `full`.  [default: default; with -k: full]",
+    help="Benchmarks by tag: `default` leaves out those tagged `full`, also with -k.  [default: default]",
 )
 @click.option(
     "--client",
@@ -48,6 +48,30 @@ from s3bench.spec.suite import Suite
     multiple=True,
     metavar="NAME[@VERSION|@PATH]",
     help="Only on this client; repeat for several.",
+)
+@click.option(
+    "-L",
+    "--parameter-list",
+    nargs=2,
+    multiple=True,
+    metavar="KEY VALUES",
+    help="Run S3 benchmarks once with each value of this setting, as `-L multipart_chunksize 8MB,16MB`; repeat for all "
+    "combinations of several.",
+)
+@click.option(
+    "-P",
+    "--parameter-scan",
+    nargs=3,
+    multiple=True,
+    metavar="KEY MIN MAX",
+    help="The same with the values from MIN to MAX.",
+)
+@click.option(
+    "-D",
+    "--parameter-step-size",
+    multiple=True,
+    metavar="STEP",
+    help="Distance between the values of --parameter-scan.  [default: 1 of the unit]",
 )
 @click.option("--num-chunks", type=int, default=1, help="Split the benchmarks into this many chunks ...")
 @click.option("--chunk-id", type=int, default=0, help="... and run this one, counted from 0.")
@@ -126,6 +150,16 @@ from s3bench.spec.suite import Suite
 @click.option(
     "--audit", is_flag=True, help="Pair every run with one without sampling and probes; report what measuring changes."
 )
+@click.option(
+    "--prepare",
+    metavar="CMD",
+    help="Run this shell command before every run of a client, warm-up too; it is not measured.",
+)
+@click.option(
+    "--cleanup",
+    metavar="CMD",
+    help="Run this shell command after the last run of each benchmark and client.",
+)
 @click.option("--list", "list_only", is_flag=True, help="Print what would run, and run nothing.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 def run_command(**typed: Any) -> None:
@@ -136,7 +170,9 @@ def run_command(**typed: Any) -> None:
     s3bench run -n 5 --client cli-classic --client cli-crt   Classic against CRT
     s3bench run mine.json > results.json                     a pipe gets the results document
     s3bench run --endpoint emulator --network ec2:c5.large   an S3 in memory, behind a link of 949 MB/s
+    s3bench run -k 'cp and 32MB' -L max_concurrent_requests 5,10,20         each value a benchmark of its own
     s3bench run --cluster auto -n 20 -o results.json         shared among the machines of a Ray cluster
+    s3bench run --prepare 'sync; echo 3 | sudo tee /proc/sys/vm/drop_caches'   with a cold page cache
     s3bench run --list -k sync                               what would run
 
     Exit code 4 when any run failed: its error is in the results, beside the other measurements.

@@ -9,8 +9,10 @@ from typing import Any, Self
 import msgspec
 
 from s3bench.clients.environment import check_endpoint_url
+from s3bench.clients.parameter_list import SCAN, STEP, ParameterList, parse_parameter_list, parse_parameter_scan
 from s3bench.clients.plan import parse_client_spec
 from s3bench.errors import BadInput
+from s3bench.results.redaction import redact
 from s3bench.s3.network.model import NetworkModel, describe, parse_network
 from s3bench.s3.network.presets import PREFIX
 
@@ -27,6 +29,9 @@ class RunOptions:
     warmup: int
     select: str | None
     suite: str | None
+    parameter_list: tuple[tuple[str, str], ...]
+    parameter_scan: tuple[tuple[str, str, str], ...]
+    parameter_step_size: tuple[str, ...]
     clients: tuple[str, ...]
     num_chunks: int
     chunk_id: int
@@ -48,6 +53,8 @@ class RunOptions:
     debug_dir: Path | None
     keep_workspace: bool
     audit: bool
+    prepare: str | None
+    cleanup: str | None
     list_only: bool
     quiet: bool
 
@@ -56,6 +63,23 @@ class RunOptions:
         """Take the options as typed. Raises `BadInput` for a network model that cannot be read."""
         network = typed["network"]
         return cls(**{**typed, "network": None if network is None else parse_network(network)})
+
+    @property
+    def parameter_lists(self) -> tuple[ParameterList, ...]:
+        """The settings to vary: lists first, then scans. Raises `BadInput`."""
+        steps: tuple[str | None, ...] = self.parameter_step_size
+        if len(steps) <= 1:
+            steps = (*(steps or (None,)),) * max(1, len(self.parameter_scan))
+        if self.parameter_step_size and len(steps) != len(self.parameter_scan):
+            raise BadInput(
+                f"{len(self.parameter_step_size)} {STEP} for {len(self.parameter_scan)} {SCAN}",
+                "a step belongs to a scan, in the order given",
+                f"give one for all {SCAN}, or one for each",
+            )
+        return (
+            *(parse_parameter_list(name, values) for name, values in self.parameter_list),
+            *(parse_parameter_scan(*scan, step) for scan, step in zip(self.parameter_scan, steps, strict=False)),
+        )
 
     @property
     def recorded(self) -> dict[str, object]:
@@ -70,6 +94,8 @@ class RunOptions:
             "tls": self.tls,
             "verify": self.verify,
             "audit": self.audit,
+            "prepare": _redacted(self.prepare),
+            "cleanup": _redacted(self.cleanup),
         }
 
     @property
@@ -77,6 +103,10 @@ class RunOptions:
         if self.endpoint_url:
             return "live"
         return "emulator" if self.endpoint == "emulator" else f"stub {self.stub}"
+
+
+def _redacted(command: str | None) -> str | None:
+    return None if command is None else " ".join(redact((command,)))
 
 
 def check_options(options: RunOptions) -> None:
@@ -124,6 +154,9 @@ def _bound_to_this_machine(options: RunOptions) -> Iterator[tuple[str, str]]:
         yield "--debug-dir", "the output of the clients stays on the nodes"
     if options.keep_workspace:
         yield "--keep-workspace", "the working directories are on the nodes"
+    for name, command in (("--prepare", options.prepare), ("--cleanup", options.cleanup)):
+        if command is not None:
+            yield name, "it is a command of this machine, and the clients run on the nodes"
     for text in options.clients:
         path = parse_client_spec(text).path
         if path is not None and not Path(path).expanduser().is_absolute():

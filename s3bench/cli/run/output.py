@@ -5,6 +5,7 @@ import sys
 
 import click
 
+from s3bench.cli.progress import is_beside_results
 from s3bench.cli.run.options import RunOptions
 from s3bench.cli.streams import print_styled, print_whole
 from s3bench.report.run.text import render_table
@@ -19,6 +20,12 @@ class RunOutput:
         self._output = options.output
         self._wants_json = options.as_json or (options.output is None and not sys.stdout.isatty())
         self.latest: Document | None = None
+        self._quiet = options.quiet
+        self._said: tuple[str, ...] = ()
+
+    def said(self, warnings: tuple[str, ...]) -> None:
+        """Take note of warnings that were printed at the start; a table on the same terminal does not repeat them."""
+        self._said = warnings if is_beside_results(quiet=self._quiet) else ()
 
     def save(self, document: Document, *, durable: bool) -> None:
         """Write what there is so far into the file, if there is one."""
@@ -34,6 +41,6 @@ class RunOutput:
             print_whole(encode_document(document), is_measured=True)
         elif self._output is None or sys.stdout.isatty():
             width = shutil.get_terminal_size().columns
-            print_styled(render_table(document, width=width, color=sys.stdout.isatty()))
+            print_styled(render_table(document, width=width, color=sys.stdout.isatty(), said=self._said))
             if self._output is None:
                 click.echo("s3bench: results were not saved; use -o FILE", err=True)

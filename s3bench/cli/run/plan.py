@@ -1,18 +1,31 @@
 """The plan of `s3bench run`: the benchmarks that its options select, on which clients."""
 
+from dataclasses import replace
+
 import click
 
-from s3bench.cli.definitions import chosen_suite, read_suite
+from s3bench.cli.definitions import read_suite
 from s3bench.cli.run.options import RunOptions
+from s3bench.clients.parameter_list import is_varied, vary
 from s3bench.clients.plan import Plan, parse_client_spec, plan_runs
+from s3bench.report.label import counted
+from s3bench.spec.definition import Definition
 from s3bench.spec.label import benchmark_label
+from s3bench.spec.suite import Suite
 
 
 def read_plan(options: RunOptions) -> Plan:
     """Read the definitions and select from them. Raises `BadInput`."""
     definitions = read_suite((*options.files, *options.named_files))
-    return plan_runs(
-        chosen_suite(options.suite, options.select).of(definitions),
+    suite, lists = Suite(options.suite or Suite.DEFAULT), options.parameter_lists
+    skipped: tuple[str, ...] = ()
+    if lists:
+        skipped = _not_varied(suite.of(definitions))
+        definitions = vary(definitions, lists)
+    plan = plan_runs(
+        definitions,
+        suite=suite,
+        blocks=frozenset(each.block for each in lists),
         clients=tuple(parse_client_spec(text) for text in options.clients),
         select=options.select,
         num_chunks=options.num_chunks,
@@ -20,6 +33,13 @@ def read_plan(options: RunOptions) -> Plan:
         iterations=options.num_iterations,
         warmup=options.warmup,
     )
+    return replace(plan, skipped=(*skipped, *plan.skipped))
+
+
+def _not_varied(definitions: tuple[Definition, ...]) -> tuple[str, ...]:
+    count = sum(not is_varied(definition) for definition in definitions)
+    reason = "the command is not s3 or s3api, so the settings do not apply"
+    return (f"{counted(count, 'benchmark')}: {reason}",) if count else ()
 
 
 def print_plan(plan: Plan) -> None:

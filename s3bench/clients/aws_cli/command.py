@@ -1,6 +1,6 @@
 """aws-cli's own command line, config and environment: the definition's, with what points and probes it put in."""
 
-from s3bench.clients.awsconfig import block_settings, with_s3_settings, with_section
+from s3bench.clients.awsconfig import block_settings, with_section, with_settings
 from s3bench.clients.client import FoundClient
 from s3bench.clients.environment import EndpointFacts, Sandbox
 from s3bench.clients.launch import PROBES, ClientLaunch, Invocation
@@ -54,7 +54,7 @@ def _config(
     settings = {"preferred_transfer_client": word} if word else {}
     if not endpoint.live or "addressing_style" not in block_settings(config, "s3", profile=profile):
         settings["addressing_style"] = "path"
-    text = with_s3_settings(config, settings, profile=profile)
+    text = with_settings(config, settings, profile=profile)
     return _with_probe(found, text) if sandbox.probe_file or sandbox.stub_script else text
 
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from s3bench.bench.suite import new_result
 from s3bench.clients.client import ClientSpec
 from s3bench.clients.plan import Cell
-from s3bench.clients.registry import known_client
 from s3bench.cluster.suite.message import FoundHere
 from s3bench.cluster.suite.unit import SuiteUnit
 from s3bench.results.document import Client, Document, Result
@@ -39,7 +38,7 @@ class SuiteResults:
     def _unmeasured(self, cell: Cell) -> Result:
         found = self._clients[cell.client]
         client = Client(name=found.kind, version=found.version, label=found.label)
-        return new_result(cell, client, known_client(found.kind).engine)
+        return new_result(cell, client)
 
 
 def _failed(result: Result, failure: Failure) -> Result:

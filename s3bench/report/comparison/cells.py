@@ -27,7 +27,6 @@ _EXACT = frozenset({ChangeOutcome.DIFFERS, ChangeOutcome.EQUAL, ChangeOutcome.VA
 _WHOLE_PERCENTS_FROM = 9.995
 _P_LEAST = 0.001
 _MISSING_NAMED_MAX = 3
-_WARNINGS_MAX = 10
 
 
 def shown_rows(other: Against, *, show_all: bool) -> tuple[ComparisonRow, ...]:
@@ -133,15 +132,14 @@ def chance_text(row: ComparisonRow) -> str:
 
 
 def warning_lines(other: Against, *, show_all: bool) -> Iterator[str]:
-    """The warnings about single figures, those of the most important rows first; a large number is cut and counted."""
-    lines = [
-        f"{_benchmark(row)}, {row.metric} of {warning.group} ({warning.client}) {warning.words}"
-        for row in other.rows
-        for warning in row.doubts
-    ]
-    yield from lines if show_all else lines[:_WARNINGS_MAX]
-    if len(lines) > _WARNINGS_MAX and not show_all:
-        yield f"{len(lines) - _WARNINGS_MAX} more; --all shows them"
+    """The warnings about single figures, those of the most important rows first; each kind once, or all of them."""
+    kinds: dict[object, list[str]] = {}
+    for row in other.rows:
+        for warning in row.doubts:
+            line = f"{_benchmark(row)}, {row.metric} of {warning.group} ({warning.client}) {warning.words}"
+            kinds.setdefault(line if show_all else warning.kind, []).append(line)
+    for first, *more in kinds.values():
+        yield f"{first}; {len(more)} more like it, --all shows them" if more else first
 
 
 def missing_lines(other: Against, *, show_all: bool) -> Iterator[str]:

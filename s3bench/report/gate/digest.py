@@ -14,6 +14,7 @@ from s3bench.gate.record import GateRecord
 from s3bench.gate.row import GateRow, RowKind, Verdict
 from s3bench.report.terminal import printable
 from s3bench.results.metrics import METRICS_BY_NAME, Direction, Unit, render_figure
+from s3bench.results.warnings import gather, places_text
 from s3bench.units import render_seconds
 
 ALL_BENCHMARKS = "all benchmarks together"
@@ -262,13 +263,22 @@ def _failures(record: GateRecord, conclusion: Conclusion) -> Iterator[str]:
 
 def _warnings(record: GateRecord, conclusion: Conclusion) -> Iterator[str]:
     yield from (printable(warning) for warning in (*record.warnings, *conclusion.warnings))
-    for row in conclusion.rows:
-        where = f"{subject(row)} ({row.role})" if row.role is not Role.BENCHMARK else subject(row)
-        yield from (f"{where}: {printable(warning)}" for warning in row.warnings)
-    for cell in record.cells:
-        of_runs = Counter(warning for side in Side for run in cell.runs(side) for warning in run.warnings)
-        for warning, count in of_runs.items():
-            yield printable(f"{cell.title}: {warning}" + f" ({count} runs)" * (count > 1))
+    of_rows = gather((warning, _place(row)) for row in conclusion.rows for warning in row.warnings)
+    yield from (printable(f"{places_text(each.places, 'test')}: {each.words}") for each in of_rows)
+    of_runs = gather(
+        (warning, cell.title)
+        for cell in record.cells
+        for side in Side
+        for run in cell.runs(side)
+        for warning in run.warnings
+    )
+    for each in of_runs:
+        count = f" ({each.count} runs)" * (each.count > 1)
+        yield printable(f"{places_text(each.places, 'benchmark')}: {each.words}{count}")
+
+
+def _place(row: GateRow) -> str:
+    return subject(row) if row.role is Role.BENCHMARK else f"{subject(row)} ({row.role})"
 
 
 def _detectable_of(rows: Iterable[GateRow]) -> Iterator[str]:

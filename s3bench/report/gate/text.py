@@ -5,7 +5,7 @@ sentences. Sentences are one line each, which the terminal folds.
 """
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from s3bench.gate.record import GateRecord
@@ -15,16 +15,26 @@ from s3bench.report.gate.digest import Digest, digest
 from s3bench.report.gate.tables import LEGEND, TONES, gate_table
 from s3bench.report.terminal import BOLD, CYAN, DIM, RED, YELLOW, painter, printable
 from s3bench.report.text_table import TONE_STYLES, Paint, fits, fitted, table_lines
+from s3bench.results.warnings import unrepeated
 
 _SHOWN_MAX = 10
 _GAPS = (2, 1)
 """Spaces between columns: as many as have room."""
 
 
-def render_gate(record: GateRecord, *, width: int, color: bool, verbose: bool = False, kept: Path | None = None) -> str:
+def render_gate(
+    record: GateRecord,
+    *,
+    width: int,
+    color: bool,
+    verbose: bool = False,
+    kept: Path | None = None,
+    said: Collection[str] = (),
+) -> str:
     """Render a concluded gate for a terminal of `width` columns; with `verbose` all rows, warnings and counts.
 
-    `kept` is the file of the record. Color adds nothing to the meaning.
+    `kept` is the file of the record. Warnings that were `said` at the start are counted. Color adds nothing to the
+    meaning.
     """
     paint, content = painter(color=color), digest(record)
     shown = [*content.decided]
@@ -36,7 +46,7 @@ def render_gate(record: GateRecord, *, width: int, color: bool, verbose: bool = 
         *_rows(shown, content, width, paint, verbose=verbose),
         *(
             f"{paint(kind, style)}: {printable(text)}"
-            for kind, style, text in _more(record, content, shown_max=None if verbose else _SHOWN_MAX)
+            for kind, style, text in _more(record, content, said, shown_max=None if verbose else _SHOWN_MAX)
         ),
     ]
     if shown:
@@ -78,7 +88,9 @@ def _reason(row: GateRow, *, is_brief: bool) -> tuple[str, ...]:
     return (f"    {word}{printable(row.reason)}{'; waived' if is_brief and row.waived_by else ''}",)
 
 
-def _more(record: GateRecord, content: Digest, *, shown_max: int | None) -> Iterator[tuple[str, str, str]]:
+def _more(
+    record: GateRecord, content: Digest, said: Collection[str], *, shown_max: int | None
+) -> Iterator[tuple[str, str, str]]:
     """The lines below the table: their kind, its style and the text; of each kind the first `shown_max`."""
     yield "controls", CYAN, words.controls_in_words(record, content)
     if rest := words.rest_in_words(content):
@@ -89,7 +101,7 @@ def _more(record: GateRecord, content: Digest, *, shown_max: int | None) -> Iter
         ("waived", YELLOW, waived),
         ("failure", RED, content.failures),
         ("changed", CYAN, changed),
-        ("warning", YELLOW, content.warnings),
+        ("warning", YELLOW, tuple(unrepeated(content.warnings, tuple(map(printable, said))))),
     )
     for kind, style, texts in kinds:
         yield from ((kind, style, text) for text in texts[:shown_max])

@@ -57,7 +57,7 @@ def document_notes(document: Document) -> Iterator[Note]:
     yield from (("warning", words) for words in document.warnings)
     results = document.without_parts().results
     for warning in gather_warnings(results):
-        where = warning.results[0].benchmark if len(warning.results) == 1 else f"{len(warning.results)} results"
+        where = warning.places[0].benchmark if len(warning.places) == 1 else f"{len(warning.places)} results"
         yield "warning", f"{where}: {warning.words}"
     for result in results:
         for failure in result.errors:

@@ -25,6 +25,6 @@ def failure_lines(results: Iterable[Result], name: Callable[[Result], str]) -> I
 def warning_lines(results: Iterable[Result], name: Callable[[Result], str]) -> Iterator[str]:
     """The warnings of all measurements, each kind once, with the results and the number of iterations that have it."""
     for found in gather_warnings(results):
-        where = name(found.results[0]) if len(found.results) == 1 else f"{len(found.results):,} results"
-        count = f" ({found.iterations:,} iterations)" if found.iterations > 1 else ""
+        where = name(found.places[0]) if len(found.places) == 1 else f"{len(found.places):,} results"
+        count = f" ({found.count:,} iterations)" if found.count > 1 else ""
         yield f"{where}: {found.words}{count}"

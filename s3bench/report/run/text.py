@@ -3,7 +3,7 @@
 Figures are medians with the median absolute deviation, which a single straggler does not move.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from s3bench.report.label import clipped
 from s3bench.report.run.figures import estimate
@@ -21,6 +21,7 @@ from s3bench.report.text_table import fits, table_lines
 from s3bench.results.audit import Audit, Ratio
 from s3bench.results.document import Document, Result
 from s3bench.results.metrics import METRICS_BY_NAME
+from s3bench.results.warnings import unrepeated
 
 _HEADINGS = (
     FigureHeading(heading="time", metrics=("total_time",)),
@@ -36,10 +37,11 @@ _LEGEND = (
 _LEGEND_NARROW = "median of n iterations: total time, CPU time, peak memory"
 
 
-def render_table(document: Document, *, width: int, color: bool) -> str:
+def render_table(document: Document, *, width: int, color: bool, said: Collection[str] = ()) -> str:
     """Render the document's results for a terminal of `width` columns; color adds nothing to the meaning.
 
-    Where the terminal is too narrow, deviations are left out, and then the throughput.
+    Where the terminal is too narrow, deviations are left out, and then the throughput. Warnings that were `said` at the
+    start are counted.
     """
     paint = painter(color=color)
     lines = ["no results"]
@@ -51,7 +53,7 @@ def render_table(document: Document, *, width: int, color: bool) -> str:
         legend = _LEGEND if fits(table, width=width) else _LEGEND_NARROW
         lines = [*table_lines(table, width=width, paint=paint), paint(legend, DIM)]
     styles = {"warning": YELLOW, "audit": CYAN, "error": RED}
-    lines += (f"{paint(kind, styles[kind])}: {printable(text)}" for kind, text in _notes(document))
+    lines += (f"{paint(kind, styles[kind])}: {printable(text)}" for kind, text in _notes(document, said))
     return "\n".join(lines) + "\n"
 
 
@@ -65,9 +67,9 @@ def result_line(result: Result) -> str:
     return f"{clipped(result.label)}: {outcome}"
 
 
-def _notes(document: Document) -> Iterator[tuple[str, str]]:
+def _notes(document: Document, said: Collection[str]) -> Iterator[tuple[str, str]]:
     """Warnings, then the audits, then the failures."""
-    yield from (("warning", text) for text in document.warnings)
+    yield from (("warning", text) for text in unrepeated(document.warnings, said))
     yield from (("warning", text) for text in warning_lines(document.results, _label))
     for result in document.results:
         if result.audit is not None:

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from s3bench.cli.main import s3bench_command
+from s3bench.cli.run.options import RunOptions
 from s3bench.cluster.engine import NodePurpose
 from s3bench.cluster.suite.node import SuiteNode
 from s3bench.errors import BadInput, ExitCode
@@ -34,6 +35,8 @@ def invoked(*arguments: object) -> Any:
         (("--cluster", "ray://host"), "--cluster is 'ray://host'"),
         ((*CLUSTER, "--debug-dir", "kept"), "--cluster cannot be combined with --debug-dir"),
         ((*CLUSTER, "--keep-workspace"), "--cluster cannot be combined with --keep-workspace"),
+        ((*CLUSTER, "--prepare", "true"), "--cluster cannot be combined with --prepare"),
+        ((*CLUSTER, "--cleanup", "true"), "--cluster cannot be combined with --cleanup"),
         ((*CLUSTER, "--client", "cli-crt@./build"), "--cluster cannot be combined with --client cli-crt@./build"),
     ],
 )
@@ -57,6 +60,15 @@ def test_a_network_model_in_a_file_is_refused_and_one_in_words_is_not(tmp_path: 
 
 def test_a_list_needs_no_cluster_and_is_that_of_one_machine() -> None:
     assert invoked(*CLUSTER, "--list").stdout == invoked("--list").stdout
+
+
+def test_nodes_are_given_the_values_of_every_setting_that_varies(tmp_path: Path) -> None:
+    from s3bench.cli.run import cluster, command  # noqa: PLC0415 (as the command does)
+
+    typed = command.run_command.make_context("run", [*CLUSTER, "-P", "multipart_chunksize", "8MB", "9MB"]).params
+    words = tuple(cluster._words(RunOptions.of(typed)))
+    at = words.index("--parameter-list")
+    assert words[at : at + 3] == ("--parameter-list", "multipart_chunksize", "8MB,9MB")
 
 
 def test_who_asks_for_no_cluster_imports_nothing_of_it() -> None:

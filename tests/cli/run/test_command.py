@@ -9,6 +9,7 @@ import pytest
 
 from s3bench.bench.suite import SuiteStatus, run_suite
 from s3bench.errors import MachineError
+from tests.bench.scripted_bench import ScriptedBench, measured
 from tests.cli.conftest import Here
 from tests.e2e.conftest import upload
 
@@ -27,3 +28,101 @@ def test_what_was_measured_before_the_machine_failed_is_printed(
     assert finished.returncode == 4
     assert finished.stderr == "s3bench: the helper ended\n"
     assert len(json.loads(finished.stdout)["results"][0]["measurements"]) == 1
+
+
+def test_a_run_says_on_stderr_what_will_run_and_how_long_that_takes_and_nothing_with_q(
+    here: Here, bench: ScriptedBench, tmp_path: Path
+) -> None:
+    bench.script = lambda _: measured(30.0)
+    file = tmp_path / "two.json"
+    file.write_text(json.dumps([upload(1000, clients=["s5cmd"]), upload(2000, clients=["s5cmd"]) | {"name": "two"}]))
+    loud = here("run", str(file), "-n", "2").stderr.splitlines()
+    said = "2 benchmarks on 1 client, 2 iterations each: 4 runs; how long they take is not known yet"
+    assert f"s3bench: {said}" in loud
+    assert "s3bench: about 2 min left, estimated from the first run" in loud
+    assert here("run", str(file), "-n", "2", "-q").stderr == ""
+
+
+def test_prepare_and_cleanup_run_in_the_users_own_environment_and_are_kept_with_the_results(
+    here: Here, bench: ScriptedBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINE", "my own")
+    (tmp_path / "one.json").write_text(json.dumps([upload(1000, clients=["s5cmd"])]))
+    prepare, cleanup = 'echo "prepare $MINE" >> log', 'echo "cleanup" >> log; echo left >&2; exit 7'
+    finished = here("run", "-q", "one.json", "-n", "2", "--prepare", prepare, "--cleanup", cleanup, cwd=tmp_path)
+    assert finished.returncode == 4
+    assert (tmp_path / "log").read_text().splitlines() == ["prepare my own", "prepare my own", "cleanup"]
+    document = json.loads(finished.stdout)
+    (result,) = document["results"]
+    assert len(result["measurements"]) == 2
+    assert [(each["what"], each["why"]) for each in result["errors"]] == [(f"--cleanup `{cleanup}` exited 7", "left")]
+    assert (document["options"]["prepare"], document["options"]["cleanup"]) == (prepare, cleanup)
+    assert prepare in document["command_line"]
+
+
+def test_a_definition_cannot_give_a_command_that_prepares(here: Here, tmp_path: Path) -> None:
+    for key in ("prepare", "cleanup"):
+        (tmp_path / "one.json").write_text(json.dumps([upload(1000) | {key: "true"}]))
+        finished = here("run", str(tmp_path / "one.json"))
+        assert finished.returncode == 2
+        assert f"{key}: is an unknown key" in finished.stderr
+
+
+def test_each_value_of_a_setting_is_a_benchmark_of_its_own_and_reaches_the_client(here: Here, tmp_path: Path) -> None:
+    select = ("-k", "s3.cp.upload and FileSize=32MB", "--client", "s5cmd", "-L", "multipart_chunksize", "8MB,16MB")
+    listed = here("run", "--list", *select).stdout.splitlines()
+    labels = [f"s3.cp.upload FileSize=32MB multipart_chunksize={size}" for size in ("8MB", "16MB")]
+    assert listed == [f"{label}\ts5cmd" for label in labels]
+    finished = here("run", "-q", *select)
+    assert finished.returncode == 0, finished.stderr
+    results = json.loads(finished.stdout)["results"]
+    assert [result["dimensions"][1] for result in results] == [
+        {"multipart_chunksize": size} for size in ("8MB", "16MB")
+    ]
+    assert [result["measurements"][0]["wire"]["requests"] for result in results] == [6, 4]
+
+
+def test_scans_are_lists_and_each_has_its_step(here: Here) -> None:
+    select = ("run", "--list", "-k", "s3.cp.upload and FileSize=32MB", "--client", "s5cmd")
+    one = here(*select, "-P", "max_concurrent_requests", "5", "15", "-D", "5").stdout.splitlines()
+    assert one == here(*select, "-L", "max_concurrent_requests", "5,10,15").stdout.splitlines()
+    scans = ("-P", "multipart_chunksize", "8MB", "16MB", "-P", "s5cmd.numworkers", "1", "2")
+    assert len(here(*select, *scans, "-D", "8MB", "-D", "1").stdout.splitlines()) == 4
+    assert len(here(*select, *scans).stdout.splitlines()) == 18
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("-L", "multipart_chunksiz", "8MB"), "--parameter-list multipart_chunksiz"),
+        (("-L", "multipart_chunksize", "8MB,x"), "--parameter-list multipart_chunksize: 'x'"),
+        (("-P", "multipart_chunksize", "8MB", "4MB"), "--parameter-scan multipart_chunksize"),
+        (("-D", "3"), "1 --parameter-step-size for 0 --parameter-scan"),
+        (("-P", "max_concurrent_requests", "1", "2", "-D", "1", "-D", "1"), "2 --parameter-step-size for 1"),
+        (("-L", "rclone.transfers", "4"), "no benchmark runs on a client with the settings `rclone`"),
+        (("-L", "max_queue_size", "4", "-k", "ec2"), "-k ec2: no benchmark is selected"),
+    ],
+)
+def test_settings_that_are_none_are_bad_input(here: Here, arguments: tuple[str, ...], said: str) -> None:
+    finished = here("run", *arguments)
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert said in finished.stderr
+
+
+def test_what_a_setting_does_not_vary_is_skipped_and_told(here: Here) -> None:
+    own = here(
+        "run",
+        "--list",
+        "-L",
+        "s5cmd.numworkers",
+        "4",
+        "--client",
+        "s5cmd",
+        "--client",
+        "cli-crt",
+        "-k",
+        "FileSize=32MB and cp",
+    )
+    assert {line.split("\t")[1] for line in own.stdout.splitlines()} == {"s5cmd"}
+    assert "not run on cli-crt: cli-crt has no settings `s5cmd`" in own.stderr
+    assert "14 benchmarks: the command is not s3 or s3api, so the settings do not apply" in own.stderr

@@ -10,7 +10,7 @@ import s3bench
 from s3bench.bench.suite import new_result
 from s3bench.clients.client import ClientSpec
 from s3bench.clients.plan import parse_client_spec, plan_runs
-from s3bench.clients.registry import known_client, known_clients
+from s3bench.clients.registry import known_clients
 from s3bench.cluster.message import PROTOCOL
 from s3bench.cluster.node_group import NodeGone
 from s3bench.cluster.suite.message import ClientLookup, FoundHere, MissingHere, UnitOutcome, encode
@@ -72,11 +72,7 @@ def document_of(
 ) -> Document:
     """What `s3bench run` writes of a unit, but for the measurements."""
     results = tuple(
-        new_result(
-            cell,
-            Client(name=client.kind, version=client.version, label=client.label),
-            known_client(cell.client.kind).engine,
-        )
+        new_result(cell, Client(name=client.kind, version=client.version, label=client.label))
         for cell in unit.cells
         for client in (found(str(cell.client)),)
     )

@@ -106,13 +106,13 @@ def test_a_doubt_about_a_figure_is_told_even_where_the_row_is_not_shown() -> Non
     assert f"FileSize=32MB, {outliers}" in text
 
 
-def test_many_doubts_are_cut_and_counted() -> None:
+def test_doubts_of_one_kind_are_one_line_that_says_how_many_there_are() -> None:
     wild = [result((*BASE, 5.0 + size), dimensions={"FileSize": f"{size}KB"}) for size in range(13)]
     still = [result(dimensions={"FileSize": f"{size}KB"}) for size in range(13)]
     comparison = compare([source("a", *still), source("b", *wild)], metrics=("total_time",))
     cut, whole = (render_comparison(comparison, width=80, color=False, show_all=flag) for flag in (False, True))
-    assert (cut.count("has outliers"), whole.count("has outliers")) == (10, 13)
-    assert "warning: 3 more; --all shows them" in cut
+    assert (cut.count("has outliers"), whole.count("has outliers")) == (1, 13)
+    assert "; 12 more like it, --all shows them\n" in cut
 
 
 def test_many_missing_are_counted_and_all_of_them_named_on_request() -> None:

@@ -200,6 +200,25 @@ def test_hundreds_of_doubts_are_counted_unless_asked_for(gates: Mapping[str, Gat
     assert render_gate(gate, width=120, color=False, verbose=True).count("warning: ") == 301
 
 
+def test_warnings_that_were_printed_at_the_start_are_counted(gates: Mapping[str, GateRecord]) -> None:
+    gate = replace(gates["pass"], warnings=("the machine is busy", "no turbo", "no valgrind"))
+    table = render_gate(gate, width=120, color=False, said=("the machine is busy", "no turbo"))
+    warnings = [line for line in table.splitlines() if line.startswith("warning: ")]
+    assert warnings[0] == "warning: no valgrind"
+    assert warnings[-1] == "warning: 2 more were printed at the start"
+    assert "the machine is busy" not in table
+
+
+def test_one_warning_of_many_tests_or_runs_is_one_line(gates: Mapping[str, GateRecord]) -> None:
+    conclusion = gates["fail by size"].conclusion
+    assert conclusion is not None
+    rows = tuple(replace(row, warnings=("3 of 10 pairs are outliers",)) for row in conclusion.rows)
+    gate = replace(gates["fail by size"], conclusion=replace(conclusion, rows=rows))
+    (line,) = (line for line in render_gate(gate, width=120, color=False).splitlines() if "are outliers" in line)
+    assert line.startswith(f"warning: {len(rows)} tests (first ")
+    assert line.endswith(": 3 of 10 pairs are outliers")
+
+
 def test_a_client_that_failed_beside_a_regression_is_told(hostile: GateRecord) -> None:
     assert "\nfailure: a|b" in render_gate(hostile, width=120, color=False)
 

@@ -114,3 +114,10 @@ def test_a_result_is_told_in_one_line() -> None:
         "s3.cp.upload FileSize=32MB S3TransferClient=CRT on cli-crt@2.38.5: 300 ms ±17% total time, n=3"
     )
     assert result_line(bad) == "s3.cp.upload on s5cmd@2.3.0: 2 failed: the client failed"
+
+
+def test_warnings_that_were_printed_at_the_start_are_counted() -> None:
+    warned = EMPTY.with_warnings(("the machine is busy", "no turbo"))
+    text = render_table(warned, width=100, color=False, said=("the machine is busy",))
+    assert text.endswith("warning: no turbo\nwarning: 1 more was printed at the start\n")
+    assert render_table(warned, width=100, color=False).count("warning: ") == 2

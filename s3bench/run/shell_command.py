@@ -1,0 +1,62 @@
+"""Runs a shell command of the user's, in the user's own environment and directory: `run --prepare` and `--cleanup`.
+
+Nothing is measured, and the command may write anywhere. It stays in the terminal's process group, so that sudo can ask
+for a password and Ctrl-C reaches it. Its stdin is empty and its stdout is dropped. Its stderr is a file, since a server
+that it leaves in the background would keep a pipe open.
+"""
+
+import os
+import signal
+import subprocess
+from contextlib import suppress
+from tempfile import TemporaryFile
+from typing import IO
+
+from s3bench.errors import ShellCommandFailed
+from s3bench.results.redaction import redact, without_url_credentials
+from s3bench.run.tree import descendants
+
+_STDERR_TAIL_BYTES = 2000
+_STDERR_LINES = 10
+
+
+def run_shell_command(option: str, command: str, *, timeout_s: float) -> None:
+    """Run `command`, which `option` gave, by /bin/sh; after `timeout_s` it is killed with its children.
+
+    Raises `ShellCommandFailed` unless it exits 0.
+    """
+    with TemporaryFile() as stderr:
+        process = subprocess.Popen(
+            ("/bin/sh", "-c", command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr
+        )
+        try:
+            exit_code = process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            _kill(process)
+            raise _failed(option, command, f"took longer than {timeout_s:g} s", stderr) from None
+        except BaseException:
+            _kill(process)
+            raise
+        if exit_code:
+            raise _failed(option, command, _ending(exit_code), stderr)
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    for pid in (*descendants(process.pid), process.pid):
+        with suppress(OSError):  # it has ended meanwhile
+            os.kill(pid, signal.SIGKILL)
+    process.wait()
+
+
+def _ending(exit_code: int) -> str:
+    if exit_code < 0:
+        return f"was ended by signal {-exit_code} ({signal.Signals(-exit_code).name})"
+    return f"exited {exit_code}"
+
+
+def _failed(option: str, command: str, ending: str, stderr: IO[bytes]) -> ShellCommandFailed:
+    stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - _STDERR_TAIL_BYTES))
+    lines = stderr.read().decode("utf-8", "backslashreplace").strip().splitlines()[-_STDERR_LINES:]
+    said = without_url_credentials("\n".join(lines))
+    shown = " ".join(redact((command,)))
+    return ShellCommandFailed(f"{option} `{shown}` {ending}", said or "it wrote nothing to stderr")
