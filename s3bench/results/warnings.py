@@ -30,6 +30,11 @@ class MeasurementWarning:
         return f"for example: {self.example}" if self.varies else self.example
 
 
+def warning_kind(warning: str) -> str:
+    """What warnings that differ only in their numbers have in common."""
+    return _NUMBER.sub("", warning)
+
+
 def gather_warnings(results: Iterable[Result]) -> tuple[MeasurementWarning, ...]:
     """The warnings of all measurements, in the order in which each kind first occurs."""
     counts: dict[str, int] = {}
@@ -37,7 +42,7 @@ def gather_warnings(results: Iterable[Result]) -> tuple[MeasurementWarning, ...]
     where: dict[str, dict[int, Result]] = {}
     for result in results:
         for warning in (warning for measurement in result.measurements for warning in measurement.warnings):
-            kind = _NUMBER.sub("", warning)
+            kind = warning_kind(warning)
             counts[kind] = counts.get(kind, 0) + 1
             texts.setdefault(kind, {})[warning] = None
             where.setdefault(kind, {})[id(result)] = result

@@ -217,17 +217,48 @@ GROUPS = {title: tuple(OPTIONS[name] for name in names.split()) for title, names
 """The options in the order and under the titles of `--help`."""
 
 
-class LoadCommand(click.Command):
-    """A command whose help has the options in groups."""
+class LoadCommand(click.Group):
+    """A command whose help has the options in groups.
+
+    Its subcommands are recognised as the first argument alone; any other first argument is a profile, and everything
+    but the subcommands is as for a command without any.
+    """
+
+    allow_extra_args = False
+    allow_interspersed_args = True
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, invoke_without_command=True, **more)
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Make the context of the subcommand that is named first, or of this command."""
+        if args and args[0] in self.commands:
+            return self.commands[args[0]].make_context(f"{info_name} {args[0]}", args[1:], parent=parent, **extra)
+        return super().make_context(info_name, args, parent=parent, **extra)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse options and PROFILE."""
+        return click.Command.parse_args(self, ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run this command."""
+        return click.Command.invoke(self, ctx)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """The usage of this command."""
+        return click.Command.collect_usage_pieces(self, ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a section for each group, and one for click's own options."""
+        """Write a section for each group, one for click's own options, and the subcommands."""
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         records = {param.name: param.get_help_record(ctx) for param in options}
         sections = {title: [records.pop(row.field) for row in rows] for title, rows in GROUPS.items()}
         for title, rows in (*sections.items(), ("Other options", list(records.values()))):
             with formatter.section(title):
                 formatter.write_dl([record for record in rows if record is not None])
+        self.format_commands(ctx, formatter)
 
 
 def load_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -135,6 +135,7 @@ class LoadOutput:
             measured.phase,
             iteration=measured.loop,
             version=s3bench.__version__,
+            started_at=measured.started_at,
             peak_memory_bytes=measured.memory_bytes_max,
         )
         self.document = recorded(self.document, new)
