@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import click
 
+from s3bench.cli.completion_items import complete_package
 from s3bench.clients.client import FoundClient
 from s3bench.clients.installing import install, package_names
 from s3bench.clients.inventory import InstalledProgram, take_inventory
@@ -49,7 +50,7 @@ def list_command(*, as_json: bool) -> None:
 
 
 @clients_group.command("install")
-@click.argument("names", nargs=-1, required=True, metavar="NAME[@VERSION]...")
+@click.argument("names", nargs=-1, required=True, metavar="NAME[@VERSION]...", shell_complete=complete_package)
 def install_command(*, names: tuple[str, ...]) -> None:
     """Install the newest or a given version of a client's package; installed versions stay.
 

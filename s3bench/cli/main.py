@@ -42,6 +42,7 @@ COMMANDS = {
     ),
     "validate": ("validate:validate_command", "Check definition files without running them."),
     "clients": ("clients:clients_group", "List and install the clients under test."),
+    "completion": ("completion:completion_command", "Print the completion script of a shell."),
     "doctor": ("doctor.command:doctor_command", "Show what on this machine disturbs measurements."),
 }
 

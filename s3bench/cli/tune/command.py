@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from s3bench.cli.completion_items import complete_clients
 from s3bench.cli.quantity import SECONDS
 from s3bench.cli.sandbox import unsandboxed_option
 from s3bench.cli.tune.options import BUDGET, FILES_MAX, SEEDS
@@ -22,6 +23,7 @@ _PRICE = click.FloatRange(min=0)
 @click.option(
     "--clients",
     metavar="NAME[@VERSION|@PATH],...",
+    shell_complete=complete_clients,
     help="Clients to try; settings are compared with the first one's defaults.  "
     "[default: cli-classic,cli-crt,boto3-classic,boto3-crt,s5cmd, those that are installed]",
 )

@@ -209,8 +209,10 @@ def test_what_single_runs_do_not_determine_is_null_with_a_warning() -> None:
         "",
     )
     assert both.warnings == (
-        "null, since the results of single runs do not determine it: the most planned operations that waited, what the "
-        "machines can reach, the time without service",
+        (
+            "null, since the results of single runs do not determine it: the most planned operations that waited, "
+            "what the machines can reach, the time without service"
+        ),
         "the runs do not name the same bottleneck: server, none",
     )
     calm = loop_of(merged(run(mixed()), run(mixed())))
