@@ -1,6 +1,5 @@
 """Runs `s3bench load merge`: reads results documents, and writes the one of all runs together."""
 
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +8,7 @@ import click
 
 from s3bench.cli.provenance import command_origin
 from s3bench.cli.streams import print_styled, print_whole
+from s3bench.cli.terminal import stdout_paints, stdout_width
 from s3bench.errors import BadInput, ExitCode
 from s3bench.load.aggregation.merge import RunPart, merge_runs
 from s3bench.report.load.matrix import cells, render_matrix
@@ -30,7 +30,7 @@ def merge(files: Sequence[Path], *, output: Path | None, force: bool, as_json: b
     if as_json or (output is None and not sys.stdout.isatty()):
         print_whole(encode_document(document))
     elif output is None or sys.stdout.isatty():
-        width, color = shutil.get_terminal_size().columns, sys.stdout.isatty()
+        width, color = stdout_width(), stdout_paints()
         render = render_matrix if cells(document) else render_load
         print_styled(render(document, width=width, color=color))
         if output is None:
