@@ -77,6 +77,8 @@ def merge_runs(given: Sequence[RunPart], *, command_line: Sequence[str]) -> Docu
     _check_documents(parts)
     _check_workload(parts)
     arrangement = arrangement_of(parts)
+    if arrangement is Arrangement.SEQUENTIAL:
+        _check_simultaneous(parts)
     parts.sort(key=_span_s)
     documents = [part.document for part in parts]
     merged = Document(
@@ -107,8 +109,8 @@ def arrangement_of(parts: Sequence[RunPart]) -> Arrangement:
         if share < OVERLAP_SHARE_MIN:
             raise BadInput(
                 "the runs overlapped in part",
-                f"all of them were measured for {share:.0%} of a phase, so that no rate is true of the whole; at least "
-                f"{OVERLAP_SHARE_MIN:.0%} is needed for runs at the same time, and none for runs one after the other",
+                f"all of them were measured together for {share:.0%} of a phase, so that no rate is true of the whole; "
+                f"runs at the same time need {OVERLAP_SHARE_MIN:.0%}, and runs one after the other have none",
                 "start the runs together, for the same duration; merge overlapping runs first, and others with those",
             )
     return Arrangement.SIMULTANEOUS
@@ -152,6 +154,25 @@ def _check_workload(parts: Sequence[RunPart]) -> None:
                 f"{shown}{more}",
                 "merge runs with the same options; `s3bench compare` shows different ones side by side",
             )
+
+
+def _check_simultaneous(parts: Sequence[RunPart]) -> None:
+    """Refuse to make one load of loops that different numbers of runs made at the same time."""
+    counts = [_simultaneous(part.document) for part in parts]
+    if len(set(counts)) > 1:
+        shown = "; ".join(f"{part.name}: {count}" for part, count in zip(parts, counts, strict=True))
+        raise BadInput(
+            "the documents are not of the same load",
+            f"different numbers of runs made it at the same time ({shown})",
+            "merge documents of equally many simultaneous runs",
+        )
+
+
+def _simultaneous(document: Document) -> int:
+    """How many runs made the load of a document at the same time."""
+    merged = document.options.get("merged")
+    count = merged.get("simultaneous") if isinstance(merged, Mapping) else None
+    return count if isinstance(count, int) else 1
 
 
 def _workload(document: Document) -> dict[str, Any]:
@@ -343,8 +364,10 @@ def _common(trees: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _origin(parts: Sequence[RunPart], arrangement: Arrangement) -> dict[str, Any]:
     """What is kept of each run: where and when it was made, and the options and facts that are not the same in all."""
     options = _common([part.document.options for part in parts])
+    counts = [_simultaneous(part.document) for part in parts]
     return {
         "arrangement": str(arrangement),
+        "simultaneous": sum(counts) if arrangement is Arrangement.SIMULTANEOUS else counts[0],
         "runs": [
             {
                 "file": part.name,

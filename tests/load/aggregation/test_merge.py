@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from s3bench.errors import BadInput
@@ -96,7 +96,7 @@ def mixed(worker: int = 0, *, length_ns: int = 10 * MS) -> list[Operation]:
 
 @st.composite
 def loads(draw: st.DrawFn) -> list[Operation]:
-    """Operations of two workers, each of which has some of either kind."""
+    """Operations of two workers."""
     operation = st.builds(
         lambda start, length, worker, kind, label, planned: Operation(
             start_ns=start,
@@ -113,14 +113,16 @@ def loads(draw: st.DrawFn) -> list[Operation]:
         st.sampled_from(("", "", "", "503 SlowDown", "reset")),
         st.integers(0, NS // 4),
     )
-    return [*mixed(0), *mixed(1, length_ns=20 * MS), *draw(st.lists(operation, max_size=8))]
+    return draw(st.lists(operation, max_size=8))
 
 
 _UNDETERMINED = ("seconds", "stalls", "waiting_max", "without_service")
 
 
+@settings(max_examples=30, deadline=None)
 @given(loads())
-def test_the_parts_of_a_run_are_the_whole_run_when_merged(operations: list[Operation]) -> None:
+def test_the_parts_of_a_run_are_the_whole_run_when_merged(more: list[Operation]) -> None:
+    operations = [*mixed(0, length_ns=50 * MS), *mixed(1, length_ns=80 * MS), *more]  # some of each kind
     whole = run(operations, workers=2)
     parts = merged(run(on_worker(operations, 0)), run(on_worker(operations, 1)))
     assert [result.label for result in parts.results] == [result.label for result in whole.results]
@@ -312,6 +314,16 @@ def test_documents_without_times_of_phases_can_follow_each_other_but_not_overlap
     assert refusal(first, run(mixed())).what == "1.json does not record when its phases began"
     killed = msgspec.structs.replace(first, ended_at=None)
     assert refusal(killed, later).what == "1.json does not record when its run ended"
+
+
+def test_merged_documents_follow_each_other_if_as_many_runs_made_their_load() -> None:
+    tomorrow = NOON + timedelta(days=1)
+    today, later = merged(run(mixed()), run(mixed())), merged(run(mixed(), at=tomorrow), run(mixed(), at=tomorrow))
+    both = merged(today, later)
+    assert (both.options["merged"]["arrangement"], both.options["merged"]["simultaneous"]) == ("sequential", 2)
+    assert merged(today, run(mixed())).options["merged"]["simultaneous"] == 3
+    error = refusal(today, run(mixed(), at=tomorrow))
+    assert error.why == "different numbers of runs made it at the same time (1.json: 2; 2.json: 1)"
 
 
 # What is refused.
