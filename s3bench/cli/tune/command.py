@@ -17,7 +17,9 @@ _PRICE = click.FloatRange(min=0)
 
 
 @click.command("tune", context_settings={"max_content_width": 120})
-@click.argument("action", type=click.Choice([action.value for action in Action]), required=False)
+@click.argument(
+    "action", metavar="[upload|download|sync]", type=click.Choice([action.value for action in Action]), required=False
+)
 @click.option("--size", metavar="SIZE", help="Size of each file: 512MiB, 10GiB.")
 @click.option("--files", type=click.IntRange(1, FILES_MAX), default=1, show_default=True, help="Number of files.")
 @click.option(
