@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import TypeVar
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -22,6 +23,7 @@ _BANDWIDTHS = {f"{name}{per}": scale for name, scale in _BYTES.items() for per i
 }
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _QUANTITY = re.compile(r"\s*((?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?)\s*([A-Za-z%/]*)\s*", re.ASCII)
+_PART = re.compile(r"([0-9]+)(h|ms|m|s|us)", re.ASCII | re.IGNORECASE)
 _SHOWN_CHARACTERS = 60
 
 Number = TypeVar("Number", int, float)
@@ -50,12 +52,27 @@ def parse_bytes(text: str, *, above_zero: bool = False) -> int:
 
 
 def parse_seconds(text: str, *, above_zero: bool = False, needs_unit: bool = False) -> float:
-    """Parse a duration: `250us`, `20ms`, `30s`, `5m`, `1.5h`; a bare number is seconds, unless it `needs_unit`."""
-    units, fix = _SECONDS, "write it like 20ms, 90s, 30m or 2h"
+    """Parse a duration: `250us`, `20ms`, `30s`, `1.5h`, `1m30s`; a bare number is seconds, unless it `needs_unit`.
+
+    Of several units each stands once, the largest first, with a whole number.
+    """
+    units, fix = _SECONDS, "write it like 20ms, 90s, 30m, 2h or 1m30s"
     if not needs_unit:
         units, fix = _SECONDS | {"": 1.0}, f"{fix}; a bare number is seconds"
-    seconds = _parse(text, units, "a duration", fix)
+    several = _several_units(text)
+    seconds = _parse(text, units, "a duration", fix) if several is None else several
     return _above_zero(text, seconds, fix) if above_zero else seconds
+
+
+def _several_units(text: str) -> float | None:
+    """The seconds of a duration in several units, `None` for any other text: also for units out of order."""
+    parts = _PART.findall(text)
+    scales = [_SECONDS[unit.lower()] for _, unit in parts]
+    seconds = sum(float(number) * scale for (number, _), scale in zip(parts, scales, strict=True))
+    is_whole_text = "".join(map("".join, parts)) == text.strip()
+    is_descending = all(larger > smaller for larger, smaller in pairwise(scales))
+    is_duration = len(parts) > 1 and is_whole_text and is_descending and math.isfinite(seconds)
+    return seconds if is_duration else None
 
 
 def parse_share(text: str) -> float:

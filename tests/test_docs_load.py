@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from s3bench.cli.compare.command import compare_command
 from s3bench.cli.gate.command import gate_command
+from s3bench.cli.load.command import load_command
 from s3bench.cli.load.options import (
     OPTIONS,
     LoadCommand,
@@ -60,7 +61,7 @@ LINES = [
     for line in block.splitlines()
     if line.startswith(("s3bench ", "$ s3bench "))
 ]
-OURS = [line for line in dict.fromkeys(LINES) if line.startswith("s3bench load")]
+OURS = [line for line in dict.fromkeys(LINES) if re.match("s3bench load(?! merge)", line)]
 
 
 def words(line: str) -> list[str]:
@@ -145,7 +146,7 @@ def test_every_example_can_be_run(line: str) -> None:
 
 @pytest.mark.parametrize("line", [line for line in LINES if line not in OURS])
 def test_every_example_of_another_command_parses(line: str) -> None:
-    command = {"compare": compare_command, "gate": gate_command}[shlex.split(line)[1]]
+    command = {"compare": compare_command, "gate": gate_command, "load": load_command}[shlex.split(line)[1]]
     context = command.make_context("s3bench", words(line), resilient_parsing=True)
     assert context.params
     assert set(re.findall(r"--metric (\S+)", line)) <= METRICS_BY_NAME.keys()

@@ -39,6 +39,10 @@ GOOD: list[tuple[Parser, str, float]] = [
     (parse_seconds, " 1e-05 ", 1e-5),
     (parse_seconds, "60", 60.0),
     (parse_seconds, "0", 0.0),
+    (parse_seconds, "1m30s", 90.0),
+    (parse_seconds, " 1H5m ", 3900.0),
+    (parse_seconds, "2h0m1s250ms", 7201.25),
+    (partial(parse_seconds, needs_unit=True), "1h5m", 3900.0),
     (parse_share, "0.1%", 0.001),
     (parse_share, "57%", 0.57),
     (parse_share, "0.001", 0.001),
@@ -53,6 +57,9 @@ GOOD: list[tuple[Parser, str, float]] = [
 BAD: list[tuple[Parser, str, str]] = [
     *((parse_bytes, text, "not a size") for text in ("", "MiB", "-1", "1 2", "5 parsecs", "٣", "9" * 400, "1s")),
     *((parse_seconds, text, "not a duration") for text in ("", "soon", "5 parsecs", "-1s", "1e999", "1e308h", "nan")),
+    *((parse_seconds, text, "not a duration") for text in ("30s1m", "1m1m", "1m30", "1.5m30s", "1m 30s", "1m-30s")),
+    (parse_seconds, f"{'9' * 400}h1m", "not a duration"),
+    (partial(parse_seconds, above_zero=True), "0m0s", "not above 0"),
     (partial(parse_seconds, needs_unit=True), "30", "not a duration"),
     (partial(parse_seconds, above_zero=True), "0s", "not above 0"),
     (partial(parse_bytes, above_zero=True), "0", "not above 0"),
@@ -84,3 +91,11 @@ def test_anything_else_is_refused_with_what_would_be_right(parse: Parser, text: 
 @given(st.integers(0, 2**50))
 def test_a_size_that_is_rendered_exactly_is_read_as_itself(size_bytes: int) -> None:
     assert parse_bytes(exact_bytes(size_bytes)) == parse_bytes(exact_bytes(size_bytes, separator=" ")) == size_bytes
+
+
+@given(st.tuples(*[st.none() | st.integers(0, 10**6)] * 4))
+def test_a_duration_of_several_units_is_their_sum(numbers: tuple[int | None, ...]) -> None:
+    parts = [(number, unit) for number, unit in zip(numbers, ("h", "m", "s", "ms"), strict=True) if number is not None]
+    if parts:
+        expected = sum(parse_seconds(f"{number}{unit}") for number, unit in parts)
+        assert parse_seconds("".join(f"{number}{unit}" for number, unit in parts)) == pytest.approx(expected)

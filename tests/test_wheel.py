@@ -51,11 +51,14 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Command:
     return run
 
 
-def test_the_wheel_holds_every_file_of_the_package_and_the_shipped_definitions(wheel: Path) -> None:
+def test_the_wheel_holds_every_file_of_the_package_the_shipped_definitions_and_the_manual_page(wheel: Path) -> None:
     files = {str(path.relative_to(CHECKOUT)) for path in (CHECKOUT / "s3bench").rglob("*") if path.is_file()}
     expected = {name for name in files if "__pycache__" not in name} | {"s3bench/benchmarks.json"}
     with zipfile.ZipFile(wheel) as archive:
-        assert {name for name in archive.namelist() if ".dist-info/" not in name} == expected
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    manual = {name for name in names if name.endswith(".data/data/share/man/man1/s3bench.1")}
+    assert len(manual) == 1
+    assert names - manual == expected
 
 
 def test_its_command_says_the_version(installed: Command) -> None:

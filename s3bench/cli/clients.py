@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 import click
 
+from s3bench.cli.completion_items import complete_package
+from s3bench.cli.terminal import is_smart
 from s3bench.clients.client import FoundClient
 from s3bench.clients.installing import install, package_names
 from s3bench.clients.inventory import InstalledProgram, take_inventory
@@ -49,7 +51,7 @@ def list_command(*, as_json: bool) -> None:
 
 
 @clients_group.command("install")
-@click.argument("names", nargs=-1, required=True, metavar="NAME[@VERSION]...")
+@click.argument("names", nargs=-1, required=True, metavar="NAME[@VERSION]...", shell_complete=complete_package)
 def install_command(*, names: tuple[str, ...]) -> None:
     """Install the newest or a given version of a client's package; installed versions stay.
 
@@ -75,7 +77,7 @@ def _installed(found: FoundClient) -> str:
 @contextmanager
 def _shown_progress() -> Iterator[InstallProgress]:
     """Show a bar on a terminal, a line for each step in a pipe; both on stderr."""
-    if not sys.stderr.isatty():
+    if not is_smart(sys.stderr):
         yield by_line(lambda line: click.echo(line, err=True))
         return
     from s3bench.cli.progress_bar import download_bar  # noqa: PLC0415 (rich, for terminals alone)

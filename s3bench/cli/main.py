@@ -42,6 +42,7 @@ COMMANDS = {
     ),
     "validate": ("validate:validate_command", "Check definition files without running them."),
     "clients": ("clients:clients_group", "List and install the clients under test."),
+    "completion": ("completion:completion_command", "Print the completion script of a shell."),
     "doctor": ("doctor.command:doctor_command", "Show what on this machine disturbs measurements."),
 }
 
@@ -57,6 +58,14 @@ class _LazyGroup(click.Group):
         command = getattr(importlib.import_module(f"s3bench.cli.{module}"), attribute)
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as unknown:  # click suggests commands that are imported already
+            raise click.NoSuchCommand(unknown.command_name, possibilities=COMMANDS, ctx=ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -4,6 +4,7 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, Self
 
+from s3bench.cli.terminal import is_smart
 from s3bench.clients.package import InstallProgress, by_line
 
 
@@ -24,7 +25,7 @@ def ticker_for(unit: str = "", *, quiet: bool) -> Ticker:
     """The progress display for stderr as it is; `unit` is the unit of the steps."""
     if quiet:
         return _Quiet()
-    if not sys.stderr.isatty():
+    if not is_smart(sys.stderr):
         return _Lines()
     from s3bench.cli.progress_bar import ProgressBar  # noqa: PLC0415 (rich, for terminals alone)
 

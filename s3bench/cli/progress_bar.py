@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Self
 
+from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -22,6 +23,14 @@ from s3bench.cli.console import stderr_console
 from s3bench.clients.package import InstallProgress
 from s3bench.report.terminal import printable
 
+_WHOLE = Column(no_wrap=True)
+_BAR_WIDTH_MIN, _ELAPSED_WIDTH_MIN = 80, 60
+"""The columns of terminals from which on there is a bar, and the time that has passed."""
+
+
+def _bar(console: Console) -> tuple[ProgressColumn, ...]:
+    return (BarColumn(),) if console.width >= _BAR_WIDTH_MIN else ()
+
 
 class _Doing(ProgressColumn):
     """The current step: the column that is shortened if the terminal is too narrow."""
@@ -34,15 +43,16 @@ class ProgressBar:
     """A bar with the remaining time, and lines that stay above it."""
 
     def __init__(self, unit: str) -> None:
+        console = stderr_console()
         self._progress = Progress(
             _Doing(),
-            BarColumn(),
-            MofNCompleteColumn(table_column=Column(no_wrap=True)),
-            TextColumn(unit),
-            TimeElapsedColumn(table_column=Column(no_wrap=True)),
-            TextColumn("left"),
-            TimeRemainingColumn(elapsed_when_finished=False, table_column=Column(no_wrap=True)),
-            console=stderr_console(),
+            *_bar(console),
+            MofNCompleteColumn(table_column=_WHOLE),
+            TextColumn(unit, table_column=_WHOLE),
+            *((TimeElapsedColumn(table_column=_WHOLE),) if console.width >= _ELAPSED_WIDTH_MIN else ()),
+            TextColumn("left", table_column=_WHOLE),
+            TimeRemainingColumn(elapsed_when_finished=False, table_column=_WHOLE),
+            console=console,
             transient=True,
             # Redrawing takes CPU time from the client under test.
             refresh_per_second=1,
@@ -78,8 +88,9 @@ class ProgressBar:
 @contextmanager
 def download_bar() -> Iterator[InstallProgress]:
     """Show the bytes of a download as a bar, with the remaining time."""
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=stderr_console(), transient=True) as bars:
+    console = stderr_console()
+    columns = (_Doing(), *_bar(console), DownloadColumn(table_column=_WHOLE), TimeRemainingColumn(table_column=_WHOLE))
+    with Progress(*columns, console=console, transient=True) as bars:
         task = bars.add_task("", total=None)
 
         def show(step: str, done_bytes: int, total_bytes: int, /) -> None:

@@ -1,11 +1,13 @@
 """Quantities in options: parses them, and names the option when they are wrong."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
+from s3bench.cli.completion_items import complete_file
 from s3bench.errors import BadInput
 from s3bench.units import BadQuantity, parse_bytes, parse_seconds
 
@@ -13,12 +15,14 @@ T = TypeVar("T")
 
 
 class QuantityType(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone
-    """The type of an option whose text `parse` reads."""
+    """The type of an option whose text `parse` reads; a shell completes `words`, or the name of a file."""
 
     name = "quantity"
 
-    def __init__(self, parse: Callable[[str], Any]) -> None:
+    def __init__(self, parse: Callable[[str], Any], *, words: Sequence[str] = (), is_file: bool = False) -> None:
         self._parse = parse
+        self._words = words
+        self._is_file = is_file
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Parse text, or a default that is a number."""
@@ -28,6 +32,12 @@ class QuantityType(click.ParamType):  # type: ignore[type-arg]  # generic in new
             return self._parse(str(value))
         except BadQuantity as bad:
             return self.fail(str(bad), param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The words that begin like this, or a mark by which the shell completes a file."""
+        if self._is_file:
+            return complete_file(ctx, param, incomplete)
+        return [CompletionItem(word) for word in self._words if word.startswith(incomplete)]
 
 
 SECONDS = QuantityType(partial(parse_seconds, above_zero=True))

@@ -4,6 +4,8 @@ Computed by `s3bench.load.aggregation`. Times are in seconds and sizes in bytes;
 nanoseconds.
 """
 
+from collections.abc import Iterable
+
 import msgspec
 
 from s3bench.results.bins import Bins
@@ -123,12 +125,14 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class LoadMeasurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One loop of a phase, as `Measurement` is one iteration of a client; keys that both have mean the same.
 
-    `total_time` is the measured window, and `cpu_time` the CPU time of all workers within it; `peak_memory` is that of
-    all workers together. `throughput` is the payload of successful operations, both ways, over the window. `engine` is
-    `s3bench`, or empty if another tool made the load.
+    `started_at` is when second 0 of the phase began, UTC in ISO 8601; null where that was not recorded. `total_time` is
+    the measured window, and `cpu_time` the CPU time of all workers within it; `peak_memory` is that of all workers
+    together. `throughput` is the payload of successful operations, both ways, over the window. `engine` is `s3bench`,
+    or empty if another tool made the load.
     """
 
     iteration: int
+    started_at: str | None = None
     total_time: float
     cpu_time: float | None
     peak_memory: int | None
@@ -136,3 +140,22 @@ class LoadMeasurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     engine: str
     load: Load
     warnings: tuple[str, ...]
+
+
+def failures_together(loads: Iterable[Load]) -> tuple[Failures, ...]:
+    """The failed attempts of several figures by label, the most frequent first."""
+    by_label: dict[str, Failures] = {}
+    for each in (failures for load in loads for failures in load.failures):
+        old = by_label.get(each.label)
+        by_label[each.label] = each if old is None else _sum(old, each)
+    return tuple(sorted(by_label.values(), key=lambda each: (-each.count, each.label)))
+
+
+def _sum(left: Failures, right: Failures) -> Failures:
+    return Failures(
+        label=left.label,
+        count=left.count + right.count,
+        retried=left.retried + right.retried,
+        time_lost=left.time_lost + right.time_lost,
+        body_bytes=left.body_bytes + right.body_bytes,
+    )

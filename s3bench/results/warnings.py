@@ -35,6 +35,11 @@ class GatheredWarning(Generic[Place]):
         return f"for example: {self.example}" if self.varies else self.example
 
 
+def warning_kind(warning: str) -> str:
+    """What warnings that differ only in their numbers have in common."""
+    return _NUMBER.sub("", warning)
+
+
 @dataclass(slots=True)
 class _Kind(Generic[Key]):
     texts: dict[str, None] = field(default_factory=dict)
@@ -46,7 +51,7 @@ def gather(warned: Iterable[tuple[str, Key]]) -> tuple[GatheredWarning[Key], ...
     """Gather texts with their places, in the order in which each kind first occurs."""
     kinds: dict[str, _Kind[Key]] = {}
     for text, place in warned:
-        kind = kinds.setdefault(_NUMBER.sub("", text), _Kind())
+        kind = kinds.setdefault(warning_kind(text), _Kind())
         kind.texts[text] = None
         kind.places[place] = None
         kind.count += 1

@@ -45,6 +45,10 @@ def test_every_command_has_help_with_an_example(here: Here, command: str) -> Non
     ("arguments", "said"),
     [
         (("nonsense",), "No such command"),
+        (("raport",), "No such command 'raport'. Did you mean 'report'?"),
+        (("history", "trnd"), "No such command 'trnd'. Did you mean 'trend'?"),
+        (("clients", "instal"), "Did you mean one of: 'install', 'list'?"),
+        (("run", "--num-iteration", "2"), "No such option '--num-iteration'. Did you mean '--num-iterations'?"),
         (("run", "--num-iterations", "0"), "num-iterations"),
         (("run", "--client", "cli-ctr"), "did you mean `cli-crt`?"),
         (("run", "-k", "cp and ("), "-k"),

@@ -41,3 +41,31 @@ def test_results_need_not_repeat_what_is_on_the_same_terminal(
     monkeypatch.setattr(sys, "stderr", stderr())
     monkeypatch.setattr(sys, "stdout", stdout())
     assert is_beside_results(quiet=quiet) is beside
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_no_figure_of_a_bar_is_cut(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm")
+    with ticker_for("runs", quiet=False) as ticker:
+        ticker.update("s3.cp.upload FileSize=32MB on cli-crt@2.38.5", done=1234, total=5678)
+        with ticker.installing() as show:
+            show("aws-cli 2.38.5", 12_345_678, 98_765_432)
+    shown = terminal.getvalue()
+    for figure in ("1234/5678", "runs", "left", "-:--:--", "12.3/98.8 MB"):
+        assert figure in shown
+    assert ("━" in shown) is (width >= 80)
+
+
+def test_a_terminal_that_cannot_move_its_cursor_gets_lines_as_a_pipe_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "dumb")
+    with ticker_for("runs", quiet=False) as ticker:
+        ticker.update("uploading", done=1, total=5)
+        ticker.say("one is done")
+        with ticker.installing() as show:
+            show("aws-cli", 1, 2)
+    assert terminal.getvalue() == "s3bench: one is done\ns3bench: aws-cli\n"

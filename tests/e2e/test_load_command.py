@@ -260,3 +260,27 @@ def test_a_phase_ends_when_its_throughput_has_settled(load: Callable[..., Result
     assert result.exit_code == 0
     [found] = loads(json.loads(result.stdout))
     assert 10 <= len(found["seconds"]) < 45
+
+
+def test_two_runs_are_merged_as_loops_or_as_one_load_by_the_times_at_which_they_were(
+    s3bench: Callable[..., Finished], endpoint: EmulatorEndpoint, tmp_path: Path
+) -> None:
+    for name in ("a.json", "b.json"):
+        options = ("--operation", "put", "-d", "1s", "-t", "2", "-z", "4KiB", "--workers", "1", "-q", "-o", name)
+        assert s3bench("load", *where(endpoint), *options).code == 0
+    merged = s3bench("load", "merge", "a.json", "b.json")
+    assert merged.code == 0, merged.err
+    assert merged.document["options"]["merged"]["arrangement"] == "sequential"
+    first, second = loads(merged.document)
+    assert [first["operations"] > 0, second["operations"] > 0] == [True, True]
+    later = json.loads((tmp_path / "b.json").read_text(encoding="utf-8"))
+    earlier = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+    later["started_at"] = earlier["started_at"]
+    later["results"][0]["measurements"][0]["started_at"] = earlier["results"][0]["measurements"][0]["started_at"]
+    (tmp_path / "b.json").write_text(json.dumps(later), encoding="utf-8")
+    assert s3bench("load", "merge", "a.json", "b.json", "-o", "both.json").code == 0
+    both = parse_document((tmp_path / "both.json").read_bytes(), source="both.json")
+    [load] = [loop.load for result in both.results for loop in result.loops]
+    assert load.operations == load.latency.count == first["operations"] + second["operations"]
+    refused = s3bench("load", "merge", "a.json", "b.json", "-o", "both.json")
+    assert (refused.code, "both.json exists" in refused.err) == (2, True)

@@ -2,7 +2,7 @@
 
 from s3bench.report.table import Table, Tone, column
 from s3bench.report.terminal import painter
-from s3bench.report.text_table import fits, fitted, heading_lines, row_lines, sentence_lines, table_lines
+from s3bench.report.text_table import fits, fitted, heading_lines, row_lines, table_lines
 
 ROWS = ("get", "multipart")
 NAMES = column("kind", ROWS, str)
@@ -83,5 +83,30 @@ def test_what_a_cell_holds_cannot_move_the_cursor() -> None:
     assert row_lines(Table(columns=(column("a", ("\x1b[2Jx\n",), str),))) == (" [2Jx",)
 
 
-def test_rows_become_sentences_where_no_table_has_room() -> None:
-    assert sentence_lines(Table(columns=(NAMES, RATES))) == ("get: rate/s 1,234", "multipart: rate/s 5.00")
+def test_rows_become_sentences_of_all_columns_where_no_table_has_room() -> None:
+    assert list(table_lines(ALL, width=12)) == [
+        "get:", "    rate/s 1,234,", "    ± ±1%,", "    latency p50 1.00 ms,", "    latency p99 12.0 ms",
+        "multipart:", "    rate/s 5.00,", "    latency p50 -,", "    latency p99 -",
+    ]  # fmt: skip
+
+
+def test_a_note_names_the_columns_and_figures_that_are_left_out() -> None:
+    assert list(table_lines(ALL, width=35))[-2:] == ["left out at 35 columns: ±; 40", "columns show all"]
+    assert list(table_lines(ALL, width=20))[-4:] == [
+        "left out at 20", "columns: ±, latency", "(p50, p99); 40", "columns show all",
+    ]  # fmt: skip
+    table = Table(columns=(NAMES, TIMES))
+    assert list(table_lines(table, width=18))[3:] == [
+        "left out at 18", "columns: deviation", "of time; 20", "columns show all",
+    ]  # fmt: skip
+
+
+def test_texts_are_wrapped_between_words_before_a_table_becomes_sentences() -> None:
+    texts = column("why", ("too few runs of it", "slower"), str)
+    assert list(table_lines(Table(columns=(NAMES, texts, RATES)), width=28)) == [
+        "kind       why      rate/s",
+        "get        too few   1,234",
+        "           runs of",
+        "           it",
+        "multipart  slower     5.00",
+    ]

@@ -1,7 +1,5 @@
 """Runs or resumes the search of `s3bench bisect`, and keeps its record."""
 
-import shutil
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from os import environ
@@ -30,6 +28,7 @@ from s3bench.cli.definitions import runnable
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
 from s3bench.cli.streams import print_styled, print_whole
+from s3bench.cli.terminal import stdout_paints, stdout_width
 from s3bench.clients.client import ClientSpec
 from s3bench.clients.package import by_line
 from s3bench.clients.plan import parse_client_spec
@@ -74,7 +73,7 @@ def _print(options: BisectOptions, record: BisectRecord) -> None:
     if options.as_json:
         print_whole(encode_bisect(record), is_measured=True)
         return
-    width, color = shutil.get_terminal_size().columns, sys.stdout.isatty()
+    width, color = stdout_width(), stdout_paints()
     print_styled(render_bisection(record, width=width, color=color, kept=options.kept))
 
 

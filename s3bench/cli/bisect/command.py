@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from s3bench.cli.bisect.options import PAIRS
+from s3bench.cli.completion_items import complete_client
 from s3bench.cli.quantity import SECONDS
 from s3bench.spec.suite import Suite
 
@@ -14,7 +15,12 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
 
 @click.command("bisect", context_settings={"max_content_width": 120})
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[DEFINITIONS]...")
-@click.option("--client", metavar="NAME[@VERSION]", help="The client; a version only with --dependency, held fixed.")
+@click.option(
+    "--client",
+    metavar="NAME[@VERSION]",
+    shell_complete=complete_client,
+    help="The client; a version only with --dependency, held fixed.",
+)
 @click.option("--good", metavar="VERSION", help="The older end.")
 @click.option("--bad", metavar="VERSION", help="The newer end.")
 @click.option("--dependency", metavar="PACKAGE", help="Search the versions of botocore, s3transfer or awscrt instead.")

@@ -1,14 +1,13 @@
 """Prints the comparison of results documents, or of groups within them."""
 
 import gc
-import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from s3bench.cli.streams import print_styled, print_whole
+from s3bench.cli.terminal import stdout_paints, stdout_width
 from s3bench.compare.comparison import Comparison, compare
 from s3bench.compare.matching import DocumentSource
 from s3bench.compare.metrics import DEFAULT_METRICS
@@ -46,8 +45,8 @@ def print_comparison(
 def _rendered(comparison: Comparison, *, as_markdown: bool, show_all: bool) -> str:
     if as_markdown:
         return render_markdown(comparison, show_all=show_all)
-    width = shutil.get_terminal_size().columns
-    return render_comparison(comparison, width=width, color=sys.stdout.isatty(), show_all=show_all)
+    width = stdout_width()
+    return render_comparison(comparison, width=width, color=stdout_paints(), show_all=show_all)
 
 
 def _read(file: Path) -> Document:

@@ -1,13 +1,13 @@
 """Prints what on this machine disturbs measurements, and what to do about it."""
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 
 import click
 
+from s3bench.cli.terminal import stdout_paints
 from s3bench.report.terminal import BOLD, DIM, GREEN, RED, YELLOW, painter
 from s3bench.run.doctor import MachineFinding, Severity, machine_findings, surroundings, tool_findings
 from s3bench.run.machine import machine_facts
@@ -47,7 +47,7 @@ def _headline(findings: Iterable[MachineFinding]) -> str:
 
 
 def _lines(heading: str, findings: Iterable[MachineFinding]) -> Iterator[str]:
-    paint = painter(color=sys.stdout.isatty())
+    paint = painter(color=stdout_paints())
     yield paint(heading, BOLD)
     for finding in findings:
         yield f"  {paint(f'{finding.severity:<7}', _STYLES[finding.severity])}  {finding.subject:<18}  {finding.found}"

@@ -1,6 +1,5 @@
 """Writes a gate's record and reports; where they go is checked before anything runs."""
 
-import shutil
 import sys
 from pathlib import Path
 from time import monotonic
@@ -10,6 +9,7 @@ from msgspec.structs import replace
 from s3bench.cli.gate.options import GateOptions
 from s3bench.cli.progress import is_beside_results
 from s3bench.cli.streams import print_styled, print_whole, unescaped
+from s3bench.cli.terminal import stdout_paints, stdout_width
 from s3bench.errors import BadInput
 from s3bench.gate.record import GateRecord, encode_record
 from s3bench.report.gate.annotations import render_annotations
@@ -70,8 +70,8 @@ class GateOutput:
         if options.as_json:
             print_whole(encode_record(record), is_measured=True)
             return
-        width = shutil.get_terminal_size().columns
-        color = sys.stdout.isatty()
+        width = stdout_width()
+        color = stdout_paints()
         kept = options.output or options.replay
         print_styled(render_gate(record, width=width, color=color, verbose=options.verbose, kept=kept, said=self._said))
 

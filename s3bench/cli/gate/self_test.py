@@ -1,7 +1,5 @@
 """`s3bench gate --self-test`: its client and benchmarks, and where the result goes."""
 
-import shutil
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from os import environ
@@ -18,6 +16,7 @@ from s3bench.cli.gate.options import GateOptions
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
 from s3bench.cli.streams import print_styled, print_whole
+from s3bench.cli.terminal import stdout_paints, stdout_width
 from s3bench.clients.client import ClientSpec, FoundClient
 from s3bench.clients.finding import find_client
 from s3bench.clients.plan import parse_client_spec, title
@@ -94,7 +93,7 @@ def _finish(options: GateOptions, test: SelfTest) -> SelfTest:
     if options.as_json:
         print_whole(encode_self_test(done), is_measured=True)
     else:
-        width, color = shutil.get_terminal_size().columns, sys.stdout.isatty()
+        width, color = stdout_width(), stdout_paints()
         print_styled(render_self_test(done, width=width, color=color))
     return done
 

@@ -1,7 +1,5 @@
 """Adds documents to the history, and lists, shows, exports and removes them."""
 
-import shutil
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +9,7 @@ import msgspec
 
 from s3bench.cli.history.store import open_store
 from s3bench.cli.streams import print_styled, print_whole
+from s3bench.cli.terminal import stdout_paints, stdout_width
 from s3bench.history.entry import Entry, Filters
 from s3bench.history.indexing import Indexed, index_document
 from s3bench.history.store import short
@@ -118,7 +117,7 @@ def _table(entries: Sequence[Entry]) -> tuple[str, ...]:
         column("COMMIT", entries, lambda entry: _words(entry.commit or "-"), rank=4),
         column("CLIENTS", entries, lambda entry: _words(" ".join(entry.clients))),
     )
-    return tuple(table_lines(Table(columns=columns), width=shutil.get_terminal_size().columns))
+    return tuple(table_lines(Table(columns=columns), width=stdout_width()))
 
 
 def _machines(entries: Iterable[Entry]) -> Iterator[str]:
@@ -141,7 +140,7 @@ def _results(document: Document) -> str:
     if document.is_of_load:
         render = render_matrix if cells(document) else render_load
     shortened = msgspec.structs.replace(document, results=tuple(_shortened(result) for result in document.results))
-    return render(shortened, width=shutil.get_terminal_size().columns, color=sys.stdout.isatty())
+    return render(shortened, width=stdout_width(), color=stdout_paints())
 
 
 def _shortened(result: Result) -> Result:

@@ -6,12 +6,15 @@ from typing import Any
 
 import click
 
+from s3bench.cli.completion_items import complete_client, complete_file
+
 Command = Callable[..., Any]
 
 
 store_option = click.option(
     "--store",
     metavar="FILE|URL",
+    shell_complete=complete_file,
     help="The database: a SQLite file, or postgresql://USER@HOST/DATABASE.  "
     "[default: history.db in ~/.local/share/s3bench]",
 )
@@ -29,6 +32,7 @@ benchmarks_option = click.option(
 client_option = click.option(
     "--client",
     metavar="CLIENT",
+    shell_complete=complete_client,
     default="",
     help="Only this client, such as cli-crt, or one version, such as cli-crt@2.38.5.",
 )

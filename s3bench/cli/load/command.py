@@ -1,5 +1,6 @@
 """The command `s3bench load` and its help."""
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -23,6 +24,7 @@ def load_command(**typed: Any) -> None:
     s3bench load -a KEY -s SECRET -b bucket -u URL -t 10 -d 60      as s3-benchmark: PUT, GET, DELETE
     s3bench load ... --cluster auto                                 load from all machines of a Ray cluster
     s3bench load ... --clean-up RUN                                 delete what an earlier run left
+    s3bench load merge A.json B.json -o merged.json                 one document of several runs
 
     Everything is written under s3bench/RUN/ and deleted at the end. The exit code is 1 when more operations fail than
     --max-error-rate allows, 4 when the figures contradict each other, and 130 after Ctrl-C; results so far are kept.
@@ -30,3 +32,34 @@ def load_command(**typed: Any) -> None:
     from s3bench.cli.load.action import load
 
     load(LoadOptions.of(typed))
+
+
+@load_command.command(
+    "merge", short_help="Merge the results of several runs.", context_settings={"max_content_width": 120}
+)
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False), metavar="RESULTS.json..."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the merged results document to this file.",
+)
+@click.option("--force", is_flag=True, help="Let -o replace a file that exists.")
+@click.option("--json", "as_json", is_flag=True, help="Print the document to stdout, as in a pipe without -o.")
+def merge_command(files: tuple[Path, ...], *, output: Path | None, force: bool, as_json: bool) -> None:
+    """Merge the results of load runs of one workload, made at the same time or one after the other.
+
+    \b
+    s3bench load merge host1.json host2.json -o merged.json    the load of two machines together
+    s3bench load merge monday.json tuesday.json                two runs as the loops of one
+
+    Counts, histograms and rates of runs at the same time add. Runs one after the other stay loops of their own, and
+    nothing is added. Runs of different workloads, or that overlapped in part, are refused. The exit code is 4 when a
+    run has an error, or when the merged figures contradict each other.
+    """
+    from s3bench.cli.load.merge import merge
+
+    merge(files, output=output, force=force, as_json=as_json)

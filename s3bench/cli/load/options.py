@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any, Self
 
 import click
+from click.shell_completion import CompletionItem
 
+from s3bench.cli.completion_items import complete_file
 from s3bench.cli.quantity import QuantityType
 from s3bench.clients.pointing import SECRET_VARIABLE
+from s3bench.load.operation import MIXABLE
 from s3bench.load.profile.matrix import FULL, QUICK, parse_sizes_bytes, parse_threads
 from s3bench.load.profile.table import (
     COUNT_MAX,
@@ -217,29 +220,90 @@ GROUPS = {title: tuple(OPTIONS[name] for name in names.split()) for title, names
 """The options in the order and under the titles of `--help`."""
 
 
-class LoadCommand(click.Command):
-    """A command whose help has the options in groups."""
+class LoadCommand(click.Group):
+    """A command whose help has the options in groups.
+
+    Its subcommands are recognised as the first argument alone; any other first argument is a profile, and everything
+    but the subcommands is as for a command without any.
+    """
+
+    allow_extra_args = False
+    allow_interspersed_args = True
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **{"invoke_without_command": True, **more})
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Make the context of the subcommand that is named first, or of this command."""
+        if args and args[0] in self.commands:
+            return self.commands[args[0]].make_context(f"{info_name} {args[0]}", args[1:], parent=parent, **extra)
+        return super().make_context(info_name, args, parent=parent, **extra)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse options and PROFILE."""
+        return click.Command.parse_args(self, ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run this command."""
+        return click.Command.invoke(self, ctx)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """The usage of this command."""
+        return click.Command.collect_usage_pieces(self, ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a section for each group, and one for click's own options."""
+        """Write a section for each group, one for click's own options, and the subcommands."""
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         records = {param.name: param.get_help_record(ctx) for param in options}
         sections = {title: [records.pop(row.field) for row in rows] for title, rows in GROUPS.items()}
         for title, rows in (*sections.items(), ("Other options", list(records.values()))):
             with formatter.section(title):
                 formatter.write_dl([record for record in rows if record is not None])
+        self.format_commands(ctx, formatter)
+
+
+class _ProfileArgument(click.Argument):
+    """PROFILE, which is no part of the usage of a subcommand."""
+
+    def get_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return super().get_usage_pieces(ctx) if self in ctx.command.params else []
 
 
 def load_options(command: Callable[..., None]) -> Callable[..., None]:
     """Attach the PROFILE argument and all options; the command is to be made with `cls=LoadCommand`."""
     for row in reversed([row for rows in GROUPS.values() for row in rows]):
         command = _click_option(row)(command)
-    return click.argument("file", required=False, type=_PATH, metavar="[PROFILE]")(command)
+    profile = click.argument(
+        "file",
+        cls=_ProfileArgument,
+        required=False,
+        type=_PATH,
+        metavar="[PROFILE]",
+        shell_complete=_complete_profile_or_subcommand,
+    )
+    return profile(command)
+
+
+def _complete_profile_or_subcommand(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    names = context.command.commands if isinstance(context.command, click.Group) else ()
+    named = [CompletionItem(name) for name in names if incomplete and name.startswith(incomplete)]
+    return named or complete_file(context, parameter, incomplete)
 
 
 def _click_option(row: LoadOption) -> Callable[[Callable[..., None]], Callable[..., None]]:
     help_text = f"{row.meaning}  [default: {row.default_text}]" if row.default_text else row.meaning
     if not row.metavar:
         return click.option(*row.flags, row.field, is_flag=True, help=help_text)
-    kind = row.parse if isinstance(row.parse, click.ParamType) else QuantityType(row.parse_text)
+    kind = row.parse if isinstance(row.parse, click.ParamType) else _quantity_type(row)
     return click.option(*row.flags, row.field, type=kind, metavar=row.metavar, help=help_text, multiple=row.is_repeated)
+
+
+def _quantity_type(row: LoadOption) -> QuantityType:
+    """The type of a row; the words of a metavar such as `uniform|sequential|zipf[:EXP]` are completed."""
+    named = [word.partition("[")[0] for word in row.metavar.split("|") if "|" in row.metavar]
+    words = MIXABLE if row.metavar == "KIND" else [word for word in named if word.islower()]
+    return QuantityType(row.parse_text, words=words, is_file=row.metavar == "FILE")

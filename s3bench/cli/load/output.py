@@ -4,7 +4,6 @@ The document is written again after every phase, so that a crash loses at most t
 """
 
 import glob
-import shutil
 import sys
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -20,6 +19,7 @@ from s3bench.cli.load.plan import LoadPlan
 from s3bench.cli.load.stress_view import StressView, reads
 from s3bench.cli.load.view import LoadView
 from s3bench.cli.streams import print_styled, print_whole
+from s3bench.cli.terminal import stdout_paints, stdout_width
 from s3bench.cluster.worker_pool import ClusterWorkerPool
 from s3bench.load.aggregation.measurements import client, recorded, results
 from s3bench.load.aggregation.phase_aggregation import PhaseAggregation
@@ -135,6 +135,7 @@ class LoadOutput:
             measured.phase,
             iteration=measured.loop,
             version=s3bench.__version__,
+            started_at=measured.started_at,
             peak_memory_bytes=measured.memory_bytes_max,
         )
         self.document = recorded(self.document, new)
@@ -167,7 +168,7 @@ class LoadOutput:
         elif self._plan.form is Form.TABLE and (
             self._plan.options.output is None or self._plan.options.form is not None or sys.stdout.isatty()
         ):
-            width, color = shutil.get_terminal_size().columns, sys.stdout.isatty()
+            width, color = stdout_width(), stdout_paints()
             render = render_matrix if cells(self.document) else render_load
             print_styled(render(self.document, width=width, color=color))
             if self._plan.options.output is None:

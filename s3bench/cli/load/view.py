@@ -9,6 +9,7 @@ import select
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
+from textwrap import wrap
 from typing import IO, Self
 
 from rich.console import Console
@@ -147,9 +148,10 @@ def status_line(status: LiveStatus) -> str:
 
 def view_lines(status: LiveStatus, *, title: str, width: int, draws: bool) -> Iterator[str]:
     """One second as lines of at most `width` characters; `draws` with bars, for terminals that can show them."""
-    head = f"{title or printable(status.phase)}  {_progress(status)}"
+    head = (title or printable(status.phase), _progress(status))
     bar = _bar(status) if draws else ""
-    yield f"{head}  {bar}" if bar and len(head) + len(bar) + 2 <= width else head
+    line = "  ".join((*head, bar))
+    yield from (line.rstrip(),) if len(line) <= width else _filled(head, width, indent="")
     if status.kinds:
         yield from table_lines(Table(columns=tuple(_columns(status.kinds))), width=width)
     yield from _filled(tuple(_state_text(status)), width)
@@ -158,7 +160,10 @@ def view_lines(status: LiveStatus, *, title: str, width: int, draws: bool) -> It
     if status.history:
         line = f"  {_history_text(status)}"
         room = width - len(line) - 2
-        yield f"  {sparkline(status.history[-room:])}{line}" if draws and room > 0 else line
+        if draws and room > 0:
+            yield f"  {sparkline(status.history[-room:])}{line}"
+        else:
+            yield from _filled((line.strip(),), width)
 
 
 def _progress(status: LiveStatus) -> str:
@@ -237,14 +242,18 @@ def _history_text(status: LiveStatus) -> str:
     return f"at most {words} in {min(len(status.history), HISTORY_S)} s"
 
 
-def _filled(words: Sequence[str], width: int) -> Iterator[str]:
-    """Put the texts into as few lines as they fit, without breaking any."""
+def _filled(texts: Sequence[str], width: int, *, indent: str = "  ") -> Iterator[str]:
+    """Put the texts into as few lines as they fit; one that is longer than a line is broken between its words."""
     line = ""
-    for word in words:
-        if line and len(line) + len(word) + 2 > width:
+    for text in texts:
+        if line and len(line) + len(text) + 2 > width:
             yield line
             line = ""
-        line += f"  {word}"
+        line += f"  {text}" if line else f"{indent}{text}"
+        *full, line = wrap(
+            line, width, subsequent_indent=indent, drop_whitespace=True, break_long_words=False, break_on_hyphens=False
+        )
+        yield from full
     yield line
 
 

@@ -1,7 +1,5 @@
 """Writes results as tables, as a page, and in the formats of other tools."""
 
-import shutil
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +8,7 @@ import click
 
 from s3bench.cli.report.inputs import narrowed, read_inputs
 from s3bench.cli.streams import print_whole
+from s3bench.cli.terminal import stdout_paints, stdout_width
 from s3bench.errors import BadInput
 from s3bench.extras import needs_extra
 from s3bench.report.formats import HTML, Format
@@ -121,7 +120,7 @@ def _tables(files: Sequence[Path], documents: Sequence[Document]) -> str:
 
 
 def _table(document: Document) -> str:
-    width, color = shutil.get_terminal_size().columns, sys.stdout.isatty()
+    width, color = stdout_width(), stdout_paints()
     if not document.is_of_load:
         return render_table(document, width=width, color=color)
     render = render_matrix if cells(document) else render_load

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from s3bench.cli.completion_items import complete_client
 from s3bench.cli.quantity import SECONDS
 from s3bench.cli.sandbox import unsandboxed_option
 from s3bench.spec.suite import Suite
@@ -47,6 +48,7 @@ from s3bench.spec.suite import Suite
     "clients",
     multiple=True,
     metavar="NAME[@VERSION|@PATH]",
+    shell_complete=complete_client,
     help="Only on this client; repeat for several.",
 )
 @click.option(

@@ -1,6 +1,5 @@
 """Writes the results of `s3bench run`: to a file after every iteration, to stdout at the end, as JSON or a table."""
 
-import shutil
 import sys
 
 import click
@@ -8,6 +7,7 @@ import click
 from s3bench.cli.progress import is_beside_results
 from s3bench.cli.run.options import RunOptions
 from s3bench.cli.streams import print_styled, print_whole
+from s3bench.cli.terminal import stdout_paints, stdout_width
 from s3bench.report.run.text import render_table
 from s3bench.results.document import Document, encode_document
 from s3bench.results.file import write_document
@@ -40,7 +40,7 @@ class RunOutput:
         if self._wants_json:
             print_whole(encode_document(document), is_measured=True)
         elif self._output is None or sys.stdout.isatty():
-            width = shutil.get_terminal_size().columns
-            print_styled(render_table(document, width=width, color=sys.stdout.isatty(), said=self._said))
+            width = stdout_width()
+            print_styled(render_table(document, width=width, color=stdout_paints(), said=self._said))
             if self._output is None:
                 click.echo("s3bench: results were not saved; use -o FILE", err=True)

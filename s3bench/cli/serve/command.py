@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from s3bench.cli.completion_items import complete_directory, complete_file
 from s3bench.cli.serve.request_log import LogFormat
 from s3bench.clients.pointing import SECRET_VARIABLE
 from s3bench.s3.emulator.settings import DOMAIN, MEMORY_LIMIT_BYTES, REGION
@@ -28,7 +29,12 @@ from s3bench.units import render_bytes
 @click.option(
     "--network", metavar="MODEL", help="Simulate a network: ec2:c5.large, a JSON file, or ttfb=20ms,bandwidth=93MB/s."
 )
-@click.option("--data-dir", metavar="DIR", help="Serve the files in DIR read-only; its subdirectories are the buckets.")
+@click.option(
+    "--data-dir",
+    metavar="DIR",
+    shell_complete=complete_directory,
+    help="Serve the files in DIR read-only; its subdirectories are the buckets.",
+)
 @click.option("--bucket", "buckets", multiple=True, metavar="NAME", help="Create this bucket; repeat for several.")
 @click.option(
     "--memory-limit",
@@ -54,6 +60,7 @@ from s3bench.units import render_bytes
 @click.option(
     "--stub",
     metavar="DEFINITIONS",
+    shell_complete=complete_file,
     help="Serve the scripted responses of a definition in this file instead of the emulator.",
 )
 @click.option("-k", "select", metavar="EXPRESSION", help="With --stub: selects the definition, as for `s3bench run`.")

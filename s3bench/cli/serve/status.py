@@ -10,6 +10,7 @@ from rich.live import Live
 from rich.text import Text
 
 from s3bench.cli.console import stderr_console
+from s3bench.cli.terminal import is_smart
 from s3bench.s3.control import Counters
 from s3bench.units import render_bytes
 
@@ -28,7 +29,7 @@ class ServeStatus(AbstractContextManager["ServeStatus"], Protocol):
 
 def status_for_stderr() -> ServeStatus:
     """The status display for stderr: live on a terminal, else lines only."""
-    return _Terminal() if sys.stderr.isatty() else _Pipe()
+    return _Terminal() if is_smart(sys.stderr) else _Pipe()
 
 
 class _Pipe:

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from s3bench.cli.completion_items import complete_clients
 from s3bench.cli.quantity import SECONDS
 from s3bench.cli.sandbox import unsandboxed_option
 from s3bench.cli.tune.options import BUDGET, FILES_MAX, SEEDS
@@ -16,12 +17,15 @@ _PRICE = click.FloatRange(min=0)
 
 
 @click.command("tune", context_settings={"max_content_width": 120})
-@click.argument("action", type=click.Choice([action.value for action in Action]), required=False)
+@click.argument(
+    "action", metavar="[upload|download|sync]", type=click.Choice([action.value for action in Action]), required=False
+)
 @click.option("--size", metavar="SIZE", help="Size of each file: 512MiB, 10GiB.")
 @click.option("--files", type=click.IntRange(1, FILES_MAX), default=1, show_default=True, help="Number of files.")
 @click.option(
     "--clients",
     metavar="NAME[@VERSION|@PATH],...",
+    shell_complete=complete_clients,
     help="Clients to try; settings are compared with the first one's defaults.  "
     "[default: cli-classic,cli-crt,boto3-classic,boto3-crt,s5cmd, those that are installed]",
 )

@@ -1,14 +1,13 @@
 """Prints the result of a tuning as a table or JSON, and writes it as Markdown; files are checked before it runs."""
 
 import shlex
-import shutil
-import sys
 from collections.abc import Callable, Sequence
 
 import click
 import msgspec
 
 from s3bench.cli.streams import print_styled, print_whole
+from s3bench.cli.terminal import stdout_paints, stdout_width
 from s3bench.cli.tune.options import TuneOptions
 from s3bench.errors import S3BenchError
 from s3bench.report.tune.clients import render_clients, render_clients_markdown
@@ -67,4 +66,4 @@ class TuneOutput:
         if self._options.as_json:
             print_whole(msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n", is_measured=True)
             return
-        print_styled(render(shutil.get_terminal_size().columns, sys.stdout.isatty()))
+        print_styled(render(stdout_width(), stdout_paints()))

@@ -6,6 +6,7 @@ the figures, an error takes the place of the measurement.
 """
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from s3bench.load.aggregation.nodes import node_name
 from s3bench.load.aggregation.phase_result import PhaseResult
 from s3bench.load.profile.profile import Phase
-from s3bench.results.document import NODE, Client, Document, Result
+from s3bench.results.document import NODE, Client, Document, Result, render_time
 from s3bench.results.load import Load, LoadMeasurement
 from s3bench.results.measurement import Failure
 
@@ -27,17 +28,24 @@ def client(version: str) -> Client:
 
 
 def results(
-    phase_result: PhaseResult, phase: Phase, *, iteration: int, version: str, peak_memory_bytes: int | None = None
+    phase_result: PhaseResult,
+    phase: Phase,
+    *,
+    iteration: int,
+    version: str,
+    started_at: datetime | None = None,
+    peak_memory_bytes: int | None = None,
 ) -> tuple[Result, ...]:
     """The results of one loop of a phase: all kinds together first, if there are several, and the nodes last.
 
-    `peak_memory_bytes` is that of all workers together; it is not known for single nodes. Losses are errors of the
-    results of the whole, warnings are those of all kinds together.
+    The phase began at `started_at`. `peak_memory_bytes` is that of all workers together; it is not known for single
+    nodes. Losses are errors of the results of the whole, warnings are those of all kinds together.
     """
     found = []
     for load in (phase_result.whole, *phase_result.parts):
         measurement = LoadMeasurement(
             iteration=iteration,
+            started_at=None if started_at is None else render_time(started_at),
             total_time=phase_result.window_s,
             cpu_time=phase_result.cpu_s,
             peak_memory=peak_memory_bytes,

@@ -238,7 +238,8 @@ PHASE_OPTIONS = (
     _row("--warmup TIME", _DURATION, "Time at the beginning of a phase that is not measured.", field="warmup_s"),
     _row("--ramp TIME", _DURATION, "Time over which threads start one after the other, or the rate rises.",
          field="ramp_s"),
-    _row("--stable", FLAG, "End a phase as soon as its throughput has settled, after --duration at the latest.",
+    _row("--autoterm, --stable", FLAG,
+         "End a phase as soon as its throughput has settled, after --duration at the latest.",
          key_meaning="End as soon as throughput has settled, after `duration` at the latest."),
     _row("", ListOf(item=DimensionShape()), "Names and values that distinguish its results.", key="dimensions"),
 )  # fmt: skip

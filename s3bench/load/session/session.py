@@ -8,6 +8,7 @@ import contextlib
 import secrets
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -83,10 +84,11 @@ class Beginning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """A phase is over: its result in loop `loop`, counted from 0."""
+    """A phase is over: its result in loop `loop`, counted from 0, and when it began."""
 
     phase: Phase
     loop: int
+    started_at: datetime
     result: PhaseResult
     memory_bytes_max: int | None
 
@@ -99,7 +101,14 @@ class Session:
     """One run at a site; a context manager that has workers, which `make_pool` makes. `directory` is private to it."""
 
     def __init__(
-        self, site: Site, profile: Profile, terms: Terms, *, directory: Path, make_pool: PoolMaker | None = None
+        self,
+        site: Site,
+        profile: Profile,
+        terms: Terms,
+        *,
+        directory: Path,
+        make_pool: PoolMaker | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.terms = terms
         self._site = site
@@ -108,6 +117,7 @@ class Session:
         self._stack = contextlib.ExitStack()
         self._wrote = False  # whether there may be objects of this run
         self._make_pool = make_pool or _pool
+        self._now = now
         self._known: dict[bytes, Yardsticks] = {}
 
     def __enter__(self) -> Self:
@@ -195,9 +205,14 @@ class Session:
             yield from self._watched(self._run.write_data_set(sizes, objects))
 
     def _measured(self, phase: Phase, loop: int, known: Yardsticks) -> Generator[Event, None, Measured]:
+        started_at = self._now()
         aggregation = yield from self._watched(self._measure(phase))
         measured = Measured(
-            phase=phase, loop=loop, result=aggregation.measure(known), memory_bytes_max=self._pool.memory_bytes_max()
+            phase=phase,
+            loop=loop,
+            started_at=started_at,
+            result=aggregation.measure(known),
+            memory_bytes_max=self._pool.memory_bytes_max(),
         )
         yield measured
         return measured

@@ -13,7 +13,7 @@ from s3bench.gate.planted_fault import (
 from s3bench.gate.row import Verdict
 from s3bench.report.table import Table, Tone, column
 from s3bench.report.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, painter, printable
-from s3bench.report.text_table import fits, fitted, sentence_lines, table_lines
+from s3bench.report.text_table import table_lines
 from s3bench.units import render_bytes, render_seconds
 
 NOTHING = "-"
@@ -29,15 +29,10 @@ def render_self_test(test: SelfTest, *, width: int, color: bool) -> str:
     paint = painter(color=color)
     can, style = ("can", GREEN) if test.is_believed else ("cannot", RED)
     headline = f"self-test: the gate {can} be believed on this machine, as faults planted into {test.client.label} show"
-    table = fitted(_table(test.tallies), width=width)
     lines = [
         paint(printable(headline), f"{BOLD};{style}"),
         *(f"  {printable(reason)}" for reason in test.reasons),
-        *(
-            table_lines(table, width=width, paint=paint)
-            if fits(table, width=width)
-            else sentence_lines(_table(test.tallies))
-        ),
+        *table_lines(_table(test.tallies), width=width, paint=paint),
         *(f"{paint(kind, style)}: {printable(text)}" for kind, style, text in _sentences(test)),
         paint(_LEGEND, DIM),
     ]

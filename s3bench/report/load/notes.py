@@ -17,7 +17,7 @@ from s3bench.report.load.cells import (
     seconds_text,
 )
 from s3bench.results.document import Document
-from s3bench.results.load import Failures, Load
+from s3bench.results.load import Load, failures_together
 from s3bench.results.warnings import gather_warnings
 from s3bench.units import render_bytes
 
@@ -73,31 +73,12 @@ def _failure_notes(row: LoadRow) -> Iterator[Note]:
             "failed",
             f"{row.label}: {count_text(failed)} of {count_text(ended)} operations ({failed / ended * 100:.3g} %)",
         )
-    for each in _joined(row):
+    for each in failures_together(row.loops):
         words = f"{row.label}: {each.label}: {_plural(each.count, 'attempt')}"
         words += f", {count_text(each.retried)} tried again" * bool(each.retried)
         words += f", {seconds_text(each.time_lost)} lost"
         words += f", {render_bytes(each.body_bytes)} wasted" * bool(each.body_bytes)
         yield "failure", words
-
-
-def _joined(row: LoadRow) -> list[Failures]:
-    """The failures of all loops by label, the most frequent first."""
-    by_label: dict[str, Failures] = {}
-    for each in (failures for load in row.loops for failures in load.failures):
-        old = by_label.get(each.label)
-        by_label[each.label] = each if old is None else _sum(old, each)
-    return sorted(by_label.values(), key=lambda each: (-each.count, each.label))
-
-
-def _sum(left: Failures, right: Failures) -> Failures:
-    return Failures(
-        label=left.label,
-        count=left.count + right.count,
-        retried=left.retried + right.retried,
-        time_lost=left.time_lost + right.time_lost,
-        body_bytes=left.body_bytes + right.body_bytes,
-    )
 
 
 def _stall_notes(row: LoadRow) -> Iterator[Note]:

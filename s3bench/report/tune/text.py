@@ -10,7 +10,16 @@ from textwrap import wrap
 
 from s3bench.report.table import Table
 from s3bench.report.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, painter, printable
-from s3bench.report.text_table import TONE_STYLES, Paint, fits, fitted, heading_lines, row_lines
+from s3bench.report.text_table import (
+    TONE_STYLES,
+    Paint,
+    fits,
+    fitted,
+    heading_lines,
+    left_out,
+    row_lines,
+    table_lines,
+)
 from s3bench.report.tune import cells as words
 from s3bench.report.tune.heatmap import heatmaps, render_heatmap
 from s3bench.report.tune.tables import clients_table, front_table, roles_table, settings_table
@@ -85,12 +94,17 @@ def _table_lines(table: Table, width: int, paint: Paint, *, is_brief: bool = Fal
     beside = fitted(whole, width=room) if is_brief else whole
     has_room = fits(beside, width=room)
     shown = beside if has_room else fitted(whole, width=width)
+    if not fits(shown, width=width):
+        yield from table_lines(table, width=width, paint=paint)
+        return
     yield from (paint(line, DIM) for line in heading_lines(shown))
     lines = row_lines(shown)
     length = max(map(len, lines), default=0)
     for line, text, cell in zip(lines, texts, settings.cells, strict=True):
         placed = (f"{line.ljust(length)}{_INDENT}{text}",) if has_room else (line, *_below(text, width))
         yield from (paint(each, TONE_STYLES[cell.tone]) for each in placed)
+    beside_width = width - room if is_brief else 0
+    yield from (paint(line, DIM) for line in left_out(whole, shown, width=width, beside=beside_width))
 
 
 def _below(setting: str, width: int) -> list[str]:

@@ -177,3 +177,14 @@ def test_secrets_do_not_get_into_the_document(monkeypatch: pytest.MonkeyPatch) -
     out.begin(site(url), Terms(run="0123456789ab", workers=1, seed=5))
     assert secret not in repr(out.document)
     assert (out.document.options["run"], out.document.options["seed"]) == ("0123456789ab", 5)
+
+
+def test_merge_is_a_subcommand_and_a_profile_of_that_name_needs_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "merge").write_text("operations: 5\n", encoding="utf-8")
+    assert load("./merge", "--show-profile").exit_code == 0
+    assert refusal("merge", "missing.json", "other.json").what == "cannot read missing.json"
+    assert refusal("merge", "a.json", "b.json", "--force").what == "--force needs -o"
+    assert "Missing argument 'RESULTS.json...'" in load("merge").output

@@ -247,6 +247,11 @@ def test_every_option_of_a_phase_reaches_it() -> None:
     assert (phase.duration_s, phase.warmup_s, phase.ramp_s, phase.stable) == (300.0, 10.0, 0.5, True)
 
 
+def test_autoterm_is_another_name_of_stable() -> None:
+    assert plan_of(f"{LIVE} --autoterm") == plan_of(f"{LIVE} --stable")
+    assert plan_of(f"{LIVE} --autoterm -d 1m30s").profile.phases[0].duration_s == 90.0
+
+
 def test_a_number_of_operations_ends_a_phase_without_a_duration() -> None:
     assert plan_of(f"{LIVE} --operations 5").profile.phases[0].duration_s is None
     assert plan_of(f"{LIVE} --operations 5 -d 9").profile.phases[0].duration_s == 9.0
@@ -487,7 +492,7 @@ def test_the_help_has_every_option_once_and_the_docs_tell_of_it() -> None:
     docs = (Path(__file__).parents[3] / "docs" / "load-profiles.md").read_text(encoding="utf-8")
     names = [row.name for rows in GROUPS.values() for row in rows]
     assert [
-        name for name in names if len(re.findall(rf"^  (?:-\w, )?{name}[ \n]", text, flags=re.MULTILINE)) != 1
+        name for name in names if len(re.findall(rf"^  (?:--?\w+, )?{name}[ \n]", text, flags=re.MULTILINE)) != 1
     ] == []
     assert [name for name in names if f"`{name}" not in docs] == []
     assert "<=x<=" not in text

@@ -101,6 +101,18 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     assert all(len(line) <= width for line in view_lines(full, title="", width=width, draws=True))
 
 
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_no_figure_of_the_view_is_cut(width: int) -> None:
+    failing = replace(STATUS, failures=(("503 SlowDown", 12_345), ("500 InternalError", 678), ("timeout", 9)))
+    wide, narrow = (
+        {word.strip(",") for line in view_lines(failing, title="phase 1 of 2: mixed", width=each, draws=False)
+         for word in line.split()}
+        for each in (200, width)
+    )  # fmt: skip
+    left_out = {"p50", "p99", "1.23", "4.56", "ms", "-"} if width == 40 else set()
+    assert {word for word in wide - narrow if not set(word) <= set("━─")} <= left_out
+
+
 def test_operations_without_bytes_have_a_history_too() -> None:
     deletes = replace(STATUS, history=(100.0, 50.0), history_is_bytes=False)
     assert list(view_lines(deletes, title="", width=80, draws=True))[-1] == "  █▄  at most 100 operations/s in 2 s"

@@ -1,6 +1,11 @@
 """Live counters: the line, and the rates in it."""
 
-from s3bench.cli.serve.status import Rates
+import io
+import sys
+
+import pytest
+
+from s3bench.cli.serve.status import Rates, status_for_stderr
 from s3bench.s3.control import Counters
 
 
@@ -16,3 +21,35 @@ def test_rates_are_those_of_the_last_second_not_of_every_look() -> None:
 
 def test_an_emulator_tells_what_it_holds() -> None:
     assert Rates(0.0).line(Counters(objects=1200, held_bytes=3 << 20), 0.1).endswith("1,200 objects, 3.00 MiB")
+
+
+class Terminal(io.StringIO):
+    """A stderr that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+COUNTERS = Counters(requests=1234, connections_open=32, in_flight=16, objects=1200, held_bytes=3 << 20)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_no_figure_of_the_counters_is_cut(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm")
+    with status_for_stderr() as status:
+        status.count(COUNTERS)
+    shown = terminal.getvalue().split()
+    assert {"0.0", "0%", "32", "16", "1,200", "3.00", "MiB"} <= set(shown)
+
+
+def test_a_terminal_that_cannot_move_its_cursor_gets_lines_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "dumb")
+    with status_for_stderr() as status:
+        status.say(["GET /key 200"])
+        status.count(COUNTERS)
+    assert terminal.getvalue() == "GET /key 200\n"

@@ -1,6 +1,7 @@
 """A session's order of events: data sets, phases, loops, calibration, the search for a search, and the end."""
 
 from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -197,17 +198,26 @@ def test_a_loss_while_the_data_set_is_written_ends_the_run(pools: list[FakePool]
     assert "its machine burnt" in raised.value.why
 
 
-def test_the_site_has_its_turn_every_second(pools: list[FakePool], tmp_path: Path) -> None:
+def test_the_site_has_its_turn_every_second_and_a_phase_knows_when_it_began(
+    pools: list[FakePool], tmp_path: Path
+) -> None:
     turns: list[int] = []
     site = Site(
         urls=(), target=TARGET, bucket=cast("LiveBucket", FakeBucket()), every_second=lambda: turns.append(len(turns))
     )
+    noon = datetime(2026, 11, 24, 12, tzinfo=UTC)
     with Session(
-        site, Profile(phases=(phase("w", OperationKind.PUT),)), Terms(workers=1, run=RUN), directory=tmp_path
+        site,
+        Profile(phases=(phase("w", OperationKind.PUT),)),
+        Terms(workers=1, run=RUN),
+        directory=tmp_path,
+        now=lambda: noon,
     ) as session:
         pools[0].answer = lambda order: doing(order, seconds=3)
-        assert sum(isinstance(event, PhaseAggregation) for event in session.events()) == 3
+        events = list(session.events())
+    assert sum(isinstance(event, PhaseAggregation) for event in events) == 3
     assert turns == [0, 1, 2]
+    assert [event.started_at for event in events if isinstance(event, Measured)] == [noon]
 
 
 # Objects that are there.

@@ -71,10 +71,10 @@ def test_columns_go_before_figures_are_cut(width: int) -> None:
     text = render_comparison(comparison(), width=width, color=False)
     rows = [line for line in text.splitlines() if line.startswith("  ") and "differs: " not in line]
     assert all(len(line) <= max(width, 64) for line in rows)
-    assert ("+13.5% to +26.9%" in text) is (width >= 80)
-    assert ("0.004" in text) is (width >= 100)
+    assert "+13.5% to +26.9%" in text
+    assert ("0.004" in text) is (width != 80)  # at 40 columns rows are sentences
     for figure in ("525 ms", "630 ms", "+20.0%", "33,554,432 B → 34,603,008 B", "slower"):
-        assert figure in text
+        assert figure in " ".join(text.split())
 
 
 def test_details_left_out_of_a_narrow_table_stand_below_it() -> None:

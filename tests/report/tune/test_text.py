@@ -148,7 +148,7 @@ def test_without_a_wire_there_are_no_requests() -> None:
     assert re.search(r" +- +16 \(16\)  ", row + "  ")
 
 
-@pytest.mark.parametrize("width", [1, 60, 80, 100, 160])
+@pytest.mark.parametrize("width", [60, 80, 100, 160])
 @pytest.mark.parametrize("name", list(ANSWERS))
 def test_tables_are_never_wider_than_the_terminal(name: str, width: int) -> None:
     lines = text_of(name, width).splitlines()

@@ -1,0 +1,370 @@
+"""Runs of one workload as one: what is added, what stays apart, and what is refused."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from s3bench.errors import BadInput
+from s3bench.load.aggregation.measurements import client, recorded, results
+from s3bench.load.aggregation.merge import RunPart, merge_runs
+from s3bench.load.operation import OperationKind
+from s3bench.load.profile.profile import Phase
+from s3bench.results.document import NODE, Document, Result, Status, encode_document, parse_document, render_time
+from s3bench.results.load import Failures, LoadMeasurement
+from s3bench.results.measurement import Failure
+from tests.load.aggregations import aggregation, job, phase
+from tests.load.simulated import NS, Operation, closed_loop
+
+MS = 1_000_000
+NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
+THREADS = {"phases": [{"jobs": [{"threads": 4}]}]}
+NAMES = (f"run-{number}" for number in count())
+GETS_AND_PUTS = phase(job(OperationKind.GET, OperationKind.PUT))
+
+
+def run(
+    operations: Sequence[Operation],
+    *,
+    of: Phase = GETS_AND_PUTS,
+    at: datetime = NOON,
+    seconds: float = 4.0,
+    workers: int = 1,
+    options: Mapping[str, Any] = THREADS,
+    warnings: tuple[str, ...] = (),
+    loops: int = 1,
+) -> Document:
+    """A document of `loops` loops, which begin a second after the run and follow each other by a minute."""
+    document = Document(
+        s3bench="0.1.0",
+        started_at=render_time(at - timedelta(seconds=1)),
+        ended_at=render_time(at + timedelta(seconds=60 * (loops - 1) + seconds + 1)),
+        machine={"cpu_model": "one", "load_1min": at.timestamp()},
+        clients=(client("0.1.0"),),
+        options={"endpoint_url": ["http://s3"], "run": next(NAMES), **options},
+        warnings=warnings,
+    )
+    for loop in range(loops):
+        measured = aggregation(operations, of, end_ns=round(seconds * NS), workers=workers).measure()
+        began = at + timedelta(seconds=60 * loop)
+        made = results(measured, of, iteration=loop, version="0.1.0", started_at=began, peak_memory_bytes=1000)
+        document = recorded(document, made)
+    return document
+
+
+def merged(*documents: Document) -> Document:
+    parts = [RunPart(name=f"{number}.json", document=document) for number, document in enumerate(documents, 1)]
+    return merge_runs(parts, command_line=("s3bench", "load", "merge"))
+
+
+def refusal(*documents: Document) -> BadInput:
+    with pytest.raises(BadInput) as raised:
+        merged(*documents)
+    return raised.value
+
+
+def loop_of(document: Document, name: str = "load.all", number: int = 0) -> LoadMeasurement:
+    (result,) = (result for result in document.results if result.name == name)
+    return result.loops[number]
+
+
+def on_worker(operations: Sequence[Operation], worker: int) -> list[Operation]:
+    """The operations of one worker, as of a run that has only this worker."""
+    return [
+        Operation(**{name: getattr(each, name) for name in Operation.__slots__} | {"worker": 0})
+        for each in operations
+        if each.worker == worker
+    ]
+
+
+def mixed(worker: int = 0, *, length_ns: int = 10 * MS) -> list[Operation]:
+    gets = closed_loop(length_ns=length_ns, end_ns=4 * NS, threads=2)
+    puts = closed_loop(length_ns=3 * length_ns, end_ns=4 * NS, threads=2, kind=OperationKind.PUT)
+    return [
+        Operation(**{name: getattr(each, name) for name in Operation.__slots__} | {"worker": worker})
+        for each in (*gets, *puts)
+    ]
+
+
+# Runs at the same time.
+
+
+@st.composite
+def loads(draw: st.DrawFn) -> list[Operation]:
+    """Operations of two workers."""
+    operation = st.builds(
+        lambda start, length, worker, kind, label, planned: Operation(
+            start_ns=start,
+            end_ns=start + length,
+            worker=worker,
+            kind=kind,
+            label=label,
+            planned_ns=max(0, start - planned),
+        ),
+        st.integers(0, 3 * NS),
+        st.integers(1, NS),
+        st.integers(0, 1),
+        st.sampled_from((OperationKind.GET, OperationKind.PUT)),
+        st.sampled_from(("", "", "", "503 SlowDown", "reset")),
+        st.integers(0, NS // 4),
+    )
+    return draw(st.lists(operation, max_size=8))
+
+
+_UNDETERMINED = ("seconds", "stalls", "waiting_max", "without_service")
+
+
+@settings(max_examples=30, deadline=None)
+@given(loads())
+def test_the_parts_of_a_run_are_the_whole_run_when_merged(more: list[Operation]) -> None:
+    operations = [*mixed(0, length_ns=50 * MS), *mixed(1, length_ns=80 * MS), *more]  # some of each kind
+    whole = run(operations, workers=2)
+    parts = merged(run(on_worker(operations, 0)), run(on_worker(operations, 1)))
+    assert [result.label for result in parts.results] == [result.label for result in whole.results]
+    for result, expected in zip(parts.results, whole.results, strict=True):
+        (loop,), (known,) = result.loops, expected.loops
+        assert (loop.total_time, loop.throughput, loop.cpu_time) == (
+            known.total_time,
+            known.throughput,
+            known.cpu_time,
+        )
+        for name in set(known.load.__struct_fields__) - {*_UNDETERMINED, "failures"}:
+            assert getattr(loop.load, name) == pytest.approx(getattr(known.load, name)), name
+        assert [msgspec.structs.replace(each, time_lost=0.0) for each in loop.load.failures] == [
+            msgspec.structs.replace(each, time_lost=0.0) for each in known.load.failures
+        ]
+        assert [each.time_lost for each in loop.load.failures] == pytest.approx(
+            [each.time_lost for each in known.load.failures]
+        )
+        assert loop.load.bins == known.load.bins
+    assert parse_document(encode_document(parts), source="merged.json") == parts
+
+
+def test_the_seconds_of_the_parts_add() -> None:
+    operations = [*mixed(0), *mixed(1)]
+    whole = loop_of(run(operations, workers=2)).load
+    parts = loop_of(merged(run(on_worker(operations, 0)), run(on_worker(operations, 1)))).load
+    assert [(each.second, each.operations, each.bytes, each.max) for each in parts.seconds] == [
+        (each.second, each.operations, each.bytes, each.max) for each in whole.seconds
+    ]
+    assert [each.in_flight for each in parts.seconds] == pytest.approx([each.in_flight for each in whole.seconds])
+    assert {each.p50 for each in parts.seconds} == {None}
+
+
+def test_seconds_are_put_to_the_second_in_which_they_were() -> None:
+    both = merged(
+        run(mixed(), seconds=20.0), run(mixed(), seconds=20.0, at=NOON + timedelta(seconds=1.2), warnings=("late",))
+    )
+    loop = loop_of(both)
+    alone = loop_of(run(mixed(), seconds=20.0)).load.seconds
+    assert [each.second for each in loop.load.seconds] == list(range(21))
+    assert [each.operations for each in loop.load.seconds[:2]] == [
+        alone[0].operations,
+        alone[0].operations + alone[1].operations,
+    ]
+    assert loop.load.seconds[0].p50 == alone[0].p50
+    assert loop.total_time == 20.0
+    assert loop.started_at == "2026-11-24T12:00:00.000Z"
+    assert "all 2 runs were measured together for 94.0% of the longest window" in loop.warnings
+
+
+def test_a_second_is_stalled_if_no_run_had_an_operation_in_it() -> None:
+    silent = [
+        *closed_loop(length_ns=10 * MS, end_ns=NS, threads=2),
+        Operation(start_ns=NS, end_ns=3 * NS + MS, label="timed out"),
+        *[Operation(start_ns=3 * NS + MS, end_ns=3 * NS + 100 * MS)],
+    ]
+    gets = phase(job(OperationKind.GET))
+    both = loop_of(merged(run(silent, of=gets), run(silent, of=gets)), "load.get").load
+    assert both.stalls == loop_of(run(silent, of=gets), "load.get").load.stalls != ()
+    busy = closed_loop(length_ns=10 * MS, end_ns=4 * NS, threads=2)
+    assert loop_of(merged(run(silent, of=gets), run(busy, of=gets)), "load.get").load.stalls == ()
+
+
+def test_rates_are_counts_over_the_longest_window() -> None:
+    short, long = run(mixed(), seconds=3.8), run(mixed())
+    both = loop_of(merged(short, long))
+    assert both.total_time == 4.0
+    counted = loop_of(short).load.operations + loop_of(long).load.operations
+    assert both.load.operations_rate == counted / 4.0
+
+
+def test_what_single_runs_do_not_determine_is_null_with_a_warning() -> None:
+    def with_figures(**figures: Any) -> Document:
+        document = run(mixed())
+        whole = document.results[0]
+        loop = msgspec.structs.replace(whole.loops[0], load=msgspec.structs.replace(whole.loops[0].load, **figures))
+        return document.with_result(msgspec.structs.replace(whole, measurements=(loop,)))
+
+    both = loop_of(
+        merged(with_figures(waiting_max=3, ceiling=9.0, without_service=1.0, bottleneck="server"), run(mixed()))
+    )
+    assert (both.load.waiting_max, both.load.ceiling, both.load.without_service, both.load.bottleneck) == (
+        None,
+        None,
+        None,
+        "",
+    )
+    assert both.warnings == (
+        (
+            "null, since the results of single runs do not determine it: the most planned operations that waited, "
+            "what the machines can reach, the time without service"
+        ),
+        "the runs do not name the same bottleneck: server, none",
+    )
+    calm = loop_of(merged(run(mixed()), run(mixed())))
+    assert (calm.load.waiting_max, calm.load.without_service, calm.warnings) == (0, 0.0, ())
+
+
+def test_merged_figures_that_violate_littles_law_are_an_error() -> None:
+    document = run(mixed())
+    whole = document.results[0]
+    load = msgspec.structs.replace(whole.loops[0].load, in_flight=100.0)
+    wrong = document.with_result(
+        msgspec.structs.replace(whole, measurements=(msgspec.structs.replace(whole.loops[0], load=load),))
+    )
+    both = merged(wrong, run(mixed()))
+    assert [result.status for result in both.results] == [Status.FAILED] * 3
+    assert all(not result.loops and "Little's law" in result.errors[0].why for result in both.results)
+
+
+def test_each_warning_is_kept_once_with_the_number_of_runs_that_have_it() -> None:
+    both = merged(
+        run(mixed(), warnings=("load 1.5 on 2 cores", "on battery")),
+        run(mixed(), warnings=("load 2.5 on 2 cores",), options=THREADS | {"endpoint_url": ["http://other"]}),
+    )
+    assert both.warnings == (
+        "2 of 2 runs: load 1.5 on 2 cores",
+        "1 of 2 runs: on battery",
+        'the runs name different endpoints: ["http://s3"], ["http://other"]',
+    )
+
+
+def test_the_machine_and_the_options_of_each_run_are_kept() -> None:
+    other = msgspec.structs.replace(run(mixed(), options=THREADS | {"seed": 2}), machine={"cpu_model": "two"})
+    both = merged(run(mixed(), options=THREADS | {"seed": 1}), other)
+    assert both.machine == {}
+    assert both.options["phases"] == THREADS["phases"]
+    origin = both.options["merged"]
+    assert origin["arrangement"] == "simultaneous"
+    assert [(each["file"], each["machine"]["cpu_model"], each["options"]["seed"]) for each in origin["runs"]] == [
+        ("1.json", "one", 1),
+        ("2.json", "two", 2),
+    ]
+    assert "the machines differ: cpu_model" in both.warnings
+
+
+def test_a_loop_that_a_run_has_no_figures_of_is_an_error_of_the_whole() -> None:
+    failure = Failure(iteration=0, what="node-1 was lost")
+    document = run(mixed())
+    for result in document.results:
+        document = document.with_result(msgspec.structs.replace(result, measurements=(), errors=(failure,)).completed())
+    assert refusal(document, run(mixed())).what == "1.json has no figures of a load run"
+    lost = run(mixed(), loops=2)
+    for result in lost.results:
+        first = result.loops[:1]
+        lost = lost.with_result(msgspec.structs.replace(result, measurements=first))
+    both = merged(lost, run(mixed(), loops=2))
+    assert [[loop.iteration for loop in result.loops] for result in both.results] == [[0]] * 3
+    assert [[(each.iteration, each.what) for each in result.errors] for result in both.results] == [
+        [(1, "1.json has no figures of this loop")]
+    ] * 3
+
+
+def test_figures_of_single_nodes_are_left_out() -> None:
+    document = run(mixed(), options=THREADS | {"cluster": {}})
+    whole = document.results[0]
+    node = msgspec.structs.replace(whole, dimensions=({NODE: "node-1"},))
+    both = merged(document.with_result(node), run(mixed()))
+    assert [result.name for result in both.results] == ["load.all", "load.get", "load.put"]
+    assert "figures of single cluster nodes are left out" in both.warnings
+
+
+# Runs one after the other.
+
+
+def test_runs_one_after_the_other_are_loops_and_nothing_is_added() -> None:
+    first, second = run(mixed(), loops=2), run(mixed(length_ns=20 * MS), at=NOON + timedelta(days=1))
+    both = merged(second, first)
+    assert both.options["merged"]["arrangement"] == "sequential"
+    expected = [loop_of(first).load, loop_of(first, number=1).load, loop_of(second).load]
+    (whole, *_) = both.results
+    assert [loop.load for loop in whole.loops] == expected
+    assert [loop.iteration for loop in whole.loops] == [0, 1, 2]
+    assert (both.started_at, both.ended_at) == (first.started_at, second.ended_at)
+
+
+def test_documents_without_times_of_phases_can_follow_each_other_but_not_overlap() -> None:
+    def former(document: Document) -> Document:
+        kept = [
+            msgspec.structs.replace(
+                result, measurements=tuple(msgspec.structs.replace(loop, started_at=None) for loop in result.loops)
+            )
+            for result in document.results
+        ]
+        return msgspec.structs.replace(document, results=tuple(kept))
+
+    first, later = former(run(mixed())), former(run(mixed(), at=NOON + timedelta(hours=1)))
+    assert [len(result.loops) for result in merged(first, later).results] == [2, 2, 2]
+    assert refusal(first, run(mixed())).what == "1.json does not record when its phases began"
+    killed = msgspec.structs.replace(first, ended_at=None)
+    assert refusal(killed, later).what == "1.json does not record when its run ended"
+
+
+def test_merged_documents_follow_each_other_if_as_many_runs_made_their_load() -> None:
+    tomorrow = NOON + timedelta(days=1)
+    today, later = merged(run(mixed()), run(mixed())), merged(run(mixed(), at=tomorrow), run(mixed(), at=tomorrow))
+    both = merged(today, later)
+    assert (both.options["merged"]["arrangement"], both.options["merged"]["simultaneous"]) == ("sequential", 2)
+    assert merged(today, run(mixed())).options["merged"]["simultaneous"] == 3
+    error = refusal(today, run(mixed(), at=tomorrow))
+    assert error.why == "different numbers of runs made it at the same time (1.json: 2; 2.json: 1)"
+
+
+# What is refused.
+
+
+def test_runs_that_overlapped_in_part_are_refused() -> None:
+    error = refusal(run(mixed()), run(mixed(), at=NOON + timedelta(seconds=2)))
+    assert error.what == "the runs overlapped in part"
+    assert "for 50% of a phase" in error.why
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        ({"phases": [{"jobs": [{"threads": 8}]}]}, "phases[0].jobs[0].threads is 4 and 8"),
+        ({"phases": [{"jobs": [{"threads": 4, "rate": 5}]}]}, "phases[0].jobs[0].rate is not set and 5"),
+        (
+            {"phases": [{"jobs": [{"threads": 4}] * 2}]},
+            'phases[0].jobs is [{"threads":4}] and [{"threads":4},{"threads":4}]',
+        ),
+    ],
+)
+def test_runs_of_different_workloads_are_refused_and_the_difference_is_named(other: dict[str, Any], why: str) -> None:
+    error = refusal(run(mixed()), run(mixed(), options=other))
+    assert (error.what, error.why) == ("1.json and 2.json are not of the same workload", why)
+
+
+def test_runs_with_different_results_are_refused() -> None:
+    gets = run(closed_loop(length_ns=10 * MS, end_ns=4 * NS), of=phase(job(OperationKind.GET)))
+    assert "only one of them has load.all on s3bench@0.1.0" in refusal(run(mixed()), gets).why
+
+
+def test_a_run_is_not_merged_with_itself_or_alone_or_with_clients() -> None:
+    document = run(mixed())
+    assert refusal(document, document).what == "1.json and 2.json are the same run"
+    assert refusal(document).what == "one document cannot be merged"
+    empty = msgspec.structs.replace(document, results=(Result(name="s3.cp", client=client("1")),))
+    assert refusal(document, empty).what == "2.json has no figures of a load run"
+
+
+def test_failures_of_the_same_kind_add() -> None:
+    failing = [*mixed(), Operation(start_ns=NS, end_ns=NS + MS, label="503 SlowDown", retried=True)]
+    both = loop_of(merged(run(failing), run(failing))).load
+    assert both.failures == (Failures(label="503 SlowDown", count=2, retried=2, time_lost=0.002, body_bytes=2000),)
