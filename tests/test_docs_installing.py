@@ -90,3 +90,6 @@ def test_it_can_be_installed_from_wherever_the_page_says(requirement: str, tmp_p
     subprocess.run((python, "-m", "pip", "install", "--quiet", requirement.format(clone)), check=True)
     said = subprocess.run((tmp_path / "venv" / "bin" / "s3bench", "--version"), check=True, capture_output=True)
     assert said.stdout.startswith(b"s3bench, version ")
+    if "[" not in requirement:
+        blocks = sum(path.lstat().st_blocks for path in (tmp_path / "venv").rglob("*"))
+        assert blocks * 512 < 250 << 20, "what every user installs has grown; `du -sm` of each package shows which"
