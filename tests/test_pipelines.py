@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -84,11 +85,43 @@ def test_from_an_empty_machine_two_published_versions_end_in_a_verdict(tmp_path:
     assert (runner.temporary / "s3bench-gate" / "gate.html").exists()
 
 
+def build_context() -> list[str]:
+    """What `.dockerignore` leaves of the checkout."""
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    assert lines[0] == "**"
+    return [line[1:] for line in lines if line.startswith("!")]
+
+
+def test_the_image_is_built_from_what_a_wheel_needs() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    targets = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    needed = {*targets["packages"], *targets["force-include"], *project["project"]["license-files"]}
+    assert set(build_context()) == needed | {"pyproject.toml", "hatch_build.py", "README.md"}
+
+
+def test_stages_of_the_image_agree_on_paths() -> None:
+    first, second = (ROOT / "Dockerfile").read_text().split("\nFROM ")[1:]
+    (prefix,) = set(re.findall(r"PREFIX=(\S+)", first + second))
+    assert f"COPY --from=build {prefix} {prefix}" in second
+    assert 'S3BENCH_HOME="$PREFIX/clients"' in first
+    assert 'S3BENCH_HOME="$PREFIX/clients"' in second
+    assert re.findall(r"^(?:USER|ENTRYPOINT) .*", second, flags=re.MULTILINE) == [
+        "USER s3bench",
+        'ENTRYPOINT ["s3bench"]',
+    ]
+
+
 @pytest.mark.campaign
+@pytest.mark.timeout(400)
 def test_what_the_image_is_built_from_installs_s3bench_and_the_aws_cli(tmp_path: Path) -> None:
     build = (ROOT / "Dockerfile").read_text().split("\nFROM ")[1]  # the stage that needs no root
+    source = tmp_path / "source"
+    source.mkdir()
+    for name in build_context():
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, source / name)
     for command in re.findall(r"^RUN (.*)", build, flags=re.MULTILINE):
-        step = command.replace("/source", str(ROOT)).replace("python -m venv", f"{sys.executable} -m venv")
+        step = command.replace("/source", str(source)).replace("python -m venv", f"{sys.executable} -m venv")
         done = subprocess.run(
             ("sh", "-ec", step),
             env={**os.environ, "PREFIX": str(tmp_path)},
