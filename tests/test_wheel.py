@@ -1,6 +1,9 @@
 """The wheel as users install it: nothing is missing that a checkout has, and commands find their data files."""
 
 import json
+import os
+import re
+import shlex
 import site
 import subprocess
 import sys
@@ -9,15 +12,37 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 
 import s3bench
+from s3bench.cli.main import s3bench_command
 from s3bench.results.document import encode_document, parse_document
 from tests.compare.documents import BASE, document, result
 
 CHECKOUT = Path(__file__).parents[1]
 
 Command = Callable[..., str]
+
+NO_HISTORY = "create it with: s3bench history add results.json"
+FIRST_EXAMPLES = {
+    # command: the exit code of its help's first example in an empty directory, and what it says there
+    "clients list": (0, "NOTES"),
+    "compare": (2, "cannot read before.json"),
+    "doctor": (0, "disk of workspaces"),
+    "gate": (2, "cli-crt@./build/aws: no such file or directory"),
+    "history add": (2, "cannot read results.json"),
+    "history export": (2, NO_HISTORY),
+    "history list": (2, NO_HISTORY),
+    "history prune": (2, NO_HISTORY),
+    "history show": (2, NO_HISTORY),
+    "history trend": (2, NO_HISTORY),
+    "report": (2, "cannot read results.json"),
+    "serve": (0, "http://127.0.0.1:"),
+    "validate": (0, "using the shipped one"),
+}
+LONG_EXAMPLES = {"bisect", "clients install", "load", "run", "tune"}
+"""Commands whose first example takes more than seconds, or fetches packages."""
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +56,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Command:
+def program(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel's `s3bench` in an environment of its own, beside this environment's libraries but not its s3bench."""
     root = tmp_path_factory.mktemp("installed")
     venv.create(root / "venv", symlinks=True)
@@ -41,10 +66,16 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Command:
     subprocess.run((*pip, *install), check=True, capture_output=True, timeout=50)
     (packages,) = (root / "venv").glob("lib/python*/site-packages")
     (packages / "libraries.pth").write_text("\n".join(site.getsitepackages()))
+    return python.parent / "s3bench"
+
+
+@pytest.fixture(scope="module")
+def installed(program: Path) -> Command:
+    """Runs the wheel's `s3bench`, which has to end with exit code 0; gives its stdout."""
 
     def run(*arguments: str) -> str:
-        command = (str(python.parent / "s3bench"), *arguments)
-        finished = subprocess.run(command, cwd=root, check=False, capture_output=True, text=True, timeout=50)
+        command = (str(program), *arguments)
+        finished = subprocess.run(command, cwd=program.parent, check=False, capture_output=True, text=True, timeout=50)
         assert finished.returncode == 0, finished.stderr
         return finished.stdout
 
@@ -59,6 +90,62 @@ def test_the_wheel_holds_every_file_of_the_package_the_shipped_definitions_and_t
     manual = {name for name in names if name.endswith(".data/data/share/man/man1/s3bench.1")}
     assert len(manual) == 1
     assert names - manual == expected
+
+
+def commands(command: click.Command, *path: str) -> dict[str, click.Command]:
+    """All commands below `command` that are no groups, by their names as typed."""
+    if not isinstance(command, click.Group):
+        return {" ".join(path): command}
+    context, found = click.Context(command), {}
+    for name in command.list_commands(context):
+        below = command.get_command(context, name)
+        assert below is not None
+        found |= commands(below, *path, name)
+    return found
+
+
+def first_example(command: click.Command) -> list[str]:
+    """The words of the first example in the help of `command`, without the remark behind it."""
+    examples = re.findall(r"^ *s3bench (.+?)(?: {2,}.*)?$", command.help or "", flags=re.MULTILINE)
+    return shlex.split(examples[0])
+
+
+def test_every_command_has_a_first_example_that_is_tried_or_known_to_be_long() -> None:
+    assert set(commands(s3bench_command)) == FIRST_EXAMPLES.keys() | LONG_EXAMPLES
+
+
+@pytest.mark.parametrize("name", FIRST_EXAMPLES)
+def test_in_an_empty_directory_the_first_example_runs_or_says_what_is_missing(
+    name: str, program: Path, tmp_path: Path
+) -> None:
+    """Without a network: what an example lacks is found before anything is fetched."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    homes = {"HOME": str(tmp_path), "S3BENCH_HOME": str(tmp_path / "store"), "XDG_DATA_HOME": str(tmp_path / "data")}
+    environment = {**os.environ, **homes, "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
+    words = first_example(commands(s3bench_command)[name])
+    with subprocess.Popen(
+        (program, *words), cwd=empty, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        if name == "serve":
+            process.terminate()
+        said += process.stdout.read()
+        assert (process.wait(), FIRST_EXAMPLES[name][1] in said) == (FIRST_EXAMPLES[name][0], True), said
+    assert list(empty.iterdir()) == []
+
+
+def test_links_of_the_readme_in_its_metadata_work_outside_of_the_repository(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = archive.read(name).decode()
+    links = re.findall(r"\]\(([^)]+)\)", metadata)
+    repository = "https://github.com/s3bench/s3bench/blob/main/"
+    assert f"{repository}docs/gate.md" in links
+    assert [link for link in links if not link.startswith("https://")] == []
+    pages = [link.removeprefix(repository) for link in links if link.startswith(repository)]
+    assert [page for page in pages if not (CHECKOUT / page).is_file()] == []
 
 
 def test_its_command_says_the_version(installed: Command) -> None:

@@ -1,6 +1,6 @@
 """Client resolution: finds clients before anything runs, and installs published versions that are missing."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from os import environ
 
 from s3bench.bench.suite import ReadyCell
@@ -10,17 +10,19 @@ from s3bench.clients.finding import find_client
 from s3bench.clients.installing import install, package_of
 from s3bench.clients.plan import Plan
 from s3bench.clients.registry import known_client
+from s3bench.clients.search import given_path
 from s3bench.clients.store import ClientStore
-from s3bench.errors import ClientNotFound, VersionNotFound
+from s3bench.errors import BadInput, ClientNotFound, VersionNotFound
 
 
 def ready_cells(plan: Plan, progress: Ticker) -> tuple[ReadyCell, ...]:
     """Each cell of `plan` with its client, or with the reason why that cannot be run here.
 
-    Raises `VersionNotFound` if a cell names a version that was never published.
+    Raises `BadInput` if a cell names a path where nothing is, `VersionNotFound` for a version that was never published.
     """
     store = ClientStore.from_environment(environ)
     specs = dict.fromkeys(cell.client for cell in plan.cells)
+    refuse_missing_paths(specs)
     found: Mapping[ClientSpec, FoundClient | ClientNotFound] = {
         spec: find_or_install(spec, store, progress) for spec in specs
     }
@@ -28,6 +30,17 @@ def ready_cells(plan: Plan, progress: Ticker) -> tuple[ReadyCell, ...]:
         if isinstance(client, FoundClient):
             progress.say(f"{client.label}: {client.executable}")
     return tuple(ReadyCell(cell=cell, client=found[cell.client]) for cell in plan.cells)
+
+
+def refuse_missing_paths(specs: Iterable[ClientSpec]) -> None:
+    """Raise `BadInput` if one of `specs` names a path where nothing is; called before other clients are installed."""
+    for spec in specs:
+        if spec.path and not given_path(spec).exists():
+            raise BadInput(
+                f"{spec}: no such file or directory",
+                f"it would be {given_path(spec)}",
+                "pass the path of a program or of a Python environment, or a published version",
+            )
 
 
 def find_or_install(spec: ClientSpec, store: ClientStore, progress: Ticker) -> FoundClient | ClientNotFound:

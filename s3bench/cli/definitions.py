@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-import s3bench
+from s3bench.cli.definition_file import shipped_definitions
 from s3bench.clients.client import ClientSpec
 from s3bench.clients.plan import plan_runs
 from s3bench.clients.registry import known_clients
@@ -42,7 +42,7 @@ def runnable(
 
 def definition_files(files: tuple[Path, ...]) -> tuple[Path, ...]:
     """The given files, or the shipped one."""
-    return files or (_shipped(),)
+    return files or (shipped_definitions(),)
 
 
 def _read(file: Path) -> tuple[Definition, ...]:
@@ -53,10 +53,3 @@ def _read(file: Path) -> tuple[Definition, ...]:
     for note in workload.notes:
         click.echo(f"s3bench: {file.name}: {note}", err=True)
     return workload.definitions
-
-
-def _shipped() -> Path:
-    """The shipped `benchmarks.json`: inside the package in a wheel, next to it in a checkout."""
-    package = Path(s3bench.__file__).resolve().parent
-    inside = package / "benchmarks.json"
-    return inside if inside.is_file() else package.parent / "benchmarks.json"

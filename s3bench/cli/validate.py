@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from s3bench.cli.definition_file import DefinitionFile
 from s3bench.clients.registry import known_clients
 from s3bench.errors import BadDefinitions, BadInput
 from s3bench.spec.parse import read_definitions
@@ -12,7 +13,7 @@ from s3bench.spec.schema import json_schema
 
 
 @click.command("validate")
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[DEFINITIONS]...")
+@click.argument("files", nargs=-1, type=DefinitionFile(), metavar="[DEFINITIONS]...")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of definition files and exit.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the problems as JSON: a list of {source, path, what, fix}."

@@ -101,7 +101,8 @@ def _program(found: FoundClient) -> dict[str, _File]:
     if words and is_python(Path(words[0])):
         return {executable.name: _script(executable)} | _environment(Path(words[0]), client.libraries)
     # What a script in another language starts, such as a wrapper, may depend on its path: it equals only itself.
-    return {str(executable) if words else executable.name: _plain(executable)}
+    # A binary that was renamed is the same program.
+    return {str(executable) if words else client.package.program or executable.name: _plain(executable)}
 
 
 def _environment(python: Path, names: tuple[str, ...]) -> dict[str, _File]:

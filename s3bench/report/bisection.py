@@ -52,7 +52,7 @@ def render_bisection(record: BisectRecord, *, width: int, color: bool, kept: Pat
 
 
 def answer_line(record: BisectRecord, answer: ComparisonResult) -> str:
-    """One comparison and what it showed, as a line: `2.36.1 against 2.34.0: changed, +10.2% slower (20 pairs)`."""
+    """One comparison and what it showed, as a line: `2.36.1 against 2.34.3: changed, +10.2% slower (20 pairs)`."""
     comparison, row = answer.comparison, answer.row
     older, newer = record.versions[comparison.older], record.versions[comparison.newer]
     change = "" if row is None else f", {_change(answer, has_word=True)} ({row.pairs} pairs)"

@@ -5,6 +5,7 @@ those that matter to transfers beside them: cores, disk, and the tools that some
 """
 
 import importlib.util
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -26,6 +27,8 @@ STEAL_SHARE_MAX = 0.01
 FREE_BYTES_MIN = 2 << 30
 """Enough for files of 256 MB on both sides of a gate, which the full suite transfers."""
 
+_NETWORK_FILE_SYSTEMS = ("nfs", "cifs", "smb", "9p", "ceph", "glusterfs", "lustre", "fuse")
+_RANDOMIZATION = ("off", "partial", "full")
 _SLOW_CLOCKS = frozenset({"hpet", "acpi_pm", "jiffies", "refined-jiffies"})
 
 
@@ -55,7 +58,8 @@ class Surroundings:
     """What matters here beside the facts that results store.
 
     `steal_share` is the share of CPU time since boot in which the hypervisor ran something else, `free_bytes` what is
-    free in `directory`, where workspaces are made. `huge_pages` is the kernel's setting of transparent huge pages.
+    free in `directory`, where workspaces are made; `wanted_directory` is what TMPDIR names, if it cannot be used.
+    `huge_pages` is the kernel's setting of transparent huge pages.
     """
 
     huge_pages: str | None
@@ -63,6 +67,7 @@ class Surroundings:
     directory: Path
     file_system: str
     free_bytes: int
+    wanted_directory: str = ""
 
 
 def surroundings(root: Path = Path("/")) -> Surroundings:
@@ -72,6 +77,7 @@ def surroundings(root: Path = Path("/")) -> Surroundings:
     except OSError:
         setting = ""
     directory = Path(tempfile.gettempdir())
+    wanted = os.environ.get("TMPDIR", "")
     times = psutil.cpu_times()
     steal_s = getattr(times, "steal", None)
     return Surroundings(
@@ -80,6 +86,7 @@ def surroundings(root: Path = Path("/")) -> Surroundings:
         directory=directory,
         file_system=file_system_of(directory),
         free_bytes=shutil.disk_usage(directory).free,
+        wanted_directory="" if Path(wanted).resolve() == directory.resolve() else wanted,
     )
 
 
@@ -189,6 +196,13 @@ def _memory(facts: MachineFacts, around: Surroundings) -> Iterator[MachineFindin
         "free memory, then swapoff -a",
     )
     yield _check(
+        "address randomization",
+        None if facts.address_randomization is None else _RANDOMIZATION[min(facts.address_randomization, 2)],
+        Severity.NOTE if facts.address_randomization in {0, 1} else Severity.OK,
+        "all runs have one memory layout, which shifts their times alike",
+        "sysctl kernel.randomize_va_space=2",
+    )
+    yield _check(
         "huge pages",
         around.huge_pages,
         Severity.NOTE if around.huge_pages == "always" else Severity.OK,
@@ -198,9 +212,26 @@ def _memory(facts: MachineFacts, around: Surroundings) -> Iterator[MachineFindin
 
 
 def _disk(around: Surroundings) -> MachineFinding:
+    subject, found = "disk of workspaces", f"{around.file_system}, {render_bytes(around.free_bytes)} free"
+    if around.wanted_directory:
+        return _check(
+            subject,
+            f"{found}, in {around.directory}",
+            Severity.WARNING,
+            f"TMPDIR names {around.wanted_directory}, which is no directory to write to",
+            "set TMPDIR to one that is, or unset it",
+        )
+    if around.file_system.startswith(_NETWORK_FILE_SYSTEMS):
+        return _check(
+            subject,
+            found,
+            Severity.WARNING,
+            "times depend on a file server or a program, and on what others do there",
+            "set TMPDIR to a directory on a local disk or in memory",
+        )
     return _check(
-        "disk of workspaces",
-        f"{around.file_system}, {render_bytes(around.free_bytes)} free",
+        subject,
+        found,
         Severity.OK if around.free_bytes >= FREE_BYTES_MIN else Severity.WARNING,
         "benchmarks of large files may not fit",
         f"free some of {around.directory}, or set TMPDIR to a directory with room",
@@ -219,9 +250,9 @@ def _sandbox(facts: MachineFacts) -> MachineFinding:
 
 def _tool(name: str, found: object, adds: str) -> MachineFinding:
     if isinstance(found, Unavailable):
-        return MachineFinding(
-            subject=name, found=found.reason, severity=Severity.MISSING, effect=adds, remedy=found.fix
-        )
+        reason = " ".join(found.reason.split())  # what a program printed may have several lines
+        remedy = found.fix or "none known here; use another machine for it"
+        return MachineFinding(subject=name, found=reason, severity=Severity.MISSING, effect=adds, remedy=remedy)
     return MachineFinding(subject=name, found="works")
 
 

@@ -33,6 +33,18 @@ def test_help_names_every_command_and_every_exit_code(here: Here) -> None:
         assert code in " ".join(finished.stdout.split())
 
 
+def test_the_shell_completes_commands_options_and_files(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    def completed(line: str) -> str:
+        monkeypatch.setenv("_S3BENCH_COMPLETE", "bash_complete")
+        monkeypatch.setenv("COMP_WORDS", line)
+        monkeypatch.setenv("COMP_CWORD", str(line.count(" ")))
+        return here().stdout
+
+    assert completed("s3bench val") == "plain,validate\n"
+    assert "plain,--client\n" in completed("s3bench run --cl")
+    assert completed("s3bench validate be") == "file,be\n"
+
+
 @pytest.mark.parametrize("command", list(COMMANDS))
 def test_every_command_has_help_with_an_example(here: Here, command: str) -> None:
     finished = here(command, "--help")

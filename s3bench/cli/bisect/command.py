@@ -7,6 +7,7 @@ import click
 
 from s3bench.cli.bisect.options import PAIRS
 from s3bench.cli.completion_items import complete_client
+from s3bench.cli.definition_file import DefinitionFile
 from s3bench.cli.quantity import SECONDS
 from s3bench.spec.suite import Suite
 
@@ -14,7 +15,7 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
 
 
 @click.command("bisect", context_settings={"max_content_width": 120})
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[DEFINITIONS]...")
+@click.argument("files", nargs=-1, type=DefinitionFile(), metavar="[DEFINITIONS]...")
 @click.option(
     "--client",
     metavar="NAME[@VERSION]",
@@ -70,7 +71,7 @@ def bisect_command(context: click.Context, /, **typed: Any) -> None:
     Versions are installed when they are needed, and compared by the gate's own test, in pairs.
 
     \b
-    s3bench bisect --client cli-crt --good 2.34.0 --bad 2.38.5 -k 'cp and upload and 32MB' -o bisect.json
+    s3bench bisect --client cli-crt --good 2.34.3 --bad 2.38.5 -k 'cp and upload and 32MB' -o bisect.json
     s3bench bisect --client boto3-classic --good 1.40.0 --bad 1.44.5 --metric peak_memory
     s3bench bisect --client boto3-classic@1.43.0 --dependency botocore --good 1.43.0 --bad 1.43.40
     s3bench bisect --resume bisect.json                   continue after Ctrl-C or --max-time

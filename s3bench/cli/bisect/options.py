@@ -57,7 +57,7 @@ class BisectOptions:
         if options.resume is None and not (options.client and options.good and options.bad):
             raise BadInput(
                 "a search needs a client and two of its versions",
-                fix="s3bench bisect --client cli-crt --good 2.34.0 --bad 2.38.5",
+                fix="s3bench bisect --client cli-crt --good 2.34.3 --bad 2.38.5",
             )
         return options
 

@@ -50,7 +50,7 @@ def _lines(heading: str, findings: Iterable[MachineFinding]) -> Iterator[str]:
     paint = painter(color=stdout_paints())
     yield paint(heading, BOLD)
     for finding in findings:
-        yield f"  {paint(f'{finding.severity:<7}', _STYLES[finding.severity])}  {finding.subject:<18}  {finding.found}"
+        yield f"  {paint(f'{finding.severity:<7}', _STYLES[finding.severity])}  {finding.subject:<21}  {finding.found}"
         if finding.effect:
-            yield f"{'':31}{'it would add ' if finding.severity is Severity.MISSING else ''}{finding.effect}"
-            yield f"{'':31}{paint(finding.remedy, DIM)}"
+            yield f"{'':34}{'it would add ' if finding.severity is Severity.MISSING else ''}{finding.effect}"
+            yield f"{'':34}{paint(finding.remedy, DIM)}"

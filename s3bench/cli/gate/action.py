@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from s3bench.bench.endpoints import stub_server
 from s3bench.bench.local import open_bench
-from s3bench.cli.client_resolution import find_or_install
+from s3bench.cli.client_resolution import find_or_install, refuse_missing_paths
 from s3bench.cli.definitions import read_suite, runnable
 from s3bench.cli.gate.options import GateOptions
 from s3bench.cli.gate.output import GateOutput
@@ -183,6 +183,7 @@ def _definitions(options: GateOptions, specs: dict[Side, ClientSpec]) -> tuple[t
 
 def _clients(specs: dict[Side, ClientSpec], progress: Ticker) -> dict[Side, FoundClient]:
     store = ClientStore.from_environment(environ)
+    refuse_missing_paths(specs.values())
     clients = {}
     for side, spec in specs.items():
         found = find_or_install(spec, store, progress)

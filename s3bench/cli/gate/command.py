@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from s3bench.cli.completion_items import complete_client
+from s3bench.cli.definition_file import DefinitionFile
 from s3bench.cli.quantity import SECONDS
 from s3bench.gate.exact_metric import EXACT_BY_NAME
 from s3bench.gate.looks import Looks
@@ -15,7 +16,7 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
 
 
 @click.command("gate", context_settings={"max_content_width": 120})
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[DEFINITIONS... | BASE CANDIDATE]")
+@click.argument("files", nargs=-1, type=DefinitionFile(), metavar="[DEFINITIONS... | BASE CANDIDATE]")
 @click.option(
     "--baseline",
     metavar="NAME[@VERSION|@PATH]",

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Bench
-from s3bench.cli.client_resolution import find_or_install
+from s3bench.cli.client_resolution import find_or_install, refuse_missing_paths
 from s3bench.cli.definitions import runnable
 from s3bench.cli.gate.options import GateOptions
 from s3bench.cli.progress import Ticker, ticker_for
@@ -188,6 +188,7 @@ def _client(options: GateOptions, progress: Ticker) -> FoundClient:
                 "leave --baseline out, or name another client: what the test shows of the machine holds for "
                 f"{spec.kind} too",
             )
+        refuse_missing_paths((spec,))
         found = find_or_install(spec, store, progress)
     else:
         found = _usual_client(store)

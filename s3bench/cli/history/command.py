@@ -198,7 +198,7 @@ def trend_command(
     \b
     s3bench history trend --client cli-crt -k 'cp and 32MB'
     s3bench history trend --metric peak_memory --by date --fail-on-change
-    s3bench history trend --client cli-crt --reference 2.36.0      ratios to a release measured with each one
+    s3bench history trend --client cli-crt --reference 2.36.1      ratios to a release measured with each one
     s3bench history trend --client cli-crt -o trend.html           also write a page with charts
 
     Exit codes: 0; with --fail-on-change 1 if the newest change of any series is for the worse.

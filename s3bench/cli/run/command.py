@@ -6,15 +6,16 @@ from typing import Any
 import click
 
 from s3bench.cli.completion_items import complete_client
+from s3bench.cli.definition_file import DefinitionFile
 from s3bench.cli.quantity import SECONDS
 from s3bench.cli.sandbox import unsandboxed_option
 from s3bench.spec.suite import Suite
 
 
 @click.command("run", context_settings={"max_content_width": 120})
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[DEFINITIONS]...")
+@click.argument("files", nargs=-1, type=DefinitionFile(), metavar="[DEFINITIONS]...")
 @click.option(
-    "--benchmark-definitions", "named_files", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
+    "--benchmark-definitions", "named_files", multiple=True, type=DefinitionFile(), metavar="FILE",
     help="The same as DEFINITIONS.  [default: the shipped benchmarks.json]",
 )  # fmt: skip
 @click.option(

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from s3bench.cli.completion_items import complete_directory, complete_file
+from s3bench.cli.definition_file import DefinitionFile
 from s3bench.cli.serve.request_log import LogFormat
 from s3bench.clients.pointing import SECRET_VARIABLE
 from s3bench.s3.emulator.settings import DOMAIN, MEMORY_LIMIT_BYTES, REGION
@@ -59,6 +60,7 @@ from s3bench.units import render_bytes
 )
 @click.option(
     "--stub",
+    type=DefinitionFile(),
     metavar="DEFINITIONS",
     shell_complete=complete_file,
     help="Serve the scripted responses of a definition in this file instead of the emulator.",

@@ -38,7 +38,7 @@ class ServeOptions:
     region: str | None
     domain: str | None
     etag: str | None
-    stub: str | None
+    stub: Path | None
     select: str | None
 
     @property
@@ -126,10 +126,10 @@ def _settings(options: ServeOptions) -> EmulatorSettings:
     )
 
 
-def _definition(file: str, select: str | None) -> Definition:
+def _definition(file: Path, select: str | None) -> Definition:
     """The definition to serve."""
     plan = plan_runs(
-        read_definitions(Path(file), known_clients()),
+        read_definitions(file, known_clients()),
         clients=(),
         select=select,
         num_chunks=1,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from s3bench.bench.endpoints import EndpointOpener, emulator, live
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Bench, Settings
-from s3bench.cli.client_resolution import find_or_install
+from s3bench.cli.client_resolution import find_or_install, refuse_missing_paths
 from s3bench.cli.progress import Ticker, ticker_for
 from s3bench.cli.provenance import command_origin, machine_origin
 from s3bench.cli.sandbox import check_confinement
@@ -141,6 +141,7 @@ def _compare(options: TuneOptions, output: TuneOutput) -> None:
 def _clients(specs: Sequence[ClientSpec], progress: Ticker, *, is_picky: bool) -> dict[str, FoundClient]:
     """The clients by their labels. Where nobody asked for them by name, those that are missing are left out."""
     store = ClientStore.from_environment(environ)
+    refuse_missing_paths(specs)
     clients = {}
     for spec in specs:
         found = find_or_install(spec, store, progress)

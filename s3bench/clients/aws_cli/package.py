@@ -79,7 +79,7 @@ def _asset_with(version: str, assets: tuple[str, ...], store: ClientStore, progr
         return ordered[low]
     raise VersionNotFound(
         f"aws-cli {version} is in no package of the index",
-        f"AWS packages only some releases; the nearest there are {' and '.join(near)}",
+        f"AWS packages only some releases; the nearest: {' and '.join(near)}",
         f"install one of these (`s3bench clients install aws-cli@{near[-1]}`), or give a path: cli-crt@/path/to/aws",
     )
 
