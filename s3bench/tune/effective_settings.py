@@ -116,7 +116,7 @@ def _named(notes: Iterable[ParameterNote]) -> str:
 def _makes_no_difference(name: str, trials: Sequence[Trial], workload: Workload) -> bool:
     """Whether two values at least that would have shown, and the default, all show the same.
 
-    Each is held against the default's runs with the client's other knobs alike, so that only `name` differs.
+    Each is compared with the default's runs with the client's other knobs alike, so that only `name` differs.
     """
     seen: dict[tuple[tuple[str, int], ...], dict[int | None, set[int]]] = {}
     for trial in trials:
