@@ -1,4 +1,4 @@
-"""The code blocks of the README and of docs/, and the command lines that they let a reader type."""
+"""The code blocks of the README, of docs/ and of examples/, and the command lines that they let a reader type."""
 
 import re
 from collections.abc import Iterator
@@ -11,9 +11,10 @@ PAGES = (
     ROOT / "CONTRIBUTING.md",
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "examples").rglob("*.md")),
+    *sorted((ROOT / "examples").rglob("*.sh")),
 )
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
-_COMMENT = re.compile(r"(^| {2,})# .*")
+_COMMENT = re.compile(r"(^| {2,})#[ !].*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +26,10 @@ class Block:
 
 
 def blocks_of(page: Path) -> Iterator[Block]:
-    """The code blocks of a page."""
+    """The code blocks of a page; a script is one block."""
+    if page.suffix == ".sh":
+        yield Block(language="sh", text=page.read_text(encoding="utf-8"))
+        return
     for _, language, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
         yield Block(language=language, text=text)
 

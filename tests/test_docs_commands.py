@@ -1,4 +1,4 @@
-"""Every command line of the README and the docs works as typed after the set-up that docs/installing.md describes.
+"""Every command line of the README, the docs and the examples works as typed after the set-up of docs/installing.md.
 
 Commands that only read documents run for real. Those that measure are stopped where they would start to act, after
 everything that can be wrong with a command line was checked. The lines of a page run in their order, in one directory.
@@ -29,6 +29,8 @@ ELSEWHERE = {
     "scripts/install": "set up the environment of this very test",
     "scripts/check": "takes minutes",
     "scripts/test": "runs this very test",
+    "sh tune.sh": "tunes for three minutes; the lines of the script are tested",
+    "set -eu": "an option of the shell, in scripts",
 }
 """Lines that no test can run here, each with the reason."""
 
@@ -134,6 +136,8 @@ class Reader:
             Path("first-bytes.txt").write_text("21ms\n")
         elif name == "s4.yaml":
             Path(name).write_bytes((ROOT / "tests" / "load" / "data" / "s4.yaml").read_bytes())
+        elif (self._page.parent / name).is_file() and self._page.is_relative_to(ROOT / "examples"):
+            Path(name).write_bytes((self._page.parent / name).read_bytes())
         elif name.partition(",")[0] == "link.json":
             self._provide("link.json")
         elif re.fullmatch(r"[\w-]+\.jsonl?", name):
@@ -176,7 +180,9 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if any(lines_of(page))], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if any(lines_of(page))], ids=lambda page: str(page.relative_to(ROOT))
+)
 def test_each_line_of_a_page_works_after_those_before_it(
     page: Path, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
