@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
+
+from tests.test_docs_installing import REPOSITORY
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
@@ -43,3 +46,17 @@ def test_a_missing_file_and_a_missing_heading_are_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# `run`: a title\n[a](#run-a-title) [b](gone.md) [c](page.md#gone) [d](https://example.com/x)\n")
     assert broken(page) == ["gone.md", "page.md#gone"]
+
+
+def test_the_site_has_every_page_of_the_docs_and_leads_to_the_repository() -> None:
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert f"repo_url: {REPOSITORY}\n" in text  # links out of docs/ lead there
+    navigation = text.partition("\nnav:\n")[2]
+    added = {"index.md", "commands.md", "CHANGELOG.md", "CONTRIBUTING.md"}  # by scripts/site_pages.py
+    assert set(leaves(yaml.safe_load(navigation))) - added == {path.name for path in (ROOT / "docs").glob("*.md")}
+
+
+def leaves(tree: object) -> Iterator[str]:
+    """The pages of a navigation."""
+    for each in tree if isinstance(tree, list) else tree.values() if isinstance(tree, dict) else ():
+        yield from [each] if isinstance(each, str) else leaves(each)

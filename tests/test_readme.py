@@ -2,32 +2,14 @@
 
 import json
 import re
-import shlex
-import subprocess
-import sys
-from pathlib import Path
 
-import pytest
+from tests.documented import ROOT, lines_of
 
-ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
-COMMAND = (sys.executable, "-c", "from s3bench.cli.main import main; main()")
-BLOCKS = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
-LINES = [line.partition("  #")[0].strip() for block in BLOCKS for line in block.splitlines() if line.strip()]
 
 
 def test_the_two_commands_of_a_newcomer_stand_there() -> None:
-    assert LINES[:2] == ["scripts/run-benchmarks --num-iterations 2", "scripts/test"]
-
-
-@pytest.mark.parametrize("line", [line for line in LINES if " run " in line and "my-benchmarks" not in line])
-def test_every_run_of_the_readme_plans_without_error(line: str) -> None:
-    words = [word for word in shlex.split(line)[1:] if word != "--help"]
-    finished = subprocess.run(
-        (*COMMAND, *words, "--list"), capture_output=True, text=True, timeout=50, check=False, cwd=ROOT
-    )
-    assert finished.returncode == 0, finished.stderr
-    assert finished.stdout
+    assert list(lines_of(ROOT / "README.md"))[:2] == ["scripts/run-benchmarks --num-iterations 2", "scripts/test"]
 
 
 def test_every_page_and_script_that_the_readme_names_is_there() -> None:

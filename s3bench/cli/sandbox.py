@@ -8,7 +8,7 @@ import click
 from s3bench.errors import BadInput
 from s3bench.run.landlock import abi_version
 
-_REASON = "there is no Landlock here: it needs Linux 5.13 or later, where it is neither switched off nor forbidden"
+_REASON = "Landlock is not available: it needs Linux 5.13 or later, and must be neither disabled nor forbidden"
 
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 

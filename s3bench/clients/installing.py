@@ -36,7 +36,7 @@ def install(wanted: str, store: ClientStore, progress: InstallProgress) -> Found
     package = clients[0].package
     if version and not _VERSION.fullmatch(version):
         raise BadInput(
-            f"`{wanted}`: `{version}` is no version",
+            f"`{wanted}`: `{version}` is not a version",
             fix=f"write `{package.name}@2.38.5`, or `{package.name}` for the newest",
         )
     if not version or not store.place(package.name, version).is_dir():

@@ -91,5 +91,5 @@ def _loaded(point: EntryPoint) -> tuple[ClientDescriptor, ...]:
     descriptors = tuple(point.load())
     for each in descriptors:
         if not isinstance(each, ClientDescriptor):
-            raise TypeError(f"{point.value} has {each!r}, which is no ClientDescriptor")
+            raise TypeError(f"{point.value} has {each!r}, which is not a ClientDescriptor")
     return descriptors

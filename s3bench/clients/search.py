@@ -66,7 +66,7 @@ def executable_at(spec: ClientSpec, name: str) -> Path:
             f"{spec}: the Python environment of {python} has no `{name}`",
             fix="install it there, or name another environment",
         )
-    raise ClientNotFound(f"{spec}: {path} is no executable file", fix=f"name the program `{name}` itself")
+    raise ClientNotFound(f"{spec}: {path} is not an executable file", fix=f"name the program `{name}` itself")
 
 
 def version_said_by(executable: Path, arguments: list[str], store: ClientStore) -> str:

@@ -31,7 +31,7 @@ def check_order(package: str, older: str, newer: str) -> None:
         try:
             Version(version)
         except InvalidVersion as error:
-            raise BadInput(f"{version!r} is no version of {package}", fix="write one as 2.38.5") from error
+            raise BadInput(f"{version!r} is not a version of {package}", fix="write one as 2.38.5") from error
     if Version(older) >= Version(newer):
         raise BadInput(
             f"{package} {older} is not older than {newer}",

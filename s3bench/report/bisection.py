@@ -118,14 +118,14 @@ def _sentences(record: BisectRecord) -> Iterator[str]:
     yield from found.reasons
     if found.ending in {Ending.FOUND, Ending.SUSPECTS}:
         yield (
-            f"wrong with a chance of at most {found.error:.0%} where the change came at once and stayed; "
-            "of a metric that changed back and forth it is one of the changes"
+            f"chance of error: at most {found.error:.0%} if the metric changed once and stayed changed; "
+            "if it changed several times, this is one of the changes"
         )
     if found.ending is Ending.UNSETTLED and found.first is None:
         yield "a longer benchmark, a quieter machine or more pairs (--pairs 20,40,80,160) may settle it"
     if found.ending is Ending.NO_CHANGE:
         yield from _bounds(record)
-        yield "what came and went between the ends is not seen by comparing them"
+        yield "temporary changes between the two ends are not detected"
     if found.skipped:
         names = [record.versions[place] for place in found.skipped]
         more = f" and {len(names) - _SKIPPED_MAX} more" if len(names) > _SKIPPED_MAX else ""

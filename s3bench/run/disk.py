@@ -90,7 +90,7 @@ def memory_directory(needed_bytes: int) -> Path:
     reasons = []
     for place in _MEMORY_PLACES:
         if not place.is_dir() or file_system_of(place) not in _MEMORY_KINDS:
-            reasons.append(f"{place} is no tmpfs")
+            reasons.append(f"{place} is not a tmpfs")
         elif not os.access(place, os.W_OK | os.X_OK):
             reasons.append(f"{place} is not writable")
         elif _free_bytes(place) < needed_bytes:

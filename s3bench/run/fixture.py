@@ -86,7 +86,7 @@ def _place_literal(root: FixtureTree, literal: FileLiteral) -> None:
             _place(root, literal.name, replace(existing, literal=existing.literal + text))
         case "x" if existing is not None:
             raise BadInput(
-                f"file_literals: {literal.name!r} has mode {literal.mode!r}, which asks for a new file, but is there",
+                f"file_literals: {literal.name!r} has mode {literal.mode!r}, but the file exists",
                 fix="use mode 'w' to replace or 'a' to append",
             )
         case _:

@@ -97,7 +97,7 @@ class LiveEndpoint:
         if transfer is None:
             raise BadInput(
                 f"`{' '.join(definition.command)}` is not run on a live endpoint",
-                "only `s3 cp`, `mv`, `sync` and `rm` stay under a prefix of our own",
+                "only `s3 cp`, `mv`, `sync` and `rm` stay under s3bench's own prefix",
                 "run it against the stub",
             )
         self._objects = remote_objects(definition)

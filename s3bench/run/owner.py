@@ -41,7 +41,7 @@ def workspace_parent(environ: Mapping[str, str]) -> Path:
     parent = Path(named or gettempdir()).absolute()
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
         raise BadInput(
-            f"cannot work in {parent}: it is no directory that we may write to",
+            f"cannot work in {parent}: it is not a directory that s3bench may write to",
             "S3BENCH_TMPDIR names it" if named else "it is the system's temporary directory",
             "set S3BENCH_TMPDIR to a writable directory on a local disk",
         )

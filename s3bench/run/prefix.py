@@ -109,7 +109,7 @@ class Prefix:
         deleted = {item.get("Key") for item in answer.get("Deleted", ())}
         foreign = deleted - set(batch)
         if foreign:
-            raise _wrong(f"the server reports that it deleted {_shown(foreign.pop())}, which nobody asked for")
+            raise _wrong(f"the server reports that it deleted {_shown(foreign.pop())}, which was not requested")
         missing = set(batch) - deleted
         if missing:
             raise _wrong(f"the server does not confirm {len(missing):,} of {len(batch):,} deletions")
@@ -137,7 +137,7 @@ class Prefix:
             if not page["IsTruncated"]:
                 return
             if not given:
-                raise _wrong(f"the server cuts the listing of {self._where} and does not say how to go on")
+                raise _wrong(f"the server truncated the listing of {self._where} without a continuation token")
         raise _wrong(f"the server's listing of {self._where} has more than {PAGES_MAX:,} pages")
 
     def _listing(self, operation: str, given: dict[str, str]) -> dict[str, Any] | None:
@@ -162,8 +162,8 @@ class Prefix:
         except ClientError as error:
             if error.response["Error"].get("Code", "").isdecimal():  # boto3 puts the status where S3 said nothing
                 raise S3BenchError(
-                    f"the server gave no answer of S3's when asked to {what} under {self._where}",
-                    f"it was no XML, or an error without a code: {error}"[:_WHY_LENGTH_MAX],
+                    f"the server did not answer as S3 does when asked to {what} under {self._where}",
+                    f"the answer was not XML, or an error without a code: {error}"[:_WHY_LENGTH_MAX],
                     _CHECK,
                 ) from error
             raise S3BenchError(

@@ -186,9 +186,9 @@ def _launch_error(launch: Launch, stage: str, number: int, message: str) -> Clie
     reason = os.strerror(number) if number else message
     if stage == "exec":
         hint = {
-            errno.ENOENT: "Check the path; for a script, that the interpreter of its first line exists as well.",
+            errno.ENOENT: "Check the path. For a script, also check that the interpreter in its first line exists.",
             errno.EACCES: "Make it executable, or name another program.",
-            errno.ENOEXEC: "It is no program of this system: give it a first line `#!INTERPRETER`, or rebuild it.",
+            errno.ENOEXEC: "This system cannot run it: add a first line `#!INTERPRETER` to a script, or rebuild it.",
         }.get(number, "Try the command in a shell.")
         return ClientNotFound(f"cannot execute `{launch.argv[0]}`", f"The system says: {reason}.", hint)
     if stage == "landlock":

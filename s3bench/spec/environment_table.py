@@ -129,8 +129,8 @@ FILE_LITERAL = Record(
             name="mode",
             becomes="mode",
             shape=Word(words=WriteMode, noun="a write mode"),
-            meaning="How the contents are written: `w` and `wb` make the file, `a` and `ab` append to one that is "
-            "there, `x` and `xb` insist that it is new. With and without `b` alike, the contents are UTF-8.",
+            meaning="How the contents are written: `w` and `wb` create the file, `a` and `ab` append to an existing "
+            "one, `x` and `xb` require that it does not exist. The contents are UTF-8, with or without `b`.",
             default="w",
         ),
     ),

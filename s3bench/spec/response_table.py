@@ -31,8 +31,8 @@ FILE_BODY = Record(
             becomes="file",
             shape=Text(rule=BODY_NAME),
             required=True,
-            meaning="The name of a file of the `environment`, whose contents are the body. A `*` stands for the "
-            "characters that the `*` of `match.path` stood for.",
+            meaning="The name of a file of the `environment`, whose contents are the body. A `*` is replaced by "
+            "the characters that matched the `*` of `match.path`.",
             examples=("test_file", "test_dir/file-000000", "test_dir/*"),
         ),
     ),

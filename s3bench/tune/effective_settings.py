@@ -96,7 +96,7 @@ def _merged(client: str, name: str, trials: Sequence[Trial], workload: Workload)
     found = {note.obedience for note in notes}
     if EffectiveSettings.IGNORED not in found and _makes_no_difference(name, own, workload):
         telling = [note for note in notes if note.obedience is not EffectiveSettings.UNSEEN]
-        return _note_of(client, name, EffectiveSettings.IGNORED, f"{_named(telling)}; so do runs that leave it alone")
+        return _note_of(client, name, EffectiveSettings.IGNORED, f"{_named(telling)}; so do runs that do not set it")
     order = (
         EffectiveSettings.IGNORED,
         EffectiveSettings.ADJUSTED,
@@ -116,7 +116,7 @@ def _named(notes: Iterable[ParameterNote]) -> str:
 def _makes_no_difference(name: str, trials: Sequence[Trial], workload: Workload) -> bool:
     """Whether two values at least that would have shown, and the default, all show the same.
 
-    Each is held against the default's runs with the client's other knobs alike, so that only `name` differs.
+    Each is compared with the default's runs with the client's other knobs alike, so that only `name` differs.
     """
     seen: dict[tuple[tuple[str, int], ...], dict[int | None, set[int]]] = {}
     for trial in trials:
@@ -154,7 +154,12 @@ def _run(setting: Setting, measurement: Measurement, wire: Wire, workload: Workl
 def _note(setting: Setting, name: str, value: int, measurement: Measurement, workload: Workload) -> ParameterNote:
     asked, role = setting.render(name), setting.descriptor.tuning.all_parameters[name].role
     if measurement.wire is None:
-        return _note_of(setting.client, name, EffectiveSettings.UNSEEN, f"asked {asked}, no server of ours looked on")
+        return _note_of(
+            setting.client,
+            name,
+            EffectiveSettings.UNSEEN,
+            f"asked {asked}, not checked, because the server is not s3bench's",
+        )
     run = _run(setting, measurement, measurement.wire, workload)
     if role is ParameterRole.PART:
         obedience, said = _part(value, run)

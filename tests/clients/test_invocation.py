@@ -178,7 +178,7 @@ def test_the_others_know_nothing_of_the_s5cmd_block() -> None:
 
 
 def test_a_key_that_the_s5cmd_block_does_not_know_is_bad_input() -> None:
-    with pytest.raises(BadInput, match="`part-size` is no setting of the block `s5cmd`"):
+    with pytest.raises(BadInput, match="`part-size` is not a setting of the block `s5cmd`"):
         invoke(client("s5cmd"), config=TWO_BLOCKS.replace("part_size", "part-size"))
 
 

@@ -38,7 +38,7 @@ def test_what_the_tuner_sets_is_what_the_backend_gets() -> None:
 
 
 def test_a_key_that_is_no_setting_is_refused() -> None:
-    with pytest.raises(BadInput, match="`part_size` is no setting of the block `obstore`"):
+    with pytest.raises(BadInput, match="`part_size` is not a setting of the block `obstore`"):
         obstore_settings("[default]\nobstore =\n    part_size = 4MB\n", transfer("cp a s3://b/k"))
 
 

@@ -82,7 +82,7 @@ def test_what_the_tuner_sets_becomes_flags(command: str, block: dict[str, int], 
 
 
 def test_a_key_that_is_no_setting_is_refused() -> None:
-    with pytest.raises(BadInput, match="`checkers` is no setting of the block `rclone`"):
+    with pytest.raises(BadInput, match="`checkers` is not a setting of the block `rclone`"):
         invoke("cp a s3://b/k", "[default]\nrclone =\n    checkers = 4\n")
 
 

@@ -112,7 +112,7 @@ def test_another_package_brings_a_client(tmp_path: Path) -> None:
     [
         ("there_is_no_such_module:CLIENTS", "ModuleNotFoundError: No module named 'there_is_no_such_module'"),
         ("s3bench.clients.s5cmd:NOTHING", "AttributeError: "),
-        ("s3bench.clients.registry:GROUP", "which is no ClientDescriptor"),
+        ("s3bench.clients.registry:GROUP", "which is not a ClientDescriptor"),
         ("s3bench.clients.registry:known_clients", "TypeError: "),
     ],
 )

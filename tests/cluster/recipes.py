@@ -1,17 +1,16 @@
 """The pages that say how to start Ray somewhere, the files that they speak of, and the commands in both."""
 
-import re
 import shlex
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-DOCS = Path(__file__).parents[2] / "docs"
+from tests.documented import ROOT, lines_of
+
+DOCS = ROOT / "docs"
 EC2, KUBERNETES = DOCS / "cluster-ec2.md", DOCS / "cluster-kubernetes.md"
 RAY_UP, KUBERAY = DOCS / "cluster" / "ray-up.yaml", DOCS / "cluster" / "kuberay.yaml"
-
-_SHELL = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def ray_up() -> dict[str, Any]:
@@ -29,8 +28,7 @@ def manifest(kind: str) -> dict[str, Any]:
 
 def commands(page: Path) -> list[list[str]]:
     """What a page lets the reader type, as words."""
-    blocks = _SHELL.findall(page.read_text(encoding="utf-8"))
-    return [shlex.split(line) for block in blocks for line in block.splitlines() if line.strip()]
+    return [shlex.split(line) for line in lines_of(page)]
 
 
 def embedded(name: str) -> list[list[str]]:

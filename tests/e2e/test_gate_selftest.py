@@ -98,7 +98,7 @@ def test_the_command_stops_in_time_and_says_that_it_showed_too_little(
         "gate", "--self-test", "--baseline", "crt-python", "--max-time", "0.5s", "--no-exact", "-o", kept
     )
     assert finished.code == 4, finished.err
-    assert "the gate cannot be believed on this machine" in finished.out
+    assert "the gate cannot be trusted on this machine" in finished.out
     assert "stopped: --max-time 0.5s has passed after 0 of 45 gates" in finished.out
     told = json.loads(kept.read_text())
     assert (told["is_believed"], told["client"]["name"], told["benchmarks"]) == (

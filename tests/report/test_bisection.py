@@ -60,7 +60,7 @@ def test_the_first_line_is_the_answer_with_the_size_of_the_change() -> None:
         "found: cli-crt 2.35.0 is the first that changed total_time of s3.cp.upload: +20.0% slower"
     )
     assert lines[0].endswith("against 2.34.0")
-    assert "wrong with a chance of at most 5%" in lines[1]
+    assert "chance of error: at most 5%" in lines[1]
 
 
 def test_every_comparison_has_a_line() -> None:
@@ -94,7 +94,7 @@ def test_no_change_tells_how_large_one_could_be() -> None:
     lines = render(record_of(lambda _: 1.0))
     assert lines[0] == "no change: cli-crt 2.37.0 against 2.30.0: nothing to find"
     assert re.search(r"total_time of s3.cp.upload is at most [+-]0\.\d% worse", lines[1])
-    assert any("came and went" in line for line in lines)
+    assert any("temporary changes" in line for line in lines)
 
 
 def test_an_end_that_does_not_run_is_told_with_its_reason() -> None:

@@ -112,7 +112,7 @@ class TestMemoryDirectory:
 
     def test_a_disk_is_no_memory(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(disk, "file_system_of", lambda _: "ext4")
-        with pytest.raises(MachineError, match="is no tmpfs"):
+        with pytest.raises(MachineError, match="is not a tmpfs"):
             memory_directory(1)
 
     def test_room_that_the_machine_has_no_memory_for_is_no_room(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,7 +63,7 @@ def test_a_literal_appends_to_a_generated_file() -> None:
 @pytest.mark.parametrize("mode", ["x", "xb"])
 def test_mode_x_on_a_file_that_is_there_is_refused_and_on_a_new_one_is_not(mode: str) -> None:
     files = (FixtureFile(name="n", size_bytes=4),)
-    with pytest.raises(BadInput, match="asks for a new file"):
+    with pytest.raises(BadInput, match=", but the file exists"):
         plan_tree(Environment(files=files, file_literals=(literal("./n", "end", mode),)))
     assert planned(Environment(files=files, file_literals=(literal("m", "end", mode),)))["m"] == b"end"
 

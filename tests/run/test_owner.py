@@ -190,6 +190,6 @@ def test_a_working_directory_that_cannot_be_made_is_explained(tmp_path: Path) ->
 def test_the_parent_is_the_directory_that_the_environment_names(tmp_path: Path) -> None:
     assert workspace_parent({"S3BENCH_TMPDIR": str(tmp_path)}) == tmp_path
     assert workspace_parent({}).is_dir()
-    with pytest.raises(BadInput, match="no directory that we may write to") as caught:
+    with pytest.raises(BadInput, match="not a directory that s3bench may write to") as caught:
         workspace_parent({"S3BENCH_TMPDIR": str(tmp_path / "missing")})
     assert "S3BENCH_TMPDIR names it" in caught.value.why

@@ -129,7 +129,7 @@ class TestListening:
             ServerProcess(directory=tmp_path, host="192.0.2.1"),
         ):
             pass
-        assert "no address of this machine" in raised.value.why
+        assert "not an address of this machine" in raised.value.why
 
     @pytest.mark.skipif(not socket.has_ipv6, reason="this machine speaks no IPv6")
     def test_an_ipv6_address_stands_in_brackets(self, tmp_path: Path) -> None:
@@ -316,7 +316,7 @@ class TestEmulator:
         assert self.ask(emulator, wire, "HEAD", "/one")[0] == 200
 
     def test_a_data_directory_that_is_none_is_bad_input(self, emulator: EmulatorEndpoint, workspace: Path) -> None:
-        with pytest.raises(BadInput, match="no directory"):
+        with pytest.raises(BadInput, match="not a directory"):
             emulator.arm(EmulatorSettings(data_dir=str(workspace / "small")))
 
     def test_a_network_model_is_imposed_and_its_faults_recorded(self, emulator: EmulatorEndpoint, wire: Any) -> None:

@@ -91,6 +91,7 @@ def test_the_problems_shown_are_the_problems_reported() -> None:
 
 def test_every_key_that_a_config_may_set_is_documented_and_no_other() -> None:
     section = TEXT.partition("### What `config` may set")[2].partition("\n#")[0]
-    lists = [set(re.findall(r"`(\w+)`", line)) for line in section.splitlines() if line.startswith("- ")]
+    items = re.findall(r"^- .*(?:\n  .*)*", section, flags=re.MULTILINE)
+    lists = [set(re.findall(r"`(\w+)`", item)) for item in items]
     blocks = config_blocks(known_clients())
     assert lists == [set(PROFILE_KEYS), *(keys | {block} for block, keys in blocks.items())]

@@ -163,7 +163,7 @@ def test_parameters_of_the_clients_inside_and_runs_without_a_wire_log_are_not_se
     live = measure(iteration=0, total_s=1.0)
     assert reported(asked(max_concurrent_requests=2), live) == (
         EffectiveSettings.UNSEEN,
-        "asked 2, no server of ours looked on",
+        "asked 2, not checked, because the server is not s3bench's",
     )
 
 
@@ -189,7 +189,7 @@ def test_a_parameter_that_makes_no_difference_on_the_wire_is_ignored() -> None:
         for size in values
     ]
     assert only(parts).obedience is EffectiveSettings.IGNORED
-    assert only(parts).said.endswith("parts of 9.00 MiB; so do runs that leave it alone")
+    assert only(parts).said.endswith("parts of 9.00 MiB; so do runs that do not set it")
     never_alone = [*parts[1:], trial(asked("cli-crt", multipart_chunksize=24 * MIB), run(part_bytes=9 * MIB))]
     assert only(never_alone).obedience is EffectiveSettings.ADJUSTED
     other = [*parts, trial(asked("cli-crt", multipart_chunksize=24 * MIB), run(part_bytes=24 * MIB))]

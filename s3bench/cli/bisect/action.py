@@ -140,7 +140,7 @@ def _with_versions(record: BisectRecord, options: BisectOptions, spec: ClientSpe
     if spec.path or (spec.version and not options.dependency):
         raise BadInput(
             f"--client {spec}: the versions are those of --good and --bad",
-            fix=f"write --client {spec.kind}; a version goes there with --dependency alone, and a path never",
+            fix=f"write --client {spec.kind}; --client takes a version only with --dependency, and never a path",
         )
     if options.dependency is None:
         versions = releases_between(spec.kind, options.good, options.bad, store, note)

@@ -20,7 +20,7 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
     "--client",
     metavar="NAME[@VERSION]",
     shell_complete=complete_client,
-    help="The client; a version only with --dependency, held fixed.",
+    help="The client to search; with --dependency, NAME@VERSION fixes its version.",
 )
 @click.option("--good", metavar="VERSION", help="The older end.")
 @click.option("--bad", metavar="VERSION", help="The newer end.")
@@ -30,7 +30,7 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
     "metrics",
     multiple=True,
     metavar="NAME",
-    help="What changed; repeat for several.  [default: total_time]",
+    help="The metric that changed; repeat for several.  [default: total_time]",
 )
 @click.option("-k", "select", metavar="EXPRESSION", help="Only benchmarks that match, as in `s3bench run`.")
 @click.option(
@@ -50,25 +50,34 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
     "zones",
     multiple=True,
     metavar="METRIC=D0,D1[,FLOOR]",
-    help="Negligible changes, and those that must be found, as total_time=2%,6%,2ms.",
+    help="Largest negligible change and smallest change that must be found, for example total_time=2%,6%,2ms.",
 )
 @click.option(
     "--error", type=_CHANCE, default=0.05, show_default=True, help="Chance that the result as a whole is wrong."
 )
 @click.option("--max-time", metavar="DURATION", help="Stop after 90s, 30m or 2h; --resume continues.")
-@click.option("--seed", type=int, metavar="N", help="Order of runs and hash seeds.  [default: random, and recorded]")
-@click.option("--timeout", type=SECONDS, default=600, show_default=True, metavar="SECONDS", help="Per run.")
-@click.option("--tls", is_flag=True, help="Stub over HTTPS.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Keep the record here, as JSON.")
+@click.option(
+    "--seed",
+    type=int,
+    metavar="N",
+    help="Repeat the same order of runs and hash seeds.  [default: random, and recorded]",
+)
+@click.option("--timeout", type=SECONDS, default=600, show_default=True, metavar="SECONDS", help="Time limit of a run.")
+@click.option("--tls", is_flag=True, help="Use HTTPS for the stub.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the record to this file, as JSON."
+)
 @click.option("--force", is_flag=True, help="Overwrite a file that exists.")
-@click.option("--resume", type=click.Path(path_type=Path), metavar="FILE", help="Continue the search of a record.")
+@click.option(
+    "--resume", type=click.Path(path_type=Path), metavar="FILE", help="Continue the search that this record describes."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the record to stdout instead of the table.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @click.pass_context
 def bisect_command(context: click.Context, /, **typed: Any) -> None:
     """Find the first published version of a client, or of one dependency, that changed a metric.
 
-    Versions are installed when they are needed, and compared by the gate's own test, in pairs.
+    Versions are installed when they are needed, and compared in pairs by the test of `s3bench gate`.
 
     \b
     s3bench bisect --client cli-crt --good 2.34.3 --bad 2.38.5 -k 'cp and upload and 32MB' -o bisect.json

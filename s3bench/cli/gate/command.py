@@ -24,7 +24,7 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
     help="The client to measure against.",
 )
 @click.option(
-    "--candidate", metavar="NAME[@VERSION|@PATH]", shell_complete=complete_client, help="The client in question."
+    "--candidate", metavar="NAME[@VERSION|@PATH]", shell_complete=complete_client, help="The client to decide about."
 )
 @click.option("-k", "select", metavar="EXPRESSION", help="Only benchmarks that match, as in `s3bench run`.")
 @click.option(
@@ -47,15 +47,18 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
     help="Let this metric decide; repeat for several. `instructions` counts them.  [default: total_time, peak_memory]",
 )
 @click.option(
-    "--exact", multiple=True, metavar="NAME", help=f"Exact metrics that decide, of {', '.join(EXACT_BY_NAME)}."
-)  # fmt: skip
-@click.option("--no-exact", is_flag=True, help="Let no exact metric decide, and inspect nothing.")
+    "--exact",
+    multiple=True,
+    metavar="NAME",
+    help=f"An exact metric that decides; repeat for several: {', '.join(EXACT_BY_NAME)}.",
+)
+@click.option("--no-exact", is_flag=True, help="Use no exact metrics, and skip the inspections.")
 @click.option(
     "--zone",
     "zones",
     multiple=True,
     metavar="METRIC=D0,D1[,FLOOR]",
-    help="Negligible changes, and changes that must not pass, as total_time=2%,6%,2ms.",
+    help="Largest negligible change and smallest change that must not pass, for example total_time=2%,6%,2ms.",
 )
 @click.option(
     "--false-alarm", type=_CHANCE, default=0.01, show_default=True, help="Chance of any FAIL without a regression."
@@ -63,23 +66,40 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
 @click.option(
     "--miss", type=_CHANCE, default=0.05, show_default=True, help="Chance of a PASS for a change that must not pass."
 )
-@click.option("--max-time", metavar="DURATION", help="Stop after 90s, 30m or 2h; what is undecided is INCONCLUSIVE.")
-@click.option("--seed", type=int, metavar="N", help="Order of runs and hash seeds.  [default: random, and recorded]")
-@click.option("--timeout", type=SECONDS, default=600, show_default=True, metavar="SECONDS", help="Per run.")
-@click.option("--data-interval", type=SECONDS, metavar="SECONDS", help="Sample memory and CPU too.  [default: do not]")
-@click.option("--tls", is_flag=True, help="Stub over HTTPS.")
+@click.option("--max-time", metavar="DURATION", help="Stop after 90s, 30m or 2h; undecided metrics are INCONCLUSIVE.")
 @click.option(
-    "--waivers", type=click.Path(path_type=Path), metavar="FILE", help="Regressions that may pass for a while."
+    "--seed",
+    type=int,
+    metavar="N",
+    help="Repeat the same order of runs and hash seeds.  [default: random, and recorded]",
+)
+@click.option("--timeout", type=SECONDS, default=600, show_default=True, metavar="SECONDS", help="Time limit of a run.")
+@click.option(
+    "--data-interval",
+    type=SECONDS,
+    metavar="SECONDS",
+    help="Also sample memory and CPU, at this interval.  [default: no samples]",
+)
+@click.option("--tls", is_flag=True, help="Use HTTPS for the stub.")
+@click.option(
+    "--waivers", type=click.Path(path_type=Path), metavar="FILE", help="Known regressions that may pass until a date."
 )
 @click.option("--strict", is_flag=True, help="Exit code 1 for SMALL too.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Keep the record here, as JSON.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the record to this file, as JSON."
+)
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @click.option("--json", "as_json", is_flag=True, help="Print the record to stdout instead of the table.")
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write JUnit XML.")
 @click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE", help="Append a step summary.")
 @click.option("--comment", type=click.Path(path_type=Path), metavar="FILE", help="Write a pull-request comment.")
 @click.option("--annotations", is_flag=True, help="Print GitHub annotations to stderr.")
-@click.option("--replay", type=click.Path(path_type=Path), metavar="FILE", help="Draw the verdict of a record again.")
+@click.option(
+    "--replay",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Compute the verdict of a record again; run nothing.",
+)
 @click.option("--self-test", is_flag=True, help="Plant faults into the baseline and print which are caught.")
 @click.option(
     "--rounds",
@@ -87,7 +107,7 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
     default=5,
     show_default=True,
     metavar="N",
-    help="Gates on each fault, with --self-test.",
+    help="Number of gates for each fault, with --self-test.",
 )
 @click.option("--verbose", is_flag=True, help="Print every row.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")

@@ -32,7 +32,7 @@ class GateOutput:
             if path is not None:
                 check_output(path, force=options.force)
         if options.markdown is not None and not options.markdown.parent.is_dir():
-            raise BadInput(f"cannot write to {options.markdown}: {options.markdown.parent} is no directory")
+            raise BadInput(f"cannot write to {options.markdown}: {options.markdown.parent} is not a directory")
 
     def keep(self, record: GateRecord) -> None:
         """Put what was measured so far where a crash does not lose it, now and then."""

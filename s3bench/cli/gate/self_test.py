@@ -54,7 +54,7 @@ _USUAL_BENCHMARK = ("s3.cp.upload", (("FileSize", "4KB"),))
 
 
 def self_test(options: GateOptions) -> ExitCode:
-    """Test the gate on a real client, print what it caught, and say whether it can be believed."""
+    """Test the gate on a real client, print what it caught, and say whether it can be trusted."""
     policy = options.policy
     if options.output is not None:
         check_output(options.output, force=options.force)
@@ -184,7 +184,7 @@ def _client(options: GateOptions, progress: Ticker) -> FoundClient:
         if known_client(spec.kind).self_test_rank is None:
             raise BadInput(
                 f"--self-test: no fault can be planted into {spec.kind}",
-                f"a fault is a few lines of Python inside the client's process, and {spec.kind} runs no Python of ours",
+                f"a fault is a few lines of Python inside the client's process; {spec.kind} cannot run them",
                 "leave --baseline out, or name another client: what the test shows of the machine holds for "
                 f"{spec.kind} too",
             )

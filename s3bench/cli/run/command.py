@@ -124,7 +124,7 @@ from s3bench.spec.suite import Suite
     help="The definitions' responses, or an S3 in memory that holds the objects they name.",
 )
 @click.option("--network", metavar="MODEL", help="Impose a network model on the emulator, e.g. ec2:c5.large.")
-@click.option("--tls", is_flag=True, help="Stub or emulator over HTTPS, with a certificate of our own.")
+@click.option("--tls", is_flag=True, help="Use HTTPS for the stub or emulator, with a generated certificate.")
 @click.option(
     "--verify/--no-verify",
     default=True,

@@ -29,12 +29,16 @@ _PRICE = click.FloatRange(min=0)
     help="Clients to try; settings are compared with the first one's defaults.  "
     "[default: cli-classic,cli-crt,boto3-classic,boto3-crt,s5cmd, those that are installed]",
 )
-@click.option("--network", metavar="MODEL", help="An S3 in memory behind this link, e.g. ec2:c5.large.")
-@click.option("--endpoint-url", metavar="URL", help="This live S3, with your own credentials.")
+@click.option(
+    "--network", metavar="MODEL", help="Tune against an S3 in memory behind this network model, e.g. ec2:c5.large."
+)
+@click.option("--endpoint-url", metavar="URL", help="Tune against this live S3, with your own credentials.")
 @click.option("--bucket", metavar="NAME", help="The bucket for --endpoint-url; only a prefix s3bench/... is touched.")
 @unsandboxed_option()
-@click.option("--tls", is_flag=True, help="HTTPS with --network, with a certificate of our own.")
-@click.option("--budget", metavar="DURATION", help=f"Time of the whole tuning: 90s, 30m, 2h.  [default: {BUDGET}]")
+@click.option("--tls", is_flag=True, help="Use HTTPS with --network, with a generated certificate.")
+@click.option(
+    "--budget", metavar="DURATION", help=f"Time limit of the whole tuning: 90s, 30m, 2h.  [default: {BUDGET}]"
+)
 @click.option("--max-memory", metavar="SIZE", help="Recommend nothing that needs more memory than this.")
 @click.option(
     "--objective",
@@ -43,12 +47,12 @@ _PRICE = click.FloatRange(min=0)
     show_default=True,
     help="What to minimize: the time of the command, of the transfer in it, or the cost of a run.",
 )
-@click.option("--machine-price", type=_PRICE, metavar="USD", help="For cost-weighted: an hour of the machine.")
+@click.option("--machine-price", type=_PRICE, metavar="USD", help="Price of an hour of the machine, for cost-weighted.")
 @click.option(
     "--request-prices",
     type=(_PRICE, _PRICE),
     metavar="WRITES READS",
-    help="For cost-weighted: USD for 1,000 requests of each.",
+    help="Prices of 1,000 writes and 1,000 reads in USD, for cost-weighted.",
 )
 @click.option(
     "--search",
@@ -68,22 +72,31 @@ _PRICE = click.FloatRange(min=0)
     "--compare-clients", is_flag=True, help="Only compare the clients at their defaults: one file and --files."
 )
 @click.option(
-    "--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Runs of each, with --compare-clients."
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Number of runs of each client, with --compare-clients.",
 )
-@click.option("--study", type=click.Path(path_type=Path), metavar="FILE", help="Keep every trial here as it is made.")
+@click.option("--study", type=click.Path(path_type=Path), metavar="FILE", help="Save every trial to this file.")
 @click.option("--resume", type=click.Path(path_type=Path), metavar="FILE", help="Continue an interrupted study.")
 @click.option("--replay", type=click.Path(path_type=Path), metavar="FILE", help="Print the result of a study again.")
 @click.option(
-    "--seed", type=click.IntRange(0, SEEDS), metavar="N", help="Order of runs and proposals.  [default: random]"
+    "--seed",
+    type=click.IntRange(0, SEEDS),
+    metavar="N",
+    help="Repeat the same order of runs and proposals.  [default: random]",
 )
-@click.option("--timeout", type=SECONDS, default=3600, show_default=True, metavar="SECONDS", help="Per run.")
+@click.option(
+    "--timeout", type=SECONDS, default=3600, show_default=True, metavar="SECONDS", help="Time limit of a run."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result to stdout as JSON.")
 @click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE", help="Write the result as Markdown too.")
 @click.option("--verbose", is_flag=True, help="Print every setting that was tried.")
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 def tune_command(**typed: Any) -> None:
-    """Find the settings and the client that move your files fastest, and prove it before recommending them.
+    """Find the settings and the client that transfer your files fastest, and verify the gain before recommending them.
 
     \b
     s3bench tune upload --size 10GiB --network ec2:c5.large --study tune.jsonl

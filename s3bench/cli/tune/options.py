@@ -82,7 +82,7 @@ class TuneOptions:
         """What is to be moved. Raises `BadInput`."""
         if self.action is None or self.size is None:
             raise BadInput(
-                "what is to be tuned?",
+                "the transfer to tune is missing",
                 "the direction and the size of each file are needed",
                 "s3bench tune upload --size 10GiB --network ec2:c5.large",
             )
@@ -161,7 +161,7 @@ class TuneOptions:
     def _check_old(self) -> None:
         option = "--resume" if self.resume is not None else "--replay"
         if self.resume is not None and self.replay is not None:
-            raise BadInput("--resume and --replay exclude each other", fix="leave one of them out")
+            raise BadInput("--resume and --replay cannot be combined", fix="leave one of them out")
         described = {
             "the direction": self.action,
             "--size": self.size,
@@ -182,7 +182,7 @@ class TuneOptions:
 
     def _need(self, holds: bool, what: str, other: str) -> None:  # noqa: FBT001 (a condition, not a mode)
         if not holds:
-            raise BadInput(f"{what} go with {other} alone", fix=f"add {other}, or leave them out")
+            raise BadInput(f"{what} cannot be used without {other}", fix=f"add {other}, or leave them out")
 
 
 def _other(text: str, workload: Workload) -> Other:
@@ -197,7 +197,7 @@ def _other(text: str, workload: Workload) -> Other:
         )
     files = pairs.get("files", str(workload.files))
     if not files.isdigit() or not 0 < int(files) <= FILES_MAX:
-        raise BadInput(f"--predict {text}: {files!r} is no number of files", fix=f"write 1 to {FILES_MAX}")
+        raise BadInput(f"--predict {text}: {files!r} is not a number of files", fix=f"write 1 to {FILES_MAX}")
     size_bytes = parse_size("--predict size", pairs["size"]) if "size" in pairs else workload.size_bytes
     return Other(
         workload=Workload(action=workload.action, size_bytes=size_bytes, files=int(files)),

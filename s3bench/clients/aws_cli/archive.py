@@ -123,7 +123,7 @@ def verify_record(wheel: zipfile.ZipFile) -> None:
     names = wheel.namelist()
     record = next((name for name in names if name.endswith(".dist-info/RECORD")), None)
     if record is None:
-        raise MachineError(f"{wheel.filename} is no wheel: it has no RECORD")
+        raise MachineError(f"{wheel.filename} is not a wheel: it has no RECORD")
     listed: dict[str, str] = {}
     for line in wheel.read(record).decode("utf-8").splitlines():
         name, _, rest = line.rpartition(",")[0].rpartition(",")

@@ -98,7 +98,7 @@ def _at(executable: Path, spec: ClientSpec, store: ClientStore) -> FoundClient:
     found = _VERSION.search(said)
     if found is None:
         raise ClientNotFound(
-            f"{executable} is no aws-cli", f"`{executable} --version` says {said[:200]!r}", "name another path"
+            f"{executable} is not an aws-cli", f"`{executable} --version` says {said[:200]!r}", "name another path"
         )
     python = f"Python {found[2]}" if found[2] else ""
     return FoundClient(kind=spec.kind, version=found[1], executable=executable, detail=python, asked_path=spec.path)

@@ -23,7 +23,7 @@ def obstore_settings(config: str, transfer: Transfer) -> dict[str, int | str]:
     block = block_settings(config, "obstore")
     if unknown := block.keys() - CONFIG_KEYS:
         raise BadInput(
-            f"config: `{min(unknown)}` is no setting of the block `obstore`",
+            f"config: `{min(unknown)}` is not a setting of the block `obstore`",
             fix=f"it knows {', '.join(sorted(CONFIG_KEYS))}",
         )
     own = {key: size_of(key, text) if key == CHUNK else count_of(key, text) for key, text in block.items()}

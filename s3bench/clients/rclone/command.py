@@ -44,7 +44,7 @@ def invoke_rclone(launch: ClientLaunch) -> Invocation:
 def _values(block: Mapping[str, str]) -> dict[str, int]:
     if unknown := block.keys() - CONFIG_KEYS:
         raise BadInput(
-            f"config: `{min(unknown)}` is no setting of the block `rclone`",
+            f"config: `{min(unknown)}` is not a setting of the block `rclone`",
             fix=f"it knows {', '.join(sorted(CONFIG_KEYS))}",
         )
     return {key: size_of(key, text) if key in _SIZES else count_of(key, text) for key, text in block.items()}

@@ -50,7 +50,7 @@ def s5cmd_settings(block: Mapping[str, str]) -> S5cmdSettings:
     """Parse the config's `s5cmd` block. Raises `BadInput` for a key or a value that s5cmd has no option for."""
     if unknown := block.keys() - CONFIG_KEYS:
         raise BadInput(
-            f"config: `{min(unknown)}` is no setting of the block `s5cmd`",
+            f"config: `{min(unknown)}` is not a setting of the block `s5cmd`",
             fix="it knows numworkers, concurrency and part_size",
         )
     counts = {key: count_of(key, block[key]) for key in ("numworkers", "concurrency") if key in block}

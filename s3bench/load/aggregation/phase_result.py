@@ -257,7 +257,7 @@ class PhaseSums:
             )
         if self._waiting:
             warnings.append(
-                f"{self._waiting:,} operations were planned and had not begun at the end; they are in no response time"
+                f"{self._waiting:,} planned operations had not started at the end; response times do not include them"
             )
         counts = enumerate(self.window.node_operations())
         slow = stragglers({node: count for node, count in counts if node not in self.lost})

@@ -38,7 +38,7 @@ LOW_WATER_BYTES = 512 * 1024
 _RESPONSE_START = b"HTTP/1."
 
 _LARGE_BYTES = 256 * 1024  # after such a body the next one will hardly fit into one piece with its head,
-_HEAD_BYTES = 2 * 1024  # so that copying more than the head would be for nothing
+_HEAD_BYTES = 2 * 1024  # so that copying more than the head would be wasted
 _FAST_BYTES = 64 * 1024  # what one call must have brought for the next to wait for more
 
 _JOINED_BYTES_MAX = 64 * 1024  # a body up to here is sent together with its head: copying is less than a second call

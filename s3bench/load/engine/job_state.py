@@ -327,6 +327,6 @@ class JobState:
         self.ready.clear()
 
     def lost(self, kind: OperationKind, number: int) -> None:
-        """Take note that an operation came to nothing; of a new object it means a gap."""
+        """Note that an operation failed; the number of its new object stays unused."""
         if kind in _NEW and number >= self.first_number and not self.job.overwrite:
             self.lost_first = number if self.lost_first is None else min(self.lost_first, number)

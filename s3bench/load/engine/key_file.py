@@ -50,7 +50,7 @@ def _parse_lines(lines: Iterable[bytes], source: str) -> Iterable[Listed]:
         try:
             yield _parse_line(line.removesuffix(b"\r"))
         except ValueError as error:
-            why = "it is no UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+            why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
             raise BadInput(f"{source}, line {number}: no object", why, _RIGHT) from error
 
 
@@ -64,7 +64,7 @@ def _parse_line(line: bytes) -> Listed:
         raise ValueError(f"there are {1 + len(facts)} fields")
     size, crc32 = (*facts, "", "")[:2]
     if facts and not (_SIZE.fullmatch(size) and int(size) <= SIZE_BYTES_MAX):
-        raise ValueError(f"{size!r} is no size of an object in bytes")
+        raise ValueError(f"{size!r} is not a size of an object in bytes")
     if len(facts) == 2 and not _CRC32.fullmatch(crc32):  # noqa: PLR2004 (size and checksum)
-        raise ValueError(f"{crc32!r} is no CRC-32")
+        raise ValueError(f"{crc32!r} is not a CRC-32")
     return Listed(key, int(size) if size else None, int(crc32, 16) if crc32 else None)

@@ -164,9 +164,9 @@ class Objects:
         self._increment = int.from_bytes(digest[STAMP_BYTES:], "big")
         if data.payload.compressible < 1:
             raise BadInput(
-                f"the payload is to be compressible by {data.payload.compressible:g}",
+                f"the payload cannot be compressible by {data.payload.compressible:g}",
                 "that is the factor by which it shrinks",
-                "write 1, for what does not shrink, or more",
+                "write 1 for data that does not shrink, or more",
             )
         total_bytes = sum(self._slots) if self._listed is None else 0
         self._pool = Pool(seed, data.payload, count=len(self._slots), total_bytes=total_bytes)

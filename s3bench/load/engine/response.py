@@ -223,7 +223,7 @@ class ResponseParser:
 
     def _take_length(self, value: bytes) -> None:
         if not _DECIMAL.fullmatch(value) or int(value) > _BODY_BYTES_MAX:
-            raise BadResponse("Content-Length is no number")
+            raise BadResponse("Content-Length is not a number")
         if self.length not in {None, int(value)}:
             raise BadResponse("two different Content-Length")
         self.length = int(value)

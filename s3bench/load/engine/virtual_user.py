@@ -317,7 +317,7 @@ class VirtualUser(Exchange):
     # What follows.
 
     def on_response(self, now_ns: int) -> None:
-        """Count a request that ended well, and go on."""
+        """Count a successful request, and continue."""
         if self.wants_text and is_error(self.response.text):
             self._fail(f"{self.response.status} {error_code(self.response.text)}", now_ns, worth=True)
             return
@@ -345,7 +345,7 @@ class VirtualUser(Exchange):
             self._next(now_ns, well=True)
 
     def _record(self, counter: IntervalCounter, now_ns: int) -> None:
-        """Count the latencies of an attempt that ended well."""
+        """Count the latencies of a successful attempt."""
         counter.service.append(now_ns - self.started_ns)
         counter.first_byte.append(self.first_ns - self.started_ns)
         counter.response.append(now_ns - (self._planned_ns or self._first_start_ns or self.started_ns))

@@ -142,7 +142,7 @@ def _refuse_beside(what: str, keys: Values, fields: Iterable[str], at: Steps, re
     for field in fields:
         if field in keys and field != what:
             fix = f"move it into each of the {what}, or take `{what}` out"
-            report.add((*at, _KEYS.get(field, field)), Complaint(f"cannot stand beside `{what}`", fix))
+            report.add((*at, _KEYS.get(field, field)), Complaint(f"cannot be combined with `{what}`", fix))
 
 
 def _file(faults: Iterable[Fault], at: Steps, report: Report, *, of: Iterable[str] = ()) -> None:

@@ -69,7 +69,7 @@ def parse_mix(text: str) -> tuple[Share, ...]:
         name, equals, weight = (part.strip() for part in item.partition("="))
         kind = parse_kind(name)
         if kind in shares:
-            raise BadQuantity.of(text, f"in which {kind} stands twice", "give each operation one weight")
+            raise BadQuantity.of(text, f"in which {kind} is named twice", "give each operation one weight")
         number = parse_number(weight) if equals else 1.0
         if not number:
             raise BadQuantity.of(text, f"in which {kind} has no weight", "write a weight above 0, or take it out")

@@ -51,7 +51,7 @@ _JOB: Record[Values] = Record(
     make=dict,
     noun="a job of s4",
     keys=(
-        _key("name", NAME, "Tells its results from others'.", required=True),
+        _key("name", NAME, "Distinguishes its results.", required=True),
         _key(
             "recordsize",
             ProfileQuantity(parse=_record_sizes, noun="a size", example="1mib", blank=Sizes(text="1", slots=(1,))),

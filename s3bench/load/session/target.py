@@ -85,7 +85,9 @@ def _parse_url(url: str) -> tuple[str, int, str]:
     except ValueError as error:
         raise BadInput(f"endpoint {url}: {error}", fix="write it like http://127.0.0.1:9000") from error
     if not name or parts.path not in {"", "/"} or parts.query or parts.fragment or parts.username:
-        raise BadInput(f"endpoint {url} is not a URL of a host alone", fix="write it like http://127.0.0.1:9000")
+        raise BadInput(
+            f"endpoint {url} must be a URL with a host and nothing after it", fix="write it like http://127.0.0.1:9000"
+        )
     usual = _PORTS[parts.scheme.lower()]
     shown = f"[{name}]" if ":" in name else name
     return name, port or usual, shown if port in {None, usual} else f"{shown}:{port}"

@@ -1,4 +1,4 @@
-"""A self-test of a gate as text for a terminal: whether the gate can be believed here, then fault by fault."""
+"""A self-test of a gate as text for a terminal: whether the gate can be trusted here, then fault by fault."""
 
 from collections.abc import Iterator, Sequence
 
@@ -28,7 +28,7 @@ def render_self_test(test: SelfTest, *, width: int, color: bool) -> str:
     assert test.is_believed is not None, "a self-test is reported when it has concluded"
     paint = painter(color=color)
     can, style = ("can", GREEN) if test.is_believed else ("cannot", RED)
-    headline = f"self-test: the gate {can} be believed on this machine, as faults planted into {test.client.label} show"
+    headline = f"self-test: the gate {can} be trusted on this machine, as faults planted into {test.client.label} show"
     lines = [
         paint(printable(headline), f"{BOLD};{style}"),
         *(f"  {printable(reason)}" for reason in test.reasons),

@@ -14,7 +14,7 @@ from s3bench.units import render_bytes, render_seconds
 
 SEARCHED = "search only"
 PREDICTIONS = "predictions, not measured: by a model fitted to these runs, with the range of its error"
-CLIENTS = "best of each client; only what is recommended is proven"
+CLIENTS = "best of each client; only the recommendation is verified"
 FRONT = "time against memory: settings that no other beats in both"
 REPORTED = frozenset({EffectiveSettings.IGNORED, EffectiveSettings.ADJUSTED})
 """The effective settings that are reported without --verbose."""
@@ -41,7 +41,7 @@ def legend(result: StudyResult) -> str:
         f"{_VALUE_LEGENDS.get(Aim(result.objective), '')}real, user, sys: as time(1) prints them; real: in an average "
         "round of the verification, by all runs of a setting, so that all of them can be compared; 95 %: interval of "
         "real; user, sys and requests: medians; Gb/s: all object data over real, 10^9 bits; memory: the most that any "
-        f"run needed; runs: all, and those of the verification; {SEARCHED}: few runs, among which the best were lucky"
+        f"run needed; runs: all, and those of the verification; {SEARCHED}: few runs; the best may have been lucky"
     )
 
 
@@ -292,7 +292,7 @@ def _largest_gain_words(result: StudyResult) -> str:
     """What gain the verification leaves possible; where the default was best, `gain` is that of the best other."""
     gain = result.gain
     if gain is None or not gain.pairs:
-        return "no other setting came as far as a verification"
+        return "no other setting reached the verification"
     none_of_interest = f"no gain of {GAIN_OF_INTEREST * 100:g} % or more"
     if gain.low is None or gain.low >= 0:
         return f"{none_of_interest} (the best other setting: {change_words(gain, result.objective)})"

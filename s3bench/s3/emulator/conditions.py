@@ -23,7 +23,7 @@ class Condition(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectState:
-    """What conditions are held against: an ETag without quotes, and when the object was last modified."""
+    """What conditions are compared with: an ETag without quotes, and when the object was last modified."""
 
     etag: str
     modified_s: float

@@ -1,7 +1,7 @@
 """Handles every request of the emulator: checks it, does its operation, and makes the reply.
 
-In this order: signature, operation, length, checksums, then the operation itself. Small reads that ask for nothing
-special take a shorter way to the same reply.
+In this order: signature, operation, length, checksums, then the operation itself. Small, plain reads take a
+shorter way to the same reply.
 """
 
 import time

@@ -106,13 +106,13 @@ class Loader:
         """Make a bucket of each directory in `root`, and an object of each regular file below that.
 
         Everything else is skipped with a warning. No file is read, so their ETags are made of size and time, and they
-        have no checksum. Raises `BadInput` when `root` is no directory, or has more files than memory allows.
+        have no checksum. Raises `BadInput` when `root` is not a directory, or has more files than memory allows.
         """
         try:
             top = [((name,), facts) for name, facts in list_directory(root, ()) if not stat.S_ISREG(facts.st_mode)]
         except OSError as error:
             why = error.strerror or str(error)
-            raise BadInput(f"{root} is no directory that can be listed", why, "name another directory") from error
+            raise BadInput(f"{root} is not a directory that can be listed", why, "name another directory") from error
         found: deque[tuple[Parts, os.stat_result]] = deque(top)
         try:
             while found:

@@ -78,7 +78,7 @@ def check_version_id(bucket: Bucket, version_id: str) -> None:
 
 
 def state_of(version: Version) -> ObjectState:
-    """Give what conditions are held against."""
+    """Return what conditions are compared with."""
     return ObjectState(etag=version.etag, modified_s=version.modified_s)
 
 

@@ -176,5 +176,5 @@ def _number(call: Call, name: str, default: int) -> int:
     number = parse_decimal(text)
     if number is None:
         details = (("ArgumentName", name), ("ArgumentValue", text))
-        raise S3Error(status=400, code="InvalidArgument", message=f"Provided {name} is no number", details=details)
+        raise S3Error(status=400, code="InvalidArgument", message=f"Provided {name} is not a number", details=details)
     return number

@@ -360,7 +360,7 @@ def _named_part(upload: Upload, item: XmlElement) -> StoredPart:
     number, etag = item.need("PartNumber").strip(), item.need("ETag").strip().strip('"')
     place = parse_decimal(number)
     if place is None:
-        raise malformed(f"{number[:20]!r} is no part number")
+        raise malformed(f"{number[:20]!r} is not a part number")
     part = upload.parts.get(place)
     if part is None or part.etag != etag:
         raise _invalid_part(upload, number, etag)

@@ -78,5 +78,5 @@ class WriteOperations:
 
 
 def made_version_headers(bucket: Bucket, version: Version) -> list[tuple[str, str]]:
-    """Give the version that PutObject or CompleteMultipartUpload made; a null version goes without, unlike a copy's."""
+    """Return the header of the version just made: none for a null version, unlike the response to a copy."""
     return [] if version.version_id == NULL_VERSION else version_headers(bucket, version)

@@ -76,4 +76,4 @@ def _check_regular(facts: os.stat_result) -> None:
     if stat.S_ISLNK(facts.st_mode):
         raise OSError(errno.ELOOP, "it is a symbolic link")
     if not stat.S_ISREG(facts.st_mode):
-        raise OSError(errno.EINVAL, "it is no regular file")
+        raise OSError(errno.EINVAL, "it is not a regular file")

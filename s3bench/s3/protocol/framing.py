@@ -269,5 +269,5 @@ def framing_of(head: RequestHead, check: ChunkCheck | None = None) -> Framing:
         decoded = fields["x-amz-decoded-content-length"]
         decoded_length = parse_decimal(decoded)
         if decoded_length is None:
-            raise BadRequest(f"x-amz-decoded-content-length is no number of bytes: {decoded[:40]!r}")
+            raise BadRequest(f"x-amz-decoded-content-length is not a number of bytes: {decoded[:40]!r}")
     return Nested(outer, Chunked(check, aws=True), decoded_length=decoded_length)

@@ -159,7 +159,7 @@ def _body_framing(fields: dict[str, str], *, old: bool) -> tuple[int, bool]:
 def _parse_length(text: str) -> int:
     length = parse_decimal(text)
     if length is None:
-        raise BadRequest(f"Content-Length is no number of bytes: {text[:80]!r}")
+        raise BadRequest(f"Content-Length is not a number of bytes: {text[:80]!r}")
     if length > LENGTH_MAX:
         raise BadRequest(f"Content-Length is beyond 2**63 - 1: {text[:80]}")
     return length

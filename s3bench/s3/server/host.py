@@ -55,7 +55,10 @@ _TALK_S = 60.0
 _SETTLE_TURNS_MAX = 200
 _TROUBLES = {
     errno.EADDRINUSE: ("another program listens there", "choose another --port, or leave it out for a free one"),
-    errno.EADDRNOTAVAIL: ("it is no address of this machine", "leave --host out for 127.0.0.1, or name one of ours"),
+    errno.EADDRNOTAVAIL: (
+        "it is not an address of this machine",
+        "leave --host out for 127.0.0.1, or use an address of this machine",
+    ),
     errno.EACCES: ("only root may listen on ports below 1024", "choose a higher --port, or leave it out"),
 }
 _NOTHING_ARMED = Script((), files=FileCache(Path(os.devnull)), verify=False)
@@ -211,7 +214,7 @@ def _load(emulator: Emulator, item: StoredFile) -> None:
         raise S3BenchError(
             f"the emulator cannot hold {item.file} as {item.bucket}/{item.key}",
             str(error),
-            "make the objects smaller, or fewer: they stand in memory",
+            "use smaller or fewer objects: they are kept in memory",
         ) from error
 
 

@@ -62,7 +62,7 @@ class PacedConnection(ServerConnection):
     # Called by the loop.
 
     def on_event(self, events: int) -> None:
-        """Go on as any connection; one that waits for its time watches for nothing, so only its end can show."""
+        """Continue as any connection; while it waits for its time it watches no event, so only its end is noticed."""
         if self._mask:
             super().on_event(events)
         else:

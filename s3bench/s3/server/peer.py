@@ -63,7 +63,7 @@ class Peer:
         if self._state is PeerState.HEAD and self._held:
             limit_s, since_ns = HEAD_LIMIT_S, self._started_ns
         if limit_s is not None and now_ns - since_ns > limit_s * 1e9:
-            self.abort(f"nothing came for {limit_s:.0f} s")
+            self.abort(f"no data for {limit_s:.0f} s")
 
     def fail(self, why: str) -> None:
         """End after an error in the server's own code, because of `why`."""

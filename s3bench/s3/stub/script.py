@@ -29,7 +29,7 @@ class Files(Protocol):
 
 
 class _Fit:
-    """A `RequestMatch` made ready to be held against requests."""
+    """A `RequestMatch` prepared for matching requests."""
 
     __slots__ = ("_exact_path", "_method", "_path", "_query")
 
@@ -83,8 +83,8 @@ class _Entry:
 class Script:
     """The `exchange.Handler` of one iteration.
 
-    File bodies come from `files`; raises `S3BenchError` where one is missing. With `verify` each body is held against
-    the checksums that its request declares, and rejected as S3 does (400, BadDigest) when one is wrong.
+    File bodies come from `files`; raises `S3BenchError` where one is missing. With `verify` each body is compared with
+    the checksums that its request declares, and rejected as S3 does (400, BadDigest) if one is wrong.
     """
 
     def __init__(self, responses: tuple[Response, ...], *, files: Files, verify: bool) -> None:

@@ -123,11 +123,11 @@ def test_client_and_benchmarks_can_be_chosen(gate: Gate, bench: ScriptedBench) -
 
 def test_exit_code_and_words_say_whether_the_gate_can_be_believed(gate: Gate, bench: ScriptedBench) -> None:
     believed = gate(*QUICK)
-    assert (believed.code, "the gate can be believed on this machine" in believed.out) == (0, True)
+    assert (believed.code, "the gate can be trusted on this machine" in believed.out) == (0, True)
     usual = bench.script
     bench.script = lambda run: shorter(usual(run), run.fault.get("spin_s", 0.0))
     doubted = gate(*QUICK)
-    assert (doubted.code, "the gate cannot be believed on this machine" in doubted.out) == (
+    assert (doubted.code, "the gate cannot be trusted on this machine" in doubted.out) == (
         ExitCode.CLIENT_FAILED,
         True,
     )

@@ -362,7 +362,7 @@ class TestRefusing:
             (("--network", "ec2:c5.lrge"), "ec2:c5.large"),
             (("--host", "no.such.host.invalid"), "no.such.host.invalid"),
             (("--host", ""), "--host"),
-            (("--host", "192.0.2.1"), "no address of this machine"),
+            (("--host", "192.0.2.1"), "not an address of this machine"),
             (("--port", "65536"), "65536"),
             (("--etag", "sha"), "'md5'"),
         ],

@@ -69,8 +69,8 @@ def test_predictions_are_of_another_size_number_or_machine() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("", "what is to be tuned"),
-        ("upload --network ec2:c5.large", "what is to be tuned"),
+        ("", "the transfer to tune is missing"),
+        ("upload --network ec2:c5.large", "the transfer to tune is missing"),
         ("upload --size 1GiB", "needs one network"),
         (f"{PLAIN} --endpoint-url http://127.0.0.1:9 --bucket b", "needs one network"),
         ("upload --size 1GiB --endpoint-url http://127.0.0.1:9", "--endpoint-url and --bucket need each other"),
@@ -89,10 +89,10 @@ def test_predictions_are_of_another_size_number_or_machine() -> None:
         (f"{PLAIN} --max-memory 0", '--max-memory is "0"'),
         (f"{PLAIN} --machine-price 1", "cost-weighted"),
         (f"{PLAIN} --predict speed=1", "'speed' cannot be read"),
-        (f"{PLAIN} --predict files=0", "'0' is no number of files"),
+        (f"{PLAIN} --predict files=0", "'0' is not a number of files"),
         (f"{PLAIN} --predict instance=c5.larg", "there is no preset"),
         (f"{PLAIN} --compare-clients --study x.jsonl", "--compare-clients keeps no study"),
-        ("--resume a --replay b", "exclude each other"),
+        ("--resume a --replay b", "cannot be combined"),
         ("upload --resume a", "--resume cannot be combined with the direction"),
         ("--replay a --network ec2:c5.large", "--replay cannot be combined with --network"),
     ],

@@ -82,7 +82,7 @@ OBJECTS: dict[str, tuple[Lie, str]] = {
         "never ends",
     ),
     "empty pages without end": (in_turn(lambda number: objects_page([], token=f"t{number}")), "never ends"),
-    "no token": (always(objects_page([OURS[0]], truncated=True)), "does not say how to go on"),
+    "no token": (always(objects_page([OURS[0]], truncated=True)), "without a continuation token"),
     "no word on whether it is complete": (always(document("ListBucketResult", "<Name>mine</Name>")), "is complete"),
     "versions": (
         always(document("ListVersionsResult", f"<IsTruncated>false</IsTruncated><Version>{OURS[0]}</Version>")),
@@ -92,10 +92,10 @@ OBJECTS: dict[str, tuple[Lie, str]] = {
         always(Reply(body=b"<html><body>Please log in</body></html>", kind="text/html")),
         "<html>, not <ListBucketResult>",
     ),
-    "a web page that is no XML": (always(Reply(body=b"<!doctype html><p>Hi<br>", kind="text/html")), "it was no XML"),
+    "a web page that is no XML": (always(Reply(body=b"<!doctype html><p>Hi<br>", kind="text/html")), "was not XML"),
     "nothing": (always(Reply(body=b"")), "no XML document"),
-    "broken XML": (always(Reply(body=b"<ListBucketResult><IsTruncated>false</IsTrunc")), "it was no XML"),
-    "a size that is no number": (
+    "broken XML": (always(Reply(body=b"<ListBucketResult><IsTruncated>false</IsTrunc")), "the answer was not XML"),
+    "a size that is not a number": (
         always(
             document(
                 "ListBucketResult",

@@ -1,4 +1,4 @@
-"""A self-test in the terminal: whether the gate can be believed first, nothing cut, nothing that needs color."""
+"""A self-test in the terminal: whether the gate can be trusted first, nothing cut, nothing that needs color."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -121,10 +121,10 @@ def test_color_adds_nothing(name: str) -> None:
 def test_the_first_line_says_whether_the_gate_can_be_believed_and_the_next_ones_why_not() -> None:
     believed, missed = (render_self_test(TESTS[name], width=120, color=False) for name in list(TESTS)[:2])
     assert believed.startswith(
-        "self-test: the gate can be believed on this machine, as faults planted into crt-python@0.38.1 show\nplanted "
+        "self-test: the gate can be trusted on this machine, as faults planted into crt-python@0.38.1 show\nplanted "
     )
     assert missed.splitlines()[:3] == [
-        "self-test: the gate cannot be believed on this machine, as faults planted into crt-python@0.38.1 show",
+        "self-test: the gate cannot be trusted on this machine, as faults planted into crt-python@0.38.1 show",
         "  1 of 5 gates FAILed with nothing planted",
         "  20% more work was caught in only 4 of 5 gates",
     ]

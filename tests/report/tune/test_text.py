@@ -50,7 +50,7 @@ def test_the_first_line_is_the_verdict(name: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("gain", "said"),
     [
-        (None, "the defaults are as good: no other setting came as far as a verification"),
+        (None, "the defaults are as good: no other setting reached the verification"),
         (
             Change(estimate=0.05, low=0.02, high=0.08, pairs=6),
             "the defaults are as good: no gain of 3 % or more "  # noqa: ISC004 (one sentence)

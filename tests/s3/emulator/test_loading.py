@@ -222,7 +222,7 @@ def test_what_replaces_a_file_after_it_was_listed_is_not_opened(
 
 
 def test_what_is_no_directory_is_bad_input(data: Path) -> None:
-    with pytest.raises(BadInput, match="no directory"):
+    with pytest.raises(BadInput, match="not a directory"):
         serving(data / "bucket" / "file")
 
 

@@ -153,7 +153,7 @@ class Talk:
         try:
             data = self._sock.recv(1 << 18)
         except TimeoutError:
-            raise Wrong(f"nothing came for {LIMIT_S} s, after {self._data[:300]!r}") from None
+            raise Wrong(f"no data for {LIMIT_S} s, after {self._data[:300]!r}") from None
         except ConnectionResetError:
             raise Wrong(f"the connection was reset, after {self._data[:300]!r}") from None
         if not data:

@@ -95,7 +95,7 @@ def test_a_head_that_never_ends_is_given_up_though_bytes_trickle_in() -> None:
                 drive.send(client, b"x")
         assert is_closed(client)
         (fault,) = drive.log().faults
-        assert "nothing came for 60 s inside a request head" in fault
+        assert "no data for 60 s inside a request head" in fault
 
 
 def test_a_body_that_stops_is_given_up() -> None:
@@ -108,7 +108,7 @@ def test_a_body_that_stops_is_given_up() -> None:
         drive.pass_time(10)
         assert is_closed(client)
         (request,) = drive.log().requests
-        assert request.error == "nothing came for 120 s: PUT /b, 4 bytes of its body received"
+        assert request.error == "no data for 120 s: PUT /b, 4 bytes of its body received"
 
 
 def test_a_client_that_reads_nothing_is_given_up() -> None:

@@ -47,7 +47,7 @@ class SecondsSpan:
 
     @property
     def rate(self) -> float:
-        """Operations that ended well, a second."""
+        """Successful operations per second."""
         return self.operations / self.length_s
 
     @property
