@@ -32,7 +32,7 @@ _LINES_MAX = 100
 class FittedSection:
     """A section on its way to the page: the pieces of it that fit, as HTML, and words about those that do not.
 
-    `lead` is the figure before its lines: the first of a section with a headline.
+    `lead` is what comes before its lines: the first figure and the blocks of a section with a headline.
     """
 
     section: Section
@@ -40,7 +40,7 @@ class FittedSection:
     is_folded: bool
     parts: list["FittedSection"] = field(default_factory=list)
     lines: Sequence[Line] = ()
-    lead: str = ""
+    lead: list[Markup] = field(default_factory=list)
     pieces: list[Markup] = field(default_factory=list)
     left_out: str = ""
 
@@ -124,12 +124,12 @@ class _Fitting:
         self._room_bytes -= frame_bytes
         part.lines = lines
         figures = [(figure, _figure_id(part, number)) for number, figure in _figures(part)]
-        if part.section.headline is not None and figures:
-            if self._admit(part, self._figure(*figures.pop(0))):
-                part.lead = part.pieces.pop()
-            else:
-                charts += 1
+        has_lead = part.section.headline is not None
+        if has_lead and figures:
+            charts += not self._admit(part, self._figure(*figures.pop(0)))
         blocks = sum(not self._admit(part, self._pieces.block(block)) for block in part.section.blocks)
+        if has_lead:
+            part.lead, part.pieces = part.pieces, []
         for figure, element_id in figures:
             charts += not self._admit(part, self._figure(figure, element_id))
         for number, table in enumerate(part.section.tables, start=1):

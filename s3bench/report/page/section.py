@@ -64,7 +64,7 @@ class Section:
     """A part of the page with a heading: its lines first, then blocks, figures, tables, and parts of its own.
 
     `name` is made as a figure's and unique among its neighbours. One that `is_folded` shows only its heading and its
-    lines until it is opened. Of one that has a headline, the first figure comes before its lines: it shows the answer.
+    lines until it is opened. Of one that has a headline, the first figure and the blocks come before its lines.
     """
 
     name: str

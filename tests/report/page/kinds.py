@@ -123,6 +123,7 @@ def _gate() -> str:
 
 def _tune() -> str:
     study = Simulation(link=Link(), workload=upload(256), clients=(CLASSIC,)).study(budget_s=240.0)
+    study = replace(study, header=replace(study.header, started_at="2026-11-21T00:00:00.000Z"))
     return _page(studies=(("tune.jsonl", study),))
 
 

@@ -21,6 +21,7 @@ _KINDS_MAX = 6
 _OTHER = "other kinds"
 _LANE_HEIGHTS = ((8, 18), (24, 11), (LANES_MAX, 7))  # lanes at most, and the height of one in pixels
 _WORD_SIZE, _CHARACTER_WIDTH, _WORD_MARGIN = 9, 5.2, 8  # pixels
+_LABEL_HEIGHT = 15
 _WORDS_FROM = 11  # a lane of this height has room for words
 _BAND = {"band": 0.85}
 
@@ -56,7 +57,7 @@ class _Scale:
     def bar(self, run: WireRun, shown: ShownRequest, start_s: float, end_s: float) -> dict[str, Any]:
         """A bar on the request's lane; times are since the spawn."""
         return {
-            "lane": shown.lane if shown.span.connection is None else shown.span.connection,
+            "lane": _lane(shown),
             "kind": self.kinds[shown.kind],
             "start": self.unit.of(start_s - run.first_s),
             "end": self.unit.of(end_s - run.first_s),
@@ -86,11 +87,7 @@ def requests_chart(runs: Sequence[WireRun], *, is_narrow: bool = False) -> alt.V
 def _pane(run: WireRun, scale: _Scale, *, is_last: bool) -> Layered:
     height = next(height for lanes, height in _LANE_HEIGHTS if run.lanes <= lanes)
     time_title = f"time since the client's first request ({scale.unit.name})" if is_last else None
-    lane = alt.Y(
-        "lane:O",
-        title=None,
-        axis=alt.Axis(labelOverlap=True, grid=True, ticks=False, minExtent=theme.EXTENT, maxExtent=theme.EXTENT),
-    )
+    lane = alt.Y("lane:O", title=None, axis=_lanes_axis(run, height))
     values = [
         {**scale.bar(run, each, each.span.start, each.span.end), "label": f"{run.client} {each.label}"}
         for each in run.requests
@@ -113,6 +110,17 @@ def _pane(run: WireRun, scale: _Scale, *, is_last: bool) -> Layered:
     title_text = f"{run.client} run {run.iteration}, first request {first} after the spawn"
     title = alt.TitleParams(narrow_lines(title_text) if scale.is_narrow else title_text)
     return layered(layers, height=alt.Step(height), title=title)
+
+
+def _lanes_axis(run: WireRun, height: int) -> alt.Axis:
+    """The numbers of connections, as many as have room."""
+    lanes = sorted({_lane(each) for each in run.requests})
+    shown = lanes[:: -(-_LABEL_HEIGHT // height)]
+    return alt.Axis(values=shown, grid=True, ticks=False, minExtent=theme.EXTENT, maxExtent=theme.EXTENT)
+
+
+def _lane(shown: ShownRequest) -> int:
+    return shown.lane if shown.span.connection is None else shown.span.connection
 
 
 def _bodies(run: WireRun, scale: _Scale) -> Iterator[alt.Chart]:
