@@ -46,7 +46,8 @@ def _load() -> Sequence[Section]:
 
 
 def _gates() -> Sequence[Section]:
-    return tuple(gate_section(made_up_gates()[name]) for name in ("fail by size", "waived"))
+    gates = made_up_gates()
+    return tuple(gate_section(gates[name]) for name in ("fail by size", "waived"))
 
 
 def _tuning() -> Sequence[Section]:

@@ -32,10 +32,10 @@ _LATENCIES = ("p50", "p99", "max")
 
 def load_headline(rows: Sequence[LoadRow], found: Iterator[Line]) -> Headline | None:
     """The headline of the fastest whole phase, or the result of an SLO search; `None` where there is no figure."""
-    whole = [row for row in rows if row.is_whole and row.median(operations_rate_of) is not None]
-    if not whole:
+    best = fastest(rows)
+    if best is None:
         return None
-    best = max(whole, key=lambda row: row.median(operations_rate_of) or 0.0)
+    whole = [row for row in rows if row.is_whole]
     failed = sum(row.total(lambda load: load.failed) for row in whole)
     ended = failed + sum(row.total(lambda load: load.operations) for row in whole)
     limits = {load.bottleneck for load in best.loops}
@@ -50,6 +50,12 @@ def load_headline(rows: Sequence[LoadRow], found: Iterator[Line]) -> Headline | 
         remarks=((f"{text}, {limit}." if limit else f"{text}."),) if words else tuple(remarks),
         figures=tuple(_figures(best, failed)),
     )
+
+
+def fastest(rows: Sequence[LoadRow]) -> LoadRow | None:
+    """The row of a whole phase that has the highest rate; `None` where none has any."""
+    whole = [row for row in rows if row.is_whole and row.median(operations_rate_of) is not None]
+    return max(whole, key=lambda row: row.median(operations_rate_of) or 0.0, default=None)
 
 
 def grid_headline(grid: Grid) -> Headline:

@@ -1,6 +1,7 @@
 """Sections of the page about a load run: its results, each phase with its charts, and each matrix."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from s3bench.report.label import clipped
 from s3bench.report.load.cells import (
@@ -27,7 +28,7 @@ from s3bench.report.page.load.grid import (
     grids,
 )
 from s3bench.report.page.load.grid_charts import grid_figures
-from s3bench.report.page.load.headline import grid_headline, load_headline
+from s3bench.report.page.load.headline import fastest, grid_headline, load_headline
 from s3bench.report.page.load.overview import (
     all_results_table,
     document_lines,
@@ -78,6 +79,9 @@ def _overview(document: Document, rows: Sequence[LoadRow], others: Sequence[Load
     rates = rate_figure(others)
     parts = tuple(_phase_sections(document, phases[:PHASES_MAX]))
     only = parts[0] if len(parts) == 1 and rates is None else Section(name="", title="")
+    lead = (rates,) if rates else only.figures
+    if not lead:
+        lead, parts = _with_lead(phases[:PHASES_MAX], parts)
     lines = [
         *found_lines(document),
         *(summary_line(row, has_phase=True) for phase in phases[:PHASES_MAX] for row in phase.rows if row.is_whole),
@@ -91,9 +95,23 @@ def _overview(document: Document, rows: Sequence[LoadRow], others: Sequence[Load
         headline=load_headline(others, found_lines(document)),
         lines=tuple(lines) if rows else (Line(text="no results", tone=Tone.WARNING), *lines),
         tables=(*((all_results_table(load_phases(others[:ROWS_MAX])),) if others else ()), *only.tables),
-        figures=(rates,) if rates else only.figures,
+        figures=lead,
         parts=() if only.title else parts,
     )
+
+
+def _with_lead(
+    phases: Sequence[LoadPhase], parts: tuple[Section, ...]
+) -> tuple[tuple[ChartFigure, ...], tuple[Section, ...]]:
+    """The first chart of the phase of the headline, and the parts without it."""
+    best = fastest([row for phase in phases for row in phase.rows])
+    place = next((number for number, phase in enumerate(phases) if best in phase.rows), None)
+    if place is None or not parts[place].figures:
+        return (), parts
+    part = parts[place]
+    first, *others = part.figures
+    lead = replace(first, name=f"{part.name}-{first.name}", title=f"{first.title}: {part.title}")
+    return (lead,), (*parts[:place], replace(part, figures=tuple(others)), *parts[place + 1 :])
 
 
 def _limits(rows: Sequence[LoadRow], phases: Sequence[LoadPhase], grid_count: int) -> Iterator[Line]:

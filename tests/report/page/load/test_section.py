@@ -161,3 +161,17 @@ def test_the_headline_is_the_rate_and_what_limited_it(bottleneck: str, failed: i
     assert section.headline is not None
     assert (section.headline.text, section.headline.tone) == (text, tone)
     assert ("latency p99", "2.00 ms") in section.headline.figures
+
+
+def test_of_several_phases_the_chart_of_the_fastest_comes_first() -> None:
+    phases = [
+        result(
+            "load.get",
+            load(operations=operations, seconds=(second(0), second(1))),
+            dimensions=[{"phase": name}],
+        )
+        for name, operations in (("warm", 1000), ("cold", 9000))
+    ]
+    (section,) = load_sections(document(*phases))
+    assert [each.title for each in section.figures] == ["Throughput and latency over time: phase=cold"]
+    assert [len(part.figures) for part in section.parts] == [1, 0]
