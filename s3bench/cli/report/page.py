@@ -171,9 +171,7 @@ def _facts(inputs: Inputs) -> Iterator[tuple[str, str]]:
         *((name, each.started_at, each.ended_at, each.s3bench, each.command_line) for name, each in inputs.documents),
     ]
     for name, started_at, ended_at, version, command in heads:
-        when = (
-            f"{_time(started_at)} to {_time(ended_at)}" if ended_at else f"from {_time(started_at)}, end not recorded"
-        )
+        when = f"{_time(started_at)} to {_time(ended_at)}" if ended_at else f"{_time(started_at)} (start)"
         if len(heads) > 1:
             yield name, f"{when}, s3bench {version}"
         else:

@@ -71,11 +71,6 @@ def color_scale(domain: list[str]) -> alt.Scale:
     return alt.Scale(domain=domain, range=[SERIES[number % len(SERIES)] for number in range(len(domain))])
 
 
-def shape_scale(domain: list[str]) -> alt.Scale:
-    """The shapes of points, so that series differ without colours too."""
-    return alt.Scale(domain=domain, range=[SHAPES[number % len(SHAPES)] for number in range(len(domain))])
-
-
 def dash_scale(domain: list[str]) -> alt.Scale:
     """The dashes of lines, so that series differ without colours too."""
     return alt.Scale(domain=domain, range=[list(DASHES[number % len(DASHES)]) for number in range(len(domain))])
@@ -130,9 +125,8 @@ def config() -> alt.Config:
             titleFontSize=12,
             orient="top",
             offset=LEGEND_OFFSET,
-            symbolStrokeWidth=0,
         ),
-        header=alt.HeaderConfig(labelColor=TEXT, titleColor=TEXT, labelLimit=400),
+        header=alt.HeaderConfig(labelColor=TEXT, titleColor=TEXT, labelFontSize=12, labelLimit=400),
         title=alt.TitleConfig(color=TEXT, fontSize=12, fontWeight="bold", anchor="start", frame="group"),
         text=alt.MarkConfig(color=TEXT),
         rule=alt.MarkConfig(color=MUTED),

@@ -87,9 +87,6 @@ def _headline(result: StudyResult) -> Headline:
 
 def _lines(result: StudyResult) -> Iterator[Line]:
     yield from (_line(each) for each in words.subject_lines(result))
-    yield _line(f"bottleneck: {result.bottleneck.limit}")
-    yield from (_line(f"evidence: {each}") for each in result.bottleneck.evidence)
-    yield from (_line(f"remedy: {each}") for each in result.bottleneck.remedies)
     if disk := words.disk_words(result):
         yield _line(f"disk: {disk}")
     notes = [note for note in result.knobs if note.obedience in words.REPORTED]
@@ -125,7 +122,18 @@ def _tables(result: StudyResult) -> Iterator[Table]:
         yield _predictions_table(result.predictions)
 
 
+def _bottleneck(result: StudyResult) -> Section:
+    """What limited the transfer, why this is thought, and what to do about it."""
+    found = result.bottleneck
+    lines = (
+        *(_line(f"evidence: {each}") for each in found.evidence),
+        *(_line(f"remedy: {each}") for each in found.remedies),
+    )
+    return Section(name="bottleneck", title=f"Bottleneck: {found.limit}", lines=lines)
+
+
 def _parts(result: StudyResult) -> Iterator[Section]:
+    yield _bottleneck(result)
     if result.table:
         left_out = f" (the first {ROWS_MAX} of {len(result.table):,})" * (len(result.table) > ROWS_MAX)
         settings = settings_table(result, rows_max=ROWS_MAX)
