@@ -41,10 +41,10 @@ def render_bisection(record: BisectRecord, *, width: int, color: bool, kept: Pat
     found = record.found
     style = YELLOW if found is None else _STYLES[found.ending]
     lines = [
-        paint(_headline(record), f"{BOLD};{style}"),
-        *(f"  {printable(line)}" for line in _sentences(record)),
-        *(table_lines(_table(record), width=width, paint=paint) if record.answers else ()),
-        *(f"{paint(kind, CYAN)}: {printable(text)}" for kind, text in _more(record)),
+        paint(headline(record), f"{BOLD};{style}"),
+        *(f"  {printable(line)}" for line in sentences(record)),
+        *(table_lines(comparison_table(record), width=width, paint=paint) if record.answers else ()),
+        *(f"{paint(kind, CYAN)}: {printable(text)}" for kind, text in more_lines(record)),
     ]
     if found is None and kept is not None:
         lines.append(f"continue with: s3bench bisect --resume {shlex.quote(str(kept))}")
@@ -60,7 +60,8 @@ def answer_line(record: BisectRecord, answer: ComparisonResult) -> str:
     return printable(f"{newer} against {older}: {answer.outcome}{change}{why}")
 
 
-def _headline(record: BisectRecord) -> str:
+def headline(record: BisectRecord) -> str:
+    """The result in a sentence behind its word: `found: cli-crt 2.36.0 is the first that changed ...`."""
     found, subject = record.found, printable(record.subject)
     if found is None:
         return f"not done: {subject}: {record.stopped or 'comparisons are left to make'}"
@@ -108,7 +109,7 @@ def _inverse(change: float) -> float:
     return 1 / (1 + change) - 1
 
 
-def _sentences(record: BisectRecord) -> Iterator[str]:
+def sentences(record: BisectRecord) -> Iterator[str]:
     """What qualifies the headline."""
     found = record.found
     if found is None:
@@ -141,7 +142,7 @@ def _bounds(record: BisectRecord) -> Iterator[str]:
             yield f"{row.subject} is at most {row.at_most:+.1%} {how}"
 
 
-def _table(record: BisectRecord) -> Table:
+def comparison_table(record: BisectRecord) -> Table:
     """One line for each comparison, in the order in which they were made."""
     made = record.answers
     return Table(
@@ -157,6 +158,11 @@ def _table(record: BisectRecord) -> Table:
             column("for", made, lambda each: str(each.comparison.purpose), rank=5),
         )
     )
+
+
+def comparison_rows(record: BisectRecord) -> tuple[tuple[ComparisonResult, GateRow], ...]:
+    """The comparisons that have a row, as seen from the newer version."""
+    return tuple((answer, row) for answer in record.answers if (row := _row(answer)) is not None)
 
 
 def _row(answer: ComparisonResult) -> GateRow | None:
@@ -181,7 +187,7 @@ def _pairs(answer: ComparisonResult) -> str:
     return _NOTHING if answer.row is None else str(answer.row.pairs)
 
 
-def _more(record: BisectRecord) -> Iterator[tuple[str, str]]:
+def more_lines(record: BisectRecord) -> Iterator[tuple[str, str]]:
     """The lines below the table: comparisons without a result, versions left out, warnings."""
     for answer in record.answers:
         is_reported = record.found is not None and answer.reasons == record.found.reasons

@@ -52,7 +52,7 @@ def print_trends(
         points = history.points(metric, benchmarks=filters.benchmarks, client=filters.client, machine=filters.machine)
     found = tuple(_series(points, metric, by=by, reference=reference))
     if output is not None:
-        write_whole(_page(found, metric, by=by, reference=reference).encode(), output)
+        write_whole(trend_page(found, metric, by=by, reference=reference).encode(), output)
     if as_json:
         print_whole(msgspec.json.format(msgspec.json.encode(found), indent=_INDENT) + b"\n")
     else:
@@ -61,17 +61,19 @@ def print_trends(
         raise click.exceptions.Exit(ExitCode.FAIL)
 
 
-def _page(found: Sequence[TrendSeries], metric: str, *, by: str, reference: str | None) -> str:
+def trend_page(found: Sequence[TrendSeries], metric: str, *, by: str, reference: str | None) -> str:
     """The page of these series. Charts are imported here: they take a while, and no other command has to wait."""
     with needs_extra("a page with charts", "charts"):
         from s3bench.report.page.page import render_page  # noqa: PLC0415 (as said)
         from s3bench.report.page.trend.section import trend_section  # noqa: PLC0415
 
-    facts = [("metric", metric), ("a release is", "a version" if by == "version" else "a document, by its date")]
+    facts = [("Metric", metric), ("Releases", "versions" if by == "version" else "documents, by date")]
     if reference is not None:
-        facts.append(("ratios to", printable(reference)[:_WORDS_SHOWN]))
+        facts.append(("Ratios to", printable(reference)[:_WORDS_SHOWN]))
     section = trend_section(METRICS_BY_NAME[metric], found)
-    return render_page(f"Trend of {metric}", (section,), facts=facts, remedy=_REMEDY)
+    return render_page(
+        f"Trend of {metric} over {'versions' if by == 'version' else 'time'}", (section,), facts=facts, remedy=_REMEDY
+    )
 
 
 def _series(points: Sequence[Point], metric: str, *, by: str, reference: str | None) -> Iterator[TrendSeries]:

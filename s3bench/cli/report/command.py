@@ -55,8 +55,8 @@ def report_command(
     s3bench report before.json --format pyperf -o before.pyperf.json  then: pyperf compare_to
     s3bench report before.json --format gobench -o before.txt         then: benchstat before.txt after.txt
 
-    A page is made of results documents, of other tools' results that `s3bench compare` reads, of a gate's record and
-    of a study of `s3bench tune`.
+    A page is made of results documents, of other tools' results that `s3bench compare` reads, of the record of a gate
+    or a bisection, and of a study of `s3bench tune`.
 
     Values are medians with their 95 % intervals where a format has one value for a result. What a format cannot hold
     is left out, and failed iterations are counted on stderr.

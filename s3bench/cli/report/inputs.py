@@ -1,4 +1,4 @@
-"""Reads the files of `s3bench report`, recognised by what they hold: results, gate records, studies."""
+"""Reads the files of `s3bench report`, recognised by what they hold: results, records of gates, studies and so on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from s3bench.bisect.record import BisectRecord, parse_bisect
 from s3bench.errors import BadInput
 from s3bench.gate.record import GateRecord, parse_record
 from s3bench.results.decoding import decode
@@ -27,6 +28,7 @@ class Inputs:
     documents: tuple[tuple[str, Document], ...]
     gates: tuple[tuple[str, GateRecord], ...]
     studies: tuple[tuple[str, Study], ...]
+    bisections: tuple[tuple[str, BisectRecord], ...] = ()
 
 
 class _Head(msgspec.Struct, frozen=True):
@@ -34,21 +36,32 @@ class _Head(msgspec.Struct, frozen=True):
 
     gate_version: Any = None
     study_version: Any = None
+    bisect_version: Any = None
 
 
 def read_inputs(files: Sequence[Path], *, benchmarks: str = "") -> Inputs:
     """Read the files, of results the `benchmarks` that the expression picks. Raises `BadInput` saying what is wrong."""
-    documents, gates, studies = [], [], []
+    documents, gates, studies, bisections = [], [], [], []
     for file, name in zip(files, _names(files), strict=True):
-        source, content = str(file), read_whole(file, of="a results document, a gate's record or a study")
+        source, content = (
+            str(file),
+            read_whole(file, of="a results document, a record of a gate or a bisection, or a study"),
+        )
         if _head(content).gate_version is not None:
             record = parse_record(content, source=source)
             gates.append((name, record if record.conclusion is not None else record.concluded()))
+        elif _head(content).bisect_version is not None:
+            bisections.append((name, parse_bisect(content, source=source)))
         elif _head(content.partition(b"\n")[0]).study_version is not None:
             studies.append((name, parse_study(content, source=source)))
         else:
             documents.append((name, read_any(content, source=source)))
-    return Inputs(documents=narrowed(documents, benchmarks), gates=tuple(gates), studies=tuple(studies))
+    return Inputs(
+        documents=narrowed(documents, benchmarks),
+        gates=tuple(gates),
+        studies=tuple(studies),
+        bisections=tuple(bisections),
+    )
 
 
 def narrowed(documents: Sequence[tuple[str, Document]], benchmarks: str) -> tuple[tuple[str, Document], ...]:

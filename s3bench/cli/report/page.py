@@ -4,6 +4,7 @@ Imported only when a page or a chart is asked for: what draws takes most of a se
 """
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import chain
@@ -13,7 +14,8 @@ from s3bench.cli.report.inputs import Inputs
 from s3bench.compare.comparison import compare
 from s3bench.compare.matching import DocumentSource
 from s3bench.errors import BadInput, MachineError
-from s3bench.report.label import clipped
+from s3bench.report.label import clipped, counted
+from s3bench.report.page.bisection_section import bisection_section
 from s3bench.report.page.comparison_section import comparison_section
 from s3bench.report.page.drawing import png_bytes, svg_bytes
 from s3bench.report.page.fitting import all_figures
@@ -24,7 +26,9 @@ from s3bench.report.page.page import render_page
 from s3bench.report.page.run.section import run_sections
 from s3bench.report.page.section import Line, Section
 from s3bench.report.page.tune.section import tune_section
+from s3bench.report.run.figures import endpoint_text
 from s3bench.report.table import Tone
+from s3bench.report.tune.cells import workload_words
 from s3bench.results.document import Document
 from s3bench.results.file import write_whole
 from s3bench.tune.conclusion import conclude
@@ -32,6 +36,7 @@ from s3bench.tune.conclusion import conclude
 _NAME_MAX = 60
 _UNSAFE = re.compile(r"[^a-z0-9-]+")
 _TITLE_MAX = 120
+_NAMED_MAX = 3
 
 
 def page_html(inputs: Inputs, sections: Sequence[Section]) -> str:
@@ -43,12 +48,14 @@ def sections_of(inputs: Inputs) -> tuple[Section, ...]:
     """What the files become: gates and settings, what changed between documents, each document, and the machines."""
     gates = (gate_section(record) for _, record in inputs.gates)
     studies = (tune_section(conclude(study), study) for _, study in inputs.studies)
+    bisections = (bisection_section(record) for _, record in inputs.bisections)
     machines = [
         *((name, document.machine) for name, document in inputs.documents),
         *((name, record.machine) for name, record in inputs.gates),
         *((name, study.header.machine) for name, study in inputs.studies),
+        *((name, record.machine) for name, record in inputs.bisections),
     ]
-    return (*gates, *studies, *_documents(inputs.documents), machine_section(machines))
+    return (*gates, *studies, *bisections, *_documents(inputs.documents), machine_section(machines))
 
 
 def check_directory(directory: Path, *, force: bool) -> None:
@@ -113,7 +120,7 @@ def _comparison(documents: Sequence[tuple[str, Document]]) -> Section:
 
 
 def _title(inputs: Inputs) -> str:
-    names = [name for name, _ in (*inputs.gates, *inputs.studies, *inputs.documents)]
+    names = [name for name, _ in (*inputs.gates, *inputs.studies, *inputs.bisections, *inputs.documents)]
     if len(inputs.documents) == len(names) > 1:
         return clipped(f"{', '.join(names[1:])} against {names[0]}", most=_TITLE_MAX)
     if len(names) > 1:
@@ -122,10 +129,34 @@ def _title(inputs: Inputs) -> str:
         record = inputs.gates[0][1]
         return clipped(f"Release gate: {record.candidate.label} against {record.baseline.label}", most=_TITLE_MAX)
     if inputs.studies:
-        return "Settings for a transfer"
+        study = inputs.studies[0][1]
+        return clipped(f"Settings for {workload_words(study.header.workload)}", most=_TITLE_MAX)
+    if inputs.bisections:
+        search = inputs.bisections[0][1]
+        span = f"{search.versions[0]} to {search.versions[-1]}"
+        return clipped(f"Bisection of {search.subject}, {span}: {', '.join(search.benchmarks)}", most=_TITLE_MAX)
     document = inputs.documents[0][1]
-    clients = ", ".join(client.label for client in document.clients)
-    return clipped("Load on an S3 endpoint" if document.is_of_load else f"Benchmarks of {clients}", most=_TITLE_MAX)
+    return _load_title(document) if document.is_of_load else _run_title(document)
+
+
+def _run_title(document: Document) -> str:
+    """What was measured: `s3.cp.upload and s3.cp.download, 4 clients`."""
+    names = list(dict.fromkeys(clipped(result.name) for result in document.results))
+    if not names:
+        return "Benchmarks"
+    shown = ", ".join(names[:_NAMED_MAX]) + (f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else "")
+    clients = list(dict.fromkeys(client.label for client in document.clients))
+    return clipped(
+        f"{shown} on {clients[0] if len(clients) == 1 else counted(len(clients), 'client')}", most=_TITLE_MAX
+    )
+
+
+def _load_title(document: Document) -> str:
+    """What was asked for and of whom: `Load: get on http://127.0.0.1:9000`."""
+    kinds = list(dict.fromkeys(clipped(result.name.removeprefix("load.")) for result in document.results))
+    shown = [kind for kind in kinds if kind != "all"][:_NAMED_MAX]
+    where = endpoint_text(document)
+    return clipped(f"Load: {', '.join(shown) or 'no results'}{f' on {where}' if where else ''}", most=_TITLE_MAX)
 
 
 def _facts(inputs: Inputs) -> Iterator[tuple[str, str]]:
@@ -136,15 +167,16 @@ def _facts(inputs: Inputs) -> Iterator[tuple[str, str]]:
             (name, each.header.started_at, None, each.header.s3bench, each.header.command_line)
             for name, each in inputs.studies
         ),
+        *((name, each.started_at, each.ended_at, each.s3bench, each.command_line) for name, each in inputs.bisections),
         *((name, each.started_at, each.ended_at, each.s3bench, each.command_line) for name, each in inputs.documents),
     ]
     for name, started_at, ended_at, version, command in heads:
-        when = f"{_time(started_at)} to {_time(ended_at) if ended_at else 'an end that is not recorded'}"
+        when = f"{_time(started_at)} to {_time(ended_at)}" if ended_at else f"{_time(started_at)} (start)"
         if len(heads) > 1:
             yield name, f"{when}, s3bench {version}"
         else:
             yield from (("File", name), ("Measured", when), ("s3bench", version))
-            yield from (("Command", " ".join(command)),) * bool(command)
+            yield from (("Command", shlex.join(command)),) * bool(command)
 
 
 def _time(text: str) -> str:

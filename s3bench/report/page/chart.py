@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any, TypeAlias
 
 import altair as alt
@@ -36,12 +37,26 @@ def layered(
     layers: Iterable[alt.Chart],
     *,
     height: float | alt.Step,
-    width: int = theme.WIDTH,
+    width: int | None = None,
     title: str | alt.TitleParams | None = None,
 ) -> Layered:
-    """Layers from the ground up, in one frame."""
+    """Layers from the ground up, in one frame. Without `width` the chart takes all of the page's, axes included."""
     named = {} if title is None else {"title": title}
-    return alt.layer(*layers).properties(width=width, height=height, **named)
+    return alt.layer(*layers).properties(width=width or theme.plot_width(theme.WIDTH), height=height, **named)
+
+
+CHARACTER_WIDTH = 6.6
+"""About as many pixels are taken by a character of 12 px, digits and signs among them."""
+
+NARROW_CHARACTERS = 52
+"""The most characters in a line of a narrow chart."""
+
+LINE_HEIGHT = 14
+
+
+def narrow_lines(text: str) -> list[str]:
+    """The lines of a text in a narrow chart."""
+    return wrap(text, NARROW_CHARACTERS) or [""]
 
 
 def series_styles(names: Sequence[str]) -> dict[str, MarkerStyle]:

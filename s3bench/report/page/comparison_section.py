@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from s3bench.compare.comparison import Against, Comparison
 from s3bench.compare.difference import ChangeOutcome, ComparisonRow
+from s3bench.compare.matching import TRANSFER_CLIENT
 from s3bench.gate.indifference_zone import default_indifference_zone
 from s3bench.report.comparison.cells import (
     LEGEND,
@@ -28,7 +29,7 @@ from s3bench.report.page import theme
 from s3bench.report.page.chart import MarkerStyle
 from s3bench.report.page.fitting import ROWS_MAX
 from s3bench.report.page.forest import ForestRow, forest_figure
-from s3bench.report.page.section import ChartFigure, Line, Section
+from s3bench.report.page.section import ChartFigure, Headline, Line, Section
 from s3bench.report.table import Table, Tone, column
 from s3bench.results.metrics import METRICS_BY_NAME
 
@@ -40,6 +41,9 @@ _STYLES: Mapping[str, MarkerStyle] = MappingProxyType({
     ChangeOutcome.NO_DETECTABLE_DIFFERENCE.value: MarkerStyle(color=theme.MUTED, shape="circle"),
     ChangeOutcome.NO_DIFFERENCE.value: MarkerStyle(color=theme.MUTED, shape="triangle-down"),
 })  # fmt: skip
+_HEADING = "total_time"
+_ENGINES = ("Classic", "CRT")
+_TEXT_MAX = 600
 _ZONE_WORDS = (
     "Shaded is the indifference zone of `s3bench gate` for this metric: a change within the darker part is negligible, "
     "one beyond the mark would fail. The outcomes here do not depend on it. The table of all rows has the figures."
@@ -58,7 +62,8 @@ def comparison_section(comparison: Comparison) -> Section:
     )
     if len(comparison.others) == 1:
         section = _against(comparison.others[0], comparison, name="comparison")
-        return replace(section, lines=(*summaries, *lines, *section.lines))
+        headline = _headline(comparison.others[0])
+        return replace(section, headline=headline, lines=(*lines, *section.lines))
     parts = tuple(
         replace(section, lines=(Line(text=clipped(other.summary, most=600), tone=_tone(other)), *section.lines))
         for number, other in enumerate(comparison.others, start=1)
@@ -75,7 +80,24 @@ def _against(other: Against, comparison: Comparison, *, name: str) -> Section:
         lines=tuple(_missing(other)),
         figures=tuple(_figures(other)),
         tables=tuple(_tables(other)),
-        parts=tuple(_warnings(other)),
+        parts=(*_equal(other), *_warnings(other)),
+    )
+
+
+def _headline(other: Against) -> Headline:
+    """The gravest row, one of the total time before others, and the count of all outcomes."""
+    rows = [row for row in other.rows if row.outcome in TONES and not is_exact(row)]
+    rank = {outcome: place for place, outcome in enumerate(TONES)}
+    row = min(rows, key=lambda row: (rank[row.outcome], row.metric != _HEADING), default=None)
+    if row is None or row.change is None:
+        return Headline(text=clipped(other.summary, most=_TEXT_MAX), tone=_tone(other))
+    interval = "" if row.low is None else f" (95 % interval {interval_text(row)})"
+    medians = f"{figure_text(row.baseline, row)} to {figure_text(row.other, row)}"
+    return Headline(
+        verdict=clipped(row.word.upper()),
+        tone=TONES[row.outcome],
+        text=clipped(f"{metric_text(row)} of {subject_text(row)}: {change_text(row)}{interval}", most=_TEXT_MAX),
+        remarks=(f"{medians[:1].upper()}{medians[1:]}, medians. In all: {clipped(other.summary, most=_TEXT_MAX)}.",),
     )
 
 
@@ -134,22 +156,34 @@ def _forest_row(row: ComparisonRow, *, has_client: bool) -> ForestRow:
 
 
 def _axis_name(subject: str, row: ComparisonRow, *, has_client: bool) -> str:
-    """What distinguishes the row from its neighbours: without a client that all of them have."""
+    """What distinguishes the row from its neighbours: without a client that all have, and without the engine."""
     name = subject.removesuffix(f" against {row.baseline_client}")
+    for engine in _ENGINES if has_client else ():
+        name = name.replace(f" {TRANSFER_CLIENT}={engine} on ", " on ")
     return name if has_client else name.removesuffix(f" on {row.other_client}")
 
 
 def _tables(other: Against) -> Iterator[Table]:
-    """What was measured, exact counts that differ, and by name those that are equal."""
+    """What was measured, and exact counts that differ."""
     for table in comparison_tables([row for row in other.rows if row.outcome is not ChangeOutcome.EQUAL]):
         left_out = ("s3bench compare --json has all rows",) if len(table.rows) > ROWS_MAX else ()
         yield replace(table, notes=(LEGEND, *left_out))
+
+
+def _equal(other: Against) -> Iterator[Section]:
+    """Exact counts that are equal, by name, folded away."""
+    if groups := _equal_rows(other):
+        counts = sum(map(len, groups))
+        title = f"Exact counts that are equal: {counts}"
+        yield Section(name="equal", title=title, tables=(_equal_table(groups),), is_folded=True)
+
+
+def _equal_rows(other: Against) -> tuple[Sequence[ComparisonRow], ...]:
     by_metric: dict[str, list[ComparisonRow]] = {}
     for row in other.rows:
         if row.outcome is ChangeOutcome.EQUAL:
             by_metric.setdefault(row.metric + row.kind, []).append(row)
-    if by_metric:
-        yield _equal_table(tuple(by_metric.values()))
+    return tuple(by_metric.values())
 
 
 def _equal_table(groups: Sequence[Sequence[ComparisonRow]]) -> Table:

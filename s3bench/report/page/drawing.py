@@ -5,6 +5,7 @@ Vega-Lite lays them out (Altair describes them, vl-convert runs it); no browser,
 
 import re
 from functools import cache
+from textwrap import wrap
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -12,26 +13,38 @@ import altair as alt
 import vl_convert
 
 from s3bench.report.label import clipped
-from s3bench.report.page.picture import shrink
+from s3bench.report.page import theme
+from s3bench.report.page.chart import CHARACTER_WIDTH
+from s3bench.report.page.picture import Picture, shrink
 from s3bench.report.page.section import ChartFigure
-from s3bench.report.page.theme import config
 
 _BEYOND_BMP = re.compile("[\U00010000-\U0010ffff]")
+
+_LEGEND_SYMBOL = 40
+"""What the symbol of an entry of a legend takes, with the gaps around it, in pixels."""
 
 TEXT_MAX = 500
 """The most characters of any text in a chart."""
 
 
 def draw(figure: ChartFigure, *, element_id: str) -> str:
-    """The chart as an inline `<svg>` in the page's colours.
+    """The chart as two inline `<svg>` in the page's colours, for wide and for narrow screens: the style shows one.
 
-    `element_id` is the page's for this figure: ids in the picture begin with it. The elements that name and describe
-    the picture are expected as `<element_id>-title` and `<element_id>-description`.
+    `element_id` is the page's for this figure: ids in the pictures begin with it. The elements that name and describe
+    the pictures are expected as `<element_id>-title` and `<element_id>-description`. Marks of the narrow picture have
+    the words of those of the wide one, in the same order, and do not repeat them.
     """
-    picture = shrink(_svg(figure), prefix=f"{element_id}-")
+    wide = shrink(_svg(_spec(figure.chart, theme.WIDTH)), prefix=f"{element_id}-")
+    narrow = shrink(
+        _svg(_spec(figure.narrow or figure.chart, theme.NARROW)), prefix=f"{element_id}-n-", has_labels=False
+    )
+    return _element(wide, "wide", element_id) + _element(narrow, "narrow", element_id)
+
+
+def _element(picture: Picture, width_class: str, element_id: str) -> str:
     width, height = f"{picture.width:g}", f"{picture.height:g}"
     return (
-        f'<svg class="chart" role="img" aria-labelledby={quoteattr(f"{element_id}-title")}'
+        f'<svg class="chart {width_class}" role="img" aria-labelledby={quoteattr(f"{element_id}-title")}'
         f" aria-describedby={quoteattr(f'{element_id}-description')}"
         f' width="{width}" height="{height}" viewBox="0 0 {width} {height}">{picture.inside}</svg>'
     )
@@ -39,22 +52,57 @@ def draw(figure: ChartFigure, *, element_id: str) -> str:
 
 def svg_bytes(figure: ChartFigure) -> bytes:
     """The chart as an SVG file, in light colours on their paper."""
-    return _svg(figure).encode()
+    return _svg(_spec(figure.chart, theme.WIDTH)).encode()
 
 
 def png_bytes(figure: ChartFigure, *, scale: float = 2.0) -> bytes:
     """The chart as a PNG file, in light colours on their paper; `scale` is its pixels for each of the chart's."""
-    return bytes(vl_convert.vegalite_to_png(_spec(figure), vl_version=_version(), scale=scale, allowed_base_urls=[]))
+    spec = _spec(figure.chart, theme.WIDTH)
+    return bytes(vl_convert.vegalite_to_png(spec, vl_version=_version(), scale=scale, allowed_base_urls=[]))
 
 
-def _svg(figure: ChartFigure) -> str:
-    return str(vl_convert.vegalite_to_svg(_spec(figure), vl_version=_version(), allowed_base_urls=[]))
+def _svg(spec: dict[str, Any]) -> str:
+    return str(vl_convert.vegalite_to_svg(spec, vl_version=_version(), allowed_base_urls=[]))
 
 
-def _spec(figure: ChartFigure) -> dict[str, Any]:
-    """The chart in Vega-Lite, with the page's theme. Tests validate charts; here they are taken as they are."""
-    spec: dict[str, Any] = _harmless(figure.chart.to_dict(validate=False))
+def _spec(chart: alt.TopLevelMixin, width: int) -> dict[str, Any]:
+    """The chart in Vega-Lite, `width` pixels wide, with the page's theme.
+
+    Tests validate charts; here they are taken as they are.
+    """
+    spec: dict[str, Any] = _harmless(chart.to_dict(validate=False))
     spec["config"] = _config()
+    _fit_texts(spec, width)
+    return _as_wide(spec, width)
+
+
+def _fit_texts(spec: Any, width: int) -> None:
+    """Put legends into as many columns as have room, and titles of axes into as many lines as they need."""
+    match spec:
+        case {"scale": {"domain": [str(), *_] as names}, "legend": dict() as legend}:
+            shown = legend.get("values", names)
+            entries = [_LEGEND_SYMBOL + CHARACTER_WIDTH * len(name) for name in shown]
+            room = width - theme.EXTENT - CHARACTER_WIDTH * len(legend.get("title") or "")
+            legend["columns"] = 0 if sum(entries) <= room else max(1, int(room // max(entries)))
+        case {"x": {"title": str(title)} as channel} if len(title) * CHARACTER_WIDTH > width:
+            channel["title"] = wrap(title, int(width / CHARACTER_WIDTH))
+    for each in spec.values() if isinstance(spec, dict) else spec if isinstance(spec, list) else ():
+        _fit_texts(each, width)
+
+
+def _as_wide(spec: dict[str, Any], width: int) -> dict[str, Any]:
+    """The chart with its axes `width` pixels wide; panes below each other have the same room for their axes.
+
+    What stands side by side is as wide as its builder made it.
+    """
+    if "mark" in spec or "layer" in spec:
+        return {**spec, "width": width, "autosize": {"type": "fit-x", "contains": "padding"}}
+    if "vconcat" in spec:
+        panes = [
+            {**pane, "width": theme.plot_width(width)} if "mark" in pane or "layer" in pane else pane
+            for pane in spec["vconcat"]
+        ]
+        return {**spec, "vconcat": panes}
     return spec
 
 
@@ -77,7 +125,7 @@ def _harmless(value: Any) -> Any:
 
 @cache
 def _config() -> dict[str, Any]:
-    made: dict[str, Any] = config().to_dict()
+    made: dict[str, Any] = theme.config().to_dict()
     return made
 
 

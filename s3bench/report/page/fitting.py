@@ -30,13 +30,17 @@ _LINES_MAX = 100
 
 @dataclass(slots=True)
 class FittedSection:
-    """A section on its way to the page: the pieces of it that fit, as HTML, and words about those that do not."""
+    """A section on its way to the page: the pieces of it that fit, as HTML, and words about those that do not.
+
+    `lead` is what comes before its lines: the first figure and the blocks of a section with a headline.
+    """
 
     section: Section
     element_id: str
     is_folded: bool
     parts: list["FittedSection"] = field(default_factory=list)
     lines: Sequence[Line] = ()
+    lead: list[Markup] = field(default_factory=list)
     pieces: list[Markup] = field(default_factory=list)
     left_out: str = ""
 
@@ -119,9 +123,15 @@ class _Fitting:
             return
         self._room_bytes -= frame_bytes
         part.lines = lines
+        figures = [(figure, _figure_id(part, number)) for number, figure in _figures(part)]
+        has_lead = part.section.headline is not None
+        if has_lead and figures:
+            charts += not self._admit(part, self._figure(*figures.pop(0)))
         blocks = sum(not self._admit(part, self._pieces.block(block)) for block in part.section.blocks)
-        for number, figure in _figures(part):
-            charts += not self._admit(part, self._figure(figure, _figure_id(part, number)))
+        if has_lead:
+            part.lead, part.pieces = part.pieces, []
+        for figure, element_id in figures:
+            charts += not self._admit(part, self._figure(figure, element_id))
         for number, table in enumerate(part.section.tables, start=1):
             tables += not self._admit(part, self._table(table, f"{part.element_id}-table-{number}"))
         part.left_out = _left_out(charts, tables + blocks)

@@ -3,12 +3,21 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 
 from s3bench.report.label import clipped, counted, unique
 from s3bench.report.page import theme
-from s3bench.report.page.chart import MarkerStyle, chart_of, color_and_shape, layered, present
+from s3bench.report.page.chart import (
+    LINE_HEIGHT,
+    MarkerStyle,
+    chart_of,
+    color_and_shape,
+    layered,
+    narrow_lines,
+    present,
+)
 from s3bench.report.page.forest_axis import change_axis, change_scale
 from s3bench.report.page.section import ChartFigure
 from s3bench.results.metrics import Direction, Metric, Unit
@@ -16,9 +25,9 @@ from s3bench.results.metrics import Direction, Metric, Unit
 ROWS_MAX = 60
 """The most rows of one chart: more cannot be read."""
 
-_WIDTH = 400
-_ROW_HEIGHT = 20
-_NAME_MAX = 56
+_ROW_HEIGHT = 22
+_MARK_HEIGHT = 20
+_NAME_MAX = 78
 _SPAN_LEAST = 0.02  # of the logarithms: changes of less than a percent fill no chart
 _MARGIN = 0.04
 
@@ -64,11 +73,14 @@ def forest_figure(
         title=f"Changes of {metric.name}",
         description=" ".join((*words, closing)),
         chart=forest_chart(shown, metric=metric, styles=styles),
+        narrow=forest_chart(shown, metric=metric, styles=styles, is_narrow=True),
     )
 
 
-def forest_chart(rows: Sequence[ForestRow], *, metric: Metric, styles: Mapping[str, MarkerStyle]) -> alt.TopLevelMixin:
-    """The picture alone, of rows that all have a change."""
+def forest_chart(
+    rows: Sequence[ForestRow], *, metric: Metric, styles: Mapping[str, MarkerStyle], is_narrow: bool = False
+) -> alt.TopLevelMixin:
+    """The picture alone, of rows that all have a change; a narrow one has names and figures above the marks."""
     low, high = domain(rows, metric=metric)
     # Names are cut here and by no `labelLimit`: Vega cuts halfway through characters beyond 16 bits, and fails then.
     names = list(unique(clipped(row.name, most=_NAME_MAX) for row in rows))
@@ -80,18 +92,24 @@ def forest_chart(rows: Sequence[ForestRow], *, metric: Metric, styles: Mapping[s
         "name:N",
         scale=alt.Scale(domain=names, paddingInner=0, paddingOuter=0),
         sort=None,
-        axis=alt.Axis(title=None, labelLimit=0, ticks=False, domain=False, labelPadding=8),
+        axis=None if is_narrow else alt.Axis(title=None, labelLimit=0, ticks=False, domain=False, labelPadding=8),
     )
-    axis = change_axis(low, high, title=axis_title(metric))
+    height = _ROW_HEIGHT
+    if is_narrow:
+        for value, name in zip(values, names, strict=True):
+            value["words"] = [*narrow_lines(name), *((figures,) if (figures := value["figures"]) else ())]
+        height = LINE_HEIGHT * max(len(value["words"]) for value in values) + _MARK_HEIGHT
+    axis = change_axis(low, high, title=axis_title(metric, is_narrow=is_narrow))
     used = present(styles, (row.word for row in rows))
-    layers = _layers(values, y=y, scale=change_scale(low, high), axis=axis, styles=used)
-    return layered(layers, width=_WIDTH, height=_ROW_HEIGHT * len(rows))
+    layers = _layers(values, y=y, scale=change_scale(low, high), axis=axis, styles=used, height=height)
+    return layered(layers, height=height * len(rows))
 
 
-def axis_title(metric: Metric) -> str:
-    """The axis in words, with which way is better."""
+def axis_title(metric: Metric, *, is_narrow: bool = False) -> str | list[str]:
+    """The axis in words, with which way is better; in two lines for a narrow chart."""
     less, more = ways(metric)
-    return f"{less}  ·  change of {metric.name}, log scale  ·  {more}"
+    words = f"change of {metric.name}, log scale"
+    return [words, f"{less}  ·  {more}"] if is_narrow else f"{less}  ·  {words}  ·  {more}"
 
 
 def ways(metric: Metric) -> tuple[str, str]:
@@ -123,10 +141,10 @@ def _is_drawable(row: ForestRow) -> bool:
     return row.change is not None and math.isfinite(row.change) and row.change > -1
 
 
-def _datum(row: ForestRow, name: str, *, low: float, high: float, sign: int) -> dict[str, str | float]:
+def _datum(row: ForestRow, name: str, *, low: float, high: float, sign: int) -> dict[str, Any]:
     """What is drawn of a row. What is not there has no field: Vega leaves its mark out."""
     assert row.change is not None
-    datum: dict[str, str | float] = {
+    datum: dict[str, Any] = {
         "name": name,
         "word": row.word,
         "label": clipped(row.label, most=600),
@@ -152,14 +170,20 @@ def _datum(row: ForestRow, name: str, *, low: float, high: float, sign: int) -> 
 
 
 def _layers(
-    values: list[dict[str, str | float]],
+    values: list[dict[str, Any]],
     *,
     y: alt.Y,
     scale: alt.Scale,
     axis: alt.Axis,
     styles: Mapping[str, MarkerStyle],
+    height: float,
 ) -> Iterator[alt.Chart]:
-    """From the ground up: zones, the line of no change, intervals, points, figures."""
+    """From the ground up: zones, the line of no change, intervals, points, words.
+
+    Of rows that hold words, the marks are below these.
+    """
+    is_narrow = any("words" in value for value in values)
+    down: dict[str, Any] = {"yOffset": (height - _MARK_HEIGHT) / 2} if is_narrow else {}
 
     def base(field: str) -> alt.Chart:
         return chart_of(value for value in values if field in value).encode(y=y)
@@ -167,22 +191,27 @@ def _layers(
     def x(field: str) -> alt.X:
         return alt.X(f"{field}:Q", scale=scale, axis=axis)
 
-    color, shape = color_and_shape("word", styles)
+    color, shape = color_and_shape("word", styles, offset=10)
     for limit, ink in (("d1", theme.ZONE), ("d0", theme.GRID)):
         area = base(f"{limit}_worse").mark_rect(color=ink, aria=False)
         yield area.encode(x=x(f"{limit}_worse"), x2=alt.X2(f"{limit}_better:Q"))
-    edge = base("d1_worse").mark_tick(color=theme.MUTED, size=_ROW_HEIGHT, thickness=1, orient="vertical", aria=False)
+    edge = base("d1_worse").mark_tick(color=theme.MUTED, size=height, thickness=1, orient="vertical", aria=False)
     yield edge.encode(x=x("d1_worse"))
     yield chart_of([{"ratio": 1}]).mark_rule(color=theme.MUTED, aria=False).encode(x=x("ratio"))
-    interval = base("from").mark_rule(strokeWidth=2, aria=False)
+    interval = base("from").mark_rule(strokeWidth=2, aria=False, **down)
     yield interval.encode(x=x("from"), x2=alt.X2("to:Q"), color=color)
     for field, arrow in (("cut_low", "triangle-left"), ("cut_high", "triangle-right")):
         if any(field in value for value in values):
-            yield base(field).mark_point(shape=arrow, filled=True, size=45, aria=False).encode(x=x(field), color=color)
-    point = base("ratio").mark_point(filled=True, size=70, opacity=1)
+            mark = base(field).mark_point(shape=arrow, filled=True, size=45, aria=False, **down)
+            yield mark.encode(x=x(field), color=color)
+    point = base("ratio").mark_point(filled=True, size=70, opacity=1, **down)
     yield point.encode(x=x("ratio"), color=color, shape=shape, description=alt.Description("label:N"))
-    figures = base("ratio").mark_text(align="left", fontSize=11, aria=False)
-    yield figures.encode(x=alt.value(_WIDTH + 10), text=alt.Text("figures:N"))
+    if is_narrow:
+        words = base("ratio").mark_text(align="left", baseline="top", fontSize=12, yOffset=2 - height / 2, aria=False)
+        yield words.encode(x=alt.value(2), text=alt.Text("words:N"))
+    else:
+        figures = base("ratio").mark_text(align="left", dx=8, fontSize=12, aria=False)
+        yield figures.encode(x=alt.value("width"), text=alt.Text("figures:N"))
 
 
 def _way(metric: Metric) -> tuple[str, str]:

@@ -9,16 +9,18 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from s3bench.report.page import theme
-from s3bench.report.page.chart import chart_of
+from s3bench.report.page.chart import chart_of, layered
 
 PLAIN = "#d5d9de"
 """The colour of a cell that has no figure to be compared."""
 
 _PALE, _DEEP = (0xDC, 0xE9, 0xFA), (0x12, 0x3A, 0x7D)
 _BLACK, _WHITE = "#000000", "#fffffe"  # the theme's own white would turn dark with the paper
-_CELL_HEIGHT = 26
-_CELL_WIDTH_MIN, _CELL_WIDTH_MAX = 46, 110
+_CELL_HEIGHT, _NARROW_CELL_HEIGHT = 36, 40
+_NARROW_COLUMNS_MAX = 7
+"""More columns of a narrow map have no room for texts in their cells."""
+
+_NARROW_SIZE = 10.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,14 +38,23 @@ class HeatCell:
 
 
 def heat_chart(
-    cells: Sequence[HeatCell], *, rows: Sequence[str], columns: Sequence[str], row_title: str, column_title: str
+    cells: Sequence[HeatCell],
+    *,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    row_title: str,
+    column_title: str,
+    is_narrow: bool = False,
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw cells, rows from above and columns from the left in these orders."""
+    """Draw cells, rows from above and columns from the left in these orders.
+
+    In a narrow chart a figure stands above its unit.
+    """
     values = [
         {
             "row": cell.row,
             "column": cell.column,
-            "text": cell.text,
+            "text": cell.text.split(" ", 1) if is_narrow else cell.text,
             "label": cell.label,
             "fill": (fill := heat_color(cell.share)),
             "ink": text_color(fill),
@@ -56,20 +67,31 @@ def heat_chart(
             sort=None,
             title=column_title,
             scale=alt.Scale(domain=list(columns), padding=0.04),
-            axis=alt.Axis(orient="top", labelAngle=0, domain=False, ticks=False),
+            axis=alt.Axis(orient="top", labelAngle=0, domain=False, ticks=False, labelOverlap="greedy"),
         ),
         y=alt.Y(
             "row:N",
             sort=None,
             title=row_title,
             scale=alt.Scale(domain=list(rows), padding=0.06),
-            axis=alt.Axis(domain=False, ticks=False),
+            axis=alt.Axis(
+                domain=False,
+                ticks=False,
+                titleAngle=0,
+                titleAlign="right",
+                titleAnchor="end",
+                titleBaseline="bottom",
+                titleX=-6,
+                titleY=-8,
+            ),
         ),
     )
     boxes = base.mark_rect(cornerRadius=2).encode(color=alt.Color("fill:N", scale=None), description="label:N")
-    texts = base.mark_text(fontSize=11, aria=False).encode(text="text:N", color=alt.Color("ink:N", scale=None))
-    width = max(_CELL_WIDTH_MIN, min(_CELL_WIDTH_MAX, theme.WIDTH // max(1, len(columns)))) * len(columns)
-    return alt.layer(boxes, texts).properties(width=width, height=_CELL_HEIGHT * len(rows))
+    if is_narrow and len(columns) > _NARROW_COLUMNS_MAX:
+        return layered([boxes], height=_CELL_HEIGHT * len(rows))
+    look = {"fontSize": _NARROW_SIZE, "lineHeight": 12, "yOffset": -6} if is_narrow else {"fontSize": 13}
+    texts = base.mark_text(aria=False, **look).encode(text="text:N", color=alt.Color("ink:N", scale=None))
+    return layered([boxes, texts], height=(_NARROW_CELL_HEIGHT if is_narrow else _CELL_HEIGHT) * len(rows))
 
 
 def heat_color(share: float | None) -> str:

@@ -137,10 +137,19 @@
     tip.style.top = `${top < 8 ? y + 16 : top}px`;
   }
 
+  // The same chart is there for wide and for narrow screens: the marks of the second have the words of the first's.
+  const marksOf = (chart) => all("[data-label]", chart);
+  const shownMarks = (plot) => marksOf(all(".chart", plot).find((chart) => chart.getClientRects().length) ?? plot);
+
+  for (const plot of all(".plot")) {
+    const [wide, narrow] = all(".chart", plot).map(marksOf);
+    narrow.forEach((mark, place) => { mark.dataset.label = wide[place]?.dataset.label ?? ""; });
+  }
+
   function markAt(plot, event) {
     let best = null;
     let bestDistance = NEAR_PX;
-    for (const mark of all("[data-label]", plot)) {
+    for (const mark of shownMarks(plot)) {
       const box = mark.getBoundingClientRect();
       if (Math.max(box.width, box.height) > SMALL_PX) continue; // large ones must be met themselves
       const distance = Math.hypot(event.clientX - box.x - box.width / 2, event.clientY - box.y - box.height / 2);
@@ -150,7 +159,7 @@
   }
 
   function walk(plot, key) {
-    const marks = all("[data-label]", plot);
+    const marks = shownMarks(plot);
     const at = marks.indexOf(shown);
     const last = marks.length - 1;
     const steps = {
@@ -159,11 +168,7 @@
     };
     if (!(key in steps) || last < 0) return false;
     const mark = marks[steps[key]];
-    const frame = plot.getBoundingClientRect();
-    const before = mark.getBoundingClientRect();
-    if (before.left < frame.left || before.right > frame.right) {
-      plot.scrollLeft += before.left + before.width / 2 - frame.left - frame.width / 2;
-    }
+    mark.scrollIntoView({ block: "nearest", inline: "nearest" });
     const box = mark.getBoundingClientRect();
     show(mark, box.x + box.width / 2, box.y);
     heard.textContent = `${mark.dataset.label} (${steps[key] + 1} of ${marks.length})`;

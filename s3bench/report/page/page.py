@@ -19,7 +19,7 @@ import s3bench
 from s3bench.report.label import counted
 from s3bench.report.page.drawing import draw
 from s3bench.report.page.fitting import PAGE_BYTES_MAX, FittedPage, Pieces, fit, shown
-from s3bench.report.page.section import ChartFigure, Line, Section
+from s3bench.report.page.section import ChartFigure, Headline, Line, Section
 from s3bench.report.page.theme import INKS
 from s3bench.report.table import Tone
 
@@ -27,6 +27,10 @@ FILES_REMEDY = "`s3bench report ... --svg DIR` draws every chart into a file."
 
 _BADGES = MappingProxyType({Tone.GOOD: "✓ good", Tone.BAD: "✕ bad", Tone.WARNING: "! warning"})
 _SIGNS = MappingProxyType({Tone.GOOD: "✓", Tone.BAD: "✕", Tone.WARNING: "!"})
+_HEADLINES_MAX = 8
+_LINES_OPEN_MAX = 2
+"""More lines in the head of the page are folded away below it."""
+
 _DRAWERS = 2
 """While vl-convert's one thread draws, another of ours makes its last picture small."""
 
@@ -39,7 +43,7 @@ def render_page(
     lines: Sequence[Line] = (),
     remedy: str = FILES_REMEDY,
 ) -> str:
-    """Render the page. `facts` and `lines` stand in its head: what, when, by whom; and the summary.
+    """Render the page. Its head has the headlines of the sections, `facts` on when and by whom, and warnings.
 
     `remedy` says how to get the charts that are left out where there are too many.
     """
@@ -50,6 +54,7 @@ def render_page(
     )
     page = environment.get_template("page.html.j2").render(
         title=title,
+        headlines=tuple(_headlines(sections)),
         facts=facts,
         lines=(*lines, *_shortfall(fitted, remedy)),
         all=fitted.parts,
@@ -59,6 +64,13 @@ def render_page(
     )
     assert len(page.encode()) < PAGE_BYTES_MAX
     return page
+
+
+def _headlines(sections: Sequence[Section]) -> Iterator[tuple[str, Headline]]:
+    """The headlines of the page's parts; where there are several, each below its part's title."""
+    found = [(section.title, section.headline) for section in sections if section.headline is not None]
+    for title, headline in found[:_HEADLINES_MAX]:
+        yield title if len(found) > 1 else "", headline
 
 
 def _pictures(figures: Sequence[tuple[ChartFigure, str]]) -> Iterator[Markup]:
@@ -89,7 +101,7 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.filters |= {"shown": shown, "sortable": _sortable, "digest": _digest}
-    environment.globals |= {"BADGES": _BADGES, "SIGNS": _SIGNS}
+    environment.globals |= {"BADGES": _BADGES, "SIGNS": _SIGNS, "LINES_OPEN_MAX": _LINES_OPEN_MAX}
     return environment
 
 

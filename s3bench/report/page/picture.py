@@ -35,11 +35,11 @@ _DEFAULTS = MappingProxyType(
         "opacity": {"1"}, "fill-opacity": {"1"}, "stroke-opacity": {"1"}, "stroke-width": {"1"},
         "fill": {"none", "transparent"}, "stroke": {"none", "transparent"},
         "stroke-dasharray": {"", "1,0", "none"}, "stroke-dashoffset": {"0"}, "stroke-linecap": {"butt"},
-        "stroke-linejoin": {"miter"}, "text-anchor": {"start"}, "font-weight": {"normal"}, "font-size": {"11px"},
+        "stroke-linejoin": {"miter"}, "text-anchor": {"start"}, "font-weight": {"normal"}, "font-size": {"12px"},
         "font-style": {"normal"},
     }
 )  # fmt: skip
-"""What an attribute is without being said; the style of `svg.chart` sets 11 px, `fill: none` and the font."""
+"""What an attribute is without being said; the style of `svg.chart` sets 12 px, `fill: none` and the font."""
 _SHAPES = frozenset({"path", "rect", "line", "circle"})
 _ELEMENTS = _SHAPES | {"g", "text", "tspan", "defs", "clipPath", "linearGradient", "stop"}
 _RGB = re.compile(r"rgba?\((\d+), *(\d+), *(\d+)\)")
@@ -69,8 +69,11 @@ class Picture:
     inside: str
 
 
-def shrink(svg: str, *, prefix: str) -> Picture:
-    """Make the SVG of a chart small; the ids in it begin with `prefix`. The paper behind it is left out."""
+def shrink(svg: str, *, prefix: str, has_labels: bool = True) -> Picture:
+    """Make the SVG of a chart small; the ids in it begin with `prefix`. The paper behind it is left out.
+
+    Without labels, marks that have words are named as such and do not hold them.
+    """
     root = ET.fromstring(svg)  # noqa: S314 (our own chart's, as vl-convert wrote it)
     nodes = [
         node
@@ -78,8 +81,17 @@ def shrink(svg: str, *, prefix: str) -> Picture:
         if _tag(child) != "rect"  # the paper
         for node in _simplified(child, prefix)
     ]
+    if not has_labels:
+        _without_labels(nodes)
     inside = "".join(_written(node) for node in nodes)
     return Picture(width=float(root.attrib["width"]), height=float(root.attrib["height"]), inside=inside)
+
+
+def _without_labels(nodes: Iterable[_Node]) -> None:
+    for node in nodes:
+        if "data-label" in node.attributes:
+            node.attributes["data-label"] = ""
+        _without_labels(node.children)
 
 
 def _tag(element: ET.Element) -> str:
@@ -99,6 +111,8 @@ def _simplified(element: ET.Element, prefix: str, *, is_clip: bool = False) -> l
         node.attributes["data-label"] = label
     _place(node)
     node.children = [each for child in element for each in _simplified(child, prefix, is_clip=tag == "clipPath")]
+    if tag == "text":
+        _place_lines(node)
     return _grouped(node) if tag == "g" else [node]
 
 
@@ -168,6 +182,14 @@ def _place(node: _Node) -> None:
         _place_path(node, across, down)
     elif node.tag == "text" and match is not None:
         attributes |= {"x": render_number(across), "y": render_number(down)}
+
+
+def _place_lines(node: _Node) -> None:
+    """The lines of a text begin where the text does."""
+    across = float(node.attributes.get("x", 0))
+    for line in node.children:
+        if "x" in line.attributes:
+            line.attributes["x"] = render_number(float(line.attributes["x"]) + across)
 
 
 def _place_path(node: _Node, across: float, down: float) -> None:

@@ -19,18 +19,35 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Headline:
+    """The answer of a section: it stands above all else on the page.
+
+    `verdict` is a word or two, such as `FAIL`; `text` is the answer in a sentence, with the figure or the bound that
+    decided; `remarks` qualify it. `figures` are the few that matter, by their names.
+    """
+
+    text: str
+    verdict: str = ""
+    tone: Tone = Tone.PLAIN
+    remarks: tuple[str, ...] = ()
+    figures: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChartFigure:
     """A chart with its words.
 
     `name` is made of `a-z`, `0-9` and `-`, and unique in its section; files of `--svg` and `--png` are named by it.
     `description` is a sentence on what the chart shows, for those who do not see it. `table` holds the chart's
-    figures, folded away beneath it: whatever is drawn can be read there.
+    figures, folded away beneath it: whatever is drawn can be read there. `narrow` is the chart as it is laid out for a
+    narrow screen, of the same marks in the same order; without it, the same chart is drawn less wide.
     """
 
     name: str
     title: str
     description: str
     chart: alt.TopLevelMixin
+    narrow: alt.TopLevelMixin | None = None
     table: Table | None = None
 
 
@@ -47,11 +64,12 @@ class Section:
     """A part of the page with a heading: its lines first, then blocks, figures, tables, and parts of its own.
 
     `name` is made as a figure's and unique among its neighbours. One that `is_folded` shows only its heading and its
-    lines until it is opened.
+    lines until it is opened. Of one that has a headline, the first figure and the blocks come before its lines.
     """
 
     name: str
     title: str
+    headline: Headline | None = None
     lines: tuple[Line, ...] = ()
     blocks: tuple[CodeBlock, ...] = ()
     tables: tuple[Table, ...] = ()

@@ -11,7 +11,8 @@ from types import MappingProxyType
 
 import altair as alt
 
-FONT = "system-ui, sans-serif"
+FONT = "Arial, Liberation Sans, Helvetica, sans-serif"
+"""Fonts of equal widths, so that labels take the room for which the chart was laid out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +25,15 @@ class Ink:
 
 INKS: Mapping[str, Ink] = MappingProxyType(
     {
-        "paper": Ink("#ffffff", "#15181c"),
+        "page": Ink("#f4f6f8", "#0d1014"),
+        "paper": Ink("#ffffff", "#161a1f"),
         "text": Ink("#1c2126", "#e6e9ec"),
         "muted": Ink("#59636e", "#9ba5b0"),
-        "grid": Ink("#e1e5e9", "#2c333a"),
-        "zone": Ink("#edf0f3", "#22282e"),
+        "grid": Ink("#e1e5e9", "#2d343c"),
+        "zone": Ink("#edf0f3", "#232a31"),
         "good": Ink("#1a7f37", "#4cc26a"),
         "bad": Ink("#c4292f", "#ff7b72"),
-        "warning": Ink("#9a6700", "#d9a536"),
+        "warning": Ink("#875a00", "#d9a536"),
         "series-1": Ink("#2160c4", "#6cacff"),
         "series-2": Ink("#b8500c", "#f0883e"),
         "series-3": Ink("#0b7a75", "#3fc1b8"),
@@ -48,11 +50,20 @@ SERIES = tuple(INKS[f"series-{number}"].light for number in range(1, 7))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 2, 2, 2), (4, 4), (10, 3))
 
-_FONT_SLACK = 20
+_FONT_SLACK = 14
 """Room in pixels for readers whose fonts are wider than those that the layout was made with."""
 
-WIDTH = 640
-"""A chart's usual width in CSS pixels, without its axes."""
+WIDTH, NARROW = 1040, 360
+"""The widths of a chart in CSS pixels, axes included: as wide as the text of the page, and as a telephone."""
+
+PADDING = 8
+"""The room in pixels beside a chart."""
+
+LEGEND_OFFSET = 26
+"""Between a legend and the chart: the title of the y axis is there."""
+
+EXTENT = 54
+"""The room of a y axis of figures in pixels: the same for all, so that charts below each other have one left edge."""
 
 
 def color_scale(domain: list[str]) -> alt.Scale:
@@ -60,22 +71,22 @@ def color_scale(domain: list[str]) -> alt.Scale:
     return alt.Scale(domain=domain, range=[SERIES[number % len(SERIES)] for number in range(len(domain))])
 
 
-def shape_scale(domain: list[str]) -> alt.Scale:
-    """The shapes of points, so that series differ without colours too."""
-    return alt.Scale(domain=domain, range=[SHAPES[number % len(SHAPES)] for number in range(len(domain))])
-
-
 def dash_scale(domain: list[str]) -> alt.Scale:
     """The dashes of lines, so that series differ without colours too."""
     return alt.Scale(domain=domain, range=[list(DASHES[number % len(DASHES)]) for number in range(len(domain))])
 
 
+def plot_width(width: int) -> int:
+    """The width in pixels within the axes of a chart that is `width` pixels wide."""
+    return width - EXTENT - 2 * PADDING
+
+
 def config() -> alt.Config:
-    """What all charts have in common: quiet axes, and no words in colours."""
+    """What all charts have in common: quiet axes, titles of y axes above them, and no words in colours."""
     return alt.Config(
         background=PAPER,
         font=FONT,
-        padding={"left": _FONT_SLACK, "right": _FONT_SLACK, "top": 5, "bottom": 5},
+        padding={"left": PADDING, "right": PADDING, "top": 5, "bottom": 5},
         view=alt.ViewConfig(stroke=None),
         axis=alt.AxisConfig(
             labelColor=MUTED,
@@ -84,8 +95,24 @@ def config() -> alt.Config:
             gridColor=GRID,
             domainColor=MUTED,
             tickColor=MUTED,
-            labelFontSize=11,
+            labelFontSize=12,
             titleFontSize=12,
+            labelPadding=5,
+            titlePadding=8,
+        ),
+        axisX=alt.AxisConfig(labelOverlap="greedy", labelSeparation=6, labelFlush=False),
+        axisYQuantitative=alt.AxisConfig(
+            minExtent=EXTENT,
+            maxExtent=EXTENT,
+            titleAngle=0,
+            titleAlign="left",
+            titleAnchor="end",
+            titleBaseline="bottom",
+            titleX=-EXTENT,
+            titleY=-9,
+            domain=False,
+            ticks=False,
+            labelOverlap="greedy",
         ),
         legend=alt.LegendConfig(
             labelColor=TEXT,
@@ -94,10 +121,13 @@ def config() -> alt.Config:
             titlePadding=_FONT_SLACK,
             columnPadding=_FONT_SLACK,
             labelLimit=400,
+            labelFontSize=12,
+            titleFontSize=12,
             orient="top",
+            offset=LEGEND_OFFSET,
         ),
-        header=alt.HeaderConfig(labelColor=TEXT, titleColor=TEXT, labelLimit=400),
-        title=alt.TitleConfig(color=TEXT, fontSize=13, fontWeight="normal", anchor="start"),
+        header=alt.HeaderConfig(labelColor=TEXT, titleColor=TEXT, labelFontSize=12, labelLimit=400),
+        title=alt.TitleConfig(color=TEXT, fontSize=12, fontWeight="bold", anchor="start", frame="group"),
         text=alt.MarkConfig(color=TEXT),
         rule=alt.MarkConfig(color=MUTED),
     )

@@ -85,13 +85,18 @@ def objective_unit(unit: str, values: Sequence[float]) -> AxisUnit:
 def log_y(field: str, values: Iterable[float], title: str) -> alt.Y:
     """A logarithmic axis of `field` that holds all of `values`, from below to above."""
     ticks = log_ticks(values)
-    return alt.Y(field, type="quantitative", title=title, scale=log_scale(ticks), axis=log_axis(ticks))
+    return alt.Y(field, type="quantitative", title=log_title(title), scale=log_scale(ticks), axis=log_axis(ticks))
 
 
 def log_x(field: str, values: Iterable[float], title: str) -> alt.X:
     """The same from left to right."""
     ticks = log_ticks(values)
-    return alt.X(field, type="quantitative", title=title, scale=log_scale(ticks), axis=log_axis(ticks))
+    return alt.X(field, type="quantitative", title=log_title(title), scale=log_scale(ticks), axis=log_axis(ticks))
+
+
+def log_title(title: str) -> str:
+    """The title of a logarithmic axis: `latency (ms, log scale)`."""
+    return f"{title[:-1]}, log scale)" if title.endswith(")") else f"{title} (log scale)"
 
 
 def log_scale(ticks: Sequence[float]) -> alt.Scale:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from s3bench.bisect.record import encode_bisect
 from s3bench.cli.report import page
 from s3bench.cli.report.command import report_command
 from s3bench.cli.report.inputs import read_inputs
@@ -22,6 +23,7 @@ from tests.report import loads
 from tests.report.conftest import made_up_gates
 from tests.report.page.charts import HOSTILE, dots
 from tests.report.runs import hostile, two_clients
+from tests.report.test_bisection import record_of, slower_from
 from tests.tune.simulated_client import Link, Simulation, upload
 
 FAR = Link(latency_s=0.03, connection=5e6, nic=100e6)
@@ -42,6 +44,7 @@ def files(tmp_path: Path) -> Path:
     (tmp_path / "gate.json").write_bytes(encode_record(made_up_gates()["fail by size"]))
     known = Simulation(link=FAR, workload=upload(64)).study(budget_s=60.0)
     (tmp_path / "tune.jsonl").write_bytes(b"".join(map(encode_line, (known.header, *known.trials))))
+    (tmp_path / "bisect.json").write_bytes(encode_bisect(record_of(slower_from(5))))
     (tmp_path / "broken.json").write_text("{", encoding="utf-8")
     return tmp_path
 
@@ -79,16 +82,18 @@ def test_files_of_one_name_are_told_apart_by_their_paths(files: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "title"),
     [
-        ("run.json", "Benchmarks of cli-crt@2.38.5, s5cmd@2.3.0"),
-        ("load.json", "Load on an S3 endpoint"),
+        ("run.json", "s3.cp.download on 2 clients"),
+        ("load.json", "Load: get"),
         ("gate.json", "Release gate: cli-crt@2.38.5 against cli-crt@2.36.0"),
-        ("tune.jsonl", "Settings for a transfer"),
+        ("tune.jsonl", "Settings for upload of 1 file of 64.0 MiB"),
+        ("bisect.json", "Bisection of cli-crt, 2.30.0 to 2.37.0: s3.cp.upload"),
     ],
 )
 def test_every_kind_of_file_becomes_a_page(report: Report, files: Path, name: str, title: str) -> None:
     text = page_of(report, files, name)
     assert f"<title>{title}</title>" in text
-    assert '<svg class="chart"' in text
+    assert '<svg class="chart wide"' in text
+    assert '<div class="answer' in text
     assert 'id="part-1"' in text
 
 

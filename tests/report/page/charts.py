@@ -24,7 +24,7 @@ def dots(labels: Sequence[str], *, name: str = "dots", table: bool = True, clip:
             x=alt.X("run:Q", title="run"),
             y=alt.Y("value:Q", title="total time [s]"),
             color=alt.Color("series:N", scale=theme.color_scale(["a", "b"])),
-            shape=alt.Shape("series:N", scale=theme.shape_scale(["a", "b"])),
+            shape=alt.Shape("series:N", scale=alt.Scale(domain=["a", "b"], range=list(theme.SHAPES[:2]))),
             description="label:N",
         )
     )

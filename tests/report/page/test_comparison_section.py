@@ -10,11 +10,10 @@ from s3bench.report.comparison.cells import (
     interval_text,
     is_exact,
     subject_text,
-    summary_lines,
 )
 from s3bench.report.page.comparison_section import comparison_section
 from s3bench.report.page.drawing import draw
-from s3bench.report.page.section import Section
+from s3bench.report.page.section import Headline, Section
 from s3bench.report.table import Table, Tone
 from tests.compare.documents import (
     BASE,
@@ -50,14 +49,25 @@ def texts(table: Table) -> list[tuple[str, ...]]:
 
 def tone(*times: tuple[float, ...], **known: object) -> Tone:
     before, after = times
-    return comparison_section(compare([source("a", result(before)), source("b", result(after, **known))])).lines[0].tone
+    return headline(compare([source("a", result(before)), source("b", result(after, **known))])).tone
+
+
+def headline(comparison: Comparison) -> Headline:
+    found = comparison_section(comparison).headline
+    assert found is not None
+    return found
 
 
 def test_the_summary_comes_first(comparison: Comparison) -> None:
     section = comparison_section(comparison)
     assert section.title == "after.json against before.json"
-    assert section.lines[0].text == next(summary_lines(comparison))
-    assert section.lines[0].tone is Tone.BAD
+    found = headline(comparison)
+    assert (found.verdict, found.tone) == ("SLOWER", Tone.BAD)
+    assert found.text == (
+        "total_time of s3.cp.download FileSize=4KB on cli-crt@2.38.5 against cli-crt@2.36.0: +20.0% (95 % interval "
+        "+13.5% to +26.9%)"
+    )
+    assert found.remarks == (f"525 ms to 630 ms, medians. In all: {comparison.others[0].summary}.",)
 
 
 def test_the_mood_is_that_of_the_gravest_row() -> None:
@@ -85,7 +95,9 @@ def test_a_chart_draws_the_changes_of_its_metric_in_the_order_of_the_table(compa
 
 
 def test_all_rows_stand_in_tables_and_exact_ones_by_name(comparison: Comparison) -> None:
-    measured, differing, equal = comparison_section(comparison).tables
+    section = comparison_section(comparison)
+    measured, differing = section.tables
+    (equal,) = section.parts[0].tables
     (other,) = comparison.others
     assert len(measured.rows) == sum(not is_exact(row) for row in other.rows)
     assert texts(measured)[0][1:] == (
@@ -101,7 +113,7 @@ def test_all_rows_stand_in_tables_and_exact_ones_by_name(comparison: Comparison)
 def test_what_is_missing_and_what_is_doubtful_is_told(comparison: Comparison) -> None:
     section = comparison_section(comparison)
     assert "missing in after.json: s3.ls on cli-crt@2.36.0" in [line.text for line in section.lines]
-    (doubts,) = section.parts
+    _, doubts = section.parts
     assert doubts.is_folded
     assert any("has outliers, which are included: iteration 6 (5.00 s)" in line.text for line in doubts.lines)
 
@@ -116,16 +128,17 @@ def test_several_others_have_a_part_each() -> None:
 
 def test_a_document_against_itself_has_nothing_to_be_judged() -> None:
     one = source("a.json", result())
-    section = comparison_section(compare([one, one]))
-    assert section.lines[0].text.startswith("no difference: the same measurements on both sides")
-    assert section.lines[0].tone is Tone.PLAIN
+    found = headline(compare([one, one]))
+    assert found.text.startswith("no difference: the same measurements on both sides")
+    assert found.tone is Tone.PLAIN
 
 
 def test_an_empty_comparison_has_a_head_alone(comparison: Comparison) -> None:
     other = replace(comparison.others[0], rows=(), missing=(), counts={}, summary="no metric was measured")
-    section = comparison_section(replace(comparison, others=(other,)))
+    empty = replace(comparison, others=(other,))
+    section = comparison_section(empty)
     assert section.figures == section.tables == section.parts == ()
-    assert section.lines[0].text.startswith("no metric was measured")
+    assert headline(empty).text.startswith("no metric was measured")
 
 
 def test_500_benchmarks_are_all_in_the_table_and_60_in_the_chart() -> None:
@@ -137,7 +150,7 @@ def test_500_benchmarks_are_all_in_the_table_and_60_in_the_chart() -> None:
     assert len(section.tables[0].rows) == 500
     (figure,) = section.figures
     assert len(labels(figure.chart)) == 60
-    assert section.tables[1].rows[0][1].text == "500"
+    assert section.parts[0].tables[0].rows[0][1].text == "500"
 
 
 def test_hostile_names_do_no_harm() -> None:

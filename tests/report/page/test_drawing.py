@@ -6,6 +6,7 @@ from xml.etree import ElementTree as ET
 import altair as alt
 import pytest
 
+from s3bench.report.page import theme
 from s3bench.report.page.drawing import draw, png_bytes, svg_bytes
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.theme import INKS
@@ -16,7 +17,17 @@ LABELS = [f"run {number}: {number}.5 s" for number in range(40)]
 
 @pytest.fixture(scope="module")
 def picture() -> str:
-    return draw(dots(LABELS), element_id="part-1-chart-1")
+    return wide(dots(LABELS), "part-1-chart-1")
+
+
+def both(figure: ChartFigure, element_id: str = "one") -> tuple[str, str]:
+    """The pictures for wide and for narrow screens."""
+    first, second = draw(figure, element_id=element_id).split("</svg>")[:2]
+    return f"{first}</svg>", f"{second}</svg>"
+
+
+def wide(figure: ChartFigure, element_id: str = "one") -> str:
+    return both(figure, element_id)[0]
 
 
 def labels_of(svg: str) -> list[str]:
@@ -25,6 +36,29 @@ def labels_of(svg: str) -> list[str]:
 
 def test_each_mark_keeps_its_words_and_nothing_else_has_any(picture: str) -> None:
     assert labels_of(picture) == LABELS
+
+
+def test_a_narrow_chart_has_the_same_marks_and_does_not_repeat_their_words() -> None:
+    first, second = both(dots(LABELS))
+    assert labels_of(second) == [""] * len(labels_of(first))
+    assert [ET.fromstring(each).get("width") for each in (first, second)] == ["1040", "360"]
+
+
+def test_lines_of_a_text_begin_where_the_text_does() -> None:
+    chart = alt.Chart(alt.Data(values=[{"a": 1, "words": ["one", "two"]}])).mark_text(align="left", aria=False)
+    figure = ChartFigure(name="a", title="a", description="a", chart=chart.encode(x=alt.value(40), text="words:N"))
+    lines = list(ET.fromstring(wide(figure)).iter("tspan"))
+    assert [(each.text, each.get("x")) for each in lines] == [("one", None), ("two", "40")]
+
+
+def test_a_legend_and_a_title_that_are_too_wide_become_several_lines() -> None:
+    names = [f"a client with a long name {number}" for number in range(4)]
+    points = alt.Chart(alt.Data(values=[{"a": 1, "name": names[0]}])).mark_point(aria=False)
+    color = alt.Color("name:N", scale=theme.color_scale(names), legend=alt.Legend(title=None))
+    encoded = points.encode(x=alt.X("a:Q", title="a title of an axis that has many words " * 2), color=color)
+    first, second = both(ChartFigure(name="a", title="a", description="a", chart=encoded))
+    heights = [float(str(ET.fromstring(each).get("height"))) for each in (first, second)]
+    assert heights[1] > heights[0] + 3 * 12
 
 
 def test_a_chart_of_forty_dots_is_small(picture: str) -> None:
@@ -40,7 +74,7 @@ def test_no_mark_is_lost_and_texts_stay_texts(picture: str) -> None:
 
 def test_colours_of_the_theme_are_classes_of_the_page(picture: str) -> None:
     assert not [ink.light for ink in INKS.values() if ink.light in picture]
-    used = {name for group in re.findall(r'class="([^"]+)"', picture) for name in group.split()} - {"chart"}
+    used = {name for group in re.findall(r'class="([^"]+)"', picture) for name in group.split()} - {"chart", "wide"}
     assert used <= {f"{kind}-{name}" for kind in "fs" for name in INKS}
     assert {"f-series-1", "f-series-2", "f-zone", "s-grid", "f-text"} <= used
 
@@ -58,7 +92,7 @@ def test_no_style_no_reference_and_no_handler_is_in_a_picture(picture: str) -> N
 
 
 def test_ids_of_two_pictures_never_collide() -> None:
-    first, second = (draw(dots(LABELS, clip=True), element_id=name) for name in ("one", "two"))
+    first, second = (wide(dots(LABELS, clip=True), name) for name in ("one", "two"))
     ids = [set(re.findall(r'id="([^"]+)"', each)) for each in (first, second)]
     assert ids[0]
     assert not ids[0] & ids[1]
@@ -67,12 +101,12 @@ def test_ids_of_two_pictures_never_collide() -> None:
 
 
 def test_the_shape_of_a_clip_stays() -> None:
-    clip = next(ET.fromstring(draw(dots(LABELS, clip=True), element_id="one")).iter("clipPath"))
+    clip = next(ET.fromstring(wide(dots(LABELS, clip=True))).iter("clipPath"))
     assert len(clip) == 1
 
 
 def test_hostile_words_stay_words() -> None:
-    picture = draw(dots([HOSTILE, "x" * 1_000_000]), element_id="one")
+    picture = wide(dots([HOSTILE, "x" * 1_000_000]))
     first, second = labels_of(picture)
     assert first.startswith("</script><script>alert(1)</script>")
     assert first.isprintable()
@@ -83,15 +117,13 @@ def test_hostile_words_stay_words() -> None:
 def test_emoji_in_a_label_that_is_cut_do_no_harm() -> None:
     chart = alt.Chart(alt.Data(values=[{"name": "\U0001f600" * 400, "a": 1, "label": "one"}])).mark_point()
     encoded = chart.encode(x="a:Q", y=alt.Y("name:N", axis=alt.Axis(labelLimit=33)), description="label:N")
-    assert labels_of(draw(ChartFigure(name="a", title="a", description="a", chart=encoded), element_id="one")) == [
-        "one"
-    ]
+    assert labels_of(wide(ChartFigure(name="a", title="a", description="a", chart=encoded))) == ["one"]
 
 
 def test_a_mark_that_is_not_seen_but_has_words_can_still_be_met() -> None:
     chart = alt.Chart(alt.Data(values=[{"a": 1, "label": "one"}])).mark_point(opacity=0)
     figure = ChartFigure(name="a", title="a", description="a", chart=chart.encode(x="a:Q", description="label:N"))
-    assert labels_of(draw(figure, element_id="one")) == ["one"]
+    assert labels_of(wide(figure)) == ["one"]
 
 
 def test_files_are_whole_pictures_in_light_colours_on_their_paper() -> None:

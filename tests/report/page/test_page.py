@@ -137,7 +137,7 @@ class TestSize:
         monkeypatch.setattr(fitting, "CHARTS_MAX", 2)
         first, second, third = self.many(3, folded_from=2)
         page = render_page("A run", (third, first, second), remedy="Draw them by hand.")
-        assert page.count('<svg class="chart"') == 2
+        assert page.count('<svg class="chart wide"') == 2
         assert "it has 2 of 3 charts; Draw them by hand." in page
         folded = re.search(r"The part-2</h2></summary>(.*?)</details>", page, re.DOTALL)
         assert folded is not None

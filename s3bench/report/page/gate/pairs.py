@@ -110,7 +110,7 @@ def _chart(
         ForestRow(name="", figures="", label="", word="", change=each.change, low=None, high=None) for each in changes
     ]
     low, high = domain([*drawn, *looks], metric=metric)
-    title = [f"change of {metric.name}, log scale", " · ".join(ways(metric))]
+    title = f"change of {metric.name} (log scale; up: {ways(metric)[1].removesuffix(' →')})"
     y_axis, y_scale = change_axis(low, high, title=title), change_scale(low, high)
     x_scale = alt.Scale(domain=[0.25, changes[-1].number + 1], nice=False)
     x_axis = alt.Axis(title="pair, in run order", tickMinStep=1, grid=False)

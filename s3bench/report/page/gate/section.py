@@ -15,7 +15,7 @@ from s3bench.report.page.chart import MarkerStyle
 from s3bench.report.page.fitting import ROWS_MAX
 from s3bench.report.page.forest import ForestRow, forest_figure
 from s3bench.report.page.gate.pairs import pairs_figure
-from s3bench.report.page.section import ChartFigure, Line, Section
+from s3bench.report.page.section import ChartFigure, Headline, Line, Section
 from s3bench.report.table import Table, Tone, column
 from s3bench.results.metrics import METRICS_BY_NAME
 
@@ -47,6 +47,7 @@ def gate_section(record: GateRecord) -> Section:
     return Section(
         name="gate",
         title=_text(f"Gate: {content.candidate} against {content.baseline}"),
+        headline=_headline(content),
         lines=tuple(_lines(record, content)),
         figures=tuple(_forests([row for row in deciding if row.role is Role.BENCHMARK], "forest")),
         tables=tuple(_tables(content)),
@@ -54,9 +55,51 @@ def gate_section(record: GateRecord) -> Section:
     )
 
 
+def _headline(content: Digest) -> Headline:
+    """The verdict with the bound that decided, the first row of several."""
+    row = next((row for row in content.decided if row.role is Role.BENCHMARK), None)
+    sized = [each for each in (*content.decided, *content.rest) if each.kind is RowKind.SIZE and each.pairs]
+    counts = [each.pairs for each in sized]
+    found = [
+        ("candidate", content.candidate),
+        ("baseline", content.baseline),
+        (content.counted, f"{min(counts)} to {max(counts)}" if len(set(counts)) > 1 else f"{max(counts, default=0)}"),
+        ("rows decided", words.tally((*content.decided, *content.waived, *content.rest)) or "none"),
+    ]
+    more = [f"{len(content.decided) - 1} more rows decided as well."] if row and len(content.decided) > 1 else []
+    return Headline(
+        verdict=content.verdict.value,
+        tone=TONES[content.verdict],
+        text=_text(_answer(row, content)),
+        remarks=tuple(_text(each) for each in ([*_medians(row), *more] if row else content.notes[:2])),
+        figures=tuple((name, _text(value)) for name, value in found),
+    )
+
+
+def _answer(row: GateRow | None, content: Digest) -> str:
+    """`s3.cp.upload FileSize=32MB total_time at least +9.3%, limit +6.0%`, or what can be said without such a row."""
+    if row is not None:
+        subject = f"{row.metric} {'over all benchmarks' if not row.benchmark else f'of {words.benchmark(row)}'}"
+        if row.verdict is Verdict.FAIL and row.at_least is not None and row.d0 is not None:
+            return f"{subject} at least {row.at_least:+.1%} worse, limit {row.d0:.1%}"
+        if row.verdict is Verdict.SMALL and row.at_most is not None and row.d1 is not None:
+            return f"{subject} worse by at most {row.at_most:.1%}, limit {row.d1:.1%}"
+        return f"{subject}: {row.reason}"
+    worst = max(
+        (each for each in content.rest if each.at_most is not None), key=lambda each: each.at_most or 0.0, default=None
+    )
+    if content.verdict is Verdict.PASS and worst is not None and worst.at_most is not None:
+        return f"No row is worse by more than {worst.at_most:.1%}" if worst.at_most > 0 else "Nothing got worse"
+    return f"{content.candidate} against {content.baseline}"
+
+
+def _medians(row: GateRow) -> Iterator[str]:
+    if row.change is not None:
+        yield f"{words.change(row)} ({words.medians(row)}), 95 % interval {words.interval(row)}."
+
+
 def _lines(record: GateRecord, content: Digest) -> Iterator[Line]:
     tone = TONES[content.verdict]
-    yield Line(text=_text(content.headline), tone=tone)
     yield from (Line(text=_text(note), tone=tone) for note in content.notes)
     for row in content.decided:
         yield Line(text=_text(f"{words.subject(row)}: {words.sentence(row, content)}"), tone=TONES[row.verdict])

@@ -20,7 +20,7 @@ from s3bench.report.load.cells import (
     seconds_text,
 )
 from s3bench.report.page import theme
-from s3bench.report.page.chart import Layered, chart_of, layered
+from s3bench.report.page.chart import LINE_HEIGHT, Layered, chart_of, color_and_shape, layered, series_styles
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.unit import AxisUnit, log_axis, log_ticks, log_y, seconds_unit
 from s3bench.report.table import Table, TableColumn, column
@@ -35,9 +35,9 @@ PERCENTS = (50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.999)
 _NS = 1e-9
 _BARS_MAX = 64
 _BARS_PER_OCTAVE = (64, 32, 16, 8, 4, 2, 1)
-_HEIGHT, _CURVE_HEIGHT = 84, 220
+_HEIGHT, _CURVE_HEIGHT = 100, 240
 _CURVE_POINTS = 120
-_HEADROOM = 1.3  # words stand above the bars
+_HEADROOM = 1.45  # words stand above the bars
 _FINEST_PERCENT = 0.001  # of `Histogram.percentile_ns`
 _TITLES = {0.0: "0", 50.0: "50", 90.0: "90", 99.0: "99", 99.9: "99.9", 99.99: "99.99", 99.999: "99.999"}
 _MARKED = (50.0, 99.0)
@@ -100,7 +100,7 @@ def histogram_figure(shown: Sequence[Distribution]) -> ChartFigure:
             f"Operations by latency, on a logarithmic axis, for {_and([each.name for each in drawn])}. Bars are the "
             f"document's bins put together to {per_octave} an octave; dashed: the median and the 99th percentile."
         ),
-        chart=alt.vconcat(*panes, spacing=4),
+        chart=alt.vconcat(*panes, spacing=10),
     )
 
 
@@ -113,13 +113,15 @@ def percentile_figure(shown: Sequence[Distribution]) -> ChartFigure:
     base = {
         "x": _percent_axis(max((percent for each in drawn for percent, _ in _curve(each)), default=50.0)),
         "y": log_y("value", [value_s / unit.size for value_s in known_s], f"latency ({unit.name})"),
-        "color": alt.Color("series:N", scale=theme.color_scale(names), title=None),
     }
-    lines = chart_of(_curve_values(drawn, unit)).mark_line(strokeWidth=1.5, aria=False)
+    color, shape = color_and_shape("series", series_styles(names))
+    lines = chart_of(_curve_values(drawn, unit)).mark_line(strokeWidth=2, aria=False)
     dots = chart_of(_dot_values(drawn, unit)).mark_point(filled=True, size=40, opacity=1)
     dash = alt.StrokeDash("series:N", scale=theme.dash_scale(names), legend=None)
-    shape = alt.Shape("series:N", scale=theme.shape_scale(names), title=None)
-    layers = [lines.encode(**base, strokeDash=dash), dots.encode(**base, shape=shape, description="label:N")]
+    layers = [
+        lines.encode(**base, color=color, strokeDash=dash),
+        dots.encode(**base, color=color, shape=shape, description="label:N"),
+    ]
     return ChartFigure(
         name="percentiles",
         title="Latency by percentile",
@@ -163,36 +165,35 @@ def _pane(
     ticks = [tick for tick in log_ticks(domain) if domain[0] <= tick <= domain[1]]
     x = alt.X(
         "low:Q",
-        title=f"latency ({unit.name})" if is_last else None,
+        title=f"latency ({unit.name}, log scale)" if is_last else None,
         scale=alt.Scale(type="log", domain=domain, nice=False),
         axis=log_axis(ticks) if is_last else alt.Axis(values=ticks, labels=False, ticks=False),
     )
     top = max(value["count"] for value in values) * _HEADROOM
     y = alt.Y(
         "count:Q",
-        title="operations",
+        title=None,
         scale=alt.Scale(domain=[0, top], nice=False),
         axis=alt.Axis(tickCount=3, tickMinStep=1, format=",d"),
     )
     bars = chart_of(values).mark_rect(
         color=theme.SERIES[number % len(theme.SERIES)], stroke=theme.PAPER, strokeWidth=0.5
     )
-    layers = [bars.encode(x=x, x2="high:Q", y=y, y2=alt.datum(0), description="label:N"), *_marks(shown, unit)]
-    title = alt.TitleParams(text=f"{shown.name}, {count_text(shown.histogram.count)} operations", fontSize=12)
-    return layered(layers, height=_HEIGHT, title=title)
+    layers = [bars.encode(x=x, x2="high:Q", y=y, y2=alt.datum(0), description="label:N"), *_marks(shown, unit, domain)]
+    return layered(layers, height=_HEIGHT, title=f"{shown.name}: {count_text(shown.histogram.count)} operations")
 
 
-def _marks(shown: Distribution, unit: AxisUnit) -> Iterator[alt.Chart]:
-    values = [
-        {"at": value_s / unit.size, "name": f"p{percent:g} {seconds_text(value_s)}"}
-        for percent, value_s in shown.percentiles
-        if percent in _MARKED
-    ]
-    if values:
-        base = chart_of(values).encode(x="at:Q")
+def _marks(shown: Distribution, unit: AxisUnit, domain: Sequence[float]) -> Iterator[alt.Chart]:
+    """The marked percentiles, each named in a line of its own, on the side where there is more room."""
+    middle = math.sqrt(domain[0] * domain[1])
+    found = [each for each in shown.percentiles if each[0] in _MARKED]
+    for line, (percent, value_s) in enumerate(found):
+        at = value_s / unit.size
+        base = chart_of([{"at": at, "name": f"p{percent:g} {seconds_text(value_s)}"}]).encode(x="at:Q")
         yield base.mark_rule(strokeDash=[4, 3], color=theme.TEXT, aria=False)
-        words = base.mark_text(align="left", baseline="top", dx=3, fontSize=10, color=theme.TEXT, aria=False)
-        yield words.encode(text="name:N", y=alt.value(0))
+        side: dict[str, Any] = {"align": "right", "dx": -4} if at > middle else {"align": "left", "dx": 4}
+        words = base.mark_text(baseline="top", fontSize=11, color=theme.TEXT, aria=False, **side)
+        yield words.encode(text="name:N", y=alt.value(line * LINE_HEIGHT))
 
 
 def _percent_axis(highest: float) -> alt.X:

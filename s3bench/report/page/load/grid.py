@@ -1,7 +1,7 @@
 """A matrix as a grid: for one kind of operation the results by object size and number of threads, both in order."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from s3bench.report.label import clipped
 from s3bench.report.load.cells import (
@@ -18,8 +18,7 @@ from s3bench.report.load.cells import (
 )
 from s3bench.report.load.matrix import cells
 from s3bench.report.load.tables import MATRIX_LATENCIES, matrix_columns
-from s3bench.report.page.section import Line
-from s3bench.report.table import Table, TableColumn, Tone, column, without_empty
+from s3bench.report.table import Table, TableColumn, column, without_empty
 from s3bench.results.document import Document
 from s3bench.results.load import Load
 from s3bench.units import parse_bytes
@@ -76,14 +75,6 @@ def grids(document: Document) -> tuple[Grid, ...]:
     return tuple(_grid(clipped(title), rows) for title, rows in by_title.items())
 
 
-def best_line(grid: Grid) -> Line:
-    """Where throughput and rate were highest, and how many operations failed."""
-    failed = sum(row.total(lambda load: load.failed) for row in grid.rows.values())
-    parts = [f"highest {each.title} {_best_text(grid, each)}" for each in (THROUGHPUT, RATE)]
-    parts.append(f"{count_text(failed)} failed" if failed else "none failed")
-    return Line(text=f"{grid.title}: {'; '.join(parts)}", tone=Tone.BAD if failed else Tone.PLAIN)
-
-
 def grid_table(grid: Grid) -> Table:
     """All figures of a grid, a row for each cell."""
     rows = [(size, threads, grid.rows[size, threads]) for size, threads in _places(grid)]
@@ -100,6 +91,17 @@ def grid_table(grid: Grid) -> Table:
         ),
         notes=(_LEGEND,),
     )
+
+
+def by_group(table: Table) -> Iterator[Table]:
+    """The table as one for each group of columns: all of them beside each other are wider than a page."""
+    alone = tuple(each for each in table.columns if not each.group)
+    groups = tuple(dict.fromkeys(each.group for each in table.columns if each.group))
+    for group in groups:
+        own = tuple(replace(each, group="") for each in table.columns if each.group == group)
+        yield replace(table, caption=f"{table.caption}: {group}", columns=(*alone, *own))
+    if not groups:
+        yield table
 
 
 def _count_column(heading: str, rows: Sequence[LoadRow], pick: Callable[[Load], int | None]) -> TableColumn:
@@ -140,7 +142,8 @@ def _sum(row: LoadRow, pick: Callable[[Load], int | None]) -> int | None:
     return sum(known) if len(known) == len(counts) else None
 
 
-def _best_text(grid: Grid, measure: Measure) -> str:
+def best_text(grid: Grid, measure: Measure) -> str:
+    """The highest figure and where it was: `5.8 GiB/s with 8 MiB on 16 threads`."""
     (size, threads), value = max(grid.found(measure), key=lambda each: each[1])
     return f"{measure.text(value)} with {size} on {threads} threads"
 

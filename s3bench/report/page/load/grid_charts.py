@@ -6,12 +6,13 @@ They are the charts of https://github.com/dvassallo/s3-benchmark.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import altair as alt
 
 from s3bench.report.page import theme
-from s3bench.report.page.chart import chart_of, layered
+from s3bench.report.page.chart import chart_of, color_and_shape, layered, series_styles
 from s3bench.report.page.heat_map import HeatCell, heat_chart
 from s3bench.report.page.load.backdrop import SOURCE, Instance, instance_rules
 from s3bench.report.page.load.grid import (
@@ -24,7 +25,7 @@ from s3bench.report.page.load.grid import (
     size_number,
 )
 from s3bench.report.page.section import ChartFigure
-from s3bench.report.page.unit import AxisUnit, bytes_unit, log_y, seconds_unit
+from s3bench.report.page.unit import AxisUnit, bytes_unit, log_title, log_y, seconds_unit
 
 _HEIGHT = 260
 _MAPPED = (
@@ -58,7 +59,7 @@ class _Axis:
         if not self.is_numeric:
             return alt.X("name:N", sort=None, title=self.title, scale=alt.Scale(domain=list(self.texts)))
         axis = alt.Axis(values=self._numbers(), labelExpr=self._labels(), grid=False)
-        return alt.X("at:Q", title=self.title, scale=alt.Scale(type="log", base=2, nice=False), axis=axis)
+        return alt.X("at:Q", title=log_title(self.title), scale=alt.Scale(type="log", base=2, nice=False), axis=axis)
 
     def _numbers(self) -> list[float]:
         return [number for text in self.texts if (number := self.number(text)) is not None]
@@ -72,7 +73,7 @@ class _Axis:
 def grid_figures(grid: Grid, instances: tuple[Instance, ...]) -> Iterator[ChartFigure]:
     """All charts of a grid; those of lines only along a dimension that has several values."""
     for measure in _MAPPED:
-        if next(grid.found(measure), None) is not None:
+        if len(list(grid.found(measure))) > 1:  # a map of one cell is a sentence: that of the section
             yield _heat_map(grid, measure)
     sizes = _Axis(place=0, title="object size", singular="object size", texts=grid.sizes, number=size_number)
     threads = _Axis(place=1, title="threads", singular="number of threads", texts=grid.threads, number=count_number)
@@ -96,11 +97,15 @@ def _heat_map(grid: Grid, measure: Measure) -> ChartFigure:
         )
         for ((size, threads), value), log in zip(found, logs, strict=True)
     ]
+    chart = partial(
+        heat_chart, cells, rows=grid.sizes, columns=grid.threads, row_title="object size", column_title="threads"
+    )
     return ChartFigure(
         name=f"map-{_name(measure)}",
         title=f"{grid.title}: {measure.title}",
         description=f"{measure.title.capitalize()} by object size and number of threads; deeper is more.",
-        chart=heat_chart(cells, rows=grid.sizes, columns=grid.threads, row_title="object size", column_title="threads"),
+        chart=chart(),
+        narrow=chart(is_narrow=True),
     )
 
 
@@ -118,18 +123,17 @@ def _lines(grid: Grid, measure: Measure, axis: _Axis, other: _Axis, instances: t
         }
         for place, value in found
     ]
+    color, shape = color_and_shape("series", series_styles(names), title=f"{other.title}:", titleOrient="left")
     base = chart_of(values).encode(
         x=axis.x(),
         y=_y(values, measure, unit, instances),
-        color=alt.Color("series:N", sort=None, scale=theme.color_scale(list(names)), title=other.title),
+        color=color,
     )
-    dash, shape = theme.dash_scale(list(names)), theme.shape_scale(list(names))
-    lines = base.mark_line(strokeWidth=1.5, aria=False).encode(
+    dash = theme.dash_scale(list(names))
+    lines = base.mark_line(strokeWidth=2, aria=False).encode(
         strokeDash=alt.StrokeDash("series:N", sort=None, scale=dash, legend=None)
     )
-    dots = base.mark_point(filled=True, size=40, opacity=1).encode(
-        shape=alt.Shape("series:N", sort=None, scale=shape, title=other.title), description="label:N"
-    )
+    dots = base.mark_point(filled=True, size=40, opacity=1).encode(shape=shape, description="label:N")
     chart = layered([lines, dots, *instance_rules(instances, unit)], height=_HEIGHT)
     return ChartFigure(
         name=f"{_name(measure)}-by-{axis.title.replace(' ', '-')}",

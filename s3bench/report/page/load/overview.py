@@ -66,8 +66,9 @@ def phase_lines(phase: LoadPhase) -> tuple[Line, ...]:
 
 
 def document_lines(document: Document) -> tuple[Line, ...]:
-    """Warnings about the whole run, and errors."""
-    return tuple(note_lines(document_notes(document)))
+    """Warnings about measurements, and errors; those about the whole run are in the head of the page."""
+    in_head = {("warning", words) for words in document.warnings}
+    return tuple(note_lines(note for note in document_notes(document) if note not in in_head))
 
 
 def found_lines(document: Document) -> Iterator[Line]:

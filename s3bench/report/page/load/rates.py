@@ -55,7 +55,7 @@ def rate_figure(rows: Sequence[LoadRow]) -> ChartFigure | None:
         name="latency-by-rate",
         title="Latency by planned rate",
         description="The latency from the planned start, of each phase by the rate that was planned for it.",
-        chart=chart.properties(width=theme.WIDTH, height=_HEIGHT),
+        chart=chart.properties(width=theme.plot_width(theme.WIDTH), height=_HEIGHT),
     )
 
 

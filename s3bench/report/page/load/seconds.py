@@ -115,7 +115,7 @@ def seconds_table(seconds: Sequence[Second], *, warmup: int) -> Table:
             column("p50", seconds, lambda each: seconds_text(each.p50), value=lambda each: each.p50),
             column("p99", seconds, lambda each: seconds_text(each.p99), value=lambda each: each.p99),
             column("max", seconds, lambda each: seconds_text(each.max), value=lambda each: each.max),
-            column("", seconds, lambda each: _remarks(each, is_warmup=each.second < warmup)),
+            column("remarks", seconds, lambda each: _remarks(each, is_warmup=each.second < warmup)),
         ),
     )
 

@@ -1,6 +1,7 @@
 """Sections of the page about a load run: its results, each phase with its charts, and each matrix."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from s3bench.report.label import clipped
 from s3bench.report.load.cells import (
@@ -22,11 +23,12 @@ from s3bench.report.page.load.distribution import (
 from s3bench.report.page.load.failures import failure_table
 from s3bench.report.page.load.grid import (
     Grid,
-    best_line,
+    by_group,
     grid_table,
     grids,
 )
 from s3bench.report.page.load.grid_charts import grid_figures
+from s3bench.report.page.load.headline import fastest, grid_headline, load_headline
 from s3bench.report.page.load.overview import (
     all_results_table,
     document_lines,
@@ -66,6 +68,8 @@ def load_sections(document: Document) -> tuple[Section, ...]:
     matrix = {id(row.result) for row in cells(document)}
     others = tuple(row for row in rows if id(row.result) not in matrix)
     shown = grids(document)
+    if shown and not others and document.is_of_load:
+        return tuple(_grid_section(grid, number, document) for number, grid in enumerate(shown[:GRIDS_MAX], 1))
     sections = tuple(_grid_section(grid, number, document) for number, grid in enumerate(shown[:GRIDS_MAX], 1))
     return (_overview(document, rows, others, len(shown)), *sections)
 
@@ -73,20 +77,41 @@ def load_sections(document: Document) -> tuple[Section, ...]:
 def _overview(document: Document, rows: Sequence[LoadRow], others: Sequence[LoadRow], grid_count: int) -> Section:
     phases = load_phases(others) if not grid_count else ()
     rates = rate_figure(others)
+    parts = tuple(_phase_sections(document, phases[:PHASES_MAX]))
+    only = parts[0] if len(parts) == 1 and rates is None else Section(name="", title="")
+    lead = (rates,) if rates else only.figures
+    if not lead:
+        lead, parts = _with_lead(phases[:PHASES_MAX], parts)
     lines = [
         *found_lines(document),
         *(summary_line(row, has_phase=True) for phase in phases[:PHASES_MAX] for row in phase.rows if row.is_whole),
+        *only.lines,
         *document_lines(document),
         *_limits(rows, phases, grid_count),
     ]
     return Section(
         name="load",
         title="Load",
+        headline=load_headline(others, found_lines(document)),
         lines=tuple(lines) if rows else (Line(text="no results", tone=Tone.WARNING), *lines),
-        tables=(all_results_table(load_phases(others[:ROWS_MAX])),) if others else (),
-        figures=(rates,) if rates else (),
-        parts=tuple(_phase_sections(document, phases[:PHASES_MAX])),
+        tables=(*((all_results_table(load_phases(others[:ROWS_MAX])),) if others else ()), *only.tables),
+        figures=lead,
+        parts=() if only.title else parts,
     )
+
+
+def _with_lead(
+    phases: Sequence[LoadPhase], parts: tuple[Section, ...]
+) -> tuple[tuple[ChartFigure, ...], tuple[Section, ...]]:
+    """The first chart of the phase of the headline, and the parts without it."""
+    best = fastest([row for phase in phases for row in phase.rows])
+    place = next((number for number, phase in enumerate(phases) if best in phase.rows), None)
+    if place is None or not parts[place].figures:
+        return (), parts
+    part = parts[place]
+    first, *others = part.figures
+    lead = replace(first, name=f"{part.name}-{first.name}", title=f"{first.title}: {part.title}")
+    return (lead,), (*parts[:place], replace(part, figures=tuple(others)), *parts[place + 1 :])
 
 
 def _limits(rows: Sequence[LoadRow], phases: Sequence[LoadPhase], grid_count: int) -> Iterator[Line]:
@@ -156,8 +181,9 @@ def _grid_section(grid: Grid, number: int, document: Document) -> Section:
     return Section(
         name=f"matrix-{number}",
         title=f"Matrix: {grid.title}",
-        lines=(best_line(grid), *notes),
-        tables=(grid_table(grid),),
+        headline=grid_headline(grid),
+        lines=tuple(notes),
+        tables=tuple(by_group(grid_table(grid))),
         figures=tuple(grid_figures(grid, _backdrop(rows, document))),
     )
 

@@ -17,7 +17,7 @@ from s3bench.report.load.cells import (
     seconds_text,
 )
 from s3bench.report.page import theme
-from s3bench.report.page.chart import Layered, chart_of, layered
+from s3bench.report.page.chart import Layered, chart_of, color_and_shape, layered, series_styles
 from s3bench.report.page.load.backdrop import SOURCE, Instance, instance_rules
 from s3bench.report.page.load.seconds import (
     PERCENTILES,
@@ -29,8 +29,8 @@ from s3bench.report.page.section import ChartFigure
 from s3bench.report.page.unit import AxisUnit, bytes_unit, log_y, seconds_unit
 from s3bench.results.load import Load
 
-_HEIGHT = 150
-_HEADROOM = 1.15  # crosses of failures and words stand above the highest value
+_HEIGHT = 170
+_HEADROOM = 1.3  # crosses of failures and words stand above the highest value
 _STALL_OPACITY = 0.18
 _FLOW = "throughput"
 _COUNTS_MAX = 12  # more would run into each other
@@ -62,7 +62,7 @@ class LoadTimeline:
             name=f"over-time-{self.loop}",
             title=f"Throughput and latency over time{loop}",
             description=" ".join(self._sentences(shown)),
-            chart=alt.vconcat(*panes, spacing=8).resolve_scale(
+            chart=alt.vconcat(*panes, spacing=16).resolve_scale(
                 color="independent", shape="independent", strokeDash="independent"
             ),
             table=seconds_table(self.load.seconds, warmup=self.warmup) if self.is_detailed else None,
@@ -105,15 +105,13 @@ class LoadTimeline:
             for name in names
             for each in shown
         ]
+        color, shape = color_and_shape("series", series_styles(names))
         encoded = {
             "x": _time(shown, title="time (s)"),
             "y": log_y("value", [value / unit.size for value in every], f"latency ({unit.name})"),
-            "color": alt.Color("series:N", scale=theme.color_scale(names), title=None),
-            "strokeDash": alt.StrokeDash(
-                "series:N", scale=theme.dash_scale(names), title=None, legend=None if self.is_detailed else alt.Legend()
-            ),
+            "color": color,
+            "strokeDash": alt.StrokeDash("series:N", scale=theme.dash_scale(names), legend=None),
         }
-        shape = alt.Shape("series:N", scale=theme.shape_scale(names), title=None)
         return _pane([*self._grounds(shown), *self._curves(values, encoded, shape)])
 
     def _curves(
@@ -122,9 +120,9 @@ class LoadTimeline:
         """Lines, broken where a value is missing, and a dot for each value where there is room for them."""
         line = chart_of(values).encode(**encoded, detail="series:N")
         if not self.is_detailed:
-            yield line.mark_line(strokeWidth=1.5).encode(description="label:N")
+            yield line.mark_line(strokeWidth=2).encode(description="label:N")
             return
-        yield line.mark_line(strokeWidth=1.5, aria=False)
+        yield line.mark_line(strokeWidth=2, aria=False)
         dots = chart_of([each for each in values if each["value"] is not None])
         channels = {name: channel for name, channel in encoded.items() if name != "strokeDash"}
         more = {} if shape is None else {"shape": shape}
@@ -170,7 +168,7 @@ def _time(shown: Sequence[SecondsSpan], *, title: str) -> alt.X:
 
 def _failures(shown: Sequence[SecondsSpan], top: float) -> Iterator[alt.Chart]:
     values = [
-        {"at": each.middle_s, "value": top * 0.96, "label": each.failures_text, "count": f"{each.failures:,}"}
+        {"at": each.middle_s, "value": top * 0.78, "label": each.failures_text, "count": f"{each.failures:,}"}
         for each in shown
         if each.failures
     ]
@@ -180,7 +178,7 @@ def _failures(shown: Sequence[SecondsSpan], top: float) -> Iterator[alt.Chart]:
             shape="cross", angle=45, filled=True, size=60, opacity=1, color=theme.BAD
         ).encode(description="label:N")  # fmt: skip
         if len(values) <= _COUNTS_MAX:
-            yield base.mark_text(dx=7, align="left", fontSize=10, color=theme.BAD, aria=False).encode(text="count:N")
+            yield base.mark_text(dx=7, align="left", fontSize=11, color=theme.BAD, aria=False).encode(text="count:N")
 
 
 def _ground(
@@ -192,7 +190,7 @@ def _ground(
     base = chart_of(values).encode(x="at:Q")
     yield base.mark_rect(aria=False, **look).encode(x2="end:Q")
     if top is not None:
-        words = base.mark_text(align="left", baseline="bottom", dx=2, dy=-2, fontSize=10, color=theme.MUTED, aria=False)
+        words = base.mark_text(align="left", baseline="top", dx=4, dy=3, fontSize=11, color=theme.MUTED, aria=False)
         yield words.encode(text="words:N", y=alt.Y("value:Q"))
 
 

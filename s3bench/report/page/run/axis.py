@@ -7,6 +7,7 @@ from types import MappingProxyType
 import altair as alt
 
 from s3bench.report.page.chart import color_and_shape, series_styles
+from s3bench.report.page.theme import LEGEND_OFFSET
 from s3bench.report.page.unit import AxisUnit, log_axis, log_scale, log_ticks, metric_unit
 from s3bench.results.metrics import METRICS_BY_NAME, Metric
 
@@ -38,7 +39,7 @@ class FigureAxis:
     @property
     def title(self) -> str:
         """`total time (ms)`."""
-        remarks = (*((self.unit.name,) if self.unit.name else ()), *(("logarithmic",) if self.ticks else ()))
+        remarks = (*((self.unit.name,) if self.unit.name else ()), *(("log scale",) if self.ticks else ()))
         return f"{self.heading} ({', '.join(remarks)})" if remarks else self.heading
 
     @property
@@ -74,9 +75,11 @@ def ratio_axis(heading: str, ratios: Sequence[float]) -> FigureAxis:
     return FigureAxis(heading=heading, unit=AxisUnit(name="", size=1.0), ticks=_ticks(ratios))
 
 
-def client_marks(clients: Sequence[str], shown: Iterable[str]) -> tuple[alt.Color, alt.Shape]:
+def client_marks(
+    clients: Sequence[str], shown: Iterable[str], *, offset: float = LEGEND_OFFSET
+) -> tuple[alt.Color, alt.Shape]:
     """The colour and the shape of a client, the same in all charts; the legend has those that are shown."""
-    return color_and_shape("client", series_styles(clients), values=list(shown))
+    return color_and_shape("client", series_styles(clients), values=list(shown), offset=offset)
 
 
 def _ticks(values: Sequence[float]) -> tuple[float, ...]:

@@ -25,13 +25,13 @@ _FAILED_ABOVE, _FAILED_APART = 6, 9  # pixels: the lowest above the axis, and ea
 _WORDS_MAX = 120
 
 _USAGE = tuple(METRICS_BY_NAME[name] for name in ("peak_memory", "cpu_time"))
-_USAGE_GAP, _USAGE_HEIGHT = 70, 150
+_USAGE_GAP, _USAGE_HEIGHT = 24, 150
 
 Values = list[dict[str, Any]]
 
 
 def dots_chart(
-    rows: Sequence[ClientResults], metric: Metric, *, clients: list[str], width: int, height: int
+    rows: Sequence[ClientResults], metric: Metric, *, clients: list[str], height: int, width: int | None = None
 ) -> Layered | None:
     """Draw the runs of a benchmark; `None` where no run has a figure. `clients` are those of the document."""
     dots = run_dots(rows, metric)
@@ -53,7 +53,7 @@ def dots_chart(
 
 def usage_figure(rows: Sequence[ClientResults], *, clients: list[str], closing: str) -> Iterator[ChartFigure]:
     """Charts of memory and CPU time, as far as any run has figures of them. `closing` ends the description."""
-    width = (theme.WIDTH - _USAGE_GAP) // len(_USAGE)
+    width = (theme.plot_width(theme.WIDTH) - theme.EXTENT - _USAGE_GAP) // len(_USAGE)
     charts = {
         HEADINGS[metric.name]: chart
         for metric in _USAGE
@@ -67,7 +67,8 @@ def usage_figure(rows: Sequence[ClientResults], *, clients: list[str], closing: 
         title=f"{names[:1].upper()}{names[1:]} of every run",
         description=f"The {names} of each run, in run order, with medians and their 95 % intervals. "
         f"An axis that is not logarithmic does not begin at 0.{closing}",
-        chart=alt.hconcat(*charts.values()),
+        chart=alt.hconcat(*charts.values(), spacing=_USAGE_GAP),
+        narrow=alt.vconcat(*charts.values()),
     )
 
 

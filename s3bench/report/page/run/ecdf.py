@@ -14,9 +14,7 @@ from s3bench.results.metrics import Metric, render_figure
 _POINTS_MIN = 2
 
 
-def ecdf_chart(
-    rows: Sequence[ClientResults], metric: Metric, *, clients: list[str], width: int, height: int
-) -> alt.Chart | None:
+def ecdf_chart(rows: Sequence[ClientResults], metric: Metric, *, clients: list[str], height: int) -> alt.Chart | None:
     """Draw a step line a client; `None` where no client has two runs, which no distribution has fewer than."""
     figures = {row.client: figures_of(row.result, metric.name) for row in rows}
     known = {client: each for client, each in figures.items() if len(each.values) >= _POINTS_MIN}
@@ -37,7 +35,7 @@ def ecdf_chart(
         color=client_marks(clients, known)[0],
         strokeDash=dash,
         description="label:N",
-    ).properties(width=width, height=height)
+    ).properties(width=theme.plot_width(theme.WIDTH), height=height)
     return chart
 
 

@@ -16,21 +16,15 @@ _TEXT_MAX = 400
 
 
 def head_lines(document: Document, benchmarks: Sequence[Benchmark]) -> Iterator[Line]:
-    """How much was measured, and whether all of it."""
+    """What failed, what is not finished, and warnings."""
     rows = [row for benchmark in benchmarks for row in benchmark.rows]
     if not rows:
         yield Line(text="no results")
         return
-    measured = sum(len(row.result.measurements) for row in rows)
-    clients = len({row.client for row in rows})
-    counts = (counted(len(benchmarks), "benchmark"), counted(clients, "client"), counted(measured, "measurement"))
-    yield Line(text=", ".join(counts))
     failed = sum(len({failure.iteration for failure in row.result.errors}) for row in rows)
     of = sum(bool(row.result.errors) for row in rows)
     if failed:
         yield Line(text=f"{counted(failed, 'run')} failed, on {of:,} of {counted(len(rows), 'row')}", tone=Tone.BAD)
-    else:
-        yield Line(text="no run failed", tone=Tone.GOOD)
     if unfinished := sum(row.result.is_running for row in rows):
         yield Line(text=f"unfinished: {unfinished:,} of {counted(len(rows), 'row')}", tone=Tone.WARNING)
     yield from _limited(list(_warnings(document, benchmarks)), "warnings")

@@ -16,7 +16,7 @@ from s3bench.results.metrics import Unit as MetricUnit
 from s3bench.results.metrics import render_figure
 from s3bench.results.timeline import UsageSeries
 
-_COLUMNS_MAX = 3
+_COLUMNS_MAX = 4
 _GAP = 30
 _HEIGHT = 110
 _MEDIAN_RUN, _OTHER_RUN = (2.0, 1.0), (0.8, 0.5)  # width and opacity of a line
@@ -42,8 +42,8 @@ def sampled_runs(rows: Sequence[ClientResults], *, runs_max: int) -> tuple[Sampl
     return tuple(run for row in rows for run in _runs(row, runs_max))
 
 
-def memory_chart(runs: Sequence[SampledRun], *, clients: list[str]) -> alt.VConcatChart:
-    """Draw memory above the cores in use; each pane has the same axes."""
+def memory_chart(runs: Sequence[SampledRun], *, clients: list[str], is_narrow: bool = False) -> alt.VConcatChart:
+    """Draw memory above the cores in use; each pane has the same axes. A narrow chart has one client below another."""
     time = seconds_unit(max(run.series.at) for run in runs)
     memory = bytes_unit(max(run.series.memory) for run in runs)
     lines = (list(_memory_lines(runs, time, memory)), list(_cores_lines(runs, time)))
@@ -52,7 +52,7 @@ def memory_chart(runs: Sequence[SampledRun], *, clients: list[str]) -> alt.VConc
     panes = []
     for place, (values, title) in enumerate(drawn, 1):
         time_title = f"time since the spawn ({time.name})" if place == len(drawn) else None
-        panes.append(_pane(values, clients, title, time_title))
+        panes.append(_pane(values, clients, title, time_title, is_narrow=is_narrow))
     chart: alt.VConcatChart = alt.vconcat(*panes)
     return chart
 
@@ -118,20 +118,23 @@ def _line(run: SampledRun, words: str, at: Sequence[float | None], values: Seque
     }
 
 
-def _pane(values: list[dict[str, Any]], clients: list[str], title: str, time_title: str | None) -> alt.FacetChart:
+def _pane(
+    values: list[dict[str, Any]], clients: list[str], title: str, time_title: str | None, *, is_narrow: bool
+) -> alt.FacetChart:
     shown = list(dict.fromkeys(value["client"] for value in values))
-    columns = min(len(shown), _COLUMNS_MAX)
+    columns = 1 if is_narrow else min(len(shown), _COLUMNS_MAX)
+    width = theme.plot_width(theme.NARROW if is_narrow else theme.WIDTH)
     line = alt.Chart().transform_flatten(["at", "value"]).mark_line(interpolate="step-before")
     encoded = line.encode(
         x=alt.X("at:Q", title=time_title, axis=alt.Axis(tickCount=4, grid=False)),
-        y=alt.Y("value:Q", title=title, axis=alt.Axis(tickCount=4)),
+        y=alt.Y("value:Q", title=None, axis=alt.Axis(tickCount=4)),
         color=client_marks(clients, shown)[0].legend(None),
         detail="run:N",
         strokeWidth=alt.StrokeWidth("width:Q", scale=None, legend=None),
         opacity=alt.Opacity("opacity:Q", scale=None, legend=None),
         description="label:N",
-    ).properties(width=(theme.WIDTH - _GAP * (columns - 1)) // columns, height=_HEIGHT)
+    ).properties(width=(width - _GAP * (columns - 1)) // columns, height=_HEIGHT)
     header = alt.Header(labelAnchor="start")
     facet = alt.Facet("client:N", title=None, sort=shown, header=header)
     chart: alt.FacetChart = encoded.facet(facet=facet, columns=columns, data=inline(values), spacing=_GAP)
-    return chart
+    return chart.properties(title=title)

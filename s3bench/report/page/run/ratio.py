@@ -11,8 +11,9 @@ from typing import Any
 import altair as alt
 
 from s3bench.compare.sample import figures_of
+from s3bench.report.label import clipped
 from s3bench.report.page import theme
-from s3bench.report.page.chart import Layered, chart_of, layered
+from s3bench.report.page.chart import LINE_HEIGHT, Layered, chart_of, layered, narrow_lines
 from s3bench.report.page.run.axis import TOTAL_TIME, FigureAxis, client_marks, metric_axis, ratio_axis
 from s3bench.report.page.run.benchmark import Benchmark, ClientResults
 from s3bench.report.page.run.dots import center_text, run_dots
@@ -22,9 +23,9 @@ from s3bench.results.metrics import render_figure
 STRIPS_MAX = 40
 """The most rows of one chart."""
 
-_ROW_HEIGHT = 14
-_NAME_WIDTH = 330
-_WIDTH = 420
+_ROW_HEIGHT = 16
+_GAP = 10
+_NAME_MAX = 90
 _RATIO_HEADING = "total time / median of the benchmark's fastest client"
 
 
@@ -40,7 +41,7 @@ class TimedClient:
     @property
     def name(self) -> str:
         """The benchmark and the client."""
-        return f"{self.benchmark} · {self.row.client}"
+        return clipped(f"{self.benchmark} · {self.row.client}", most=_NAME_MAX)
 
     def ratio(self, value_s: float) -> float:
         """A time as a multiple of the fastest client's median."""
@@ -58,8 +59,11 @@ def timed_rows(benchmarks: Sequence[Benchmark]) -> tuple[TimedClient, ...]:
     return tuple(timed for benchmark in benchmarks for timed in _timed(benchmark))
 
 
-def overview_chart(timed: Sequence[TimedClient], *, clients: list[str]) -> Layered:
-    """Draw medians with their intervals: as multiples where several clients are compared, else in seconds."""
+def overview_chart(timed: Sequence[TimedClient], *, clients: list[str], is_narrow: bool = False) -> Layered:
+    """Draw medians with their intervals: as multiples where several clients are compared, else in seconds.
+
+    A narrow chart has the names of benchmarks above their clients.
+    """
     is_ratio = len({each.row.client for each in timed}) > 1
     if is_ratio:
         axis = ratio_axis(_RATIO_HEADING, [each.ratio(end) for each in timed for end in _ends(each.found)])
@@ -67,8 +71,11 @@ def overview_chart(timed: Sequence[TimedClient], *, clients: list[str]) -> Layer
         axis = metric_axis(TOTAL_TIME, [end for each in timed for end in _ends(each.found)])
     values = [_median_value(each, axis, is_ratio=is_ratio) for each in timed]
     shown = list(dict.fromkeys(each.row.client for each in timed))
-    color, shape = client_marks(clients, shown)
-    benchmarks = _names_axis("benchmark", (each.benchmark for each in timed))
+    color, shape = client_marks(clients, shown, offset=10)
+    names = list(dict.fromkeys(each.benchmark for each in timed))
+    gap = _GAP + is_narrow * LINE_HEIGHT * max(len(narrow_lines(name)) for name in names)
+    row = _ROW_HEIGHT * max(2, len(shown)) + gap
+    benchmarks = _names_axis("benchmark", names, gap=gap / row, is_narrow=is_narrow)
     place = {"y": benchmarks, "yOffset": alt.YOffset("client:N", sort=shown)}
     layers = []
     if intervals := [value for value in values if value["low"] is not None]:
@@ -76,17 +83,26 @@ def overview_chart(timed: Sequence[TimedClient], *, clients: list[str]) -> Layer
         layers.append(rule.encode(x=axis.x("low"), x2="high:Q", color=color, **place))
     points = chart_of(values).mark_point(filled=True, size=60, opacity=1)
     layers.append(points.encode(x=axis.x("median"), color=color, shape=shape, description="label:N", **place))
-    return layered(layers, width=_WIDTH, height=alt.Step(_ROW_HEIGHT if len(shown) > 1 else 2 * _ROW_HEIGHT))
+    figures = chart_of(values).mark_text(align="left", dx=9, fontSize=12, aria=False)
+    layers.append(figures.encode(x=axis.x("end"), text="figure:N", **place))
+    if is_narrow:
+        layers.append(_names(names, benchmarks, lead="benchmark"))
+    height = row * (len(names) + gap / row)
+    return layered(layers, height=height)
 
 
-def strip_charts(timed: Sequence[TimedClient], *, clients: list[str], with_runs: bool) -> Iterator[Layered]:
+def strip_charts(
+    timed: Sequence[TimedClient], *, clients: list[str], with_runs: bool, is_narrow: bool = False
+) -> Iterator[Layered]:
     """Draw `STRIPS_MAX` rows a chart, all on one axis: every run, or only the range from the fastest to the slowest."""
     ratios = [each.ratio(value) for each in timed for value in figures_of(each.row.result, TOTAL_TIME.name).values]
     axis = ratio_axis(_RATIO_HEADING, [min(ratios), max(ratios)])
     bounds = alt.Scale(domain=[min(ratios), max(ratios)], nice=True, zero=False)
     for start in range(0, len(timed), STRIPS_MAX):
         shown = timed[start : start + STRIPS_MAX]
-        yield _strip_chart(shown, axis, None if axis.ticks else bounds, clients, with_runs=with_runs)
+        yield _strip_chart(
+            shown, axis, None if axis.ticks else bounds, clients, with_runs=with_runs, is_narrow=is_narrow
+        )
 
 
 def _timed(benchmark: Benchmark) -> Iterator[TimedClient]:
@@ -111,23 +127,45 @@ def _median_value(timed: TimedClient, axis: FigureAxis, *, is_ratio: bool) -> di
         "low": scaled(found.low),
         "median": scaled(found.median),
         "high": scaled(found.high),
+        "end": scaled(found.median if found.high is None else found.high),
+        "figure": found.text,
         "label": timed.label,
     }
 
 
-def _names_axis(field: str, names: Iterable[str]) -> alt.Y:
-    axis = alt.Axis(labelLimit=_NAME_WIDTH, ticks=False, domain=False, grid=True)
-    return alt.Y(f"{field}:N", title=None, sort=list(dict.fromkeys(names)), axis=axis)
+def _names_axis(field: str, names: Iterable[str], *, gap: float, is_narrow: bool) -> alt.Y:
+    """Rows by name; `gap` is the share of a row above its marks. A narrow chart has no labels beside it."""
+    axis = None if is_narrow else alt.Axis(labelLimit=0, ticks=False, domain=False, labelPadding=10)
+    scale = alt.Scale(paddingInner=gap, paddingOuter=gap)
+    return alt.Y(f"{field}:N", title=None, sort=list(dict.fromkeys(names)), scale=scale, axis=axis)
+
+
+def _names(names: Iterable[str], rows: alt.Y, *, lead: str) -> alt.Chart:
+    """The names above the marks of their rows."""
+    values = [{lead: name, "words": narrow_lines(name)} for name in names]
+    text = chart_of({**value, "lines": len(value["words"])} for value in values)
+    mark = text.mark_text(align="left", baseline="bottom", fontSize=12, yOffset=-3, lineHeight=LINE_HEIGHT, aria=False)
+    encoded: alt.Chart = mark.encode(x=alt.value(0), y=rows.bandPosition(0), text="words:N")
+    return encoded
 
 
 def _strip_chart(
-    timed: Sequence[TimedClient], axis: FigureAxis, bounds: alt.Scale | None, clients: list[str], *, with_runs: bool
+    timed: Sequence[TimedClient],
+    axis: FigureAxis,
+    bounds: alt.Scale | None,
+    clients: list[str],
+    *,
+    with_runs: bool,
+    is_narrow: bool,
 ) -> Layered:
     shown = list(dict.fromkeys(each.row.client for each in timed))
     color, shape = client_marks(clients, shown)
     values = [value for each in timed for value in (_run_values(each) if with_runs else _range_values(each))]
     x = axis.x("value") if bounds is None else axis.x("value").scale(bounds)
-    row = _names_axis("row", (each.name for each in timed))
+    names = list(dict.fromkeys(each.name for each in timed))
+    gap = LINE_HEIGHT * max(len(narrow_lines(name)) for name in names) if is_narrow else 2
+    height = gap + _ROW_HEIGHT
+    row = _names_axis("row", names, gap=gap / height, is_narrow=is_narrow)
     base = chart_of(values).encode(x=x, y=row, color=color)
     if with_runs:
         marks = base.mark_point(filled=True, size=14, opacity=0.7).encode(shape=shape, description="label:N")
@@ -135,7 +173,8 @@ def _strip_chart(
         marks = base.mark_rule(strokeWidth=3).encode(x2="end:Q", description="label:N")
     medians = chart_of([_strip_median(each) for each in timed])
     ticks = medians.mark_tick(thickness=2, height=11, color=theme.TEXT).encode(x=x, y=row, description="label:N")
-    return layered([marks, ticks], width=_WIDTH, height=alt.Step(_ROW_HEIGHT))
+    words = [_names(names, row, lead="row")] if is_narrow else []
+    return layered([marks, ticks, *words], height=height * (len(names) + gap / height))
 
 
 def _run_values(timed: TimedClient) -> Iterator[dict[str, Any]]:

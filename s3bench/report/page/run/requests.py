@@ -11,7 +11,7 @@ from typing import Any
 import altair as alt
 
 from s3bench.report.page import theme
-from s3bench.report.page.chart import Layered, chart_of, layered
+from s3bench.report.page.chart import Layered, chart_of, layered, narrow_lines
 from s3bench.report.page.run.wire import LANES_MAX, ShownRequest, WireRun
 from s3bench.report.page.unit import AxisUnit, seconds_unit
 from s3bench.results import metrics
@@ -21,6 +21,7 @@ _KINDS_MAX = 6
 _OTHER = "other kinds"
 _LANE_HEIGHTS = ((8, 18), (24, 11), (LANES_MAX, 7))  # lanes at most, and the height of one in pixels
 _WORD_SIZE, _CHARACTER_WIDTH, _WORD_MARGIN = 9, 5.2, 8  # pixels
+_LABEL_HEIGHT = 15
 _WORDS_FROM = 11  # a lane of this height has room for words
 _BAND = {"band": 0.85}
 
@@ -32,6 +33,7 @@ class _Scale:
     unit: AxisUnit
     last_s: float
     kinds: Mapping[str, str]
+    is_narrow: bool
 
     def x(self, title: str | None) -> alt.X:
         """Time; the axis has figures where it has a title."""
@@ -55,7 +57,7 @@ class _Scale:
     def bar(self, run: WireRun, shown: ShownRequest, start_s: float, end_s: float) -> dict[str, Any]:
         """A bar on the request's lane; times are since the spawn."""
         return {
-            "lane": shown.lane if shown.span.connection is None else shown.span.connection,
+            "lane": _lane(shown),
             "kind": self.kinds[shown.kind],
             "start": self.unit.of(start_s - run.first_s),
             "end": self.unit.of(end_s - run.first_s),
@@ -63,16 +65,20 @@ class _Scale:
 
     def width(self, shown: ShownRequest) -> float:
         """How many pixels the request's bar is wide."""
-        return (shown.span.end - shown.span.start) / self.last_s * theme.WIDTH if self.last_s > 0 else 0.0
+        return (shown.span.end - shown.span.start) / self.last_s * self._plot_width if self.last_s > 0 else 0.0
+
+    @property
+    def _plot_width(self) -> int:
+        return theme.plot_width(theme.NARROW if self.is_narrow else theme.WIDTH)
 
 
-def requests_chart(runs: Sequence[WireRun]) -> alt.VConcatChart:
+def requests_chart(runs: Sequence[WireRun], *, is_narrow: bool = False) -> alt.VConcatChart:
     """Draw the clients one below the other, each from its own first request on, on the same axis of time."""
     last_s = max(each.span.end - run.first_s for run in runs for each in run.requests)
     kinds = list(dict.fromkeys(each.kind for run in runs for each in run.requests))
     most = _KINDS_MAX if len(kinds) <= _KINDS_MAX else _KINDS_MAX - 1
     named = {kind: kind if number < most else _OTHER for number, kind in enumerate(kinds)}
-    scale = _Scale(unit=seconds_unit([last_s]), last_s=last_s, kinds=named)
+    scale = _Scale(unit=seconds_unit([last_s]), last_s=last_s, kinds=named, is_narrow=is_narrow)
     panes = [_pane(run, scale, is_last=run is runs[-1]) for run in runs]
     chart: alt.VConcatChart = alt.vconcat(*panes, spacing=12)
     return chart
@@ -80,8 +86,8 @@ def requests_chart(runs: Sequence[WireRun]) -> alt.VConcatChart:
 
 def _pane(run: WireRun, scale: _Scale, *, is_last: bool) -> Layered:
     height = next(height for lanes, height in _LANE_HEIGHTS if run.lanes <= lanes)
-    title = f"time since the client's first request ({scale.unit.name})" if is_last else None
-    lane = alt.Y("lane:O", title="connection", axis=alt.Axis(labelOverlap=True, grid=True, ticks=False))
+    time_title = f"time since the client's first request ({scale.unit.name})" if is_last else None
+    lane = alt.Y("lane:O", title=None, axis=_lanes_axis(run, height))
     values = [
         {**scale.bar(run, each, each.span.start, each.span.end), "label": f"{run.client} {each.label}"}
         for each in run.requests
@@ -90,7 +96,7 @@ def _pane(run: WireRun, scale: _Scale, *, is_last: bool) -> Layered:
     layers = [
         *_bodies(run, scale),
         whole.encode(
-            x=scale.x(title),
+            x=scale.x(time_title),
             x2="end:Q",
             y=lane,
             color=scale.color(),
@@ -101,8 +107,20 @@ def _pane(run: WireRun, scale: _Scale, *, is_last: bool) -> Layered:
         *_troubles(run, scale),
     ]
     first = render_figure(run.first_s, metrics.Unit.SECONDS)
-    words = f"{run.client} run {run.iteration}, first request {first} after the spawn"
-    return layered(layers, height=alt.Step(height), title=words)
+    title_text = f"{run.client} run {run.iteration}, first request {first} after the spawn"
+    title = alt.TitleParams(narrow_lines(title_text) if scale.is_narrow else title_text)
+    return layered(layers, height=alt.Step(height), title=title)
+
+
+def _lanes_axis(run: WireRun, height: int) -> alt.Axis:
+    """The numbers of connections, as many as have room."""
+    lanes = sorted({_lane(each) for each in run.requests})
+    shown = lanes[:: -(-_LABEL_HEIGHT // height)]
+    return alt.Axis(values=shown, grid=True, ticks=False, minExtent=theme.EXTENT, maxExtent=theme.EXTENT)
+
+
+def _lane(shown: ShownRequest) -> int:
+    return shown.lane if shown.span.connection is None else shown.span.connection
 
 
 def _bodies(run: WireRun, scale: _Scale) -> Iterator[alt.Chart]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from s3bench.report.page import theme
 from s3bench.report.page.run.axis import TOTAL_TIME
 from s3bench.report.page.run.benchmark import (
     Benchmark,
@@ -18,6 +17,7 @@ from s3bench.report.page.run.detail import (
 )
 from s3bench.report.page.run.dots import dots_chart, dots_words, usage_figure
 from s3bench.report.page.run.ecdf import ecdf_chart
+from s3bench.report.page.run.headline import run_headline
 from s3bench.report.page.run.line import failure_lines, head_lines
 from s3bench.report.page.run.memory import memory_chart, memory_words, sampled_runs
 from s3bench.report.page.run.ratio import (
@@ -65,6 +65,7 @@ def _summary(document: Document, benchmarks: Sequence[Benchmark]) -> Section:
     return Section(
         name="summary",
         title="Summary",
+        headline=run_headline(benchmarks),
         lines=tuple(head_lines(document, benchmarks)),
         tables=(summary_table(benchmarks),) if benchmarks else (),
         figures=tuple(_overview(benchmarks)),
@@ -90,6 +91,7 @@ def _overview(benchmarks: Sequence[Benchmark]) -> Iterator[ChartFigure]:
         title="Total time of all benchmarks",
         description=" ".join(words),
         chart=overview_chart(shown, clients=clients_of(benchmarks)),
+        narrow=overview_chart(shown, clients=clients_of(benchmarks), is_narrow=True),
     )
 
 
@@ -98,7 +100,10 @@ def _strips(benchmarks: Sequence[Benchmark], detail: Detail) -> Section:
     with_runs = detail.level is Level.STRIPS
     timed = timed_rows(benchmarks)
     what = "Each dot is a run" if with_runs else "Each bar goes from the fastest run to the slowest"
-    charts = strip_charts(timed, clients=clients_of(benchmarks), with_runs=with_runs) if timed else ()
+    wide, narrow = (
+        strip_charts(timed, clients=clients_of(benchmarks), with_runs=with_runs, is_narrow=is_narrow) if timed else ()
+        for is_narrow in (False, True)
+    )
     figures = tuple(
         ChartFigure(
             name=f"runs-{number}",
@@ -106,8 +111,9 @@ def _strips(benchmarks: Sequence[Benchmark], detail: Detail) -> Section:
             description=f"{what}, the black tick is the median. Multiples are of the median of the benchmark's fastest "
             f"client. {_MANY}",
             chart=chart,
+            narrow=narrow_chart,
         )
-        for number, chart in enumerate(charts, 1)
+        for number, (chart, narrow_chart) in enumerate(zip(wide, narrow, strict=True), 1)
     )
     failures = failure_lines([row for benchmark in benchmarks for row in benchmark.rows])
     return Section(name="runs", title="Runs", lines=(*_left_out(detail), *failures), figures=figures)
@@ -134,13 +140,13 @@ def _figures(
     rows: Sequence[ClientResults], clients: list[str], detail: Detail, *, closing: str
 ) -> Iterator[ChartFigure]:
     height = _COMPACT_HEIGHT if detail.level is Level.DOTS else _DOTS_HEIGHT
-    dots = dots_chart(rows, TOTAL_TIME, clients=clients, width=theme.WIDTH, height=height)
+    dots = dots_chart(rows, TOTAL_TIME, clients=clients, height=height)
     if dots is not None:
         words = f"{dots_words(rows, TOTAL_TIME)}{closing}"
         yield ChartFigure(name="total-time", title="Total time of every run", description=words, chart=dots)
     if detail.level < Level.DISTRIBUTION:
         return
-    ecdf = ecdf_chart(rows, TOTAL_TIME, clients=clients, width=theme.WIDTH, height=_ECDF_HEIGHT)
+    ecdf = ecdf_chart(rows, TOTAL_TIME, clients=clients, height=_ECDF_HEIGHT)
     if ecdf is not None:
         words = f"Which share of a client's runs took how long at most; each step is a run, none is smoothed.{closing}"
         yield ChartFigure(name="total-time-ecdf", title="Distribution of the total time", description=words, chart=ecdf)
@@ -157,6 +163,7 @@ def _inside(rows: Sequence[ClientResults], clients: list[str], detail: Detail) -
             title="Memory and CPU over time",
             description=memory_words(rows, sampled),
             chart=memory_chart(sampled, clients=clients),
+            narrow=memory_chart(sampled, clients=clients, is_narrow=True),
         )
     if steps := steps_of(rows):
         yield ChartFigure(
@@ -173,5 +180,6 @@ def _inside(rows: Sequence[ClientResults], clients: list[str], detail: Detail) -
             title="Requests by connection",
             description=wire_words(wired),
             chart=requests_chart(wired),
+            narrow=requests_chart(wired, is_narrow=True),
             table=wire_table(wired, rows_max=TABLE_ROWS_MAX),
         )

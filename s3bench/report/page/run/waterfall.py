@@ -21,7 +21,8 @@ from s3bench.results.measurement import Milestones
 from s3bench.results.metrics import METRICS_BY_NAME, Unit, render_figure
 
 _END = ""
-_BAR = 11
+_BAR = 14
+_HEADROOM = 1.2  # lengths stand behind the bars
 _STEPS = tuple(UNTIL.values())
 
 
@@ -68,14 +69,16 @@ def waterfall_chart(steps: Sequence[WaterfallStep], *, clients: list[str]) -> La
     ]
     shown = list(dict.fromkeys(step.client for step in steps))
     names = [name for name in _STEPS if any(step.name == name for step in steps)]
-    row = alt.Y("step:N", title=None, sort=names, scale=alt.Scale(paddingInner=0.25), axis=alt.Axis(labelLimit=200))
+    axis = alt.Axis(labelLimit=0, ticks=False, domain=False)
+    row = alt.Y("step:N", title=None, sort=names, scale=alt.Scale(paddingInner=0.25), axis=axis)
     offset = alt.YOffset("client:N", sort=shown)
-    at = alt.X("start:Q", title=f"time since the spawn ({unit.name}), medians", axis=alt.Axis(tickCount=6))
+    room = alt.Scale(domain=[0, (unit.of(max(step.end_s for step in steps)) or 0.0) * _HEADROOM or 1.0], nice=False)
+    at = alt.X("start:Q", title=f"time since the spawn ({unit.name}), medians", scale=room, axis=alt.Axis(tickCount=6))
     chart = chart_of(values)
     bars = chart.mark_bar().encode(
         x=at, x2="end:Q", y=row, yOffset=offset, color=client_marks(clients, shown)[0], description="label:N"
     )
-    words = chart.mark_text(align="left", dx=4, fontSize=10, aria=False).encode(
+    words = chart.mark_text(align="left", dx=4, fontSize=11, aria=False).encode(
         x=alt.X("end:Q"), y=row, yOffset=offset, text="length:N"
     )
     return layered([bars, words], height=alt.Step(_BAR))

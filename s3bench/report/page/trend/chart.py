@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
+from typing import Any
 
 import altair as alt
 
@@ -21,7 +22,7 @@ POINTS_MAX = 400
 TABLE_MAX = 200
 """The most releases whose figures stand in the chart's table."""
 
-_HEIGHT = 220
+_HEIGHT = 240
 _NAMED_MAX = 6
 _LARGE_MAX = 100  # so many points of the larger size have room
 _TICKS_MAX = 12
@@ -56,6 +57,7 @@ def trend_figure(series: TrendSeries, *, name: str) -> ChartFigure:
         title=clipped(series.title),
         description=" ".join(words),
         chart=trend_chart(trend),
+        narrow=trend_chart(trend, is_narrow=True),
         table=_table(trend) if count <= TABLE_MAX else None,
     )
 
@@ -66,13 +68,14 @@ def figure_words(trend: Trend, place: int) -> str:
     return f"{value:.3f} times the reference" if trend.is_ratio else render_figure(value, trend.metric.unit)
 
 
-def trend_chart(trend: Trend) -> alt.TopLevelMixin:
+def trend_chart(trend: Trend, *, is_narrow: bool = False) -> alt.TopLevelMixin:
     """The picture alone."""
     names = list(unique(clipped(point.label, most=_NAME_MAX) for point in trend.points))
     title, unit = _axis_title(trend)
     figures = [value / unit.size for value in trend.figures]
-    x = alt.X("release:N", scale=alt.Scale(type="point", domain=names, padding=0.5), sort=None, axis=_x_axis(names))
-    y = alt.Y("figure:Q", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(title=title, tickCount=6))
+    axis = _x_axis(names, is_narrow=is_narrow)
+    x = alt.X("release:N", scale=alt.Scale(type="point", domain=names, padding=0.5), sort=None, axis=axis)
+    y = alt.Y("figure:Q", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(title=title, titleY=-24, tickCount=6))
     drawn: list[_Value] = [
         {"release": name, "figure": figure, "label": f"{name}: {figure_words(trend, place)}"}
         for place, (name, figure) in enumerate(zip(names, figures, strict=True))
@@ -134,12 +137,20 @@ def _marks(trend: Trend, names: Sequence[str], x: alt.X) -> list[alt.Chart]:
         for change in trend.changes
     ]
     styles = present(_STYLES, (_kind(change) for change in trend.changes))
-    color, shape = color_and_shape("kind", styles, title="change:", titleOrient="left")
+    color, shape = color_and_shape("kind", styles, title="change:", titleOrient="left", offset=42)
     point = chart_of(values).mark_point(filled=True, size=80, opacity=1)
     charts = [point.encode(x=x, y=alt.value(-8), color=color, shape=shape, description=alt.Description("label:N"))]
     if len(values) <= _NAMED_MAX:
-        text = chart_of(values).mark_text(align="left", dx=9, fontSize=11, aria=False)
-        charts.append(text.encode(x=x, y=alt.value(-8), text=alt.Text("size:N")))
+        early = [value for value in values if names.index(str(value["release"])) * 2 < len(names)]
+        late = values[len(early) :]
+        sides: tuple[tuple[list[_Value], dict[str, Any]], ...] = (
+            (early, {"align": "left", "dx": 9}),
+            (late, {"align": "right", "dx": -9}),
+        )
+        for group, look in sides:
+            if group:
+                text = chart_of(group).mark_text(fontSize=12, aria=False, **look)
+                charts.append(text.encode(x=x, y=alt.value(-8), text=alt.Text("size:N")))
     return charts
 
 
@@ -158,10 +169,10 @@ def _axis_title(trend: Trend) -> tuple[str, AxisUnit]:
     return f"{name} ({unit.name})", unit
 
 
-def _x_axis(names: Sequence[str]) -> alt.Axis:
+def _x_axis(names: Sequence[str], *, is_narrow: bool) -> alt.Axis:
     """The releases' axis, with as many names as have room."""
     width = _CHARACTER_WIDTH * max((len(name) for name in names), default=1) + _TICK_GAP
-    count = max(2, min(_TICKS_MAX, theme.WIDTH // width))
+    count = max(2, min(_TICKS_MAX, (theme.NARROW if is_narrow else theme.WIDTH) // width))
     step = max(1, -(-len(names) // count))
     return alt.Axis(title="release", values=list(names[::step]), labelAngle=0, labelLimit=0, labelOverlap=True)
 

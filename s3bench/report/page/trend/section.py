@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from s3bench.report.label import clipped
-from s3bench.report.page.section import Line, Section
+from s3bench.report.page.section import Headline, Line, Section
 from s3bench.report.page.trend.chart import POINTS_MAX, figure_words, trend_figure
 from s3bench.report.page.trend.series import TrendSeries
 from s3bench.report.table import Table, Tone, column
@@ -21,6 +21,7 @@ def trend_section(metric: Metric, series: Sequence[TrendSeries]) -> Section:
     """The section of one metric's series; those that changed come first, the newest for the worse before all."""
     ordered = sorted(series, key=lambda each: _rank(each.trend))
     drawn = _drawn(ordered)
+    shown = tuple(_part(each, number) for number, each in enumerate(drawn, start=1))
     lines = [_summary(ordered)]
     if len(drawn) < len(ordered):
         left = f"{len(ordered) - len(drawn):,} of {len(ordered):,} series are not drawn, those with changes come first"
@@ -30,9 +31,34 @@ def trend_section(metric: Metric, series: Sequence[TrendSeries]) -> Section:
     return Section(
         name="trend",
         title=f"Trend of {metric.name}: {metric.meaning}",
-        lines=tuple(lines),
+        headline=_headline(ordered, metric),
+        lines=(*lines, *(shown[0].lines if shown else ())),
+        figures=shown[0].figures if shown else (),
         tables=(_table(ordered[:ROWS_MAX]),) if ordered else (),
-        parts=tuple(_part(each, number) for number, each in enumerate(drawn, start=1)),
+        parts=shown[1:],
+    )
+
+
+def _headline(ordered: Sequence[TrendSeries], metric: Metric) -> Headline:
+    """The newest change of the first series, or that there is none."""
+    if not ordered or not ordered[0].trend.changes:
+        untested = bool(ordered) and not any(each.trend.is_tested for each in ordered)
+        words = _summary(ordered).text
+        return Headline(
+            verdict="TOO FEW RELEASES" if untested else "NO CHANGE" if ordered else "NO FIGURES",
+            tone=Tone.WARNING if untested or not ordered else Tone.GOOD,
+            text=f"{metric.name}: {words}",
+        )
+    first = ordered[0]
+    change = first.trend.changes[-1]
+    word, tone = ("WORSE", Tone.BAD) if change.is_worse else ("BETTER", Tone.GOOD)
+    if change.is_worse is None:
+        word, tone = "CHANGED", Tone.PLAIN
+    return Headline(
+        verdict=word,
+        tone=tone,
+        text=clipped(f"{metric.name} of {first.title}: {change.words}", most=_TEXT_MAX),
+        remarks=(f"The newest change point of this series. {_summary(ordered).text}.",),
     )
 
 

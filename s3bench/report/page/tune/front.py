@@ -90,7 +90,7 @@ def _limit_rule(limit_bytes: int | None, memory: AxisUnit, x: alt.X) -> Iterator
     if limit_bytes:
         base = chart_of([{"memory": memory.of(limit_bytes), "name": "allowed"}]).encode(x=x)
         yield base.mark_rule(strokeDash=[4, 3], color=theme.BAD, aria=False)
-        words = base.mark_text(align="left", baseline="top", dx=3, fontSize=10, color=theme.BAD, aria=False)
+        words = base.mark_text(align="left", baseline="top", dx=3, fontSize=11, color=theme.BAD, aria=False)
         yield words.encode(text="name:N", y=alt.value(0))
 
 

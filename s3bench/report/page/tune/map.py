@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 
 from s3bench.report.label import clipped
+from s3bench.report.page.chart import Layered
 from s3bench.report.page.heat_map import HeatCell, heat_chart
 from s3bench.report.page.section import ChartFigure
 from s3bench.report.tune.cells import slower_than
@@ -37,15 +38,21 @@ def map_figures(result: StudyResult) -> Iterator[ChartFigure]:
                 f"parameters, deeper is better, a gap was not tried; {found.legend}.",
                 most=500,
             ),
-            chart=heat_chart(
-                tuple(_cells(found)),
-                rows=found.rows,
-                columns=found.columns,
-                row_title=found.row_parameter,
-                column_title=found.column_parameter,
-            ),
+            chart=_chart(found),
+            narrow=_chart(found, is_narrow=True),
             table=heatmap_table(found),
         )
+
+
+def _chart(found: Heatmap, *, is_narrow: bool = False) -> Layered:
+    return heat_chart(
+        tuple(_cells(found)),
+        rows=found.rows,
+        columns=found.columns,
+        row_title=found.row_parameter,
+        column_title=found.column_parameter,
+        is_narrow=is_narrow,
+    )
 
 
 def _cells(found: Heatmap) -> Iterator[HeatCell]:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from s3bench.report.label import clipped
 from s3bench.report.load.cells import NOTHING
-from s3bench.report.page.section import CodeBlock, Line, Section
+from s3bench.report.page.section import CodeBlock, Headline, Line, Section
 from s3bench.report.page.tune.convergence import convergence_figure
 from s3bench.report.page.tune.front import front_figure
 from s3bench.report.page.tune.map import map_figures
@@ -46,6 +46,7 @@ def tune_section(result: StudyResult, study: Study) -> Section:
     return Section(
         name="tune",
         title="Tuning",
+        headline=_headline(result),
         lines=tuple(_lines(result)),
         blocks=tuple(_recipe_block(each) for each in result.recipes),
         tables=tuple(_tables(result)),
@@ -54,13 +55,38 @@ def tune_section(result: StudyResult, study: Study) -> Section:
     )
 
 
+_VERDICTS = MappingProxyType(
+    {
+        TuneVerdict.BETTER: "BETTER",
+        TuneVerdict.AS_GOOD: "KEEP THE DEFAULTS",
+        TuneVerdict.FITS: "FITS",
+        TuneVerdict.UNSETTLED: "UNSETTLED",
+    }
+)
+
+
+def _headline(result: StudyResult) -> Headline:
+    """The recommendation with its verified gain."""
+    gain = _line(words.verdict_words(result)).text
+    if result.verdict is TuneVerdict.BETTER:
+        gain = words.change_words(result.gain, result.objective)
+    figures = [
+        ("default", words.value_text(result.default, unit=result.unit)),
+        ("recommended", words.value_text(result.recommended, unit=result.unit)),
+        ("peak memory", words.bytes_text(result.recommended.peak_memory)),
+        ("bottleneck", str(result.bottleneck.limit)),
+    ]
+    return Headline(
+        verdict=_VERDICTS[result.verdict],
+        tone=_TONES[result.verdict],
+        text=clipped(f"{gain[:1].upper()}{gain[1:]}", most=LINE_MAX),
+        remarks=(_line(_recommended_words(result.recommended)).text,),
+        figures=tuple((name, clipped(value)) for name, value in figures),
+    )
+
+
 def _lines(result: StudyResult) -> Iterator[Line]:
-    yield _line(words.verdict_words(result), _TONES[result.verdict])
-    yield _line(_recommended_words(result.recommended))
     yield from (_line(each) for each in words.subject_lines(result))
-    yield _line(f"bottleneck: {result.bottleneck.limit}")
-    yield from (_line(f"evidence: {each}") for each in result.bottleneck.evidence)
-    yield from (_line(f"remedy: {each}") for each in result.bottleneck.remedies)
     if disk := words.disk_words(result):
         yield _line(f"disk: {disk}")
     notes = [note for note in result.knobs if note.obedience in words.REPORTED]
@@ -96,7 +122,18 @@ def _tables(result: StudyResult) -> Iterator[Table]:
         yield _predictions_table(result.predictions)
 
 
+def _bottleneck(result: StudyResult) -> Section:
+    """What limited the transfer, why this is thought, and what to do about it."""
+    found = result.bottleneck
+    lines = (
+        *(_line(f"evidence: {each}") for each in found.evidence),
+        *(_line(f"remedy: {each}") for each in found.remedies),
+    )
+    return Section(name="bottleneck", title=f"Bottleneck: {found.limit}", lines=lines)
+
+
 def _parts(result: StudyResult) -> Iterator[Section]:
+    yield _bottleneck(result)
     if result.table:
         left_out = f" (the first {ROWS_MAX} of {len(result.table):,})" * (len(result.table) > ROWS_MAX)
         settings = settings_table(result, rows_max=ROWS_MAX)

@@ -1,5 +1,6 @@
 """A gate on the page: the verdict first, in its tone, and the record's own figures in every chart."""
 
+import re
 from collections.abc import Iterator, Mapping
 
 import pytest
@@ -48,12 +49,35 @@ def part(section: Section, name: str) -> Section:
         ("two documents", Tone.BAD),
     ],
 )
-def test_the_verdict_is_the_first_line_in_its_mood(
+def test_the_headline_is_the_verdict_in_its_tone(
     gates: Mapping[str, GateRecord], sections: Mapping[str, Section], name: str, tone: Tone
 ) -> None:
-    line = sections[name].lines[0]
-    assert line.text == digest(gates[name]).headline
-    assert line.tone is tone
+    headline = sections[name].headline
+    assert headline is not None
+    assert headline.verdict == digest(gates[name]).verdict
+    assert headline.tone is tone
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("fail by size", "total_time of s3.cp.upload FileSize=32MB at least +9.3% worse, limit 2.0%"),
+        ("fail by requests", "requests of s3.cp.upload FileSize=32MB: 1 more: PUT (4 -> 5)"),
+        ("nothing", "cli-crt@2.38.5 against cli-crt@2.36.0"),
+    ],
+)
+def test_the_headline_names_the_row_and_the_bound_that_decided(
+    sections: Mapping[str, Section], name: str, text: str
+) -> None:
+    headline = sections[name].headline
+    assert headline is not None
+    assert headline.text == text
+
+
+def test_a_headline_of_a_pass_is_the_largest_possible_worsening(sections: Mapping[str, Section]) -> None:
+    headline = sections["pass"].headline
+    assert headline is not None
+    assert re.fullmatch(r"No row is worse by more than \d\.\d%", headline.text)
 
 
 def test_every_gate_makes_a_section_whose_figures_have_names_of_their_own(sections: Mapping[str, Section]) -> None:

@@ -66,7 +66,7 @@ def test_every_chart_of_a_matrix_is_drawn() -> None:
     ]
     for each in made.values():
         assert_is_drawn(each)
-    assert "c5.large: 949 MB/s" in made["throughput-by-threads"].description
+    assert "c5.large: 905 MiB/s" in made["throughput-by-threads"].description
 
 
 def test_lines_stand_where_the_figures_are() -> None:
@@ -133,10 +133,8 @@ def test_the_backdrop_is_the_link_that_was_imposed() -> None:
     assert backdrop(imposed, 1e6) == ()
 
 
-def test_the_backdrop_without_one_is_what_is_next() -> None:
-    assert [each.bytes_per_s for each in backdrop(EMPTY, 300e6)] == [272e6, 319e6]
-    assert [each.name for each in backdrop(EMPTY, 9e9)] == ["c5n.18xlarge"]
-    assert backdrop(EMPTY, 1e3) == ()
+def test_without_a_network_model_there_is_no_backdrop() -> None:
+    assert backdrop(EMPTY, 300e6) == ()
 
 
 def document_with(network: str) -> Document:

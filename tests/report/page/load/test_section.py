@@ -59,7 +59,7 @@ def test_failures_have_their_time_lost() -> None:
 def test_loops_sum_their_failures() -> None:
     loops = [load(failures=(failures("timeout", count),)) for count in (2, 3)]
     (section,) = load_sections(document(result("load.get", *loops)))
-    assert column(section.parts[0].tables[0], "attempts") == ["5"]
+    assert column(section.tables[1], "attempts") == ["5"]
 
 
 def test_latency_by_planned_rate_tells_where_a_server_gives_out() -> None:
@@ -142,9 +142,36 @@ def test_a_matrix_has_a_section_of_its_own() -> None:
         result("load.get", load(operations=1000 * threads), dimensions=[{"size": "4 KiB"}, {"threads": f"{threads}"}])
         for threads in (1, 8)
     ]
-    overview, matrix = load_sections(document(*reads))
-    assert (overview.parts, overview.tables) == ((), ())
-    assert matrix.lines[0].text == (
-        "get: highest throughput 3.12 MiB/s with 4 KiB on 8 threads; highest operations/s 800 with 4 KiB on 8 threads; "
-        "none failed"
-    )
+    (matrix,) = load_sections(document(*reads))
+    assert matrix.headline is not None
+    assert matrix.headline.text == "Highest throughput 3.12 MiB/s with 4 KiB on 8 threads"
+    assert matrix.headline.remarks == ("Highest rate 800 with 4 KiB on 8 threads (operations/s).",)
+
+
+@pytest.mark.parametrize(
+    ("bottleneck", "failed", "text", "tone"),
+    [
+        ("server", 0, "1,000 GET/s, limited by the server", Tone.PLAIN),
+        ("client", 1, "1,000 GET/s, limited by the load generator, not by the server", Tone.WARNING),
+        ("", 5000, "1,000 GET/s", Tone.BAD),
+    ],
+)
+def test_the_headline_is_the_rate_and_what_limited_it(bottleneck: str, failed: int, text: str, tone: Tone) -> None:
+    (section,) = load_sections(document(result("load.get", load(bottleneck=bottleneck, failed=failed))))
+    assert section.headline is not None
+    assert (section.headline.text, section.headline.tone) == (text, tone)
+    assert ("latency p99", "2.00 ms") in section.headline.figures
+
+
+def test_of_several_phases_the_chart_of_the_fastest_comes_first() -> None:
+    phases = [
+        result(
+            "load.get",
+            load(operations=operations, seconds=(second(0), second(1))),
+            dimensions=[{"phase": name}],
+        )
+        for name, operations in (("warm", 1000), ("cold", 9000))
+    ]
+    (section,) = load_sections(document(*phases))
+    assert [each.title for each in section.figures] == ["Throughput and latency over time: phase=cold"]
+    assert [len(part.figures) for part in section.parts] == [1, 0]

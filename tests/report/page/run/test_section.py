@@ -43,10 +43,7 @@ def texts(sections: tuple[Section, ...]) -> list[str]:
 
 def test_the_summary_has_a_row_for_each_client_with_its_medians_and_failures() -> None:
     summary = run_sections(classic_beside_crt())[0]
-    assert [line.text for line in summary.lines][:2] == [
-        "1 benchmark, 2 clients, 12 measurements",
-        "1 run failed, on 1 of 2 rows",
-    ]
+    assert [line.text for line in summary.lines][:1] == ["1 run failed, on 1 of 2 rows"]
     table = summary.tables[0]
     titles = [column.heading for column in table.columns]
     assert titles == [

@@ -77,22 +77,27 @@ def test_memory_is_drawn_in_binary_units() -> None:
 def test_the_series_that_are_worse_come_first_and_the_summary_counts_them() -> None:
     series = [step((20, 0.3)), step((20, 0.3), (20, 0.25), title="better"), step((20, 0.3), (20, 0.36), title="worse")]
     section = trend_section(TIME, series)
-    assert [part.title for part in section.parts] == ["worse", "better", "s3.cp on cli-crt"]
+    assert [part.title for part in section.parts] == ["better", "s3.cp on cli-crt"]
+    assert section.figures[0].title == "worse"
+    assert section.headline is not None
+    assert section.headline.text.startswith("total_time of worse: since 2.20.0: ")
+    assert section.headline.tone is Tone.BAD
     assert section.lines[0].text == "2 of 3 series changed, 1 of them for the worse at last"
     assert section.lines[0].tone is Tone.BAD
     assert [row[0].text for row in section.tables[0].rows] == ["worse", "better", "s3.cp on cli-crt"]
     assert section.tables[0].rows[0][3].text.startswith("since 2.20.0: ")
     assert section.tables[0].rows[2][3].text == "no change found in 20 releases"
-    assert [part.lines[0].tone for part in section.parts] == [Tone.BAD, Tone.GOOD, Tone.PLAIN]
+    assert section.lines[1].tone is Tone.BAD
+    assert [part.lines[0].tone for part in section.parts] == [Tone.GOOD, Tone.PLAIN]
 
 
 def test_nothing_kept_and_too_little_kept_are_said() -> None:
     assert trend_section(TIME, []).lines[0].text == "no stored figures match"
     few = trend_section(TIME, [step((5, 0.3))])
     assert few.lines[0].tone is Tone.WARNING
-    assert few.parts[0].lines[0].text == "too few to find a change: 5 releases"
+    assert few.lines[1].text == "too few to find a change: 5 releases"
     empty = trend_section(TIME, [TrendSeries(title="t", trend=trend_of(TIME, []))])
-    assert empty.parts[0].figures == ()
+    assert empty.figures == empty.parts == ()
     assert empty.tables[0].rows[0][2].text == "-"
 
 
@@ -101,8 +106,8 @@ def test_a_change_in_doubt_says_so() -> None:
         replace(point, machine="old" if number < 20 else "new")
         for number, point in enumerate(points((20, 1.0), (20, 1.3)))
     ]
-    (part,) = trend_section(TIME, [TrendSeries(title="t", trend=trend_of(TIME, moved))]).parts
-    assert "the machine changed at the same time and may be the cause" in [line.text for line in part.lines]
+    section = trend_section(TIME, [TrendSeries(title="t", trend=trend_of(TIME, moved))])
+    assert "the machine changed at the same time and may be the cause" in [line.text for line in section.lines]
 
 
 def test_a_thousand_releases_are_a_line_with_the_newest_as_points() -> None:
@@ -118,7 +123,7 @@ def test_a_thousand_releases_are_a_line_with_the_newest_as_points() -> None:
 def test_so_many_series_are_not_all_drawn_and_it_is_said() -> None:
     one = step((200, 0.3))
     section = trend_section(TIME, [replace(one, title=f"series {number}") for number in range(30)])
-    assert len(section.parts) == DRAWN_POINTS_MAX // 200
+    assert len(section.figures) + len(section.parts) == DRAWN_POINTS_MAX // 200
     assert section.lines[1].text.startswith("10 of 30 series are not drawn")
     assert len(section.tables[0].rows) == 30
 
@@ -134,12 +139,12 @@ def test_hostile_labels_do_no_harm() -> None:
     hostile[20] = replace(hostile[20], label="<script>: (x\x1b[2J\n\u202e" + "😀" * 100_000)
     title = "<script>\x1b" + "y" * 100_000
     section = trend_section(TIME, [TrendSeries(title=title, trend=trend_of(TIME, hostile))])
-    svg = draw(section.parts[0].figures[0], element_id="x")
+    svg = draw(section.figures[0], element_id="x")
     assert "<script" not in svg
     assert "\x1b" not in svg
     assert "\u202e" not in svg
-    assert section.parts[0].title.isprintable()
-    assert len(section.parts[0].title) <= 200
+    assert section.figures[0].title.isprintable()
+    assert len(section.figures[0].title) <= 200
 
 
 def test_every_unit_can_be_drawn() -> None:

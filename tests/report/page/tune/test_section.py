@@ -5,7 +5,7 @@ import math
 import pytest
 from msgspec.structs import replace
 
-from s3bench.report.page.section import Section
+from s3bench.report.page.section import Headline, Section
 from s3bench.report.page.tune.convergence import TRIALS_MAX, convergence_figure
 from s3bench.report.page.tune.front import front_figure
 from s3bench.report.page.tune.map import map_figures
@@ -16,6 +16,7 @@ from s3bench.report.tune import cells as words
 from s3bench.tune.conclusion import conclude
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Stage, Study
+from s3bench.tune.study_result import StudyResult
 from s3bench.tune.verification import CLEAR_LOOKS, Change, TuneVerdict, verify
 from s3bench.units import render_seconds
 from tests.report.page.chart_reader import assert_is_drawn, figures, labels, marks, texts, values
@@ -43,7 +44,8 @@ def table(section: Section, caption: str) -> Table:
 def test_a_study_is_told_and_drawn_whole(study: Study) -> None:
     concluded = conclude(study)
     section = tune_section(concluded, study)
-    assert section.lines[0].text == words.verdict_words(concluded)
+    assert section.headline is not None
+    assert section.headline.text.lower().startswith(words.change_words(concluded.gain, concluded.objective))
     assert [each.name for each in figures(section)] == ["verification", "map-1", "time-against-memory", "convergence"]
     for each in figures(section):
         assert_is_drawn(each)
@@ -62,9 +64,16 @@ def test_every_figure_stands_in_the_table_as_in_the_terminal(name: str, study: S
 
 
 def test_the_verdict_s_mood(study: Study) -> None:
-    tones = {told.verdict: tune_section(told, study).lines[0].tone for told in ANSWERS.values()}
+    tones = {told.verdict: headline(told, study).tone for told in ANSWERS.values()}
     assert tones[TuneVerdict.BETTER] is tones[TuneVerdict.AS_GOOD] is Tone.GOOD
-    assert tune_section(unsettled(), study).lines[0].tone is Tone.WARNING
+    assert headline(unsettled(), study).tone is Tone.WARNING
+    assert headline(unsettled(), study).verdict == "UNSETTLED"
+
+
+def headline(told: StudyResult, study: Study) -> Headline:
+    found = tune_section(told, study).headline
+    assert found is not None
+    return found
 
 
 def test_predictions_are_marked_and_have_their_ranges(study: Study) -> None:
@@ -182,5 +191,5 @@ def test_hostile_text_does_no_harm(study: Study) -> None:
 
 def test_what_is_recommended_has_its_expected_time(study: Study) -> None:
     told = answer()
-    line = tune_section(told, study).lines[1].text
+    (line,) = headline(told, study).remarks
     assert line.startswith(f"recommended: {told.recommended.setting}: {render_seconds(6.16)} (6.04 to 6.34 s)")
