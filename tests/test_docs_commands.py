@@ -63,6 +63,7 @@ ACTS = {
     "bisect --resume": ("cli.bisect.action", "run_bisection"),
     "tune": ("cli.tune.action", "find_or_install"),
     "load": ("cli.load.action", "StopSignal"),
+    "load merge": ("cli.load.merge", "merge_runs"),
     "load --clean-up": ("cli.load.action", "live_site"),
     "serve": ("cli.serve.action", "StopSignal"),
     "clients install": ("cli.clients", "install"),
@@ -80,6 +81,7 @@ MADE_BY = {
     "bisect": "bisect.json",
     "tune": "tune.jsonl",
 }
+MADE_AS = {"chunksize.json": "chunk_sizes.json"}
 OUTPUT_OPTIONS = {"-o", "--output", "--study"}
 OTHER_INPUTS = {
     "my-benchmarks.json": "benchmarks.json",
@@ -110,7 +112,7 @@ class Reader:
 
     def type(self, line: str) -> str:
         """Run a line; returns what went wrong."""
-        words = [self._identities.get(word, word) for word in shlex.split(line)[1:]]
+        words = [self._identities.get(word, word) for word in shlex.split(line.partition(" > ")[0])[1:]]
         outputs = [word for before, word in pairwise(words) if before in OUTPUT_OPTIONS]
         for word in words:
             if word not in outputs:
@@ -121,7 +123,7 @@ class Reader:
         done = CliRunner().invoke(s3bench_command, words)
         if isinstance(done.exception, Planned):
             for output in outputs:
-                self._copy(MADE_BY[words[0]], output)
+                self._copy(MADE_AS.get(output, MADE_BY[words[0]]), output)
             return ""
         if done.exit_code in {0, 3} and (done.exception is None or isinstance(done.exception, SystemExit)):
             return ""
@@ -130,7 +132,11 @@ class Reader:
     def _provide(self, name: str) -> None:
         if Path(name).exists():
             return
-        if name in {"link.json", "profile.yaml"}:
+        program = name.partition("@")[2]
+        if program.startswith("./"):
+            Path(program).parent.mkdir(parents=True, exist_ok=True)
+            Path(program).touch(mode=0o755)
+        elif name in {"link.json", "profile.yaml"}:
             language = name.partition(".")[2]
             Path(name).write_text([block.text for block in blocks_of(self._page) if block.language == language][-1])
             Path("first-bytes.txt").write_text("21ms\n")
@@ -175,6 +181,8 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sides = (("cli-classic", "Classic"), ("cli-crt", "CRT"))
     both = (result((0.5, 0.6), of=client(name), dimensions={"S3TransferClient": engine}) for name, engine in sides)
     (directory / "both_engines.json").write_bytes(encode_document(document(*both)))
+    sizes = (result((0.5, 0.6), dimensions={"multipart_chunksize": size}) for size in ("8MB", "16MB"))
+    (directory / "chunk_sizes.json").write_bytes(encode_document(document(*sizes)))
     (directory / "benchmarks.json").write_bytes((ROOT / "benchmarks.json").read_bytes())
     (directory / "run.html").touch()
     return directory

@@ -29,6 +29,7 @@ FIRST_EXAMPLES = {
     # command: the exit code of its help's first example in an empty directory, and what it says there
     "clients list": (0, "NOTES"),
     "compare": (2, "cannot read before.json"),
+    "completion": (0, "_S3BENCH_COMPLETE"),
     "doctor": (0, "disk of workspaces"),
     "gate": (2, "cli-crt@./build/aws: no such file or directory"),
     "history add": (2, "cannot read results.json"),
@@ -37,6 +38,7 @@ FIRST_EXAMPLES = {
     "history prune": (2, NO_HISTORY),
     "history show": (2, NO_HISTORY),
     "history trend": (2, NO_HISTORY),
+    "load merge": (2, "cannot read host1.json"),
     "report": (2, "cannot read results.json"),
     "serve": (0, "http://127.0.0.1:"),
     "validate": (0, "using the shipped one"),
@@ -93,10 +95,11 @@ def test_the_wheel_holds_every_file_of_the_package_the_shipped_definitions_and_t
 
 
 def commands(command: click.Command, *path: str) -> dict[str, click.Command]:
-    """All commands below `command` that are no groups, by their names as typed."""
+    """All commands below `command`, by their names as typed; a group that does nothing by itself is left out."""
+    own = {" ".join(path): command}
     if not isinstance(command, click.Group):
-        return {" ".join(path): command}
-    context, found = click.Context(command), {}
+        return own
+    context, found = click.Context(command), own if command.invoke_without_command else {}
     for name in command.list_commands(context):
         below = command.get_command(context, name)
         assert below is not None

@@ -14,14 +14,12 @@ def completion_command(context: click.Context, shell: str) -> None:
     """Print the completion script of a shell.
 
     \b
+    s3bench completion bash                                             print it
     eval "$(s3bench completion bash)"                                   in ~/.bashrc
     eval "$(s3bench completion zsh)"                                    in ~/.zshrc, after compinit
     s3bench completion fish > ~/.config/fish/completions/s3bench.fish   once
 
     It completes commands, options, their choices, files, and clients with their installed versions. Nothing is fetched.
-
-    \b
-    s3bench completion bash
     """
     made = get_completion_class(shell)
     assert made is not None
