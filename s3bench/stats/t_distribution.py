@@ -6,6 +6,7 @@ Physics 64, 1986).
 """
 
 import math
+from functools import lru_cache
 
 _TINY = 1e-300
 _PRECISION = 1e-15
@@ -25,11 +26,12 @@ def upper_tail(t: float, degrees_of_freedom: float) -> float:
     return tail if t >= 0 else 1 - tail
 
 
+@lru_cache(maxsize=10_000)
 def upper_quantile(alpha: float, degrees_of_freedom: float) -> float:
     """The value that a t-distributed variable exceeds with probability `alpha`.
 
     By Newton's method on the logarithm of `upper_tail`, which halves the interval instead where a step would leave it
-    (Press et al., Numerical Recipes, 3rd edition, 9.4).
+    (Press et al., Numerical Recipes, 3rd edition, 9.4). Results are cached: tuning asks for the same few again and again.
     """
     assert 0 < alpha < 1, "a level is a probability"
     if alpha > 0.5:  # noqa: PLR2004 (the distribution is symmetric)
