@@ -422,7 +422,7 @@ def test_what_was_planned_and_never_begun_is_unfinished_too(emulator: EmulatorEn
     assert load.unfinished is not None
     assert load.operations + load.failed + load.unfinished == 400
     assert load.unfinished > 150
-    assert any("operations were planned and had not begun" in warning for warning in trial.result.warnings)
+    assert any("planned operations had not started at the end" in warning for warning in trial.result.warnings)
     assert trial.result.contradiction == ""
 
 
