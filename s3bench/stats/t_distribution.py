@@ -31,7 +31,7 @@ def upper_quantile(alpha: float, degrees_of_freedom: float) -> float:
     """The value that a t-distributed variable exceeds with probability `alpha`.
 
     By Newton's method on the logarithm of `upper_tail`, which halves the interval instead where a step would leave it
-    (Press et al., Numerical Recipes, 3rd edition, 9.4). Results are cached: tuning asks for the same few again and again.
+    (Press et al., Numerical Recipes, 3rd edition, 9.4). Cached: tuning asks for few values, often.
     """
     assert 0 < alpha < 1, "a level is a probability"
     if alpha > 0.5:  # noqa: PLR2004 (the distribution is symmetric)
