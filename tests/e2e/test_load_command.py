@@ -168,9 +168,7 @@ def test_loops_and_rates_are_kept(load: Callable[..., Result]) -> None:
     assert [each["iteration"] for each in whole["measurements"]] == [0, 1]
     for each in whole["measurements"]:
         assert each["load"]["rate_planned"] == 200.0
-        planned = each["load"]["operations"] + each["load"]["unfinished"]
-        assert 195 <= planned <= 200
-        assert each["load"]["operations"] > 150, "a busy machine leaves some unfinished at the end"
+        assert 195 <= each["load"]["operations"] <= 200
         assert each["load"]["response"]["count"] == each["load"]["operations"]
 
 
