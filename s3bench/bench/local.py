@@ -213,6 +213,7 @@ class LocalRunner:
             stderr=workspace.output / "stderr",
             timeout_s=definition.timeout_s or settings.timeout_s,
             interval_s=settings.interval_s,
+            measures_speed=settings.measures_speed,
             writable=(*workspace.writable, *also_writable),
         )
 

@@ -19,19 +19,21 @@ from s3bench.spec.definition import Definition, Environment
 class Settings:
     """How to measure. An `interval_s` of `None` takes no samples; `debug_dir` keeps stdout and stderr of every run.
 
-    `keeps_timeline` keeps samples and requests of each measurement for charts.
+    `measures_speed` probes the speed of the core on which the client runs. `keeps_timeline` keeps samples and requests of
+    each measurement for charts.
     """
 
     interval_s: float | None = 0.001
     verify: bool = True
     probes: bool = True
+    measures_speed: bool = True
     keeps_timeline: bool = False
     timeout_s: float = 600.0
     debug_dir: Path | None = None
 
     def unobserved(self) -> "Settings":
         """The same without sampling and probes: what `--audit` compares with."""
-        return replace(self, interval_s=None, probes=False, keeps_timeline=False)
+        return replace(self, interval_s=None, probes=False, measures_speed=False, keeps_timeline=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

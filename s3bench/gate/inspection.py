@@ -102,7 +102,7 @@ def find_inspector(directory: Path, policy: Policy) -> Inspector | None:
 
 
 def _run(runner: ClientRunner, settings: Settings, conditions: Conditions) -> Failure | None:
-    patient = replace(settings, interval_s=None, timeout_s=settings.timeout_s * _TIMEOUT_FACTOR)
+    patient = replace(settings, interval_s=None, measures_speed=False, timeout_s=settings.timeout_s * _TIMEOUT_FACTOR)
     outcome = runner.run_once(0, patient, "inspection", conditions)
     return outcome if isinstance(outcome, Failure) else None
 

@@ -12,6 +12,7 @@ from typing import Self
 import msgspec
 
 from s3bench.results.load import LoadMeasurement
+from s3bench.results.machine_speed import MachineSpeed, SpeedFacts, machine_speed
 from s3bench.results.metrics import METRICS_BY_NAME
 from s3bench.results.timeline import RequestSpan, SeriesFacts, Timeline, UsageSeries, cores_in_use
 
@@ -32,6 +33,7 @@ class UsageFacts:
     major_faults: int | None = None
     voluntary_context_switches: int | None = None
     involuntary_context_switches: int | None = None
+    runqueue_wait_s: float | None = None
 
     @property
     def cpu_s(self) -> float | None:
@@ -109,7 +111,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     `python`, `go`, `other`, joined by `+` when there were several), empty when there was no request.
     `requests_by_kind` counts requests by what they were (`GET ranged`, `PUT`). `network` holds what was achieved of a
     network model against what was asked, where one was imposed. `load` is null; a phase of a load run gives a
-    `LoadMeasurement`. `series` is null where no samples were taken or kept. `requests` are kept by `s3bench run`, in
+    `LoadMeasurement`. `machine_speed` is null where the core's speed was not probed. `series` is null where no samples were taken or kept. `requests` are kept by `s3bench run`, in
     order of their start, `requests_left_out` being how many more there were.
     """
 
@@ -138,6 +140,8 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     harness: Harness
     network: tuple[NetworkFigure, ...] = ()
     load: None = None
+    machine_speed: MachineSpeed | None = None
+    runqueue_wait_time: float | None = None
     series: UsageSeries | None = None
     requests: tuple[RequestSpan, ...] = ()
     requests_left_out: int = 0
@@ -171,6 +175,7 @@ def measure(
     iteration: int,
     total_s: float,
     series: SeriesFacts | None = None,
+    speed: SpeedFacts | None = None,
     usage: UsageFacts = _NO_USAGE,
     wire: WireFacts | None = None,
     milestones_s: Mapping[str, float] = _NO_MILESTONES,
@@ -224,6 +229,8 @@ def measure(
             server_cpu_time=wire.server_cpu_s if wire else None,
         ),
         network=network,
+        machine_speed=machine_speed(speed),
+        runqueue_wait_time=usage.runqueue_wait_s,
         series=timeline.series,
         requests=timeline.requests,
         requests_left_out=timeline.requests_left_out,

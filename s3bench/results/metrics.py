@@ -45,6 +45,8 @@ _PERCENTILE = "samples; linear between closest ranks (Hyndman and Fan's type 7, 
 _RUSAGE = "wait4(2) at the end of the process, children it waited for included"
 _SAMPLES = "samples of the whole process tree"
 _PROBE = "probe inside the client; null if the client has none"
+_SPEED = "probes beside the client, on the core where it runs; null where the system does not allow that"
+_SCHEDSTAT = "/proc/PID/schedstat after its end; null where the kernel does not tell"
 _WIRE = "the server's wire log; null with a live endpoint"
 _HARNESS = "s3bench's own processes"
 _LOAD = "workers of a load run; null otherwise"
@@ -94,6 +96,9 @@ METRICS: tuple[Metric, ...] = (
     _lower("major_faults", Unit.COUNT, "page faults that read a disk; not 0 means a cold cache", _RUSAGE),
     _neutral("voluntary_context_switches", Unit.COUNT, "number of times that it waited for something", _RUSAGE),
     _neutral("involuntary_context_switches", Unit.COUNT, "number of times that the kernel preempted it", _RUSAGE),
+    _neutral("machine_speed.rate", Unit.PER_SECOND, "speed of the client's core: mean rate of a fixed work", _SPEED),
+    _neutral("machine_speed.error", Unit.SHARE, "relative standard error of that mean", _SPEED),
+    _neutral("runqueue_wait_time", Unit.SECONDS, "time its first thread was ready to run and had no core", _SCHEDSTAT),
     Metric(
         name="throughput",
         unit=Unit.BYTES_PER_SECOND,

@@ -10,6 +10,8 @@ from itertools import pairwise
 
 import msgspec
 
+from s3bench.results.machine_speed import SpeedFacts, speed_series
+
 POINTS_MAX = 40
 """The most points of one series: a chart of one column shows no more, and 40 iterations are drawn at once."""
 
@@ -42,12 +44,14 @@ class UsageSeries(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     `at` is in seconds since the spawn, from the first sample to the last. `memory` is the largest sample after the
     previous point, in bytes. `cores` is the average number of cores in use since the previous point; null for the first
-    point, and if the two clocks contradict each other.
+    point, and if the two clocks contradict each other. `speed` is the mean speed of the machine since the previous
+    point, relative to its median in this iteration; null where it was not probed, empty if it never was.
     """
 
     at: tuple[float, ...]
     memory: tuple[int, ...]
     cores: tuple[float | None, ...]
+    speed: tuple[float | None, ...] = ()
 
 
 class RequestSpan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
@@ -82,7 +86,7 @@ class Timeline:
     requests_left_out: int = 0
 
 
-def thinned(series: SeriesFacts) -> UsageSeries | None:
+def thinned(series: SeriesFacts, speed: SpeedFacts | None = None) -> UsageSeries | None:
     """Reduce samples to at most `POINTS_MAX` points, including the first and the last sample; `None` without samples.
 
     The time is divided into equal parts of at least a millisecond. Each part gives one point if a window of
@@ -97,6 +101,7 @@ def thinned(series: SeriesFacts) -> UsageSeries | None:
     peaks = (max(series.rss_bytes[start + 1 : end + 1]) for start, end in stretches)
     return UsageSeries(
         at=tuple(round(series.at_s[point], _AT_DIGITS) for point in points),
+        speed=speed_series(speed, [series.at_s[point] for point in points]),
         memory=tuple(int(peak) for peak in (series.rss_bytes[0], *peaks)),
         cores=(None, *(_cores(series, start, end) for start, end in stretches)),
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from s3bench.results.measurement import Measurement, NetworkFigure, Wire, WireFacts, measure
 from s3bench.results.redaction import without_queries
-from s3bench.results.timeline import REQUESTS_MAX, RequestSpan, SeriesFacts, Timeline, thinned
+from s3bench.results.timeline import REQUESTS_MAX, RequestSpan, Timeline, thinned
 from s3bench.run.process import ProcessRecord
 from s3bench.run.wire_checks import engines, moves_object_data
 from s3bench.s3.network.accuracy import Accuracy, accuracy
@@ -55,6 +55,7 @@ def measure_run(
         iteration=iteration,
         total_s=(record.ended_ns - started_ns) / _SECOND_NS,
         series=series,
+        speed=record.speed,
         usage=record.usage,
         wire=None if log is None else wire_facts(log, started_ns=started_ns),
         milestones_s={name: at_s for name, at_s in milestones_s.items() if name != FIRST_CALL},
@@ -71,16 +72,16 @@ def measure_run(
             )
             for figure in met.figures
         ),
-        timeline=_timeline(series, log, started_ns=started_ns) if keeps_timeline else Timeline(),
+        timeline=_timeline(record, log) if keeps_timeline else Timeline(),
         warnings=(*record.warnings, *met.warnings),
     )
 
 
-def _timeline(series: SeriesFacts | None, log: WireLog | None, *, started_ns: int) -> Timeline:
+def _timeline(record: ProcessRecord, log: WireLog | None) -> Timeline:
     requests = () if log is None else log.requests
     return Timeline(
-        series=None if series is None else thinned(series),
-        requests=tuple(_span(request, started_ns) for request in requests[:REQUESTS_MAX]),
+        series=None if record.series is None else thinned(record.series, record.speed),
+        requests=tuple(_span(request, record.started_ns) for request in requests[:REQUESTS_MAX]),
         requests_left_out=max(0, len(requests) - REQUESTS_MAX),
     )
 

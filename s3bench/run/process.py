@@ -16,9 +16,10 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from s3bench.errors import ClientNotFound, MachineError
+from s3bench.results.machine_speed import SpeedFacts
 from s3bench.results.measurement import UsageFacts
 from s3bench.results.timeline import SeriesFacts
-from s3bench.run import landlock, spawner
+from s3bench.run import landlock, spawner, speed_probe
 from s3bench.system.child import ChildProcess
 from s3bench.system.processes import cores_allowed
 
@@ -42,7 +43,8 @@ class Launch:
     `argv[0]` without a slash is looked up in `env`'s PATH. Where the kernel has Landlock, the client can write only
     below `writable`; `None` lets it write anywhere. After `timeout_s` the whole process tree is killed. An
     `interval_s` of `None` takes no samples. `sampler_cpu_max` is the share of one core that sampling may take: where a
-    wake-up costs more than that at `interval_s`, samples are further apart.
+    wake-up costs more than that at `interval_s`, samples are further apart. `measures_speed` probes the speed of the
+    core on which the client runs (`speed_probe`).
     """
 
     argv: tuple[str, ...]
@@ -53,6 +55,7 @@ class Launch:
     timeout_s: float | None
     interval_s: float | None
     sampler_cpu_max: float = 0.02
+    measures_speed: bool = False
     writable: tuple[Path, ...] | None = None
 
 
@@ -77,7 +80,7 @@ class ProcessRecord:
     `exit_code` is negative when a signal ended the client, and `None` when it was ended for taking too long.
     `started_ns`, right before exec, and `ended_ns` are CLOCK_MONOTONIC. `process_count` counts the processes that were
     seen: one that lives for a few milliseconds and is waited for by its parent may be missed, its CPU time is not.
-    `series` is `None` where nothing was sampled.
+    `series` is `None` where nothing was sampled, `speed` where the core's speed was not probed.
     """
 
     pid: int
@@ -89,6 +92,7 @@ class ProcessRecord:
     process_count: int
     sampler_cpu_s: float
     series: SeriesFacts | None
+    speed: SpeedFacts | None
     warnings: tuple[str, ...]
 
 
@@ -177,6 +181,7 @@ def _request(launch: Launch) -> dict[str, Any]:
         "timeout_s": launch.timeout_s,
         "interval_ns": round(launch.interval_s * _SECOND_NS) if launch.interval_s is not None else 0,
         "sampler_cpu_max": launch.sampler_cpu_max,
+        "measures_speed": launch.measures_speed and not speed_probe.missing(),
         "landlock_abi": 0 if launch.writable is None else landlock.abi_version(),
         "writable": [os.fsencode(path.absolute()) for path in launch.writable or ()],
     }
@@ -220,11 +225,13 @@ def _record(launch: Launch, reply: dict[str, Any]) -> ProcessRecord:
             major_faults=usage["major_faults"],
             voluntary_context_switches=usage["voluntary_switches"],
             involuntary_context_switches=usage["involuntary_switches"],
+            runqueue_wait_s=None if reply["runqueue_wait_ns"] is None else reply["runqueue_wait_ns"] / _SECOND_NS,
         ),
         peak_memory_source=source,
         process_count=reply["process_count"],
-        sampler_cpu_s=reply["sampler_cpu_ns"] / _SECOND_NS,
+        sampler_cpu_s=(reply["sampler_cpu_ns"] + reply["probe_cpu_ns"]) / _SECOND_NS,
         series=series,
+        speed=_speed(reply),
         warnings=(*_process_warnings(reply, source), *_sampling_warnings(launch, reply, series)),
     )
 
@@ -238,6 +245,17 @@ def _series(reply: dict[str, Any], interval_s: float) -> SeriesFacts:
         cpu_s=tuple(used / _SECOND_NS for used in cpu_ns),
         interval_s=interval_s,
         cores=cores_allowed() or os.cpu_count() or 1,
+    )
+
+
+def _speed(reply: dict[str, Any]) -> SpeedFacts | None:
+    at_ns, work_ns = _numbers(reply["probed_at_ns"]), _numbers(reply["probe_work_ns"])
+    if not at_ns:
+        return None
+    started_ns = reply["started_ns"]
+    return SpeedFacts(
+        at_s=tuple((at - started_ns) / _SECOND_NS for at in at_ns),
+        work_s=tuple(each / _SECOND_NS for each in work_ns),
     )
 
 

@@ -20,6 +20,7 @@ from time import monotonic_ns
 
 from s3bench.run.landlock import restrict_writes
 from s3bench.run.sampler import Sampler
+from s3bench.run.speed_probe import SpeedProbe
 from s3bench.run.tree import descendants, open_tree
 from s3bench.system.processes import adopt_orphans, die_with_parent, load_prctl, maxrss_bytes, orphans, own_rss_bytes
 
@@ -65,6 +66,7 @@ class _Client:
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.status: int | None = None
+        self.runqueue_wait_ns: int | None = None
         self.usage = _Usage()
         self.has_children = True
 
@@ -72,6 +74,8 @@ class _Client:
         """Take the accounts of every child that has ended."""
         try:
             while True:
+                if self.status is None:
+                    self._read_runqueue_wait()
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
                 if not pid:
                     return
@@ -80,6 +84,15 @@ class _Client:
                     self.status = status
         except ChildProcessError:
             self.has_children = bool(orphans(self.pid))
+
+    def _read_runqueue_wait(self) -> None:
+        """How long its first thread was ready to run and waited for a core, which can be read until it is reaped."""
+        try:
+            file = os.open(f"/proc/{self.pid}/schedstat", os.O_RDONLY)
+            self.runqueue_wait_ns = int(os.read(file, 128).split()[1])  # Documentation/scheduler/sched-stats.rst
+            os.close(file)
+        except OSError:  # this kernel does not tell
+            pass
 
     def kill_all(self, wake: int) -> tuple[int, int]:
         """Kill and reap what is left of the tree; return how many were alive, and how many would not die."""
@@ -143,10 +156,11 @@ def send(control: int, message: dict[str, Any]) -> None:
 
 
 class _Helper:
-    """What outlasts single runs: how we hear of deaths, and what one sample was found to cost."""
+    """What outlasts single runs: how we hear of deaths, and what one sample and one probe were found to cost."""
 
     def __init__(self) -> None:
-        self._sample_cost_ns = 0
+        self._sample_cost_ns = self._probe_cost_ns = 0
+        self._probe: SpeedProbe | None = None  # of the run before
         self._prctl = load_prctl()
         adopt_orphans(self._prctl)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -163,11 +177,13 @@ class _Helper:
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
         """Run one launch to its end; what it took, or why it could not start."""
+        if self._probe:
+            self._probe.wait()
         forked_ns = monotonic_ns()
         timeout_ns = round(request["timeout_s"] * _SECOND_NS) if request["timeout_s"] else None
         pid, exec_pipe = self._fork(request)
         client = _Client(pid)
-        tree = sampler = None
+        tree = sampler = probe = None
         try:
             told = _await_exec(exec_pipe, _deadline_ns(forked_ns, timeout_ns))
             if len(told) > _TOLD_BYTES:
@@ -183,15 +199,21 @@ class _Helper:
                     cost_ns=self._sample_cost_ns,
                     started_ns=started_ns,
                 )
+            if request["measures_speed"]:
+                self._probe = probe = SpeedProbe(pid, cost_ns=self._probe_cost_ns)
             ended_ns = _watch(client, self._wake, sampler, _deadline_ns(started_ns, timeout_ns))
             timed_out = client.status is None
             sampled = _sampled(sampler)
         finally:
+            if probe:
+                probe.stop()
             if tree:
                 tree.close()
             alive, immortal = client.kill_all(self._wake)
         if sampler:
             self._sample_cost_ns = sampler.cost_ns
+        if probe:
+            self._probe_cost_ns = probe.cost_ns
         return {
             "pid": pid,
             "status": client.status,
@@ -204,6 +226,8 @@ class _Helper:
             "rss_bytes_floor": rss_bytes_floor,
             "usage": vars(client.usage),
             **sampled,
+            **_probed(probe),
+            "runqueue_wait_ns": client.runqueue_wait_ns,
         }
 
     def _fork(self, request: dict[str, Any]) -> tuple[int, int]:
@@ -264,6 +288,16 @@ def _sampled(sampler: Sampler | None) -> dict[str, Any]:
         "at_ns": sampler.at_ns.tobytes(),
         "rss_bytes": sampler.rss_bytes.tobytes(),
         "cpu_ns": sampler.cpu_ns.tobytes(),
+    }
+
+
+def _probed(probe: SpeedProbe | None) -> dict[str, Any]:
+    if probe is None:
+        return {"probed_at_ns": b"", "probe_work_ns": b"", "probe_cpu_ns": 0}
+    return {
+        "probed_at_ns": probe.at_ns,
+        "probe_work_ns": probe.work_ns,
+        "probe_cpu_ns": probe.cpu_ns,
     }
 
 

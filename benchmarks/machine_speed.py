@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""How much of the noise of a pair the speed of the machine explains, in campaigns of forty pairs without a change.
+
+Each campaign runs one benchmark of one client against the stub, the same program on both sides in ABBA order, as a gate
+does. Its raw figures are appended to a file under benchmarks/data/, so that the adjustment can be judged again.
+`--summary` prints the standard deviation of a pair's log-ratio, raw and adjusted as the gate adjusts it, for CPU time
+and total time.
+
+    benchmarks/machine_speed.py                 one campaign of each benchmark (about six minutes)
+    benchmarks/machine_speed.py --rounds 3
+    benchmarks/machine_speed.py --summary
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from s3bench.bench.endpoints import stub_server
+from s3bench.bench.local import open_bench
+from s3bench.bench.runner import Conditions, Settings
+from s3bench.cli.definitions import read_suite
+from s3bench.clients.finding import find_client
+from s3bench.clients.plan import parse_client_spec, plan_runs
+from s3bench.clients.store import ClientStore
+from s3bench.results.measurement import Measurement
+
+DATA = Path(__file__).parent / "data" / "machine_speed.jsonl"
+PAIRS = 40
+UPLOAD = "upload and cp and 4KB and not 100 and not 5,000"
+CAMPAIGNS = (
+    ("cli-classic", "s3.cp.upload and 4KB and Classic and not 100 and not 5,000"),
+    ("boto3-classic", UPLOAD),
+    ("s5cmd", UPLOAD),
+    ("cli-crt", "upload and cp and 32MB"),
+)
+SETTINGS = Settings(interval_s=None)
+
+
+def run_campaign(client_text: str, select: str) -> dict[str, Any]:
+    """Run forty pairs of the first benchmark selected; return their figures."""
+    spec = parse_client_spec(client_text)
+    found = find_client(spec, ClientStore.from_environment(os.environ))
+    plan = plan_runs(read_suite(()), clients=(spec,), select=select, num_chunks=1, chunk_id=0, iterations=1, warmup=1)
+    definition = plan.cells[0].definition
+    load_before = os.getloadavg()[0]
+    with open_bench(stub_server()) as bench, bench.workspace(definition.environment) as runner_of:
+        runner = runner_of(definition, found)
+
+        def run(number: int) -> dict[str, Any]:
+            conditions = Conditions(env={"PYTHONHASHSEED": str(1_000_000_000 + number)})
+            each = runner.run_once(number, SETTINGS, "campaign", conditions)
+            assert isinstance(each, Measurement), each
+            speed = each.machine_speed
+            return {
+                "total_time": each.total_time,
+                "cpu_time": each.cpu_time,
+                "user_cpu_time": each.user_cpu_time,
+                "runqueue_wait_time": each.runqueue_wait_time,
+                "preemptions": each.involuntary_context_switches,
+                "speed": speed and [speed.rate, speed.error, speed.probes],
+            }
+
+        run(0)
+        pairs = []
+        for number in range(PAIRS):
+            first, second = run(number), run(number)
+            pairs.append([first, second] if number % 2 == 0 else [second, first])
+    return {
+        "client": found.label,
+        "benchmark": definition.name,
+        "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "load": [round(load_before, 2), round(os.getloadavg()[0], 2)],
+        "pairs": pairs,
+    }
+
+
+def main() -> int:
+    """Run campaigns, or summarize them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--client", help="of this client alone")
+    parser.add_argument("--summary", action="store_true")
+    options = parser.parse_args()
+    if options.summary:
+        return summarize()
+    DATA.parent.mkdir(parents=True, exist_ok=True)
+    for _ in range(options.rounds):
+        for client, select in CAMPAIGNS:
+            if options.client in {None, client}:
+                told = run_campaign(client, select)
+                with DATA.open("a") as out:
+                    out.write(json.dumps(told, separators=(",", ":")) + "\n")
+                print(told["client"], told["benchmark"], told["load"], flush=True)
+    return 0
+
+
+def summarize() -> int:
+    """Print each campaign."""
+    for line in DATA.read_text().splitlines():
+        told = json.loads(line)
+        print(told["client"], median(run["total_time"] for pair in told["pairs"] for run in pair))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
