@@ -1,4 +1,4 @@
-"""Build steps: the README in the package's metadata with links that work outside of the repository, and the speed probe.
+"""Build steps: the README in the package's metadata, with links that work outside the repository; the speed probe.
 
 The speed probe (`s3bench/run/speed_probe.c`) is compiled where there is a C compiler, on Linux alone. Without it,
 s3bench works, and says that it does not measure the machine's speed.

@@ -20,6 +20,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from msgspec.structs import replace
+
 from s3bench.bench.endpoints import stub_server
 from s3bench.bench.local import open_bench
 from s3bench.bench.runner import Conditions, Settings
@@ -27,10 +29,14 @@ from s3bench.cli.definitions import read_suite
 from s3bench.clients.finding import find_client
 from s3bench.clients.plan import parse_client_spec, plan_runs
 from s3bench.clients.store import ClientStore
-from s3bench.results.measurement import Measurement
+from s3bench.gate.evidence import ClientCellEvidence, RunPair
+from s3bench.gate.paired_series import series_of
+from s3bench.results.machine_speed import MachineSpeed
+from s3bench.results.measurement import Measurement, UsageFacts, measure
 
 DATA = Path(__file__).parent / "data" / "machine_speed.jsonl"
 PAIRS = 40
+NOISY = 0.08
 UPLOAD = "upload and cp and 4KB and not 100 and not 5,000"
 CAMPAIGNS = (
     ("cli-classic", "s3.cp.upload and 4KB and Classic and not 100 and not 5,000"),
@@ -99,11 +105,40 @@ def main() -> int:
     return 0
 
 
+def measurement(told: dict[str, Any]) -> Measurement:
+    """One run of a campaign, as far as the adjustment looks at it."""
+    system_s = told["cpu_time"] - told["user_cpu_time"]
+    usage = UsageFacts(
+        user_cpu_s=told["user_cpu_time"], system_cpu_s=system_s, runqueue_wait_s=told["runqueue_wait_time"]
+    )
+    speed = told["speed"] and MachineSpeed(**dict(zip(("rate", "error", "probes"), told["speed"], strict=True)))
+    return replace(measure(iteration=0, total_s=told["total_time"], usage=usage), machine_speed=speed)
+
+
 def summarize() -> int:
-    """Print each campaign."""
+    """Print each campaign, and medians by client."""
+    ratios: dict[tuple[str, str, bool], list[float]] = {}
     for line in DATA.read_text().splitlines():
         told = json.loads(line)
-        print(told["client"], median(run["total_time"] for pair in told["pairs"] for run in pair))
+        pairs = tuple(
+            RunPair(order="AB", hash_seed=0, started_s=0.0, baseline=measurement(one), candidate=measurement(other))
+            for one, other in told["pairs"]
+        )
+        words = f"{told['at']} {told['client']:20} load {told['load'][1]:4.1f}"
+        for metric in ("cpu_time", "total_time"):
+            series = series_of(ClientCellEvidence(name="", pairs=pairs), metric)
+            raw, adjusted, facts = series.raw().sigma, series.sigma, series.adjustment
+            assert raw is not None
+            assert adjusted is not None
+            ratios.setdefault((told["client"], metric, raw >= NOISY), []).append(adjusted / raw)
+            slopes = f"{facts.speed_slope:.2f} {facts.wait_slope:.2f} {facts.moved}".rstrip() if facts else "none"
+            words += f" | {metric} {raw:.4f} -> {adjusted:.4f} ({adjusted / raw:.2f}; slopes {slopes})"
+        print(words)
+    for (client, metric, is_noisy), each in sorted(ratios.items()):
+        kind = f"raw sigma {'of at least' if is_noisy else 'below'} {NOISY:.0%}"
+        print(
+            f"{client}, {metric}, {kind}: median {median(each):.2f}, largest {max(each):.2f} of {len(each)} campaigns"
+        )
     return 0
 
 

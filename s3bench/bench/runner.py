@@ -19,8 +19,8 @@ from s3bench.spec.definition import Definition, Environment
 class Settings:
     """How to measure. An `interval_s` of `None` takes no samples; `debug_dir` keeps stdout and stderr of every run.
 
-    `measures_speed` probes the speed of the core on which the client runs. `keeps_timeline` keeps samples and requests of
-    each measurement for charts.
+    `measures_speed` probes the speed of the core on which the client runs. `keeps_timeline` keeps samples and requests
+    of each measurement for charts.
     """
 
     interval_s: float | None = 0.001

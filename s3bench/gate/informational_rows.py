@@ -19,7 +19,7 @@ def informational_rows(cells: Sequence[CellEvidence], policy: Policy) -> list[Ga
         (cell, metric, series)
         for cell in cells
         for metric in policy.informational
-        if (series := series_of(cell, metric)).count
+        if (series := series_of(cell, metric, is_adjusted=policy.adjusts)).count
     ]
     adjusted = benjamini_hochberg([series.p_two_sided() for _, _, series in found])
     rows = []

@@ -75,7 +75,14 @@ def _sized(
         for metric in metrics:
             zone = policy.indifference_zone(metric)
             assert zone is not None
-            yield SequentialTest(cells=[cell], metric=metric, kind=RowKind.SIZE, zone=zone, is_mirrored=is_mirrored)
+            yield SequentialTest(
+                cells=[cell],
+                metric=metric,
+                kind=RowKind.SIZE,
+                zone=zone,
+                is_mirrored=is_mirrored,
+                is_adjusted=policy.adjusts,
+            )
 
 
 def _creep(cells: Sequence[CellEvidence], policy: Policy) -> Iterator[SequentialTest]:
@@ -85,7 +92,9 @@ def _creep(cells: Sequence[CellEvidence], policy: Policy) -> Iterator[Sequential
     for metric in policy.metrics:
         zone = policy.indifference_zone(metric)
         assert zone is not None
-        yield SequentialTest(cells=cells, metric=metric, kind=RowKind.CREEP, zone=zone.halved())
+        yield SequentialTest(
+            cells=cells, metric=metric, kind=RowKind.CREEP, zone=zone.halved(), is_adjusted=policy.adjusts
+        )
 
 
 def _test_family(tests: list[SequentialTest], policy: Policy) -> list[SequentialTest]:

@@ -1,15 +1,17 @@
 """The figures of one metric on both sides of one benchmark, and the tests on them.
 
 Tests work on the worsening: the log-ratio of candidate over baseline, with its sign reversed for metrics where higher
-is better. Pairs use the signed-rank test, unpaired runs the Mann-Whitney test.
+is better, less what the speed of the machine explains of it. Pairs use the signed-rank test, unpaired runs the
+Mann-Whitney test.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
 
+from s3bench.gate.adjustment import AdjustmentFacts, adjustment_of
 from s3bench.gate.evidence import CellEvidence, Side
 from s3bench.results.measurement import figure
 from s3bench.results.metrics import METRICS_BY_NAME, Direction
@@ -20,12 +22,18 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, kw_only=True)  # without slots, for the cached properties
 class PairedSeries:
-    """The figures of both sides in the metric's unit, all positive; of equal length and order if `is_paired`."""
+    """The figures of both sides in the metric's unit, all positive; of equal length and order if `is_paired`.
+
+    `explained` is what covariates explain of each pair's log-ratio; empty if nothing is adjusted. `adjustment` has the
+    facts about it, and the row's figures without it.
+    """
 
     baseline: tuple[float, ...]
     candidate: tuple[float, ...]
     is_paired: bool
     sign: int = 1
+    explained: tuple[float, ...] = ()
+    adjustment: AdjustmentFacts | None = None
 
     @property
     def count(self) -> int:
@@ -34,10 +42,13 @@ class PairedSeries:
 
     @cached_property
     def worsenings(self) -> tuple[float, ...]:
-        """The log-ratio of each pair, positive when the candidate is worse."""
+        """The adjusted log-ratio of each pair, positive when the candidate is worse."""
         assert self.is_paired
         return tuple(
-            self.sign * math.log(after / before) for before, after in zip(self.baseline, self.candidate, strict=True)
+            self.sign * (math.log(after / before) - explained)
+            for before, after, explained in zip(
+                self.baseline, self.candidate, self.explained or (0.0,) * self.count, strict=True
+            )
         )
 
     def p_above(self, center: float) -> float:
@@ -85,7 +96,18 @@ class PairedSeries:
 
     def mirrored(self) -> "PairedSeries":
         """The same with the sides exchanged."""
-        return PairedSeries(baseline=self.candidate, candidate=self.baseline, is_paired=self.is_paired, sign=self.sign)
+        return PairedSeries(
+            baseline=self.candidate,
+            candidate=self.baseline,
+            is_paired=self.is_paired,
+            sign=self.sign,
+            explained=tuple(-each for each in self.explained),
+            adjustment=self.adjustment,
+        )
+
+    def raw(self) -> "PairedSeries":
+        """The same without the adjustment."""
+        return PairedSeries(baseline=self.baseline, candidate=self.candidate, is_paired=self.is_paired, sign=self.sign)
 
     @cached_property
     def sigma(self) -> float | None:
@@ -111,7 +133,9 @@ def _deviation(values: Sequence[float]) -> float:
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
-def series_of(cell: CellEvidence, metric: str, *, pairs_max: int | None = None) -> PairedSeries:
+def series_of(
+    cell: CellEvidence, metric: str, *, pairs_max: int | None = None, is_adjusted: bool = True
+) -> PairedSeries:
     """The figures of `metric` in the first `pairs_max` pairs. Missing figures and figures of 0 are left out."""
     sign = -1 if METRICS_BY_NAME[metric].direction is Direction.HIGHER else 1
     if not cell.pairs:
@@ -121,16 +145,19 @@ def series_of(cell: CellEvidence, metric: str, *, pairs_max: int | None = None) 
         ]
         return PairedSeries(baseline=sides[0], candidate=sides[1], is_paired=False, sign=sign)
     both = [
-        (before, after)
+        (pair, before, after)
         for pair in cell.pairs[:pairs_max]
         if (before := figure(pair.baseline, metric) or 0) > 0 and (after := figure(pair.candidate, metric) or 0) > 0
     ]
-    return PairedSeries(
-        baseline=tuple(before for before, _ in both),
-        candidate=tuple(after for _, after in both),
-        is_paired=True,
-        sign=sign,
-    )
+    baseline, candidate = tuple(before for _, before, _ in both), tuple(after for _, _, after in both)
+    series = PairedSeries(baseline=baseline, candidate=candidate, is_paired=True, sign=sign)
+    if not is_adjusted:
+        return series
+    log_ratios = [math.log(after / before) for _, before, after in both]
+    adjustment = adjustment_of([pair for pair, _, _ in both], metric, log_ratios)
+    if adjustment is None:
+        return series
+    return replace(series, explained=adjustment.log_ratios, adjustment=adjustment.facts)
 
 
 def pooled(series: Sequence[PairedSeries]) -> PairedSeries:
@@ -140,4 +167,7 @@ def pooled(series: Sequence[PairedSeries]) -> PairedSeries:
         tuple(math.exp(fmean(math.log(values[number]) for values in side)) for number in range(count))
         for side in ([each.baseline for each in series], [each.candidate for each in series])
     ]
-    return PairedSeries(baseline=sides[0], candidate=sides[1], is_paired=True, sign=series[0].sign)
+    explained = tuple(
+        fmean((each.explained or (0.0,) * each.count)[number] for each in series) for number in range(count)
+    )
+    return PairedSeries(baseline=sides[0], candidate=sides[1], is_paired=True, sign=series[0].sign, explained=explained)

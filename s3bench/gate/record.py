@@ -4,6 +4,7 @@ A replay of the record gives the same conclusion again.
 
 History of the format (`schema_version`):
 1: the first.
+2: times adjusted for the machine (`policy.adjusts`, `adjustment` of rows); records before read as they are.
 """
 
 import datetime as dt
@@ -22,7 +23,7 @@ from s3bench.results.decoding import decode
 from s3bench.results.former import FormerLoadMeasurement, recast, without_client_keys
 from s3bench.results.versioned import decode_versioned
 
-RECORD_VERSION = 1
+RECORD_VERSION = 2
 
 
 class ProgramIdentity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

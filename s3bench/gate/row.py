@@ -4,6 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
+from s3bench.gate.adjustment import AdjustmentFacts
 from s3bench.gate.evidence import Role
 from s3bench.gate.exact_metric import CountChange
 
@@ -40,6 +41,7 @@ class GateRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     levels that decide, `d0` and `d1` are the indifference zone. `p` is the p-value of "the worsening is d0 or less":
     the least of all looks, each divided by its share; `level` is the level it had to reach. In an informational row `p`
     is two-sided and adjusted (Benjamini-Hochberg). `sigma` is the standard deviation of the pairs' log-ratios.
+    All of these are adjusted for the machine, if `adjustment` is there and nothing moved; the medians are not.
     `detectable` is the smallest worsening that 95 of 100 gates with all looks would FAIL, `detectable_small` the
     smallest that 95 of 100 would show as SMALL or FAIL; both by simulation with this `sigma`. `changes`
     lists the counts that differ. `waived_by` is the reason of a waiver. `is_capped`: there are as
@@ -65,6 +67,7 @@ class GateRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     p: float | None = None
     level: float | None = None
     sigma: float | None = None
+    adjustment: AdjustmentFacts | None = None
     detectable: float | None = None
     detectable_small: float | None = None
     changes: tuple[CountChange, ...] = ()

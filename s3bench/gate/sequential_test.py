@@ -11,6 +11,7 @@ from statistics import median
 
 from msgspec.structs import replace
 
+from s3bench.gate.adjustment import AdjustmentFacts
 from s3bench.gate.detectable import detectable_unpaired
 from s3bench.gate.evidence import CellEvidence, Role, Side
 from s3bench.gate.indifference_zone import IndifferenceZone, Limits
@@ -36,6 +37,7 @@ class SequentialTest:
     kind: RowKind
     zone: IndifferenceZone
     is_mirrored: bool = False
+    is_adjusted: bool = True
     series: PairedSeries = field(init=False)
     limits: Limits | None = None
     level: float = math.nan
@@ -107,7 +109,7 @@ class SequentialTest:
 
     def take(self, pairs_max: int | None = None) -> None:
         """Take the first `pairs_max` pairs, or all. The first call fixes the indifference zone in log-ratios."""
-        each = [series_of(cell, self.metric, pairs_max=pairs_max) for cell in self.cells]
+        each = [series_of(cell, self.metric, pairs_max=pairs_max, is_adjusted=self.is_adjusted) for cell in self.cells]
         series = pooled(each) if self.kind is RowKind.CREEP else each[0]
         self.series = series.mirrored() if self.is_mirrored else series
         if self.limits is None and self.series.baseline:
@@ -153,6 +155,7 @@ class SequentialTest:
             p=self.p,
             level=self.level,
             sigma=series.sigma,
+            adjustment=_with_raw_figures(measured),
             warnings=tuple(_warnings(series)),
         )
         if not series.is_paired:
@@ -181,11 +184,21 @@ class SequentialTest:
         return f"{words}; {self.pairs} pairs, the next look needs {following[0]}" if following else words
 
 
+def _with_raw_figures(series: PairedSeries) -> AdjustmentFacts | None:
+    if series.adjustment is None:
+        return None
+    raw = series.raw()
+    low, high = raw.interval()
+    return replace(series.adjustment, sigma_raw=raw.sigma, change_raw=raw.change(), low_raw=low, high_raw=high)
+
+
 def _relative(log_ratio: float) -> float | None:
     return math.expm1(log_ratio) if math.isfinite(log_ratio) else None
 
 
 def _warnings(series: PairedSeries) -> Iterator[str]:
+    if series.adjustment is not None and series.adjustment.moved:
+        yield f"not adjusted for the machine: {series.adjustment.moved} differs between the two sides"
     values = series.worsenings if series.is_paired else ()
     if len(values) < _WARNINGS_FROM:
         return

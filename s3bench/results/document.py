@@ -11,6 +11,7 @@ History of the format (`schema_version`):
    `requests_left_out`); documents before read as they are.
 5: measurements of load runs have the keys of `LoadMeasurement` alone; before, those of `Measurement` stood beside them
    and held nothing, and are dropped on reading.
+6: the speed of the machine (`machine_speed`, `runqueue_wait_time`, `series.speed`); documents before read as they are.
 """
 
 import math
@@ -32,7 +33,7 @@ from s3bench.results.measurement import AnyMeasurement, Failure, Measurement
 from s3bench.spec.label import benchmark_label, dimension_pairs
 from s3bench.spec.selection import Labels
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 NODE = "node"
 """The last dimension of a result that is one cluster node's part of another result."""

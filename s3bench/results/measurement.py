@@ -111,8 +111,9 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     `python`, `go`, `other`, joined by `+` when there were several), empty when there was no request.
     `requests_by_kind` counts requests by what they were (`GET ranged`, `PUT`). `network` holds what was achieved of a
     network model against what was asked, where one was imposed. `load` is null; a phase of a load run gives a
-    `LoadMeasurement`. `machine_speed` is null where the core's speed was not probed. `series` is null where no samples were taken or kept. `requests` are kept by `s3bench run`, in
-    order of their start, `requests_left_out` being how many more there were.
+    `LoadMeasurement`. `machine_speed` is null where the core's speed was not probed,
+    `series` where no samples were taken or kept. `requests` are kept by `s3bench run`, in order of their start,
+    `requests_left_out` being how many more there were.
     """
 
     iteration: int

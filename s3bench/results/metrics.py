@@ -98,6 +98,7 @@ METRICS: tuple[Metric, ...] = (
     _neutral("involuntary_context_switches", Unit.COUNT, "number of times that the kernel preempted it", _RUSAGE),
     _neutral("machine_speed.rate", Unit.PER_SECOND, "speed of the client's core: mean rate of a fixed work", _SPEED),
     _neutral("machine_speed.error", Unit.SHARE, "relative standard error of that mean", _SPEED),
+    _neutral("machine_speed.probes", Unit.COUNT, "number of probes", _SPEED),
     _neutral("runqueue_wait_time", Unit.SECONDS, "time its first thread was ready to run and had no core", _SCHEDSTAT),
     Metric(
         name="throughput",

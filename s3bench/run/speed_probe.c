@@ -18,7 +18,7 @@
 #define CORE_FIELD 36       /* field 39 of proc_pid_stat(5), counted from the state behind the program's name */
 
 #define TABLE_BYTES 4096
-#define CYCLE_LENGTH 2048   /* of 4 bytes each: 8 KiB */
+#define CYCLE_LENGTH 32768  /* of 4 bytes each: 128 KiB */
 #define LINE_BYTES 64
 #define FAR_LINES 16
 
@@ -82,12 +82,12 @@ static uint64_t read_far_lines(void)
     return sum;
 }
 
-/* Loads that wait for the nearest caches. */
+/* Loads that wait for the caches of the core. */
 static uint64_t follow_cycle(void)
 {
     uint64_t sum = 0;
     uint32_t place = 0;
-    for (int step = 0; step < 500; step++) {
+    for (int step = 0; step < 400; step++) {
         place = cycle[place];
         sum += place;
     }

@@ -1,4 +1,4 @@
-"""Measures how fast the core is on which the client runs, while it runs: the speed of the machine, as the client gets it.
+"""Measures how fast the core is on which the client runs, while it runs.
 
 A thread wakes every few milliseconds, moves to the core of a client's thread that is running, does a fixed piece of
 work once to have its own code and data in the core's caches, and once more against the clock. How long that takes
@@ -44,7 +44,7 @@ def missing() -> str:
     """Why the speed cannot be measured here; empty where it can be."""
     if IS_PORTABLE or not hasattr(os, "sched_setaffinity"):
         return "this system does not let a thread follow a client to its core"
-    if not os.access(LIBRARY, os.R_OK):  # noqa: PTH (see above)
+    if not os.access(LIBRARY, os.R_OK):
         return "s3bench was installed without a C compiler"
     return ""
 
@@ -103,7 +103,7 @@ class SpeedProbe:
 
     def _account(self) -> None:
         if self._thread_clock and not self.cpu_ns:
-            try:
+            try:  # noqa: SIM105 (no contextlib in the spawner)
                 self.cpu_ns = clock_gettime_ns(self._thread_clock)
             except OSError:  # it has ended, and has accounted for itself
                 pass

@@ -130,6 +130,7 @@ class FakeSpawner:
             process_count=1,
             sampler_cpu_s=0.0,
             series=None,
+            speed=None,
             warnings=(),
         )
 

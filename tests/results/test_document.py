@@ -60,7 +60,7 @@ def test_the_shape_is_that_of_the_reference() -> None:
 
 def test_keys_come_in_the_same_order_every_time_with_two_spaces() -> None:
     text = encode_document(EMPTY.with_result(result())).decode()
-    assert text.startswith('{\n  "schema_version": 5,\n  "s3bench": "0.1.0",\n  "started_at":')
+    assert text.startswith('{\n  "schema_version": 6,\n  "s3bench": "0.1.0",\n  "started_at":')
     assert text.endswith("}\n")
     assert text == encode_document(parse_document(text.encode(), source="x")).decode()
 
@@ -127,7 +127,7 @@ def test_a_document_with_timelines_survives_writing_and_reading() -> None:
 def test_numbers_of_one_array_stand_on_one_line() -> None:
     text = encode_document(EMPTY.with_result(timed(1.0))).decode()
     assert '"memory": [10, 20],\n' in text
-    assert '"cores": [null, 0.5]\n' in text
+    assert '"cores": [null, 0.5],\n' in text
     awkward = msgspec.structs.replace(
         EMPTY, command_line=("[\n  1,\n  2\n]", "[ 1 ]"), machine={"a": [[], [1.5e-9, -2]]}
     )
@@ -177,7 +177,7 @@ GOOD = encode_document(EMPTY.with_result(result().with_measurement(MEASUREMENT))
         (b'{"results": []}', "has no schema_version"),
         (b'{"schema_version": "1"}', "has no schema_version"),
         (b'{"schema_version": true}', "has no schema_version"),
-        (b'{"schema_version": 6}', "has schema_version 6; this s3bench reads versions up to 5"),
+        (b'{"schema_version": 7}', "has schema_version 7; this s3bench reads versions up to 6"),
         (b'{"schema_version": 1}', "missing required field `s3bench`"),
         (GOOD.replace(b'"total_time": 1.5', b'"total_time": "1.5"'), "$.results[0].measurements[0].total_time"),
         (GOOD.replace(b'"total_time"', b'"totl_time"'), "$.results[0].measurements[0]"),

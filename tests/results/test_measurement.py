@@ -120,7 +120,9 @@ def test_all_that_was_measured_is_in_its_place() -> None:
         "harness": {"samples": 3, "turnaround_time": 0.02, "sampler_cpu_time": 0.01, "server_cpu_time": 0.1},
         "network": [{"name": "time to first byte, p50", "unit": "s", "asked": 0.02, "achieved": 0.021, "count": 3}],
         "load": None,
-        "series": {"at": [0.0, 1.0, 2.0], "memory": [10, 30, 20], "cores": [None, 0.5, 1.5]},
+        "machine_speed": None,
+        "runqueue_wait_time": None,
+        "series": {"at": [0.0, 1.0, 2.0], "memory": [10, 30, 20], "cores": [None, 0.5, 1.5], "speed": []},
         "requests": [
             {
                 "connection": 1,

@@ -6,6 +6,7 @@ import msgspec
 
 from s3bench.results.document import SCHEMA_VERSION, Client, Document, Result
 from s3bench.results.load import Failures, Latency, Load, Second
+from s3bench.results.machine_speed import MachineSpeed
 from s3bench.results.measurement import Failure, Harness, Measurement, Milestones, Wire
 from s3bench.results.metrics import METRICS, METRICS_BY_NAME, render_metrics
 from s3bench.results.timeline import RequestSpan, UsageSeries
@@ -17,7 +18,7 @@ NO_METRICS |= {"series", "requests", "requests_left_out"}
 
 
 def test_every_figure_of_a_measurement_is_in_the_table_and_the_other_way_round() -> None:
-    nested = {"milestones": Milestones, "wire": Wire, "harness": Harness}
+    nested = {"milestones": Milestones, "wire": Wire, "harness": Harness, "machine_speed": MachineSpeed}
     figures = set(Measurement.__struct_fields__) - NO_METRICS - nested.keys()
     figures |= {f"{name}.{field}" for name, struct in nested.items() for field in struct.__struct_fields__}
     assert {name for name in METRICS_BY_NAME if not name.startswith("load.")} == figures

@@ -22,6 +22,7 @@ RECORD = ProcessRecord(
     peak_memory_source=PeakSource.KERNEL,
     process_count=1,
     sampler_cpu_s=0.01,
+    speed=None,
     series=SeriesFacts(at_s=(0.001, 1.0), rss_bytes=(1024, 4096), cpu_s=(0.0, 0.4995), interval_s=0.001, cores=2),
     warnings=(),
 )

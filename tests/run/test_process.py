@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from s3bench.errors import ClientNotFound, MachineError, S3BenchError
+from s3bench.run import speed_probe
 from s3bench.run.process import Launch, PeakSource, Spawner
 from tests.processes import await_end
 
@@ -459,3 +460,60 @@ class TestSeries:
         record = spawner.run(launch(code))
         assert record.usage.cpu_s > 0.15
         assert [warning for warning in record.warnings if "too short-lived" in warning]
+
+
+def test_the_core_is_probed_while_the_client_runs_and_not_while_it_waits(spawner: Spawner, launch: Launcher) -> None:
+    if speed_probe.missing():
+        pytest.skip(f"the speed of the machine is not measured: {speed_probe.missing()}")
+    code = (
+        "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass\n"
+        "print(time.monotonic_ns())\ntime.sleep(0.3)\nprint(time.monotonic_ns())"
+    )
+    client = launch(code, interval_s=None, measures_speed=True)
+    record = spawner.run(client)
+    assert record.speed is not None
+    assert len(record.speed.at_s) == len(record.speed.work_s) > 10
+    assert all(0 < each < 0.01 for each in sorted(record.speed.work_s)[: len(record.speed.work_s) // 2])
+    asleep_s, awake_s = ((int(line) - record.started_ns) / 1e9 for line in client.stdout.read_text().split())
+    assert not [at_s for at_s in record.speed.at_s if asleep_s + 0.01 < at_s < awake_s]
+
+
+def test_a_client_of_many_threads_is_followed_to_the_one_that_runs(spawner: Spawner, launch: Launcher) -> None:
+    if speed_probe.missing():
+        pytest.skip(f"the speed of the machine is not measured: {speed_probe.missing()}")
+    code = (
+        "import threading, time\n"
+        "def work():\n"
+        "    end = time.thread_time() + 0.3\n"
+        "    while time.thread_time() < end: pass\n"
+        "idle = [threading.Thread(target=time.sleep, args=(0.5,)) for _ in range(8)]\n"
+        "busy = threading.Thread(target=work)\n"
+        "for each in (*idle, busy): each.start()\n"
+        "for each in (*idle, busy): each.join()\n"
+    )
+    record = spawner.run(launch(code, interval_s=None, measures_speed=True))
+    assert record.speed is not None
+    assert len(record.speed.at_s) > 5
+
+
+def test_without_being_asked_for_the_core_is_not_probed(spawner: Spawner, launch: Launcher) -> None:
+    assert spawner.run(launch("sum(range(10**6))")).speed is None
+
+
+@linux_only
+def test_the_time_that_a_client_waits_for_a_core_is_told(spawner: Spawner, launch: Launcher) -> None:
+    core = min(os.sched_getaffinity(0))
+    burn = f"import os, time\nos.sched_setaffinity(0, {{{core}}})\n"
+    rival = subprocess.Popen((sys.executable, "-c", f"{burn}while True: pass"))
+    try:
+        work = f"{burn}end = time.process_time() + 0.2\nwhile time.process_time() < end: pass"
+        waited_s = spawner.run(launch(work)).usage.runqueue_wait_s
+        alone_s = spawner.run(launch("pass")).usage.runqueue_wait_s
+    finally:
+        rival.kill()
+        rival.wait()
+    if waited_s is None:
+        pytest.skip("this kernel does not tell how long a process waits for a core")
+    assert waited_s > 0.1
+    assert alone_s is not None
+    assert alone_s < waited_s

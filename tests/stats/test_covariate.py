@@ -1,0 +1,111 @@
+import math
+import random
+from collections.abc import Callable, Sequence
+from statistics import stdev
+
+import pytest
+
+from s3bench.stats.covariate import Covariate, explained
+from s3bench.stats.signed_rank import p_above, p_below
+
+SIMS = 1000
+
+
+def drawn(
+    count: int, slope: float, draw: random.Random, *, noise: float = 0.0, deviation: float = 0.04
+) -> tuple[list[float], Covariate]:
+    """Differences without an effect, of which `slope` times a covariate is a part, and the covariate as measured."""
+    true = [draw.gauss(0.0, 0.08) for _ in range(count)]
+    outcome = [slope * each + draw.gauss(0.0, deviation) for each in true]
+    seen = tuple(each + draw.gauss(0.0, noise) for each in true)
+    return outcome, Covariate(differences=seen, expected_slope=1.2, noise=noise**2)
+
+
+def adjusted(outcome: Sequence[float], *covariates: Covariate) -> list[float]:
+    return [each - part for each, part in zip(outcome, explained(outcome, covariates).differences, strict=True)]
+
+
+def share(happens: Callable[[random.Random], bool], seed: int) -> float:
+    draw = random.Random(seed)
+    return sum(happens(draw) for _ in range(SIMS)) / SIMS
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.5, 1.0, 2.0])
+def test_with_many_pairs_the_slope_is_found(slope: float) -> None:
+    outcome, covariate = drawn(200, slope, random.Random(1), deviation=0.01)
+    assert explained(outcome, [covariate]).slopes == pytest.approx([slope], abs=0.03)
+
+
+def test_few_pairs_leave_the_slope_near_the_one_expected() -> None:
+    covariate = Covariate(differences=(0.01, -0.01, 0.012, -0.009), expected_slope=1.2)
+    (slope,) = explained([0.0, 0.0, 0.0, 0.0], [covariate]).slopes
+    assert 0.4 < slope < 1.0  # the data say 0
+
+
+def test_a_covariate_that_is_noise_alone_is_expected_to_explain_nothing() -> None:
+    covariate = Covariate(differences=(0.01, -0.01, 0.02, -0.02), expected_slope=1.2, noise=0.01)
+    assert covariate.prior_slope == 0.0
+
+
+def test_a_covariate_that_never_changes_explains_nothing_beside_one_that_does() -> None:
+    outcome, covariate = drawn(20, 1.0, random.Random(2))
+    still = Covariate(differences=(0.0,) * 20, expected_slope=1.0)
+    assert adjusted(outcome, covariate, still) == pytest.approx(adjusted(outcome, covariate))
+
+
+def test_two_covariates_are_told_apart() -> None:
+    draw = random.Random(3)
+    outcome, first = drawn(200, 0.8, draw, deviation=0.01)
+    second = Covariate(differences=tuple(draw.gauss(0.0, 0.1) for _ in outcome), expected_slope=1.0)
+    both = [value + 0.6 * each for value, each in zip(outcome, second.differences, strict=True)]
+    assert explained(both, [first, second]).slopes == pytest.approx([0.8, 0.6], abs=0.05)
+
+
+def test_an_outlier_does_not_decide_the_slope() -> None:
+    outcome, covariate = drawn(40, 1.0, random.Random(4), deviation=0.01)
+    wild = [*outcome[:-1], outcome[-1] + 3.0]
+    assert explained(wild, [covariate]).slopes == pytest.approx([1.0], abs=0.15)
+
+
+def test_the_slope_of_a_pair_does_not_depend_on_the_pair() -> None:
+    outcome, covariate = drawn(20, 1.0, random.Random(5))
+    before = explained(outcome, [covariate]).differences[0]
+    outcome[0] += math.copysign(0.02, outcome[0])  # on the side of the median where it is
+    after = explained(outcome, [covariate]).differences[0]
+    assert after == pytest.approx(before, abs=0.003)  # its weight may change those of the others
+
+
+@pytest.mark.parametrize("count", [10, 40])
+@pytest.mark.parametrize(("slope", "noise"), [(0.0, 0.0), (0.5, 0.03), (1.0, 0.0), (2.0, 0.03)])
+def test_the_tests_on_adjusted_differences_keep_their_level(count: int, slope: float, noise: float) -> None:
+    def rejects(draw: random.Random) -> bool:
+        outcome, covariate = drawn(count, slope, draw, noise=noise)
+        return p_above(adjusted(outcome, covariate), center=0.0) <= 0.05
+
+    assert share(rejects, seed=count) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / SIMS)
+
+
+def test_an_effect_is_covered_as_often_as_promised_and_seen_more_often_than_without_the_covariate() -> None:
+    effect = 0.05
+    raw, lower, upper, shown = 0, 0, 0, 0
+    draw = random.Random(6)
+    for _ in range(SIMS):
+        outcome, covariate = drawn(20, 1.0, draw, noise=0.02)
+        outcome = [each + effect for each in outcome]
+        values = adjusted(outcome, covariate)
+        raw += p_above(outcome, center=0.0) <= 0.01
+        shown += p_above(values, center=0.0) <= 0.01
+        lower += p_above(values, center=effect) <= 0.025
+        upper += p_below(values, center=effect) <= 0.025
+    assert lower + upper <= (0.05 + 3 * math.sqrt(0.05 * 0.95 / SIMS)) * SIMS
+    assert shown / SIMS > 0.9
+    assert raw / SIMS < 0.6
+
+
+def test_a_useless_covariate_costs_little() -> None:
+    draw = random.Random(7)
+    spreads = []
+    for _ in range(100):
+        outcome, covariate = drawn(40, 0.0, draw)
+        spreads.append(stdev(adjusted(outcome, covariate)) / stdev(outcome))
+    assert sum(spreads) / len(spreads) < 1.05
