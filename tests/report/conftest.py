@@ -23,6 +23,7 @@ from s3bench.gate.exact_metric import DEFAULT_EXACT
 from s3bench.gate.policy import Policy
 from s3bench.gate.record import GateRecord, ProgramIdentity
 from s3bench.gate.waiver import Waiver
+from s3bench.results.machine_speed import MachineSpeed
 from s3bench.results.measurement import Failure, Measurement, UsageFacts, Wire, WireFacts, measure
 
 TODAY = dt.date(2026, 11, 21)
@@ -134,6 +135,22 @@ def unpaired(each: ClientCellEvidence) -> ClientCellEvidence:
     return replace(each, pairs=(), baseline=each.runs(Side.BASELINE), candidate=each.runs(Side.CANDIDATE))
 
 
+def on_a_shared_machine(each: ClientCellEvidence, *, candidate_share: float = 0.0) -> ClientCellEvidence:
+    """The same on a machine whose speed changes from run to run, and that the candidate slows down by a share."""
+    source = random.Random(each.name)
+
+    def slowed(run: Measurement, share: float) -> Measurement:
+        slowness = source.gauss(0.0, 0.15) + share
+        speed = MachineSpeed(rate=2e5 * math.exp(-slowness), error=0.004, probes=60)
+        return replace(run, total_time=run.total_time * math.exp(slowness), machine_speed=speed, runqueue_wait_time=0.0)
+
+    pairs = (
+        replace(pair, baseline=slowed(pair.baseline, 0.0), candidate=slowed(pair.candidate, candidate_share))
+        for pair in each.pairs
+    )
+    return replace(each, pairs=tuple(pairs))
+
+
 def failed(each: ClientCellEvidence, why: str) -> ClientCellEvidence:
     failure = Failure(iteration=3, what="the client failed", exit_code=1, why=why)
     return replace(each, failures=(SideFailure(side=Side.CANDIDATE, failure=failure),))
@@ -166,6 +183,8 @@ def made_up_gates() -> dict[str, GateRecord]:
         "time limit": record([cell(noise=0.2, pairs=4), copy, *controls()], stopped="stopped after 30 minutes"),
         "two documents": record([unpaired(cell(slower=0.1, pairs=20)), unpaired(copy)], is_paired=False),
         "nothing": record([]),
+        "adjusted": record([on_a_shared_machine(cell(slower=0.1, pairs=20)), on_a_shared_machine(copy), *controls()]),
+        "not adjusted": record([on_a_shared_machine(cell(pairs=40), candidate_share=0.3), copy, *controls()]),
         "faster": record([cell(slower=-0.1, puts=3), copy, *controls()]),
     }
 

@@ -54,6 +54,11 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
 )
 @click.option("--no-exact", is_flag=True, help="Use no exact metrics, and skip the inspections.")
 @click.option(
+    "--no-adjust",
+    is_flag=True,
+    help="Compare times as measured, without taking out the speed of the machine and waits for a core.",
+)
+@click.option(
     "--zone",
     "zones",
     multiple=True,

@@ -28,6 +28,7 @@ class GateOptions:
     metrics: tuple[str, ...]
     exact: tuple[str, ...]
     no_exact: bool
+    no_adjust: bool
     zones: tuple[str, ...]
     false_alarm: float
     miss: float
@@ -94,6 +95,7 @@ class GateOptions:
             looks=looks,
             false_alarm=self.false_alarm,
             miss=self.miss,
+            adjusts=not self.no_adjust,
         )
 
     @property

@@ -100,6 +100,8 @@ def _sections(record: GateRecord, content: Digest) -> Iterator[_Section]:
         yield _table(content.decided, content, decides=True)
         yield _reasons(content.decided)
     yield _plain([f"Controls: {_text(words.controls_in_words(record, content))}.", ""])
+    if adjusted := words.adjusted_in_words(content):
+        yield _plain([f"Adjusted {_text(adjusted)}.", ""])
     if rest := words.rest_in_words(content):
         yield _plain([f"{'The rest' if content.decided else 'All'}: {_text(rest)}.", ""])
     if content.waived:

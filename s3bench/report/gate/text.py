@@ -93,6 +93,8 @@ def _more(
 ) -> Iterator[tuple[str, str, str]]:
     """The lines below the table: their kind, its style and the text; of each kind the first `shown_max`."""
     yield "controls", CYAN, words.controls_in_words(record, content)
+    if adjusted := words.adjusted_in_words(content):
+        yield "adjusted", CYAN, adjusted
     if rest := words.rest_in_words(content):
         yield "the rest" if content.decided else "all", CYAN, rest
     waived = [f"{words.subject(row)}: {words.sentence(row, content)}; {row.waived_by}" for row in content.waived]

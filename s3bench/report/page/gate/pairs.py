@@ -3,6 +3,7 @@
 Estimates and intervals are calculated again from the pairs in the record.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -31,34 +32,44 @@ _ORDER_SHAPES = ("circle", "triangle-up")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairChange:
-    """One pair: its number from 1 in run order, who ran first, both figures in the metric's unit, the change."""
+    """One pair: its number from 1 in run order, who ran first, both figures in the metric's unit, the change.
+
+    `explained` is the part of the log-ratio that the speed of the machine explains.
+    """
 
     number: int
     order: str
     baseline: float
     candidate: float
+    explained: float
 
     @property
     def change(self) -> float:
-        """The relative change of the metric."""
-        return self.candidate / self.baseline - 1
+        """The relative change of the metric, adjusted for the machine."""
+        return self.candidate / self.baseline * math.exp(-self.explained) - 1
 
 
-def pair_changes(cell: CellEvidence, metric: str) -> tuple[PairChange, ...]:
+def pair_changes(cell: CellEvidence, metric: str, *, is_adjusted: bool = True) -> tuple[PairChange, ...]:
     """The pairs in which both sides have the metric: those that the gate used."""
-    found = []
-    for number, pair in enumerate(cell.pairs, start=1):
-        series = series_of(replace(cell, pairs=(pair,)), metric)
-        if series.count:
-            (baseline,), (candidate,) = series.baseline, series.candidate
-            found.append(PairChange(number=number, order=pair.order, baseline=baseline, candidate=candidate))
-    return tuple(found)
+    used = [
+        (number, pair)
+        for number, pair in enumerate(cell.pairs, start=1)
+        if series_of(replace(cell, pairs=(pair,)), metric).count
+    ]
+    series = series_of(cell, metric, is_adjusted=is_adjusted)
+    explained = series.explained or (0.0,) * series.count
+    return tuple(
+        PairChange(number=number, order=pair.order, baseline=baseline, candidate=candidate, explained=part)
+        for (number, pair), baseline, candidate, part in zip(
+            used, series.baseline, series.candidate, explained, strict=True
+        )
+    )
 
 
 def pairs_figure(row: GateRow, record: GateRecord, number: int) -> ChartFigure | None:
     """Draw the pairs of a measured row; `None` where the record has none. `number` makes its name unique."""
     cell = next((each for each in record.cells if (each.title, each.role) == (row.benchmark, row.role)), None)
-    changes = pair_changes(cell, row.metric) if cell else ()
+    changes = pair_changes(cell, row.metric, is_adjusted=record.policy.adjusts) if cell else ()
     if cell is None or not changes:
         return None
     metric = METRICS_BY_NAME[row.metric]
@@ -81,7 +92,7 @@ def _looks(cell: CellEvidence, row: GateRow, record: GateRecord) -> list[ForestR
     counts = [pairs for pairs in record.policy.looks.pairs if pairs < row.pairs]
     found = []
     for pairs in (*counts, row.pairs):
-        series = series_of(cell, row.metric, pairs_max=pairs)
+        series = series_of(cell, row.metric, pairs_max=pairs, is_adjusted=record.policy.adjusts)
         if not series.count:
             continue
         low, high = series.interval()
@@ -201,8 +212,13 @@ def _table(changes: Sequence[PairChange], metric: Metric) -> Table:
                 value=lambda each: each.candidate,
             ),
             column("change", changes, lambda each: f"{each.change:+.1%}", value=lambda each: each.change),
+            *([column("unadjusted", changes, _unadjusted)] if any(each.explained for each in changes) else ()),
         ),
     )
+
+
+def _unadjusted(each: PairChange) -> str:
+    return f"{each.candidate / each.baseline - 1:+.1%}"
 
 
 def _order(each: PairChange) -> str:

@@ -104,6 +104,8 @@ def _lines(record: GateRecord, content: Digest) -> Iterator[Line]:
     for row in content.decided:
         yield Line(text=_text(f"{words.subject(row)}: {words.sentence(row, content)}"), tone=TONES[row.verdict])
     yield Line(text=_text(f"Controls: {words.controls_in_words(record, content)}"))
+    if adjusted := words.adjusted_in_words(content):
+        yield Line(text=_text(f"Adjusted {adjusted}"))
     if rest := words.rest_in_words(content):
         yield Line(text=_text(f"{'The rest' if content.decided else 'All'}: {rest}"))
     for row in content.waived:
