@@ -21,6 +21,7 @@ from time import monotonic_ns
 from s3bench.run.landlock import restrict_writes
 from s3bench.run.sampler import Sampler
 from s3bench.run.tree import descendants, open_tree
+from s3bench.run.tree_memory import COST_GUESS_NS, TreeMemory, open_tree_memory
 from s3bench.system.processes import adopt_orphans, die_with_parent, load_prctl, maxrss_bytes, orphans, own_rss_bytes
 
 TYPE_CHECKING = False  # importing `typing` would add a megabyte to every client's high-water mark
@@ -147,6 +148,8 @@ class _Helper:
 
     def __init__(self) -> None:
         self._sample_cost_ns = 0
+        self._look_cost_ns = COST_GUESS_NS
+        self._with_helpers: set[bytes] = set()  # programs
         self._prctl = load_prctl()
         adopt_orphans(self._prctl)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -167,7 +170,7 @@ class _Helper:
         timeout_ns = round(request["timeout_s"] * _SECOND_NS) if request["timeout_s"] else None
         pid, exec_pipe = self._fork(request)
         client = _Client(pid)
-        tree = sampler = None
+        tree = sampler = memory = None
         try:
             told = _await_exec(exec_pipe, _deadline_ns(forked_ns, timeout_ns))
             if len(told) > _TOLD_BYTES:
@@ -183,15 +186,28 @@ class _Helper:
                     cost_ns=self._sample_cost_ns,
                     started_ns=started_ns,
                 )
-            ended_ns = _watch(client, self._wake, sampler, _deadline_ns(started_ns, timeout_ns))
+            memory = open_tree_memory(
+                pid,
+                expects_helpers=request["program"] in self._with_helpers,
+                is_alone=sampler is None,
+                cost_ns=self._look_cost_ns,
+            )
+            ended_ns = _watch(client, self._wake, sampler, memory, _deadline_ns(started_ns, timeout_ns))
             timed_out = client.status is None
             sampled = _sampled(sampler)
+            watched = _watched(memory)
         finally:
             if tree:
                 tree.close()
+            if memory:
+                memory.close()
             alive, immortal = client.kill_all(self._wake)
         if sampler:
             self._sample_cost_ns = sampler.cost_ns
+        if memory:
+            self._look_cost_ns = memory.cost_ns
+            if memory.has_helpers():
+                self._with_helpers.add(request["program"])
         return {
             "pid": pid,
             "status": client.status,
@@ -200,10 +216,13 @@ class _Helper:
             "ended_ns": ended_ns,
             "alive": alive,
             "immortal": immortal,
-            "process_count": max(tree.process_count if tree else 1, client.usage.reaped),
+            "process_count": max(
+                tree.process_count if tree else 1, memory.process_count if memory else 1, client.usage.reaped
+            ),
             "rss_bytes_floor": rss_bytes_floor,
             "usage": vars(client.usage),
             **sampled,
+            **watched,
         }
 
     def _fork(self, request: dict[str, Any]) -> tuple[int, int]:
@@ -267,6 +286,19 @@ def _sampled(sampler: Sampler | None) -> dict[str, Any]:
     }
 
 
+def _watched(memory: TreeMemory | None) -> dict[str, Any]:
+    if memory is None:
+        return {"tree": None, "watch_cpu_ns": 0}
+    tree = {
+        "bytes_max": memory.peak_bytes,
+        "is_upper_bound": memory.is_upper_bound,
+        "unseen_bytes": memory.unseen_bytes(),
+        "high_water_max": memory.high_water_max,
+        "last_rest_bytes": memory.last_rest_bytes,
+    }
+    return {"tree": tree, "watch_cpu_ns": memory.cpu_used_ns()}
+
+
 def _await_exec(exec_pipe: int, deadline_ns: int | None) -> bytes:
     """Collect what the child writes before its exec closes the pipe; stop where `_watch` will end the run anyway."""
     told = b""
@@ -285,7 +317,9 @@ def _left_s(due_ns: int | None) -> float | None:
     return None if due_ns is None else max(0, due_ns - monotonic_ns()) / _SECOND_NS
 
 
-def _watch(client: _Client, wake: int, sampler: Sampler | None, deadline_ns: int | None) -> int:
+def _watch(
+    client: _Client, wake: int, sampler: Sampler | None, memory: TreeMemory | None, deadline_ns: int | None
+) -> int:
     """Sample until the client ends or its time is over; return when that was. A client without status still runs."""
     watched = (wake, CONTROL)
     due_ns = deadline_ns
@@ -294,11 +328,13 @@ def _watch(client: _Client, wake: int, sampler: Sampler | None, deadline_ns: int
             if sampler.due_ns <= monotonic_ns():
                 sampler.sample()
             due_ns = sampler.due_ns if deadline_ns is None else min(sampler.due_ns, deadline_ns)
-        ready = select.select(watched, (), (), _left_s(due_ns))[0]
+        ready = select.select(watched, (), (), _left_s(_look(memory, due_ns)))[0]
         now_ns = monotonic_ns()
         if ready:
             if wake in ready:
                 _drain(wake)
+                if memory:
+                    memory.note_end()
                 client.reap()
             if client.status is not None:
                 return now_ns
@@ -306,6 +342,15 @@ def _watch(client: _Client, wake: int, sampler: Sampler | None, deadline_ns: int
                 raise StreamEnded
         if deadline_ns is not None and now_ns >= deadline_ns:
             return now_ns
+
+
+def _look(memory: TreeMemory | None, due_ns: int | None) -> int | None:
+    """Look at the tree's memory if it is time; return when to wake up next."""
+    if memory is None:
+        return due_ns
+    if memory.due_ns <= monotonic_ns():
+        memory.look()
+    return memory.due_ns if due_ns is None else min(due_ns, memory.due_ns)
 
 
 def _drain(wake: int) -> None:
