@@ -181,7 +181,7 @@ class TreeMemory:
     `high_water_max` is the highest mark read, and `last_rest_bytes` what all processes but the largest held at the last
     look, 0 if there was only one: with the marks that the kernel keeps until the end they tell of growth after it.
 
-    `expects_helpers`: this program is known to have some. `is_alone`: nothing else wakes this process up meanwhile, so
+    `expects_helpers`: this program had some before. `is_alone`: nothing else wakes this process up meanwhile, so
     that the CPU time between two looks is their cost. `cost_ns` is learnt, and may be handed from run to run.
     """
 

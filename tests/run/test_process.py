@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from s3bench.errors import ClientNotFound, MachineError, S3BenchError
-from s3bench.run.process import Launch, PeakSource, Spawner
+from s3bench.run import spawner as spawner_module
+from s3bench.run.process import Launch, PeakSource, ProcessRecord, Spawner
 from tests.processes import await_end
 
 MIB = 1 << 20
@@ -419,6 +420,22 @@ WITH_HELPERS = {
 }
 
 
+def run_and_run_with(
+    looks: dict[str, int], job: Launch, monkeypatch: pytest.MonkeyPatch
+) -> tuple[ProcessRecord, ProcessRecord]:
+    """Run a job as it is, and once as if these were the helper's looks at two processes."""
+    receive = spawner_module.receive
+
+    def changed(control: int) -> dict[str, object]:
+        reply = receive(control)
+        return {**reply, "process_count": 2, "tree": reply["tree"] | looks}
+
+    with Spawner() as spawner:
+        plain = spawner.run(replace(job, interval_s=None))
+        monkeypatch.setattr(spawner_module, "receive", changed)
+        return plain, spawner.run(replace(job, interval_s=None))
+
+
 @linux_only
 class TestMemoryOfHelperProcesses:
     @pytest.mark.parametrize(
@@ -442,13 +459,30 @@ class TestMemoryOfHelperProcesses:
         self, spawner: Spawner, launch: Launcher
     ) -> None:
         code = (
-            f"import os\n{HOLD.format(mib=HELD_MIB)}\nif not os.fork():\n"
-            f"    more = bytearray(b'x') * ({HELPER_MIB} << 20)\n    os._exit(0)\nos.wait()"
+            f"import os\n{HOLD.format(mib=HELD_MIB)}\nfor _ in range(40):\n    if not os.fork():\n"
+            "        more = bytearray(b'x') * (1 << 20)\n        os._exit(0)\n    os.wait()"
         )
         record = spawner.run(launch(code, interval_s=None))
-        assert [warning for warning in record.warnings if "lower bound" in warning] or (
-            record.usage.peak_memory_bytes > (HELD_MIB + HELPER_MIB) * MIB
+        assert [warning for warning in record.warnings if "lower bound" in warning]
+
+    def test_growth_of_the_largest_after_the_last_look_is_added_to_what_the_others_held(
+        self, launch: Launcher, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        looks = {"bytes_max": 40 * MIB, "high_water_max": 30 * MIB, "last_rest_bytes": HELPER_MIB * MIB}
+        alone, record = run_and_run_with(looks, launch(HOLD.format(mib=HELD_MIB)), monkeypatch)
+        assert record.peak_memory_source == PeakSource.TREE
+        assert record.usage.peak_memory_bytes == pytest.approx(
+            alone.usage.peak_memory_bytes + HELPER_MIB * MIB, abs=MIB
         )
+
+    @pytest.mark.parametrize("is_upper_bound", [True, False])
+    def test_a_peak_with_shared_pages_counted_for_each_is_an_upper_bound(
+        self, launch: Launcher, monkeypatch: pytest.MonkeyPatch, is_upper_bound: bool
+    ) -> None:
+        looks = {"bytes_max": 90 * MIB, "is_upper_bound": is_upper_bound, "high_water_max": 90 * MIB}
+        _, record = run_and_run_with(looks, launch(HOLD.format(mib=HELD_MIB)), monkeypatch)
+        assert record.usage.peak_memory_bytes == 90 * MIB
+        assert bool([warning for warning in record.warnings if "upper bound" in warning]) == is_upper_bound
 
     def test_helpers_that_hold_next_to_nothing_give_no_warning(self, spawner: Spawner, launch: Launcher) -> None:
         code = f"import subprocess\n{HOLD.format(mib=HELD_MIB)}\nfor _ in range(3): subprocess.run(['/bin/true'])"
