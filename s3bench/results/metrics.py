@@ -89,8 +89,8 @@ METRICS: tuple[Metric, ...] = (
     _lower(
         "peak_memory",
         Unit.BYTES,
-        "most resident memory: of the largest process, or of the whole tree at one time if that was more",
-        "the kernel's high-water mark (ru_maxrss), or the largest sample",
+        "most resident memory of all processes of the tree at one time; pages that they share count once",
+        "the kernel's high-water mark (ru_maxrss); with several processes, looks at what each holds",
     ),
     _neutral("minor_faults", Unit.COUNT, "page faults served without reading a disk", _RUSAGE),
     _lower("major_faults", Unit.COUNT, "page faults that read a disk; not 0 means a cold cache", _RUSAGE),

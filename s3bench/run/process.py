@@ -32,6 +32,7 @@ _RSS_SLACK_BYTES = 1 << 20
 _SAMPLES_TRUSTED = 5
 _SAMPLES_CHECKED_MIN = 20
 _STRETCH_WARN = 1.5
+_UNSEEN_MEMORY_SHARE = 0.03
 _UNSEEN_CPU_SHARE = 0.2
 _UNSEEN_CPU_MIN_S = 0.02
 
@@ -64,8 +65,9 @@ class PeakSource(StrEnum):
 
     `KERNEL`: the kernel's high-water mark of the largest process, and never less than a sample of it: the mark is kept
     in per-CPU counters that lag by some pages. `TREE`: the largest sum over
-    processes alive at the same time, as sampled; pages that they share count for each. `SAMPLED`: the largest sample of
-    a client so small that the spawner's own memory hides its high-water mark.
+    processes alive at the same time, as sampled; pages that they share count once where the system tells which
+    (`tree_memory`), and for each of them elsewhere. `SAMPLED`: the largest sample of a client so small that the
+    spawner's own memory hides its high-water mark.
     """
 
     KERNEL = "kernel high-water mark"
@@ -229,10 +231,14 @@ def _record(launch: Launch, reply: dict[str, Any]) -> ProcessRecord:
         ),
         peak_memory_source=source,
         process_count=reply["process_count"],
-        sampler_cpu_s=(reply["sampler_cpu_ns"] + reply["probe_cpu_ns"]) / _SECOND_NS,
+        sampler_cpu_s=(max(reply["sampler_cpu_ns"], reply["watch_cpu_ns"]) + reply["probe_cpu_ns"]) / _SECOND_NS,
         series=series,
         speed=_speed(reply),
-        warnings=(*_process_warnings(reply, source), *_sampling_warnings(launch, reply, series)),
+        warnings=(
+            *_process_warnings(reply),
+            *_peak_warnings(reply, source, peak_bytes),
+            *_sampling_warnings(launch, reply, series),
+        ),
     )
 
 
@@ -270,9 +276,21 @@ def _peak(reply: dict[str, Any]) -> tuple[PeakSource, int]:
     samples = len(reply["at_ns"]) // _SAMPLE_BYTES
     if samples >= _SAMPLES_TRUSTED and _is_hidden(reply):
         return PeakSource.SAMPLED, sampled_bytes
-    if reply["process_count"] > 1 and sampled_bytes > kernel_bytes:
-        return PeakSource.TREE, sampled_bytes
-    return PeakSource.KERNEL, max(kernel_bytes, sampled_bytes)
+    if reply["process_count"] == 1:
+        return PeakSource.KERNEL, max(kernel_bytes, sampled_bytes)
+    tree_bytes = _tree_peak_bytes(reply)
+    return (PeakSource.TREE, tree_bytes) if tree_bytes > kernel_bytes else (PeakSource.KERNEL, kernel_bytes)
+
+
+def _tree_peak_bytes(reply: dict[str, Any]) -> int:
+    tree = reply["tree"]
+    if tree is None:
+        return int(reply["sampled_rss_bytes_max"])
+    kernel_bytes = reply["usage"]["rss_bytes_max"]
+    has_grown = kernel_bytes > tree["high_water_max"] + _RSS_SLACK_BYTES and not _is_hidden(reply)
+    if has_grown and tree["last_rest_bytes"]:  # the largest grew after the last look, beside the others
+        return int(max(tree["bytes_max"], tree["last_rest_bytes"] + kernel_bytes))
+    return int(tree["bytes_max"])
 
 
 def _is_hidden(reply: dict[str, Any]) -> bool:
@@ -280,13 +298,25 @@ def _is_hidden(reply: dict[str, Any]) -> bool:
     return bool(reply["usage"]["rss_bytes_max"] < reply["rss_bytes_floor"] + _RSS_SLACK_BYTES)
 
 
-def _process_warnings(reply: dict[str, Any], source: PeakSource) -> Iterator[str]:
+def _process_warnings(reply: dict[str, Any]) -> Iterator[str]:
     if reply["alive"] and not reply["timed_out"]:
         yield f"the client left {_processes(reply['alive'])} running, which had to be killed"
     if reply["immortal"]:
         yield f"{_processes(reply['immortal'])} of the client could not be killed"
-    if source is PeakSource.KERNEL and _is_hidden(reply):
+
+
+def _peak_warnings(reply: dict[str, Any], source: PeakSource, peak_bytes: int) -> Iterator[str]:
+    is_hidden = source is PeakSource.KERNEL and _is_hidden(reply)
+    if is_hidden:
         yield "the peak of memory is an upper bound: the client held less than the process that started it"
+    tree = reply["tree"]
+    if source is PeakSource.TREE and (tree is None or tree["is_upper_bound"]):
+        yield "the peak of memory is an upper bound: pages that the client's processes share count for each of them"
+    if tree and tree["unseen_bytes"] > peak_bytes * _UNSEEN_MEMORY_SHARE and not is_hidden:
+        yield (
+            "the peak of memory is a lower bound: processes that ended between two looks at them touched up to "
+            f"{tree['unseen_bytes'] / (1 << 20):.1f} MiB more"
+        )
 
 
 def _sampling_warnings(launch: Launch, reply: dict[str, Any], series: SeriesFacts | None) -> Iterator[str]:

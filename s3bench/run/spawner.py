@@ -22,11 +22,14 @@ from s3bench.run.landlock import restrict_writes
 from s3bench.run.sampler import Sampler
 from s3bench.run.speed_probe import SpeedProbe
 from s3bench.run.tree import descendants, open_tree
+from s3bench.run.tree_memory import COST_GUESS_NS, TreeMemory, open_tree_memory
 from s3bench.system.processes import adopt_orphans, die_with_parent, load_prctl, maxrss_bytes, orphans, own_rss_bytes
 
 TYPE_CHECKING = False  # importing `typing` would add a megabyte to every client's high-water mark
 if TYPE_CHECKING:
     from typing import Any
+
+    from s3bench.run.tree import ProcTree, PsutilTree
 
 CONTROL = 0
 _KILL_WAIT_NS = 10_000_000_000
@@ -155,12 +158,49 @@ def send(control: int, message: dict[str, Any]) -> None:
         data = data[os.write(control, data) :]
 
 
+class _Observers:
+    """What looks at a client while it runs, each `None` where it is not wanted or not possible."""
+
+    def __init__(
+        self,
+        tree: ProcTree | PsutilTree | None,
+        sampler: Sampler | None,
+        memory: TreeMemory | None,
+        probe: SpeedProbe | None,
+    ) -> None:
+        self._tree = tree
+        self.sampler = sampler
+        self.memory = memory
+        self.probe = probe
+
+    @property
+    def process_count(self) -> int:
+        """The number of processes that were seen, the client among them."""
+        return max(*(seen.process_count for seen in (self._tree, self.memory) if seen), 1, 1)
+
+    def facts(self) -> dict[str, Any]:
+        """What was seen, for the reply; ends probing."""
+        if self.probe:
+            self.probe.stop()
+        return {**_sampled(self.sampler), **_watched(self.memory), **_probed(self.probe)}
+
+    def close(self) -> None:
+        """End all of it."""
+        if self.probe:
+            self.probe.stop()
+        for each in (self._tree, self.memory):
+            if each:
+                each.close()
+
+
 class _Helper:
     """What outlasts single runs: how we hear of deaths, and what one sample and one probe were found to cost."""
 
     def __init__(self) -> None:
         self._sample_cost_ns = self._probe_cost_ns = 0
         self._probe: SpeedProbe | None = None  # of the run before
+        self._look_cost_ns = COST_GUESS_NS
+        self._with_helpers: set[bytes] = set()  # programs
         self._prctl = load_prctl()
         adopt_orphans(self._prctl)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -183,38 +223,24 @@ class _Helper:
         timeout_ns = round(request["timeout_s"] * _SECOND_NS) if request["timeout_s"] else None
         pid, exec_pipe = self._fork(request)
         client = _Client(pid)
-        tree = sampler = probe = None
+        observers = None
         try:
             told = _await_exec(exec_pipe, _deadline_ns(forked_ns, timeout_ns))
             if len(told) > _TOLD_BYTES:
                 return {"failure": marshal.loads(told[_TOLD_BYTES:])}  # noqa: S302 (from our own child)
             rss_bytes_floor, started_ns = _numbers(told) if told else (0, forked_ns)
-            if request["interval_ns"]:
-                tree = open_tree()
-                sampler = Sampler(
-                    tree,
-                    pid,
-                    interval_ns=request["interval_ns"],
-                    cpu_share_max=request["sampler_cpu_max"],
-                    cost_ns=self._sample_cost_ns,
-                    started_ns=started_ns,
-                )
-            if request["measures_speed"]:
-                self._probe = probe = SpeedProbe(pid, cost_ns=self._probe_cost_ns)
-            ended_ns = _watch(client, self._wake, sampler, _deadline_ns(started_ns, timeout_ns))
+            observers = self._observers(pid, request, started_ns)
+            deadline_ns = _deadline_ns(started_ns, timeout_ns)
+            ended_ns = _watch(client, self._wake, observers.sampler, observers.memory, deadline_ns)
             timed_out = client.status is None
-            sampled = _sampled(sampler)
+            seen = observers.facts()
         finally:
-            if probe:
-                probe.stop()
-            if tree:
-                tree.close()
+            if observers:
+                observers.close()
             alive, immortal = client.kill_all(self._wake)
-        if sampler:
-            self._sample_cost_ns = sampler.cost_ns
-        if probe:
-            self._probe_cost_ns = probe.cost_ns
+        self._learn(request["program"], observers)
         return {
+            **seen,
             "pid": pid,
             "status": client.status,
             "timed_out": timed_out,
@@ -222,13 +248,44 @@ class _Helper:
             "ended_ns": ended_ns,
             "alive": alive,
             "immortal": immortal,
-            "process_count": max(tree.process_count if tree else 1, client.usage.reaped),
+            "process_count": max(observers.process_count, client.usage.reaped),
             "rss_bytes_floor": rss_bytes_floor,
             "usage": vars(client.usage),
-            **sampled,
-            **_probed(probe),
             "runqueue_wait_ns": client.runqueue_wait_ns,
         }
+
+    def _observers(self, pid: int, request: dict[str, Any], started_ns: int) -> _Observers:
+        tree = sampler = None
+        if request["interval_ns"]:
+            tree = open_tree()
+            sampler = Sampler(
+                tree,
+                pid,
+                interval_ns=request["interval_ns"],
+                cpu_share_max=request["sampler_cpu_max"],
+                cost_ns=self._sample_cost_ns,
+                started_ns=started_ns,
+            )
+        if request["measures_speed"]:
+            self._probe = SpeedProbe(pid, cost_ns=self._probe_cost_ns)
+        memory = open_tree_memory(
+            pid,
+            expects_helpers=request["program"] in self._with_helpers,
+            is_alone=sampler is None,
+            cost_ns=self._look_cost_ns,
+        )
+        return _Observers(tree, sampler, memory, self._probe if request["measures_speed"] else None)
+
+    def _learn(self, program: bytes, observers: _Observers) -> None:
+        """Keep for the next runs what observing cost, and which programs start helper processes."""
+        if observers.sampler:
+            self._sample_cost_ns = observers.sampler.cost_ns
+        if observers.probe:
+            self._probe_cost_ns = observers.probe.cost_ns
+        if observers.memory:
+            self._look_cost_ns = observers.memory.cost_ns
+            if observers.memory.has_helpers():
+                self._with_helpers.add(program)
 
     def _fork(self, request: dict[str, Any]) -> tuple[int, int]:
         """Fork, restrict and execute; return the child's id and a pipe.
@@ -301,6 +358,19 @@ def _probed(probe: SpeedProbe | None) -> dict[str, Any]:
     }
 
 
+def _watched(memory: TreeMemory | None) -> dict[str, Any]:
+    if memory is None:
+        return {"tree": None, "watch_cpu_ns": 0}
+    tree = {
+        "bytes_max": memory.peak_bytes,
+        "is_upper_bound": memory.is_upper_bound,
+        "unseen_bytes": memory.unseen_bytes(),
+        "high_water_max": memory.high_water_max,
+        "last_rest_bytes": memory.last_rest_bytes,
+    }
+    return {"tree": tree, "watch_cpu_ns": memory.cpu_used_ns()}
+
+
 def _await_exec(exec_pipe: int, deadline_ns: int | None) -> bytes:
     """Collect what the child writes before its exec closes the pipe; stop where `_watch` will end the run anyway."""
     told = b""
@@ -319,7 +389,9 @@ def _left_s(due_ns: int | None) -> float | None:
     return None if due_ns is None else max(0, due_ns - monotonic_ns()) / _SECOND_NS
 
 
-def _watch(client: _Client, wake: int, sampler: Sampler | None, deadline_ns: int | None) -> int:
+def _watch(
+    client: _Client, wake: int, sampler: Sampler | None, memory: TreeMemory | None, deadline_ns: int | None
+) -> int:
     """Sample until the client ends or its time is over; return when that was. A client without status still runs."""
     watched = (wake, CONTROL)
     due_ns = deadline_ns
@@ -328,11 +400,13 @@ def _watch(client: _Client, wake: int, sampler: Sampler | None, deadline_ns: int
             if sampler.due_ns <= monotonic_ns():
                 sampler.sample()
             due_ns = sampler.due_ns if deadline_ns is None else min(sampler.due_ns, deadline_ns)
-        ready = select.select(watched, (), (), _left_s(due_ns))[0]
+        ready = select.select(watched, (), (), _left_s(_look(memory, due_ns)))[0]
         now_ns = monotonic_ns()
         if ready:
             if wake in ready:
                 _drain(wake)
+                if memory:
+                    memory.note_end()
                 client.reap()
             if client.status is not None:
                 return now_ns
@@ -340,6 +414,15 @@ def _watch(client: _Client, wake: int, sampler: Sampler | None, deadline_ns: int
                 raise StreamEnded
         if deadline_ns is not None and now_ns >= deadline_ns:
             return now_ns
+
+
+def _look(memory: TreeMemory | None, due_ns: int | None) -> int | None:
+    """Look at the tree's memory if it is time; return when to wake up next."""
+    if memory is None:
+        return due_ns
+    if memory.due_ns <= monotonic_ns():
+        memory.look()
+    return memory.due_ns if due_ns is None else min(due_ns, memory.due_ns)
 
 
 def _drain(wake: int) -> None:

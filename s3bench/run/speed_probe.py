@@ -71,7 +71,9 @@ class SpeedProbe:
         start_new_thread(self._run, (_loop(), pid, step_ns))
 
     def stop(self) -> None:
-        """End probing. The thread itself ends at its next wake-up: see `wait`."""
+        """End probing, once. The thread itself ends at its next wake-up: see `wait`."""
+        if self._is_stopping.value:
+            return
         self._is_stopping.value = 1
         size = self._probes.value * ctypes.sizeof(ctypes.c_int64)
         self.at_ns, self.work_ns = bytes(self._at_ns)[:size], bytes(self._work_ns)[:size]

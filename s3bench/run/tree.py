@@ -68,13 +68,14 @@ class ProcTree:
 
     Each process is read through a file that stays open and a clock id, so that a sample costs about two microseconds a
     process. `has_grown()` looks for births with one read: the kernel shows the last process id that it gave away.
+    `newest` is the last one that the caller knows.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, newest: int | None = None) -> None:
         self._known: dict[int, tuple[int, int]] = {}  # pid: (open statm, clock id)
         self._used_ns: dict[int, int] = {}  # pid: CPU time when last read
         self._ended_ns = 0
-        self._newest = b""
+        self._newest = b"" if newest is None else b"%d\n" % newest
         self._loadavg = os.open("/proc/loadavg", os.O_RDONLY)
         self.process_count = 0
 
@@ -194,6 +195,11 @@ def _psutil_children(pid: int) -> list[psutil.Process]:
 _HAS_CHILDREN_FILE = not IS_PORTABLE and os.path.exists(  # noqa: PTH110 (as PTH208 above)
     f"/proc/self/task/{os.getpid()}/children"
 )
+
+
+def open_births(pid: int) -> ProcTree | None:
+    """Look for births after that of `pid`; `None` where that would be dear."""
+    return ProcTree(pid) if _HAS_CHILDREN_FILE else None
 
 
 def open_tree() -> ProcTree | PsutilTree:

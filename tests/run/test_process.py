@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from s3bench.errors import ClientNotFound, MachineError, S3BenchError
+from s3bench.run import spawner as spawner_module
 from s3bench.run import speed_probe
-from s3bench.run.process import Launch, PeakSource, Spawner
+from s3bench.run.process import Launch, PeakSource, ProcessRecord, Spawner
 from tests.processes import await_end
 
 MIB = 1 << 20
@@ -222,8 +223,8 @@ class TestNothingOutlivesTheRun:
         assert [warning for warning in record.warnings if "the client left 3 processes running" in warning]
 
     def test_a_client_that_waits_for_its_children_gives_no_warning(self, spawner: Spawner, launch: Launcher) -> None:
-        code = "import subprocess, sys; subprocess.run([sys.executable, '-I', '-S', '-c', 'pass'])"
-        assert spawner.run(launch(code, interval_s=None)).warnings == ()
+        record = spawner.run(launch(in_child("pass"), interval_s=None))
+        assert not [warning for warning in record.warnings if "running" in warning]
 
 
 HARNESS = """
@@ -382,7 +383,7 @@ class TestMemory:
         record = spawner.run(launch(code))
         assert record.peak_memory_source == PeakSource.TREE
         assert record.usage.peak_memory_bytes > 96 * MIB
-        assert max(record.series.rss_bytes) == record.usage.peak_memory_bytes
+        assert max(record.series.rss_bytes) >= record.usage.peak_memory_bytes  # a sample counts shared pages twice
 
     def test_the_size_of_the_harness_does_not_show(self, launch: Launcher) -> None:
         ballast = bytearray(b"x") * (256 * MIB)
@@ -396,6 +397,107 @@ class TestMemory:
     def test_a_client_smaller_than_the_helper_is_said_to_be_uncertain(self, spawner: Spawner, launch: Launcher) -> None:
         record = spawner.run(launch(argv=("/bin/true",), interval_s=None))
         assert [warning for warning in record.warnings if "upper bound" in warning]
+
+
+HELD_MIB, HELPER_MIB = 48, 32
+TELL = """
+import os, time
+status = open("/proc/self/status").read()
+os.write(1, status[status.index("RssAnon:") + 8 :].split()[0].encode() + b"\\n")
+"""
+HELPER = f"{TELL}{HOLD.format(mib=HELPER_MIB)}\ntime.sleep(0.4)\n"
+START = "import subprocess, sys\nhelper = subprocess.Popen([sys.executable, '-I', '-S', '-c', {code!r}])\n"
+WITH_HELPERS = {
+    "a helper that lives as long as its parent": START.format(code=HELPER) + "helper.wait()",
+    "a helper that ends early": START.format(code=HELPER) + f"helper.wait()\n{BURN.format(cpu_s=0.1)}",
+    "a helper of a helper": START.format(
+        code=START.replace("helper =", TELL + "helper =").format(code=HELPER) + "helper.wait()"
+    )
+    + "helper.wait()",
+    "a fork": f"import os, time\nif not os.fork():\n    more = bytearray(b'x') * ({HELPER_MIB} << 20)\n"
+    "    time.sleep(0.4)\n    os._exit(0)\nos.wait()",
+    "a fork that writes to its parent's pages": "import os, time\nif not os.fork():\n"
+    f"    for at in range(0, {HELPER_MIB} << 20, 4096): held[at] = 1\n    time.sleep(0.4)\n    os._exit(0)\nos.wait()",
+}
+
+
+def run_and_run_with(
+    looks: dict[str, int], job: Launch, monkeypatch: pytest.MonkeyPatch
+) -> tuple[ProcessRecord, ProcessRecord]:
+    """Run a job as it is, and once as if these were the helper's looks at two processes."""
+    receive = spawner_module.receive
+
+    def changed(control: int) -> dict[str, object]:
+        reply = receive(control)
+        return {**reply, "process_count": 2, "tree": reply["tree"] | looks}
+
+    with Spawner() as spawner:
+        plain = spawner.run(replace(job, interval_s=None))
+        monkeypatch.setattr(spawner_module, "receive", changed)
+        return plain, spawner.run(replace(job, interval_s=None))
+
+
+@linux_only
+class TestMemoryOfHelperProcesses:
+    @pytest.mark.parametrize(
+        ("helpers", "interval_s"),
+        [*((name, None) for name in WITH_HELPERS), ("a helper that ends early", 0.001), ("a fork", 0.001)],
+    )
+    def test_the_peak_is_what_all_hold_together(
+        self, spawner: Spawner, launch: Launcher, helpers: str, interval_s: float | None
+    ) -> None:
+        code = f"import subprocess\n{HOLD.format(mib=HELD_MIB)}\n"
+        alone = spawner.run(launch(code, interval_s=None))
+        job = launch(code + WITH_HELPERS[helpers], interval_s=interval_s)
+        record = spawner.run(job)
+        own_bytes = sum(int(line) * 1024 for line in job.stdout.read_text("ascii").split())
+        truth_bytes = alone.usage.peak_memory_bytes + own_bytes + HELPER_MIB * MIB
+        assert record.usage.peak_memory_bytes == pytest.approx(truth_bytes, rel=0.03)
+        assert record.peak_memory_source == PeakSource.TREE
+        assert not [warning for warning in record.warnings if "bound" in warning]
+
+    def test_helpers_too_short_lived_to_be_seen_make_the_peak_a_lower_bound(
+        self, spawner: Spawner, launch: Launcher
+    ) -> None:
+        code = (
+            f"import os\n{HOLD.format(mib=HELD_MIB)}\nfor _ in range(40):\n    if not os.fork():\n"
+            "        more = bytearray(b'x') * (1 << 20)\n        os._exit(0)\n    os.wait()"
+        )
+        record = spawner.run(launch(code, interval_s=None))
+        assert [warning for warning in record.warnings if "lower bound" in warning]
+
+    def test_growth_of_the_largest_after_the_last_look_is_added_to_what_the_others_held(
+        self, launch: Launcher, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        looks = {"bytes_max": 40 * MIB, "high_water_max": 30 * MIB, "last_rest_bytes": HELPER_MIB * MIB}
+        alone, record = run_and_run_with(looks, launch(HOLD.format(mib=HELD_MIB)), monkeypatch)
+        assert record.peak_memory_source == PeakSource.TREE
+        assert record.usage.peak_memory_bytes == pytest.approx(
+            alone.usage.peak_memory_bytes + HELPER_MIB * MIB, abs=MIB
+        )
+
+    @pytest.mark.parametrize("is_upper_bound", [True, False])
+    def test_a_peak_with_shared_pages_counted_for_each_is_an_upper_bound(
+        self, launch: Launcher, monkeypatch: pytest.MonkeyPatch, is_upper_bound: bool
+    ) -> None:
+        looks = {"bytes_max": 90 * MIB, "is_upper_bound": is_upper_bound, "high_water_max": 90 * MIB}
+        _, record = run_and_run_with(looks, launch(HOLD.format(mib=HELD_MIB)), monkeypatch)
+        assert record.usage.peak_memory_bytes == 90 * MIB
+        assert bool([warning for warning in record.warnings if "upper bound" in warning]) == is_upper_bound
+
+    def test_helpers_that_hold_next_to_nothing_give_no_warning(self, spawner: Spawner, launch: Launcher) -> None:
+        code = f"import subprocess\n{HOLD.format(mib=HELD_MIB)}\nfor _ in range(3): subprocess.run(['/bin/true'])"
+        record = spawner.run(launch(code, interval_s=None))
+        assert record.warnings == ()
+
+    def test_a_shell_around_a_client_that_frees_and_takes_memory_again_gives_no_warning(
+        self, spawner: Spawner, launch: Launcher
+    ) -> None:
+        code = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: bytearray(8 << 20)"
+        shell = ("/bin/sh", "-c", f"'{sys.executable}' -I -S -c '{code}'; exit $?")
+        record = spawner.run(launch(argv=shell, interval_s=None))
+        assert record.exit_code == 0
+        assert not [warning for warning in record.warnings if "lower bound" in warning]
 
 
 class TestCpu:
@@ -448,7 +550,7 @@ class TestSeries:
 
     def test_without_an_interval_nothing_is_sampled(self, spawner: Spawner, launch: Launcher) -> None:
         record = spawner.run(launch(BURN.format(cpu_s=0.05), interval_s=None))
-        assert (record.series, record.sampler_cpu_s) == (None, 0.0)
+        assert record.series is None
 
     @linux_only
     def test_cpu_time_of_children_too_short_lived_to_be_seen_is_told(self, spawner: Spawner, launch: Launcher) -> None:
