@@ -156,7 +156,8 @@ def run_campaign(name: str, client_text: str, gates: int, *, delay_s: float, tim
     file = DATA / f"{name}.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
     done = sum(
-        outcome["client"].startswith(client_text) and outcome["delay_s"] == delay_s for outcome in outcomes(file)
+        outcome["is_adjusted"] and outcome["client"].startswith(client_text) and outcome["delay_s"] == delay_s
+        for outcome in outcomes(file)
     )
     spec = parse_client_spec(client_text)
     found = find_client(spec, ClientStore.from_environment(os.environ))
@@ -183,6 +184,7 @@ def run_campaign(name: str, client_text: str, gates: int, *, delay_s: float, tim
                 "client": found.label,
                 "condition": name,
                 "delay_s": delay_s,
+                "is_adjusted": True,
                 "seed": seed,
                 "seconds": round(time.monotonic() - started_s, 1),
                 "load": round(os.getloadavg()[0], 2),
@@ -270,6 +272,7 @@ def outcome_of(
             "log_ratios": {
                 metric: [round(value, 5) for value in series_of(cell, metric).worsenings] for metric in policy.metrics
             },
+            "raw_log_ratios": [round(value, 5) for value in series_of(cell, "total_time").raw().worsenings],
         }
         for cell in cells
     ]
@@ -283,9 +286,12 @@ def outcome_of(
 
 
 def outcomes(file: Path) -> list[dict[str, Any]]:
-    """The lines of a file; none when it is not there. Where a line tells no delay there was none."""
+    """The lines of a file; none when it is not there. Where a line tells no delay there was none.
+
+    Outcomes that are not `is_adjusted` come from before times were adjusted for the machine.
+    """
     lines = file.read_text().splitlines() if file.exists() else []
-    return [{"delay_s": 0.0} | json.loads(line) for line in lines]
+    return [{"delay_s": 0.0, "is_adjusted": False} | json.loads(line) for line in lines]
 
 
 def summarize() -> int:
@@ -295,7 +301,8 @@ def summarize() -> int:
         by_setting: dict[str, list[dict[str, Any]]] = {}
         for outcome in outcomes(DATA / f"{name}.jsonl"):
             after = f" answered after {outcome['delay_s']:g} s" if outcome["delay_s"] else ""
-            by_setting.setdefault(f"{outcome['client']}{after}", []).append(outcome)
+            how = ", adjusted" if outcome["is_adjusted"] else ""
+            by_setting.setdefault(f"{outcome['client']}{after}{how}", []).append(outcome)
         for client, told in by_setting.items():
             counts = Counter(str(outcome["verdict"]) for outcome in told)
             print(f"{name:10} {client}: {len(told)} gates: {dict(counts)}; {_pairs(told):.1f} pairs a benchmark")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What measuring changes: the same client command with and without sampling, and with and without probes.
+"""What measuring changes: the same client command with and without sampling, probes inside it, and the speed probe.
 
 Pairs of neighbouring runs in the order ABBA, each a fresh process of a real client against the stub. Reported are the
 median of the paired ratios of wall and CPU time, with the interval of the sign test, and the sampler's own CPU time.
@@ -41,8 +41,9 @@ SAMPLER_BAR = 0.02
 class How:
     """One side of a comparison."""
 
-    samples: bool
-    probes: bool
+    samples: bool = False
+    probes: bool = False
+    speed: bool = False
 
 
 Run = Callable[[How], ProcessRecord]
@@ -81,6 +82,7 @@ def real_client(client: str, definition: Definition) -> Iterator[Run]:
                     stderr=workspace.output / "stderr",
                     timeout_s=120,
                     interval_s=INTERVAL_S if how.samples else None,
+                    measures_speed=how.speed,
                 )
             )
             stub.collect()
@@ -151,23 +153,28 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=40)
     parser.add_argument("--precision", type=float, default=0.005, help="half-width of the interval to reach")
     parser.add_argument("--max-time", type=float, default=240, help="seconds for each comparison")
+    parser.add_argument("--what", choices=("sampling", "probes", "speed"), action="append", help="these alone")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     definition = next(item for item in read_definitions(DEFINITIONS, known_clients()) if item.name == options.benchmark)
-    off = How(samples=False, probes=False)
-    comparisons = {"sampling": How(samples=True, probes=False), "probes": How(samples=False, probes=True)}
+    off = How()
+    every = {"sampling": How(samples=True), "probes": How(probes=True), "speed": How(speed=True)}
+    comparisons = {name: every[name] for name in options.what or every}
     rows = []
     with real_client(options.client, definition) as run:
         for name, how in comparisons.items():
             pairs = compare(run, how, off, pairs=options.pairs, precision=options.precision, max_s=options.max_time)
             sampled = [one for one, _ in pairs.records]
-            spacing_ms = median(1e3 * wall_s(one) / max(1, len(one.series.at_s)) for one in sampled)
+            counts = [len(one.series.at_s) if one.series else 0 for one in sampled]
+            spacing_ms = median(1e3 * wall_s(one) / max(1, count) for one, count in zip(sampled, counts, strict=True))
             share = median(one.sampler_cpu_s / wall_s(one) for one in sampled)
             row = {"what": name, "pairs": len(pairs.records), "wall": pairs.wall, "cpu": pairs.cpu}
             rows.append({**row, "sampler_share": share, "spacing_ms": spacing_ms})
             if not options.json:
                 print(f"{name} on {options.client}, {len(pairs.records)} pairs:")
                 print(f"  wall time {words(pairs.wall)}, CPU time {words(pairs.cpu)}; bar {RATIO_BAR:.0%}")
+                if how.speed:
+                    print(f"  speed probe {share:.2%} of a core; bar {RATIO_BAR:.0%}")
                 if how.samples:
                     print(f"  sampler {share:.2%} of a core, a sample every {spacing_ms:.2f} ms; bar {SAMPLER_BAR:.0%}")
                 sys.stdout.flush()
