@@ -27,7 +27,7 @@ _PF_FORKNOEXEC = 0x40
 _READ_BYTES = 1 << 13
 
 _ALONE_SHARE = 700
-_EXPECTED_SHARE = 100
+_EXPECTED_SHARE = 300
 _ALONE_PAUSE_NS = 10_000_000
 _ALONE_PAUSE_MAX_NS = 200_000_000
 """While one process is alive, births are looked for so that it takes one part in so many, within these bounds.

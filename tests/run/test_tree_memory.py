@@ -276,7 +276,7 @@ class TestCost:
     def test_births_are_looked_for_more_often_where_helpers_are_expected(self, system: FakeSystem) -> None:
         watched = system.watch(cost_ns=100_000, expects_helpers=True)
         look(watched, system, 3, wake_ns=100_000)
-        assert watched.due_ns - system.now == 10 * MS
+        assert watched.due_ns - system.now == 30 * MS
 
     def test_a_program_has_helpers_when_one_was_seen_or_an_unseen_one_touched_a_mebibyte(
         self, system: FakeSystem
