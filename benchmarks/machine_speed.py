@@ -13,6 +13,7 @@ and total time.
 
 import argparse
 import json
+import math
 import os
 import sys
 import time
@@ -91,7 +92,11 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--client", help="of this client alone")
     parser.add_argument("--summary", action="store_true")
+    parser.add_argument("--draw", type=int, metavar="CAMPAIGN", help="its pairs, into --output")
+    parser.add_argument("--output", type=Path, default=Path("docs/gate-adjusted.svg"))
     options = parser.parse_args()
+    if options.draw is not None:
+        return draw(options.draw, options.output)
     if options.summary:
         return summarize()
     DATA.parent.mkdir(parents=True, exist_ok=True)
@@ -115,18 +120,46 @@ def measurement(told: dict[str, Any]) -> Measurement:
     return replace(measure(iteration=0, total_s=told["total_time"], usage=usage), machine_speed=speed)
 
 
+def evidence(told: dict[str, Any]) -> ClientCellEvidence:
+    """The pairs of a campaign."""
+    pairs = (
+        RunPair(order="AB", hash_seed=0, started_s=0.0, baseline=measurement(one), candidate=measurement(other))
+        for one, other in told["pairs"]
+    )
+    return ClientCellEvidence(name=told["benchmark"], pairs=tuple(pairs))
+
+
+def draw(number: int, file: Path) -> int:
+    """Draw the pairs of one campaign, as measured and adjusted."""
+    import altair as alt  # noqa: PLC0415 (an extra, for this alone)
+
+    series = series_of(evidence(json.loads(DATA.read_text().splitlines()[number])), "total_time")
+    points = [
+        {"pair": place, "change": math.expm1(value), "kind": kind}
+        for kind, values in (("as measured", series.raw().worsenings), ("adjusted", series.worsenings))
+        for place, value in enumerate(values, start=1)
+    ]
+    chart = alt.Chart(alt.InlineData(points)).mark_point(filled=True, size=50, opacity=0.9)
+    y_axis = alt.Axis(format="+.0%", title="change of total time, 0 is true")
+    shape = alt.Shape("kind:N", legend=None)
+    color = alt.Color("kind:N", legend=None, scale=alt.Scale(range=["#0b6e4f", "#b35900"]))
+    column = alt.Column("kind:N", sort=["as measured", "adjusted"], title=None, header=alt.Header(labelFontSize=13))
+    x = alt.X("pair:Q", axis=alt.Axis(title="pair, in run order", grid=False))
+    chart.encode(x=x, y=alt.Y("change:Q", axis=y_axis), color=color, shape=shape, column=column).properties(
+        width=330, height=220
+    ).save(file)
+    return 0
+
+
 def summarize() -> int:
     """Print each campaign, and medians by client."""
     ratios: dict[tuple[str, str, bool], list[float]] = {}
     for line in DATA.read_text().splitlines():
         told = json.loads(line)
-        pairs = tuple(
-            RunPair(order="AB", hash_seed=0, started_s=0.0, baseline=measurement(one), candidate=measurement(other))
-            for one, other in told["pairs"]
-        )
+        cell = evidence(told)
         words = f"{told['at']} {told['client']:20} load {told['load'][1]:4.1f}"
         for metric in ("cpu_time", "total_time"):
-            series = series_of(ClientCellEvidence(name="", pairs=pairs), metric)
+            series = series_of(cell, metric)
             raw, adjusted, facts = series.raw().sigma, series.sigma, series.adjustment
             assert raw is not None
             assert adjusted is not None
