@@ -356,10 +356,10 @@ def test_what_still_drips_at_the_end_tells_its_age() -> None:
 
 
 class WatchedEngine:
-    """The poller of an engine, and its clock, which the test puts forward. `is_idle` is set when nothing is ready."""
+    """The poller of an engine, and its clock, which the test puts forward; both events tell what the poller found."""
 
     def __init__(self) -> None:
-        self.is_idle = threading.Event()
+        self.is_idle, self.is_ready = threading.Event(), threading.Event()
         self._ahead_ns = 0
         self._poller: Poller
 
@@ -373,12 +373,15 @@ class WatchedEngine:
         if not ready:
             self.is_idle.set()
             ready = self._poller.poll(timeout_s, events_max)
+        if ready:
+            self.is_ready.set()
         return ready
 
     def pause(self, seconds: float) -> None:
         """Wait until nothing is ready, and let so much time pass."""
         self.is_idle.clear()
         assert self.is_idle.wait(LIMIT_S)
+        self.is_ready.clear()
         self._ahead_ns += round(seconds * 1e9)
 
 
@@ -392,9 +395,10 @@ def test_a_large_body_that_comes_slowly_after_a_fast_beginning_comes_whole() -> 
             request_on(sock)
             whole = response(body)
             sock.sendall(whole[:-70_000])
-            for at in range(len(whole) - 70_000, len(whole), 35_000):
-                engine.pause(0.3)
-                sock.sendall(whole[at : at + 35_000])
+            engine.pause(0.6)
+            sock.sendall(whole[-70_000:-35_000])
+            assert engine.is_ready.wait(LIMIT_S), "it was not woken before all had come"
+            sock.sendall(whole[-35_000:])
 
     with Scripted(script) as server:
         runner = server.runner
