@@ -56,9 +56,10 @@ class ForkServer:
             with status.makefile(encoding="ascii") as told:
                 pid = int(told.readline())
                 killer = threading.Timer(timeout_s, os.kill, (pid, signal.SIGKILL))
+                killer.daemon = True
                 killer.start()
                 said: list[bytes] = []
-                reader = threading.Thread(target=lambda: said.append(err_file.read()))
+                reader = threading.Thread(target=lambda: said.append(err_file.read()), daemon=True)
                 reader.start()
                 printed = out_file.read()
                 reader.join()
