@@ -38,7 +38,7 @@ def main() -> int:
         browser = playwright.chromium.launch(executable_path=chromium, args=[*sandbox, "--disable-lcd-text"])
         for kind, make in PAGES.items():
             page = Path(directory) / f"{kind}.html"
-            page.write_text(make(), encoding="utf-8")
+            page.write_text(make().html, encoding="utf-8")
             picture(browser, page, FOLDER / f"{kind}.png", view=VIEW)
             if kind == DARK:
                 picture(browser, page, FOLDER / f"{kind}-dark.png", view=VIEW, scheme="dark")

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy loads in half the time, here and in all that starts here
+
 gc.disable()  # until all tests are collected: see `pytest_collection_finish`
 settings.register_profile("quick", max_examples=30)
 settings.register_profile("thorough", max_examples=500)  # of `scripts/test --all`

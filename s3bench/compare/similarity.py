@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from s3bench.compare.matching import DocumentSource
-from s3bench.compare.workload import OF_WORKLOAD, PHASES, has_workload, length_differences, workload_differences
 from s3bench.results.document import Document
+from s3bench.results.workload import OF_WORKLOAD, PHASES, has_workload, length_differences, workload_differences
 from s3bench.units import render_bytes
 
 _MACHINE = {

@@ -17,12 +17,12 @@ from s3bench.compare.matching import (
     match,
 )
 from s3bench.compare.similarity import differences_between
-from s3bench.compare.workload import workload_differences
 from s3bench.errors import BadInput
 from s3bench.gate.evidence import CellEvidence, unpaired_cell
 from s3bench.gate.policy import LOAD_GATING_METRICS
 from s3bench.gate.record import GateRecord, ProgramIdentity
 from s3bench.results.document import Document
+from s3bench.results.workload import workload_differences
 
 NOT_INTERLEAVED = (
     "the documents were measured one after the other: a change in the speed of the machine in between looks like a "

@@ -8,9 +8,9 @@ import msgspec
 
 from s3bench.clients.tuning.workload import Workload
 from s3bench.results.measurement import Measurement
+from s3bench.stats.median_interval import median_interval
 from s3bench.tune.setting import Setting
 from s3bench.tune.study import Trial
-from s3bench.tune.verification import median_interval
 
 _BITS = 8
 _GIGA = 1e9

@@ -11,6 +11,7 @@ from s3bench.clients.tuning.workload import Workload
 from s3bench.errors import ExitCode, S3BenchError
 from s3bench.results.measurement import Measurement
 from s3bench.s3.network.model import NetworkModel, parse_network
+from s3bench.stats.median_interval import median_interval
 from s3bench.tune.bottleneck import find_bottleneck
 from s3bench.tune.effective_settings import parameter_notes
 from s3bench.tune.evidence import TrialEvidence
@@ -26,7 +27,7 @@ from s3bench.tune.study import Header, Search, Stage, Study
 from s3bench.tune.study_result import ClientBest, SettingFigures, StudyResult
 from s3bench.tune.transfer_model import fit
 from s3bench.tune.tuner import StudyState, Tuner
-from s3bench.tune.verification import Change, TuneVerdict, median_interval, verdict_on
+from s3bench.tune.verification import Change, TuneVerdict, verdict_on
 from s3bench.units import render_bytes, render_seconds
 
 _BITS = 8

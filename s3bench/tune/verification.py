@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from statistics import median
 
 import msgspec
 
@@ -37,7 +36,6 @@ GAIN_OF_INTEREST = 0.03
 """The default is as good if gains of this size are excluded."""
 
 _TAIL = (1 - CONFIDENCE) / 2
-_PER_TAIL = 40  # the reciprocal of `_TAIL` as a whole number: powers of two above 2^1023 are not floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,21 +151,6 @@ def needs_size(changes: Sequence[Change], blocks: int) -> bool:
     next 20 pairs in 84 of 100 verifications, and that of the second, which spends less error on ten pairs, in 94.
     """
     return blocks == CLEAR_LOOKS.first and bool(changes) and verdict_on(changes[0]) is TuneVerdict.BETTER
-
-
-def median_interval(values: Sequence[float]) -> tuple[float, float | None, float | None]:
-    """The median of a sample and the ends of its 95 % interval, which are `None` below six values.
-
-    The ends are order statistics. The number of values below the true median is binomial with one half, whatever the
-    distribution (David & Nagaraja, Order Statistics, 3rd edition, 7.1; Hollander & Wolfe, 3.6).
-    """
-    ordered, count = sorted(values), len(values)
-    below = tail = 0
-    while (tail := tail + math.comb(count, below)) * _PER_TAIL <= 2**count:
-        below += 1
-    if not below:
-        return median(ordered), None, None
-    return median(ordered), ordered[below - 1], ordered[-below]
 
 
 def _logs(trials: Sequence[Trial], setting: Setting, objective: Objective) -> Mapping[tuple[Stage, int], float | None]:

@@ -74,3 +74,9 @@ def test_help_imports_no_command(imported: dict[tuple[str, ...], frozenset[str]]
     commands = {name for name in imported["--help",] if name.startswith("s3bench.cli.") and name.endswith("command")}
     assert not commands
     assert not {name for name in imported["--help",] if name.startswith(("s3bench.spec", "msgspec"))}
+
+
+def test_runs_need_no_numpy() -> None:
+    program = "import sys, s3bench.cli.run.action; print('numpy' in sys.modules)"
+    finished = subprocess.run((sys.executable, "-c", program), capture_output=True, text=True, check=True)
+    assert finished.stdout == "False\n"

@@ -3,6 +3,7 @@
 Both keep the promises of `s3bench.cluster.node_group.NodeGroup`; the same is asked of Ray's in `test_ray`.
 """
 
+import threading
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -58,7 +59,8 @@ class SimulatedNode:
     """Tells `reports` once it is started: the next `a_turn` of them each time that it is asked, and then ends as told.
 
     Its clock is `offset_ns` ahead, its time of day `wall_offset_ns`; a question takes `there_ns` and its answer
-    `back_ns`. It is gone after `gone_after` reports. The last `held` of them come when it is stopped.
+    `back_ns`. It is gone after `gone_after` reports. The last `held` of them come when it is stopped. `was_read` is set
+    once it has told all.
     """
 
     reports: Sequence[NodeReport] = ()
@@ -77,7 +79,9 @@ class SimulatedNode:
     files: Mapping[str, bytes] = field(default_factory=dict)
     start_ns: int | None = None
     stopped: bool = False
+    was_read: threading.Event = field(default_factory=threading.Event)
     _told: list[NodeReport] = field(default_factory=list)
+    _reported: int = 0
 
     def answer(self, method: str, words: Sequence[Any], clock: Clock) -> Any:
         self.asked.append(method)
@@ -109,12 +113,14 @@ class SimulatedNode:
 
     def _since(self, number: int) -> Any:
         if self.start_ns is not None:
-            arguments = max(0, len(self._told) - 2)
-            if self.gone_after is not None and arguments >= self.gone_after:
+            if self.gone_after is not None and self._reported >= self.gone_after:
                 return NodeGone("its process died")
             most = len(self.reports) if self.gone_after is None else self.gone_after
-            until = min(arguments + self.a_turn, most - (0 if self.stopped else self.held))
-            self._told += self.reports[arguments:until]
+            until = min(self._reported + self.a_turn, most - (0 if self.stopped else self.held))
+            self._told += self.reports[self._reported : until]
+            self._reported = max(self._reported, until)
+            if self._reported == len(self.reports):
+                self.was_read.set()
         return encode(Reports(reports=tuple(self._told[number:]), dropped=self.dropped if self.start_ns else 0))
 
 

@@ -11,27 +11,23 @@ from tests.cluster.node_groups import Clock, SimulatedNode, SimulatedNodeGroup
 from tests.load.simulated import NS, endings, records
 
 
-def listener(seconds: int) -> Listener:
-    """To a node of one worker that has told of so many seconds, and of its end."""
+def unread(seconds: int) -> Listener:
+    """To a node of one worker that has told of so many seconds and of its end, and that is not there any more."""
     end_ns = seconds * NS
     clock = Clock()
     node = SimulatedNode(reports=[*records([], end_ns=end_ns), *endings([], end_ns=end_ns)], start_ns=0)
-    node._told += [PhaseEnded(worker=0, elapsed_ns=0, unfinished=0, late=0, open_ns=0, written=())] * 2
     rpc = NodeRpc(SimulatedNodeGroup([node], clock), now_ns=clock)
-    rpc._received = [2]  # that it was prepared and ready
-    return Listener(rpc, turn=1, workers=1, nodes=1, poll_s=0.001)
+    with Listener(rpc, turn=1, workers=1, nodes=1, poll_s=0.001) as listener:
+        assert node.was_read.wait(10)
+    return listener
 
 
 def test_what_is_reported_before_anybody_reads_waits() -> None:
-    with listener(BEHIND_S - 1) as listening:
-        listening._thread.join()
-        reported = list(listening)
+    reported = list(unread(BEHIND_S - 1))
     assert [each.second for each in reported if isinstance(each, IntervalRecord)] == list(range(BEHIND_S - 1))
     assert isinstance(reported[-1], PhaseEnded)
 
 
 def test_a_driver_that_is_too_far_behind_gives_up_however_late_it_reads_on() -> None:
-    with listener(BEHIND_S + 1) as listening:
-        listening._thread.join()
-        with pytest.raises(MachineError, match="more than 30 s behind the records of its nodes"):
-            list(listening)
+    with pytest.raises(MachineError, match="more than 30 s behind the records of its nodes"):
+        list(unread(BEHIND_S + 1))

@@ -23,6 +23,7 @@ from s3bench.errors import S3BenchError
 from s3bench.s3.emulator.settings import EmulatorSettings
 from s3bench.s3.endpoint import EmulatorEndpoint
 from tests.e2e.programs import Bench
+from tests.forkserver import ForkServer
 
 COMMAND = (sys.executable, "-c", "from s3bench.cli.main import main; main()")
 MIB = 1 << 20
@@ -64,26 +65,26 @@ def aws_cli() -> str:
         pytest.skip(f"needs aws-cli v2, which could not be installed: {error}")
 
 
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[ForkServer]:
+    with ForkServer() as server:
+        yield server
+
+
 class Place:
     """A directory of its own for `s3bench`, with its workspaces in it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, server: ForkServer) -> None:
         self._path = path
+        self._server = server
         self.workspaces = path / "workspaces"
         self.workspaces.mkdir()
         self.environment = {**os.environ, "S3BENCH_TMPDIR": str(self.workspaces)}
 
     def s3bench(self, *arguments: str | Path, timeout_s: float = 55) -> Finished:
         """Run s3bench with the arguments there."""
-        process = subprocess.run(
-            (*COMMAND, *map(str, arguments)),
-            cwd=self._path,
-            env=self.environment,
-            capture_output=True,
-            timeout=timeout_s,
-            check=False,
-        )
-        return Finished(process)
+        words = tuple(map(str, arguments))
+        return Finished(self._server.run(words, cwd=self._path, env=self.environment, timeout_s=timeout_s))
 
     def define(self, *definitions: Definition) -> Path:
         """Write definitions to a file there."""
@@ -93,8 +94,8 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def place(tmp_path: Path, fork_server: ForkServer) -> Place:
+    return Place(tmp_path, fork_server)
 
 
 @pytest.fixture
@@ -240,12 +241,12 @@ AWKWARD = (
 
 @pytest.fixture(scope="session")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files from empty to several parts, and 200 small ones whose names are awkward."""
+    """Files from empty to several parts, and 100 small ones whose names are awkward."""
     root = tmp_path_factory.mktemp("tree")
     noise = random.Random(20261121)
     for name, size_bytes in (("empty", 0), ("one", 1), ("part-and-one", 5 * MIB + 1), ("large", 20 * MIB + 12345)):
         (root / name).write_bytes(noise.randbytes(size_bytes))
-    names = [*AWKWARD, *(f"many/{number:03}" for number in range(200 - len(AWKWARD)))]
+    names = [*AWKWARD, *(f"many/{number:03}" for number in range(100 - len(AWKWARD)))]
     for name in names:
         path = root / "small" / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -83,7 +83,7 @@ def test_alone_it_is_a_demonstration_whose_document_and_files_agree(
     s3bench: Callable[..., Finished], workspaces: Path, tmp_path: Path
 ) -> None:
     files = ("--csv", "seconds.csv", "--trace", "trace.csv")
-    finished = s3bench("load", "--duration", "1", "--size", "64KiB", "--objects", "50", "--workers", "2", *files)
+    finished = s3bench("load", "--duration", "500ms", "--size", "64KiB", "--objects", "50", "--workers", "2", *files)
     assert finished.code == 0, finished.err
     parse_document(finished.out.encode(), source="stdout")
     assert list(workspaces.iterdir()) == []
@@ -266,7 +266,7 @@ def test_two_runs_are_merged_as_loops_or_as_one_load_by_the_times_at_which_they_
     s3bench: Callable[..., Finished], endpoint: EmulatorEndpoint, tmp_path: Path
 ) -> None:
     for name in ("a.json", "b.json"):
-        options = ("--operation", "put", "-d", "1s", "-t", "2", "-z", "4KiB", "--workers", "1", "-q", "-o", name)
+        options = ("--operation", "put", "-d", "500ms", "-t", "2", "-z", "4KiB", "--workers", "1", "-q", "-o", name)
         assert s3bench("load", *where(endpoint), *options).code == 0
     merged = s3bench("load", "merge", "a.json", "b.json")
     assert merged.code == 0, merged.err

@@ -147,7 +147,7 @@ def test_with_nine_of_ten_reads_refused_only_what_arrived_counts(
     s3bench_load: Callable[..., Finished], proxy: FaultyProxy
 ) -> None:
     ledger = proxy.obey(sharing(REFUSALS))
-    finished = s3bench_load("--operation", "get", "-z", "64KiB", "--objects", "50", "-t", "8", "-d", "2s")
+    finished = s3bench_load("--operation", "get", "-z", "64KiB", "--objects", "50", "-t", "8", "-d", "1s")
     assert finished.code == 1, finished.err
     document = parse_document(finished.out.encode(), source="stdout")
     load, asked, right = load_of(document), ledger.of("GET"), ledger.right("GET")

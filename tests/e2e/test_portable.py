@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 from botocore.config import Config
 
 from tests.e2e.conftest import COMMAND, MIB, Finished, download, upload
+from tests.forkserver import ForkServer
 
 Run = Callable[..., Finished]
 Define = Callable[..., Path]
@@ -20,9 +21,18 @@ Define = Callable[..., Path]
 LIMIT_S = 40.0
 
 
+PORTABLE = {"S3BENCH_PORTABLE": "1"}
+
+
+@pytest.fixture(scope="module")
+def fork_server() -> Iterator[ForkServer]:
+    with ForkServer(PORTABLE) as server:
+        yield server
+
+
 @pytest.fixture
 def environment(environment: dict[str, str]) -> dict[str, str]:
-    return {**environment, "S3BENCH_PORTABLE": "1"}
+    return environment | PORTABLE
 
 
 def test_run_measures_every_byte_and_warns_of_what_it_cannot_tell(s3bench: Run, define: Define, tmp_path: Path) -> None:

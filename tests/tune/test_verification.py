@@ -20,7 +20,6 @@ from s3bench.tune.verification import (
     Change,
     TuneVerdict,
     VerificationLooks,
-    median_interval,
     needs_more_pairs,
     needs_size,
     verdict_on,
@@ -333,22 +332,3 @@ def test_an_unfinished_block_is_no_block_yet() -> None:
     whole_blocks = paired([0.80, 0.82, 0.78, 0.81, 0.79, 0.85, 0.8])[:-1]
     found = verified(whole_blocks)
     assert (found.pairs, found.low is None) == (6, False)
-
-
-@pytest.mark.parametrize("count", [6, 7, 12, 25, 60])
-def test_the_interval_of_a_median_is_that_of_the_binomial(count: int) -> None:
-    values = [float(value) for value in range(1, count + 1)]
-    found, low, high = median_interval(values)
-    assert found == np.median(values)
-    assert low is not None
-    assert high is not None
-    assert low + high == count + 1
-    # The true median lies below the k-th value with the chance that fewer than k of all lie below it.
-    assert stats.binom.cdf(low - 1, count, 0.5) <= 0.025 < stats.binom.cdf(low, count, 0.5)
-
-
-def test_a_median_of_few_values_has_no_interval() -> None:
-    assert median_interval([3.0, 1.0, 2.0]) == (2.0, None, None)
-    assert median_interval([1.0] * 5) == (1.0, None, None)
-    assert median_interval([float(number) for number in range(3000)])[0] == 1499.5
-    assert median_interval([6.0, 2.0, 3.0, 4.0, 5.0, 1.0]) == (3.5, 1.0, 6.0)

@@ -8,10 +8,17 @@ import click
 from s3bench.cli.bisect.options import PAIRS
 from s3bench.cli.completion_items import complete_client
 from s3bench.cli.definition_file import DefinitionFile
-from s3bench.cli.quantity import SECONDS
-from s3bench.spec.suite import Suite
-
-_CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
+from s3bench.cli.pair_options import (
+    CHANCE,
+    json_option,
+    output_option,
+    quiet_option,
+    seed_option,
+    select_option,
+    suite_option,
+    timeout_option,
+    tls_option,
+)
 
 
 @click.command("bisect", context_settings={"max_content_width": 120})
@@ -32,12 +39,8 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
     metavar="NAME",
     help="The metric that changed; repeat for several.  [default: total_time]",
 )
-@click.option("-k", "select", metavar="EXPRESSION", help="Only benchmarks that match, as in `s3bench run`.")
-@click.option(
-    "--suite",
-    type=click.Choice([suite.value for suite in Suite]),
-    help="Benchmarks by tag: `default` leaves out those tagged `full`.  [default: default]",
-)
+@select_option
+@suite_option
 @click.option(
     "--pairs",
     default=PAIRS,
@@ -53,26 +56,19 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
     help="Largest negligible change and smallest change that must be found, for example total_time=2%,6%,2ms.",
 )
 @click.option(
-    "--error", type=_CHANCE, default=0.05, show_default=True, help="Chance that the result as a whole is wrong."
+    "--error", type=CHANCE, default=0.05, show_default=True, help="Chance that the result as a whole is wrong."
 )
 @click.option("--max-time", metavar="DURATION", help="Stop after 90s, 30m or 2h; --resume continues.")
-@click.option(
-    "--seed",
-    type=int,
-    metavar="N",
-    help="Repeat the same order of runs and hash seeds.  [default: random, and recorded]",
-)
-@click.option("--timeout", type=SECONDS, default=600, show_default=True, metavar="SECONDS", help="Time limit of a run.")
-@click.option("--tls", is_flag=True, help="Use HTTPS for the stub.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the record to this file, as JSON."
-)
+@seed_option
+@timeout_option
+@tls_option
+@output_option
 @click.option("--force", is_flag=True, help="Overwrite a file that exists.")
 @click.option(
     "--resume", type=click.Path(path_type=Path), metavar="FILE", help="Continue the search that this record describes."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the record to stdout instead of the table.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@json_option
+@quiet_option
 @click.pass_context
 def bisect_command(context: click.Context, /, **typed: Any) -> None:
     """Find the first published version of a client, or of one dependency, that changed a metric.

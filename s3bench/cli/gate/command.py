@@ -7,12 +7,20 @@ import click
 
 from s3bench.cli.completion_items import complete_client
 from s3bench.cli.definition_file import DefinitionFile
+from s3bench.cli.pair_options import (
+    CHANCE,
+    json_option,
+    output_option,
+    quiet_option,
+    seed_option,
+    select_option,
+    suite_option,
+    timeout_option,
+    tls_option,
+)
 from s3bench.cli.quantity import SECONDS
 from s3bench.gate.exact_metric import EXACT_BY_NAME
 from s3bench.gate.looks import Looks
-from s3bench.spec.suite import Suite
-
-_CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
 
 
 @click.command("gate", context_settings={"max_content_width": 120})
@@ -26,12 +34,8 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
 @click.option(
     "--candidate", metavar="NAME[@VERSION|@PATH]", shell_complete=complete_client, help="The client to decide about."
 )
-@click.option("-k", "select", metavar="EXPRESSION", help="Only benchmarks that match, as in `s3bench run`.")
-@click.option(
-    "--suite",
-    type=click.Choice([suite.value for suite in Suite]),
-    help="Benchmarks by tag: `default` leaves out those tagged `full`.  [default: default]",
-)
+@select_option
+@suite_option
 @click.option(
     "--pairs",
     default=",".join(map(str, Looks().pairs)),
@@ -66,35 +70,28 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
     help="Largest negligible change and smallest change that must not pass, for example total_time=2%,6%,2ms.",
 )
 @click.option(
-    "--false-alarm", type=_CHANCE, default=0.01, show_default=True, help="Chance of any FAIL without a regression."
+    "--false-alarm", type=CHANCE, default=0.01, show_default=True, help="Chance of any FAIL without a regression."
 )
 @click.option(
-    "--miss", type=_CHANCE, default=0.05, show_default=True, help="Chance of a PASS for a change that must not pass."
+    "--miss", type=CHANCE, default=0.05, show_default=True, help="Chance of a PASS for a change that must not pass."
 )
 @click.option("--max-time", metavar="DURATION", help="Stop after 90s, 30m or 2h; undecided metrics are INCONCLUSIVE.")
-@click.option(
-    "--seed",
-    type=int,
-    metavar="N",
-    help="Repeat the same order of runs and hash seeds.  [default: random, and recorded]",
-)
-@click.option("--timeout", type=SECONDS, default=600, show_default=True, metavar="SECONDS", help="Time limit of a run.")
+@seed_option
+@timeout_option
 @click.option(
     "--data-interval",
     type=SECONDS,
     metavar="SECONDS",
     help="Also sample memory and CPU, at this interval.  [default: no samples]",
 )
-@click.option("--tls", is_flag=True, help="Use HTTPS for the stub.")
+@tls_option
 @click.option(
     "--waivers", type=click.Path(path_type=Path), metavar="FILE", help="Known regressions that may pass until a date."
 )
 @click.option("--strict", is_flag=True, help="Exit code 1 for SMALL too.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the record to this file, as JSON."
-)
+@output_option
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
-@click.option("--json", "as_json", is_flag=True, help="Print the record to stdout instead of the table.")
+@json_option
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write JUnit XML.")
 @click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE", help="Append a step summary.")
 @click.option("--comment", type=click.Path(path_type=Path), metavar="FILE", help="Write a pull-request comment.")
@@ -115,7 +112,7 @@ _CHANCE = click.FloatRange(min=0, max=0.5, min_open=True, max_open=True)
     help="Number of gates for each fault, with --self-test.",
 )
 @click.option("--verbose", is_flag=True, help="Print every row.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@quiet_option
 def gate_command(**typed: Any) -> None:
     """Decide whether CANDIDATE is slower or needs more memory than BASELINE: PASS, SMALL, FAIL or INCONCLUSIVE.
 

@@ -30,15 +30,12 @@ from s3bench.results.document import Document, Result
 from s3bench.results.load import Load, LoadMeasurement
 from s3bench.results.measurement import Failure
 from s3bench.results.warnings import warning_kind
+from s3bench.results.workload import option_differences
 
 OVERLAP_SHARE_MIN = 0.9
 """Runs are at the same time if all of them were measured for this share of the longest window of every phase."""
 
 _OVERLAP_SHARE_FULL = 0.99
-_NOT_THE_WORKLOAD = frozenset(
-    {"endpoint_url", "bucket", "run", "seed", "workers", "calibrate", "found", "cluster", "ca_bundle", "merged"}
-)
-"""Options that may differ between runs of one workload."""
 
 _MOMENTARY = frozenset(
     {"load_1min", "load_5min", "load_15min", "memory_available", "frequency_mhz", "swap_used", "git_commit"}
@@ -143,7 +140,8 @@ def _check_workload(parts: Sequence[RunPart]) -> None:
     first = parts[0]
     for other in parts[1:]:
         differences = [
-            *_differences(_workload(first.document), _workload(other.document), ""),
+            *_different_versions(first.document, other.document),
+            *map(str, option_differences(first.document, other.document)),
             *_different_results(first.document, other.document),
         ]
         if differences:
@@ -175,24 +173,8 @@ def _simultaneous(document: Document) -> int:
     return count if isinstance(count, int) else 1
 
 
-def _workload(document: Document) -> dict[str, Any]:
-    own = {name: value for name, value in document.options.items() if name not in _NOT_THE_WORKLOAD}
-    return {"s3bench": document.s3bench, **own}
-
-
-def _differences(left: object, right: object, at: str) -> list[str]:
-    """Where two trees of options differ, each as `phases[0].jobs[0].threads is 4 and 8`."""
-    if isinstance(left, Mapping) and isinstance(right, Mapping):
-        names = dict.fromkeys((*left, *right))
-        return [
-            line
-            for name in names
-            for line in _differences(left.get(name), right.get(name), f"{at}.{name}" if at else str(name))
-        ]
-    if isinstance(left, list | tuple) and isinstance(right, list | tuple) and len(left) == len(right):
-        pairs = zip(left, right, strict=True)
-        return [line for index, pair in enumerate(pairs) for line in _differences(*pair, f"{at}[{index}]")]
-    return [] if left == right else [f"{at} is {_shown(left)} and {_shown(right)}"]
+def _different_versions(left: Document, right: Document) -> list[str]:
+    return [f"s3bench {left.s3bench} -> {right.s3bench}"] if left.s3bench != right.s3bench else []
 
 
 def _shown(value: object) -> str:

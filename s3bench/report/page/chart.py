@@ -6,8 +6,11 @@ from textwrap import wrap
 from typing import Any, TypeAlias
 
 import altair as alt
+from altair.utils.schemapi import disable_debug_mode
 
 from s3bench.report.page import theme
+
+disable_debug_mode()  # or Altair would validate each part of each chart when it is made; tests validate whole charts
 
 Layered: TypeAlias = alt.LayerChart | alt.FacetChart
 """What `alt.layer` makes."""
@@ -21,9 +24,16 @@ class MarkerStyle:
     shape: str
 
 
+class _SharingChart(alt.Chart):
+    """A chart whose copies share its parts, which nothing changes: every step of building a chart makes copies."""
+
+    def __deepcopy__(self, memo: object) -> alt.Chart:
+        return self.copy(deep=False)
+
+
 def chart_of(values: Iterable[Mapping[str, Any]]) -> alt.Chart:
     """A chart of these data."""
-    return alt.Chart(inline(values))
+    return _SharingChart(inline(values))
 
 
 def inline(values: Iterable[Mapping[str, Any]]) -> alt.InlineData:

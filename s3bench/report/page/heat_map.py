@@ -86,11 +86,13 @@ def heat_chart(
             ),
         ),
     )
-    boxes = base.mark_rect(cornerRadius=2).encode(color=alt.Color("fill:N", scale=None), description="label:N")
+    boxes = base.mark_rect(cornerRadius=2).encode(
+        color=alt.Color("fill:N", scale=None), description=alt.Description("label:N")
+    )
     if is_narrow and len(columns) > _NARROW_COLUMNS_MAX:
         return layered([boxes], height=_CELL_HEIGHT * len(rows))
     look = {"fontSize": _NARROW_SIZE, "lineHeight": 12, "yOffset": -6} if is_narrow else {"fontSize": 13}
-    texts = base.mark_text(aria=False, **look).encode(text="text:N", color=alt.Color("ink:N", scale=None))
+    texts = base.mark_text(aria=False, **look).encode(text=alt.Text("text:N"), color=alt.Color("ink:N", scale=None))
     return layered([boxes, texts], height=(_NARROW_CELL_HEIGHT if is_narrow else _CELL_HEIGHT) * len(rows))
 
 

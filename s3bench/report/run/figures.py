@@ -9,7 +9,7 @@ from s3bench.report.label import one_line
 from s3bench.results.document import Document, Result
 from s3bench.results.metrics import METRICS, METRICS_BY_NAME, Metric, render_figure
 from s3bench.results.redaction import redact
-from s3bench.tune.verification import median_interval
+from s3bench.stats.median_interval import median_interval
 
 HEADLINES = tuple(
     METRICS_BY_NAME[name]

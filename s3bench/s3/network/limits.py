@@ -8,7 +8,9 @@ from s3bench.s3.protocol.http import RequestHead
 
 _READS = frozenset({"GET", "HEAD"})
 _BURST_S = 1.0
-_BUCKETS_MAX = 10_000
+
+PREFIXES_MAX = 10_000
+"""The most prefixes and kinds of request that are remembered: those of the last requests."""
 
 
 class RateLimits:
@@ -32,7 +34,7 @@ class RateLimits:
         left, since_ns = self._buckets.get(key, (full, now_ns))
         left = min(full, left + (now_ns - since_ns) * 1e-9 * rate)
         admitted = left >= 1
-        if key not in self._buckets and len(self._buckets) >= _BUCKETS_MAX:
+        if key not in self._buckets and len(self._buckets) >= PREFIXES_MAX:
             self._forget_full(now_ns)
         self._buckets[key] = (left - admitted, now_ns)
         return admitted
@@ -41,7 +43,7 @@ class RateLimits:
         """Drop buckets that are full again, which is what a missing one stands for; the oldest where none is."""
         limit_ns = now_ns - _BURST_S * 1e9
         kept = {key: bucket for key, bucket in self._buckets.items() if bucket[1] > limit_ns}
-        if len(kept) >= _BUCKETS_MAX:
+        if len(kept) >= PREFIXES_MAX:
             del kept[min(kept, key=lambda key: kept[key][1])]
         self._buckets = kept
 

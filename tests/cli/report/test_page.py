@@ -1,6 +1,7 @@
 """`s3bench report` as a page and as charts in files: what is recognised, what is written, and what is refused."""
 
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -31,22 +32,30 @@ FAR = Link(latency_s=0.03, connection=5e6, nic=100e6)
 Report = Callable[..., None]
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a file of each kind, small ones of runs among them."""
+    directory = tmp_path_factory.mktemp("originals")
     made = {
+        "few": document(result([1.0, 1.1])),
+        "fewer": document(result([1.2, 1.3])),
         "run": two_clients(),
-        "other": two_clients("2.39.0", factor=1.2),
         "load": loads.document(loads.result("load.get", loads.load(seconds=(loads.second(0), loads.second(1))))),
         "hostile": hostile(),
     }
     for name, whole in made.items():
-        write_document(whole, tmp_path / f"{name}.json", durable=False)
-    (tmp_path / "gate.json").write_bytes(encode_record(made_up_gates()["fail by size"]))
+        write_document(whole, directory / f"{name}.json", durable=False)
+    (directory / "gate.json").write_bytes(encode_record(made_up_gates()["fail by size"]))
     known = Simulation(link=FAR, workload=upload(64)).study(budget_s=60.0)
-    (tmp_path / "tune.jsonl").write_bytes(b"".join(map(encode_line, (known.header, *known.trials))))
-    (tmp_path / "bisect.json").write_bytes(encode_bisect(record_of(slower_from(5))))
-    (tmp_path / "broken.json").write_text("{", encoding="utf-8")
-    return tmp_path
+    (directory / "tune.jsonl").write_bytes(b"".join(map(encode_line, (known.header, *known.trials))))
+    (directory / "bisect.json").write_bytes(encode_bisect(record_of(slower_from(5))))
+    (directory / "broken.json").write_text("{", encoding="utf-8")
+    return directory
+
+
+@pytest.fixture
+def files(originals: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(originals, tmp_path, dirs_exist_ok=True)
 
 
 @pytest.fixture
@@ -98,17 +107,17 @@ def test_every_kind_of_file_becomes_a_page(report: Report, files: Path, name: st
 
 
 def test_of_several_documents_the_comparison_comes_first(report: Report, files: Path) -> None:
-    text = page_of(report, files, "run.json", "other.json")
+    text = page_of(report, files, "few.json", "fewer.json")
     tabs = [
         line.partition(">")[2].removesuffix("</a>") for line in text.splitlines() if line.startswith('<a href="#part')
     ]
-    assert tabs[1:] == ["run.json", "other.json", "Machines"]
-    assert "<h1>other.json against run.json</h1>" in text
+    assert tabs[1:] == ["few.json", "fewer.json", "Machines"]
+    assert "<h1>fewer.json against few.json</h1>" in text
     assert "2026-11-21 00:00:00 UTC to 2026-11-21 00:10:00 UTC" in text
 
 
 def test_documents_that_cannot_be_compared_still_make_a_page(report: Report, files: Path) -> None:
-    assert "Not compared: " in page_of(report, files, "run.json", "load.json")
+    assert "Not compared: " in page_of(report, files, "few.json", "load.json")
 
 
 def test_a_document_of_two_hundred_benchmarks_and_forty_runs_stays_small(report: Report, files: Path) -> None:
@@ -131,12 +140,12 @@ def test_hostile_names_make_a_page_without_a_script_of_theirs(report: Report, fi
 
 
 def test_the_page_goes_to_stdout_by_its_format(report: Report, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    report("gate.json", "--format", "html")
+    report("bisect.json", "--format", "html")
     assert capfdbinary.readouterr().out.startswith(b"<!DOCTYPE html>")
 
 
 def test_charts_become_files_named_by_where_they_stand(report: Report, files: Path) -> None:
-    report("run.json", "--svg", "svg", "--png", "png")
+    report("few.json", "--svg", "svg", "--png", "png")
     pictures, shots = sorted((files / "svg").iterdir()), sorted((files / "png").iterdir())
     assert pictures
     assert [path.stem for path in pictures] == [path.stem for path in shots]

@@ -22,6 +22,7 @@ import pytest
 
 from s3bench.cli.main import s3bench_command
 from s3bench.errors import BadInput
+from tests.cli.conftest import Here
 
 COMMAND = (sys.executable, "-c", "from s3bench.cli.main import main; main()", "serve")
 LIMIT_S = 30.0
@@ -97,13 +98,12 @@ def serve(tmp_path: Path, private: dict[str, str]) -> Serve:
 
 
 @pytest.fixture
-def refused(tmp_path: Path, private: dict[str, str]) -> Callable[..., str]:
+def refused(here: Here, tmp_path: Path, private: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """Run it with arguments that are wrong; what it says."""
+    monkeypatch.setenv("S3BENCH_TMPDIR", private["S3BENCH_TMPDIR"])
 
     def run(*arguments: str) -> str:
-        finished = subprocess.run(
-            (*COMMAND, *arguments), cwd=tmp_path, env=private, capture_output=True, text=True, timeout=50, check=False
-        )
+        finished = here("serve", *arguments, cwd=tmp_path)
         assert finished.returncode == 2, finished.stderr
         assert finished.stdout == ""
         assert "Traceback" not in finished.stderr

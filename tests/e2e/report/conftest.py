@@ -1,14 +1,18 @@
-"""A real browser for the pages of `s3bench report`, over file://."""
+"""A real browser for the pages of `s3bench report`, over file://, and a page of each kind, rendered once."""
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from s3bench.report.page.section import Section
 from tests.e2e.report.browsing import Open, Opened
+from tests.report.page.kinds import PAGES, RenderedPage
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -42,3 +46,25 @@ def opened(browser: Browser) -> Iterator[Open]:
     yield open_page
     for each in pages:
         each.page.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageOfKind:
+    """The file of a page of this kind, and the sections that it was rendered from."""
+
+    kind: str
+    sections: Sequence[Section]
+    path: Path
+
+
+@cache
+def _rendered(kind: str) -> RenderedPage:
+    return PAGES[kind]()
+
+
+@pytest.fixture(scope="session", params=PAGES)
+def page_of_kind(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> PageOfKind:
+    page = _rendered(request.param)
+    path = tmp_path_factory.mktemp(request.param) / "page.html"
+    path.write_text(page.html, encoding="utf-8")
+    return PageOfKind(kind=request.param, sections=page.sections, path=path)

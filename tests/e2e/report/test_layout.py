@@ -1,6 +1,5 @@
 """The layout of every kind of page, measured in a browser on wide and narrow screens, in light and dark colours."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,8 @@ from playwright.sync_api import Page
 
 from s3bench.report.page.fitting import PAGE_BYTES_MAX
 from tests.e2e.report.browsing import Open, serious_faults
-from tests.report.page.kinds import PAGES, one_cell_page
+from tests.e2e.report.conftest import PageOfKind
+from tests.report.page.kinds import one_cell_page
 
 SCREENS = ((1280, "light"), (400, "dark"))
 OPEN_ALL = """() => {
@@ -46,42 +46,38 @@ def faults(page: Page) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("kind", PAGES)
-def test_no_label_is_cut_or_covered_and_nothing_scrolls_sideways(kind: str, opened: Open, tmp_path: Path) -> None:
-    path = _written(PAGES[kind], tmp_path)
-    assert path.stat().st_size < PAGE_BYTES_MAX
-    page = opened(path).page
+def test_no_label_is_cut_or_covered_and_nothing_scrolls_sideways(page_of_kind: PageOfKind, opened: Open) -> None:
+    assert page_of_kind.path.stat().st_size < PAGE_BYTES_MAX
+    page = opened(page_of_kind.path).page
     assert page.locator(".answer").is_visible()
     page.evaluate(OPEN_ALL)
     for width, scheme in SCREENS:
         page.set_viewport_size({"width": width, "height": 800})
         page.emulate_media(color_scheme=scheme)
-        assert faults(page) == [], (kind, width)
+        assert faults(page) == [], (page_of_kind.kind, width)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert serious_faults(page) == [], (kind, width, scheme)
+        assert serious_faults(page) == [], (page_of_kind.kind, width, scheme)
 
 
-def test_the_measurement_finds_labels_that_are_cut_and_covered(opened: Open, tmp_path: Path) -> None:
-    page = opened(_written(PAGES["trend"], tmp_path)).page
+@pytest.mark.parametrize("page_of_kind", ["trend"], indirect=True)
+def test_the_measurement_finds_labels_that_are_cut_and_covered(page_of_kind: PageOfKind, opened: Open) -> None:
+    page = opened(page_of_kind.path).page
     page.evaluate("document.querySelector('svg.wide text').setAttribute('x', '-400')")
     page.evaluate("const [, a, b] = document.querySelectorAll('svg.wide text'); b.replaceWith(a.cloneNode(true))")
     assert {"cut" in each for each in faults(page)} == {True, False}
 
 
 def test_a_map_of_one_cell_is_a_sentence(opened: Open, tmp_path: Path) -> None:
-    page = opened(_written(one_cell_page, tmp_path)).page
+    path = tmp_path / "page.html"
+    path.write_text(one_cell_page().html, encoding="utf-8")
+    page = opened(path).page
     assert page.locator("svg.chart").count() == 0
     assert "with objects of 1 MiB on 8 threads" in page.locator(".answer").inner_text()
 
 
-def test_without_script_the_answer_and_the_charts_are_there(opened: Open, tmp_path: Path) -> None:
-    page = opened(_written(PAGES["bisect"], tmp_path), java_script_enabled=False).page
+@pytest.mark.parametrize("page_of_kind", ["bisect"], indirect=True)
+def test_without_script_the_answer_and_the_charts_are_there(page_of_kind: PageOfKind, opened: Open) -> None:
+    page = opened(page_of_kind.path, java_script_enabled=False).page
     assert page.locator(".answer").inner_text().startswith("FOUND cli-crt 2.41.0 is the first that changed total_time")
     assert page.locator("svg.wide").first.is_visible()
     assert page.locator("svg.narrow").first.is_hidden()
-
-
-def _written(page: Callable[[], str], directory: Path) -> Path:
-    path = directory / "page.html"
-    path.write_text(page(), encoding="utf-8")
-    return path

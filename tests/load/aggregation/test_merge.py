@@ -338,12 +338,12 @@ def test_runs_that_overlapped_in_part_are_refused() -> None:
 @pytest.mark.parametrize(
     ("other", "why"),
     [
-        ({"phases": [{"jobs": [{"threads": 8}]}]}, "phases[0].jobs[0].threads is 4 and 8"),
-        ({"phases": [{"jobs": [{"threads": 4, "rate": 5}]}]}, "phases[0].jobs[0].rate is not set and 5"),
-        (
-            {"phases": [{"jobs": [{"threads": 4}] * 2}]},
-            'phases[0].jobs is [{"threads":4}] and [{"threads":4},{"threads":4}]',
-        ),
+        ({"phases": [{"jobs": [{"threads": 8}]}]}, "threads 4 -> 8"),
+        ({"phases": [{"jobs": [{"threads": 4, "rate": 5.0}]}]}, "rate none (closed loop) -> 5/s"),
+        ({"phases": [{"jobs": [{"threads": 4}] * 2}]}, "jobs 1 -> 2"),
+        ({"phases": [{"jobs": [{"threads": 4}], "duration": 5.0}]}, "duration none -> 5 s"),
+        ({"phases": [{"jobs": [{"threads": 4, "operations": 9}]}]}, "operations none -> 9"),
+        (THREADS | {"timeout": 9.0}, "timeout none -> 9"),
     ],
 )
 def test_runs_of_different_workloads_are_refused_and_the_difference_is_named(other: dict[str, Any], why: str) -> None:

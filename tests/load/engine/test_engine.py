@@ -436,11 +436,11 @@ def test_what_found_no_free_thread_takes_no_object() -> None:
 
 def test_a_plan_far_beyond_what_can_be_done_fails_for_want_of_threads_and_goes_on() -> None:
     with Scripted(serving()) as server:
-        job = server.runner.job(OperationKind.GET, rate=Rate(per_s=3e5, arrivals=Arrivals.CONSTANT))
-        outcome = server.runner.run(job, manner=Manner(verify=False, timeout_s=0.2), duration_s=2)
-    assert outcome.ended.elapsed_ns == 2 * 10**9
-    assert sum(stream.operations for stream in outcome.records[1].streams) > 100
-    assert outcome.operations() + outcome.failed + outcome.ended.unfinished + outcome.ended.waiting == 600_000
+        job = server.runner.job(OperationKind.GET, rate=Rate(per_s=1e5, arrivals=Arrivals.CONSTANT))
+        outcome = server.runner.run(job, manner=Manner(verify=False, timeout_s=0.2), duration_s=1.5)
+    assert outcome.ended.elapsed_ns == 1_500_000_000
+    assert sum(stream.operations for stream in outcome.records[1].streams) > 50
+    assert outcome.operations() + outcome.failed + outcome.ended.unfinished + outcome.ended.waiting == 150_000
 
 
 def test_in_closed_loop_pauses_are_neither_in_flight_nor_lost() -> None:

@@ -8,9 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
+from s3bench.load.engine.engine import WorkerEngine
 from s3bench.load.operation import AttemptFailure, OperationKind
 from s3bench.load.profile.profile import Arrivals, Manner, Rate
 from s3bench.load.profile.sizes import fixed
+from s3bench.system.poller import Poller
 from tests.load.phases import LIMIT_S, Script, Scripted, answers, request_on, response
 
 
@@ -353,20 +355,56 @@ def test_what_still_drips_at_the_end_tells_its_age() -> None:
     assert outcome.ended.oldest_attempt_ns == outcome.ended.oldest_ns == pytest.approx(500_000_000, rel=0.1)
 
 
+class WatchedEngine:
+    """The poller of an engine, and its clock, which the test puts forward; both events tell what the poller found."""
+
+    def __init__(self) -> None:
+        self.is_idle, self.is_ready = threading.Event(), threading.Event()
+        self._ahead_ns = 0
+        self._poller: Poller
+
+    def watch(self, engine: WorkerEngine) -> None:
+        self._poller, engine.loop.poller = engine.loop.poller, self
+        self.register, self.modify, self.close = self._poller.register, self._poller.modify, self._poller.close
+        engine.loop.clock = lambda: time.monotonic_ns() + self._ahead_ns
+
+    def poll(self, timeout_s: float, events_max: int, /) -> list[tuple[int, int]]:
+        ready = self._poller.poll(0, events_max)
+        if not ready:
+            self.is_idle.set()
+            ready = self._poller.poll(timeout_s, events_max)
+        if ready:
+            self.is_ready.set()
+        return ready
+
+    def pause(self, seconds: float) -> None:
+        """Wait until nothing is ready, and let so much time pass."""
+        self.is_idle.clear()
+        assert self.is_idle.wait(LIMIT_S)
+        self.is_ready.clear()
+        self._ahead_ns += round(seconds * 1e9)
+
+
 def test_a_large_body_that_comes_slowly_after_a_fast_beginning_comes_whole() -> None:
     """The kernel is asked to wake us for half a megabyte, which must not keep the last bytes from us."""
     body = bytes(1_000_000)
+    engine = WatchedEngine()
 
     def script(sock: socket.socket, number: int) -> None:
         while True:
             request_on(sock)
             whole = response(body)
             sock.sendall(whole[:-70_000])
-            for at in range(len(whole) - 70_000, len(whole), 35_000):
-                time.sleep(0.3)
-                sock.sendall(whole[at : at + 35_000])
+            engine.pause(0.6)
+            sock.sendall(whole[-70_000:-35_000])
+            assert engine.is_ready.wait(LIMIT_S), "it was not woken before all had come"
+            sock.sendall(whole[-35_000:])
 
     with Scripted(script) as server:
         runner = server.runner
-        outcome = runner.run(runner.job(OperationKind.GET, operations=2), manner=Manner(verify=False, timeout_s=3))
+        outcome = runner.run(
+            runner.job(OperationKind.GET, operations=2),
+            manner=Manner(verify=False, timeout_s=3),
+            during=engine.watch,
+        )
         assert (outcome.operations(), outcome.losses, outcome.bytes_down()) == (2, {}, 2 * len(body))

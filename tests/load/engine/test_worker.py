@@ -1,8 +1,6 @@
 """A worker's process, through the pool that starts it: what it answers, and when it ends."""
 
 import contextlib
-import os
-import signal
 import socket
 import subprocess
 import sys
@@ -10,6 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from s3bench.clients.environment import Credentials
@@ -153,10 +152,12 @@ def test_a_stop_that_comes_too_late_is_ignored(target: RequestTarget) -> None:
 
 
 def test_a_worker_that_is_killed_is_missed(target: RequestTarget, tmp_path: Path) -> None:
+    others = psutil.Process().children()
     with WorkerPool(1, directory=tmp_path) as pool:
         pool.prepare(orders(target, 1))
         reports = pool.perform((begin(OperationKind.PUT, duration_s=60),))
         next(reports)
-        os.kill(pool._processes[0].pid, signal.SIGKILL)
+        (worker,) = (child for child in psutil.Process().children() if child not in others)
+        worker.kill()
         with pytest.raises(MachineError, match="load worker 0"):
             list(reports)

@@ -101,7 +101,7 @@ def test_the_null_server_answers_every_request_alike(
 def test_every_kind_of_operation_reaches_a_ceiling_without_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, tls: bool
 ) -> None:
-    monkeypatch.setattr("s3bench.load.session.calibration.CALIBRATION_S", 1.0)
+    monkeypatch.setattr("s3bench.load.session.calibration.CALIBRATION_S", 0.3)
     monkeypatch.setattr("s3bench.load.session.calibration.WARMUP_S", 0.0)
     mixed = calibrated(Phase(jobs=(job(*MIXABLE, range_bytes=100, objects=10, name="all"),)))
     assert mixed is not None

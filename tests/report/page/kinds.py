@@ -2,7 +2,8 @@
 
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -11,6 +12,8 @@ from msgspec.structs import replace
 from s3bench.cli.history.trend import trend_page
 from s3bench.cli.report.inputs import Inputs
 from s3bench.cli.report.page import page_html, sections_of
+from s3bench.report.page.section import Section
+from s3bench.report.page.trend.section import trend_section
 from s3bench.report.page.trend.series import TrendSeries
 from s3bench.results.bins import Bins
 from s3bench.results.document import Document, Result
@@ -34,6 +37,14 @@ _BENCHMARKS: tuple[tuple[str, str, float], ...] = (
     ("s3.cp.download", "4KB", 0.72),
 )
 _RUNS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderedPage:
+    """A page, and the sections that it was rendered from."""
+
+    sections: Sequence[Section]
+    html: str
 
 
 def run_document(*, seed: int = 1, factors: Mapping[str, float] = MappingProxyType({})) -> Document:
@@ -90,18 +101,18 @@ def matrix_document() -> Document:
     return loads.document(*made)
 
 
-def one_cell_page() -> str:
+def one_cell_page() -> RenderedPage:
     """A matrix of one size and one number of threads."""
     dimensions = [{"size": "1 MiB"}, {"threads": "8"}]
     document = loads.document(loads.result("load.get", _matrix_cell(1 << 20, 8), dimensions=dimensions))
     return _page(documents=(("matrix.json", document),))
 
 
-def _run() -> str:
+def _run() -> RenderedPage:
     return _page(documents=(("results.json", run_document()),))
 
 
-def _compare() -> str:
+def _compare() -> RenderedPage:
     after = run_document(seed=5, factors={"cli-crt": 1.21, "s5cmd": 0.8})
     return _page(documents=(("before.json", _bare(run_document())), ("after.json", _bare(after))))
 
@@ -116,36 +127,33 @@ def _bare(document: Document) -> Document:
     return replace(document, results=tuple(results))
 
 
-def _gate() -> str:
+def _gate() -> RenderedPage:
     others = [cell("s3.cp.download", slower=0.01, pairs=20), cell("s3.sync.upload.5k-files", slower=-0.04, pairs=20)]
     return _page(gates=(("gate.json", record([cell(slower=0.1, pairs=20), *others, *controls()])),))
 
 
-def _tune() -> str:
+def _tune() -> RenderedPage:
     study = Simulation(link=Link(), workload=upload(256), clients=(CLASSIC,)).study(budget_s=240.0)
     study = replace(study, header=replace(study.header, started_at="2026-11-21T00:00:00.000Z"))
     return _page(studies=(("tune.jsonl", study),))
 
 
-def _trend() -> str:
+def _trend() -> RenderedPage:
     titles = ("s3.cp.upload FileSize=32MB on cli-crt, machine 6f1d20ab", "s3.ls on cli-crt, machine 6f1d20ab")
     levels = (((18, 0.3), (22, 0.33)), ((40, 0.41),))
-    return trend_page(
-        [
-            TrendSeries(title=title, trend=trend_of(TIME, points(*each)))
-            for title, each in zip(titles, levels, strict=True)
-        ],
-        TIME.name,
-        by="version",
-        reference=None,
-    )
+    found = [
+        TrendSeries(title=title, trend=trend_of(TIME, points(*each)))
+        for title, each in zip(titles, levels, strict=True)
+    ]
+    html = trend_page(found, TIME.name, by="version", reference=None)
+    return RenderedPage(sections=(trend_section(TIME, found),), html=html)
 
 
-def _bisect() -> str:
+def _bisect() -> RenderedPage:
     return _page(bisections=(("bisect.json", record_of(slower_from(11, 1.09), count=16)),))
 
 
-PAGES: Mapping[str, Callable[[], str]] = MappingProxyType({
+PAGES: Mapping[str, Callable[[], RenderedPage]] = MappingProxyType({
     "run": _run,
     "compare": _compare,
     "gate": _gate,
@@ -158,9 +166,10 @@ PAGES: Mapping[str, Callable[[], str]] = MappingProxyType({
 """The page of each kind."""
 
 
-def _page(**files: object) -> str:
+def _page(**files: object) -> RenderedPage:
     inputs = Inputs(**{"documents": (), "gates": (), "studies": (), "bisections": (), **files})
-    return page_html(inputs, sections_of(inputs))
+    sections = sections_of(inputs)
+    return RenderedPage(sections=sections, html=page_html(inputs, sections))
 
 
 def _result(source: random.Random, name: str, size: str, of: str, median_s: float) -> Result:

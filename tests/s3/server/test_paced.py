@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from s3bench.s3.certificates import write_certificates
+from s3bench.s3.network.link import Link
 from s3bench.s3.network.model import parse_network
 from s3bench.s3.network.networked import Networked
 from s3bench.s3.protocol.exchange import Reply, RequestBody, Segment
@@ -51,10 +52,11 @@ class Fixed:
 
 
 class Linked:
-    """A server behind a model, where time passes when the test says so."""
+    """A server behind the `network` of a model, where time passes when the test says so."""
 
-    def __init__(self, server: Server, port: int) -> None:
+    def __init__(self, server: Server, port: int, network: Link) -> None:
         self.server = server
+        self.network = network
         self._port = port
         self.now_ns = server.loop.clock()
         self._began_ns = self.now_ns
@@ -86,7 +88,11 @@ class Linked:
 
     def until(self, at_ms: float, *, step_ms: float = 0.25) -> None:
         """Let time pass until `at_ms` after the beginning."""
-        end_ns = self._began_ns + round(at_ms * MS)
+        self.later((self._began_ns - self.now_ns) / MS + at_ms, step_ms=step_ms)
+
+    def later(self, more_ms: float, *, step_ms: float = 0.25) -> None:
+        """Let so much more time pass."""
+        end_ns = self.now_ns + round(more_ms * MS)
         while self.now_ns < end_ns:
             self.now_ns = min(end_ns, self.now_ns + round(step_ms * MS))
             self.settle()
@@ -100,9 +106,9 @@ def linked(model: str, size_bytes: int = 0) -> Iterator[Linked]:
     handler = Fixed(size_bytes)
     with (
         socket.create_server(("127.0.0.1", 0)) as listener,
-        Server(listener, Networked(handler, parse_network(model)), connections_max=100) as server,
+        Server(listener, networked := Networked(handler, parse_network(model)), connections_max=100) as server,
     ):
-        link = Linked(server, listener.getsockname()[1])
+        link = Linked(server, listener.getsockname()[1], networked.link)
         with closing(link), closing(handler):
             yield link
 
@@ -304,15 +310,13 @@ def test_a_client_that_goes_away_while_its_bytes_are_on_the_link_leaves_no_trace
         for request in (GET, put(500_000)):
             client = link.connect()
             link.send(client, request)
-            link.until((link.now_ns - link._began_ns) / MS + 10)
+            link.later(10)
             arrived(client)
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
             client.close()
-            link.until((link.now_ns - link._began_ns) / MS + 50)
+            link.later(50)
         assert [request.complete for request in link.requests()] == [False, False]
-        network = link.server._link
-        assert network is not None
-        assert (network.down.active, network.up.active, link.server.loop.busy) == (0, 0, 0)
+        assert (link.network.down.active, link.network.up.active, link.server.loop.busy) == (0, 0, 0)
 
 
 def test_waiting_for_the_link_is_not_held_against_the_client() -> None:
@@ -340,9 +344,7 @@ def test_a_refusal_whose_client_goes_away_leaves_no_trace() -> None:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
         client.close()
         link.until(10)
-        network = link.server._link
-        assert network is not None
-        assert (network.down.active, link.server.loop.busy) == (0, 0)
+        assert (link.network.down.active, link.server.loop.busy) == (0, 0)
 
 
 def test_the_server_sleeps_while_it_waits_for_a_slot() -> None:
@@ -366,24 +368,28 @@ def test_a_request_that_cannot_be_read_is_refused_over_a_link_too() -> None:
         link.send(client, b"PUT /b/k HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
         link.until(20)
         assert client.recv(100).startswith(b"HTTP/1.1 400")
-        network = link.server._link
-        assert network is not None
-        assert (network.down.active, network.up.active) == (0, 0)
+        assert (link.network.down.active, link.network.up.active) == (0, 0)
 
 
-def test_without_a_model_connections_are_as_they_were() -> None:
-    handler = Fixed(0)
+def test_only_connections_made_under_a_model_have_its_pace() -> None:
+    size = 100_000
     with (
-        closing(handler),
+        closing(Fixed(size)) as handler,
         socket.create_server(("127.0.0.1", 0)) as listener,
         Server(listener, handler, connections_max=100) as server,
     ):
-        link = Linked(server, listener.getsockname()[1])
-        with link.connect():
-            assert "ServerConnection" in [type(owner).__name__ for owner in server.loop.watched.values()]
-        server.start_recording(Networked(handler, parse_network("ttfb=1ms")))
-        with link.connect():
-            assert "PacedConnection" in [type(owner).__name__ for owner in server.loop.watched.values()]
+        networked = Networked(handler, parse_network("bandwidth=1MB/s"))
+        link = Linked(server, listener.getsockname()[1], networked.link)
+        with link.connect() as client:
+            link.send(client, GET)
+            assert arrived(client) == len(HEAD % size) + size
+        server.start_recording(networked)
+        with link.connect() as client:
+            link.send(client, GET)
+            got = arrived(client)
+            assert got <= len(HEAD % size) + EARLY_BYTES
+            link.later(100)
+            assert got + arrived(client) == len(HEAD % size) + size
 
 
 def test_over_tls_the_link_has_the_same_pace_and_loses_nothing(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def instance_rules(instances: tuple[Instance, ...], unit: AxisUnit) -> tuple[alt
     base = chart_of(values).encode(y=alt.Y("limit:Q"))
     rule = base.mark_rule(strokeDash=[3, 3], strokeWidth=1, color=theme.MUTED, aria=False)
     name = base.mark_text(align="right", baseline="bottom", dx=-4, dy=-2, color=theme.MUTED, aria=False)
-    return rule, name.encode(text="name:N", x=alt.value("width"))
+    return rule, name.encode(text=alt.Text("name:N"), x=alt.value("width"))
 
 
 def _imposed(document: Document) -> Instance | None:

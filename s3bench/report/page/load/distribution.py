@@ -120,7 +120,7 @@ def percentile_figure(shown: Sequence[Distribution]) -> ChartFigure:
     dash = alt.StrokeDash("series:N", scale=theme.dash_scale(names), legend=None)
     layers = [
         lines.encode(**base, color=color, strokeDash=dash),
-        dots.encode(**base, color=color, shape=shape, description="label:N"),
+        dots.encode(**base, color=color, shape=shape, description=alt.Description("label:N")),
     ]
     return ChartFigure(
         name="percentiles",
@@ -179,7 +179,10 @@ def _pane(
     bars = chart_of(values).mark_rect(
         color=theme.SERIES[number % len(theme.SERIES)], stroke=theme.PAPER, strokeWidth=0.5
     )
-    layers = [bars.encode(x=x, x2="high:Q", y=y, y2=alt.datum(0), description="label:N"), *_marks(shown, unit, domain)]
+    layers = [
+        bars.encode(x=x, x2=alt.X2("high:Q"), y=y, y2=alt.datum(0), description=alt.Description("label:N")),
+        *_marks(shown, unit, domain),
+    ]
     return layered(layers, height=_HEIGHT, title=f"{shown.name}: {count_text(shown.histogram.count)} operations")
 
 
@@ -189,11 +192,11 @@ def _marks(shown: Distribution, unit: AxisUnit, domain: Sequence[float]) -> Iter
     found = [each for each in shown.percentiles if each[0] in _MARKED]
     for line, (percent, value_s) in enumerate(found):
         at = value_s / unit.size
-        base = chart_of([{"at": at, "name": f"p{percent:g} {seconds_text(value_s)}"}]).encode(x="at:Q")
+        base = chart_of([{"at": at, "name": f"p{percent:g} {seconds_text(value_s)}"}]).encode(x=alt.X("at:Q"))
         yield base.mark_rule(strokeDash=[4, 3], color=theme.TEXT, aria=False)
         side: dict[str, Any] = {"align": "right", "dx": -4} if at > middle else {"align": "left", "dx": 4}
         words = base.mark_text(baseline="top", fontSize=11, color=theme.TEXT, aria=False, **side)
-        yield words.encode(text="name:N", y=alt.value(line * LINE_HEIGHT))
+        yield words.encode(text=alt.Text("name:N"), y=alt.value(line * LINE_HEIGHT))
 
 
 def _percent_axis(highest: float) -> alt.X:

@@ -133,7 +133,7 @@ def _lines(grid: Grid, measure: Measure, axis: _Axis, other: _Axis, instances: t
     lines = base.mark_line(strokeWidth=2, aria=False).encode(
         strokeDash=alt.StrokeDash("series:N", sort=None, scale=dash, legend=None)
     )
-    dots = base.mark_point(filled=True, size=40, opacity=1).encode(shape=shape, description="label:N")
+    dots = base.mark_point(filled=True, size=40, opacity=1).encode(shape=shape, description=alt.Description("label:N"))
     chart = layered([lines, dots, *instance_rules(instances, unit)], height=_HEIGHT)
     return ChartFigure(
         name=f"{_name(measure)}-by-{axis.title.replace(' ', '-')}",

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import altair as alt
+
 from s3bench.report.label import clipped
 from s3bench.report.load.cells import (
     LoadRow,
@@ -49,7 +51,7 @@ def rate_figure(rows: Sequence[LoadRow]) -> ChartFigure | None:
         y=log_y("value", [each["value"] for each in values], f"latency ({unit.name})"),
         color=color,
         shape=shape,
-        description="label:N",
+        description=alt.Description("label:N"),
     )
     return ChartFigure(
         name="latency-by-rate",

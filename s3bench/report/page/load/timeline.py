@@ -118,15 +118,17 @@ class LoadTimeline:
         self, values: Sequence[Mapping[str, Any]], encoded: Mapping[str, Any], shape: alt.Shape | None = None
     ) -> Iterator[alt.Chart]:
         """Lines, broken where a value is missing, and a dot for each value where there is room for them."""
-        line = chart_of(values).encode(**encoded, detail="series:N")
+        line = chart_of(values).encode(**encoded, detail=alt.Detail("series:N"))
         if not self.is_detailed:
-            yield line.mark_line(strokeWidth=2).encode(description="label:N")
+            yield line.mark_line(strokeWidth=2).encode(description=alt.Description("label:N"))
             return
         yield line.mark_line(strokeWidth=2, aria=False)
         dots = chart_of([each for each in values if each["value"] is not None])
         channels = {name: channel for name, channel in encoded.items() if name != "strokeDash"}
         more = {} if shape is None else {"shape": shape}
-        yield dots.mark_point(filled=True, size=24, opacity=1).encode(**channels, **more, description="label:N")
+        yield dots.mark_point(filled=True, size=24, opacity=1).encode(
+            **channels, **more, description=alt.Description("label:N")
+        )
 
     def _grounds(self, shown: Sequence[SecondsSpan], top: float | None = None) -> Iterator[alt.Chart]:
         """Warm-up and stalls, with words at `top` where that is given."""
@@ -173,12 +175,14 @@ def _failures(shown: Sequence[SecondsSpan], top: float) -> Iterator[alt.Chart]:
         if each.failures
     ]
     if values:
-        base = chart_of(values).encode(x="at:Q", y="value:Q")
+        base = chart_of(values).encode(x=alt.X("at:Q"), y=alt.Y("value:Q"))
         yield base.mark_point(
             shape="cross", angle=45, filled=True, size=60, opacity=1, color=theme.BAD
-        ).encode(description="label:N")  # fmt: skip
+        ).encode(description=alt.Description("label:N"))  # fmt: skip
         if len(values) <= _COUNTS_MAX:
-            yield base.mark_text(dx=7, align="left", fontSize=11, color=theme.BAD, aria=False).encode(text="count:N")
+            yield base.mark_text(dx=7, align="left", fontSize=11, color=theme.BAD, aria=False).encode(
+                text=alt.Text("count:N")
+            )
 
 
 def _ground(
@@ -187,11 +191,11 @@ def _ground(
     values = [{"at": start, "end": end, "words": words, "value": top} for start, end, words in spans_s]
     if not values:
         return
-    base = chart_of(values).encode(x="at:Q")
-    yield base.mark_rect(aria=False, **look).encode(x2="end:Q")
+    base = chart_of(values).encode(x=alt.X("at:Q"))
+    yield base.mark_rect(aria=False, **look).encode(x2=alt.X2("end:Q"))
     if top is not None:
         words = base.mark_text(align="left", baseline="top", dx=4, dy=3, fontSize=11, color=theme.MUTED, aria=False)
-        yield words.encode(text="words:N", y=alt.Y("value:Q"))
+        yield words.encode(text=alt.Text("words:N"), y=alt.Y("value:Q"))
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:

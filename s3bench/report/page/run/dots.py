@@ -45,7 +45,9 @@ def dots_chart(
     points = chart_of(dots).mark_point(filled=True, size=_DOT_SIZE, opacity=0.85)
     layers = [
         *_centers(rows, metric, axis, color),
-        points.encode(x=_runs(rows), y=axis.y("value"), color=color, shape=shape, description="label:N"),
+        points.encode(
+            x=_runs(rows), y=axis.y("value"), color=color, shape=shape, description=alt.Description("label:N")
+        ),
         *_failures(rows, color, height),
     ]
     return layered(layers, width=width, height=height)
@@ -143,10 +145,10 @@ def _centers(rows: Sequence[ClientResults], metric: Metric, axis: FigureAxis, co
     bands = [value for value in values if value["low"] is not None]
     if bands:
         band = chart_of(bands).mark_rect(opacity=_BAND_OPACITY, aria=False)
-        yield band.encode(y=axis.y("low"), y2="high:Q", color=color)
+        yield band.encode(y=axis.y("low"), y2=alt.Y2("high:Q"), color=color)
     if values:
         line = chart_of(values).mark_rule(strokeWidth=1.5)
-        yield line.encode(y=axis.y("median"), color=color, description="label:N")
+        yield line.encode(y=axis.y("median"), color=color, description=alt.Description("label:N"))
 
 
 def _failures(rows: Sequence[ClientResults], color: alt.Color, height: int) -> Iterator[alt.Chart]:
@@ -158,4 +160,4 @@ def _failures(rows: Sequence[ClientResults], color: alt.Color, height: int) -> I
         if values:
             mark = chart_of(values).mark_point(shape=_FAILED_SHAPE, size=60, strokeWidth=2, filled=False, opacity=1)
             y = alt.value(height - _FAILED_ABOVE - place * _FAILED_APART)
-            yield mark.encode(x=_runs(rows), y=y, color=color, description="label:N")
+            yield mark.encode(x=_runs(rows), y=y, color=color, description=alt.Description("label:N"))

@@ -31,10 +31,10 @@ def ecdf_chart(rows: Sequence[ClientResults], metric: Metric, *, clients: list[s
     chart: alt.Chart = line.encode(
         x=axis.x("value"),
         y=share,
-        order="rank:Q",
+        order=alt.Order("rank:Q"),
         color=client_marks(clients, known)[0],
         strokeDash=dash,
-        description="label:N",
+        description=alt.Description("label:N"),
     ).properties(width=theme.plot_width(theme.WIDTH), height=height)
     return chart
 

@@ -129,10 +129,10 @@ def _pane(
         x=alt.X("at:Q", title=time_title, axis=alt.Axis(tickCount=4, grid=False)),
         y=alt.Y("value:Q", title=None, axis=alt.Axis(tickCount=4)),
         color=client_marks(clients, shown)[0].legend(None),
-        detail="run:N",
+        detail=alt.Detail("run:N"),
         strokeWidth=alt.StrokeWidth("width:Q", scale=None, legend=None),
         opacity=alt.Opacity("opacity:Q", scale=None, legend=None),
-        description="label:N",
+        description=alt.Description("label:N"),
     ).properties(width=(width - _GAP * (columns - 1)) // columns, height=_HEIGHT)
     header = alt.Header(labelAnchor="start")
     facet = alt.Facet("client:N", title=None, sort=shown, header=header)

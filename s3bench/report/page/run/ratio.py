@@ -80,11 +80,13 @@ def overview_chart(timed: Sequence[TimedClient], *, clients: list[str], is_narro
     layers = []
     if intervals := [value for value in values if value["low"] is not None]:
         rule = chart_of(intervals).mark_rule(strokeWidth=2, aria=False)
-        layers.append(rule.encode(x=axis.x("low"), x2="high:Q", color=color, **place))
+        layers.append(rule.encode(x=axis.x("low"), x2=alt.X2("high:Q"), color=color, **place))
     points = chart_of(values).mark_point(filled=True, size=60, opacity=1)
-    layers.append(points.encode(x=axis.x("median"), color=color, shape=shape, description="label:N", **place))
+    layers.append(
+        points.encode(x=axis.x("median"), color=color, shape=shape, description=alt.Description("label:N"), **place)
+    )
     figures = chart_of(values).mark_text(align="left", dx=9, fontSize=12, aria=False)
-    layers.append(figures.encode(x=axis.x("end"), text="figure:N", **place))
+    layers.append(figures.encode(x=axis.x("end"), text=alt.Text("figure:N"), **place))
     if is_narrow:
         layers.append(_names(names, benchmarks, lead="benchmark"))
     height = row * (len(names) + gap / row)
@@ -145,7 +147,7 @@ def _names(names: Iterable[str], rows: alt.Y, *, lead: str) -> alt.Chart:
     values = [{lead: name, "words": narrow_lines(name)} for name in names]
     text = chart_of({**value, "lines": len(value["words"])} for value in values)
     mark = text.mark_text(align="left", baseline="bottom", fontSize=12, yOffset=-3, lineHeight=LINE_HEIGHT, aria=False)
-    encoded: alt.Chart = mark.encode(x=alt.value(0), y=rows.bandPosition(0), text="words:N")
+    encoded: alt.Chart = mark.encode(x=alt.value(0), y=rows.bandPosition(0), text=alt.Text("words:N"))
     return encoded
 
 
@@ -168,11 +170,15 @@ def _strip_chart(
     row = _names_axis("row", names, gap=gap / height, is_narrow=is_narrow)
     base = chart_of(values).encode(x=x, y=row, color=color)
     if with_runs:
-        marks = base.mark_point(filled=True, size=14, opacity=0.7).encode(shape=shape, description="label:N")
+        marks = base.mark_point(filled=True, size=14, opacity=0.7).encode(
+            shape=shape, description=alt.Description("label:N")
+        )
     else:
-        marks = base.mark_rule(strokeWidth=3).encode(x2="end:Q", description="label:N")
+        marks = base.mark_rule(strokeWidth=3).encode(x2=alt.X2("end:Q"), description=alt.Description("label:N"))
     medians = chart_of([_strip_median(each) for each in timed])
-    ticks = medians.mark_tick(thickness=2, height=11, color=theme.TEXT).encode(x=x, y=row, description="label:N")
+    ticks = medians.mark_tick(thickness=2, height=11, color=theme.TEXT).encode(
+        x=x, y=row, description=alt.Description("label:N")
+    )
     words = [_names(names, row, lead="row")] if is_narrow else []
     return layered([marks, ticks, *words], height=height * (len(names) + gap / height))
 

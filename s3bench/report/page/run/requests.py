@@ -97,11 +97,11 @@ def _pane(run: WireRun, scale: _Scale, *, is_last: bool) -> Layered:
         *_bodies(run, scale),
         whole.encode(
             x=scale.x(time_title),
-            x2="end:Q",
+            x2=alt.X2("end:Q"),
             y=lane,
             color=scale.color(),
             stroke=scale.stroke(),
-            description="label:N",
+            description=alt.Description("label:N"),
         ),
         *(_words(run, scale) if height >= _WORDS_FROM else ()),
         *_troubles(run, scale),
@@ -128,7 +128,7 @@ def _bodies(run: WireRun, scale: _Scale) -> Iterator[alt.Chart]:
     values = [scale.bar(run, each, start_s, end_s) for each in run.requests for start_s, end_s in _moving_spans_s(each)]
     if values:
         solid = chart_of(values).mark_bar(aria=False, height=_BAND)
-        yield solid.encode(x="start:Q", x2="end:Q", y="lane:O", color=scale.color())
+        yield solid.encode(x=alt.X("start:Q"), x2=alt.X2("end:Q"), y=alt.Y("lane:O"), color=scale.color())
 
 
 def _moving_spans_s(shown: ShownRequest) -> Iterator[tuple[float, float]]:
@@ -152,7 +152,7 @@ def _words(run: WireRun, scale: _Scale) -> Iterator[alt.Chart]:
         ]
         if values:
             mark = chart_of(values).mark_text(align="left", dx=4, fontSize=_WORD_SIZE, color=ink, aria=False)
-            yield mark.encode(x="start:Q", y="lane:O", text="kind:N")
+            yield mark.encode(x=alt.X("start:Q"), y=alt.Y("lane:O"), text=alt.Text("kind:N"))
 
 
 def _is_solid(shown: ShownRequest) -> bool:
@@ -172,4 +172,4 @@ def _troubles(run: WireRun, scale: _Scale) -> Iterator[alt.Chart]:
     ]
     if values:
         mark = chart_of(values).mark_point(shape="triangle-down", size=45, filled=True, opacity=1, color=theme.BAD)
-        yield mark.encode(x="start:Q", y="lane:O", description="label:N")
+        yield mark.encode(x=alt.X("start:Q"), y=alt.Y("lane:O"), description=alt.Description("label:N"))

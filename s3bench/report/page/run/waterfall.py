@@ -76,10 +76,15 @@ def waterfall_chart(steps: Sequence[WaterfallStep], *, clients: list[str]) -> La
     at = alt.X("start:Q", title=f"time since the spawn ({unit.name}), medians", scale=room, axis=alt.Axis(tickCount=6))
     chart = chart_of(values)
     bars = chart.mark_bar().encode(
-        x=at, x2="end:Q", y=row, yOffset=offset, color=client_marks(clients, shown)[0], description="label:N"
+        x=at,
+        x2=alt.X2("end:Q"),
+        y=row,
+        yOffset=offset,
+        color=client_marks(clients, shown)[0],
+        description=alt.Description("label:N"),
     )
     words = chart.mark_text(align="left", dx=4, fontSize=11, aria=False).encode(
-        x=alt.X("end:Q"), y=row, yOffset=offset, text="length:N"
+        x=alt.X("end:Q"), y=row, yOffset=offset, text=alt.Text("length:N")
     )
     return layered([bars, words], height=alt.Step(_BAR))
 

@@ -128,7 +128,7 @@ def _outcome(each: _Point, header: Header) -> str:
 def _dots(values: Sequence[dict[str, Any]]) -> alt.Chart:
     color, shape = color_and_shape("series", present(_STYLES, (each["series"] for each in values)))
     dots = chart_of(values).mark_point(filled=True, size=34, opacity=1, stroke=theme.PAPER, strokeWidth=0.5)
-    encoded: alt.Chart = dots.encode(color=color, shape=shape, description="label:N")
+    encoded: alt.Chart = dots.encode(color=color, shape=shape, description=alt.Description("label:N"))
     return encoded
 
 

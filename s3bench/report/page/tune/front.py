@@ -49,8 +49,8 @@ def front_figure(result: StudyResult) -> ChartFigure | None:
     size = alt.Size("size:Q", scale=None, legend=None)
     layers = [
         *_limit_rule(limit, memory, x),
-        line.encode(x=x, y=y, order="memory:Q"),
-        points.encode(x=x, y=y, color=color, shape=shape, size=size, description="label:N"),
+        line.encode(x=x, y=y, order=alt.Order("memory:Q")),
+        points.encode(x=x, y=y, color=color, shape=shape, size=size, description=alt.Description("label:N")),
     ]
     return ChartFigure(
         name="time-against-memory",
@@ -91,7 +91,7 @@ def _limit_rule(limit_bytes: int | None, memory: AxisUnit, x: alt.X) -> Iterator
         base = chart_of([{"memory": memory.of(limit_bytes), "name": "allowed"}]).encode(x=x)
         yield base.mark_rule(strokeDash=[4, 3], color=theme.BAD, aria=False)
         words = base.mark_text(align="left", baseline="top", dx=3, fontSize=11, color=theme.BAD, aria=False)
-        yield words.encode(text="name:N", y=alt.value(0))
+        yield words.encode(text=alt.Text("name:N"), y=alt.value(0))
 
 
 def _styles(names: Sequence[str], values: Sequence[dict[str, Any]]) -> dict[str, MarkerStyle]:

@@ -83,7 +83,11 @@ def _chart(
     )
     y = alt.Y("change:Q", title=title, scale=alt.Scale(zero=True))
     dots = chart_of(values).mark_point(filled=True, size=50, opacity=1, color=theme.SERIES[0])
-    layers = [*_gain_layers(gain), _rule(0.0, theme.TEXT, []), dots.encode(x=x, y=y, description="label:N")]
+    layers = [
+        *_gain_layers(gain),
+        _rule(0.0, theme.TEXT, []),
+        dots.encode(x=x, y=y, description=alt.Description("label:N")),
+    ]
     return layered(layers, height=_HEIGHT)
 
 
@@ -91,7 +95,7 @@ def _gain_layers(gain: Change) -> Iterator[alt.Chart]:
     if gain.low is not None and gain.high is not None:
         band = chart_of([{"low": gain.low * 100, "high": gain.high * 100}])
         yield band.mark_rect(color=theme.SERIES[1], opacity=_INTERVAL_OPACITY, aria=False).encode(
-            y=alt.Y("low:Q"), y2="high:Q"
+            y=alt.Y("low:Q"), y2=alt.Y2("high:Q")
         )
     if gain.pairs:
         yield _rule(gain.estimate * 100, theme.SERIES[1], [6, 3])

@@ -1,10 +1,11 @@
 """Compares the workloads of two load documents: what each phase did, as their recorded options describe it.
 
 The workload identifies a load result: rates of 4 KiB and of 64 KiB objects do not measure the same thing. How long a
-phase ran, the endpoint and the number of workers are no part of the workload.
+phase ran, the endpoint and the number of workers are no part of the workload. Runs that become one result have to agree
+in more: in all options but those of `_OF_ONE_RUN`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -34,6 +35,7 @@ _JOB_KEYS = {
     "keys": "key distribution",
     "zipf_exponent": "Zipf exponent",
     "part_size": "part size",
+    "range": "bytes of a range",
     "list_keys": "keys of a list",
     "overwrite": "overwriting",
     "read_bodies": "read bodies",
@@ -41,7 +43,12 @@ _JOB_KEYS = {
 OF_WORKLOAD = frozenset({PHASES, *_RUN_KEYS})
 """The options of a load run that describe its workload."""
 
-_BYTES = frozenset({"part_size"})
+_OF_ONE_RUN = frozenset(
+    {"endpoint_url", "bucket", "run", "seed", "workers", "calibrate", "found", "cluster", "ca_bundle", "merged"}
+)
+"""Options that may differ between runs that become one result."""
+
+_BYTES = frozenset({"part_size", "range"})
 _SECONDS = frozenset({"duration", "warmup", "ramp"})
 _ABSENT = {"rate": "none (closed loop)"}
 
@@ -72,7 +79,8 @@ def workload_differences(first: Document, second: Document) -> tuple[WorkloadDif
     found = list(_differences(first.options, second.options, _RUN_KEYS, ""))
     for before, after, where in _common_phases(first, second):
         found += _differences(before, after, _PHASE_KEYS, where)
-        found += _of_jobs(before, after, where)
+        found += _job_count_differences(before, after, where)
+        found += _of_jobs(before, after, where, lambda *_: _JOB_KEYS)
     return tuple(found)
 
 
@@ -83,6 +91,30 @@ def length_differences(first: Document, second: Document) -> tuple[WorkloadDiffe
         for before, after, where in _common_phases(first, second)
         for difference in _differences(before, after, _LENGTH_KEYS, where)
     )
+
+
+def option_differences(first: Document, second: Document) -> tuple[WorkloadDifference, ...]:
+    """Everything in which two runs that become one result may not differ: workload, lengths and all other options."""
+    described = OF_WORKLOAD if has_workload(first) and has_workload(second) else ()
+    known = {*described, *_OF_ONE_RUN}
+    return (
+        *workload_differences(first, second),
+        *length_differences(first, second),
+        *_differences(first.options, second.options, _others(first.options, second.options, known), ""),
+        *_other_phase_differences(first, second),
+    )
+
+
+def _other_phase_differences(first: Document, second: Document) -> Iterator[WorkloadDifference]:
+    for before, after, where in _common_phases(first, second):
+        known = {"jobs", *_PHASE_KEYS, *_LENGTH_KEYS}
+        yield from _differences(before, after, _others(before, after, known), where)
+        yield from _of_jobs(before, after, where, lambda one, other: _others(one, other, _JOB_KEYS))
+
+
+def _others(before: Mapping[str, Any], after: Mapping[str, Any], known: Collection[str]) -> dict[str, str]:
+    """The keys of either that are not known, with what messages call them."""
+    return {key: key.replace("_", " ") for key in dict.fromkeys((*before, *after)) if key not in known}
 
 
 def _common_phases(first: Document, second: Document) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], str]]:
@@ -111,14 +143,32 @@ def _name(phase: Mapping[str, Any]) -> str:
     return " ".join((f"phase {phase.get('name', '')}".strip(), *pairs))
 
 
-def _of_jobs(before: Mapping[str, Any], after: Mapping[str, Any], where: str) -> Iterator[WorkloadDifference]:
-    jobs = [each if isinstance(each := phase.get("jobs"), Sequence) else () for phase in (before, after)]
+def _jobs(phase: Mapping[str, Any]) -> Sequence[Any]:
+    return jobs if isinstance(jobs := phase.get("jobs"), Sequence) else ()
+
+
+def _job_count_differences(
+    before: Mapping[str, Any], after: Mapping[str, Any], where: str
+) -> Iterator[WorkloadDifference]:
+    counts = [len(_jobs(phase)) for phase in (before, after)]
+    if counts[0] != counts[1]:
+        yield WorkloadDifference(what=f"{where}jobs", before=str(counts[0]), after=str(counts[1]))
+
+
+def _of_jobs(
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    where: str,
+    keys: Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, str]],
+) -> Iterator[WorkloadDifference]:
+    """The differences in `keys` between the jobs of two phases that have as many."""
+    jobs = _jobs(before), _jobs(after)
     if len(jobs[0]) != len(jobs[1]):
-        yield WorkloadDifference(what=f"{where}jobs", before=str(len(jobs[0])), after=str(len(jobs[1])))
         return
     for number, (one, other) in enumerate(zip(*jobs, strict=True), 1):
         if isinstance(one, Mapping) and isinstance(other, Mapping):
-            yield from _differences(one, other, _JOB_KEYS, f"{where}job {number}: " if len(jobs[0]) > 1 else where)
+            place = f"{where}job {number}: " if len(jobs[0]) > 1 else where
+            yield from _differences(one, other, keys(one, other), place)
 
 
 def _differences(

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from s3bench.compare.matching import DocumentSource
 from s3bench.compare.similarity import differences_between
-from s3bench.compare.workload import workload_differences
 from s3bench.errors import BadInput
 from s3bench.gate.unpaired import unpaired_record
 from s3bench.results.document import Document
+from s3bench.results.workload import workload_differences
 from tests.compare.documents import source
 from tests.compare.test_load_comparison import result
 from tests.gate.test_record import EMPTY
@@ -41,6 +41,7 @@ def differences(first: Document, second: Document) -> list[str]:
         (document(of_job(rate=500.0)), "rate none (closed loop) -> 500/s"),
         (document(of_job(mix={"get": 0.9, "put": 0.1})), "operations get 1 -> get 0.9, put 0.1"),
         (document(of_job(part_size=16 << 20)), "part size 8.00 MiB -> 16.0 MiB"),
+        (document(of_job(range=65536)), "bytes of a range none -> 64.0 KiB"),
         (document(of_job(read_bodies=False)), "read bodies yes -> no"),
         (document({**PHASE, "jobs": [JOB, JOB]}), "jobs 1 -> 2"),
         (document({**PHASE, "ramp": 5.0}), "ramp 0 s -> 5 s"),
